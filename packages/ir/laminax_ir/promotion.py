@@ -1,0 +1,240 @@
+"""Promotion: the dtype of an operation on operands of different dtypes.
+
+The dtypes form a lattice, and operands promote to their least upper bound in it. Python scalars, and arrays made from
+them ("weak" ones), sit at the nodes `int`, `float` and `complex`, below the sized types of their kind, so that they
+take on the dtype of what they meet. Source: JAX's "Type promotion semantics".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from laminax_ir import config
+from laminax_ir.canonical_dtypes import (
+    bool_dtype,
+    canonicalize_dtype,
+    dtype as dtype_of,
+    float0,
+    float_dtypes,
+    is_weakly_typed,
+    narrow_float_dtypes,
+    python_scalar_types,
+    scalar_dtype,
+    signed_dtypes,
+    unsigned_dtypes,
+)
+from laminax_ir.extended_dtypes import ExtendedDType
+
+Node = np.dtype | type  # a dtype, or the Python type of weakly typed values
+
+
+class TypePromotionError(ValueError):
+    """The operands' dtypes have no common dtype that they promote to implicitly."""
+
+
+# --- the lattice ---
+
+
+# Nothing stands above these and `narrow_float_dtypes`. Their members combine with Python scalars and booleans, the floats
+# also with larger integers, but not with each other: they hold too little for a silent choice.
+_sub_byte_integers = tuple(d for d in signed_dtypes + unsigned_dtypes if ml_dtypes.iinfo(d).bits < 8)
+
+
+def _edges(**above: str) -> dict[Node, tuple[Node, ...]]:
+    weak = {"int": int, "float": float, "complex": complex}
+
+    def node(name: str) -> Node:
+        return weak.get(name) or np.dtype(name)
+
+    return {node(name): tuple(map(node, names.split())) for name, names in above.items()}
+
+
+_standard_edges = _edges(
+    bool="int",
+    int="uint8 int8",
+    uint8="int16 uint16",
+    uint16="int32 uint32",
+    uint32="int64 uint64",
+    uint64="float",
+    int8="int16",
+    int16="int32",
+    int32="int64",
+    int64="float",
+    float="complex float16",
+    float16="float32",
+    float32="float64 complex64",
+    float64="complex128",
+    complex="complex64",
+    complex64="complex128",
+)
+_standard_edges[int] += _sub_byte_integers
+_standard_edges[float] += tuple(d for d in float_dtypes if d in narrow_float_dtypes or d.name == "bfloat16")
+_standard_edges[np.dtype("bfloat16")] = (np.dtype("float32"),)
+
+# In strict mode only Python scalars give way.
+_strict_edges: dict[Node, tuple[Node, ...]] = {
+    int: (float, *signed_dtypes, *unsigned_dtypes),
+    float: (complex, *float_dtypes),
+    complex: (np.dtype("complex64"), np.dtype("complex128")),
+}
+
+
+def _upper_bounds(edges: Mapping[Node, tuple[Node, ...]]) -> dict[Node, frozenset[Node]]:
+    """For each node, itself and all that can be reached from it upwards."""
+    bounds: dict[Node, frozenset[Node]] = {}
+
+    def visit(node: Node) -> frozenset[Node]:
+        if node not in bounds:
+            bounds[node] = frozenset([node]).union(*map(visit, edges.get(node, ())))
+        return bounds[node]
+
+    for node in (bool_dtype, *edges):
+        visit(node)
+    return bounds
+
+
+_bounds = {"standard": _upper_bounds(_standard_edges), "strict": _upper_bounds(_strict_edges)}
+
+
+def _join(a: Node, b: Node, mode: str) -> Node:
+    """The least upper bound of two nodes."""
+    bounds = _bounds[mode]
+    common = bounds[a] & bounds[b]
+    for node in common:
+        if bounds[node] == common:  # everything above both is above this one
+            return node
+    raise TypePromotionError(_no_path_message(a, b, mode))
+
+
+def _no_path_message(a: Node, b: Node, mode: str) -> str:
+    first, second = (f"Python {node.__name__}" if isinstance(node, type) else node.name for node in (a, b))
+    message = f"The dtypes {first} and {second} have no common dtype that they promote to implicitly"
+    if mode == "strict":
+        return (
+            f"{message} with numpy_dtype_promotion='strict'. Convert one explicitly, as in x.astype('float32'), "
+            "or use numpy_dtype_promotion='standard'."
+        )
+    for members, what, example in (
+        (narrow_float_dtypes, "floats of 8 bits and less", "float32"),
+        (_sub_byte_integers, "integers of less than 8 bits", "int32"),
+    ):
+        if a in members or b in members:
+            return f"{message}: {what} do not, to avoid accidents. Convert one explicitly, as in x.astype('{example}')."
+    return f"{message}. Convert one explicitly, as in x.astype('float32')."
+
+
+# --- promotion of dtypes ---
+
+# What promote_pair answered. The trace key stands for enable_x64 and the promotion mode: one lookup for two options.
+_promoted: dict[tuple[Any, bool, Any, bool, config.TraceKey], tuple[Any, bool]] = {}
+
+
+def promote_pair(dtype1: Any, weak1: bool, dtype2: Any, weak2: bool) -> tuple[Any, bool]:
+    """The dtype of an operation on two operands, and whether it is weak. Every `x + y` asks, hence the dict.
+
+    Args:
+        dtype1, dtype2: the operands' dtypes, NumPy's or extended ones.
+        weak1, weak2: whether they yield to others: they came from Python scalars.
+
+    Raises:
+        TypePromotionError: the operands have no common dtype.
+    """
+    key = (dtype1, weak1, dtype2, weak2, config.trace_key())
+    try:
+        return _promoted[key]
+    except KeyError:
+        promoted = _promoted[key] = _promote_pair(dtype1, weak1, dtype2, weak2)
+        return promoted
+
+
+def _promote_pair(dtype1: Any, weak1: bool, dtype2: Any, weak2: bool) -> tuple[Any, bool]:
+    for dtype in (dtype1, dtype2):
+        if isinstance(dtype, ExtendedDType) or dtype == float0:
+            return _promote_without_lattice(dtype1, dtype2), False
+    # Canonical before the join as well as after: without 64-bit types, float64 and float32 are the same dtype.
+    dtype1, dtype2 = canonicalize_dtype(dtype1), canonicalize_dtype(dtype2)
+    weak1, weak2 = weak1 and dtype1 != bool_dtype, weak2 and dtype2 != bool_dtype
+    if dtype1 == dtype2 and not (weak1 and weak2):
+        return dtype1, False
+    mode = config.numpy_dtype_promotion.value
+    if weak1 and weak2 and mode == "standard":
+        # The kind of the result comes from the dtypes themselves, so that two weak uint8 stay unsigned.
+        return _default_of_kind(_join(dtype1, dtype2, mode)), True
+    joined = _join(
+        _weak_node(dtype1) if weak1 else dtype1,
+        _weak_node(dtype2) if weak2 else dtype2,
+        mode,
+    )
+    return (scalar_dtype(joined), True) if isinstance(joined, type) else (canonicalize_dtype(joined), False)
+
+
+def _promote_without_lattice(dtype1: Any, dtype2: Any) -> Any:
+    if dtype1 == dtype2:
+        return dtype1
+    raise TypePromotionError(
+        f"The dtypes {_name(dtype1)} and {_name(dtype2)} have no common dtype: "
+        "random keys and float0 values combine only with their own kind."
+    )
+
+
+def _name(dtype: Any) -> str:
+    return "float0" if not isinstance(dtype, ExtendedDType) and dtype == float0 else str(dtype)
+
+
+def _weak_node(dtype: np.dtype) -> type:
+    if dtype in signed_dtypes or dtype in unsigned_dtypes:
+        return int
+    return float if dtype in float_dtypes else complex
+
+
+def _default_of_kind(node: Node) -> np.dtype:
+    if node in unsigned_dtypes:
+        return canonicalize_dtype(np.uint64)
+    return scalar_dtype(node if isinstance(node, type) else _weak_node(node))
+
+
+def promote_types(a: Any, b: Any) -> Any:
+    """The dtype that two dtypes promote to; `int`, `float` and `complex` stand for Python scalars, which yield.
+
+    Raises:
+        TypePromotionError: they have no common dtype.
+
+    Example:
+        >>> promote_types("int32", "float16")
+        dtype('float16')
+    """
+    return promote_pair(dtype_of(a), _is_weak(a), dtype_of(b), _is_weak(b))[0]
+
+
+def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
+    """The dtype of an operation on these operands.
+
+    Args:
+        *args: arrays, scalars, dtypes, or Python scalar types.
+        return_weak_type_flag: whether to return (dtype, weak_type) instead of the dtype.
+
+    Raises:
+        TypePromotionError: the operands have no common dtype.
+        TypeError: an operand has no dtype.
+
+    Example:
+        >>> result_type(np.float16(1), 2.5)
+        dtype('float16')
+    """
+    if not args:
+        raise ValueError("result_type needs at least one operand.")
+    dtype, weak_type = dtype_of(args[0]), _is_weak(args[0])
+    # The first is paired with itself, which turns a weak int8 into the default int, as any operation on it does.
+    for arg in args:
+        dtype, weak_type = promote_pair(dtype, weak_type, dtype_of(arg), _is_weak(arg))
+    return (dtype, weak_type) if return_weak_type_flag else dtype
+
+
+def _is_weak(x: Any) -> bool:
+    if isinstance(x, type):
+        return x in python_scalar_types and x is not bool
+    return is_weakly_typed(x)
