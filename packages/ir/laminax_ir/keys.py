@@ -1,0 +1,230 @@
+"""Arrays of random keys, and how extended dtypes are stored.
+
+An array of keys of shape `s` is stored as uint32 words of shape `(*s, *key_shape)`: a `key<fry>[3]` is a u32[3,2].
+`physical_aval` states it for avals, `PRNGKeyArray` holds a concrete one. The words may be a NumPy array or an array
+of a runtime; a traced key is a tracer whose aval has the key dtype.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterator
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray, get_aval, register_value_type
+from laminax_ir.errors import DTypeError, ShapeError
+from laminax_ir.trace import Tracer
+
+
+def physical_aval(aval: ShapedArray) -> ShapedArray:
+    """The aval of the ordinary array that stores a value: of a key array its words; of any other, the aval itself.
+
+    Example:
+      >>> physical_aval(ShapedArray((3,), dtypes.key_dtype("threefry2x32"))).str_short()
+      'u32[3,2]'
+    """
+    dtype = aval.dtype
+    if not dtypes.is_extended(dtype):
+        return aval
+    return aval.update(shape=(*aval.shape, *dtype.physical_shape), dtype=dtype.physical_dtype)
+
+
+def check_key_data(name: str, impl: dtypes.PRNGImpl, words: Any) -> None:
+    """Checks that an array, tracer or aval can be the words of keys of a generator.
+
+    Raises:
+      TypeError: if it is no uint32 array whose last axes are the generator's key shape.
+    """
+    for attribute in ("ndim", "shape", "dtype"):
+        if not hasattr(words, attribute):
+            raise TypeError(f"{name}: invalid PRNG key data: an array with ndim, shape and dtype is expected, "
+                            f"got a {type(words).__name__}: {words!r:.80}")
+    if dtypes.is_extended(words.dtype) or words.dtype != np.uint32:
+        raise DTypeError(f"{name}: invalid PRNG key data: the dtype must be uint32, got {words.dtype}")
+    if tuple(words.shape[-len(impl.key_shape):]) != impl.key_shape:
+        raise ShapeError(f"{name}: invalid PRNG key data: a key of {impl.name} has shape {impl.key_shape}, so the shape must "
+                         f"end with it; got {tuple(words.shape)}. Make keys with random.key or random.PRNGKey.")
+
+
+class PRNGKeyArray:
+    """A concrete array of random keys.
+
+    It can be indexed, iterated over, reshaped and compared by its shape like any array, but not computed with; the
+    functions of the random module consume it.
+
+    Args:
+      impl: the generator, or its name.
+      base: the words, uint32 of shape `(*shape, *impl.key_shape)`.
+    """
+
+    __slots__ = ("dtype", "base", "__weakref__")
+    __hash__ = None  # type: ignore[assignment]
+    __array_priority__ = 100
+
+    dtype: dtypes.KeyDType
+    base: Any
+
+    def __init__(self, impl: dtypes.PRNGImpl | str, base: Any):
+        self.dtype = dtypes.key_dtype(impl)
+        check_key_data("PRNGKeyArray", self.dtype.impl, base)
+        self.base = base
+
+    @property
+    def impl(self) -> dtypes.PRNGImpl:
+        return self.dtype.impl
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.base.shape[:-len(self.impl.key_shape)])
+
+    @property
+    def aval(self) -> ShapedArray:
+        return ShapedArray(self.shape, self.dtype)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return self.aval.size
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.itemsize * self.size
+
+    @property
+    def T(self) -> PRNGKeyArray:
+        return self.transpose()
+
+    def __getitem__(self, index):
+        if not isinstance(index, tuple):
+            index = (index,)
+        has_ellipsis = any(i is Ellipsis for i in index)
+        words = (slice(None),) * len(self.impl.key_shape)
+        self._check_index(index, has_ellipsis)
+        return self._with_base(self.base[(*index, *words) if has_ellipsis else index])
+
+    def _check_index(self, index: tuple, has_ellipsis: bool) -> None:
+        # A boolean mask takes as many axes as it has; None takes none.
+        taken = sum(0 if i is None or i is Ellipsis else i.ndim if getattr(i, "dtype", None) == np.bool_ else 1 for i in index)
+        if taken > self.ndim:
+            raise IndexError(f"too many indices for a key array of shape {self.shape}: {taken} were given")
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("len() of a scalar key")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[PRNGKeyArray]:
+        if not self.ndim:
+            raise TypeError("iteration over a scalar key; random.split makes several of it")
+        return (self._with_base(words) for words in self.base)
+
+    def reshape(self, *shape: int, order: str = "C") -> PRNGKeyArray:
+        """The same keys in another shape; one size may be -1."""
+        if order != "C":
+            raise NotImplementedError(f"reshape of a key array: only order='C' is supported, got {order!r}")
+        sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        if -1 in sizes:
+            sizes = np.empty(self.shape, bool).reshape(sizes).shape
+        return self._with_base(self.base.reshape(*sizes, *self.impl.key_shape))
+
+    def ravel(self) -> PRNGKeyArray:
+        """The same keys along one axis."""
+        return self.reshape(self.size)
+
+    flatten = ravel
+
+    def squeeze(self, axis=None) -> PRNGKeyArray:
+        """Without the axes of size 1, or without the given ones."""
+        return self.reshape(np.empty(self.shape, bool).squeeze(axis).shape)
+
+    def transpose(self, *axes: int) -> PRNGKeyArray:
+        """With the axes permuted, reversed by default."""
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        order = tuple(order) or tuple(reversed(range(self.ndim)))
+        if sorted(a % self.ndim for a in order) != list(range(self.ndim)):
+            raise ValueError(f"transpose of a key array of shape {self.shape}: {order} is not a permutation of its axes")
+        return self._with_base(self.base.transpose(*(a % self.ndim for a in order), *range(self.ndim, self.base.ndim)))
+
+    def swapaxes(self, axis1: int, axis2: int) -> PRNGKeyArray:
+        """With two axes exchanged."""
+        order = list(range(self.ndim))
+        order[axis1], order[axis2] = order[axis2], order[axis1]
+        return self.transpose(order)
+
+    def copy(self) -> PRNGKeyArray:
+        """A copy that owns its words."""
+        return self._with_base(self.base.copy())
+
+    def block_until_ready(self) -> PRNGKeyArray:
+        """Waits until the words are computed."""
+        wait = getattr(self.base, "block_until_ready", None)
+        if wait is not None:
+            wait()
+        return self
+
+    def _with_base(self, base: Any):
+        if isinstance(base, Tracer):  # an index was traced
+            from laminax_ir.ops.random_bits import random_wrap
+            return random_wrap(base, impl=self.impl)
+        return PRNGKeyArray(self.impl, base)
+
+    def __eq__(self, other):
+        return self._compared(other, "eq")
+
+    def __ne__(self, other):
+        return self._compared(other, "ne")
+
+    def _compared(self, other, operator: str):
+        if not dtypes.is_extended(getattr(other, "dtype", None)):
+            return NotImplemented
+        from laminax_ir.ops import elementwise
+        return getattr(elementwise, operator)(self, other)
+
+    def __bool__(self):
+        raise TypeError("a key array has no truth value")
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("a key array cannot be converted to a NumPy array. Use random.key_data(keys) for its uint32 words.")
+
+    def __reduce__(self):
+        return PRNGKeyArray, (self.impl, self.base)
+
+    def __repr__(self):
+        return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self.base}"
+
+
+register_value_type(PRNGKeyArray, lambda keys: keys.aval)
+
+
+def to_element_records(keys: Any) -> np.ndarray:
+    """A key array as a NumPy array of its own shape, one opaque record per key; such an array is returned as it is.
+
+    It is what the reference evaluator computes with: NumPy moves records like any other element.
+    """
+    if isinstance(keys, np.ndarray):
+        return keys
+    base = np.ascontiguousarray(np.asarray(keys.base))
+    return base.reshape(*keys.shape, -1).view(_record_dtype(keys.dtype))[..., 0] if keys.size else \
+        np.empty(keys.shape, _record_dtype(keys.dtype))
+
+
+def from_element_records(records: np.ndarray, dtype: dtypes.KeyDType) -> PRNGKeyArray:
+    """The inverse of `to_element_records`."""
+    return PRNGKeyArray(dtype.impl, words_of_records(records, dtype))
+
+
+def words_of_records(records: np.ndarray, dtype: dtypes.KeyDType) -> np.ndarray:
+    """The uint32 words of an array of records."""
+    return np.frombuffer(np.ascontiguousarray(records).tobytes(), np.uint32).reshape(*np.shape(records), *dtype.physical_shape)
+
+
+def _record_dtype(dtype: dtypes.KeyDType) -> np.dtype:
+    return np.dtype((np.void, dtype.itemsize))
