@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Builds and tests everything on the CPU, in each lane whose Python is on this machine. A lane without its
+# Python is reported as skipped. Ends with the number of pytest cases, over all lanes: `N passed, N failed`.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+events="$(mktemp -d)"
+trap 'rm -rf "$events"' EXIT
+results=()
+
+for lane in py311 py312; do
+  echo "=== lane $lane"
+  if ! answer="$(./bazelw query "@python_$lane//:runtime" 2>&1)"; then
+    echo "$answer"
+    reason="$(grep --only-matching --max-count=1 'No Python .* was found' <<<"$answer")" || reason=""
+    results+=("$lane=${reason:+skipped:}${reason:-failed:its interpreter could not be looked for}")
+    continue
+  fi
+  ./bazelw test --config="$lane" --keep_going --show_progress_rate_limit=60 \
+    --build_event_json_file="$events/$lane" //...
+  results+=("$lane=$?:$events/$lane")
+done
+
+python3 ci/summary.py "${results[@]}"

@@ -1,0 +1,80 @@
+"""The dependency diamond, checked on the imports themselves.
+
+Bazel's visibility refuses a dependency against the diamond where it is declared; this reads the source
+files, so it also holds for tests run without Bazel and for imports inside functions.
+"""
+
+import ast
+import pathlib
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+REPOSITORY = pathlib.Path(__file__).absolute().parents[2]
+FOLDERS = {
+    "laminax_ir": "packages/ir",
+    "laminax_transforms": "packages/transforms",
+    "laminax_lowering": "packages/lowering",
+    "laminax_runtime": "packages/runtime",
+    "laminax": "packages/api",
+}
+ALLOWED = {
+    "laminax_ir": {"ml_dtypes", "numpy"},
+    "laminax_transforms": {"laminax_ir", "ml_dtypes", "numpy"},
+    "laminax_lowering": {"laminax_ir", "ml_dtypes", "numpy"},
+    "laminax_runtime": {"laminax_ir", "ml_dtypes", "numpy", "platformdirs", "scipy"},
+    "laminax": {*FOLDERS, "ml_dtypes", "numpy"} - {"laminax"},
+}
+# jaxlib's private names live in one module, and its pytree registry is an option of ir's pytrees.
+ALLOWED_IN_MODULE = {
+    "packages/ir/laminax_ir/_pytree_jaxlib.py": {"jaxlib"},
+    "packages/runtime/laminax_runtime/_jaxlib.py": {"jaxlib"},
+}
+
+
+def python_files(folder: str) -> list[pathlib.Path]:
+    return sorted(REPOSITORY.joinpath(folder).rglob("*.py"))
+
+
+def imports(file: pathlib.Path) -> Iterator[tuple[str, int]]:
+    """(top-level name, line) of each absolute import, `import_module("name")` included."""
+    for node in ast.walk(ast.parse(file.read_text(), str(file))):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [node.module]
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called in ("import_module", "__import__") and isinstance(node.args[0].value, str):
+                names = [node.args[0].value]
+        yield from ((name.partition(".")[0], node.lineno) for name in names if not name.startswith("."))
+
+
+@pytest.mark.parametrize("layer", FOLDERS)
+def test_a_layer_imports_only_what_it_stands_on(layer):
+    files = python_files(f"{FOLDERS[layer]}/{layer}")
+    assert files, f"no source file of {layer} was found in {REPOSITORY}"
+    wrong = []
+    for file in files:
+        path = file.relative_to(REPOSITORY).as_posix()
+        allowed = ALLOWED[layer] | {layer} | ALLOWED_IN_MODULE.get(path, set()) | sys.stdlib_module_names
+        wrong += [f"{path}:{line} imports {name}" for name, line in imports(file) if name not in allowed]
+    assert not wrong, f"{layer} may import {', '.join(sorted(ALLOWED[layer]))}:\n" + "\n".join(wrong)
+
+
+def test_jax_is_imported_in_benchmarks_only():
+    files = [file for folder in ("packages", "examples", "tools", "docs", "ci") for file in python_files(folder)]
+    wrong = [
+        f"{file.relative_to(REPOSITORY)}:{line}"
+        for file in files
+        for name, line in imports(file)
+        if name == "jax" and not refuses_jax(file)
+    ]
+    assert not wrong, "jax is imported in:\n" + "\n".join(wrong)
+
+
+def refuses_jax(file: pathlib.Path) -> bool:
+    """Whether the file is a test of what happens when somebody imports jax."""
+    return file.name.startswith("test_") and "ImportError" in file.read_text()
