@@ -50,9 +50,7 @@ float_dtypes = narrow_float_dtypes + _installed("bfloat16") + _dtypes("float16",
 complex_dtypes = _dtypes("complex64", "complex128")
 
 # Everything that an array's elements can be, but for the extended dtypes.
-supported_dtypes = frozenset(
-    (bool_dtype, float0, *signed_dtypes, *unsigned_dtypes, *float_dtypes, *complex_dtypes)
-)
+supported_dtypes = frozenset((bool_dtype, float0, *signed_dtypes, *unsigned_dtypes, *float_dtypes, *complex_dtypes))
 
 
 # --- canonical dtypes ---
@@ -147,10 +145,13 @@ def check_user_dtype_supported(dtype: Any, fun_name: str | None = None) -> Any:
     return canonical
 
 
+_OWN_PACKAGES = frozenset(("laminax", "laminax_ir", "laminax_transforms", "laminax_lowering", "laminax_runtime"))
+
+
 def _stacklevel_of_user() -> int:
     """The `stacklevel`, for a warning raised by this function's caller, of the nearest frame outside laminax."""
     level, frame = 1, sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0].startswith("laminax"):
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _OWN_PACKAGES:
         level, frame = level + 1, frame.f_back
     return level
 

@@ -170,7 +170,8 @@ class Option(threading.local):
     def __setattr__(self, name: str, value: Any) -> None:
         # A plain assignment would leave stale trace keys and subscribers behind.
         raise AttributeError(
-            f"{self.name}.{name} cannot be assigned. Call {self.name}.set_global(value), or use `with {self.name}(value):`."
+            f"{self.name}.{name} cannot be assigned. "
+            f"Call {self.name}.set_global(value), or use `with {self.name}(value):`."
         )
 
     def __bool__(self) -> bool:
@@ -270,9 +271,7 @@ class TraceKey:
         """The options that differ, each with its value here and there: why a cache missed."""
         mine, theirs = dict(self.values), dict(other.values)
         return {
-            name: (mine.get(name), theirs.get(name))
-            for name in mine | theirs
-            if mine.get(name) != theirs.get(name)
+            name: (mine.get(name), theirs.get(name)) for name in mine | theirs if mine.get(name) != theirs.get(name)
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -300,7 +299,7 @@ _version = object()
 
 
 def trace_key() -> TraceKey:
-    """The key of the current values, in this thread, of all options that affect tracing. Hashable, O(1), about 0.1 µs."""
+    """The key of this thread's values of all options that affect tracing. Hashable, O(1), about 0.1 µs."""
     version, key = _thread.memo
     if version is _version:
         return key

@@ -44,6 +44,40 @@ from laminax_ir.extended_dtypes import (
 )
 from laminax_ir.promotion import TypePromotionError, promote_pair, promote_types, result_type
 
+# What other modules find here, from the modules above.
+__all__ = [
+    "ExtendedDType",
+    "KeyDType",
+    "PRNGImpl",
+    "TypePromotionError",
+    "bool_dtype",
+    "canonicalize_dtype",
+    "check_user_dtype_supported",
+    "coerce_to_array",
+    "complex_dtypes",
+    "dtype",
+    "extended",
+    "float0",
+    "float_dtypes",
+    "is_extended",
+    "is_python_scalar",
+    "is_weakly_typed",
+    "key_dtype",
+    "narrow_float_dtypes",
+    "prng_impls",
+    "prng_key",
+    "promote_pair",
+    "promote_types",
+    "python_scalar_types",
+    "result_type",
+    "scalar_dtype",
+    "scalar_type_of",
+    "signed_dtypes",
+    "supported_dtype",
+    "supported_dtypes",
+    "unsigned_dtypes",
+]
+
 # --- scalar types ---
 
 bool_ = np.bool_
@@ -63,7 +97,11 @@ floating, complexfloating = np.floating, np.complexfloating
 # NumPy's hierarchy does not know ml_dtypes' types: each of them, with the abstract type it belongs under.
 _parents: dict[type, type] = {
     d.type: parent
-    for members, parent in ((signed_dtypes, signedinteger), (unsigned_dtypes, unsignedinteger), (float_dtypes, floating))
+    for members, parent in (
+        (signed_dtypes, signedinteger),
+        (unsigned_dtypes, unsignedinteger),
+        (float_dtypes, floating),
+    )
     for d in members
     if not issubclass(d.type, parent)
 }
@@ -130,7 +168,7 @@ def finfo(dtype: Any) -> Any:
         0.0078125
     """
     if not issubdtype(dtype, inexact):
-        raise ValueError(f"finfo: {_described(dtype)} is not a floating-point or complex dtype.")
+        raise ValueError(f"finfo: {dtype_name(dtype)} is not a floating-point or complex dtype.")
     return ml_dtypes.finfo(supported_dtype(dtype))
 
 
@@ -145,15 +183,11 @@ def iinfo(dtype: Any) -> Any:
         7
     """
     if not issubdtype(dtype, integer):
-        raise ValueError(f"iinfo: {_described(dtype)} is not an integer dtype.")
+        raise ValueError(f"iinfo: {dtype_name(dtype)} is not an integer dtype.")
     return ml_dtypes.iinfo(supported_dtype(dtype))
 
 
-def _described(dtype: Any) -> str:
-    return str(dtype) if isinstance(dtype, ExtendedDType) else np.dtype(dtype).name
-
-
-def itemsize_bits(dtype: Any) -> int:
+def bit_width(dtype: Any) -> int:
     """The bits of one element that carry information: 4 for int4, though NumPy stores it in a byte."""
     if isinstance(dtype, ExtendedDType):
         return 8 * dtype.itemsize
@@ -183,7 +217,7 @@ def to_floating_dtype(dtype: Any) -> np.dtype:
 
 
 def to_complex_dtype(dtype: Any) -> np.dtype:
-    """The complex counterpart: itself if complex, else complex128 for a 64-bit dtype and complex64 for a smaller one."""
+    """The complex counterpart: itself if complex, else complex128 for 64-bit dtypes and complex64 for smaller ones."""
     dtype = canonicalize_dtype(dtype)
     if dtype in complex_dtypes:
         return dtype
@@ -194,7 +228,16 @@ def _float_of_size(dtype: np.dtype) -> np.dtype:
     return np.dtype(float64 if dtype.itemsize == 8 else float32)
 
 
-# --- short names ---
+# --- names ---
+
+
+def dtype_name(dtype: Any) -> str:
+    """The full name, as errors print it: `float32`, `bfloat16`, `float0`, `key<fry>`."""
+    if isinstance(dtype, ExtendedDType):
+        return dtype.name
+    dtype = np.dtype(dtype)
+    return "float0" if dtype == float0 else dtype.name
+
 
 _short_names: dict[Any, str] = {float0: "float0", bool_dtype: "bool"}
 _abbreviations = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}

@@ -48,7 +48,7 @@ def is_extended(dtype: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PRNGImpl:
-    """A generator of random bits: its name, the tag that its key dtype prints, and the shape of a key's uint32 words."""
+    """A generator of random bits: its name, the tag its key dtype prints, and the shape of a key's uint32 words."""
 
     name: str
     tag: str

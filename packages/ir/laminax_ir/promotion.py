@@ -25,6 +25,7 @@ from laminax_ir.canonical_dtypes import (
     python_scalar_types,
     scalar_dtype,
     signed_dtypes,
+    supported_dtype,
     unsigned_dtypes,
 )
 from laminax_ir.extended_dtypes import ExtendedDType
@@ -38,9 +39,8 @@ class TypePromotionError(ValueError):
 
 # --- the lattice ---
 
-
-# Nothing stands above these and `narrow_float_dtypes`. Their members combine with Python scalars and booleans, the floats
-# also with larger integers, but not with each other: they hold too little for a silent choice.
+# Nothing stands above these and `narrow_float_dtypes`. Their members combine with Python scalars and booleans, the
+# floats also with larger integers, but not with each other: they hold too little for a silent choice.
 _sub_byte_integers = tuple(d for d in signed_dtypes + unsigned_dtypes if ml_dtypes.iinfo(d).bits < 8)
 
 
@@ -175,14 +175,11 @@ def _promote_pair(dtype1: Any, weak1: bool, dtype2: Any, weak2: bool) -> tuple[A
 def _promote_without_lattice(dtype1: Any, dtype2: Any) -> Any:
     if dtype1 == dtype2:
         return dtype1
+    names = ["float0" if d == float0 else str(d) for d in (dtype1, dtype2)]
     raise TypePromotionError(
-        f"The dtypes {_name(dtype1)} and {_name(dtype2)} have no common dtype: "
+        f"The dtypes {names[0]} and {names[1]} have no common dtype: "
         "random keys and float0 values combine only with their own kind."
     )
-
-
-def _name(dtype: Any) -> str:
-    return "float0" if not isinstance(dtype, ExtendedDType) and dtype == float0 else str(dtype)
 
 
 def _weak_node(dtype: np.dtype) -> type:
@@ -198,7 +195,10 @@ def _default_of_kind(node: Node) -> np.dtype:
 
 
 def promote_types(a: Any, b: Any) -> Any:
-    """The dtype that two dtypes promote to; `int`, `float` and `complex` stand for Python scalars, which yield.
+    """The join of two dtypes in the lattice; `int`, `float` and `complex` stand for its nodes of weak types.
+
+    A question about dtypes rather than values: 64-bit operands stay so, and a join at a weak node is that node's
+    64-bit dtype, whatever `enable_x64` says. `result_type` answers for values.
 
     Raises:
         TypePromotionError: they have no common dtype.
@@ -207,7 +207,21 @@ def promote_types(a: Any, b: Any) -> Any:
         >>> promote_types("int32", "float16")
         dtype('float16')
     """
-    return promote_pair(dtype_of(a), _is_weak(a), dtype_of(b), _is_weak(b))[0]
+    a, b = _node(a), _node(b)
+    for node in (a, b):
+        if isinstance(node, ExtendedDType) or node == float0:
+            return _promote_without_lattice(a, b)
+    joined = _join(a, b, config.numpy_dtype_promotion.value)
+    if isinstance(joined, type):
+        return python_scalar_types[joined]
+    has_wide = any(not isinstance(node, type) and canonicalize_dtype(node) != node for node in (a, b))
+    return joined if has_wide else canonicalize_dtype(joined)
+
+
+def _node(x: Any) -> Any:
+    if isinstance(x, ExtendedDType):
+        return x
+    return x if _is_weak_type(x) else supported_dtype(x)
 
 
 def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
@@ -235,6 +249,8 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
 
 
 def _is_weak(x: Any) -> bool:
-    if isinstance(x, type):
-        return x in python_scalar_types and x is not bool
-    return is_weakly_typed(x)
+    return _is_weak_type(x) or is_weakly_typed(x)
+
+
+def _is_weak_type(x: Any) -> bool:
+    return x is int or x is float or x is complex
