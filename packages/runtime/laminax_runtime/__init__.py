@@ -1,0 +1,85 @@
+"""The runtime layer: devices, arrays, transfers, compilation and dispatch on XLA through jaxlib.
+
+This module is a table of contents. Importing it loads neither NumPy's relatives nor jaxlib; the first use of a name
+loads its module, and the first use of a device makes the client.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from laminax_runtime import _one_process
+
+__version__ = "0.1.0"
+
+_MODULE_OF = {
+    # options
+    "default_device": "options",
+    "num_cpu_devices": "options",
+    "platforms": "options",
+    # backends and devices
+    "Client": "backends",
+    "PlatformError": "errors",
+    "register_plugin": "backends",
+    "Device": "placement",
+    "default_backend": "placement",
+    "device_count": "placement",
+    "devices": "placement",
+    "local_device_count": "placement",
+    "local_devices": "placement",
+    "process_count": "placement",
+    "process_index": "placement",
+    # arrays
+    "Array": "arrays",
+    "ArrayImpl": "arrays",
+    "Shard": "arrays",
+    "from_dlpack": "dlpack",
+    "install_array_methods": "arrays",
+    "make_array_from_single_device_arrays": "arrays",
+    "register_array_type": "arrays",
+    # shardings
+    "GSPMDSharding": "shardings",
+    "Mesh": "meshes",
+    "NamedSharding": "shardings",
+    "Sharding": "shardings",
+    "SingleDeviceSharding": "shardings",
+    # transfers
+    "block_until_ready": "transfer",
+    "device_get": "transfer",
+    "device_put": "transfer",
+    # compiling and running
+    "Executable": "compile",
+    "compile_module": "compile",
+    "ensure_lapack": "ffi",
+    "register_ffi_target": "ffi",
+    # dispatch
+    "FastpathData": "dispatch",
+    "clear_dispatch_caches": "dispatch",
+    "execution_device": "dispatch",
+    "fastpath_data": "dispatch",
+    "install_jit_methods": "dispatch",
+    "is_tracing": "context",
+    "make_eager_function": "dispatch",
+    "make_jit_function": "dispatch",
+    "set_tracing": "context",
+    # errors
+    "DeletedArrayError": "errors",
+    "UnsupportedValueError": "errors",
+    "XlaRuntimeError": "errors",
+}
+
+__all__ = ["__version__", *_MODULE_OF]
+
+_one_process.prepare()
+
+
+def __getattr__(name: str):
+    if (module := _MODULE_OF.get(name)) is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

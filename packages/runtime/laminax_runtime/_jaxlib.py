@@ -1,0 +1,178 @@
+"""Every name that laminax takes from jaxlib, with what differs between the versions it supports.
+
+jaxlib's Python interface is private and moves. All of it that we use is here, so that supporting another version means
+reading one file. What was found, by running each version:
+
+    0.10.2     `array_result_handler` runs the Python method `_check_and_rearrange` of arrays unless `_skip_checks` is
+               given. `buffer_to_dlpack_managed_tensor` makes unversioned capsules only.
+    0.11.2     The check moved to C++ and the argument went with it. `shard_args` exists in C++.
+    0.12.0.1   `buffer_to_dlpack_managed_tensor` takes `max_version` and `copied`.
+    all        Shardings have no method `_to_xla_hlo_sharding` until somebody sets it. Classes can be given methods with
+               `setattr`. The three configuration states below must exist before the first call. Some C++ code imports
+               modules of jax by name; see `answered_jax_lookups`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from laminax_ir.avals import ShapedArray
+
+from laminax_runtime import _one_process
+
+_one_process.prepare()
+
+from jaxlib import _hlo, _jax  # noqa: E402
+from jaxlib import version as _version  # noqa: E402
+
+version: str = _version.__version__
+
+# classes
+ArrayImpl = _jax.ArrayImpl
+ArrayCopySemantics = _jax.ArrayCopySemantics
+Client = _jax.Client
+CompileOptions = _jax.CompileOptions
+Config = _jax.config.Config
+Device = _jax.Device
+DeviceAssignment = _jax.DeviceAssignment
+DeviceList = _jax.DeviceList
+GSPMDSharding = _jax.GSPMDSharding
+HloPrintOptions = _hlo.HloPrintOptions
+HloSharding = _hlo.HloSharding
+HostBufferSemantics = _jax.HostBufferSemantics
+LoadedExecutable = _jax.LoadedExecutable
+NamedSharding = _jax.NamedSharding
+OpSharding = _hlo.OpSharding
+PjitFunction = _jax.PjitFunction
+PjitFunctionCache = _jax.PjitFunctionCache
+Sharding = _jax.Sharding
+SingleDeviceSharding = _jax.SingleDeviceSharding
+XlaRuntimeError = _jax.JaxRuntimeError
+
+# functions
+batched_block_until_ready = _jax.batched_block_until_ready
+batched_copy_to_devices = _jax.batched_copy_array_to_devices_with_sharding
+batched_device_put = _jax.batched_device_put
+clear_all_dispatch_caches = _jax.PjitFunctionCache.clear_all
+make_cpu_client = _jax.get_tfrt_cpu_client
+make_gloo_collectives = _jax.make_gloo_tcp_collectives
+make_plugin_client = _jax.get_c_api_client
+load_plugin = _jax.load_pjrt_plugin
+is_plugin_loaded = _jax.pjrt_plugin_loaded
+initialize_plugin = _jax.initialize_pjrt_plugin
+is_plugin_initialized = _jax.pjrt_plugin_initialized
+make_pjit_function = _jax.pjit
+register_custom_call_target = _jax.register_custom_call_target
+canonical_memory_kind = _jax.check_and_canonicalize_memory_kind
+import_dlpack = _jax.dlpack_managed_tensor_to_buffer
+
+UNSET = _jax.config.unset  # what Config.set_local takes to end a thread's override
+
+# The states that jaxlib reads by itself. It takes them once, and reads them at the first call.
+enable_x64_state = Config("enable_x64", False, include_in_jit_key=True, include_in_trace_context=True)
+disable_jit_state = Config("disable_jit", False, include_in_jit_key=True, include_in_trace_context=True)
+post_hook_state = Config("post_hook", None)
+_jax.jax_jit.set_enable_x64_state(enable_x64_state)
+_jax.jax_jit.set_disable_jit_state(disable_jit_state)
+_jax.jax_jit.set_post_hook_state(post_hook_state)
+
+_has_skip_checks = "_skip_checks" in _jax.array_result_handler.__nb_signature__[0][0]
+_has_dlpack_versions = hasattr(_jax, "dlpack_version")
+
+
+def result_handler(aval: Any, sharding: Any, is_committed: bool) -> Any:
+    """What turns the buffers of one output into an array of this aval, sharding and commitment."""
+    if _has_skip_checks:
+        return _jax.array_result_handler(aval, sharding, is_committed, _skip_checks=True)
+    return _jax.array_result_handler(aval, sharding, is_committed)
+
+
+def export_dlpack(array: Any, stream: int | None, max_version: tuple[int, int] | None, is_copy: bool) -> Any:
+    """A dlpack capsule over the array's buffer, versioned where this jaxlib and the consumer can."""
+    if _has_dlpack_versions:
+        return _jax.buffer_to_dlpack_managed_tensor(array, stream=stream, max_version=max_version, copied=is_copy)
+    return _jax.buffer_to_dlpack_managed_tensor(array, stream=stream)
+
+
+def lapack_module() -> types.ModuleType:
+    """jaxlib's LAPACK kernels for the CPU."""
+    from jaxlib.cpu import _lapack
+
+    return _lapack
+
+
+def mlir_module_from_text(text: str) -> tuple[Any, Any]:
+    """The text as an MLIR module object, with its context, for what does not take text: compiling with callbacks."""
+    from jaxlib.mlir import ir
+    from jaxlib.mlir._mlir_libs import register_jax_dialects
+
+    context = ir.Context()
+    registry = ir.DialectRegistry()
+    register_jax_dialects.register_dialects(registry)
+    context.append_dialect_registry(registry)
+    context.load_all_available_dialects()
+    return ir.Module.parse(text, context=context), context
+
+
+# --- names of jax that jaxlib's C++ imports ---
+
+_check_spec: Callable[[Any, Any], None] = lambda mesh, spec: None
+_lookup_lock = threading.Lock()
+
+
+def set_spec_check(check: Callable[[Any, Any], None]) -> None:
+    """Sets what runs, as `check(mesh, spec)`, on the construction of every NamedSharding."""
+    global _check_spec
+    _check_spec = check
+
+
+@contextlib.contextmanager
+def answered_jax_lookups() -> Iterator[None]:
+    """Inside, jaxlib's C++ finds the modules of jax that it imports by name.
+
+    jaxlib keeps what it found and does not ask again; while it finds nothing it asks on every call, which is slow where
+    jax is not installed and would import jax where it is. So one use of each feature inside this block is enough, and
+    `sys.modules` shows no trace of it afterwards. The names, and what makes jaxlib ask for them:
+
+        named_sharding.check_pspec                     making a NamedSharding; answered below, when this module loads
+        sharding_impls.make_single_device_sharding     bringing an array to the host; answered when a client is made
+        core.ShapedArray                               the same, and an array from DLPack; jaxlib asks once, found or not
+    """
+    modules = {name: types.ModuleType(name) for name in ("jax", "jax._src", *_ANSWERS)}
+    modules["jax"].__path__ = modules["jax._src"].__path__ = []
+    for name, members in _ANSWERS.items():
+        vars(modules[name]).update(members)
+    with _lookup_lock:
+        sys.modules.update(modules)
+        try:
+            yield
+        finally:
+            for name in modules:
+                sys.modules.pop(name, None)
+
+
+def _make_single_device_sharding(device, *, memory_kind=None):
+    return SingleDeviceSharding(device, memory_kind=memory_kind)
+
+
+_ANSWERS = {
+    "jax._src.named_sharding": {"check_pspec": lambda mesh, spec: _check_spec(mesh, spec)},
+    "jax._src.sharding_impls": {"make_single_device_sharding": _make_single_device_sharding},
+    "jax.core": {"ShapedArray": ShapedArray},
+}
+
+
+class _AnyMesh:
+    """The least that NamedSharding's constructor accepts as a mesh."""
+
+    size = 1
+    _internal_device_list = None
+
+
+with answered_jax_lookups():
+    NamedSharding(_AnyMesh(), ())

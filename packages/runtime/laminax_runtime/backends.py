@@ -1,0 +1,166 @@
+"""Backends: one PJRT client per platform, made when first asked for.
+
+The platforms to start are the option `platforms` (or LAMINAX_PLATFORMS, or JAX_PLATFORMS), the first of which is the
+default. Without it, an accelerator whose plugin is installed and works is the default, and the CPU otherwise; the CPU is
+there in any case.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+
+from laminax_runtime import _jaxlib, arrays, options, plugins  # noqa: F401  (arrays: no array without its methods)
+from laminax_runtime.errors import PlatformError
+
+Client = _jaxlib.Client
+
+# What users may call a platform, and the names under which XLA knows it.
+_ALIASES = {"gpu": ("cuda", "rocm")}
+_KNOWN = ("cpu", "gpu", "cuda", "rocm", "tpu")
+
+_lock = threading.RLock()
+_clients: dict[str, Client] = {}
+_failures: dict[str, str] = {}
+_registered: list[plugins.Plugin] = []
+_default: str | None = None
+
+
+def register_plugin(name: str, library_path: str, **client_options) -> None:
+    """Adds a PJRT plugin that `devices(name)` will load.
+
+    Args:
+        name: the platform's name.
+        library_path: the plugin's shared library.
+        **client_options: passed to the plugin when its client is made.
+
+    Raises:
+        PlatformError: the platform has already started.
+    """
+    with _lock:
+        if name in _clients:
+            raise PlatformError(f"register_plugin({name!r}): the platform has already started. Register it earlier.")
+        _registered.append(plugins.Plugin(name, name, plugins.Path(library_path), client_options))
+
+
+def client(platform: str | None = None) -> Client:
+    """The client of a platform, made on the first call; None means the default platform.
+
+    Raises:
+        PlatformError: the platform is unknown, not installed, or does not start.
+    """
+    found = _clients.get(platform) if platform is not None else _clients.get(_default)
+    return found if found is not None else _start(platform)
+
+
+def default_platform() -> str:
+    """The default platform, under XLA's name for it ('cpu', 'cuda', 'rocm', 'tpu')."""
+    if _default is None:
+        _start(None)
+    return _default
+
+
+def _start(platform: str | None) -> Client:
+    with _lock:
+        if platform is None:
+            return _clients[_start_default()]
+        names = _ALIASES.get(platform, (platform,))
+        for name in names:
+            if name in _clients:
+                return _clients[name]
+        return _clients[_start_first_of(names, requested=platform)]
+
+
+def _start_default() -> str:
+    """Starts what `platforms` lists, or the best there is, and settles which one is the default."""
+    global _default
+    if _default is not None:
+        return _default
+    if options.platforms.value is not None:
+        listed = [name.strip() for name in options.platforms.value.split(",") if name.strip()]
+        started = [_start_first_of(_ALIASES.get(name, (name,)), requested=name) for name in listed]
+        _default = started[0]
+        return _default
+    _default = "cpu"
+    for plugin in _plugins():
+        try:
+            _default = _start_first_of((plugin.platform,), requested=plugin.platform)
+            break
+        except PlatformError as error:
+            warnings.warn(f"{error} Falling back to the CPU.", RuntimeWarning, stacklevel=2)
+    if _default == "cpu":
+        _start_first_of(("cpu",), requested="cpu")
+    return _default
+
+
+def _start_first_of(names: tuple[str, ...], requested: str) -> str:
+    """Starts the first of the platforms that is there and works."""
+    allowed = options.platforms.value
+    if allowed is not None and requested not in (listed := [name.strip() for name in allowed.split(",")]):
+        if not any(alias in listed for alias in (*names, *(k for k, v in _ALIASES.items() if requested in v))):
+            raise PlatformError(f"The platform {requested!r} is switched off: the option `platforms` is {allowed!r}.")
+    reasons = []
+    for name in names:
+        if name in _clients:
+            return name
+        if name not in _failures:
+            try:
+                _clients[name] = _make_client(name)
+                _answer_lookups(_clients[name])
+                return name
+            except Exception as error:  # whatever a broken plugin raises becomes the message
+                _failures[name] = str(error)
+        reasons.append(_failures[name])
+    raise PlatformError(f"The platform {requested!r} is not available. " + " ".join(dict.fromkeys(reasons)))
+
+
+def _make_client(name: str) -> Client:
+    if name == "cpu":
+        return _jaxlib.make_cpu_client(asynchronous=True, num_devices=options.num_cpu_devices.value)
+    for plugin in _plugins():
+        if plugin.platform == name:
+            return _load(plugin)
+    raise PlatformError(_how_to_install(name))
+
+
+def _plugins() -> list[plugins.Plugin]:
+    return [*_registered, *plugins.find_plugins()]
+
+
+def _load(plugin: plugins.Plugin) -> Client:
+    if not plugin.library.is_file():
+        raise PlatformError(f"Its plugin's library {plugin.library} does not exist.")
+    try:
+        if not _jaxlib.is_plugin_loaded(plugin.name):
+            _jaxlib.load_plugin(plugin.name, str(plugin.library))
+        if not _jaxlib.is_plugin_initialized(plugin.name):
+            _jaxlib.initialize_plugin(plugin.name)
+        return _jaxlib.make_plugin_client(plugin.name, plugin.options)
+    except Exception as error:
+        raise PlatformError(f"Its plugin {plugin.library} did not start: {error}") from error
+
+
+def _how_to_install(name: str) -> str:
+    packages = {"cuda": "jax-cuda13-plugin or jax-cuda12-plugin", "rocm": "jax-rocm7-plugin", "tpu": "libtpu"}
+    if name in packages:
+        return f"No plugin for {name} is installed; install {packages[name]} in the version of jaxlib, {_jaxlib.version}."
+    return f"There is no plugin of this name; the known platforms are {', '.join(_KNOWN)}."
+
+
+def _answer_lookups(started: Client) -> None:
+    """Brings one array of the new client to the host, so that jaxlib finds what it looks up for that."""
+    import numpy as np
+    from laminax_ir.avals import ShapedArray
+
+    devices = started.local_devices()
+    if not devices or "fetch" in _answered:
+        return
+    sharding = _jaxlib.SingleDeviceSharding(devices[0])
+    with _jaxlib.answered_jax_lookups():
+        zero = np.zeros((), "int32")
+        array = _jaxlib.batched_device_put(ShapedArray((), zero.dtype), sharding, [zero], devices[:1])
+        array._single_device_array_to_np_array_did_copy()
+    _answered.add("fetch")
+
+
+_answered: set[str] = set()

@@ -1,0 +1,249 @@
+"""Compilation: StableHLO text to an executable, and running it on arrays.
+
+The text goes to the PJRT client as it is. What an executable must know beyond the machine code is the calling convention:
+which of the caller's arguments are parameters, how each is laid out, and the avals of the results, which carry what XLA
+has no notion of, such as weak types.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from laminax_ir.avals import ShapedArray
+
+from laminax_runtime import _jaxlib, arrays, ffi, placement, shardings, transfer
+from laminax_runtime.arrays import ArrayImpl
+
+
+def compile_module(
+    text: str,
+    *,
+    in_avals: Sequence[ShapedArray],
+    out_avals: Sequence[ShapedArray],
+    kept: Sequence[bool] | None = None,
+    devices: Sequence[placement.Device] | None = None,
+    in_shardings: Sequence[shardings.Sharding] | None = None,
+    out_shardings: Sequence[shardings.Sharding] | None = None,
+    num_replicas: int = 1,
+    num_partitions: int | None = None,
+    compiler_options: Mapping[str, Any] | None = None,
+    host_callbacks: Sequence[Callable[..., Any]] = (),
+    keepalives: Sequence[Any] = (),
+    is_pinned: bool = False,
+    name: str | None = None,
+) -> Executable:
+    """Compiles a StableHLO module whose `main` takes and returns flat lists of arrays.
+
+    Args:
+        text: the module. Donation is expressed in it, by the arguments' attributes `tf.aliasing_output` and
+            `jax.buffer_donor`; sharding by Shardy's or GSPMD's attributes.
+        in_avals: one per argument of the caller.
+        out_avals: one per result.
+        kept: for each argument of the caller, whether `main` has a parameter for it; by default all.
+        devices: where it runs, `num_replicas * num_partitions` of them; by default one, the default device.
+        in_shardings: one per parameter of `main`; by default on the only device, or else what XLA chose.
+        out_shardings: one per result, likewise.
+        num_replicas: how many copies of the program run, each on its own data.
+        num_partitions: over how many devices XLA splits each copy; by default all that are left.
+        compiler_options: XLA's debug options by name, such as {"xla_cpu_enable_fast_math": True}.
+        host_callbacks: callables that the program's send and receive operations reach.
+        keepalives: objects that must live as long as the executable, such as callbacks it holds addresses of.
+        is_pinned: whether the results are committed to the devices even if no argument is.
+        name: what the program is called in errors.
+
+    Raises:
+        XlaRuntimeError: the text is not a valid module, an option is unknown, or XLA cannot compile the program.
+    """
+    assignment = tuple(devices) if devices is not None else (placement.placement_device(),)
+    num_partitions = len(assignment) // num_replicas if num_partitions is None else num_partitions
+    if num_replicas * num_partitions != len(assignment):
+        raise ValueError(
+            f"compile_module: {num_replicas} replicas of {num_partitions} partitions need "
+            f"{num_replicas * num_partitions} devices, got {len(assignment)}"
+        )
+    if "lapack_" in text and assignment[0].platform == "cpu":
+        ffi.ensure_lapack()
+    options = _compile_options(assignment, num_replicas, num_partitions, compiler_options, out_shardings is None)
+    try:
+        loaded = _compile_and_load(text, assignment, options, host_callbacks)
+    except _jaxlib.XlaRuntimeError as error:
+        error.add_note(f"This came from compiling {name or 'a module'} for {assignment[0]}, with jaxlib {_jaxlib.version}.")
+        raise
+    kept = tuple(kept) if kept is not None else (True,) * len(in_avals)
+    return Executable(
+        loaded,
+        name or "main",
+        assignment,
+        tuple(in_avals),
+        tuple(out_avals),
+        kept,
+        _chosen_shardings(in_shardings, loaded.get_parameter_shardings, assignment, sum(kept)),
+        _chosen_shardings(out_shardings, loaded.get_output_shardings, assignment, len(out_avals)),
+        is_pinned,
+        tuple(keepalives),
+    )
+
+
+def _compile_options(assignment, num_replicas, num_partitions, compiler_options, is_output_free):
+    options = _jaxlib.CompileOptions()
+    build = options.executable_build_options
+    options.num_replicas = build.num_replicas = num_replicas
+    options.num_partitions = build.num_partitions = num_partitions
+    ids = np.array([device.id for device in assignment], dtype=np.int32).reshape(num_replicas, num_partitions)
+    options.device_assignment = build.device_assignment = _jaxlib.DeviceAssignment.create(ids)
+    build.use_spmd_partitioning = num_partitions > 1
+    build.use_shardy_partitioner = num_partitions > 1
+    if num_partitions > 1 and is_output_free:
+        build.allow_spmd_sharding_propagation_to_output = [True]
+    if compiler_options:
+        options.env_option_overrides = list(compiler_options.items())
+    return options
+
+
+def _compile_and_load(text, assignment, options, host_callbacks):
+    client = assignment[0].client
+    device_list = _jaxlib.DeviceList(assignment)
+    if not host_callbacks:
+        return client.compile_and_load(text, device_list, options)
+    module, context = _jaxlib.mlir_module_from_text(text)
+    with context:
+        return client.compile_and_load(module, device_list, options, list(host_callbacks))
+
+
+def _chosen_shardings(given, read_back, assignment, count) -> tuple[shardings.Sharding, ...]:
+    """The caller's shardings, or XLA's choice."""
+    if given is not None:
+        given = tuple(given)
+        if len(given) != count:
+            raise ValueError(f"compile_module: {len(given)} shardings were given for {count} arrays")
+        return given
+    if len(assignment) == 1:
+        return (shardings.on_device(assignment[0]),) * count
+    protos = read_back()
+    if protos is None:
+        return (shardings.get_replicated(assignment),) * count
+    if len(protos) == 1 and count != 1 and (elements := protos[0].tuple_shardings):
+        protos = elements
+    return tuple(shardings.GSPMDSharding(assignment, proto) for proto in protos)
+
+
+class Executable:
+    """A compiled program with its calling convention.
+
+    `in_avals` and `kept` are one per argument of the caller; `in_shardings` one per parameter of the program.
+    """
+
+    def __init__(
+        self,
+        loaded: _jaxlib.LoadedExecutable,
+        name: str,
+        devices: tuple[placement.Device, ...],
+        in_avals: tuple[ShapedArray, ...],
+        out_avals: tuple[ShapedArray, ...],
+        kept: tuple[bool, ...],
+        in_shardings: tuple[shardings.Sharding, ...],
+        out_shardings: tuple[shardings.Sharding, ...],
+        is_pinned: bool,
+        keepalives: tuple[Any, ...],
+    ) -> None:
+        self.loaded = loaded
+        self.name = name
+        self.devices = devices
+        self.in_avals = in_avals
+        self.out_avals = out_avals
+        self.kept = kept
+        self.in_shardings = in_shardings
+        self.out_shardings = out_shardings
+        self.is_pinned = is_pinned
+        self._keepalives = keepalives
+        self._are_all_kept = all(kept)
+        self._handlers: dict[bool, list[Any]] = {}
+        self._lock = threading.Lock()
+
+    # running
+
+    def execute(self, args: Sequence[Any]) -> list[ArrayImpl]:
+        """Runs the program.
+
+        Args:
+            args: one array or scalar per element of `in_avals`, of that aval. Those not on the program's devices are
+                brought there.
+
+        Returns:
+            One array per element of `out_avals`, committed if an argument is or the executable is pinned. They may not
+            be ready yet.
+
+        Raises:
+            DeletedArrayError: an argument was deleted or donated.
+            XlaRuntimeError: the program failed, as far as that is known at once.
+        """
+        if len(args) != len(self.in_avals):
+            raise TypeError(f"{self.name} takes {len(self.in_avals)} arrays, got {len(args)}")
+        is_committed = self.is_pinned or any(type(x) is ArrayImpl and x._committed for x in args)
+        used = args if self._are_all_kept else [x for x, is_kept in zip(args, self.kept, strict=True) if is_kept]
+        placed = [place_argument(x, sharding) for x, sharding in zip(used, self.in_shardings, strict=True)]
+        return self.loaded.execute_sharded(placed).consume_with_handlers(self._result_handlers(is_committed))
+
+    __call__ = execute
+
+    def execute_with_token(self, args: Sequence[Any]) -> tuple[list[ArrayImpl], Any]:
+        """Runs the program, and returns besides its results a token to wait on with `block_until_ready()`."""
+        used = [x for x, is_kept in zip(args, self.kept, strict=True) if is_kept]
+        placed = [place_argument(x, sharding) for x, sharding in zip(used, self.in_shardings, strict=True)]
+        is_committed = self.is_pinned or any(type(x) is ArrayImpl and x._committed for x in args)
+        results = self.loaded.execute_sharded(placed, with_tokens=True)
+        return results.consume_with_handlers(self._result_handlers(is_committed)), results.consume_token()
+
+    def _result_handlers(self, is_committed: bool) -> list[Any]:
+        handlers = self._handlers.get(is_committed)
+        if handlers is None:
+            handlers = self._handlers[is_committed] = [
+                _jaxlib.result_handler(aval, sharding, is_committed)
+                for aval, sharding in zip(self.out_avals, self.out_shardings, strict=True)
+            ]
+        return handlers
+
+    # looking inside
+
+    def as_text(self) -> str:
+        """The optimised HLO."""
+        return self.loaded.get_hlo_text()
+
+    def hlo_modules(self) -> list[Any]:
+        """The optimised HLO as jaxlib's module objects."""
+        return self.loaded.hlo_modules()
+
+    def cost_analysis(self) -> dict[str, Any]:
+        """XLA's estimate of the operations and memory traffic of one run, by XLA's names such as 'flops'."""
+        return self.loaded.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """The bytes of arguments, results, temporaries and code, as XLA's statistics object."""
+        return self.loaded.get_compiled_memory_stats()
+
+    @property
+    def fingerprint(self) -> bytes | None:
+        """Equal for equal machine code, where the platform can say."""
+        return self.loaded.fingerprint
+
+    def serialize(self) -> bytes:
+        """The compiled program as bytes, for the same version of jaxlib on the same kind of machine."""
+        return self.devices[0].client.serialize_executable(self.loaded)
+
+    def __repr__(self) -> str:
+        return f"<Executable {self.name} on {', '.join(map(str, self.devices))}>"
+
+
+def place_argument(x: Any, sharding: shardings.Sharding) -> ArrayImpl:
+    """An argument where the program expects it: the array itself, or a copy of the value there.
+
+    Raises:
+        DeletedArrayError: it is an array that was deleted or donated.
+    """
+    if type(x) is ArrayImpl:
+        arrays._check_alive(x)
+        return x if x._sharding is sharding else transfer.reshard(x, sharding)
+    return transfer.device_put(x, sharding)

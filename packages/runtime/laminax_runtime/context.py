@@ -1,0 +1,55 @@
+"""The settings that select a compiled program, mirrored where jaxlib's C++ dispatch looks.
+
+A jitted function's C++ cache adds to its key the values of all `Config` states marked `include_in_jit_key`. Each option
+of `laminax_ir.config` that changes a program, or how it is run, has such a state here, kept equal by subscription: the
+global value as the state's global value, a thread's override as its thread-local one. So an entry is never used under
+settings it was not made for. One more state says whether this thread is tracing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from laminax_ir import config
+
+from laminax_runtime import _jaxlib, options
+
+# States that jaxlib reads by itself, and so must be the ones it was given.
+_states: dict[str, _jaxlib.Config] = {
+    "enable_x64": _jaxlib.enable_x64_state,
+    "disable_jit": _jaxlib.disable_jit_state,
+}
+# Options that do not change what is traced, but which program runs or whether the fast path may run it.
+_RUNTIME_OPTIONS = {"debug_nans", "debug_infs", options.default_device.name}
+
+
+def _mirror(option: config.Option, scope: config.Scope, value: Any) -> None:
+    if not option.affects_tracing and option.name not in _RUNTIME_OPTIONS:
+        return
+    state = _states.get(option.name)
+    if state is None:
+        state = _states[option.name] = _jaxlib.Config(option.name, option.global_value, include_in_jit_key=True)
+    if scope == "global":
+        state.set_global(value)
+    else:
+        state.set_local(_jaxlib.UNSET if value is config.UNSET else value)
+
+
+config.subscribe(_mirror)
+
+_tracing = _jaxlib.Config("tracing", False, include_in_jit_key=True)
+
+# Says whether a trace that does not evaluate is current in this thread: `set_tracing(True)` on entering it, and the
+# value before (`is_tracing()`) on leaving. While it is, jitted functions skip the entries made outside of traces and call
+# their miss function, which sees the trace. It is the bound method of a C++ object, since traces are entered often.
+set_tracing = _tracing.set_local
+
+
+def is_tracing() -> bool:
+    """Whether this thread is inside a trace, as last told by `set_tracing`."""
+    return _tracing.value
+
+
+def needs_checked_outputs() -> bool:
+    """Whether outputs must pass through Python to be checked for NaNs or infinities, which rules out the fast path."""
+    return config.debug_nans.value or config.debug_infs.value

@@ -1,0 +1,182 @@
+"""Dispatch: from a call of a user's function to an executable, in C++ when the call has been seen before.
+
+jaxlib's `PjitFunction` flattens the arguments, forms a key of their types, layouts, static values and of the settings
+mirrored in `context`, and runs the executable it has for that key. If it has none it calls the miss function, Python
+supplied by the layer above, which answers with the results and, if the next such call may stay in C++, the data for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from laminax_ir import pytree
+
+from laminax_runtime import _jaxlib, context, placement, shardings, transfer
+from laminax_runtime.arrays import ArrayImpl
+from laminax_runtime.compile import Executable, place_argument
+
+PjitFunction = _jaxlib.PjitFunction
+
+
+class FastpathData(NamedTuple):
+    """What jaxlib needs to run an executable by itself; it reads the fields by these names."""
+
+    xla_executable: _jaxlib.LoadedExecutable
+    out_pytree_def: Any
+    in_shardings: Sequence[shardings.Sharding]
+    out_shardings: Sequence[shardings.Sharding]
+    out_avals: Sequence[Any]
+    out_committed: Sequence[bool]
+    kept_var_bitvec: Sequence[bool]
+    in_device_local_layouts: Sequence[Any]
+    const_args: Sequence[Any]
+
+
+MissResult = tuple[Any, FastpathData | None, bool]
+
+# Shared by all jitted functions, so that jit of the same function again finds its entries.
+_cache = _jaxlib.PjitFunctionCache(8192)
+
+
+def make_jit_function(
+    fun: Callable[..., Any],
+    name: str,
+    cache_miss: Callable[..., MissResult],
+    *,
+    static_argnums: Sequence[int] = (),
+    static_argnames: Sequence[str] = (),
+    cache_key: Hashable = (),
+) -> PjitFunction:
+    """A callable that runs in C++ when it can.
+
+    Args:
+        fun: the user's function, which must allow weak references: entries live as long as it does. It is what is called
+            while `disable_jit` holds.
+        name: its name, for profiles.
+        cache_miss: called with the arguments of a call that has no entry. Returns the call's result, the data from
+            `fastpath_data` or None if calls like it must keep coming here, and False.
+        static_argnums: positions of the arguments that are part of the key by value.
+        static_argnames: names of keyword arguments of that kind.
+        cache_key: equal for two functions made from the same `fun` only if either's entries serve the other: it holds
+            every parameter that `cache_miss` depends on.
+
+    Returns:
+        The function, with `_cache_size()`, `clear_cache()` and a writable `__dict__`.
+    """
+    return _jaxlib.make_pjit_function(
+        name,
+        fun,
+        cache_miss,
+        list(static_argnums),
+        list(static_argnames),
+        cache_key,
+        pytree.registry,
+        shard_arg_fallback,
+        _cache,
+    )
+
+
+def make_eager_function(name: str, cache_miss: Callable[..., MissResult]) -> PjitFunction:
+    """A callable for the evaluator of single operations: its entries are its own and die with it.
+
+    The evaluator's miss function may answer with fast-path data under any trace, since what it is given is never traced:
+    there is then one entry outside of traces and one inside. It must be called with `disable_jit` off, for example by
+    `run_eagerly`.
+
+    Args:
+        name: the operation's name, for profiles.
+        cache_miss: as for `make_jit_function`.
+    """
+    return _jaxlib.make_pjit_function(
+        name, None, cache_miss, [], [], (), pytree.registry, shard_arg_fallback, _jaxlib.PjitFunctionCache(256)
+    )
+
+
+def fastpath_data(
+    executable: Executable, out_tree: Any, outs: Sequence[Any], *, const_args: Sequence[Any] = ()
+) -> FastpathData | None:
+    """What the miss function returns beside a call's results, so that the next such call stays in C++.
+
+    Args:
+        executable: what was run.
+        out_tree: the tree of the function's result.
+        outs: the results of this call, in the order of the tree's leaves: the executable's outputs.
+        const_args: arrays that the executable takes before the caller's arguments.
+
+    Returns:
+        None if calls like this one must come to Python: results are to be checked, or one is no array.
+    """
+    if context.needs_checked_outputs() or not all(type(x) is ArrayImpl for x in outs):
+        return None
+    return FastpathData(
+        executable.loaded,
+        out_tree,
+        executable.in_shardings,
+        executable.out_shardings,
+        [x.aval for x in outs],
+        [x._committed for x in outs],
+        executable.kept,
+        [None] * len(executable.in_shardings),
+        list(const_args),
+    )
+
+
+def shard_arg_fallback(x: Any, sharding: shardings.Sharding, layout: Any) -> ArrayImpl:
+    """What C++ calls for an argument that it cannot bring to the executable's devices by itself."""
+    if layout is not None:
+        raise NotImplementedError("arguments with a chosen memory layout are not supported by laminax_runtime yet")
+    return place_argument(x, sharding)
+
+
+def execution_device(args: Sequence[Any], device: placement.Device | None = None) -> placement.Device:
+    """The one device on which to run a computation on these arguments.
+
+    Args:
+        args: flat arguments; only arrays committed to a device decide.
+        device: the caller's choice, which prevails.
+
+    Raises:
+        ValueError: arguments are committed to different devices.
+    """
+    if device is not None:
+        return device
+    first = None
+    for position, x in enumerate(args):
+        if type(x) is ArrayImpl and x._committed:
+            if len(assignment := x._sharding._device_assignment) != 1:
+                continue
+            if first is None:
+                first, first_position = assignment[0], position
+            elif assignment[0] != first:
+                raise ValueError(
+                    "Received incompatible devices for jitted computation: "
+                    f"argument {first_position} is on {first}, argument {position} on {assignment[0]}. "
+                    "Move one of them with device_put."
+                )
+    return first if first is not None else placement.placement_device()
+
+
+def clear_dispatch_caches() -> None:
+    """Forgets every entry of every jitted and eager function."""
+    _jaxlib.clear_all_dispatch_caches()
+
+
+def install_jit_methods(members: Mapping[str, Any]) -> None:
+    """Sets methods, such as `lower`, on the class of jitted functions.
+
+    Raises:
+        ValueError: the class already has a member of this name; nothing is set.
+    """
+    if taken := sorted(name for name in members if name in vars(PjitFunction)):
+        raise ValueError(f"install_jit_methods: the class of jitted functions already has {', '.join(taken)}")
+    for name, member in members.items():
+        setattr(PjitFunction, name, member)
+
+
+def _clear_cache(self: PjitFunction) -> None:
+    """Forgets this function's entries."""
+    self._clear_cache()
+
+
+PjitFunction.clear_cache = _clear_cache

@@ -1,0 +1,23 @@
+"""The errors of the runtime layer, each a subclass of the built-in one a caller would expect."""
+
+from __future__ import annotations
+
+
+class PlatformError(RuntimeError):
+    """A platform is unknown, is not installed, or does not start."""
+
+
+class DeletedArrayError(RuntimeError):
+    """An array was used after it had been deleted or donated."""
+
+
+class UnsupportedValueError(TypeError):
+    """A value that is not an array, and that no device can hold."""
+
+
+def __getattr__(name: str):
+    if name in ("XlaRuntimeError", "JaxRuntimeError"):  # what XLA raises; jaxlib is loaded only for who asks
+        from laminax_runtime import _jaxlib
+
+        return _jaxlib.XlaRuntimeError
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,445 @@
+"""Shardings: how an array is laid out over devices.
+
+The classes are jaxlib's, so that its C++ dispatch can compare and hash them without Python; the methods here are set on
+them when this module loads. All that is not specific to a class follows from two answers each class gives: its list of
+devices, and its XLA sharding, which tiles the array's axes over the positions in that list.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from laminax_runtime import _jaxlib, meshes
+
+GSPMDSharding = _jaxlib.GSPMDSharding
+NamedSharding = _jaxlib.NamedSharding
+Sharding = _jaxlib.Sharding
+SingleDeviceSharding = _jaxlib.SingleDeviceSharding
+
+Device = _jaxlib.Device
+Index = tuple[slice, ...]
+Shape = tuple[int, ...]
+
+_REPLICATED = _jaxlib.HloSharding.replicate()
+
+
+# --- any sharding ---
+
+
+class _SharedMethods:
+    """Describes how an array is laid out over devices."""
+
+    @property
+    def device_set(self) -> set[Device]:
+        """The devices that hold a part of the array, those of other processes included."""
+        return set(self._internal_device_list)
+
+    @property
+    def num_devices(self) -> int:
+        return len(self._internal_device_list)
+
+    @property
+    def memory_kind(self) -> str | None:
+        """The kind of memory on the devices, or None for their default."""
+        return self._memory_kind
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether all devices belong to this process."""
+        return self._internal_device_list.is_fully_addressable
+
+    @property
+    def has_addressable_devices(self) -> bool:
+        return len(self._internal_device_list.addressable_device_list) > 0
+
+    @property
+    def addressable_devices(self) -> set[Device]:
+        """The devices of this process that hold a part of the array."""
+        return set(self._internal_device_list.addressable_device_list)
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether every device holds the whole array."""
+        raise NotImplementedError(f"{type(self).__name__} does not say whether it replicates")
+
+    @property
+    def _device_assignment(self) -> tuple[Device, ...]:
+        return tuple(self._internal_device_list)
+
+    @property
+    def _addressable_device_assignment(self) -> tuple[Device, ...]:
+        return tuple(self._internal_device_list.addressable_device_list)
+
+    @property
+    def _is_concrete(self) -> bool:
+        return True
+
+    def _to_xla_hlo_sharding(self, num_dimensions: int) -> _jaxlib.HloSharding:
+        raise NotImplementedError(f"{type(self).__name__} has no XLA sharding")
+
+    def shard_shape(self, global_shape: Shape) -> Shape:
+        """The shape of each device's part of an array of shape `global_shape`.
+
+        Raises:
+            ValueError: an axis does not divide into the number of parts.
+        """
+        shape = tuple(global_shape)
+        tiling = _tiling(self, len(shape))
+        if tiling is None:
+            return shape
+        for axis, (size, parts) in enumerate(zip(shape, tiling.parts, strict=True)):
+            if size % parts:
+                raise ValueError(
+                    f"an array of shape {shape} cannot be split by {self}: axis {axis} has size {size}, which is not "
+                    f"a multiple of its {parts} parts. Pad axis {axis} to {-(-size // parts) * parts}, or split "
+                    "another axis."
+                )
+        return tuple(size // parts for size, parts in zip(shape, tiling.parts, strict=True))
+
+    def devices_indices_map(self, global_shape: Shape) -> dict[Device, Index]:
+        """For each device, the slices of an array of shape `global_shape` that it holds."""
+        return dict(_indices_map(self, tuple(global_shape)))
+
+    def addressable_devices_indices_map(self, global_shape: Shape) -> dict[Device, Index]:
+        """`devices_indices_map` for the devices of this process."""
+        local = self.addressable_devices
+        return {device: index for device, index in _indices_map(self, tuple(global_shape)).items() if device in local}
+
+    def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
+        """Whether both place the same parts of an array of `ndim` axes on the same devices."""
+        return self is other or (
+            self.memory_kind == other.memory_kind
+            and self._internal_device_list == other._internal_device_list
+            and are_equal_hlo_shardings(self._to_xla_hlo_sharding(ndim), other._to_xla_hlo_sharding(ndim))
+        )
+
+    def check_compatible_aval(self, aval_shape: Shape) -> None:
+        """Raises ValueError if arrays of this shape cannot be laid out so."""
+
+
+def are_equal_hlo_shardings(a: _jaxlib.HloSharding, b: _jaxlib.HloSharding) -> bool:
+    """Whether two XLA shardings mean the same; replication on one tile is replication."""
+    return a is b or a == b or (is_replicated(a) and is_replicated(b))
+
+
+def is_replicated(sharding: _jaxlib.HloSharding) -> bool:
+    """Whether the XLA sharding gives each device the whole array."""
+    if sharding.is_replicated() or sharding.num_devices() == 1:
+        return True
+    return sharding.is_tiled() and _parts(sharding, None) == 1
+
+
+class _Tiling:
+    """An XLA sharding as numbers: parts per axis, and for each device of the list the coordinates of its part."""
+
+    __slots__ = ("parts", "coordinates")
+
+    def __init__(self, sharding: _jaxlib.HloSharding, ndim: int) -> None:
+        dimensions = sharding.tile_assignment_dimensions()
+        self.parts = tuple(dimensions[:ndim])
+        order = np.asarray(sharding.tile_assignment_devices()).reshape(*self.parts, -1)
+        self.coordinates = [()] * order.size
+        for position in np.ndindex(*order.shape):
+            self.coordinates[order[position]] = position[:ndim]
+
+
+@functools.lru_cache(maxsize=4096)
+def _tiling(sharding: Sharding, ndim: int) -> _Tiling | None:
+    """The tiling of arrays of `ndim` axes; None if each device has the whole array."""
+    hlo_sharding = sharding._to_xla_hlo_sharding(ndim)
+    if hlo_sharding.is_replicated() or hlo_sharding.is_maximal() or not hlo_sharding.tile_assignment_dimensions():
+        return None
+    unsupported = set(hlo_sharding.subgroup_types()) - {_jaxlib.OpSharding.Type.REPLICATED}
+    if unsupported or hlo_sharding.is_manual() or hlo_sharding.is_unknown() or hlo_sharding.is_unreduced():
+        raise NotImplementedError(f"{sharding}: only tiled and replicated shardings say which device has which part")
+    return _Tiling(hlo_sharding, ndim)
+
+
+def _parts(sharding: _jaxlib.HloSharding, ndim: int | None) -> int:
+    dimensions = list(sharding.tile_assignment_dimensions())
+    extra = len(sharding.subgroup_types()) or (1 if sharding.replicate_on_last_tile_dim() else 0)
+    return math.prod(dimensions[: len(dimensions) - extra if ndim is None else ndim])
+
+
+@functools.lru_cache(maxsize=4096)
+def _indices_map(sharding: Sharding, shape: Shape) -> dict[Device, Index]:
+    shard = sharding.shard_shape(shape)
+    tiling = _tiling(sharding, len(shape))
+    whole = (slice(None),) * len(shape)
+    if tiling is None:
+        return {device: whole for device in sharding._device_assignment}
+    return {
+        device: tuple(
+            slice(None) if parts == 1 else slice(at * size, (at + 1) * size)
+            for at, size, parts in zip(tiling.coordinates[i], shard, tiling.parts, strict=True)
+        )
+        for i, device in enumerate(sharding._device_assignment)
+    }
+
+
+# --- one device ---
+
+
+class _SingleDeviceMethods:
+    """The whole array on one device."""
+
+    is_fully_replicated = True
+    num_devices = 1
+
+    @property
+    def device_set(self) -> set[Device]:
+        return {self._device}
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        return self._device.process_index == self._device.client.process_index()
+
+    @property
+    def _device_assignment(self) -> tuple[Device, ...]:
+        return (self._device,)
+
+    def _to_xla_hlo_sharding(self, num_dimensions: int) -> _jaxlib.HloSharding:
+        return _REPLICATED
+
+    def with_memory_kind(self, kind: str) -> SingleDeviceSharding:
+        return SingleDeviceSharding(self._device, memory_kind=kind)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, SingleDeviceSharding):
+            return False
+        return self._device == other._device and self._memory_kind == other._memory_kind
+
+    def __hash__(self) -> int:
+        return hash((self._device, self._memory_kind))
+
+    def __repr__(self) -> str:
+        return f"SingleDeviceSharding(device={self._device!r}{_memory(self)})"
+
+    def __reduce__(self):
+        return _single_device_from_id, (self._device.platform, self._device.id, self._memory_kind)
+
+
+def _memory(sharding: Sharding) -> str:
+    return "" if sharding._memory_kind is None else f", memory_kind={sharding._memory_kind}"
+
+
+def _device_from_id(platform: str, device_id: int) -> Device:
+    from laminax_runtime import placement
+
+    for device in placement.devices(platform):
+        if device.id == device_id:
+            return device
+    raise ValueError(f"the pickled sharding is on {platform} device {device_id}, which this process does not have")
+
+
+def _single_device_from_id(platform: str, device_id: int, memory_kind: str | None) -> SingleDeviceSharding:
+    return SingleDeviceSharding(_device_from_id(platform, device_id), memory_kind=memory_kind)
+
+
+# --- a mesh and a partition spec ---
+
+
+class _NamedMethods:
+    """The array's axes split over the axes of a mesh, as a partition spec says."""
+
+    @property
+    def num_devices(self) -> int:
+        return self.mesh.size
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        return self.mesh.size == 1 or math.prod(self.mesh.shape[name] for name in _names(self.spec)) == 1
+
+    @property
+    def _is_concrete(self) -> bool:
+        return isinstance(self.mesh, meshes.Mesh)
+
+    def _to_xla_hlo_sharding(self, num_dimensions: int) -> _jaxlib.HloSharding:
+        return _named_to_hlo(self, num_dimensions)
+
+    def check_compatible_aval(self, aval_shape: Shape) -> None:
+        if len(aval_shape) < len(self.spec):
+            raise ValueError(
+                f"{self} splits {len(self.spec)} axes, but the array has shape {tuple(aval_shape)}, with "
+                f"{len(aval_shape)} axes. Shorten the spec to at most {len(aval_shape)} entries."
+            )
+
+    def with_memory_kind(self, kind: str) -> NamedSharding:
+        return NamedSharding(self.mesh, self.spec, memory_kind=kind)
+
+    def update(self, **changes) -> NamedSharding:
+        """The sharding that differs in the given ones of `mesh`, `spec` and `memory_kind`."""
+        fields = {"mesh": self.mesh, "spec": self.spec, "memory_kind": self._memory_kind} | changes
+        return NamedSharding(fields["mesh"], fields["spec"], memory_kind=fields["memory_kind"])
+
+    def __repr__(self) -> str:
+        return f"NamedSharding(mesh={self.mesh}, spec={self.spec}{_memory(self)})"
+
+    def __reduce__(self):
+        return _named_from_parts, (self.mesh, self.spec, self._memory_kind)
+
+
+def _named_from_parts(mesh: Any, spec: Any, memory_kind: str | None) -> NamedSharding:
+    return NamedSharding(mesh, spec, memory_kind=memory_kind)
+
+
+def _names(spec: Any) -> Iterator[Any]:
+    """The mesh axes that a spec uses."""
+    for entry in spec:
+        if isinstance(entry, tuple):
+            yield from entry
+        elif entry is not None and not _is_unconstrained(entry):
+            yield entry
+
+
+def _is_unconstrained(entry: Any) -> bool:
+    return getattr(type(entry), "__name__", "").lower().startswith(("unconstrained", "_unconstrained"))
+
+
+@functools.lru_cache(maxsize=4096)
+def _named_to_hlo(sharding: NamedSharding, ndim: int) -> _jaxlib.HloSharding:
+    """The devices' grid with the mesh axes in the order of the array axes they split, the unused ones last."""
+    mesh = sharding.mesh
+    sizes = dict(mesh.shape)
+    if getattr(sharding.spec, "unreduced", None):
+        raise NotImplementedError(f"{sharding}: unreduced axes are not supported by laminax_runtime yet")
+    entries = [e if isinstance(e, tuple) else () if e is None or _is_unconstrained(e) else (e,) for e in sharding.spec]
+    if len(entries) > ndim:
+        sharding.check_compatible_aval((1,) * ndim)
+    entries += [()] * (ndim - len(entries))
+    used = [name for entry in entries for name in entry]
+    parts = [math.prod(sizes[name] for name in entry) for entry in entries]
+    copies = mesh.size // math.prod(parts)
+    if math.prod(parts) == 1:
+        return _REPLICATED
+    position = {name: i for i, name in enumerate(sizes)}
+    order = [position[name] for name in (*used, *(name for name in sizes if name not in used))]
+    grid = np.arange(mesh.size, dtype=np.int64).reshape(tuple(sizes.values())).transpose(order)
+    if copies == 1:
+        return _jaxlib.HloSharding.subgroup_with_device_ordering(np.ascontiguousarray(grid.reshape(parts)), [])
+    return _jaxlib.HloSharding.subgroup_with_device_ordering(
+        np.ascontiguousarray(grid.reshape(*parts, copies)), [_jaxlib.OpSharding.Type.REPLICATED]
+    )
+
+
+def _check_spec(mesh: Any, spec: Any) -> None:
+    """Runs in the constructor of every NamedSharding: each name is an axis of the mesh and comes once."""
+    seen: set[Any] = set()
+    for name in _names(spec):
+        if name not in mesh.axis_names:
+            raise ValueError(
+                f"NamedSharding: the spec {spec} names the axis {name!r}, which {mesh} does not have. "
+                f"Its axes are {tuple(mesh.axis_names)}."
+            )
+        if name in seen:
+            raise ValueError(f"NamedSharding: the spec {spec} uses the mesh axis {name!r} twice")
+        seen.add(name)
+
+
+_jaxlib.set_spec_check(_check_spec)
+
+
+# --- an XLA sharding ---
+
+
+class _GSPMDMethods:
+    """A list of devices with an XLA sharding over them."""
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        return is_replicated(self._hlo_sharding)
+
+    def _to_xla_hlo_sharding(self, num_dimensions: int) -> _jaxlib.HloSharding:
+        return self._hlo_sharding
+
+    def check_compatible_aval(self, aval_shape: Shape) -> None:
+        if not is_replicated(self._hlo_sharding) and len(aval_shape) < _tiled_rank(self._hlo_sharding):
+            raise ValueError(f"{self} needs at least {_tiled_rank(self._hlo_sharding)} axes, got {tuple(aval_shape)}")
+
+    def with_memory_kind(self, kind: str) -> GSPMDSharding:
+        return GSPMDSharding(self._devices, self._hlo_sharding, memory_kind=kind)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, GSPMDSharding):
+            return False
+        return (
+            self._memory_kind == other._memory_kind
+            and self._internal_device_list == other._internal_device_list
+            and are_equal_hlo_shardings(self._hlo_sharding, other._hlo_sharding)
+        )
+
+    def __hash__(self) -> int:
+        hlo_sharding = _REPLICATED if self.is_fully_replicated else self._hlo_sharding
+        return hash((self._internal_device_list, hash(hlo_sharding), self._memory_kind))
+
+    def __repr__(self) -> str:
+        return f"GSPMDSharding({self._hlo_sharding!r}{_memory(self)})"
+
+    def __reduce__(self):
+        ids = [(device.platform, device.id) for device in self._devices]
+        return _gspmd_from_ids, (ids, self._hlo_sharding.to_proto().SerializeToString(), self._memory_kind)
+
+
+def _tiled_rank(sharding: _jaxlib.HloSharding) -> int:
+    dimensions = len(sharding.tile_assignment_dimensions())
+    return dimensions - (len(sharding.subgroup_types()) or int(sharding.replicate_on_last_tile_dim()))
+
+
+def _gspmd_from_ids(ids: list[tuple[str, int]], serialized: bytes, memory_kind: str | None) -> GSPMDSharding:
+    proto = _jaxlib.OpSharding()
+    proto.ParseFromString(serialized)
+    return GSPMDSharding([_device_from_id(*pair) for pair in ids], proto, memory_kind=memory_kind)
+
+
+def get_replicated(devices: Any, *, memory_kind: str | None = None) -> GSPMDSharding:
+    """The sharding that gives each of the devices the whole array."""
+    return GSPMDSharding(devices, _REPLICATED, memory_kind=memory_kind)
+
+
+# --- putting the methods on jaxlib's classes ---
+
+
+def set_members(cls: type, members: type | dict[str, Any]) -> None:
+    """Sets the members of a plain class, or of a mapping, on one of jaxlib's classes."""
+    if isinstance(members, type):
+        cls.__doc__ = members.__doc__
+        members = {k: v for k, v in vars(members).items() if k not in ("__module__", "__dict__", "__weakref__", "__doc__")}
+    for name, member in members.items():
+        setattr(cls, name, member)
+
+
+set_members(Sharding, _SharedMethods)
+set_members(SingleDeviceSharding, _SingleDeviceMethods)
+set_members(NamedSharding, _NamedMethods)
+set_members(GSPMDSharding, _GSPMDMethods)
+GSPMDSharding.get_replicated = staticmethod(get_replicated)
+
+
+@functools.lru_cache(maxsize=1024)
+def on_device(device: Device) -> SingleDeviceSharding:
+    """The sharding of an array on one device; one object per device, so that comparing it is cheap."""
+    return SingleDeviceSharding(device)
+
+
+
+
+def as_sharding(target: Any) -> Sharding:
+    """A device as the sharding that puts everything there; a sharding as it is.
+
+    Raises:
+        TypeError: the target is neither.
+    """
+    if isinstance(target, Sharding):
+        return target
+    if isinstance(target, _jaxlib.Device):
+        return on_device(target)
+    raise TypeError(f"expected a device or a sharding, got {target!r} of type {type(target).__name__}")

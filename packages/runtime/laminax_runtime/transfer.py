@@ -1,0 +1,179 @@
+"""Transfers: values to devices and back.
+
+An array never shares memory that somebody can change: NumPy arrays are copied, unless nobody else can write to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from laminax_ir import canonical_dtypes
+from laminax_ir.avals import ShapedArray
+
+from laminax_runtime import _jaxlib, arrays, placement, shardings
+from laminax_runtime.arrays import ArrayImpl
+from laminax_runtime.errors import UnsupportedValueError
+
+_COPY = _jaxlib.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
+_SHARE = _jaxlib.HostBufferSemantics.ZERO_COPY
+_REUSE = _jaxlib.ArrayCopySemantics.REUSE_INPUT
+_DONATE = _jaxlib.ArrayCopySemantics.DONATE_INPUT
+
+_float0 = canonical_dtypes.float0
+_python_scalars = (bool, int, float, complex)
+
+
+def device_put(
+    x: Any, target: Any = None, *, aval: ShapedArray | None = None, weak_type: bool | None = None, donate: bool = False
+) -> ArrayImpl | np.ndarray:
+    """Puts one value on a device, or spreads it over several.
+
+    Args:
+        x: an array, a NumPy array or scalar, or a Python scalar. 64-bit types become 32-bit unless `enable_x64` holds.
+        target: a device, a sharding, a platform's name, or None. With None an array stays where it is, and anything
+            else goes to the default device without being committed to it.
+        aval: the aval of the result, where the caller knows it; its dtype is what x is converted to.
+        weak_type: whether the result's dtype is weak; by default Python ints, floats and complexes are weak.
+        donate: whether an array x may be consumed.
+
+    Returns:
+        An array. A NumPy array of dtype float0 is returned as it is: no device has such a type.
+
+    Raises:
+        UnsupportedValueError: no device can hold x.
+        ValueError: an axis of x does not divide into the target's parts.
+
+    Example:
+        >>> device_put(2.5)
+        Array(2.5, dtype=float32, weak_type=True)
+    """
+    if isinstance(target, str):
+        target = placement.local_devices(backend=target)[0]
+    if type(x) is ArrayImpl:
+        return _put_array(x, target, aval, weak_type, donate)
+    value, is_private, is_weak = _host_value(x, None if aval is None else aval.dtype)
+    if value.dtype == _float0:
+        return value
+    if aval is None:
+        aval = ShapedArray(value.shape, value.dtype, is_weak if weak_type is None else weak_type)
+    if target is None:
+        sharding, is_committed = shardings.on_device(placement.placement_device()), False
+    else:
+        sharding, is_committed = shardings.as_sharding(target), True
+    return put_numpy(value, aval, sharding, is_committed, is_private or not _can_change(value))
+
+
+def put_numpy(
+    value: np.ndarray, aval: ShapedArray, sharding: shardings.Sharding, is_committed: bool, may_share: bool
+) -> ArrayImpl:
+    """A NumPy array of the aval's shape and dtype, on the sharding's devices."""
+    assignment = sharding._addressable_device_assignment
+    if len(assignment) == 1 and sharding.is_fully_addressable:
+        parts = [value]
+    else:
+        sharding.check_compatible_aval(value.shape)
+        indices = sharding.devices_indices_map(value.shape)
+        parts = [value[indices[device]] for device in assignment]
+    return _jaxlib.batched_device_put(
+        aval, sharding, parts, list(assignment), is_committed, False, _SHARE if may_share else _COPY
+    )
+
+
+def _host_value(x: Any, dtype: Any) -> tuple[np.ndarray, bool, bool]:
+    """x as a NumPy array of a dtype that devices have; whether nobody else sees its memory; whether x is weakly typed."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        if x.dtype == _float0:
+            return np.asarray(x), False, False
+        try:
+            canonical = canonical_dtypes.canonicalize_dtype(x.dtype) if dtype is None else dtype
+        except TypeError:
+            raise _unsupported(x) from None
+        # NumPy's own subclasses (matrix, masked arrays, memmap) become plain arrays.
+        if x.dtype == canonical and x.dtype.isnative and isinstance(x, np.ndarray):
+            return np.asarray(x), False, False
+        return np.array(x, canonical), True, False
+    if isinstance(x, _python_scalars):
+        return canonical_dtypes.coerce_to_array(x, dtype), True, not isinstance(x, bool)
+    if hasattr(x, "__jax_array__"):
+        return _host_value(device_put(x.__jax_array__())._value, dtype)
+    raise _unsupported(x)
+
+
+def _unsupported(x: Any) -> UnsupportedValueError:
+    text = repr(x)
+    text = text if len(text) <= 80 else text[:77] + "..."
+    kind = f"{type(x).__module__}.{type(x).__qualname__}".removeprefix("builtins.")
+    dtype = f" with dtype {x.dtype}" if isinstance(x, (np.ndarray, np.generic)) else ""
+    return UnsupportedValueError(
+        f"device_put: a value of type {kind}{dtype} cannot be put on a device: {text}. "
+        "Expected an array, a NumPy array or scalar of booleans or numbers, or a Python bool, int, float or complex."
+    )
+
+
+def _can_change(value: np.ndarray) -> bool:
+    """Whether somebody can write to the memory of the array. Read-only is not enough: its owner may undo that."""
+    owner: Any = value
+    while isinstance(owner, np.ndarray):
+        if owner.flags.writeable:
+            return True
+        owner = owner.base
+    return type(owner) is not bytes
+
+
+def _put_array(
+    x: ArrayImpl, target: Any, aval: ShapedArray | None, weak_type: bool | None, donate: bool
+) -> ArrayImpl:
+    arrays._check_alive(x)
+    if aval is not None and aval.dtype != x.dtype:
+        raise ValueError(f"device_put: {x.aval.str_short()} cannot become {aval.str_short()}; a transfer does not convert")
+    sharding = x._sharding if target is None else shardings.as_sharding(target)
+    moved = x if target is None else reshard(x, sharding, _DONATE if donate else _REUSE)
+    is_committed = x._committed or target is not None
+    weak = x.aval.weak_type if weak_type is None else weak_type
+    if moved._committed == is_committed and moved.aval.weak_type == weak and moved._sharding is sharding:
+        return moved
+    return with_metadata(moved, moved.aval.update(weak_type=weak), sharding, is_committed)
+
+
+def with_metadata(x: ArrayImpl, aval: ShapedArray, sharding: shardings.Sharding, is_committed: bool) -> ArrayImpl:
+    """The same buffers as an array of another aval, equivalent sharding and commitment."""
+    return ArrayImpl(aval, sharding, x._arrays, is_committed, _skip_checks=True)
+
+
+def reshard(x: ArrayImpl, sharding: shardings.Sharding, copy_semantics: Any = _REUSE) -> ArrayImpl:
+    """The array laid out as `sharding` says: itself, a copy between devices, or by way of the host."""
+    source = x._sharding
+    if source is sharding or source == sharding:
+        return x
+    if _is_same_tiling(source, sharding, x.ndim) and _is_one_client(source, sharding):
+        (moved,) = _jaxlib.batched_copy_to_devices(
+            [x], [sharding._internal_device_list], [sharding], [copy_semantics]
+        )
+        return moved
+    return put_numpy(x._value, x.aval, sharding, True, may_share=False)
+
+
+def _is_same_tiling(a: shardings.Sharding, b: shardings.Sharding, ndim: int) -> bool:
+    return a.num_devices == b.num_devices and shardings.are_equal_hlo_shardings(
+        a._to_xla_hlo_sharding(ndim), b._to_xla_hlo_sharding(ndim)
+    )
+
+
+def _is_one_client(a: shardings.Sharding, b: shardings.Sharding) -> bool:
+    return next(iter(a._device_assignment)).client is next(iter(b._device_assignment)).client
+
+
+def device_get(x: Any) -> Any:
+    """An array's value as a read-only NumPy array; anything else as it is.
+
+    Raises:
+        DeletedArrayError: the array was deleted or donated.
+    """
+    return x._value if type(x) is ArrayImpl else x
+
+
+def block_until_ready(values: Iterable[Any]) -> None:
+    """Waits until the arrays among the values have been computed; what went wrong in computing them is raised here."""
+    _jaxlib.batched_block_until_ready([x for x in values if type(x) is ArrayImpl])
