@@ -1,0 +1,731 @@
+"""Indexing operations: reading and writing windows of an array at static or computed positions.
+
+`slice` and `dynamic_slice` read one window, `dynamic_update_slice` writes one. `gather` reads many, `scatter` and
+its relatives write many. Their dimension numbers are those of StableHLO with the index vectors in the last axis of
+the indices array (Source: StableHLO specification, sections gather and scatter).
+"""
+
+from __future__ import annotations
+
+import builtins
+import enum
+import functools
+import math
+import operator
+from typing import Any, Callable, NamedTuple, Sequence
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.errors import DTypeError, ShapeError
+from laminax_ir.ops import elementwise
+from laminax_ir.ops.elementwise import joined_named_shape, scalar_like
+from laminax_ir.ops.shape import (
+    _int_tuple,
+    _shape_of,
+    _with_shape,
+    canonical_axis,
+    canonical_shape,
+    concatenate,
+    expand_dims,
+    full,
+    squeeze,
+)
+from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.trace import state
+
+slice_p = Primitive("slice", family="indexing")
+dynamic_slice_p = Primitive("dynamic_slice", family="indexing")
+dynamic_update_slice_p = Primitive("dynamic_update_slice", family="indexing")
+gather_p = Primitive("gather", family="indexing")
+scatter_p = Primitive("scatter", family="indexing")
+scatter_add_p = Primitive("scatter-add", family="indexing")
+scatter_sub_p = Primitive("scatter-sub", family="indexing")
+scatter_mul_p = Primitive("scatter-mul", family="indexing")
+scatter_min_p = Primitive("scatter-min", family="indexing")
+scatter_max_p = Primitive("scatter-max", family="indexing")
+
+
+class GatherDimensionNumbers(NamedTuple):
+    """How the axes of gather's operand, indices and result correspond.
+
+    Args:
+      offset_dims: the axes of the result that run over a window, increasing.
+      collapsed_slice_dims: the axes of the operand whose window has size 1 and that the result lacks, increasing.
+      start_index_map: for each component of an index vector the axis of the operand that it positions.
+      operand_batching_dims: axes of the operand that run along with axes of the indices, increasing.
+      start_indices_batching_dims: the axes of the indices that they run along with.
+
+    The last axis of the indices holds the index vectors.
+    """
+
+    offset_dims: tuple[int, ...]
+    collapsed_slice_dims: tuple[int, ...]
+    start_index_map: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    start_indices_batching_dims: tuple[int, ...] = ()
+
+
+class ScatterDimensionNumbers(NamedTuple):
+    """How the axes of scatter's operand, indices and updates correspond.
+
+    Args:
+      update_window_dims: the axes of the updates that run over a window, increasing.
+      inserted_window_dims: the axes of the operand where a window has size 1 and that the updates lack, increasing.
+      scatter_dims_to_operand_dims: for each component of an index vector the axis of the operand that it positions.
+      operand_batching_dims: axes of the operand that run along with axes of the indices, increasing.
+      scatter_indices_batching_dims: the axes of the indices that they run along with.
+
+    The last axis of the indices holds the index vectors.
+    """
+
+    update_window_dims: tuple[int, ...]
+    inserted_window_dims: tuple[int, ...]
+    scatter_dims_to_operand_dims: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    scatter_indices_batching_dims: tuple[int, ...] = ()
+
+
+class GatherScatterMode(enum.Enum):
+    """What happens to windows that reach out of bounds.
+
+    CLIP moves the window in. FILL_OR_DROP reads a fill value and writes nothing. PROMISE_IN_BOUNDS is the caller's
+    word that there are none; if there are, the result depends on the platform.
+    """
+
+    CLIP = 1
+    FILL_OR_DROP = 2
+    PROMISE_IN_BOUNDS = 3
+
+    @staticmethod
+    def from_any(mode: str | GatherScatterMode | None) -> GatherScatterMode:
+        """The mode of a name: "clip", "fill" or "drop" (also None), "promise_in_bounds".
+
+        Raises:
+          ValueError: for any other name.
+        """
+        if isinstance(mode, GatherScatterMode):
+            return mode
+        try:
+            return _MODES[mode]
+        except (KeyError, TypeError):
+            raise ValueError(f"unknown gather or scatter mode {mode!r}; expected 'clip', 'fill', 'drop' or "
+                             "'promise_in_bounds'") from None
+
+
+_MODES = {None: GatherScatterMode.FILL_OR_DROP, "fill": GatherScatterMode.FILL_OR_DROP,
+          "drop": GatherScatterMode.FILL_OR_DROP, "clip": GatherScatterMode.CLIP,
+          "promise_in_bounds": GatherScatterMode.PROMISE_IN_BOUNDS}
+
+
+# Shape rules of slices
+
+
+@shape_rule(slice_p)
+def _slice_shape(x: ShapedArray, *, start_indices, limit_indices, strides) -> ShapedArray:
+    rank = x.ndim
+    if len(start_indices) != rank or len(limit_indices) != rank or (strides is not None and len(strides) != rank):
+        raise ShapeError(f"slice: start_indices, limit_indices and strides must have one entry for each axis of the "
+                         f"operand, got {_described(start_indices, limit_indices, strides)} for {x.str_short()}")
+    shape = []
+    for axis, (size, start, limit) in enumerate(zip(x.shape, start_indices, limit_indices)):
+        if not 0 <= start <= limit <= size:
+            raise ShapeError(f"slice: along axis {axis}, 0 <= start <= limit <= size must hold, got "
+                             f"{_described(start_indices, limit_indices, strides)} for {x.str_short()}")
+        stride = 1 if strides is None else strides[axis]
+        if stride < 1:
+            raise ShapeError(f"slice: strides must be positive, got {strides} for {x.str_short()}")
+        shape.append(limit - start if stride == 1 else (limit - start + stride - 1) // stride)
+    return _with_shape(x, tuple(shape))
+
+
+def _described(start_indices, limit_indices, strides) -> str:
+    return f"start_indices {start_indices}, limit_indices {limit_indices}, strides {strides}"
+
+
+@shape_rule(dynamic_slice_p)
+def _dynamic_slice_shape(x: ShapedArray, *start_indices: ShapedArray, slice_sizes) -> ShapedArray:
+    _check_start_indices("dynamic_slice", x, start_indices)
+    if len(slice_sizes) != x.ndim:
+        raise ShapeError(f"dynamic_slice: slice_sizes must have one entry for each axis of the operand, got "
+                         f"{slice_sizes} for {x.str_short()}")
+    for size, window in zip(x.shape, slice_sizes):
+        if not 0 <= window <= size:
+            raise ShapeError(f"dynamic_slice: slice_sizes must lie between 0 and the operand's sizes, got {slice_sizes} "
+                             f"for {x.str_short()}")
+    if x._named or builtins.any([i._named for i in start_indices]):
+        return x.update(shape=slice_sizes, named_shape=joined_named_shape((x, *start_indices)))
+    return ShapedArray(slice_sizes, x.dtype, x.weak_type)
+
+
+def _check_start_indices(name: str, x: ShapedArray, start_indices: Sequence[ShapedArray]) -> None:
+    if len(start_indices) != x.ndim:
+        raise ValueError(f"{name}: there must be one start index for each axis of the operand, got "
+                         f"{len(start_indices)} for {x.str_short()}")
+    for index in start_indices:
+        if index.shape or index.dtype != start_indices[0].dtype or not dtypes.issubdtype(index.dtype, dtypes.integer):
+            raise ShapeError(f"{name}: start indices must be integer scalars of one dtype, got "
+                             f"{', '.join(i.str_short() for i in start_indices)} for {x.str_short()}")
+
+
+@shape_rule(dynamic_update_slice_p)
+def _dynamic_update_slice_shape(x: ShapedArray, update: ShapedArray, *start_indices: ShapedArray) -> ShapedArray:
+    _check_start_indices("dynamic_update_slice", x, start_indices)
+    if update.dtype != x.dtype:
+        raise DTypeError(f"dynamic_update_slice: operand and update must have the same dtype, got {x.str_short()} and "
+                         f"{update.str_short()}")
+    if update.ndim != x.ndim:
+        raise ShapeError(f"dynamic_update_slice: the update must have as many axes as the operand, got "
+                         f"{update.str_short()} for {x.str_short()}")
+    for size, window in zip(x.shape, update.shape):
+        if window > size:
+            raise ShapeError(f"dynamic_update_slice: the update must not be larger than the operand, got "
+                             f"{update.str_short()} for {x.str_short()}")
+    avals = (x, update, *start_indices)
+    return x.update(named_shape=joined_named_shape(avals)) if builtins.any([a._named for a in avals]) else x
+
+
+# Shape rules of gather and scatter
+
+
+@shape_rule(gather_p)
+def _gather_shape(operand: ShapedArray, indices: ShapedArray, *, dimension_numbers, slice_sizes, indices_are_sorted,
+                  unique_indices, mode, fill_value) -> ShapedArray:
+    _check_indices("gather", indices)
+    shape = _gather_result_shape(operand.shape, indices.shape, dimension_numbers, slice_sizes)
+    if operand._named or indices._named:
+        return operand.update(shape=shape, named_shape=joined_named_shape((operand, indices)))
+    return ShapedArray(shape, operand.dtype, operand.weak_type)
+
+
+def _check_indices(name: str, indices: ShapedArray) -> None:
+    if not dtypes.issubdtype(indices.dtype, dtypes.integer):
+        raise DTypeError(f"{name}: the indices must be integers, got {indices.str_short()}")
+    if not indices.shape:
+        raise ShapeError(f"{name}: the indices need a last axis that holds the index vectors, got a scalar; add one with "
+                         "expand_dims(indices, (-1,))")
+
+
+@functools.lru_cache(maxsize=4096)
+def _gather_result_shape(shape, indices_shape, dims: GatherDimensionNumbers, slice_sizes) -> tuple[int, ...]:
+    described = f"; operand shape {shape}, indices shape {indices_shape}, slice_sizes {slice_sizes}, {dims}"
+    rank = len(shape)
+    _check_correspondence("gather", described, shape, indices_shape, _GATHER_NAMES, dims[1:])
+    if len(slice_sizes) != rank:
+        raise ShapeError(f"gather: slice_sizes must have one entry for each axis of the operand{described}")
+    for axis, (size, window) in enumerate(zip(shape, slice_sizes)):
+        if not 0 <= window <= size:
+            raise ShapeError(f"gather: the slice size of axis {axis} must lie between 0 and the axis' size{described}")
+        if window > 1 and (axis in dims.collapsed_slice_dims or axis in dims.operand_batching_dims):
+            raise ShapeError(f"gather: collapsed and batching axes must have slice size 1, axis {axis} has not{described}")
+    window_sizes = [window for axis, window in enumerate(slice_sizes)
+                    if axis not in dims.collapsed_slice_dims and axis not in dims.operand_batching_dims]
+    result_rank = len(indices_shape) - 1 + len(window_sizes)
+    _check_increasing("gather", "offset_dims", dims.offset_dims, result_rank, described)
+    if len(dims.offset_dims) != len(window_sizes):
+        raise ShapeError(f"gather: offset_dims must have one entry for each axis that is neither collapsed nor batching "
+                         f"({len(window_sizes)}){described}")
+    return interleave(indices_shape[:-1], window_sizes, dims.offset_dims)
+
+
+_GATHER_NAMES = ("collapsed_slice_dims", "start_index_map", "operand_batching_dims", "start_indices_batching_dims")
+_SCATTER_NAMES = ("inserted_window_dims", "scatter_dims_to_operand_dims", "operand_batching_dims",
+                  "scatter_indices_batching_dims")
+
+
+def _check_correspondence(name, described, shape, indices_shape, names, dims) -> None:
+    """Checks what gather's and scatter's dimension numbers have in common."""
+    removed, index_map, operand_batching, indices_batching = dims
+    rank = len(shape)
+    _check_increasing(name, names[0], removed, rank, described)
+    _check_increasing(name, names[2], operand_batching, rank, described)
+    if set(removed) & set(operand_batching):
+        raise ShapeError(f"{name}: {names[0]} and {names[2]} must not share axes{described}")
+    if len(set(index_map)) != len(index_map) or not builtins.all(0 <= axis < rank for axis in index_map):
+        raise ShapeError(f"{name}: {names[1]} must be different axes of the operand{described}")
+    if set(index_map) & set(operand_batching):
+        raise ShapeError(f"{name}: {names[1]} and {names[2]} must not share axes{described}")
+    if indices_shape[-1] != len(index_map):
+        raise ShapeError(f"{name}: the last axis of the indices must have one entry for each of {names[1]}, "
+                         f"{len(index_map)}, got {indices_shape[-1]}{described}")
+    if len(set(indices_batching)) != len(indices_batching) or \
+            not builtins.all(0 <= axis < len(indices_shape) - 1 for axis in indices_batching):
+        raise ShapeError(f"{name}: {names[3]} must be different axes of the indices before the last one{described}")
+    if len(indices_batching) != len(operand_batching):
+        raise ShapeError(f"{name}: {names[2]} and {names[3]} must have the same length{described}")
+    for axis, indices_axis in zip(operand_batching, indices_batching):
+        if shape[axis] != indices_shape[indices_axis]:
+            raise ShapeError(f"{name}: batching axes must have equal sizes, axis {axis} of the operand and axis "
+                             f"{indices_axis} of the indices have not{described}")
+
+
+def _check_increasing(name, what, axes, rank, described) -> None:
+    previous = -1
+    for axis in axes:
+        if not previous < axis < rank:
+            raise ShapeError(f"{name}: {what} must be increasing axes below {rank}{described}")
+        previous = axis
+
+
+def interleave(batch: Sequence, window: Sequence, window_axes: Sequence[int]) -> tuple:
+    """Merges two sequences in order so that the items of `window` come to stand at the positions `window_axes`."""
+    batch_items, window_items = iter(batch), iter(window)
+    return tuple([next(window_items) if axis in window_axes else next(batch_items)
+                  for axis in range(len(batch) + len(window))])
+
+
+def _scatter_rule(primitive: Primitive) -> None:
+    name = primitive.name
+
+    @shape_rule(primitive)
+    def rule(operand: ShapedArray, indices: ShapedArray, updates: ShapedArray, *, dimension_numbers, indices_are_sorted,
+             unique_indices, mode, update_jaxpr, update_consts) -> ShapedArray:
+        _check_indices(name, indices)
+        if operand.dtype != updates.dtype:
+            raise DTypeError(f"{name}: operand and updates must have the same dtype, got {operand.str_short()} and "
+                             f"{updates.str_short()}")
+        _check_scatter(name, operand.shape, indices.shape, updates.shape, dimension_numbers)
+        if indices._named or updates._named:
+            return operand.update(named_shape=joined_named_shape((operand, indices, updates)))
+        return operand
+
+
+for _primitive in (scatter_p, scatter_add_p, scatter_sub_p, scatter_mul_p, scatter_min_p, scatter_max_p):
+    _scatter_rule(_primitive)
+
+
+@functools.lru_cache(maxsize=4096)
+def _check_scatter(name, shape, indices_shape, updates_shape, dims: ScatterDimensionNumbers) -> None:
+    described = f"; operand shape {shape}, indices shape {indices_shape}, updates shape {updates_shape}, {dims}"
+    _check_correspondence(name, described, shape, indices_shape, _SCATTER_NAMES, dims[1:])
+    window = [size for axis, size in enumerate(shape)
+              if axis not in dims.inserted_window_dims and axis not in dims.operand_batching_dims]
+    if len(dims.update_window_dims) != len(window):
+        raise ShapeError(f"{name}: update_window_dims must have one entry for each axis of the operand that is neither "
+                         f"inserted nor batching ({len(window)}){described}")
+    if len(updates_shape) != len(indices_shape) - 1 + len(window):
+        raise ShapeError(f"{name}: the updates must have {len(indices_shape) - 1 + len(window)} axes, those of the "
+                         f"indices but the last and those of a window{described}")
+    _check_increasing(name, "update_window_dims", dims.update_window_dims, len(updates_shape), described)
+    for axis, size in zip(dims.update_window_dims, window):
+        if updates_shape[axis] > size:
+            raise ShapeError(f"{name}: axis {axis} of the updates is larger than the operand's axis of size {size}{described}")
+    scattered = tuple(size for axis, size in enumerate(updates_shape) if axis not in dims.update_window_dims)
+    if scattered != indices_shape[:-1]:
+        raise ShapeError(f"{name}: the axes of the updates outside the windows must be those of the indices but the last, "
+                         f"{indices_shape[:-1]}, got {scattered}{described}")
+
+
+# Static slices
+
+
+def slice(operand, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None):
+    """Reads a window at a static position.
+
+    Args:
+      operand: an array.
+      start_indices: the first index along each axis.
+      limit_indices: the first index beyond the window along each axis, at most the axis' size.
+      strides: the distance between two elements read, positive; by default 1.
+
+    Raises:
+      TypeError: if the window does not lie within the operand.
+
+    Example:
+      >>> slice(np.arange(10, dtype='int32'), (2,), (9,), (3,))
+      array([2, 5, 8], dtype=int32)
+    """
+    return state.trace.process(slice_p, (operand,), {
+        "start_indices": _int_tuple("slice", "start_indices", start_indices),
+        "limit_indices": _int_tuple("slice", "limit_indices", limit_indices),
+        "strides": None if strides is None else _int_tuple("slice", "strides", strides)})
+
+
+def slice_in_dim(operand, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0):
+    """Slices along one axis.
+
+    Args:
+      operand: an array.
+      start_index: the first index; None is 0, a negative one counts from the end.
+      limit_index: the first index not read; None is the axis' size, a negative one counts from the end.
+      stride: the distance between two elements read, positive.
+      axis: the axis; a negative one counts from the end.
+
+    Example:
+      >>> slice_in_dim(np.arange(6, dtype='int32'), 1, -1, 2)
+      array([1, 3], dtype=int32)
+    """
+    shape = _shape_of(operand)
+    axis = canonical_axis("slice_in_dim", axis, len(shape))
+    size = shape[axis]
+    start = 0 if start_index is None else operator.index(start_index)
+    limit = size if limit_index is None else operator.index(limit_index)
+    starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
+    starts[axis] = start + size if start < 0 else start
+    limits[axis] = limit + size if limit < 0 else limit
+    strides[axis] = operator.index(stride)
+    return slice(operand, tuple(starts), tuple(limits), None if stride == 1 else tuple(strides))
+
+
+def index_in_dim(operand, index: int, axis: int = 0, keepdims: bool = True):
+    """Reads one position along an axis.
+
+    Args:
+      operand: an array.
+      index: the position; a negative one counts from the end.
+      axis: the axis; a negative one counts from the end.
+      keepdims: whether the axis stays, with size 1.
+
+    Raises:
+      IndexError: if the index is out of bounds.
+    """
+    shape = _shape_of(operand)
+    axis, index = canonical_axis("index_in_dim", axis, len(shape)), operator.index(index)
+    size = shape[axis]
+    position = index + size if index < 0 else index
+    if not 0 <= position < size:
+        raise IndexError(f"index_in_dim: index {index} is out of bounds for axis {axis} with size {size} of "
+                         f"{get_aval(operand).str_short()}")
+    result = slice_in_dim(operand, position, position + 1, 1, axis)
+    return result if keepdims else squeeze(result, (axis,))
+
+
+# Slices at computed positions
+
+
+def dynamic_slice(operand, start_indices, slice_sizes: Sequence[int], *, allow_negative_indices=True):
+    """Reads a window of static size at a computed position; the position is clamped so that the window fits.
+
+    Args:
+      operand: an array.
+      start_indices: one integer scalar for each axis, or an integer array of that length.
+      slice_sizes: the window's sizes.
+      allow_negative_indices: whether negative start indices count from the end; a bool, or one for each axis.
+        False saves a few operations where they are known not to be negative.
+
+    Raises:
+      TypeError: if the indices are not integers or the window is larger than the operand.
+      ValueError: if the number of indices is not that of the axes.
+
+    Example:
+      >>> dynamic_slice(np.arange(6, dtype='int32'), (5,), (3,))
+      array([3, 4, 5], dtype=int32)
+    """
+    slice_sizes = canonical_shape("dynamic_slice", slice_sizes)
+    starts = _normal_starts("dynamic_slice", operand, start_indices, allow_negative_indices)
+    return state.trace.process(dynamic_slice_p, (operand, *starts), {"slice_sizes": slice_sizes})
+
+
+def dynamic_update_slice(operand, update, start_indices, *, allow_negative_indices=True):
+    """Writes a window at a computed position; the position is clamped so that the window fits.
+
+    Args:
+      operand: an array.
+      update: an array of the operand's dtype and number of axes, no larger.
+      start_indices: one integer scalar for each axis, or an integer array of that length.
+      allow_negative_indices: whether negative start indices count from the end; a bool, or one for each axis.
+
+    Returns:
+      An array like the operand with the window replaced.
+
+    Raises:
+      TypeError: if the indices are not integers, or the update does not fit.
+      ValueError: if the number of indices is not that of the axes.
+    """
+    if type(update) in dtypes.python_scalar_types:
+        update = scalar_like(update, get_aval(operand).dtype)
+    starts = _normal_starts("dynamic_update_slice", operand, start_indices, allow_negative_indices)
+    return state.trace.process(dynamic_update_slice_p, (operand, update, *starts), {})
+
+
+_HOST_INTEGERS = (int, np.integer)
+
+
+def _normal_starts(name: str, operand, start_indices, allow_negative) -> list:
+    """Start indices as scalars of one dtype, with negative ones resolved where that is allowed."""
+    shape = _shape_of(operand)
+    starts = _as_scalars(name, start_indices)
+    if len(starts) != len(shape):
+        raise ValueError(f"{name}: there must be one start index for each axis of the operand, got {len(starts)} for "
+                         f"{get_aval(operand).str_short()}")
+    allowed = [allow_negative] * len(shape) if isinstance(allow_negative, bool) else list(allow_negative)
+    if len(allowed) != len(shape):
+        raise ValueError(f"{name}: allow_negative_indices must be a bool or one for each axis of the operand, got "
+                         f"{allow_negative} for {get_aval(operand).str_short()}")
+    dtype = _index_dtype(name, starts, shape)
+    result = []
+    for start, size, negative in zip(starts, shape, allowed):
+        if isinstance(start, _HOST_INTEGERS):
+            start = int(start)
+            result.append(scalar_like(start + size if negative and start < 0 else start, dtype))
+        else:
+            start = elementwise.convert_element_type(start, dtype)
+            result.append(_wrap(start, size) if negative else start)
+    return result
+
+
+def _as_scalars(name: str, start_indices) -> list:
+    if isinstance(start_indices, (list, tuple)):
+        return [i.item() if isinstance(i, np.ndarray) and i.shape == () else i for i in start_indices]
+    shape = _shape_of(start_indices)
+    if len(shape) != 1:
+        raise ValueError(f"{name}: start_indices must be a sequence of scalars or an array of one axis, got "
+                         f"{get_aval(start_indices).str_short()}")
+    if isinstance(start_indices, np.ndarray):
+        return list(start_indices)
+    return [index_in_dim(start_indices, i, 0, keepdims=False) for i in range(shape[0])]
+
+
+def _index_dtype(name: str, starts: Sequence, shape: Sequence[int]):
+    """The dtype all start indices are brought to: their own if they share one that can hold the sizes."""
+    found = [get_aval(i) for i in starts if not isinstance(i, _HOST_INTEGERS) or isinstance(i, bool)]
+    for aval in found:
+        if aval.shape or not dtypes.issubdtype(aval.dtype, dtypes.integer):
+            raise ShapeError(f"{name}: start indices must be integer scalars, got "
+                             f"{', '.join(get_aval(i).str_short() for i in starts)}")
+    if not found:
+        return dtypes.scalar_dtype(int)
+    dtype = found[0].dtype
+    if builtins.all(aval.dtype == dtype for aval in found) and builtins.all(size <= dtypes.iinfo(dtype).max for size in shape):
+        return dtype
+    return dtypes.scalar_dtype(int)
+
+
+def _wrap(index, size: int):
+    """The index with the size added where it is negative."""
+    dtype = get_aval(index).dtype
+    if dtypes.issubdtype(dtype, dtypes.unsignedinteger):
+        return index
+    return elementwise.select_n(elementwise.lt(index, 0), index, elementwise.add(index, scalar_like(size, dtype)))
+
+
+def _axis_starts(operand, index, axis: int) -> list:
+    starts: list[Any] = [0] * len(_shape_of(operand))
+    starts[axis] = index
+    return starts
+
+
+def dynamic_slice_in_dim(operand, start_index, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True):
+    """Reads `slice_size` positions along one axis, from a computed one on; see `dynamic_slice`."""
+    shape = _shape_of(operand)
+    axis = canonical_axis("dynamic_slice_in_dim", axis, len(shape))
+    sizes = (*shape[:axis], operator.index(slice_size), *shape[axis + 1:])
+    return dynamic_slice(operand, _axis_starts(operand, start_index, axis), sizes,
+                         allow_negative_indices=allow_negative_indices)
+
+
+def dynamic_index_in_dim(operand, index, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True):
+    """Reads one computed position along an axis, clamped to the axis; the axis stays, with size 1, if keepdims."""
+    axis = canonical_axis("dynamic_index_in_dim", axis, len(_shape_of(operand)))
+    result = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
+    return result if keepdims else squeeze(result, (axis,))
+
+
+def dynamic_update_slice_in_dim(operand, update, start_index, axis: int, *, allow_negative_indices: bool = True):
+    """Writes an update over the positions along one axis from a computed one on; see `dynamic_update_slice`."""
+    axis = canonical_axis("dynamic_update_slice_in_dim", axis, len(_shape_of(operand)))
+    return dynamic_update_slice(operand, update, _axis_starts(operand, start_index, axis),
+                                allow_negative_indices=allow_negative_indices)
+
+
+def dynamic_update_index_in_dim(operand, update, index, axis: int, *, allow_negative_indices: bool = True):
+    """Writes an update at one computed position along an axis, clamped to it.
+
+    Args:
+      operand: an array.
+      update: an array of the operand's shape without the axis, or with the axis of size 1.
+      index: an integer scalar.
+      axis: the axis; a negative one counts from the end.
+      allow_negative_indices: whether a negative index counts from the end.
+    """
+    rank = len(_shape_of(operand))
+    axis = canonical_axis("dynamic_update_index_in_dim", axis, rank)
+    if len(_shape_of(update)) != rank:
+        if len(_shape_of(update)) != rank - 1:
+            raise ShapeError(f"dynamic_update_index_in_dim: the update must have as many axes as the operand, or one less, "
+                             f"got {get_aval(update).str_short()} for {get_aval(operand).str_short()}")
+        update = expand_dims(update, (axis,))
+    return dynamic_update_slice_in_dim(operand, update, index, axis, allow_negative_indices=allow_negative_indices)
+
+
+# Gather
+
+
+def gather(operand, start_indices, dimension_numbers: GatherDimensionNumbers, slice_sizes: Sequence[int], *,
+           unique_indices: bool = False, indices_are_sorted: bool = False, mode: str | GatherScatterMode | None = None,
+           fill_value=None):
+    """Reads many windows of one static size.
+
+    Args:
+      operand: an array.
+      start_indices: an integer array whose last axis holds the positions of the windows.
+      dimension_numbers: how the axes correspond.
+      slice_sizes: the windows' sizes along the operand's axes.
+      unique_indices: the caller's word that no two windows are the same.
+      indices_are_sorted: the caller's word that the positions are in increasing order.
+      mode: what becomes of windows out of bounds: "clip", "fill" (or "drop"), or "promise_in_bounds", the default.
+      fill_value: a static scalar for "fill"; by default NaN, the smallest signed integer, the largest unsigned one,
+        True.
+
+    Returns:
+      An array with the axes of start_indices but the last, and those of a window at `offset_dims`.
+
+    Raises:
+      TypeError: if shapes, dtypes or dimension numbers do not fit together.
+
+    Example:
+      >>> gather(np.array([10., 20., 30.], 'float32'), np.array([[2], [0]]),
+      ...        GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,)), (1,))
+      array([30., 10.], dtype=float32)
+    """
+    mode = GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
+    if mode is not GatherScatterMode.FILL_OR_DROP:
+        fill_value = None
+    elif fill_value is None:
+        fill_value = default_fill_value(get_aval(operand).dtype)
+    else:
+        fill_value = np.asarray(fill_value).item()
+    return state.trace.process(gather_p, (operand, start_indices), {
+        "dimension_numbers": GatherDimensionNumbers(*[_int_tuple("gather", "dimension_numbers", d) for d in dimension_numbers]),
+        "slice_sizes": canonical_shape("gather", slice_sizes), "indices_are_sorted": bool(indices_are_sorted),
+        "unique_indices": bool(unique_indices), "mode": mode, "fill_value": fill_value})
+
+
+def default_fill_value(dtype):
+    """What "fill" reads out of bounds unless told: NaN, the smallest signed or largest unsigned integer, or True.
+
+    Raises:
+      NotImplementedError: for extended dtypes.
+    """
+    if dtypes.issubdtype(dtype, dtypes.inexact):
+        return math.nan
+    if dtypes.issubdtype(dtype, dtypes.signedinteger):
+        return int(dtypes.iinfo(dtype).min)
+    if dtypes.issubdtype(dtype, dtypes.unsignedinteger):
+        return int(dtypes.iinfo(dtype).max)
+    if dtypes.is_extended(dtype):
+        raise NotImplementedError(f"gather: arrays of dtype {dtype} have no fill value; use mode='clip'")
+    return True
+
+
+def index_take(src, idxs: Sequence, axes: Sequence[int]):
+    """Reads single positions along several axes, indices counted modulo the axes' sizes.
+
+    Args:
+      src: an array.
+      idxs: for each of the axes an integer array of shape [n].
+      axes: axes of src, not negative.
+
+    Returns:
+      An array of shape [n, sizes of src's other axes].
+    """
+    shape = _shape_of(src)
+    columns = []
+    for index, axis in zip(idxs, axes):
+        size = scalar_like(shape[axis], get_aval(index).dtype)
+        columns.append(expand_dims(_wrap(elementwise.rem(index, size), shape[axis]), (1,)))
+    dims = GatherDimensionNumbers(offset_dims=tuple(range(1, len(shape) - len(axes) + 1)),
+                                  collapsed_slice_dims=tuple(sorted(axes)), start_index_map=tuple(axes))
+    sizes = tuple([1 if axis in axes else size for axis, size in enumerate(shape)])
+    return gather(src, concatenate(columns, 1), dims, sizes)
+
+
+# Scatter
+
+
+def _scatter_function(primitive: Primitive, combine: Callable, what: str, order: str):
+    def fun(operand, scatter_indices, updates, dimension_numbers: ScatterDimensionNumbers, *,
+            indices_are_sorted: bool = False, unique_indices: bool = False, mode: str | GatherScatterMode | None = None):
+        if type(updates) in dtypes.python_scalar_types:
+            updates = scalar_like(updates, get_aval(operand).dtype)
+        return _bind_scatter(primitive, operand, scatter_indices, updates, dimension_numbers, indices_are_sorted,
+                             unique_indices, mode, _update_jaxpr(combine, get_aval(operand).dtype))
+
+    fun.__name__ = fun.__qualname__ = primitive.name.replace("-", "_")
+    fun.__doc__ = f"""{what} at many positions.
+
+    Args:
+      operand: an array.
+      scatter_indices: an integer array whose last axis holds the positions of the windows.
+      updates: an array of the operand's dtype, with the axes of scatter_indices but the last, and those of a window at
+        `update_window_dims`.
+      dimension_numbers: how the axes correspond.
+      indices_are_sorted: the caller's word that the positions are in increasing order.
+      unique_indices: the caller's word that no element is written twice. {order}
+      mode: what becomes of windows out of bounds: "clip", "drop" (or "fill", also None), or "promise_in_bounds".
+
+    Returns:
+      An array like the operand.
+
+    Raises:
+      TypeError: if shapes, dtypes or dimension numbers do not fit together.
+    """
+    return fun
+
+
+def _bind_scatter(primitive, operand, indices, updates, dims, indices_are_sorted, unique_indices, mode, update_jaxpr):
+    return state.trace.process(primitive, (operand, indices, updates), {
+        "dimension_numbers": ScatterDimensionNumbers(*[_int_tuple(primitive.name, "dimension_numbers", d) for d in dims]),
+        "indices_are_sorted": bool(indices_are_sorted), "unique_indices": bool(unique_indices),
+        "mode": GatherScatterMode.from_any(mode), "update_jaxpr": update_jaxpr, "update_consts": ()})
+
+
+@functools.lru_cache(maxsize=None)
+def _update_jaxpr(combine: Callable | None, dtype):
+    """The program on two scalars that an update is combined with; None where the update replaces the element."""
+    if combine is None:
+        return None
+    from laminax_ir.staging import stage
+    scalar = ShapedArray((), dtype)
+    return stage(lambda x, y: [combine(x, y)], [scalar, scalar], combine.__name__).jaxpr
+
+
+scatter_add = _scatter_function(scatter_add_p, elementwise.add, "Adds updates to an array",
+                                "Otherwise an element gets the sum of all its updates.")
+scatter_sub = _scatter_function(scatter_sub_p, elementwise.sub, "Subtracts updates from an array",
+                                "Otherwise all updates of an element are subtracted.")
+scatter_mul = _scatter_function(scatter_mul_p, elementwise.mul, "Multiplies an array by updates",
+                                "Otherwise an element is multiplied by all its updates.")
+scatter_min = _scatter_function(scatter_min_p, elementwise.min, "Takes the minimum of an array and updates",
+                                "Otherwise an element gets the least of all its updates.")
+scatter_max = _scatter_function(scatter_max_p, elementwise.max, "Takes the maximum of an array and updates",
+                                "Otherwise an element gets the greatest of all its updates.")
+scatter = _scatter_function(scatter_p, None, "Writes updates into an array",
+                            "Otherwise one of an element's updates is written; which one is not defined.")
+
+
+def scatter_apply(operand, scatter_indices, func: Callable, dimension_numbers: ScatterDimensionNumbers, *,
+                  update_shape: Sequence[int] = (), indices_are_sorted: bool = False, unique_indices: bool = False,
+                  mode: str | GatherScatterMode | None = None):
+    """Applies a function to the elements of an array at many positions; it cannot be differentiated.
+
+    Args:
+      operand: an array.
+      scatter_indices: an integer array whose last axis holds the positions of the windows.
+      func: an elementwise function of one scalar, which returns a scalar of the same dtype. It may not close over
+        arrays.
+      dimension_numbers: how the axes correspond.
+      update_shape: the shape that the updates of a `scatter` with these dimension numbers would have.
+      indices_are_sorted: the caller's word that the positions are in increasing order.
+      unique_indices: the caller's word that no element is met twice. Otherwise the function is applied that often.
+      mode: what becomes of windows out of bounds, as for `scatter`.
+
+    Raises:
+      TypeError: if shapes, dtypes or dimension numbers do not fit, or func changes shape or dtype.
+      NotImplementedError: if func closes over arrays.
+    """
+    from laminax_ir.staging import stage
+    aval = get_aval(operand)
+    scalar = ShapedArray((), aval.dtype)
+    closed = stage(lambda x, _update: [func(x)], [scalar, scalar], getattr(func, "__name__", "func"))
+    if closed.consts:
+        raise NotImplementedError(f"scatter_apply: {closed.jaxpr.debug_info} closes over {len(closed.consts)} arrays, which is "
+                                  "not supported; use Python scalars, or gather, compute and scatter")
+    (out,) = closed.out_avals
+    if out.shape != () or out.dtype != aval.dtype:
+        raise ShapeError(f"scatter_apply: the function must return a scalar of the operand's dtype, got {out.str_short()} "
+                         f"for {aval.str_short()}")
+    updates = full(canonical_shape("scatter_apply", update_shape), 0, aval.dtype)
+    return _bind_scatter(scatter_p, operand, scatter_indices, updates, dimension_numbers, indices_are_sorted,
+                         unique_indices, mode, closed.jaxpr)

@@ -1,0 +1,651 @@
+"""Shape operations: results whose elements are the operand's, arranged otherwise, and arrays made from a shape.
+
+Axes and sizes are static. The functions bring them to normal form (tuples of ints, negative axes counted from
+the end where the function allows them); the primitives take only that form. A function whose result would be
+its operand returns the operand itself.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+import operator
+from typing import Any, Sequence
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.errors import DTypeError, ShapeError
+from laminax_ir.ops.elementwise import convert_element_type, joined_named_shape, scalar_like
+from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.printer import hide_params
+from laminax_ir.trace import state
+
+broadcast_in_dim_p = Primitive("broadcast_in_dim", family="shape")
+reshape_p = Primitive("reshape", family="shape")
+transpose_p = Primitive("transpose", family="shape")
+squeeze_p = Primitive("squeeze", family="shape")
+concatenate_p = Primitive("concatenate", family="shape")
+pad_p = Primitive("pad", family="shape")
+rev_p = Primitive("rev", family="shape")
+iota_p = Primitive("iota", family="shape")
+split_p = Primitive("split", multiple_results=True, family="shape")
+tile_p = Primitive("tile", family="shape")
+
+hide_params("broadcast_in_dim", shape=..., sharding=None, broadcast_dimensions=())
+
+
+# Shape rules
+
+
+def _with_shape(x: ShapedArray, shape: tuple[int, ...]) -> ShapedArray:
+    return x.update(shape=shape) if x._named else ShapedArray(shape, x.dtype, x.weak_type)
+
+
+@shape_rule(broadcast_in_dim_p)
+def _broadcast_in_dim_shape(x: ShapedArray, *, shape, broadcast_dimensions, sharding=None) -> ShapedArray:
+    if len(broadcast_dimensions) != x.ndim:
+        raise ShapeError(f"broadcast_in_dim: broadcast_dimensions must have one entry for each axis of the operand, "
+                         f"got {broadcast_dimensions} for {x.str_short()}")
+    rank = len(shape)
+    previous = -1
+    for axis, size in zip(broadcast_dimensions, x.shape):
+        if not previous < axis < rank:
+            raise ShapeError(f"broadcast_in_dim: broadcast_dimensions must be strictly increasing axes of the result "
+                             f"shape {shape}, got {broadcast_dimensions} for {x.str_short()}")
+        if size != shape[axis] and size != 1:
+            raise ShapeError(f"broadcast_in_dim: an axis of the operand must have size 1 or the size of the result's "
+                             f"axis; {x.str_short()} has size {size} for the result's axis {axis} of size "
+                             f"{shape[axis]} (shape {shape}, broadcast_dimensions {broadcast_dimensions})")
+        previous = axis
+    _check_sizes("broadcast_in_dim", "shape", shape)
+    return _with_shape(x, shape)
+
+
+def _check_sizes(name: str, what: str, sizes) -> None:
+    for size in sizes:
+        if size < 0:
+            raise ShapeError(f"{name}: the sizes in {what} must not be negative, got {sizes}")
+
+
+@shape_rule(reshape_p)
+def _reshape_shape(x: ShapedArray, *, new_sizes, dimensions=None, sharding=None) -> ShapedArray:
+    for size in new_sizes:
+        if size < 0:
+            raise ShapeError(f"reshape: new_sizes must not be negative, got {new_sizes} for {x.str_short()}; "
+                             "numpy.reshape is the similar function that replaces -1 by what fits")
+    if math.prod(new_sizes) != x.size:
+        raise ShapeError(f"reshape: the total size must be unchanged, got new_sizes {new_sizes} "
+                         f"({math.prod(new_sizes)} elements) for {x.str_short()} ({x.size} elements)")
+    if dimensions is not None and not _is_permutation(dimensions, x.ndim):
+        raise ShapeError(f"reshape: dimensions must be a permutation of the operand's axes, got {dimensions} for "
+                         f"{x.str_short()}")
+    return _with_shape(x, new_sizes)
+
+
+@shape_rule(transpose_p)
+def _transpose_shape(x: ShapedArray, *, permutation) -> ShapedArray:
+    if not _is_permutation(permutation, x.ndim):
+        raise ShapeError(f"transpose: permutation must be a permutation of the operand's axes, got {permutation} "
+                         f"for {x.str_short()}")
+    shape = x.shape
+    return _with_shape(x, tuple([shape[axis] for axis in permutation]))
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_permutation(axes: tuple[int, ...], rank: int) -> bool:
+    return sorted(axes) == list(range(rank))
+
+
+@shape_rule(squeeze_p)
+def _squeeze_shape(x: ShapedArray, *, dimensions) -> ShapedArray:
+    shape = x.shape
+    for axis in dimensions:
+        if not 0 <= axis < x.ndim or shape[axis] != 1:
+            raise ValueError(f"squeeze: only axes of size 1 can be squeezed, got dimensions={dimensions} for "
+                             f"{x.str_short()}")
+    return _with_shape(x, tuple([size for axis, size in enumerate(shape) if axis not in dimensions]))
+
+
+@shape_rule(concatenate_p)
+def _concatenate_shape(*operands: ShapedArray, dimension) -> ShapedArray:
+    if not operands:
+        raise ValueError("concatenate: at least one operand is needed")
+    first = operands[0]
+    rank = first.ndim
+    if builtins.any(x.ndim != rank for x in operands):
+        raise ShapeError(f"concatenate: operands must have the same number of axes, got {_listed(operands)}")
+    if not 0 <= dimension < rank:
+        raise ShapeError(f"concatenate: dimension {dimension} is out of range for operands {_listed(operands)}")
+    if builtins.any(x.dtype != first.dtype for x in operands):
+        raise DTypeError(f"concatenate: operands must have the same dtype, got {_listed(operands)}. "
+                         "numpy.concatenate is the similar function that promotes")
+    before, after = first.shape[:dimension], first.shape[dimension + 1:]
+    total = 0
+    for x in operands:
+        shape = x.shape
+        if shape[:dimension] != before or shape[dimension + 1:] != after:
+            raise ShapeError(f"concatenate: operands may differ in axis {dimension} only, got {_listed(operands)}")
+        total = total + shape[dimension]
+    weak = first.weak_type and builtins.all(x.weak_type for x in operands)
+    return ShapedArray((*before, total, *after), first.dtype, weak, named_shape=joined_named_shape(operands))
+
+
+def _listed(avals: Sequence[ShapedArray]) -> str:
+    return ", ".join(x.str_short() for x in avals)
+
+
+@shape_rule(pad_p)
+def _pad_shape(x: ShapedArray, padding_value: ShapedArray, *, padding_config) -> ShapedArray:
+    if x.dtype != padding_value.dtype:
+        raise DTypeError(f"pad: operand and padding_value must have the same dtype, got {x.str_short()} and "
+                         f"{padding_value.str_short()}")
+    if padding_value.shape:
+        raise ValueError(f"pad: padding_value must be a scalar, got {padding_value.str_short()}")
+    if len(padding_config) != x.ndim:
+        raise ValueError(f"pad: padding_config must have one entry for each axis of the operand, got {padding_config} "
+                         f"for {x.str_short()}")
+    shape = []
+    for size, (low, high, interior) in zip(x.shape, padding_config):
+        if interior < 0:
+            raise ValueError(f"pad: interior padding must not be negative, got padding_config {padding_config} for "
+                             f"{x.str_short()}")
+        padded = low + high + dilated_size(size, interior + 1)
+        if padded < 0:
+            raise ValueError(f"pad: the negative padding removes more than there is, got padding_config "
+                             f"{padding_config} for {x.str_short()}")
+        shape.append(padded)
+    return ShapedArray(tuple(shape), x.dtype, x.weak_type and padding_value.weak_type,
+                       named_shape=joined_named_shape((x, padding_value)))
+
+
+def dilated_size(size: int, dilation: int) -> int:
+    """The size of an axis after moving its elements `dilation` apart."""
+    return 0 if size == 0 else 1 + dilation * (size - 1)
+
+
+@shape_rule(rev_p)
+def _rev_shape(x: ShapedArray, *, dimensions) -> ShapedArray:
+    if len(set(dimensions)) != len(dimensions):
+        raise ShapeError(f"rev: dimensions must be unique, got {dimensions} for {x.str_short()}")
+    for axis in dimensions:
+        if not 0 <= axis < x.ndim:
+            raise ShapeError(f"rev: dimension {axis} is out of range for {x.str_short()}, which has {x.ndim} axes")
+    return x
+
+
+@shape_rule(iota_p)
+def _iota_shape(*, dtype, shape, dimension, sharding=None) -> ShapedArray:
+    if not dtypes.issubdtype(dtype, dtypes.number):
+        raise DTypeError(f"iota: the dtype must be a number type, got {dtypes.short_name(dtype)}")
+    _check_sizes("iota", "shape", shape)
+    if not 0 <= dimension < len(shape):
+        raise ValueError(f"iota: dimension must be an axis of the shape, got dimension={dimension} for shape={shape}")
+    return ShapedArray(shape, dtype)
+
+
+@shape_rule(split_p)
+def _split_shape(x: ShapedArray, *, sizes, axis) -> list[ShapedArray]:
+    if not 0 <= axis < x.ndim:
+        raise ValueError(f"split: axis {axis} is out of range for {x.str_short()}, which has {x.ndim} axes")
+    if builtins.any(size < 0 for size in sizes):
+        raise ValueError(f"split: sizes must not be negative, got {sizes} for {x.str_short()}")
+    if sum(sizes) != x.shape[axis]:
+        raise ValueError(f"split: sizes must add up to the size of axis {axis}, got {sizes} (sum {sum(sizes)}) for "
+                         f"{x.str_short()}")
+    before, after = x.shape[:axis], x.shape[axis + 1:]
+    return [_with_shape(x, (*before, size, *after)) for size in sizes]
+
+
+@shape_rule(tile_p)
+def _tile_shape(x: ShapedArray, *, reps) -> ShapedArray:
+    if len(reps) != x.ndim:
+        raise ShapeError(f"tile: reps must have one entry for each axis of the operand, got {reps} for {x.str_short()}")
+    _check_sizes("tile", "reps", reps)
+    return _with_shape(x, tuple([size * n for size, n in zip(x.shape, reps)]))
+
+
+# Arguments in normal form
+
+
+def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:
+    """The shape as a tuple of ints; sizes are not checked further.
+
+    Args:
+      name: the operation, for the message.
+      shape: a sequence of integers; one integer stands for a shape of one axis.
+
+    Raises:
+      TypeError: if a size is not an integer, a traced one included.
+    """
+    if type(shape) is tuple:
+        for size in shape:
+            if type(size) is not int:
+                break
+        else:
+            return shape
+    try:
+        sizes = (shape,) if np.ndim(shape) == 0 else shape
+        return tuple([operator.index(size) for size in sizes])
+    except TypeError as error:
+        raise ShapeError(f"{name}: a shape must be a sequence of concrete integers, got {shape!r} ({error})") from None
+
+
+def canonical_axis(name: str, axis: Any, rank: int) -> int:
+    """The axis as an int in [0, rank); negative ones count from the end.
+
+    Raises:
+      ValueError: if it is out of range.
+    """
+    index = operator.index(axis)
+    if not -rank <= index < rank:
+        raise ValueError(f"{name}: axis {index} is out of bounds for an array of {rank} axes")
+    return index + rank if index < 0 else index
+
+
+def canonical_axes(name: str, axes: Any, rank: int) -> tuple[int, ...]:
+    """The axes as ints in [0, rank), in the order given.
+
+    Raises:
+      ValueError: if one is out of range or two are the same.
+    """
+    result = tuple([canonical_axis(name, axis, rank) for axis in axes])
+    if len(set(result)) != len(result):
+        raise ValueError(f"{name}: axes must be unique, got {tuple(axes)} for an array of {rank} axes")
+    return result
+
+
+def _int_tuple(name: str, what: str, values: Any) -> tuple[int, ...]:
+    if type(values) is tuple and builtins.all([type(v) is int for v in values]):
+        return values
+    try:
+        return tuple([operator.index(v) for v in values])
+    except TypeError:
+        raise ShapeError(f"{name}: {what} must be a sequence of integers, got {values!r}") from None
+
+
+def _shape_of(x: Any) -> tuple[int, ...]:
+    try:
+        return x.shape
+    except AttributeError:
+        return get_aval(x).shape
+
+
+def _is_array(x: Any) -> bool:
+    """Whether x may be returned as a result: a tracer or an array, not a host value that was passed in."""
+    return not isinstance(x, (np.ndarray, np.generic, bool, int, float, complex, list, tuple))
+
+
+def _refuse_sharding(name: str, sharding: Any) -> None:
+    if sharding is not None:
+        raise NotImplementedError(f"{name}: a sharding for the result is not supported yet, got {sharding!r}; pass None "
+                                  "and constrain the result's sharding instead")
+
+
+# The functions
+
+
+def broadcast_in_dim(operand, shape: Sequence[int], broadcast_dimensions: Sequence[int], *, out_sharding=None):
+    """Repeats an array along new axes and along axes of size 1.
+
+    Args:
+      operand: an array or scalar.
+      shape: the result's shape.
+      broadcast_dimensions: for each axis of the operand the axis of the result that it becomes, increasing. The
+        sizes must be equal, or the operand's 1.
+      out_sharding: must be None.
+
+    Returns:
+      An array of the given shape and the operand's dtype.
+
+    Raises:
+      TypeError: if the operand does not fit the shape.
+
+    Example:
+      >>> broadcast_in_dim(np.array([1, 2]), (2, 3), (0,))
+      array([[1, 1, 1],
+             [2, 2, 2]], dtype=int32)
+    """
+    if out_sharding is not None:
+        _refuse_sharding("broadcast_in_dim", out_sharding)
+    shape = canonical_shape("broadcast_in_dim", shape)
+    broadcast_dimensions = _int_tuple("broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions)
+    if not broadcast_dimensions and not shape and _shape_of(operand) == () and _is_array(operand):
+        return operand
+    return state.trace.process(broadcast_in_dim_p, (operand,),
+                               {"shape": shape, "broadcast_dimensions": broadcast_dimensions, "sharding": None})
+
+
+def broadcast(operand, sizes: Sequence[int], *, out_sharding=None):
+    """Repeats an array along new leading axes.
+
+    Args:
+      operand: an array or scalar.
+      sizes: the sizes of the new axes.
+      out_sharding: must be None.
+
+    Returns:
+      An array of shape `(*sizes, *operand.shape)`.
+    """
+    sizes = _int_tuple("broadcast", "sizes", sizes)
+    if not sizes and _is_array(operand):
+        return operand
+    shape = (*sizes, *_shape_of(operand))
+    return broadcast_in_dim(operand, shape, tuple(range(len(sizes), len(shape))), out_sharding=out_sharding)
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that arrays of the given shapes broadcast to by NumPy's rules.
+
+    Raises:
+      ValueError: if two sizes of an axis differ and neither is 1.
+
+    Example:
+      >>> broadcast_shapes((8, 1, 6), (7, 1))
+      (8, 7, 6)
+    """
+    if len(set(shapes)) == 1:
+        return tuple(shapes[0])
+    rank = builtins.max([len(shape) for shape in shapes], default=0)
+    result = []
+    for sizes in zip(*((1,) * (rank - len(shape)) + tuple(shape) for shape in shapes)):
+        wide = {size for size in sizes if size != 1}
+        if len(wide) > 1:
+            raise ValueError(f"broadcast_shapes: incompatible shapes for broadcasting: {', '.join(map(str, shapes))}; "
+                             f"the sizes {', '.join(map(str, sizes))} must be equal or 1")
+        result.append(wide.pop() if wide else 1)
+    return tuple(result)
+
+
+def broadcast_to_rank(x, rank: int):
+    """Adds leading axes of size 1 until the array has `rank` axes."""
+    missing = rank - len(_shape_of(x))
+    if missing < 0:
+        raise ValueError(f"broadcast_to_rank: the array already has more than {rank} axes: {get_aval(x).str_short()}")
+    return expand_dims(x, tuple(range(missing)))
+
+
+def reshape(operand, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None, *, out_sharding=None):
+    """The same elements in another shape.
+
+    Args:
+      operand: an array or scalar.
+      new_sizes: the result's shape, with as many elements; no -1 (numpy.reshape has that).
+      dimensions: the order in which the operand's axes are read, a permutation; by default as they are.
+      out_sharding: must be None.
+
+    Raises:
+      TypeError: if the number of elements changes, or dimensions is not a permutation.
+
+    Example:
+      >>> reshape(np.arange(6, dtype='int32'), (2, 3))
+      array([[0, 1, 2],
+             [3, 4, 5]], dtype=int32)
+    """
+    if out_sharding is not None:
+        _refuse_sharding("reshape", out_sharding)
+    new_sizes = canonical_shape("reshape", new_sizes)
+    if dimensions is not None:
+        dimensions = _int_tuple("reshape", "dimensions", dimensions)
+        if dimensions == tuple(range(len(_shape_of(operand)))):
+            dimensions = None
+    if dimensions is None and _shape_of(operand) == new_sizes and _is_array(operand):
+        return operand
+    return state.trace.process(reshape_p, (operand,),
+                               {"new_sizes": new_sizes, "dimensions": dimensions, "sharding": None})
+
+
+def transpose(operand, permutation: Sequence[int]):
+    """Reorders the axes: axis i of the result is axis permutation[i] of the operand.
+
+    Raises:
+      TypeError: if permutation is not a permutation of the operand's axes.
+
+    Example:
+      >>> transpose(np.zeros((2, 3, 4)), (2, 0, 1)).shape
+      (4, 2, 3)
+    """
+    permutation = _int_tuple("transpose", "permutation", permutation)
+    if permutation == tuple(range(len(_shape_of(operand)))) and _is_array(operand):
+        return operand
+    return state.trace.process(transpose_p, (operand,), {"permutation": permutation})
+
+
+def squeeze(array, dimensions: Sequence[int]):
+    """Removes axes of size 1.
+
+    Args:
+      array: an array.
+      dimensions: the axes to remove; negative ones count from the end.
+
+    Raises:
+      ValueError: if an axis is out of range, given twice, or not of size 1.
+    """
+    dimensions = tuple(sorted(canonical_axes("squeeze", dimensions, len(_shape_of(array)))))
+    if not dimensions and _is_array(array):
+        return array
+    return state.trace.process(squeeze_p, (array,), {"dimensions": dimensions})
+
+
+def expand_dims(array, dimensions: Sequence[int]):
+    """Adds axes of size 1.
+
+    Args:
+      array: an array or scalar.
+      dimensions: where the new axes are in the result; negative ones count from the result's end.
+
+    Raises:
+      ValueError: if an axis is out of range or given twice.
+
+    Example:
+      >>> expand_dims(np.zeros((2, 3)), (0, -1)).shape
+      (1, 2, 3, 1)
+    """
+    shape = _shape_of(array)
+    rank = len(shape) + len(dimensions)
+    added = canonical_axes("expand_dims", dimensions, rank)
+    if not added and _is_array(array):
+        return array
+    kept = tuple([axis for axis in range(rank) if axis not in added])
+    sizes = iter(shape)
+    return broadcast_in_dim(array, tuple([1 if axis in added else next(sizes) for axis in range(rank)]), kept)
+
+
+def concatenate(operands, dimension: int):
+    """Joins arrays along an axis.
+
+    Args:
+      operands: a sequence of arrays of one dtype and, but for the axis `dimension`, one shape; or one array,
+        whose rows along its first axis are joined.
+      dimension: the axis, not negative.
+
+    Raises:
+      ValueError: if there are no operands.
+      TypeError: if they do not fit together.
+    """
+    operands = tuple(operands)
+    if len(operands) == 1 and _is_array(operands[0]) and 0 <= dimension < len(_shape_of(operands[0])):
+        return operands[0]
+    return state.trace.process(concatenate_p, operands, {"dimension": operator.index(dimension)})
+
+
+def pad(operand, padding_value, padding_config: Sequence[tuple[int, int, int]]):
+    """Puts a value before, after and between the elements along each axis.
+
+    Args:
+      operand: an array.
+      padding_value: a scalar of the operand's dtype.
+      padding_config: (low, high, interior) for each axis: how many go before the first element, after the last one,
+        and between two neighbours. Negative low and high remove elements instead.
+
+    Raises:
+      ValueError: if padding_config does not fit, or more is removed than there is.
+      TypeError: if the dtypes differ.
+
+    Example:
+      >>> pad(np.array([1, 2, 3], 'int32'), 0, ((1, -1, 1),))
+      array([0, 1, 0, 2, 0], dtype=int32)
+    """
+    if type(padding_value) in dtypes.python_scalar_types:
+        padding_value = scalar_like(padding_value, get_aval(operand).dtype)
+    try:
+        config = tuple([(operator.index(low), operator.index(high), operator.index(interior))
+                        for low, high, interior in padding_config])
+    except (TypeError, ValueError):
+        raise ValueError(f"pad: padding_config must be a sequence of three integers (low, high, interior) for each "
+                         f"axis, got {padding_config!r} for {get_aval(operand).str_short()}") from None
+    return state.trace.process(pad_p, (operand, padding_value), {"padding_config": config})
+
+
+def rev(operand, dimensions: Sequence[int]):
+    """Reverses the order of the elements along the given axes (not negative, unique)."""
+    return state.trace.process(rev_p, (operand,), {"dimensions": _int_tuple("rev", "dimensions", dimensions)})
+
+
+def iota(dtype, size: int):
+    """The numbers 0, 1, ..., size - 1 as an array of the given dtype.
+
+    Example:
+      >>> iota('int32', 3)
+      array([0, 1, 2], dtype=int32)
+    """
+    return broadcasted_iota(dtype, (size,), 0)
+
+
+def broadcasted_iota(dtype, shape: Sequence[int], dimension: int, *, out_sharding=None):
+    """An array of the given shape whose elements are their index along one axis.
+
+    Args:
+      dtype: a number dtype.
+      shape: the result's shape.
+      dimension: the axis that counts, not negative.
+      out_sharding: must be None.
+
+    Raises:
+      TypeError: if a size is negative or the dtype is not a number's.
+      ValueError: if the axis is out of range.
+    """
+    if out_sharding is not None:
+        _refuse_sharding("broadcasted_iota", out_sharding)
+    return state.trace.process(iota_p, (), {
+        "dtype": dtypes.canonicalize_dtype(dtype), "shape": canonical_shape("iota", shape),
+        "dimension": operator.index(dimension), "sharding": None})
+
+
+def split(operand, sizes: Sequence[int], axis: int = 0):
+    """Cuts an array into pieces along an axis.
+
+    Args:
+      operand: an array.
+      sizes: the sizes of the pieces along the axis; they add up to its size.
+      axis: the axis; a negative one counts from the end.
+
+    Returns:
+      The list of pieces.
+
+    Raises:
+      ValueError: if the sizes do not add up, or the axis is out of range.
+    """
+    axis = canonical_axis("split", axis, len(_shape_of(operand)))
+    return state.trace.process(split_p, (operand,), {"sizes": _int_tuple("split", "sizes", sizes), "axis": axis})
+
+
+def collapse(operand, start_dimension: int, stop_dimension: int | None = None):
+    """Merges the axes from start_dimension up to, not including, stop_dimension (by default all after it) into one.
+
+    Raises:
+      ValueError: if the range is reversed.
+
+    Example:
+      >>> collapse(np.zeros((2, 3, 4)), 1).shape
+      (2, 12)
+    """
+    shape = _shape_of(operand)
+    start, stop, _ = builtins.slice(start_dimension, stop_dimension).indices(len(shape))
+    if stop < start:
+        raise ValueError(f"collapse: the axes {start_dimension} up to {stop_dimension} of {get_aval(operand).str_short()} "
+                         "are no range")
+    return reshape(operand, (*shape[:start], math.prod(shape[start:stop]), *shape[stop:]))
+
+
+def tile(operand, reps: Sequence[int]):
+    """Repeats an array as a whole, reps[i] times along axis i.
+
+    Raises:
+      TypeError: if there is not one non-negative count for each axis.
+
+    Example:
+      >>> tile(np.array([1, 2], 'int32'), (2,))
+      array([1, 2, 1, 2], dtype=int32)
+    """
+    return state.trace.process(tile_p, (operand,), {"reps": _int_tuple("tile", "reps", reps)})
+
+
+def full(shape: Sequence[int], fill_value, dtype=None, *, sharding=None):
+    """An array with one value everywhere.
+
+    Args:
+      shape: the result's shape; an integer stands for one axis.
+      fill_value: a scalar.
+      dtype: the result's dtype, by default the value's; the value is converted to it.
+      sharding: must be None.
+
+    Returns:
+      The array; weakly typed when no dtype is given and the value is a Python scalar.
+
+    Raises:
+      TypeError: if the value is not a scalar, or complex where a real dtype is asked for.
+    """
+    if sharding is not None:
+        _refuse_sharding("full", sharding)
+    shape = canonical_shape("full", shape)
+    if dtype is not None:
+        dtype = dtypes.canonicalize_dtype(dtype, allow_extended_dtype=True)
+        fill_value = _integer_constant(fill_value, dtype) if type(fill_value) is int else _converted(fill_value, dtype)
+    if _shape_of(fill_value) != ():
+        raise ShapeError(f"full: fill_value must be a scalar, got {get_aval(fill_value).str_short()}")
+    return broadcast_in_dim(fill_value, shape, ())
+
+
+def _converted(value, dtype):
+    """The scalar with the dtype, strongly typed; host scalars are converted on the spot, with wrap-around."""
+    if type(value) not in dtypes.python_scalar_types and not isinstance(value, np.generic):
+        return convert_element_type(value, dtype)
+    if dtypes.is_extended(dtype):
+        raise DTypeError(f"full: an array of dtype {dtype} cannot be filled with the number {value}")
+    if isinstance(value, complex) and not dtypes.issubdtype(dtype, dtypes.complexfloating):
+        raise DTypeError(f"full: the complex value {value} cannot fill an array of dtype {dtypes.short_name(dtype)}")
+    return np.asarray(value).astype(dtype)[()]
+
+
+_integer_constant = functools.lru_cache(maxsize=512)(_converted)  # zeros and ones, mostly
+
+
+def full_like(x, fill_value, dtype=None, shape: Sequence[int] | None = None, sharding=None):
+    """An array with one value everywhere, of the shape and dtype of another.
+
+    Args:
+      x: an array, a scalar or anything with `shape` and `dtype`.
+      fill_value: a scalar.
+      dtype: the result's dtype, by default x's.
+      shape: the result's shape, by default x's.
+      sharding: must be None.
+
+    Returns:
+      The array; weakly typed when no dtype is given and x is weakly typed.
+    """
+    shape = _shape_of(x) if shape is None else canonical_shape("full_like", shape)
+    if dtype is not None:
+        return full(shape, fill_value, dtype, sharding=sharding)
+    weak_type = dtypes.is_weakly_typed(x)
+    if not weak_type:
+        return full(shape, fill_value, dtypes.dtype(x), sharding=sharding)
+    return convert_element_type(full(shape, fill_value, dtypes.dtype(x), sharding=sharding), dtypes.dtype(x),
+                                weak_type=True)
+
+
+def zeros_like_shaped(x):
+    """Zeros of the shape and dtype of x: an array, an aval or a `ShapeDtypeStruct`."""
+    return full(x.shape, 0, x.dtype)

@@ -1,0 +1,138 @@
+"""Sorting operations: arrays reordered along one axis.
+
+The order of floating-point keys has NaN last, and -0 equal to 0; complex keys go by real, then by imaginary part.
+`top_k` differs: it takes the total order, in which -0 is below 0 and NaN, by its sign, at either end.
+"""
+
+from __future__ import annotations
+
+import operator as _operator
+from typing import Sequence
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.errors import DTypeError, ShapeError
+from laminax_ir.ops.elementwise import joined_named_shape
+from laminax_ir.ops.shape import _shape_of, canonical_axis
+from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.trace import state
+
+import numpy as np
+
+sort_p = Primitive("sort", multiple_results=True, family="sorting")
+top_k_p = Primitive("top_k", multiple_results=True, family="sorting")
+
+_INT32 = np.dtype(np.int32)
+
+
+@shape_rule(sort_p)
+def _sort_shape(*operands: ShapedArray, dimension, is_stable, num_keys) -> list[ShapedArray]:
+    if not operands:
+        raise ShapeError("sort: at least one operand is needed")
+    first = operands[0]
+    for x in operands:
+        if x.shape != first.shape:
+            raise ShapeError(f"sort: operands must have equal shapes, got {', '.join(x.str_short() for x in operands)}")
+    if not 0 <= dimension < first.ndim:
+        raise ValueError(f"sort: axis {dimension} is out of bounds for {first.str_short()}, which has {first.ndim} axes")
+    if not 1 <= num_keys <= len(operands):
+        raise ValueError(f"sort: num_keys={num_keys} must be between 1 and the number of operands, {len(operands)}")
+    for x in operands[:num_keys]:
+        if dtypes.is_extended(x.dtype):
+            raise DTypeError(f"sort: arrays of dtype {x.dtype} have no order and cannot be keys, got {x.str_short()}")
+    if any(x._named for x in operands):
+        named = joined_named_shape(operands)
+        return [x.update(named_shape=named) for x in operands]
+    return list(operands)
+
+
+@shape_rule(top_k_p)
+def _top_k_shape(x: ShapedArray, *, k, axis) -> list[ShapedArray]:
+    if dtypes.issubdtype(x.dtype, dtypes.complexfloating) or dtypes.is_extended(x.dtype):
+        raise ValueError(f"top_k: complex and extended dtypes have no order, got {x.str_short()}")
+    if k < 0:
+        raise ValueError(f"top_k: k must not be negative, got {k} for {x.str_short()}")
+    if not 0 <= axis < x.ndim:
+        raise ValueError(f"top_k: axis {axis} is out of bounds for {x.str_short()}, which has {x.ndim} axes")
+    if k > x.shape[axis]:
+        raise ValueError(f"top_k: k must not be larger than the size of the axis, got k={k} for {x.str_short()} along "
+                         f"axis {axis}")
+    values = x.update(shape=(*x.shape[:axis], k, *x.shape[axis + 1:]))
+    return [values, values.update(dtype=_INT32, weak_type=False)]
+
+
+def sort(operand, dimension: int = -1, is_stable: bool = True, num_keys: int = 1):
+    """Sorts arrays along an axis, all in the order of the first ones.
+
+    Args:
+      operand: an array, or a sequence of arrays of one shape.
+      dimension: the axis; a negative one counts from the end.
+      is_stable: whether elements with equal keys keep their order.
+      num_keys: how many of the arrays are keys; the first decides, the next ones break its ties.
+
+    Returns:
+      The sorted array, or for a sequence the tuple of them. NaN sort last.
+
+    Raises:
+      TypeError: if shapes differ or there is nothing to sort.
+      ValueError: if the axis or num_keys is out of range.
+
+    Example:
+      >>> sort((np.array([2, 1], 'int32'), np.array([7., 8.], 'float32')))
+      (array([1, 2], dtype=int32), array([8., 7.], dtype=float32))
+    """
+    is_sequence = isinstance(operand, Sequence)
+    operands = tuple(operand) if is_sequence else (operand,)
+    if not operands:
+        raise ShapeError("sort: at least one operand is needed")
+    dimension = canonical_axis("sort", dimension, len(_shape_of(operands[0])))
+    results = state.trace.process(sort_p, operands, {"dimension": dimension, "is_stable": bool(is_stable),
+                                                     "num_keys": _operator.index(num_keys)})
+    return tuple(results) if is_sequence else results[0]
+
+
+def sort_key_val(keys, values, dimension: int = -1, is_stable: bool = True):
+    """Sorts keys along an axis and puts values in the same order; returns both. See `sort`."""
+    return sort((keys, values), dimension, is_stable, num_keys=1)
+
+
+def top_k(operand, k: int, *, axis: int = -1):
+    """The k greatest elements along an axis, in descending order, and where they were.
+
+    Args:
+      operand: an array, not complex.
+      k: how many, at most the size of the axis.
+      axis: the axis; a negative one counts from the end.
+
+    Returns:
+      (values, indices): the operand's shape with size k along the axis; the indices are int32. Of equal elements the
+      earlier one comes first.
+
+    Raises:
+      ValueError: if k or the axis is out of range, or the operand is complex.
+    """
+    values, indices = state.trace.process(top_k_p, (operand,), {
+        "k": _operator.index(k), "axis": canonical_axis("top_k", axis, len(_shape_of(operand)))})
+    return [values, indices]
+
+
+def approx_max_k(operand, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
+                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True):
+    """The approximate k greatest elements; not supported yet.
+
+    Raises:
+      NotImplementedError: always; `top_k` gives the exact answer.
+    """
+    raise NotImplementedError(f"approx_max_k is not supported yet; top_k(operand, {k}, axis={reduction_dimension}) gives the "
+                              f"exact answer, got {get_aval(operand).str_short()}")
+
+
+def approx_min_k(operand, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
+                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True):
+    """The approximate k least elements; not supported yet.
+
+    Raises:
+      NotImplementedError: always; `top_k` of the negated operand gives the exact answer.
+    """
+    raise NotImplementedError(f"approx_min_k is not supported yet; top_k(-operand, {k}, axis={reduction_dimension}) gives the "
+                              f"exact answer, got {get_aval(operand).str_short()}")

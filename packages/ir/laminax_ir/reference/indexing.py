@@ -1,0 +1,135 @@
+"""What the indexing operations mean, in NumPy."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.ops import indexing as ops
+from laminax_ir.ops.indexing import GatherScatterMode
+from laminax_ir.reference.evaluate import evaluate, reference_rule
+
+
+@reference_rule(ops.slice_p)
+def _slice(x, *, start_indices, limit_indices, strides):
+    strides = strides or (1,) * x.ndim
+    return x[tuple(map(slice, start_indices, limit_indices, strides))]
+
+
+@reference_rule(ops.dynamic_slice_p)
+def _dynamic_slice(x, *start_indices, slice_sizes):
+    return x[_clamped_window(x, start_indices, slice_sizes)]
+
+
+def _clamped_window(x, start_indices, sizes) -> tuple[slice, ...]:
+    starts = [min(max(int(start), 0), size - window) for start, size, window in zip(start_indices, x.shape, sizes)]
+    return tuple(slice(start, start + window) for start, window in zip(starts, sizes))
+
+
+@reference_rule(ops.dynamic_update_slice_p)
+def _dynamic_update_slice(x, update, *start_indices):
+    result = x.copy()
+    result[_clamped_window(x, start_indices, update.shape)] = update
+    return result
+
+
+@reference_rule(ops.gather_p)
+def _gather(operand, indices, *, dimension_numbers, slice_sizes, indices_are_sorted, unique_indices, mode, fill_value):
+    dims = dimension_numbers
+    starts = _starts(indices, operand.ndim, dims.start_index_map, dims.operand_batching_dims,
+                     dims.start_indices_batching_dims)
+    room = np.array(operand.shape, np.int64) - np.array(slice_sizes, np.int64)
+    windows = operand[_window_indices(np.clip(starts, 0, room), slice_sizes)]
+    if mode is GatherScatterMode.FILL_OR_DROP:
+        outside = np.any((starts < 0) | (starts > room), axis=-1)
+        windows[outside] = np.asarray(fill_value).astype(operand.dtype)
+    removed = dims.collapsed_slice_dims + dims.operand_batching_dims
+    batch_rank = indices.ndim - 1
+    windows = windows.reshape(windows.shape[:batch_rank] + tuple(n for d, n in enumerate(slice_sizes) if d not in removed))
+    return windows.transpose(ops.interleave(range(batch_rank), range(batch_rank, windows.ndim), dims.offset_dims))
+
+
+def _starts(indices, rank: int, index_map: Sequence[int], operand_batching, indices_batching) -> np.ndarray:
+    """The position of each window along each axis of the operand: the indices' axes but the last, then `rank`."""
+    batch_shape = indices.shape[:-1]
+    starts = np.zeros((*batch_shape, rank), np.int64)
+    wide = np.minimum(indices, np.iinfo(np.int64).max) if indices.dtype == np.uint64 else indices
+    starts[..., list(index_map)] = wide.astype(np.int64)
+    for axis, indices_axis in zip(operand_batching, indices_batching):
+        along = [1] * len(batch_shape)
+        along[indices_axis] = -1
+        starts[..., axis] = np.arange(batch_shape[indices_axis]).reshape(along)
+    return starts
+
+
+def _window_indices(starts: np.ndarray, window: Sequence[int]) -> tuple[np.ndarray, ...]:
+    """Index arrays, one for each axis of the operand, that together select `[*batch axes, *window]`."""
+    batch_shape, rank = starts.shape[:-1], starts.shape[-1]
+    result = []
+    for axis in range(rank):
+        within = [1] * rank
+        within[axis] = -1
+        result.append(starts[..., axis].reshape(batch_shape + (1,) * rank) + np.arange(window[axis]).reshape(within))
+    return tuple(np.broadcast_arrays(*result)) if result else ()
+
+
+def _updates_and_places(operand, indices, updates, dims, mode):
+    """The updates that count, `[n, *window]`, and the index arrays of where in the operand they go.
+
+    A window that reaches out of bounds is moved in or left out as a whole.
+    """
+    window_axes = dims.update_window_dims
+    batch_axes = [axis for axis in range(updates.ndim) if axis not in window_axes]
+    removed = dims.inserted_window_dims + dims.operand_batching_dims
+    sizes = iter([updates.shape[axis] for axis in window_axes])
+    window = [1 if axis in removed else next(sizes) for axis in range(operand.ndim)]
+    starts = _starts(indices, operand.ndim, dims.scatter_dims_to_operand_dims, dims.operand_batching_dims,
+                     dims.scatter_indices_batching_dims).reshape(-1, operand.ndim)
+    updates = updates.transpose(*batch_axes, *window_axes).reshape(len(starts), *window)
+    room = np.array(operand.shape, np.int64) - np.array(window, np.int64)
+    if mode is GatherScatterMode.CLIP:
+        starts = np.clip(starts, 0, room)
+    inside = np.all((starts >= 0) & (starts <= room), axis=-1)
+    return updates[inside], _window_indices(starts[inside], window)
+
+
+@reference_rule(ops.scatter_p)
+def _scatter(operand, indices, updates, *, dimension_numbers, mode, update_jaxpr, **_hints):
+    updates, places = _updates_and_places(operand, indices, updates, dimension_numbers, mode)
+    result = operand.copy()
+    if update_jaxpr is None:
+        result[places] = updates
+    else:
+        for place, update in zip(zip(*(axis.ravel() for axis in places)), updates.ravel()):
+            (result[place],) = evaluate(update_jaxpr, result[place], update)
+    return result
+
+
+def _accumulating(ufunc):
+    def rule(operand, indices, updates, *, dimension_numbers, mode, **_hints):
+        updates, places = _updates_and_places(operand, indices, updates, dimension_numbers, mode)
+        wide = _accumulator(operand.dtype)
+        result = operand.astype(wide)
+        if operand.ndim:
+            ufunc.at(result, places, updates.astype(wide))
+        else:  # each window is the whole scalar
+            for update in updates.astype(wide):
+                result = ufunc(result, update)
+        return result
+    return rule
+
+
+def _accumulator(dtype):
+    """The dtype to combine in: NumPy's own types as they are, ml_dtypes' through a wider one."""
+    if dtype.kind in "biufc" and dtype != np.float16:
+        return dtype
+    return np.dtype(np.float32 if dtypes.issubdtype(dtype, dtypes.floating) else np.int32)
+
+
+reference_rule(ops.scatter_add_p)(_accumulating(np.add))
+reference_rule(ops.scatter_sub_p)(_accumulating(np.subtract))
+reference_rule(ops.scatter_mul_p)(_accumulating(np.multiply))
+reference_rule(ops.scatter_min_p)(_accumulating(np.minimum))
+reference_rule(ops.scatter_max_p)(_accumulating(np.maximum))
