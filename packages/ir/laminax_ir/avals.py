@@ -1,0 +1,276 @@
+"""Abstract values: what is known of an array before it is computed.
+
+The one idea: avals are interned. Two avals that describe the same arrays are the same object, so shape
+rules compare them with `is`, caches hash them by identity, and a rule may return its operand's aval
+unchanged at no cost.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import Any, Callable, Mapping
+
+import numpy as np
+
+from laminax_ir import dtypes
+
+_interned: dict[tuple, weakref.ref] = {}
+
+
+class ShapedArray:
+    """The type of an array: shape, dtype, whether the dtype is weak, and the named axes it varies over.
+
+    Args:
+      shape: the sizes of the axes, non-negative ints.
+      dtype: a NumPy dtype (ml_dtypes included) or an extended dtype such as a PRNG key's.
+      weak_type: true when the dtype came from a Python scalar and yields to others in promotion.
+      named_shape: mapping from axis name to size for the mapped axes the array varies over.
+
+    Instances are interned and immutable: equality is identity.
+    """
+
+    __slots__ = ("shape", "dtype", "weak_type", "ndim", "size", "_named", "__weakref__")
+
+    shape: tuple[int, ...]
+    dtype: Any
+    weak_type: bool
+    ndim: int
+    size: int
+
+    def __new__(cls, shape, dtype, weak_type: bool = False, *, named_shape: Mapping[Any, int] | None = None):
+        named = _named_key(named_shape) if named_shape else ()
+        try:
+            key = (shape, dtype, weak_type, named)
+            found = _interned.get(key)
+            aval = found and found()
+            if aval is not None:
+                return aval
+        except TypeError:  # an unhashable shape, such as a list
+            pass
+        return _intern(cls, shape, dtype, weak_type, named)
+
+    def __init__(self, *_, **__):
+        pass
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"ShapedArray is immutable; use update({name}=...) to make another one")
+
+    def __reduce__(self):
+        return _unpickle, (self.shape, self.dtype, self.weak_type, self._named)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    @property
+    def named_shape(self) -> dict[Any, int]:
+        """The named axes this value varies over, with their sizes."""
+        return dict(self._named)
+
+    def update(self, **changes) -> ShapedArray:
+        """The aval that differs from this one in the given fields."""
+        fields = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type,
+                  "named_shape": dict(self._named), **changes}
+        return ShapedArray(fields["shape"], fields["dtype"], fields["weak_type"],
+                           named_shape=fields["named_shape"])
+
+    def strip_weak_type(self) -> ShapedArray:
+        """The same aval with a strong dtype."""
+        return self.update(weak_type=False) if self.weak_type else self
+
+    def to_tangent_aval(self) -> ShapedArray:
+        """The aval of this array's tangents: itself when inexact, `float0` otherwise."""
+        if dtypes.issubdtype(self.dtype, dtypes.inexact):
+            return self
+        return ShapedArray(self.shape, dtypes.float0, named_shape=dict(self._named))
+
+    def str_short(self, short_dtypes: bool = True) -> str:
+        """The printed form used in jaxprs, `f32[2,3]`."""
+        name = dtypes.short_name(self.dtype) if short_dtypes else getattr(self.dtype, "name", str(self.dtype))
+        axes = ",".join(map(str, self.shape))
+        if self._named:
+            axes += ";" + ",".join(f"{name}:{size}" for name, size in self._named)
+        return f"{name}[{axes}]"
+
+    def __len__(self):
+        if not self.shape:
+            raise TypeError("len() of a scalar")
+        return self.shape[0]
+
+    def __repr__(self):
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapedArray({self.str_short(short_dtypes=False)}{weak})"
+
+    __str__ = __repr__
+
+
+AbstractValue = ShapedArray
+
+
+def _intern(cls, shape, dtype, weak_type, named) -> ShapedArray:
+    """Makes the aval, or finds it under its normal form (tuple of ints, canonical dtype object)."""
+    shape = tuple(int(size) if type(size) is not int else size for size in shape)
+    for size in shape:
+        if size < 0:
+            raise ValueError(f"ShapedArray: the shape {shape} has a negative axis size")
+    dtype = _normal_dtype(dtype)
+    key = (shape, dtype, bool(weak_type), named)
+    found = _interned.get(key)
+    aval = found() if found is not None else None
+    if aval is not None:
+        return aval
+    aval = object.__new__(cls)
+    put = object.__setattr__
+    put(aval, "shape", shape)
+    put(aval, "dtype", dtype)
+    put(aval, "weak_type", bool(weak_type))
+    put(aval, "ndim", len(shape))
+    put(aval, "size", math.prod(shape))
+    put(aval, "_named", named)
+    _interned[key] = weakref.ref(aval, lambda dead: _interned.pop(key, None) if _interned.get(key) is dead else None)
+    return aval
+
+
+def _normal_dtype(dtype):
+    if dtypes.is_extended(dtype):
+        return dtype
+    dtype = np.dtype(dtype)
+    # NumPy has several equal dtype objects of unequal hash (`long` and `long long`, byte-swapped ones);
+    # one per name keeps interning exact.
+    if dtype.names is None and dtype.kind in "biufc":
+        return np.dtype(dtype.name)
+    return dtype
+
+
+def _named_key(named_shape) -> tuple:
+    return tuple(sorted(named_shape.items(), key=lambda item: (str(type(item[0])), str(item[0]))))
+
+
+def _unpickle(shape, dtype, weak_type, named):
+    return ShapedArray(shape, dtype, weak_type, named_shape=dict(named))
+
+
+class ShapeDtypeStruct:
+    """A stand-in for an array, with shape and dtype and no data.
+
+    Args:
+      shape: the sizes of the axes.
+      dtype: anything `np.dtype` accepts, or an extended dtype.
+      sharding: optional, how the array is laid out over devices.
+      weak_type: whether the dtype is weak.
+      named_shape: mapping of the named axes the value varies over.
+
+    Raises:
+      ValueError: if shape or dtype is None.
+
+    Example:
+      >>> ShapeDtypeStruct((2, 3), np.float32)
+      ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+    """
+
+    __slots__ = ("shape", "dtype", "sharding", "weak_type", "named_shape")
+
+    def __init__(self, shape, dtype, *, sharding=None, weak_type: bool = False, named_shape=None):
+        if dtype is None or shape is None:
+            raise ValueError(f"ShapeDtypeStruct: shape and dtype must be given, got {shape=} and {dtype=}")
+        self.shape = tuple(shape)
+        self.dtype = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
+        self.sharding = sharding
+        self.weak_type = weak_type
+        self.named_shape = {} if named_shape is None else dict(named_shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def update(self, **changes) -> ShapeDtypeStruct:
+        """The same struct with the given fields changed."""
+        fields = {name: getattr(self, name) for name in self.__slots__} | changes
+        return ShapeDtypeStruct(fields.pop("shape"), fields.pop("dtype"), **fields)
+
+    def __len__(self):
+        if not self.shape:
+            raise TypeError("len() of a scalar")
+        return self.shape[0]
+
+    def _key(self):
+        return (self.shape, self.dtype, self.sharding, self.weak_type, tuple(self.named_shape.items()))
+
+    def __eq__(self, other):
+        return self._key() == other._key() if isinstance(other, ShapeDtypeStruct) else NotImplemented
+
+    def __hash__(self):
+        return hash(self._key())
+
+    def __repr__(self):
+        name = getattr(self.dtype, "name", str(self.dtype))
+        extra = f", named_shape={self.named_shape}" if self.named_shape else ""
+        extra += f", sharding={self.sharding}" if self.sharding is not None else ""
+        extra += ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{extra})"
+
+
+_aval_makers: dict[type, Callable[[Any], ShapedArray]] = {}
+
+
+def register_value_type(cls: type, make_aval: Callable[[Any], ShapedArray]) -> None:
+    """Lets values of type `cls` be operands; `make_aval(value)` gives their aval."""
+    _aval_makers[cls] = make_aval
+
+
+def get_aval(value: Any) -> ShapedArray:
+    """The aval of a value: a tracer, an array, a NumPy array or scalar, a Python scalar.
+
+    Raises:
+      TypeError: if the value is none of these.
+    """
+    try:
+        make = _aval_makers[type(value)]
+    except KeyError:
+        make = _find_maker(value)
+    return make(value)
+
+
+def _find_maker(value):
+    for base in type(value).__mro__:
+        if base in _aval_makers:
+            return _aval_makers[base]
+    if hasattr(value, "__jax_array__"):
+        return lambda v: get_aval(v.__jax_array__())
+    raise TypeError(
+        f"a value of type {type(value).__module__}.{type(value).__qualname__} is not an array: {_shorten(value)}. "
+        "Expected an array, a NumPy array or scalar, or a Python bool, int, float or complex.")
+
+
+def is_array_like(value: Any) -> bool:
+    """Whether `get_aval` accepts the value."""
+    cls = type(value)
+    return cls in _aval_makers or hasattr(value, "__jax_array__") or any(b in _aval_makers for b in cls.__mro__)
+
+
+def _shorten(value) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _numpy_aval(array) -> ShapedArray:
+    return ShapedArray(array.shape, dtypes.canonicalize_dtype(array.dtype))
+
+
+def _python_scalar_maker(kind: type):
+    def make(_value) -> ShapedArray:
+        return ShapedArray((), dtypes.scalar_dtype(kind), kind is not bool)
+    return make
+
+
+register_value_type(np.ndarray, _numpy_aval)
+register_value_type(np.generic, _numpy_aval)
+for _kind in (bool, int, float, complex):
+    register_value_type(_kind, _python_scalar_maker(_kind))

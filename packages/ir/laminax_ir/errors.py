@@ -1,0 +1,53 @@
+"""The exceptions of laminax.
+
+Each subclasses the built-in exception a caller would expect (`TypeError`, `ValueError`, ...), so that
+`except TypeError` keeps working; the names exist so that a program can tell the cases apart.
+"""
+
+
+class ShapeError(TypeError):
+    """Operand shapes do not fit the operation."""
+
+
+class DTypeError(TypeError):
+    """Operand dtypes do not fit the operation."""
+
+
+class UnboundAxisNameError(NameError):
+    """A collective names an axis that no enclosing `vmap`, `pmap` or mesh defines."""
+
+
+class ConcretizationTypeError(TypeError):
+    """A traced value was used where a concrete Python value is needed."""
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """The truth value of a traced array was asked for (`if x > 0:`)."""
+
+
+class TracerIntegerConversionError(ConcretizationTypeError):
+    """A traced array was used as a Python integer (`range(n)`, a list index)."""
+
+
+class TracerArrayConversionError(TypeError):
+    """A traced array was handed to NumPy, which needs concrete values."""
+
+
+class NonConcreteBooleanIndexError(IndexError):
+    """A traced boolean mask was used as an index; the result's shape would depend on its values."""
+
+
+class UnexpectedTracerError(RuntimeError):
+    """A traced value was used outside the transformation that made it."""
+
+
+class LeakedTracerError(UnexpectedTracerError):
+    """A traced value was used after its trace had ended."""
+
+
+class JaxprTypeError(TypeError):
+    """A jaxpr is malformed."""
+
+
+class KeyReuseError(RuntimeError):
+    """A random key was used more than once while reuse checking was on."""

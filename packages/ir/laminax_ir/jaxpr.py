@@ -1,0 +1,221 @@
+"""Jaxprs: programs as lists of equations.
+
+A `Jaxpr` is a function of its constvars and invars: a list of equations in order, then its outputs. Each
+variable is assigned once. A `ClosedJaxpr` carries the values of its constvars.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable, Sequence
+
+from laminax_ir import source
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.primitive import Primitive
+from laminax_ir.trace import state
+
+no_effects: frozenset = frozenset()
+
+
+class Var:
+    """A variable of a jaxpr. Identity is what distinguishes it; names exist in print only."""
+
+    __slots__ = ("aval", "__weakref__")
+
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
+
+    def __repr__(self):
+        return f"Var({id(self):#x}):{self.aval.str_short()}"
+
+
+class DropVar(Var):
+    """An output that nobody uses, printed `_`."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return "_"
+
+
+class Literal:
+    """A scalar constant written into the program.
+
+    Args:
+      val: a Python or NumPy scalar, or a rank-0 array.
+      aval: its aval.
+    """
+
+    __slots__ = ("val", "aval")
+
+    def __init__(self, val: Any, aval: ShapedArray | None = None):
+        self.val = val
+        self.aval = get_aval(val) if aval is None else aval
+
+    def __repr__(self):
+        return f"{self.val}:{self.aval.str_short()}"
+
+
+Atom = Var | Literal
+
+
+class JaxprEqn:
+    """One equation: `outvars = primitive[params] invars`."""
+
+    __slots__ = ("invars", "outvars", "primitive", "params", "effects", "source_info")
+
+    invars: list[Atom]
+    outvars: list[Var]
+    primitive: Primitive
+    params: dict[str, Any]
+    effects: frozenset
+    source_info: source.SourceInfo
+
+    def __init__(self, invars, outvars, primitive, params, effects=no_effects, source_info=source.unknown):
+        self.invars = invars
+        self.outvars = outvars
+        self.primitive = primitive
+        self.params = params
+        self.effects = effects
+        self.source_info = source_info
+
+    def replace(self, **changes) -> JaxprEqn:
+        """The same equation with the given fields changed."""
+        fields = {name: getattr(self, name) for name in self.__slots__} | changes
+        return JaxprEqn(**fields)
+
+    def __repr__(self):
+        from laminax_ir.printer import format_eqn
+        return format_eqn(self)
+
+
+class Jaxpr:
+    """A program. See the module docstring.
+
+    Args:
+      constvars: variables bound to constants.
+      invars: the parameters.
+      outvars: the results, variables or literals.
+      eqns: the equations, in an order in which each variable is assigned before it is used.
+      effects: the union of the equations' effects.
+      name: the traced function's name, for messages and compiled modules.
+    """
+
+    __slots__ = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info", "__weakref__")
+
+    def __init__(self, constvars: Sequence[Var], invars: Sequence[Var], outvars: Sequence[Atom],
+                 eqns: Sequence[JaxprEqn], effects: Iterable | None = None, debug_info: Any = None):
+        self.constvars = list(constvars)
+        self.invars = list(invars)
+        self.outvars = list(outvars)
+        self.eqns = list(eqns)
+        self.effects = joined_effects(self.eqns) if effects is None else frozenset(effects)
+        self.debug_info = debug_info
+
+    @property
+    def in_avals(self) -> list[ShapedArray]:
+        return [v.aval for v in self.invars]
+
+    @property
+    def out_avals(self) -> list[ShapedArray]:
+        return [v.aval for v in self.outvars]
+
+    def replace(self, **changes) -> Jaxpr:
+        """The same jaxpr with the given fields changed."""
+        fields = {name: getattr(self, name) for name in self.__slots__ if name != "__weakref__"} | changes
+        if "eqns" in changes and "effects" not in changes:
+            fields["effects"] = None
+        return Jaxpr(**fields)
+
+    def pretty_print(self, **options) -> str:
+        """The program as text; options as for `laminax_ir.printer.format_jaxpr`."""
+        from laminax_ir.printer import format_jaxpr
+        return format_jaxpr(self, **options)
+
+    __repr__ = __str__ = lambda self: self.pretty_print()
+
+
+class ClosedJaxpr:
+    """A jaxpr with the values of its constvars. Hashed by identity: a cache key."""
+
+    __slots__ = ("jaxpr", "consts", "__weakref__")
+
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()):
+        if len(consts) != len(jaxpr.constvars):
+            raise ValueError(f"ClosedJaxpr: {len(jaxpr.constvars)} constvars but {len(consts)} consts")
+        self.jaxpr = jaxpr
+        self.consts = list(consts)
+
+    in_avals = property(lambda self: self.jaxpr.in_avals)
+    out_avals = property(lambda self: self.jaxpr.out_avals)
+    eqns = property(lambda self: self.jaxpr.eqns)
+    effects = property(lambda self: self.jaxpr.effects)
+    literals = property(lambda self: self.consts)
+
+    def replace(self, *, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None) -> ClosedJaxpr:
+        """The same closed jaxpr with another jaxpr or other constants."""
+        return ClosedJaxpr(self.jaxpr if jaxpr is None else jaxpr, self.consts if consts is None else consts)
+
+    def pretty_print(self, **options) -> str:
+        return self.jaxpr.pretty_print(**options)
+
+    __repr__ = __str__ = lambda self: self.pretty_print()
+
+
+def joined_effects(eqns: Iterable[JaxprEqn]) -> frozenset:
+    """The union of the equations' effects."""
+    effects = no_effects
+    for eqn in eqns:
+        if eqn.effects:
+            effects = effects | eqn.effects
+    return effects
+
+
+def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source_info: bool = True) -> list[Any]:
+    """Runs a jaxpr by binding its equations one by one under the current trace.
+
+    Args:
+      jaxpr: the program.
+      consts: values of its constvars.
+      *args: values of its invars.
+      propagate_source_info: whether new equations point at the lines that made the old ones.
+
+    Returns:
+      The list of results.
+    """
+    if len(args) != len(jaxpr.invars):
+        raise TypeError(f"eval_jaxpr: the jaxpr takes {len(jaxpr.invars)} arguments, got {len(args)}")
+    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
+    env.update(zip(jaxpr.invars, args))
+    previous_source = state.source
+    try:
+        for eqn in jaxpr.eqns:
+            operands = [v.val if type(v) is Literal else env[v] for v in eqn.invars]
+            if propagate_source_info and previous_source is None and eqn.source_info.code is not None:
+                state.source = eqn.source_info
+            result = state.trace.process(eqn.primitive, operands, eqn.params)
+            if eqn.primitive.multiple_results:
+                env.update(zip(eqn.outvars, result))
+            else:
+                env[eqn.outvars[0]] = result
+    finally:
+        state.source = previous_source
+    return [v.val if type(v) is Literal else env[v] for v in jaxpr.outvars]
+
+
+def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
+    """The closed jaxpr as a Python function of its flat arguments, returning the list of results."""
+    def fun(*args):
+        return eval_jaxpr(closed.jaxpr, closed.consts, *args)
+    return fun
+
+
+def subjaxprs(eqn: JaxprEqn) -> list[Jaxpr]:
+    """The jaxprs among an equation's parameters."""
+    found = []
+    for value in eqn.params.values():
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(item, ClosedJaxpr):
+                found.append(item.jaxpr)
+            elif isinstance(item, Jaxpr):
+                found.append(item)
+    return found

@@ -1,0 +1,308 @@
+"""Python's arithmetic operators on traced arrays, with NumPy-style promotion of dtypes and shapes.
+
+The api installs the same functions on the runtime's arrays and adds methods and indexing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+
+from laminax_ir import config, dtypes
+from laminax_ir.avals import get_aval, is_array_like
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.elementwise import scalar_like
+from laminax_ir.ops.shape import expand_dims
+from laminax_ir.primitive import Primitive
+from laminax_ir.trace import Tracer, state
+
+_SCALARS = frozenset((bool, int, float, complex))
+
+
+def promote_dtypes(*operands: Any) -> list[Any]:
+    """Converts operands to their common dtype under the promotion lattice; scalars become constants of it."""
+    dtype, weak = dtypes.result_type(*operands, return_weak_type_flag=True)
+    return [as_dtype(x, dtype, weak) for x in operands]
+
+
+def as_dtype(x: Any, dtype: Any, weak: bool) -> Any:
+    """One operand in the dtype that promotion chose."""
+    if type(x) in _SCALARS:
+        kind = type(x)
+        if dtypes.scalar_dtype(kind) == dtype and (weak or kind is not bool):
+            return x
+        return _cast_scalar(x, dtype, weak)
+    aval = get_aval(x)
+    if aval.dtype == dtype:
+        return x
+    return op.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak and aval.weak_type)
+
+
+def _cast_scalar(x: Any, dtype: Any, weak: bool) -> Any:
+    for kind in (int, float, complex):
+        if dtypes.scalar_dtype(kind) == dtype:
+            return kind(x)
+    return scalar_like(x, dtype) if type(x) is not bool else np.dtype(dtype).type(x)
+
+
+def promote_shapes(name: str, *operands: Any) -> list[Any]:
+    """Gives operands of rank above 0 the same rank by NumPy's broadcasting rule, adding axes of size 1 in front."""
+    ranks = [len(np.shape(x)) if type(x) in _SCALARS else len(x.shape) for x in operands]
+    highest = max(ranks)
+    if all(rank in (0, highest) for rank in ranks):
+        return list(operands)
+    if config.numpy_rank_promotion.value != "allow":
+        _report_rank_promotion(name, operands)
+    return [x if rank in (0, highest) else expand_dims(x, tuple(range(highest - rank)))
+            for x, rank in zip(operands, ranks)]
+
+
+def _report_rank_promotion(name, operands):
+    import warnings
+    shapes = ", ".join(str(np.shape(x)) for x in operands)
+    text = (f"Operands could not be broadcast together for {name} on shapes {shapes} and with the config option "
+            f"numpy_rank_promotion={config.numpy_rank_promotion.value!r}. Give them the same rank with reshape or None indexing.")
+    if config.numpy_rank_promotion.value == "raise":
+        raise ValueError(text)
+    warnings.warn(text, stacklevel=4)
+
+
+def promote(name: str, *operands: Any) -> list[Any]:
+    """Promotes dtypes, then ranks: what every NumPy-style binary function does first."""
+    return promote_shapes(name, *promote_dtypes(*operands))
+
+
+def _accepts(x: Any) -> bool:
+    return type(x) in _SCALARS or isinstance(x, (Tracer, np.ndarray, np.generic)) or is_array_like(x)
+
+
+def _fast_scalar(x: Any, aval) -> Any:
+    """A Python scalar as a constant beside a floating array, or None if promotion has to decide."""
+    kind = type(x)
+    if kind is float or kind is int:
+        if aval.dtype.char == "f":
+            return float(x) if kind is int else x
+        if kind is int and aval.dtype.char == "i":
+            return x if -2147483648 <= x <= 2147483647 else None
+    return None
+
+
+def binary_function(primitive: Primitive, prepare: Callable | None = None) -> Callable[[Any, Any], Any]:
+    """A NumPy-style function of two operands from a primitive.
+
+    Args:
+      primitive: the elementwise operation.
+      prepare: converts the promoted operands further (true division makes integers floats).
+    """
+    name = primitive.name
+
+    def apply(x, y):
+        if isinstance(x, Tracer) and prepare is None:
+            aval = x.aval
+            if isinstance(y, Tracer):
+                if y.aval is aval:
+                    return state.trace.process(primitive, (x, y), {})
+            else:
+                scalar = _fast_scalar(y, aval)
+                if scalar is not None:
+                    return state.trace.process(primitive, (x, scalar), {})
+        if prepare is not None:
+            x, y = prepare(x, y)
+        x, y = promote(name, x, y)
+        return state.trace.process(primitive, (x, y), {})
+
+    return apply
+
+
+def _true_divide_operands(x, y):
+    dtype, weak = dtypes.result_type(x, y, return_weak_type_flag=True)
+    if dtypes.issubdtype(dtype, dtypes.inexact):
+        return x, y
+    inexact = dtypes.to_inexact_dtype(dtype)
+    return as_dtype(x, inexact, weak), as_dtype(y, inexact, weak)
+
+
+add = binary_function(op.add_p)
+subtract = binary_function(op.sub_p)
+multiply = binary_function(op.mul_p)
+_true_divide = binary_function(op.div_p, _true_divide_operands)
+_divide = binary_function(op.div_p)
+bitwise_and = binary_function(op.and_p)
+bitwise_or = binary_function(op.or_p)
+bitwise_xor = binary_function(op.xor_p)
+equal = binary_function(op.eq_p)
+not_equal = binary_function(op.ne_p)
+less = binary_function(op.lt_p)
+less_equal = binary_function(op.le_p)
+greater = binary_function(op.gt_p)
+greater_equal = binary_function(op.ge_p)
+left_shift = binary_function(op.shift_left_p)
+
+
+def true_divide(x, y):
+    """Quotient x / y; integers become floats."""
+    if isinstance(x, Tracer) and x.aval.dtype.kind == "f":
+        return _divide(x, y)
+    return _true_divide(x, y)
+
+
+def right_shift(x, y):
+    """x >> y: arithmetic for signed integers, logical for unsigned ones."""
+    x, y = promote("right_shift", x, y)
+    signed = dtypes.issubdtype(get_aval(x).dtype, dtypes.signedinteger)
+    return (op.shift_right_arithmetic if signed else op.shift_right_logical)(x, y)
+
+
+def floor_divide(x, y):
+    """Largest integer not above x / y, as NumPy defines it."""
+    x, y = promote("floor_divide", x, y)
+    dtype = get_aval(x).dtype
+    if dtypes.issubdtype(dtype, dtypes.unsignedinteger):
+        return op.div(x, y)
+    if dtypes.issubdtype(dtype, dtypes.integer):
+        quotient = op.div(x, y)
+        inexact = op.bitwise_and(op.ne(op.sign(x), op.sign(y)), op.ne(op.rem(x, y), op.scalar_like(0, dtype)))
+        return op.select(inexact, op.sub(quotient, op.scalar_like(1, dtype)), quotient) if quotient.shape == inexact.shape \
+            else op.sub(quotient, op.convert_element_type(inexact, dtype))
+    if dtypes.issubdtype(dtype, np.bool_):
+        raise TypeError("floor_divide does not accept bool arrays; convert them to integers")
+    return _float_divmod(x, y)[0]
+
+
+def remainder(x, y):
+    """x - floor(x / y) * y, with the sign of y, as NumPy defines it."""
+    x, y = promote("remainder", x, y)
+    dtype = get_aval(x).dtype
+    zero = op.scalar_like(0, dtype)
+    truncated = op.rem(x, y)
+    nonzero = op.ne(truncated, zero)
+    opposite = op.bitwise_and(op.ne(op.lt(truncated, zero), op.lt(y, zero)), nonzero)
+    return _select(opposite, op.add(truncated, y), truncated)
+
+
+def _select(pred, on_true, on_false):
+    shape = np.broadcast_shapes(get_aval(pred).shape, get_aval(on_true).shape, get_aval(on_false).shape)
+    from laminax_ir.ops.shape import broadcast_to_shape
+    return op.select(*[broadcast_to_shape(x, shape) for x in (pred, on_true, on_false)])
+
+
+def _float_divmod(x, y):
+    """Quotient and remainder of floats; the quotient is rounded so that the pair fits, as in CPython's float_divmod."""
+    mod = op.rem(x, y)
+    quotient = op.div(op.sub(x, mod), y)
+    opposite = op.bitwise_and(op.ne(mod, 0.0), op.ne(op.sign(y), op.sign(mod)))
+    mod = _select(opposite, op.add(mod, y), mod)
+    quotient = _select(opposite, op.sub(quotient, 1.0), quotient)
+    return op.round(quotient), mod
+
+
+def divmod_(x, y):
+    """The pair (floor_divide(x, y), remainder(x, y))."""
+    return floor_divide(x, y), remainder(x, y)
+
+
+def power(x, y):
+    """x ** y. A Python int exponent of an array is a repeated product, exact for integers."""
+    if type(y) is int and type(x) not in _SCALARS:
+        dtype = get_aval(x).dtype
+        if dtypes.issubdtype(dtype, np.bool_):
+            x, y = promote("power", x, y)
+        elif y >= 0 or dtypes.issubdtype(dtype, dtypes.inexact):
+            return op.integer_pow(x, y)
+    x, y = promote("power", x, y) if not _integer_exponent(x, y) else promote_shapes("power", x, y)
+    if dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact):
+        return op.pow(x, y)
+    return _integer_power(x, y)
+
+
+def _integer_exponent(x, y) -> bool:
+    """A float base with an integer array exponent keeps the exponent an integer."""
+    return (type(y) not in _SCALARS and type(x) not in _SCALARS
+            and dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact)
+            and dtypes.issubdtype(get_aval(y).dtype, dtypes.integer))
+
+
+def _integer_power(x, y):
+    """Integers to integer powers by repeated squaring over the exponent's bits; a negative exponent gives 0 or +-1."""
+    dtype = get_aval(x).dtype
+    one, zero = op.scalar_like(1, dtype), op.scalar_like(0, dtype)
+    shape = np.broadcast_shapes(get_aval(x).shape, get_aval(y).shape)
+    from laminax_ir.ops.shape import broadcast_to_shape, full
+    x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
+    result, base = full(shape, 1, dtype), x
+    negative = op.lt(y, zero) if dtypes.issubdtype(dtype, dtypes.signedinteger) else None
+    bits = dtypes.bit_width(dtype) if dtypes.bit_width(dtype) < 8 else min(dtypes.bit_width(dtype), 64)
+    for _ in range(bits):
+        odd = op.ne(op.bitwise_and(y, one), zero)
+        result = op.select(odd, op.mul(result, base), result)
+        y = op.shift_right_logical(y, one)
+        base = op.mul(base, base)
+    if negative is not None:
+        minus_one = op.eq(x, op.scalar_like(-1, dtype))
+        small = op.bitwise_or(op.eq(x, one), minus_one)
+        result = op.select(op.bitwise_and(negative, op.bitwise_not(small)), full(shape, 0, dtype), result)
+    return result
+
+
+def invert(x):
+    """~x of integers or bools."""
+    return op.bitwise_not(x)
+
+
+def absolute(x):
+    """|x|; integers and bools keep their dtype."""
+    dtype = get_aval(x).dtype
+    if dtypes.issubdtype(dtype, dtypes.unsignedinteger) or dtypes.issubdtype(dtype, np.bool_):
+        return x
+    return op.abs(x)
+
+
+def matmul(x, y):
+    """x @ y, as `numpy.matmul`; see `laminax_ir.ops.contraction`."""
+    from laminax_ir.matmul import matmul as implementation
+    return implementation(x, y)
+
+
+BINARY_OPERATORS: dict[str, Callable] = {
+    "add": add, "sub": subtract, "mul": multiply, "truediv": true_divide, "floordiv": floor_divide, "mod": remainder,
+    "divmod": divmod_, "pow": power, "and": bitwise_and, "or": bitwise_or, "xor": bitwise_xor, "lshift": left_shift,
+    "rshift": right_shift, "matmul": matmul,
+}
+COMPARISONS: dict[str, Callable] = {"eq": equal, "ne": not_equal, "lt": less, "le": less_equal, "gt": greater,
+                                    "ge": greater_equal}
+
+
+def method_table() -> dict[str, Callable]:
+    """The special methods of arrays, by name: `__add__`, `__radd__`, ..."""
+    table: dict[str, Callable] = {}
+    for name, function in BINARY_OPERATORS.items():
+        table[f"__{name}__"] = _method(function)
+        table[f"__r{name}__"] = _reflected(function)
+    for name, function in COMPARISONS.items():
+        table[f"__{name}__"] = _method(function)
+    table["__neg__"] = lambda self: op.neg(self)
+    table["__pos__"] = lambda self: self
+    table["__abs__"] = absolute
+    table["__invert__"] = invert
+    return table
+
+
+def _method(function):
+    def method(self, other):
+        return function(self, other) if _accepts(other) else NotImplemented
+    return method
+
+
+def _reflected(function):
+    def method(self, other):
+        return function(other, self) if _accepts(other) else NotImplemented
+    return method
+
+
+def _install() -> None:
+    for name, method in method_table().items():
+        setattr(Tracer, name, method)
+
+
+_install()

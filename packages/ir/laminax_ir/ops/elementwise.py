@@ -1,0 +1,652 @@
+"""Elementwise operations: one result element per element, operands broadcast against each other.
+
+Operands of one operation have one dtype and one shape, except that a rank-0 operand stands for an array of
+any shape, and an axis of size 1 for an axis of any size. A Python scalar takes the dtype of the operand
+beside it. Dtype promotion between arrays is not done here; `laminax_ir.operators` and the api do it.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Sequence
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.errors import DTypeError, ShapeError
+from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.trace import state
+
+_FLOATING = (dtypes.floating,)
+_INEXACT = (dtypes.floating, dtypes.complexfloating)
+_COMPLEX = (dtypes.complexfloating,)
+_NUMBER = (dtypes.number,)
+_NUMBER_BOOL = (dtypes.number, np.bool_)
+_INTEGER = (dtypes.integer,)
+_INTEGER_BOOL = (dtypes.integer, np.bool_)
+_REAL = (dtypes.integer, dtypes.floating)
+_REAL_BOOL = (dtypes.integer, dtypes.floating, np.bool_)
+_ANY = (dtypes.number, np.bool_, dtypes.extended)
+
+_accepted: dict[tuple[Any, tuple], bool] = {}
+
+
+def _check_dtype(name: str, dtype, kinds: tuple) -> None:
+    accepted = _accepted.get((dtype, kinds))
+    if accepted is None:
+        accepted = _accepted[dtype, kinds] = any(dtypes.issubdtype(dtype, kind) for kind in kinds)
+    if not accepted:
+        wanted = ", ".join(kind.__name__.rstrip("_") for kind in kinds)
+        raise DTypeError(f"{name} does not accept dtype {dtypes.dtype_name(dtype)}. "
+                         f"Accepted dtypes are subtypes of {wanted}.")
+
+
+def broadcast_avals(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...]:
+    """The common shape of elementwise operands.
+
+    Raises:
+      ShapeError: if two operands of rank above 0 have different ranks, or two axes different sizes above 1.
+    """
+    shapes = [aval.shape for aval in avals if aval.shape]
+    if not shapes:
+        return ()
+    first = shapes[0]
+    if all(shape == first for shape in shapes):
+        return first
+    if len({len(shape) for shape in shapes}) != 1:
+        raise ShapeError(f"{name}: arrays must have the same number of dimensions, got operands "
+                         f"{', '.join(a.str_short() for a in avals)}. Reshape or broadcast one of them first.")
+    result = []
+    for axis, sizes in enumerate(zip(*shapes)):
+        wide = {size for size in sizes if size != 1}
+        if len(wide) > 1:
+            raise ShapeError(f"{name} got incompatible shapes for broadcasting: {', '.join(map(str, shapes))}; "
+                             f"axis {axis} has sizes {', '.join(map(str, sizes))}, which must be equal or 1.")
+        result.append(wide.pop() if wide else 1)
+    return tuple(result)
+
+
+def joined_named_shape(avals: Sequence[ShapedArray]) -> dict | None:
+    """The named axes that any of the operands varies over."""
+    named: dict = {}
+    for aval in avals:
+        if aval._named:
+            named.update(aval._named)
+    return named or None
+
+
+def _check_same_dtype(name: str, avals: Sequence[ShapedArray]) -> None:
+    if len({aval.dtype for aval in avals}) != 1:
+        raise DTypeError(f"lax.{name} requires arguments to have the same dtypes, got "
+                         f"{', '.join(dtypes.dtype_name(a.dtype) for a in avals)}. (Tip: numpy.{_NUMPY_NAMES.get(name, name)} "
+                         "is a similar function that does automatic type promotion on inputs.)")
+
+
+_NUMPY_NAMES = {"sub": "subtract", "mul": "multiply", "div": "divide", "max": "maximum", "min": "minimum",
+                "rem": "remainder", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal",
+                "gt": "greater", "ge": "greater_equal", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+                "pow": "power", "atan2": "arctan2"}
+
+
+def _result_aval(name: str, avals: Sequence[ShapedArray], dtype) -> ShapedArray:
+    return ShapedArray(broadcast_avals(name, avals), dtype, all(a.weak_type for a in avals),
+                       named_shape=joined_named_shape(avals))
+
+
+def _unary(name: str, kinds: tuple, result_dtype=None) -> Primitive:
+    primitive = Primitive(name, family="elementwise")
+
+    @shape_rule(primitive)
+    def rule(x: ShapedArray, **_params) -> ShapedArray:
+        if (x.dtype, kinds) not in _accepted or not _accepted[x.dtype, kinds]:
+            _check_dtype(name, x.dtype, kinds)
+        return x if result_dtype is None else x.update(dtype=result_dtype(x.dtype), weak_type=x.weak_type)
+
+    return primitive
+
+
+def _nary(name: str, kinds: tuple, result_dtype=None) -> Primitive:
+    primitive = Primitive(name, family="elementwise")
+
+    @shape_rule(primitive)
+    def rule(*avals: ShapedArray, **_params) -> ShapedArray:
+        first = avals[0]
+        for aval in avals:
+            if aval is not first:
+                _check_same_dtype(name, avals)
+                break
+        if (first.dtype, kinds) not in _accepted or not _accepted[first.dtype, kinds]:
+            _check_dtype(name, first.dtype, kinds)
+        if result_dtype is None and aval is first:
+            return first
+        return _result_aval(name, avals, first.dtype if result_dtype is None else result_dtype(first.dtype))
+
+    return primitive
+
+
+def _bool_dtype(_dtype):
+    return _BOOL
+
+
+_BOOL = np.dtype(bool)
+_COMPONENT = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
+_COMPLEX_OF = {real: cplx for cplx, real in _COMPONENT.items()}
+
+
+def _component_dtype(dtype):
+    return _COMPONENT.get(dtype, dtype)
+
+
+# Python scalars beside arrays
+
+_PYTHON_SCALARS = frozenset((bool, int, float, complex))
+
+
+def _typed(*operands):
+    """Gives Python scalars the dtype of the array beside them; leaves them when all are scalars."""
+    dtype = next((get_aval(x).dtype for x in operands if type(x) not in _PYTHON_SCALARS), None)
+    if dtype is None:
+        return operands
+    return tuple(scalar_like(x, dtype) if type(x) in _PYTHON_SCALARS else x for x in operands)
+
+
+def scalar_like(value, dtype):
+    """A Python scalar as a constant of the dtype: itself when that is its default dtype, a NumPy scalar otherwise.
+
+    Raises:
+      DTypeError: if the dtype cannot hold the scalar's kind, such as 0.5 beside an int32 array.
+    """
+    kind = type(value)
+    if dtypes.scalar_dtype(kind) == dtype:
+        return value
+    if kind is complex and not dtypes.issubdtype(dtype, dtypes.complexfloating):
+        raise DTypeError(f"the complex scalar {value} cannot be used beside an array of dtype {dtypes.dtype_name(dtype)}; "
+                         "convert the array first")
+    if kind is float and not dtypes.issubdtype(dtype, dtypes.inexact):
+        raise DTypeError(f"the float scalar {value} cannot be used beside an array of dtype {dtypes.dtype_name(dtype)}; "
+                         "convert the array first, or use the operator, which promotes")
+    return np.dtype(dtype).type(value)
+
+
+# Arithmetic
+
+neg_p = _unary("neg", _NUMBER)
+sign_p = _unary("sign", _NUMBER)
+floor_p = _unary("floor", _FLOATING)
+ceil_p = _unary("ceil", _FLOATING)
+round_p = _unary("round", _FLOATING)
+is_finite_p = _unary("is_finite", _FLOATING, _bool_dtype)
+abs_p = _unary("abs", _NUMBER, _component_dtype)
+exp_p = _unary("exp", _INEXACT)
+exp2_p = _unary("exp2", _INEXACT)
+expm1_p = _unary("expm1", _INEXACT)
+log_p = _unary("log", _INEXACT)
+log1p_p = _unary("log1p", _INEXACT)
+logistic_p = _unary("logistic", _INEXACT)
+sqrt_p = _unary("sqrt", _INEXACT)
+rsqrt_p = _unary("rsqrt", _INEXACT)
+cbrt_p = _unary("cbrt", _FLOATING)
+sin_p = _unary("sin", _INEXACT)
+cos_p = _unary("cos", _INEXACT)
+tan_p = _unary("tan", _INEXACT)
+asin_p = _unary("asin", _INEXACT)
+acos_p = _unary("acos", _INEXACT)
+atan_p = _unary("atan", _INEXACT)
+sinh_p = _unary("sinh", _INEXACT)
+cosh_p = _unary("cosh", _INEXACT)
+tanh_p = _unary("tanh", _INEXACT)
+asinh_p = _unary("asinh", _INEXACT)
+acosh_p = _unary("acosh", _INEXACT)
+atanh_p = _unary("atanh", _INEXACT)
+real_p = _unary("real", _COMPLEX, _component_dtype)
+imag_p = _unary("imag", _COMPLEX, _component_dtype)
+conj_p = Primitive("conj", family="elementwise")
+complex_p = _nary("complex", _FLOATING, lambda dtype: _COMPLEX_OF[dtype])
+not_p = _unary("not", _INTEGER_BOOL)
+population_count_p = _unary("population_count", _INTEGER)
+clz_p = _unary("clz", _INTEGER)
+square_p = _unary("square", _NUMBER)
+integer_pow_p = _unary("integer_pow", _NUMBER)
+copy_p = _unary("copy", _ANY)
+
+add_p = _nary("add", _NUMBER)
+sub_p = _nary("sub", _NUMBER)
+mul_p = _nary("mul", _NUMBER)
+div_p = _nary("div", _NUMBER)
+rem_p = _nary("rem", _REAL)
+max_p = _nary("max", _NUMBER_BOOL)
+min_p = _nary("min", _NUMBER_BOOL)
+atan2_p = _nary("atan2", _INEXACT)
+nextafter_p = _nary("nextafter", _FLOATING)
+and_p = _nary("and", _INTEGER_BOOL)
+or_p = _nary("or", _INTEGER_BOOL)
+xor_p = _nary("xor", _INTEGER_BOOL)
+shift_left_p = _nary("shift_left", _INTEGER)
+shift_right_arithmetic_p = _nary("shift_right_arithmetic", _INTEGER)
+shift_right_logical_p = _nary("shift_right_logical", _INTEGER)
+eq_p = _nary("eq", _ANY, _bool_dtype)
+ne_p = _nary("ne", _ANY, _bool_dtype)
+lt_p = _nary("lt", _NUMBER_BOOL, _bool_dtype)
+le_p = _nary("le", _NUMBER_BOOL, _bool_dtype)
+gt_p = _nary("gt", _NUMBER_BOOL, _bool_dtype)
+ge_p = _nary("ge", _NUMBER_BOOL, _bool_dtype)
+
+pow_p = Primitive("pow", family="elementwise")
+select_n_p = Primitive("select_n", family="elementwise")
+clamp_p = Primitive("clamp", family="elementwise")
+convert_element_type_p = Primitive("convert_element_type", family="elementwise")
+bitcast_convert_type_p = Primitive("bitcast_convert_type", family="elementwise")
+reduce_precision_p = _unary("reduce_precision", _FLOATING)
+stop_gradient_p = _unary("stop_gradient", _ANY)
+optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True, family="elementwise")
+
+
+@shape_rule(conj_p)
+def _conj_shape(x: ShapedArray, *, input_dtype) -> ShapedArray:
+    _check_dtype("conj", x.dtype, _INEXACT)
+    return x.update(dtype=_COMPLEX_OF.get(x.dtype, x.dtype))
+
+
+@shape_rule(pow_p)
+def _pow_shape(x: ShapedArray, y: ShapedArray) -> ShapedArray:
+    _check_dtype("pow", x.dtype, _INEXACT)
+    if x.dtype != y.dtype and not dtypes.issubdtype(y.dtype, dtypes.integer):
+        raise DTypeError(f"lax.pow: the exponent must be an integer or of the base's dtype {dtypes.dtype_name(x.dtype)}, "
+                         f"got {dtypes.dtype_name(y.dtype)}")
+    if x is y:
+        return x
+    weak = x.weak_type and (y.weak_type or x.dtype != y.dtype)
+    return ShapedArray(broadcast_avals("pow", (x, y)), x.dtype, weak, named_shape=joined_named_shape((x, y)))
+
+
+@shape_rule(select_n_p)
+def _select_n_shape(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
+    if not cases:
+        raise ShapeError("select_n: at least one case is needed")
+    if which.dtype != _BOOL and which.dtype != np.int32:
+        raise DTypeError(f"select_n: `which` must be bool or int32, got {dtypes.dtype_name(which.dtype)}")
+    if which.dtype == _BOOL and len(cases) > 2:
+        raise ShapeError(f"select_n: with a bool `which` there are at most two cases, got {len(cases)}")
+    first = cases[0]
+    for case in cases[1:]:
+        if case.shape != first.shape:
+            raise ShapeError(f"select_n: cases must have the same shapes, got {', '.join(c.str_short() for c in cases)}")
+        if case.dtype != first.dtype:
+            _check_same_dtype("select_n", cases)
+    if which.shape not in ((), first.shape):
+        raise ShapeError(f"select_n: `which` must be a scalar or have the cases' shape {first.shape}, "
+                         f"got {which.str_short()}")
+    weak = all(case.weak_type for case in cases)
+    return first if weak == first.weak_type and not which._named and len({c._named for c in cases}) == 1 else \
+        first.update(weak_type=weak, named_shape=joined_named_shape((which, *cases)))
+
+
+@shape_rule(clamp_p)
+def _clamp_shape(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedArray:
+    _check_same_dtype("clamp", (low, x, high))
+    _check_dtype("clamp", x.dtype, _REAL_BOOL)
+    for name, bound in (("min", low), ("max", high)):
+        if bound.shape not in ((), x.shape):
+            raise ShapeError(f"clamp: `{name}` must be a scalar or have the operand's shape {x.shape}, got {bound.str_short()}")
+    return x.update(named_shape=joined_named_shape((low, x, high)))
+
+
+@shape_rule(convert_element_type_p)
+def _convert_shape(x: ShapedArray, *, new_dtype, weak_type, sharding=None) -> ShapedArray:
+    if x._named:
+        return x.update(dtype=new_dtype, weak_type=weak_type)
+    return ShapedArray(x.shape, new_dtype, weak_type)
+
+
+@shape_rule(bitcast_convert_type_p)
+def _bitcast_shape(x: ShapedArray, *, new_dtype) -> ShapedArray:
+    old_bits, new_bits = dtypes.bit_width(x.dtype), dtypes.bit_width(new_dtype)
+    if dtypes.issubdtype(x.dtype, dtypes.complexfloating) != dtypes.issubdtype(new_dtype, dtypes.complexfloating):
+        raise DTypeError("bitcast_convert_type: complex and real dtypes cannot be bitcast into each other, "
+                         f"got {dtypes.dtype_name(x.dtype)} and {dtypes.dtype_name(new_dtype)}")
+    if old_bits == new_bits:
+        return ShapedArray(x.shape, new_dtype, named_shape=x.named_shape)
+    if old_bits > new_bits:
+        return ShapedArray((*x.shape, old_bits // new_bits), new_dtype, named_shape=x.named_shape)
+    if not x.shape or x.shape[-1] != new_bits // old_bits:
+        raise ShapeError(f"bitcast_convert_type: to go from {old_bits} to {new_bits} bits the last axis must have size "
+                         f"{new_bits // old_bits}, got {x.str_short()}")
+    return ShapedArray(x.shape[:-1], new_dtype, named_shape=x.named_shape)
+
+
+@shape_rule(optimization_barrier_p)
+def _optimization_barrier_shape(*avals: ShapedArray) -> list[ShapedArray]:
+    return list(avals)
+
+
+# The functions
+
+
+def neg(x):
+    """Elementwise negation, -x, of numbers."""
+    return neg_p.bind(x)
+
+
+def sign(x):
+    """Elementwise sign: -1, 0 or 1; x/|x| for complex x; NaN for NaN."""
+    return sign_p.bind(x)
+
+
+def floor(x):
+    """Elementwise largest integer not above x (floating)."""
+    return floor_p.bind(x)
+
+
+def ceil(x):
+    """Elementwise smallest integer not below x (floating)."""
+    return ceil_p.bind(x)
+
+
+class RoundingMethod(enum.IntEnum):
+    """How `round` treats halves."""
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+def round(x, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO):
+    """Elementwise nearest integer (floating); halves go away from zero or to the even neighbour."""
+    return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
+
+
+def is_finite(x):
+    """Elementwise bool: whether x (floating) is neither infinite nor NaN."""
+    return is_finite_p.bind(x)
+
+
+def abs(x):
+    """Elementwise absolute value; of complex input the real magnitude."""
+    return abs_p.bind(x)
+
+
+def exp(x, accuracy=None):
+    """Elementwise exponential (floating or complex)."""
+    return _bind_with_accuracy(exp_p, x, accuracy)
+
+
+def exp2(x, accuracy=None):
+    """Elementwise power of two, 2**x (floating or complex)."""
+    return _bind_with_accuracy(exp2_p, x, accuracy)
+
+
+def expm1(x, accuracy=None):
+    """Elementwise exp(x) - 1, accurate near 0."""
+    return _bind_with_accuracy(expm1_p, x, accuracy)
+
+
+def log(x, accuracy=None):
+    """Elementwise natural logarithm (floating or complex)."""
+    return _bind_with_accuracy(log_p, x, accuracy)
+
+
+def log1p(x, accuracy=None):
+    """Elementwise log(1 + x), accurate near 0."""
+    return _bind_with_accuracy(log1p_p, x, accuracy)
+
+
+def logistic(x, accuracy=None):
+    """Elementwise sigmoid, 1 / (1 + exp(-x))."""
+    return _bind_with_accuracy(logistic_p, x, accuracy)
+
+
+def sqrt(x, accuracy=None):
+    """Elementwise square root (floating or complex)."""
+    return _bind_with_accuracy(sqrt_p, x, accuracy)
+
+
+def rsqrt(x, accuracy=None):
+    """Elementwise reciprocal square root, 1/sqrt(x)."""
+    return _bind_with_accuracy(rsqrt_p, x, accuracy)
+
+
+def cbrt(x, accuracy=None):
+    """Elementwise real cube root (floating)."""
+    return _bind_with_accuracy(cbrt_p, x, accuracy)
+
+
+def sin(x, accuracy=None):
+    """Elementwise sine; x in radians."""
+    return _bind_with_accuracy(sin_p, x, accuracy)
+
+
+def cos(x, accuracy=None):
+    """Elementwise cosine; x in radians."""
+    return _bind_with_accuracy(cos_p, x, accuracy)
+
+
+def tan(x, accuracy=None):
+    """Elementwise tangent; x in radians."""
+    return _bind_with_accuracy(tan_p, x, accuracy)
+
+
+def _bind_with_accuracy(primitive, x, accuracy):
+    if accuracy is None:
+        return state.trace.process(primitive, (x,), {})
+    raise NotImplementedError(f"{primitive}: the accuracy parameter is not supported yet; got {accuracy!r}, pass None")
+
+
+def asin(x):
+    """Elementwise arc sine, in radians."""
+    return asin_p.bind(x)
+
+
+def acos(x):
+    """Elementwise arc cosine, in radians."""
+    return acos_p.bind(x)
+
+
+def atan(x):
+    """Elementwise arc tangent, in radians."""
+    return atan_p.bind(x)
+
+
+def sinh(x):
+    """Elementwise hyperbolic sine."""
+    return sinh_p.bind(x)
+
+
+def cosh(x):
+    """Elementwise hyperbolic cosine."""
+    return cosh_p.bind(x)
+
+
+def tanh(x, accuracy=None):
+    """Elementwise hyperbolic tangent."""
+    return _bind_with_accuracy(tanh_p, x, accuracy)
+
+
+def asinh(x):
+    """Elementwise inverse hyperbolic sine."""
+    return asinh_p.bind(x)
+
+
+def acosh(x):
+    """Elementwise inverse hyperbolic cosine."""
+    return acosh_p.bind(x)
+
+
+def atanh(x):
+    """Elementwise inverse hyperbolic tangent."""
+    return atanh_p.bind(x)
+
+
+def real(x):
+    """Elementwise real part of a complex array."""
+    return real_p.bind(x)
+
+
+def imag(x):
+    """Elementwise imaginary part of a complex array."""
+    return imag_p.bind(x)
+
+
+def conj(x):
+    """Elementwise complex conjugate; a real input becomes complex."""
+    return conj_p.bind(x, input_dtype=get_aval(x).dtype)
+
+
+def complex(x, y):
+    """Elementwise complex number x + iy from two float32 or two float64 arrays."""
+    return complex_p.bind(*_typed(x, y))
+
+
+def bitwise_not(x):
+    """Elementwise complement of integers or bools."""
+    return not_p.bind(x)
+
+
+def population_count(x):
+    """Elementwise number of set bits of integers, in the operand's dtype."""
+    return population_count_p.bind(x)
+
+
+def clz(x):
+    """Elementwise number of leading zero bits of integers, in the operand's dtype."""
+    return clz_p.bind(x)
+
+
+def square(x):
+    """Elementwise x*x."""
+    return square_p.bind(x)
+
+
+def integer_pow(x, y: int):
+    """Elementwise x**y for a static integer y; a negative y needs an inexact x."""
+    aval = get_aval(x)
+    if y < 0 and not dtypes.issubdtype(aval.dtype, dtypes.inexact):
+        raise DTypeError(f"integer_pow: integers cannot be raised to a negative power; got {aval.str_short()} and y={y}")
+    return integer_pow_p.bind(x, y=int(y))
+
+
+def _binary_docstring(text: str):
+    return f"""Elementwise {text}.
+
+    Args:
+      x: an array.
+      y: an array of the same dtype and a compatible shape (equal sizes, size 1, or rank 0), or a scalar.
+
+    Raises:
+      TypeError: if dtypes differ or shapes do not fit.
+    """
+
+
+def _binary_function(primitive: Primitive, name: str, text: str):
+    def fun(x, y):
+        if type(x) in _PYTHON_SCALARS or type(y) in _PYTHON_SCALARS:
+            x, y = _typed(x, y)
+        return state.trace.process(primitive, (x, y), {})
+
+    fun.__name__ = fun.__qualname__ = name
+    fun.__doc__ = _binary_docstring(text)
+    return fun
+
+
+add = _binary_function(add_p, "add", "sum, x + y")
+sub = _binary_function(sub_p, "sub", "difference, x - y")
+mul = _binary_function(mul_p, "mul", "product, x * y")
+div = _binary_function(div_p, "div", "quotient, x / y; of integers rounded towards zero")
+rem = _binary_function(rem_p, "rem", "remainder of x / y with the sign of x")
+max = _binary_function(max_p, "max", "maximum; NaN if either is NaN; complex numbers in lexicographic order")
+min = _binary_function(min_p, "min", "minimum; NaN if either is NaN; complex numbers in lexicographic order")
+atan2 = _binary_function(atan2_p, "atan2", "angle of the point (y, x) in radians: arc tangent of x / y with quadrant")
+nextafter = _binary_function(nextafter_p, "nextafter", "next representable value after x in the direction of y")
+bitwise_and = _binary_function(and_p, "bitwise_and", "and of integers or bools")
+bitwise_or = _binary_function(or_p, "bitwise_or", "or of integers or bools")
+bitwise_xor = _binary_function(xor_p, "bitwise_xor", "exclusive or of integers or bools")
+shift_left = _binary_function(shift_left_p, "shift_left", "x * 2**y in integers of fixed width")
+shift_right_arithmetic = _binary_function(shift_right_arithmetic_p, "shift_right_arithmetic",
+                                          "right shift of integers that repeats the sign bit")
+shift_right_logical = _binary_function(shift_right_logical_p, "shift_right_logical",
+                                       "right shift of integers that fills with zeros")
+eq = _binary_function(eq_p, "eq", "comparison x == y, a bool array")
+ne = _binary_function(ne_p, "ne", "comparison x != y, a bool array")
+lt = _binary_function(lt_p, "lt", "comparison x < y, a bool array")
+le = _binary_function(le_p, "le", "comparison x <= y, a bool array")
+gt = _binary_function(gt_p, "gt", "comparison x > y, a bool array")
+ge = _binary_function(ge_p, "ge", "comparison x >= y, a bool array")
+
+
+def pow(x, y):
+    """Elementwise power x**y: x inexact, y of x's dtype or an integer array."""
+    if type(x) in _PYTHON_SCALARS and type(y) not in _PYTHON_SCALARS:
+        x = scalar_like(x, get_aval(y).dtype)
+    elif type(y) is not int and type(y) in _PYTHON_SCALARS:
+        x, y = _typed(x, y)
+    return pow_p.bind(x, y)
+
+
+def select_n(which, *cases):
+    """Elementwise choice between cases.
+
+    Args:
+      which: bool or int32, rank 0 or of the cases' shape; False picks case 0, True case 1, i case i.
+      *cases: arrays of one shape and dtype.
+
+    Returns:
+      An array of the cases' shape and dtype. An index out of range picks the nearest case.
+    """
+    return select_n_p.bind(which, *cases)
+
+
+def select(pred, on_true, on_false):
+    """Elementwise choice: `on_true` where pred (bool) holds, `on_false` elsewhere."""
+    return select_n_p.bind(pred, on_false, on_true)
+
+
+def clamp(min, x, max):
+    """Elementwise x limited to [min, max]; bounds are scalars or of x's shape, all of one dtype."""
+    return clamp_p.bind(*_typed(min, x, max))
+
+
+def convert_element_type(operand, new_dtype, weak_type: bool = False):
+    """Converts each element to another dtype.
+
+    Args:
+      operand: an array or scalar.
+      new_dtype: the dtype, canonicalised to 32 bits unless x64 is enabled. Float to integer rounds towards
+        zero; complex to real drops the imaginary part; anything to bool tests for non-zero.
+      weak_type: whether the result is weakly typed.
+    """
+    new_dtype = dtypes.canonicalize_dtype(new_dtype, allow_extended_dtype=True)
+    aval = get_aval(operand)
+    if aval.dtype == new_dtype and aval.weak_type == weak_type and type(operand) not in _PYTHON_SCALARS \
+            and not isinstance(operand, (np.ndarray, np.generic)):
+        return operand
+    if aval.dtype != new_dtype and dtypes.issubdtype(aval.dtype, dtypes.complexfloating) \
+            and not dtypes.issubdtype(new_dtype, dtypes.complexfloating):
+        operand = operand.real if isinstance(operand, np.generic | np.ndarray) or type(operand) in _PYTHON_SCALARS \
+            else real(operand)
+    return convert_element_type_p.bind(operand, new_dtype=new_dtype, weak_type=bool(weak_type))
+
+
+def bitcast_convert_type(operand, new_dtype):
+    """Reinterprets the bits of each element as another dtype; a change of width adds or removes a last axis."""
+    return bitcast_convert_type_p.bind(operand, new_dtype=dtypes.canonicalize_dtype(new_dtype))
+
+
+def reduce_precision(operand, exponent_bits: int, mantissa_bits: int):
+    """Rounds to a float format with the given numbers of exponent and mantissa bits; the dtype stays."""
+    if exponent_bits < 1 or mantissa_bits < 0:
+        raise ValueError(f"reduce_precision: exponent_bits must be at least 1 and mantissa_bits at least 0, got "
+                         f"{exponent_bits} and {mantissa_bits}")
+    return reduce_precision_p.bind(operand, exponent_bits=int(exponent_bits), mantissa_bits=int(mantissa_bits))
+
+
+def copy(x):
+    """A copy of the array."""
+    return copy_p.bind(x)
+
+
+def stop_gradient_one(x):
+    """The identity, with derivative zero, on one array; see `stop_gradient` of the api for pytrees."""
+    return stop_gradient_p.bind(x)
+
+
+def optimization_barrier_flat(*operands):
+    """The identity on its operands, which the compiler may not move computations across; returns a list."""
+    return optimization_barrier_p.bind(*operands)

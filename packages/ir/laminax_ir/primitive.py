@@ -1,0 +1,125 @@
+"""Primitives and the tables of their rules.
+
+A primitive is a name with a shape rule. What else is known of it (its NumPy meaning, how it is
+differentiated, batched, lowered) lives in a `RuleTable` of the layer concerned, in a module named like the
+one that defines the primitive; the table imports that module when the first of its primitives is looked up.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import Any, Callable
+
+from laminax_ir.trace import state
+
+
+class Primitive:
+    """An operation of the IR.
+
+    Args:
+      name: the printed name, `reduce_sum`.
+      multiple_results: whether `bind` returns a list.
+      family: the module of `laminax_ir.ops` that defines it; rule modules of the other layers are named alike.
+
+    A primitive has a shape rule `shape_rule(*avals, **params)`, which checks the operands and returns the
+    result's aval (a list of them with `multiple_results`), and optionally an effects rule
+    `effects_rule(*avals, **params)`, which returns the set of effects.
+    """
+
+    __slots__ = ("name", "multiple_results", "family", "shape_rule", "effects_rule", "is_call", "__weakref__")
+
+    def __init__(self, name: str, *, multiple_results: bool = False, family: str | None = None):
+        self.name = name
+        self.multiple_results = multiple_results
+        self.family = family
+        self.shape_rule: Callable | None = None
+        self.effects_rule: Callable | None = None
+
+    def bind(self, *operands, **params):
+        """Applies the operation to operands under the current trace."""
+        return state.trace.process(self, operands, params)
+
+    def __repr__(self):
+        return self.name
+
+    def __reduce__(self):
+        return _find_primitive, (self.family, self.name)
+
+
+def _find_primitive(family: str, name: str) -> Primitive:
+    module = importlib.import_module(f"laminax_ir.ops.{family}")
+    return getattr(module, f"{name}_p")
+
+
+def shape_rule(primitive: Primitive) -> Callable[[Callable], Callable]:
+    """Decorator: the function is the primitive's shape rule."""
+    def register(rule):
+        if primitive.shape_rule is not None:
+            raise ValueError(f"{primitive}: a second shape rule, in {rule.__module__}; "
+                             f"the first is in {primitive.shape_rule.__module__}")
+        primitive.shape_rule = rule
+        return rule
+    return register
+
+
+def effects_rule(primitive: Primitive) -> Callable[[Callable], Callable]:
+    """Decorator: the function gives the primitive's effects."""
+    def register(rule):
+        primitive.effects_rule = rule
+        return rule
+    return register
+
+
+class RuleTable(dict):
+    """Rules of one kind by primitive; `table[primitive]` imports the family's rule module when needed.
+
+    Args:
+      kind: what the rules are, for messages: "batching".
+      package: where the rule modules are, "laminax_transforms.rules".
+      hint: what a user can do when there is none.
+    """
+
+    def __init__(self, kind: str, package: str, hint: str = ""):
+        super().__init__()
+        self.kind = kind
+        self.package = package
+        self.hint = hint
+
+    def __missing__(self, primitive: Primitive):
+        self.load(primitive)
+        if primitive in self:
+            return dict.__getitem__(self, primitive)
+        raise NotImplementedError(f"there is no {self.kind} rule for the primitive {primitive}. {self.hint}".rstrip())
+
+    def load(self, primitive: Primitive) -> None:
+        """Imports the rule module of the primitive's family, if there is one."""
+        if primitive.family is None:
+            return
+        name = f"{self.package}.{primitive.family}"
+        if importlib.util.find_spec(name) is not None:
+            importlib.import_module(name)
+
+    def find(self, primitive: Primitive) -> Any | None:
+        """The rule, or None when the primitive has none."""
+        rule = self.get(primitive)
+        if rule is None:
+            self.load(primitive)
+            rule = self.get(primitive)
+        return rule
+
+    def add(self, primitive: Primitive, rule: Any) -> None:
+        """Registers a rule; a second one for the same primitive is refused."""
+        if primitive in self:
+            first = getattr(dict.__getitem__(self, primitive), "__module__", "?")
+            raise ValueError(f"{primitive}: a second {self.kind} rule, in {getattr(rule, '__module__', '?')}; "
+                             f"the first is in {first}")
+        self[primitive] = rule
+
+    def __call__(self, *primitives: Primitive) -> Callable[[Callable], Callable]:
+        """Decorator: registers the function for each of the primitives."""
+        def register(rule):
+            for primitive in primitives:
+                self.add(primitive, rule)
+            return rule
+        return register

@@ -1,0 +1,81 @@
+"""Source positions: which line of the user's program made an equation.
+
+An equation records (code object, instruction offset, name stack); turning that into file and line waits
+until somebody looks. The user's frame is the first one outside the folders registered as internal. Finding
+it costs one `sys._getframe` and one dictionary look-up per internal frame, 0.2 to 0.4 microseconds.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from types import CodeType
+from typing import NamedTuple
+
+from laminax_ir.trace import state
+
+_internal_folders: list[str] = [os.path.dirname(os.path.abspath(__file__)) + os.sep]
+_is_internal: dict[str, bool] = {}
+
+
+class SourceInfo(NamedTuple):
+    """Where an equation comes from; cheap to make, formatted by `summarize`."""
+    code: CodeType | None
+    offset: int
+    name_stack: tuple[str, ...]
+
+
+unknown = SourceInfo(None, -1, ())
+
+
+def register_internal_folder(module_file: str) -> None:
+    """Marks the folder of `module_file` as laminax's own: its frames are never the user's."""
+    _internal_folders.append(os.path.dirname(os.path.abspath(module_file)) + os.sep)
+    _is_internal.clear()
+
+
+def current(depth: int = 2) -> SourceInfo:
+    """The user's position, searched from `depth` frames above this one."""
+    if state.source is not None:
+        return state.source
+    frame = sys._getframe(depth)
+    while frame is not None:
+        code = frame.f_code
+        filename = code.co_filename
+        internal = _is_internal.get(filename)
+        if internal is None:
+            internal = _is_internal[filename] = filename.startswith(tuple(_internal_folders))
+        if not internal:
+            return SourceInfo(code, frame.f_lasti, state.name_stack)
+        frame = frame.f_back
+    return unknown
+
+
+@dataclass(frozen=True)
+class Position:
+    """A place in a file: 1-based line and column."""
+    file: str
+    line: int
+    column: int
+    function: str
+
+
+def position(info: SourceInfo) -> Position | None:
+    """File, line, column and function of a record; None when it is unknown."""
+    if info.code is None:
+        return None
+    index = info.offset // 2
+    for i, (line, _end_line, column, _end_column) in enumerate(info.code.co_positions()):
+        if i == index:
+            return Position(info.code.co_filename, line or info.code.co_firstlineno, (column or 0) + 1,
+                            info.code.co_qualname)
+    return Position(info.code.co_filename, info.code.co_firstlineno, 1, info.code.co_qualname)
+
+
+def summarize(info: SourceInfo) -> str:
+    """`train.py:41 in train_step`, or an empty string when unknown."""
+    where = position(info)
+    if where is None:
+        return ""
+    return f"{os.path.basename(where.file)}:{where.line} in {where.function.rpartition('<locals>.')[2]}"

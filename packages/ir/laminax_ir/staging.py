@@ -1,0 +1,156 @@
+"""Staging: from a Python function to a jaxpr.
+
+The staging trace records each operation as an equation. Arrays that the function closes over become
+constvars, scalars become literals; a tracer of an enclosing trace becomes a constvar whose value is that
+tracer, which whoever binds the jaxpr passes along.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import Any, Callable, Iterable, Sequence
+
+import numpy as np
+
+from laminax_ir import config, source
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
+from laminax_ir.trace import Trace, Tracer, current_trace, eval_trace, leaked_tracer_error, state
+
+
+class StagedTracer(Tracer):
+    """A value of a program being recorded; `var` names it there."""
+
+    __slots__ = ("var", "eqn")
+
+    def __init__(self, trace: StagingTrace, aval: ShapedArray, var: Var, eqn: JaxprEqn | None):
+        self.trace = trace
+        self.aval = aval
+        self.var = var
+        self.eqn = eqn
+
+    def describe_origin(self) -> str:
+        if self.eqn is None:
+            return f"an argument of {self.trace.name}"
+        where = source.summarize(self.eqn.source_info)
+        return f"made by {self.eqn.primitive}" + (f" at {where}" if where else "")
+
+
+class StagingTrace(Trace):
+    """Records operations.
+
+    Args:
+      name: the traced function's name, for messages.
+    """
+
+    __slots__ = ("name", "eqns", "invars", "constants", "parent")
+
+    def __init__(self, name: str = "<unnamed>"):
+        super().__init__()
+        self.name = name
+        self.eqns: list[JaxprEqn] = []
+        self.invars: list[Var] = []
+        self.constants: dict[int, tuple[Var, Any, StagedTracer]] = {}
+        self.parent = state.trace
+
+    def new_input(self, aval: ShapedArray) -> StagedTracer:
+        """A tracer for a further parameter."""
+        var = Var(aval)
+        self.invars.append(var)
+        return StagedTracer(self, aval, var, None)
+
+    def process(self, primitive, operands, params):
+        invars = []
+        avals = []
+        for x in operands:
+            if type(x) is StagedTracer and x.trace is self:
+                invars.append(x.var)
+            else:
+                x = self.lift(x)
+                invars.append(x)
+            avals.append(x.aval)
+        result = primitive.shape_rule(*avals, **params)
+        rule = primitive.effects_rule
+        effects = no_effects if rule is None else frozenset(rule(*avals, **params))
+        if not primitive.multiple_results:
+            var = Var(result)
+            eqn = JaxprEqn(invars, [var], primitive, params, effects, source.current())
+            self.eqns.append(eqn)
+            return StagedTracer(self, result, var, eqn)
+        outvars = [Var(aval) for aval in result]
+        eqn = JaxprEqn(invars, outvars, primitive, params, effects, source.current())
+        self.eqns.append(eqn)
+        return [StagedTracer(self, var.aval, var, eqn) for var in outvars]
+
+    def process_custom_jvp(self, call):
+        return self.process(*call.stage())
+
+    def process_custom_vjp(self, call):
+        return self.process(*call.stage())
+
+    def lift(self, value: Any) -> Literal | Var:
+        """The atom for an operand that is not this trace's own tracer."""
+        if isinstance(value, Tracer):
+            if value.trace.ended or value.trace is eval_trace:
+                raise leaked_tracer_error(value)
+            if type(value) is StagedTracer and value.trace is self:
+                return value.var
+            return self._constant(value, value.aval).var
+        aval = get_aval(value)
+        if aval.shape == () and type(value) in literal_types:
+            return Literal(value, aval)
+        return self._constant(value, aval).var
+
+    def _constant(self, value: Any, aval: ShapedArray) -> StagedTracer:
+        entry = self.constants.get(id(value))
+        if entry is None:
+            var = Var(aval)
+            entry = self.constants[id(value)] = (var, value, StagedTracer(self, aval, var, None))
+        return entry[2]
+
+    def finish(self, outputs: Sequence[Any]) -> ClosedJaxpr:
+        """Ends the recording; `outputs` are the function's results, tracers or constants."""
+        outvars = [x.var if type(x) is StagedTracer and x.trace is self else self.lift(x) for x in outputs]
+        constvars = [var for var, _, _ in self.constants.values()]
+        consts = [value for _, value, _ in self.constants.values()]
+        self.ended = True
+        return ClosedJaxpr(Jaxpr(constvars, self.invars, outvars, self.eqns, debug_info=self.name), consts)
+
+
+# Types whose rank-0 values are written into the program; the runtime adds its array type.
+literal_types: set[type] = {bool, int, float, complex}
+literal_types.update(t for t in np.sctypeDict.values() if isinstance(t, type) and issubclass(t, np.generic))
+
+
+def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], name: str | None = None) -> ClosedJaxpr:
+    """Traces a flat function to a jaxpr.
+
+    Args:
+      fun: takes one value per aval and returns a sequence of values.
+      in_avals: the avals of the arguments.
+      name: the function's name, for messages.
+
+    Returns:
+      The closed jaxpr. Its constants may be tracers of the enclosing trace.
+
+    Raises:
+      LeakedTracerError: if the function uses a tracer of a finished trace, or, with the option
+        `check_leaks`, keeps one of its own.
+    """
+    trace = StagingTrace(name or getattr(fun, "__name__", "<unnamed>"))
+    with current_trace(trace):
+        tracers = [trace.new_input(aval) for aval in in_avals]
+        outputs = fun(*tracers)
+        closed = trace.finish(outputs)
+    if config.check_leaks.value:
+        del tracers, outputs
+        _check_leaks(trace)
+    return closed
+
+
+def _check_leaks(trace: StagingTrace) -> None:
+    trace.constants = {}
+    gc.collect()
+    leaked = [x for x in gc.get_referrers(trace) if isinstance(x, StagedTracer)]
+    if leaked:
+        raise leaked_tracer_error(leaked[0])

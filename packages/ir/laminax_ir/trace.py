@@ -1,0 +1,274 @@
+"""Traces and tracers: who interprets an operation.
+
+One trace is current in each thread. `Primitive.bind` hands its operands to it, and the trace decides
+what the operation means: evaluate it, record it, differentiate it, batch it. Every transformation is a
+trace with a parent; it does its part and binds what is left in the parent. Nothing else is ambient but
+the sizes of the named axes and the source position that transposed equations inherit.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import Any, Callable, Sequence
+
+from laminax_ir.avals import ShapedArray, register_value_type
+from laminax_ir.errors import (
+    LeakedTracerError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+    ConcretizationTypeError,
+    UnboundAxisNameError,
+)
+
+
+class Trace:
+    """An interpreter of operations. Subclasses define `process`."""
+
+    __slots__ = ("ended", "__weakref__")
+
+    def __init__(self):
+        self.ended = False
+
+    def process(self, primitive, operands: Sequence[Any], params: dict[str, Any]):
+        """Interprets one operation; returns its result, or the list of them if it has several."""
+        raise NotImplementedError
+
+    def process_custom_jvp(self, call):
+        """Interprets a call with a derivative rule of its own (see `ops.calls.CustomJVPCall`)."""
+        raise NotImplementedError
+
+    def process_custom_vjp(self, call):
+        """Interprets a call with a reverse rule of its own (see `ops.calls.CustomVJPCall`)."""
+        raise NotImplementedError
+
+
+class EvalTrace(Trace):
+    """The bottom of the stack: computes values.
+
+    The evaluator is the NumPy reference until a runtime installs its own with `set_evaluator`.
+    """
+
+    __slots__ = ("evaluate",)
+
+    def __init__(self):
+        super().__init__()
+        self.evaluate: Callable = _reference_evaluator
+
+    def process(self, primitive, operands, params):
+        for x in operands:
+            if isinstance(x, Tracer):
+                raise leaked_tracer_error(x)
+        return self.evaluate(primitive, operands, params)
+
+    def process_custom_jvp(self, call):
+        return call.call_primal()
+
+    def process_custom_vjp(self, call):
+        return call.call_primal()
+
+
+def _reference_evaluator(primitive, operands, params):
+    from laminax_ir.reference.evaluate import evaluate_primitive
+    return evaluate_primitive(primitive, operands, params)
+
+
+eval_trace = EvalTrace()
+
+
+def set_evaluator(evaluate: Callable) -> None:
+    """Installs the function that computes one operation: `evaluate(primitive, operands, params)`."""
+    eval_trace.evaluate = evaluate
+
+
+class _State(threading.local):
+    trace: Trace = eval_trace
+    axis_sizes: dict[Any, int] = {}
+    source = None  # overrides the user's frame, for equations made on behalf of an earlier one
+    name_stack: tuple[str, ...] = ()
+
+
+state = _State()
+
+_tracing_hook: Callable[[bool], None] | None = None
+
+
+def set_tracing_hook(hook: Callable[[bool], None]) -> None:
+    """Registers `hook(is_tracing)`, called when a thread starts and stops interpreting operations abstractly.
+
+    The runtime uses it to keep its C++ dispatch, which knows nothing of traces, out of the way.
+    """
+    global _tracing_hook
+    _tracing_hook = hook
+
+
+class current_trace:
+    """Context manager: makes `trace` current in this thread."""
+
+    __slots__ = ("trace", "previous")
+
+    def __init__(self, trace: Trace):
+        self.trace = trace
+
+    def __enter__(self) -> Trace:
+        self.previous = state.trace
+        state.trace = self.trace
+        if _tracing_hook is not None and (self.previous is eval_trace) != (self.trace is eval_trace):
+            _tracing_hook(self.trace is not eval_trace)
+        return self.trace
+
+    def __exit__(self, *exc):
+        state.trace = self.previous
+        if _tracing_hook is not None and (self.previous is eval_trace) != (self.trace is eval_trace):
+            _tracing_hook(self.previous is not eval_trace)
+        return False
+
+
+def is_tracing() -> bool:
+    """Whether operations are being interpreted by anything but plain evaluation."""
+    return state.trace is not eval_trace
+
+
+@contextmanager
+def extend_axis_env(*axes: tuple[Any, int]):
+    """Binds named axes to sizes for the collectives inside."""
+    previous = state.axis_sizes
+    state.axis_sizes = {**previous, **{name: size for name, size in axes if name is not None}}
+    try:
+        yield
+    finally:
+        state.axis_sizes = previous
+
+
+def axis_size(name) -> int:
+    """The size of a named axis.
+
+    Raises:
+      UnboundAxisNameError: if no enclosing transformation defines the name.
+    """
+    try:
+        return state.axis_sizes[name]
+    except KeyError:
+        known = ", ".join(map(repr, state.axis_sizes)) or "none"
+        raise UnboundAxisNameError(
+            f"unbound axis name: {name!r}. The named axes here are: {known}. Give vmap or pmap "
+            f"axis_name={name!r} around this call.") from None
+
+
+@contextmanager
+def name_scope(name: str):
+    """Adds a name to the operations made inside; it shows in the compiler's metadata."""
+    previous = state.name_stack
+    state.name_stack = (*previous, name)
+    try:
+        yield
+    finally:
+        state.name_stack = previous
+
+
+class Tracer:
+    """A value that a trace stands in for: it has an aval, and no data.
+
+    The arithmetic operators are installed by `laminax_ir.operators`, the rest of the array methods by the
+    api package.
+    """
+
+    __slots__ = ("trace", "aval", "__weakref__")
+    __array_priority__ = 1000
+    __hash__ = None  # type: ignore[assignment]
+
+    trace: Trace
+    aval: ShapedArray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.aval.shape
+
+    @property
+    def dtype(self):
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.aval.ndim
+
+    @property
+    def size(self) -> int:
+        return self.aval.size
+
+    @property
+    def weak_type(self) -> bool:
+        return self.aval.weak_type
+
+    def concrete_value(self):
+        """The concrete array behind this tracer, or None when there is none yet."""
+        return None
+
+    def describe_origin(self) -> str:
+        """Where the value was made, for error messages; empty when unknown."""
+        return ""
+
+    def __len__(self):
+        return len(self.aval)
+
+    def __bool__(self):
+        return bool(self._concretize(TracerBoolConversionError, "the truth value", _BOOL_HINT))
+
+    def __int__(self):
+        return int(self._concretize(TracerIntegerConversionError, "the int() value", _STATIC_HINT))
+
+    def __index__(self):
+        return self._concretize(TracerIntegerConversionError, "an integer index", _STATIC_HINT).__index__()
+
+    def __float__(self):
+        return float(self._concretize(ConcretizationTypeError, "the float() value", _STATIC_HINT))
+
+    def __complex__(self):
+        return complex(self._concretize(ConcretizationTypeError, "the complex() value", _STATIC_HINT))
+
+    def __array__(self, *args, **kwargs):
+        raise TracerArrayConversionError(
+            f"NumPy asked for the values of a traced array, {self.aval.str_short()}{self._origin()}. "
+            "Use the laminax.numpy function of the same name inside traced code, or move the NumPy call outside.")
+
+    def _concretize(self, error: type, what: str, hint: str):
+        value = self.concrete_value()
+        if value is None:
+            raise error(f"{what} of a traced array was asked for: {self.aval.str_short()}{self._origin()}. {hint}")
+        return value
+
+    def _origin(self) -> str:
+        origin = self.describe_origin()
+        return f", {origin}" if origin else ""
+
+    def __repr__(self):
+        return f"Traced<{self.aval.str_short()}>with<{type(self.trace).__name__}>"
+
+    def __format__(self, spec):
+        return format(repr(self), spec)
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __copy__(self):
+        return self
+
+
+_BOOL_HINT = ("Its value is not known while the function is traced. Use where, lax.cond or lax.select instead of "
+              "Python control flow, or mark the argument that decides as static (static_argnums).")
+_STATIC_HINT = ("Its value is not known while the function is traced. Mark the argument it comes from as static "
+                "(static_argnums), or keep the computation in array operations.")
+
+register_value_type(Tracer, lambda tracer: tracer.aval)
+
+
+def leaked_tracer_error(tracer: Tracer) -> LeakedTracerError:
+    """The error for a tracer met where its trace is not at work any more."""
+    how = "after that trace had ended" if tracer.trace.ended else "outside the function being traced"
+    origin = tracer.describe_origin()
+    made = f", {origin}" if origin else ""
+    return LeakedTracerError(
+        f"a traced value was used {how}.\n  value: {tracer.aval.str_short()}{made}\n"
+        "Return it from the transformed function instead of keeping it on an object or in a global. "
+        "LAMINAX_CHECK_LEAKS=1 reports it as soon as the function returns.")

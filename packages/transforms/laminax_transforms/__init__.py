@@ -1,0 +1,12 @@
+"""laminax-transforms: differentiation and batching of programs of `laminax_ir`, without a compiler."""
+
+from laminax_ir import operators as _operators  # noqa: F401  (arithmetic on tracers)
+from laminax_ir.source import register_internal_folder as _register_internal_folder
+
+from laminax_transforms.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
+from laminax_transforms.vectorize import vmap
+
+__version__ = "0.1.0"
+__all__ = ["grad", "jvp", "linear_transpose", "linearize", "value_and_grad", "vjp", "vmap"]
+
+_register_internal_folder(__file__)

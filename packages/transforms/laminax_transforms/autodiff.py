@@ -1,0 +1,439 @@
+"""Differentiation of functions on pytrees: `jvp`, `linearize`, `vjp`, `grad` and what is built on them."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray, get_aval, is_array_like, register_value_type
+from laminax_ir.ops.shape import full
+from laminax_ir.pytree import (
+    keystr, register_pytree_node, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten,
+)
+from laminax_ir.trace import is_tracing
+from laminax_transforms.differentiation import jvp_flat, linear_program_of, linearize_flat
+from laminax_transforms.linear import LinearProgram
+from laminax_transforms.zeros import ZERO, instantiate
+
+
+def _name(fun: Callable) -> str:
+    return getattr(fun, "__name__", None) or type(fun).__name__
+
+
+def _require_callable(transform: str, fun: Any) -> None:
+    if not callable(fun):
+        raise TypeError(f"{transform}: expected a callable, got {fun!r}")
+
+
+def _check_array_leaves(what: str, tree: Any) -> None:
+    for path, leaf in tree_flatten_with_path(tree)[0]:
+        if not is_array_like(leaf):
+            raise TypeError(f"{what}{keystr(path)} is not an array: got {leaf!r} of type {type(leaf).__name__}. "
+                            "Pass arrays or scalars, or close over it, or mark it as static.")
+
+
+def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> tuple:
+    """Evaluates a function and its directional derivative together (forward mode).
+
+    Args:
+      fun: function of arrays, scalars and pytrees of them.
+      primals: tuple or list of arguments, the point of differentiation.
+      tangents: tuple or list of the same structure, shapes and dtypes: the direction. The tangent of an
+        integer argument has dtype `float0`.
+      has_aux: whether `fun` returns a pair (result, auxiliary data); the latter is not differentiated.
+
+    Returns:
+      `(result, tangent of the result)`, and the auxiliary data as a third item with `has_aux`.
+
+    Raises:
+      TypeError: if primals or tangents are not tuples or lists, or a tangent does not match its primal.
+
+    Example:
+      >>> jvp(ops.elementwise.sin, (0.1,), (0.2,))
+    """
+    _require_callable("jvp", fun)
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError("jvp: primals and tangents must be tuples or lists, one entry per argument of the function; "
+                        f"got {type(primals).__name__} and {type(tangents).__name__}. Write jvp(f, (x,), (x_dot,)).")
+    flat_primals, in_tree = tree_flatten(tuple(primals))
+    flat_tangents, tangent_tree = tree_flatten(tuple(tangents))
+    if in_tree != tangent_tree:
+        raise TypeError("jvp: primals and tangents must have the same structure; "
+                        f"primals are {in_tree}, tangents are {tangent_tree}")
+    _check_array_leaves("jvp: primals", tuple(primals))
+    flat_tangents = [_checked_tangent(f"jvp: tangents{keystr(path)}", p, t)
+                     for (path, p), t in zip(tree_flatten_with_path(tuple(primals))[0], flat_tangents)]
+    flat_fun = _FlatFunction(fun, in_tree, has_aux)
+    results, out_tangents = jvp_flat(flat_fun, flat_primals, flat_tangents)
+    out_tangents = [instantiate(t, get_aval(r)) for r, t in zip(results, out_tangents)]
+    result, tangent = tree_unflatten(flat_fun.out_tree, results), tree_unflatten(flat_fun.out_tree, out_tangents)
+    return (result, tangent, flat_fun.aux) if has_aux else (result, tangent)
+
+
+def _checked_tangent(what: str, primal: Any, tangent: Any) -> Any:
+    primal_aval = get_aval(primal)
+    expected = primal_aval.to_tangent_aval()
+    if getattr(tangent, "dtype", None) == dtypes.float0 or expected.dtype == dtypes.float0:
+        if getattr(tangent, "dtype", None) != expected.dtype or np.shape(tangent) != expected.shape:
+            raise TypeError(f"{what}: the tangent of {primal_aval.str_short()} must be "
+                            f"{expected.str_short()}, got {_describe(tangent)}")
+        return ZERO
+    aval = get_aval(tangent)
+    if aval.shape != expected.shape or aval.dtype != expected.dtype:
+        raise TypeError(f"{what}: a tangent must have the shape and dtype of its primal, {expected.str_short()}; "
+                        f"got {aval.str_short()}. Convert one of them.")
+    return tangent
+
+
+def _describe(x: Any) -> str:
+    return get_aval(x).str_short() if is_array_like(x) else f"{getattr(x, 'dtype', type(x).__name__)}{np.shape(x)}"
+
+
+class _FlatFunction:
+    """A pytree function as a flat one; remembers the result's structure and the auxiliary data of one call."""
+
+    __slots__ = ("fun", "in_tree", "has_aux", "out_tree", "aux", "transform")
+
+    def __init__(self, fun: Callable, in_tree, has_aux: bool = False, transform: str = ""):
+        self.fun = fun
+        self.in_tree = in_tree
+        self.has_aux = has_aux
+        self.transform = transform
+        self.out_tree = None
+        self.aux = None
+
+    def __call__(self, *flat):
+        result = self.fun(*tree_unflatten(self.in_tree, flat))
+        if self.has_aux:
+            if not isinstance(result, (tuple, list)) or len(result) != 2:
+                raise TypeError(f"with has_aux=True, {_name(self.fun)} must return a pair (result, aux), got "
+                                f"{type(result).__name__}")
+            result, self.aux = result
+        leaves, self.out_tree = tree_flatten(result)
+        for leaf in leaves:
+            if not is_array_like(leaf):
+                _check_array_leaves(f"the result of {_name(self.fun)}", result)
+        return leaves
+
+
+def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+    """Linearizes a function at a point.
+
+    Args:
+      fun: function of arrays and pytrees of them.
+      *primals: the point.
+      has_aux: whether `fun` returns a pair (result, auxiliary data).
+
+    Returns:
+      `(result, f_jvp)`, where `f_jvp(*tangents)` is the derivative at the point, without evaluating `fun` again;
+      and the auxiliary data as a third item with `has_aux`.
+    """
+    _require_callable("linearize", fun)
+    flat, in_tree = tree_flatten(primals)
+    _check_array_leaves("linearize: primals", primals)
+    flat_fun = _FlatFunction(fun, in_tree, has_aux)
+    mask = [dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact) for x in flat]
+    results, program = linearize_flat(flat_fun, flat, mask)
+    in_avals = [get_aval(x) for x in flat]
+    result_avals = [get_aval(r) for r in results]
+
+    def f_jvp(*tangents):
+        flat_tangents, tangent_tree = tree_flatten(tangents)
+        if tangent_tree != in_tree:
+            raise TypeError(f"linearized function: the tangents have the structure {tangent_tree}, "
+                            f"the primals {in_tree}")
+        checked = [_checked_tangent("linearized function: tangent", _AvalOnly(aval), t)
+                   for aval, t in zip(in_avals, flat_tangents)]
+        out = program.apply([t for t, has in zip(checked, mask) if has])
+        return tree_unflatten(flat_fun.out_tree, [instantiate(t, aval) for t, aval in zip(out, result_avals)])
+
+    result = tree_unflatten(flat_fun.out_tree, results)
+    return (result, f_jvp, flat_fun.aux) if has_aux else (result, f_jvp)
+
+
+class _AvalOnly:
+    """Stands for a value of which only the aval matters."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval):
+        self.aval = aval
+
+
+register_value_type(_AvalOnly, lambda x: x.aval)
+
+
+def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequence = ()) -> tuple:
+    """Evaluates a function and returns its vector-Jacobian product at that point (reverse mode).
+
+    Args:
+      fun: function of arrays and pytrees of them.
+      *primals: the point.
+      has_aux: whether `fun` returns a pair (result, auxiliary data).
+      reduce_axes: names of mapped axes over which the cotangents of the primals are summed.
+
+    Returns:
+      `(result, vjp_fun)`, where `vjp_fun(cotangent)` takes a pytree like the result and returns a tuple with
+      one cotangent per primal (`float0` zeros for integer primals); and the auxiliary data as a third item with
+      `has_aux`. `vjp_fun` is a pytree and may be returned from a jitted function.
+    """
+    _require_callable("vjp", fun)
+    flat, in_tree = tree_flatten(primals)
+    _check_array_leaves("vjp: primals", primals)
+    flat_fun = _FlatFunction(fun, in_tree, has_aux)
+    in_avals = [get_aval(x) for x in flat]
+    mask = tuple(dtypes.issubdtype(aval.dtype, dtypes.inexact) for aval in in_avals)
+    results, program = linearize_flat(flat_fun, flat, mask)
+    pullback = VJPFunction(program, in_tree, flat_fun.out_tree, mask, tuple(in_avals),
+                           tuple(get_aval(r) for r in results), tuple(reduce_axes))
+    result = tree_unflatten(flat_fun.out_tree, results)
+    return (result, pullback, flat_fun.aux) if has_aux else (result, pullback)
+
+
+class VJPFunction:
+    """The pullback that `vjp` returns: a function of the cotangent, and a pytree of its residuals."""
+
+    __slots__ = ("program", "in_tree", "out_tree", "mask", "in_avals", "out_avals", "reduce_axes")
+
+    def __init__(self, program: LinearProgram, in_tree, out_tree, mask, in_avals, out_avals, reduce_axes):
+        self.program = program
+        self.in_tree = in_tree
+        self.out_tree = out_tree
+        self.mask = mask
+        self.in_avals = in_avals
+        self.out_avals = out_avals
+        self.reduce_axes = reduce_axes
+
+    def __call__(self, cotangent: Any) -> Any:
+        flat, ct_tree = tree_flatten(cotangent)
+        if ct_tree != self.out_tree:
+            raise ValueError("vjp: the cotangent must have the structure of the function's result; "
+                             f"the result is {self.out_tree}, the cotangent {ct_tree}")
+        paths = [keystr(path) for path, _ in tree_flatten_with_path(cotangent)[0]]
+        cts = [_checked_cotangent(path, ct, aval) for path, ct, aval in zip(paths, flat, self.out_avals)]
+        found = iter(self.program.transpose(cts))
+        in_cts = [next(found) if has else ZERO for has in self.mask]
+        in_cts = [instantiate(ct, aval) for ct, aval in zip(in_cts, self.in_avals)]
+        return tree_unflatten(self.in_tree, _summed(in_cts, self.reduce_axes))
+
+
+def _summed(cts: list[Any], reduce_axes: Sequence) -> list[Any]:
+    """Sums cotangents over named axes; integer arguments' float0 zeros are left alone."""
+    if not reduce_axes:
+        return cts
+    from laminax_ir.ops.collectives import psum
+    return [ct if getattr(ct, "dtype", None) == dtypes.float0 else psum(ct, tuple(reduce_axes)) for ct in cts]
+
+
+def _checked_cotangent(path: str, ct: Any, result_aval) -> Any:
+    expected = result_aval.to_tangent_aval()
+    if expected.dtype == dtypes.float0:
+        return ZERO
+    aval = get_aval(ct)
+    if aval.shape != expected.shape or aval.dtype != expected.dtype:
+        raise ValueError(f"vjp: the cotangent{path} must have the shape and dtype of the result, "
+                         f"{expected.str_short()}; got {aval.str_short()}")
+    return ct
+
+
+def _flatten_pullback(pullback: VJPFunction):
+    residuals = pullback.program.residuals()
+    return residuals, pullback
+
+
+def _unflatten_pullback(pullback: VJPFunction, residuals) -> VJPFunction:
+    fields = {name: getattr(pullback, name) for name in VJPFunction.__slots__}
+    return VJPFunction(**{**fields, "program": pullback.program.with_residuals(residuals)})
+
+
+register_pytree_node(VJPFunction, _flatten_pullback, _unflatten_pullback)
+
+
+def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -> Callable:
+    """Transposes a function that is linear in all its arguments.
+
+    Args:
+      fun: the linear function.
+      *primals: examples of its arguments: arrays or anything with shape and dtype.
+      reduce_axes: names of mapped axes over which the results are summed.
+
+    Returns:
+      A function from a cotangent (a pytree like `fun`'s result) to a tuple of cotangents, one per primal.
+
+    Raises:
+      TypeError: if the function is not linear in its arguments, or an argument is an integer.
+    """
+    flat, in_tree = tree_flatten(primals)
+    avals = [_shape_dtype_aval(x) for x in flat]
+    for aval in avals:
+        if not dtypes.issubdtype(aval.dtype, dtypes.inexact):
+            raise TypeError(f"linear_transpose: arguments must be floating or complex, got {aval.str_short()}")
+    flat_fun = _FlatFunction(fun, in_tree)
+    program = linear_program_of(flat_fun, avals)
+    out_tree = flat_fun.out_tree
+
+    def transposed(cotangent):
+        cts, ct_tree = tree_flatten(cotangent)
+        if ct_tree != out_tree:
+            raise TypeError(f"linear_transpose: the cotangent must have the structure {out_tree}, got {ct_tree}")
+        in_cts = [instantiate(ct, aval) for ct, aval in zip(program.transpose(cts), avals)]
+        return tree_unflatten(in_tree, _summed(in_cts, reduce_axes))
+
+    return transposed
+
+
+def _shape_dtype_aval(x: Any):
+    if is_array_like(x):
+        return get_aval(x)
+    return ShapedArray(x.shape, x.dtype)
+
+
+def grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False,
+         allow_int: bool = False, reduce_axes: Sequence = ()) -> Callable:
+    """Makes a function that computes the gradient of a scalar function.
+
+    Args:
+      fun: function of arrays and pytrees of them whose result is a scalar.
+      argnums: which positional arguments to differentiate, one index or a sequence of them.
+      has_aux: whether `fun` returns a pair (scalar, auxiliary data).
+      holomorphic: whether `fun` is holomorphic; arguments and result must then be complex.
+      allow_int: whether integer arguments are allowed; their gradients are zeros of dtype `float0`.
+      reduce_axes: names of mapped axes over which the gradients are summed.
+
+    Returns:
+      A function of the same arguments that returns the gradient with respect to the argument(s): a pytree
+      like the argument, a tuple of them if `argnums` is a sequence; and `(gradient, aux)` with `has_aux`.
+
+    Raises:
+      TypeError: if the result is not a scalar, or arguments or result are not of a differentiable dtype.
+
+    Example:
+      >>> grad(ops.elementwise.tanh)(0.2)
+    """
+    value_and_grad_fun = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes, _transform="grad")
+
+    @wraps(fun, updated=())
+    def grad_fun(*args, **kwargs):
+        value, gradient = value_and_grad_fun(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return grad_fun
+
+
+def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False,
+                   allow_int: bool = False, reduce_axes: Sequence = (), *, _transform: str = "value_and_grad") -> Callable:
+    """Makes a function that computes both a scalar function and its gradient.
+
+    Arguments are those of `grad`.
+
+    Returns:
+      A function of the same arguments that returns `(value, gradient)`, and `((value, aux), gradient)` with
+      `has_aux`.
+    """
+    _require_callable(_transform, fun)
+    argnums = _checked_argnums(_transform, argnums)
+
+    @wraps(fun, updated=())
+    def value_and_grad_fun(*args, **kwargs):
+        positions = _positions(_transform, fun, argnums, len(args))
+        chosen = tuple(args[i] for i in positions)
+        flat, in_tree = tree_flatten(chosen)
+        in_avals = [_checked_input(_transform, chosen, positions, i, x, holomorphic, allow_int)
+                    for i, x in enumerate(flat)]
+
+        def fun_of_chosen(*values):
+            full = list(args)
+            for i, value in zip(positions, values):
+                full[i] = value
+            return fun(*full, **kwargs)
+
+        fun_of_chosen.__name__ = _name(fun)
+        flat_fun = _FlatFunction(fun_of_chosen, in_tree, has_aux)
+        mask = [dtypes.issubdtype(aval.dtype, dtypes.inexact) for aval in in_avals]
+        results, program = linearize_flat(flat_fun, flat, mask)
+        _check_scalar_output(_transform, fun, results, flat_fun.out_tree, holomorphic)
+        seed = _one(get_aval(results[0]).dtype)
+        found = iter(program.transpose([seed]))
+        cts = [instantiate(next(found) if has else ZERO, aval) for has, aval in zip(mask, in_avals)]
+        gradient = tree_unflatten(in_tree, _summed(cts, reduce_axes))
+        if isinstance(argnums, int):
+            gradient = gradient[0]
+        value = results[0]
+        return ((value, flat_fun.aux), gradient) if has_aux else (value, gradient)
+
+    return value_and_grad_fun
+
+
+def _one(dtype: Any) -> Any:
+    """The cotangent of the scalar itself; while tracing a literal, which costs no equation."""
+    return np.dtype(dtype).type(1) if is_tracing() else full((), 1, dtype)
+
+
+def _checked_argnums(transform: str, argnums) -> int | tuple[int, ...]:
+    if isinstance(argnums, (list, tuple)) and all(hasattr(i, "__index__") for i in argnums):
+        return tuple(i.__index__() for i in argnums)
+    if hasattr(argnums, "__index__") and not isinstance(argnums, bool):
+        return argnums.__index__()
+    raise TypeError(f"{transform}: argnums must be an integer or a tuple or list of integers, got {argnums!r} of type "
+                    f"{type(argnums).__name__}")
+
+
+def _positions(transform: str, fun: Callable, argnums: int | tuple[int, ...], count: int) -> tuple[int, ...]:
+    positions = (argnums,) if isinstance(argnums, int) else argnums
+    for i in positions:
+        if not -count <= i < count:
+            raise TypeError(f"{transform}({_name(fun)}): argnums={argnums} needs at least {max(i + 1, -i)} positional "
+                            f"arguments, but it was called with {count}. Arguments that are differentiated must be "
+                            "given by position.")
+    return tuple(i % count for i in positions)
+
+
+def _checked_input(transform: str, chosen, positions, index: int, x: Any, holomorphic: bool, allow_int: bool):
+    if not is_array_like(x):
+        raise TypeError(f"{transform}: {_input_name(chosen, positions, index)} is not an array: got {x!r} of type "
+                        f"{type(x).__name__}. Only arrays and pytrees of arrays can be differentiated; choose others "
+                        "with argnums, or convert it.")
+    aval = get_aval(x)
+    dtype = aval.dtype
+    if dtypes.is_extended(dtype):
+        raise TypeError(f"{transform}: cannot differentiate with respect to {_input_name(chosen, positions, index)} of dtype "
+                        f"{aval.str_short()}")
+    if holomorphic:
+        if not dtypes.issubdtype(dtype, dtypes.complexfloating):
+            raise TypeError(f"{transform} with holomorphic=True requires inputs with complex dtype, but "
+                            f"{_input_name(chosen, positions, index)} is {aval.str_short()}")
+    elif dtypes.issubdtype(dtype, dtypes.integer) or dtypes.issubdtype(dtype, np.bool_):
+        if not allow_int:
+            raise TypeError(f"{transform} requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
+                            f"np.inexact), but {_input_name(chosen, positions, index)} is {aval.str_short()}. If you want to "
+                            "use Boolean- or integer-valued inputs, use vjp or set allow_int to True; or convert it to a float.")
+    return aval
+
+
+def _input_name(chosen, positions, index: int) -> str:
+    path, _ = tree_flatten_with_path(chosen)[0][index]
+    return f"argument {positions[path[0].idx]}{keystr(path[1:])}"
+
+
+def _check_scalar_output(transform: str, fun: Callable, results, out_tree, holomorphic: bool) -> None:
+    if len(results) != 1 or out_tree != tree_structure(0):
+        raise TypeError(f"Gradient only defined for scalar-output functions. {transform}({_name(fun)}): the function "
+                        f"returned a {out_tree} instead of one scalar. Use has_aux=True to return more beside the scalar, "
+                        "or vjp or jacrev.")
+    aval = get_aval(results[0])
+    if aval.shape != ():
+        raise TypeError(f"Gradient only defined for scalar-output functions. {transform}({_name(fun)}): output had "
+                        f"shape: {aval.shape}, {aval.str_short()}. Sum or average it, or use jacrev or vmap(grad(...)).")
+    if holomorphic:
+        if not dtypes.issubdtype(aval.dtype, dtypes.complexfloating):
+            raise TypeError(f"{transform} with holomorphic=True requires outputs with complex dtype, but got {aval.str_short()}.")
+    elif dtypes.issubdtype(aval.dtype, dtypes.complexfloating):
+        raise TypeError(f"{transform} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got "
+                        f"{aval.str_short()}. For holomorphic differentiation, pass holomorphic=True. For differentiation of "
+                        "non-holomorphic functions involving complex outputs, use vjp directly.")
+    elif not dtypes.issubdtype(aval.dtype, dtypes.floating):
+        raise TypeError(f"{transform} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got "
+                        f"{aval.str_short()}. If you want to use integer outputs, use vjp directly.")

@@ -1,0 +1,206 @@
+"""Batching: `vmap` as an interpreter.
+
+A batch tracer holds an array with one extra axis and says which it is. Rules see plain values and the
+positions of the batch axes. Unmapped values stay as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, Hashable, Sequence
+
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.ops.shape import broadcast_in_dim, expand_dims, transpose
+from laminax_ir.trace import Trace, Tracer, current_trace, extend_axis_env, state
+from laminax_transforms.custom_rules import batch_custom_jvp, batch_custom_vjp
+from laminax_transforms.registry import axis_primitives, batching_rules
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A mapped axis: its size, its name (None: nameless), and the mesh axes it is sharded over, if any."""
+    size: int
+    name: Hashable = None
+    spmd_name: Hashable = None
+
+
+class BatchTracer(Tracer):
+    """A value with an extra axis; the aval it shows is that of one example."""
+
+    __slots__ = ("value", "batch_axis", "_aval")
+
+    def __init__(self, trace: BatchTrace, value: Any, batch_axis: int):
+        self.trace = trace
+        self.value = value
+        self.batch_axis = batch_axis
+        self._aval = None
+
+    @property
+    def aval(self) -> ShapedArray:  # type: ignore[override]
+        aval = self._aval
+        if aval is None:
+            aval = self._aval = remove_axis(get_aval(self.value), self.batch_axis)
+        return aval
+
+    def describe_origin(self) -> str:
+        return self.value.describe_origin() if isinstance(self.value, Tracer) else ""
+
+
+def remove_axis(aval: ShapedArray, axis: int) -> ShapedArray:
+    """The aval of one slice along `axis`."""
+    shape = aval.shape
+    if not aval._named:
+        return ShapedArray(shape[:axis] + shape[axis + 1:], aval.dtype, aval.weak_type)
+    return aval.update(shape=shape[:axis] + shape[axis + 1:])
+
+
+class BatchTrace(Trace):
+    """Interprets operations over a batch."""
+
+    __slots__ = ("parent", "axis")
+
+    def __init__(self, parent: Trace, axis: Axis):
+        super().__init__()
+        self.parent = parent
+        self.axis = axis
+
+    def process(self, primitive, operands, params):
+        values = []
+        batch_axes = []
+        mapped = False
+        for x in operands:
+            if type(x) is BatchTracer and x.trace is self:
+                values.append(x.value)
+                batch_axes.append(x.batch_axis)
+                mapped = True
+            else:
+                values.append(x)
+                batch_axes.append(None)
+        if not mapped and (primitive not in axis_primitives or self.axis.name is None):
+            return self.parent.process(primitive, operands, params)
+        rule = batching_rules[primitive]
+        previous = state.trace
+        state.trace = self.parent
+        try:
+            result, axis = rule(self.axis, values, batch_axes, params)
+        finally:
+            state.trace = previous
+        if not primitive.multiple_results:
+            return result if axis is None else BatchTracer(self, result, axis)
+        return [r if a is None else BatchTracer(self, r, a) for r, a in zip(result, axis)]
+
+    def split(self, x: Any) -> tuple[Any, int | None]:
+        """Value and batch axis of anything."""
+        return (x.value, x.batch_axis) if type(x) is BatchTracer and x.trace is self else (x, None)
+
+    def join(self, value: Any, batch_axis: int | None) -> Any:
+        """A tracer for the value; the value itself when it is not mapped."""
+        return value if batch_axis is None else BatchTracer(self, value, batch_axis)
+
+    def process_custom_jvp(self, call):
+        return self._process_custom(call, "process_custom_jvp")
+
+    def process_custom_vjp(self, call):
+        return self._process_custom(call, "process_custom_vjp")
+
+    def _process_custom(self, call, method: str):
+        pairs = [self.split(x) for x in call.operands]
+        if all(b is None for _, b in pairs):
+            with current_trace(self.parent):
+                return getattr(self.parent, method)(call)
+        values, batch_axes = [v for v, _ in pairs], [b for _, b in pairs]
+        batch_call = batch_custom_jvp if method == "process_custom_jvp" else batch_custom_vjp
+        with current_trace(self.parent):
+            results = getattr(self.parent, method)(batch_call(call, self.axis, values, batch_axes))
+        return [BatchTracer(self, r, 0) for r in results]
+
+
+def batch_flat(fun: Callable[..., Sequence[Any]], axis: Axis, args: Sequence[Any], in_axes: Sequence[int | None],
+               out_axes: Sequence[int | None] | None = None) -> tuple[list[Any], list[int | None]]:
+    """Applies a flat function to a batch.
+
+    Args:
+      fun: the function of one example.
+      axis: the mapped axis.
+      args: values with the batch axis.
+      in_axes: where it is in each, None for an argument shared by all examples.
+      out_axes: where it must be in each result; as it comes by default.
+
+    Returns:
+      The results and their batch axes.
+    """
+    trace = BatchTrace(state.trace, axis)
+    with extend_axis_env((axis.name, axis.size)), current_trace(trace):
+        outputs = fun(*[trace.join(x, b) for x, b in zip(args, in_axes)])
+    pairs = [trace.split(x) for x in outputs]
+    trace.ended = True
+    if out_axes is None:
+        return [v for v, _ in pairs], [b for _, b in pairs]
+    return [move_batch_axis(v, b, want, axis.size) for (v, b), want in zip(pairs, out_axes)], list(out_axes)
+
+
+def move_batch_axis(x: Any, batch_axis: int | None, target: int | None, size: int) -> Any:
+    """Moves the batch axis to `target`, broadcasting a value that is not mapped.
+
+    Raises:
+      ValueError: if a mapped value is to become unmapped.
+    """
+    if target is None:
+        if batch_axis is not None:
+            raise ValueError("a mapped value was to be returned unmapped")
+        return x
+    if batch_axis is None:
+        return broadcast_batch(x, size, target)
+    return move_axis(x, batch_axis, target)
+
+
+def broadcast_batch(x: Any, size: int, axis: int) -> Any:
+    """`x` repeated `size` times along a new axis."""
+    shape = get_aval(x).shape
+    axes = tuple(i for i in range(len(shape) + 1) if i != axis)
+    return broadcast_in_dim(x, (*shape[:axis], size, *shape[axis:]), axes)
+
+
+def move_axis(x: Any, source: int, target: int) -> Any:
+    """`x` with one axis moved; itself when it is there already."""
+    if source == target:
+        return x
+    order = [i for i in range(len(get_aval(x).shape)) if i != source]
+    order.insert(target, source)
+    return transpose(x, tuple(order))
+
+
+def batch_axis_first(x: Any, batch_axis: int | None, size: int) -> Any:
+    """`x` with the batch axis in front, broadcast if it has none: the normal form many rules start from."""
+    return move_batch_axis(x, batch_axis, 0, size)
+
+
+def batch_elementwise(primitive) -> Callable:
+    """The batching rule of an elementwise operation on operands that broadcast against each other."""
+    def rule(_axis, operands, batch_axes, params):
+        if len(operands) == 1:
+            return primitive.bind(operands[0], **params), batch_axes[0]
+        first_shape = None
+        aligned = True
+        for x, b in zip(operands, batch_axes):  # the common case: all mapped alike, or scalars beside them
+            if b is not None:
+                if first_shape is None:
+                    first_shape, axis = len(x.shape), b
+                aligned = aligned and b == axis and len(x.shape) == first_shape
+            else:
+                aligned = aligned and not getattr(x, "shape", ())
+        if aligned:
+            return primitive.bind(*operands, **params), axis
+        rank = max(len(get_aval(x).shape) - (b is not None) for x, b in zip(operands, batch_axes))
+        return primitive.bind(*[_align(x, b, rank) for x, b in zip(operands, batch_axes)], **params), 0
+    return rule
+
+
+def _align(x: Any, batch_axis: int | None, rank: int) -> Any:
+    """Batch axis in front and `rank` axes behind it; scalars that are not mapped stay scalars."""
+    shape = get_aval(x).shape
+    if batch_axis is None:
+        return expand_dims(x, (0,)) if shape else x
+    x = move_axis(x, batch_axis, 0)
+    missing = rank - (len(shape) - 1)
+    return expand_dims(x, tuple(range(1, 1 + missing))) if missing else x

@@ -1,0 +1,147 @@
+"""How traces meet functions with derivative rules of their own: the flat half of `custom_jvp` and `custom_vjp`."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall
+from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.trace import state
+from laminax_transforms.registry import batching_rules, is_linear, transpose_rule
+from laminax_transforms.zeros import ZERO, instantiate
+
+# The tangent map of a custom_vjp call: linear in the tangents, known only by its transpose.
+custom_vjp_tangent_p = Primitive("custom_vjp_tangent", multiple_results=True)
+
+
+@shape_rule(custom_vjp_tangent_p)
+def _tangent_shape(*avals: ShapedArray, out_avals, **_params) -> list[ShapedArray]:
+    return [aval.to_tangent_aval() for aval in out_avals]
+
+
+def linearize_custom_vjp(call: CustomVJPCall, primals: Sequence[Any], tangents: Sequence[Any]):
+    """Results of the forward rule, and tangents that record the backward rule; the tangent trace is current."""
+    results, residuals = call.fwd(*primals)
+    out_avals = tuple(get_aval(r) for r in results)
+    full = [instantiate(t, get_aval(x)) for x, t in zip(primals, tangents)]
+    out_tangents = custom_vjp_tangent_p.bind(*residuals, *full, bwd=call.bwd, num_residuals=len(residuals),
+                                             out_avals=out_avals, name=call.name)
+    return results, [ZERO if aval.to_tangent_aval() is not aval else t for t, aval in zip(out_tangents, out_avals)]
+
+
+@transpose_rule(custom_vjp_tangent_p)
+def _tangent_transpose(cts, *operands, bwd, num_residuals, out_avals, name):
+    in_cts = bwd(operands[:num_residuals], [ZERO if ct is ZERO else ct for ct in cts])
+    return [None] * num_residuals + list(in_cts)
+
+
+def batch_custom_jvp(call: CustomJVPCall, axis, values: Sequence[Any], batch_axes: Sequence[int | None]) -> CustomJVPCall:
+    """The call over a batch; its results have the batch axis in front."""
+    from laminax_transforms.batching import batch_axis_first, batch_flat
+
+    def fun(*args):
+        results, axes = batch_flat(call.fun, axis, args, batch_axes)
+        return [batch_axis_first(r, b, axis.size) for r, b in zip(results, axes)]
+
+    def jvp(primals, tangents):
+        present = [t is not ZERO for t in tangents]
+        given = [t for t in tangents if t is not ZERO]
+        count = len(primals)
+        out_present: list[bool] = []
+
+        def rule(*args):
+            found = iter(args[count:])
+            results, out_tangents = call.jvp(list(args[:count]), [next(found) if p else ZERO for p in present])
+            out_present.extend(t is not ZERO for t in out_tangents)
+            return [*results, *(t for t in out_tangents if t is not ZERO)]
+
+        tangent_axes = [b for b, p in zip(batch_axes, present) if p]
+        outputs, axes = batch_flat(rule, axis, [*primals, *given], [*batch_axes, *tangent_axes])
+        outputs = [batch_axis_first(r, b, axis.size) for r, b in zip(outputs, axes)]
+        split = len(out_present)
+        found = iter(outputs[split:])
+        return outputs[:split], [next(found) if p else ZERO for p in out_present]
+
+    return CustomJVPCall(fun, jvp, values, call.name)
+
+
+def batch_custom_vjp(call: CustomVJPCall, axis, values: Sequence[Any], batch_axes: Sequence[int | None]) -> CustomVJPCall:
+    """The call over a batch; its results have the batch axis in front."""
+    from laminax_transforms.batching import batch_axis_first, batch_flat
+    residual_axes: list[int | None] = []
+
+    def fun(*args):
+        results, axes = batch_flat(call.fun, axis, args, batch_axes)
+        return [batch_axis_first(r, b, axis.size) for r, b in zip(results, axes)]
+
+    def fwd(*args):
+        counts: list[int] = []
+
+        def rule(*xs):
+            results, residuals = call.fwd(*xs)
+            counts.append(len(results))
+            return [*results, *residuals]
+
+        outputs, axes = batch_flat(rule, axis, args, batch_axes)
+        split = counts[0]
+        residual_axes[:] = axes[split:]
+        return [batch_axis_first(r, b, axis.size) for r, b in zip(outputs[:split], axes)], outputs[split:]
+
+    def bwd(residuals, cts):
+        return _batched_bwd(call.bwd, axis, residuals, residual_axes, cts, [0] * len(cts), batch_axes)
+
+    return CustomVJPCall(fun, fwd, bwd, values, call.name)
+
+
+def _batched_bwd(bwd, axis, residuals, residual_axes, cts, ct_axes, in_axes) -> list[Any]:
+    """Cotangents of the operands over a batch, laid out like the operands; summed where those are not mapped."""
+    from laminax_ir.ops.reduction import reduce_sum
+    from laminax_transforms.batching import batch_flat, move_batch_axis
+    present = [ct is not ZERO for ct in cts]
+    given = [ct for ct in cts if ct is not ZERO]
+    out_present: list[bool] = []
+    count = len(residuals)
+
+    def rule(*args):
+        found = iter(args[count:])
+        in_cts = bwd(list(args[:count]), [next(found) if p else ZERO for p in present])
+        out_present.extend(ct is not ZERO and ct is not None for ct in in_cts)
+        return [ct for ct in in_cts if ct is not ZERO and ct is not None]
+
+    given_axes = [b for b, p in zip(ct_axes, present) if p]
+    outputs, axes = batch_flat(rule, axis, [*residuals, *given], [*residual_axes, *given_axes])
+    found = iter(zip(outputs, axes))
+    result: list[Any] = []
+    for has, wanted in zip(out_present, in_axes):
+        if not has:
+            result.append(ZERO)
+            continue
+        ct, b = next(found)
+        if wanted is None:  # shared by all examples: their cotangents add up
+            if b is None:
+                ct, b = move_batch_axis(ct, None, 0, axis.size), 0
+            result.append(reduce_sum(ct, axes=(b,)))
+        else:
+            result.append(move_batch_axis(ct, b, wanted, axis.size))
+    return result
+
+
+def _batch_tangent(axis, operands, batch_axes, params):
+    """Batching the recorded tangent map: its transpose is the backward rule over the batch."""
+    from laminax_transforms.batching import batch_axis_first
+    from laminax_transforms.jaxpr_transforms import add_batch_axis
+    count, bwd = params["num_residuals"], params["bwd"]
+    tangents = [batch_axis_first(t, b, axis.size) for t, b in zip(operands[count:], batch_axes[count:])]
+    residual_axes = list(batch_axes[:count])
+
+    def batched_bwd(residuals, cts):
+        return _batched_bwd(bwd, axis, residuals, residual_axes, cts, [0] * len(cts), [0] * len(tangents))
+
+    out_avals = tuple(add_batch_axis(aval, axis.size, 0) for aval in params["out_avals"])
+    out = custom_vjp_tangent_p.bind(*operands[:count], *tangents,
+                                    **{**params, "bwd": batched_bwd, "out_avals": out_avals})
+    return out, [0] * len(out)
+
+
+batching_rules.add(custom_vjp_tangent_p, _batch_tangent)

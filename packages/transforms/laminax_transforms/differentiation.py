@@ -1,0 +1,189 @@
+"""Differentiation of flat functions: forward mode, linearization, reverse mode.
+
+A dual tracer carries a primal and a tangent. In forward mode the tangent is a value of the parent trace and a
+rule runs in the parent; in linearization it is a linear tracer and the rule runs under the tangent trace,
+which records the tangent part. Both share one interpreter.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.trace import Trace, Tracer, current_trace, state
+from laminax_transforms.custom_rules import linearize_custom_vjp
+from laminax_transforms.linear import LinearProgram, TangentTrace
+from laminax_transforms.registry import jvp_rules, linearize_rules
+from laminax_transforms.zeros import ZERO
+
+
+class DualTracer(Tracer):
+    """A primal with its tangent, both values of the traces below."""
+
+    __slots__ = ("primal", "tangent")
+
+    def __init__(self, trace: JVPTrace, primal: Any, tangent: Any):
+        self.trace = trace
+        self.primal = primal
+        self.tangent = tangent
+        self.aval = primal.aval if isinstance(primal, Tracer) else get_aval(primal)
+
+    def concrete_value(self):
+        primal = self.primal
+        return primal.concrete_value() if isinstance(primal, Tracer) else primal
+
+    def describe_origin(self) -> str:
+        return self.primal.describe_origin() if isinstance(self.primal, Tracer) else ""
+
+
+class JVPTrace(Trace):
+    """Forward mode: computes primals and tangents side by side in the parent trace."""
+
+    __slots__ = ("parent", "rule_trace")
+
+    def __init__(self, parent: Trace):
+        super().__init__()
+        self.parent = parent
+        self.rule_trace = parent
+
+    def process(self, primitive, operands, params):
+        primals = []
+        tangents = []
+        active = False
+        for x in operands:
+            if type(x) is DualTracer and x.trace is self:
+                primals.append(x.primal)
+                tangents.append(x.tangent)
+                active = True
+            else:
+                primals.append(x)
+                tangents.append(ZERO)
+        if not active:
+            return self.parent.process(primitive, operands, params)
+        previous = state.trace
+        state.trace = self.rule_trace
+        try:
+            result, tangent = self.differentiate(primitive, primals, tangents, params)
+        finally:
+            state.trace = previous
+        if not primitive.multiple_results:
+            return result if tangent is ZERO else DualTracer(self, result, tangent)
+        return [r if t is ZERO else DualTracer(self, r, t) for r, t in zip(result, tangent)]
+
+    def differentiate(self, primitive, primals, tangents, params):
+        """Result and tangent of one operation; runs with the rule's trace current."""
+        return jvp_rules[primitive](primals, tangents, params)
+
+    def split(self, x: Any) -> tuple[Any, Any]:
+        """Primal and tangent of any value."""
+        return (x.primal, x.tangent) if type(x) is DualTracer and x.trace is self else (x, ZERO)
+
+    def join(self, primal: Any, tangent: Any) -> Any:
+        """The dual value; just the primal when the tangent is zero."""
+        return primal if tangent is ZERO else DualTracer(self, primal, tangent)
+
+    def process_custom_jvp(self, call):
+        primals, tangents = self._split_all(call.operands)
+        if all(t is ZERO for t in tangents):
+            with current_trace(self.parent):
+                return self.parent.process_custom_jvp(call)
+        with current_trace(self.rule_trace):
+            results, out_tangents = call.jvp(primals, tangents)
+        return [self.join(r, t) for r, t in zip(results, out_tangents)]
+
+    def process_custom_vjp(self, call):
+        primals, tangents = self._split_all(call.operands)
+        if all(t is ZERO for t in tangents):
+            with current_trace(self.parent):
+                return self.parent.process_custom_vjp(call)
+        with current_trace(self.rule_trace):
+            results, out_tangents = linearize_custom_vjp(call, primals, tangents)
+        return [self.join(r, t) for r, t in zip(results, out_tangents)]
+
+    def _split_all(self, operands):
+        pairs = [self.split(x) for x in operands]
+        return [p for p, _ in pairs], [t for _, t in pairs]
+
+
+class LinearizeTrace(JVPTrace):
+    """Linearization: primals go to the parent trace, tangents onto a tape."""
+
+    __slots__ = ()
+
+    def __init__(self, parent: Trace):
+        super().__init__(parent)
+        self.rule_trace = TangentTrace(parent)
+
+    def differentiate(self, primitive, primals, tangents, params):
+        rule = _linearize_or_jvp.get(primitive)
+        if rule is None:
+            rule = _linearize_or_jvp[primitive] = _find_linearize_rule(primitive)
+        return rule(primals, tangents, params)
+
+
+_linearize_or_jvp: dict[Any, Callable] = {}
+
+
+def _find_linearize_rule(primitive) -> Callable:
+    special = linearize_rules.find(primitive)
+    return jvp_rules[primitive] if special is None else special
+
+
+def jvp_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]) \
+        -> tuple[list[Any], list[Any]]:
+    """Forward mode on a flat function.
+
+    Args:
+      fun: takes and returns flat sequences of values.
+      primals: the point.
+      tangents: the direction; entries may be `ZERO`.
+
+    Returns:
+      The results and their tangents, which may be `ZERO`.
+    """
+    trace = JVPTrace(state.trace)
+    with current_trace(trace):
+        outputs = fun(*[trace.join(p, t) for p, t in zip(primals, tangents)])
+    pairs = [trace.split(x) for x in outputs]
+    trace.ended = True
+    return [p for p, _ in pairs], [t for _, t in pairs]
+
+
+def linearize_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any],
+                   is_differentiated: Sequence[bool] | None = None) -> tuple[list[Any], LinearProgram]:
+    """Linearizes a flat function at a point.
+
+    Args:
+      fun: takes and returns flat sequences of values.
+      primals: the point.
+      is_differentiated: which arguments have tangents; all by default.
+
+    Returns:
+      The results, and the linear program from the tangents of the differentiated arguments to the tangents
+      of all results.
+    """
+    mask = [True] * len(primals) if is_differentiated is None else is_differentiated
+    trace = LinearizeTrace(state.trace)
+    tangent_trace = trace.rule_trace
+    inputs = []
+    arguments = []
+    for x, differentiated in zip(primals, mask):
+        if differentiated:
+            inputs.append(tangent_trace.new_input(get_aval(x)))
+            arguments.append(DualTracer(trace, x, inputs[-1]))
+        else:
+            arguments.append(x)
+    with current_trace(trace):
+        outputs = fun(*arguments)
+    pairs = [trace.split(x) for x in outputs]
+    trace.ended = True
+    return [p for p, _ in pairs], tangent_trace.program(inputs, [t for _, t in pairs])
+
+
+def linear_program_of(fun: Callable[..., Sequence[Any]], in_avals: Sequence[ShapedArray]) -> LinearProgram:
+    """Records a flat function that is linear in all its arguments."""
+    trace = TangentTrace(state.trace)
+    inputs = [trace.new_input(aval) for aval in in_avals]
+    with current_trace(trace):
+        outputs = fun(*inputs)
+    return trace.program(inputs, outputs)

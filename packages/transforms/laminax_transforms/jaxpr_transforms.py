@@ -1,0 +1,221 @@
+"""Transformations of whole jaxprs, cached by identity.
+
+Calls and control flow hold jaxprs; each of these is transformed once per question (which inputs have
+tangents, which are mapped), so a function called many times in a program is differentiated and batched once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Callable, Sequence
+from weakref import WeakKeyDictionary
+
+from laminax_ir.avals import ShapedArray
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr
+from laminax_ir.staging import StagedTracer, StagingTrace, stage
+from laminax_ir.trace import current_trace
+from laminax_transforms.differentiation import jvp_flat, linear_program_of, linearize_flat
+from laminax_transforms.zeros import ZERO, instantiate
+
+
+def cached_by_jaxpr(transform: Callable) -> Callable:
+    """Caches `transform(closed, *key)` per closed jaxpr, for as long as that lives."""
+    cache: WeakKeyDictionary[ClosedJaxpr, dict] = WeakKeyDictionary()
+
+    @wraps(transform)
+    def lookup(closed: ClosedJaxpr, *key):
+        entries = cache.get(closed)
+        if entries is None:
+            entries = cache[closed] = {}
+        found = entries.get(key)
+        if found is None:
+            found = entries[key] = transform(closed, *key)
+        return found
+
+    lookup.cache = cache
+    return lookup
+
+
+@dataclass(frozen=True)
+class JVPJaxpr:
+    """`jaxpr(*primals, *nonzero tangents) -> (*results, *nonzero tangents of results)`."""
+    jaxpr: ClosedJaxpr
+    out_nonzero: tuple[bool, ...]
+
+
+@cached_by_jaxpr
+def jvp_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...], instantiate_out: tuple[bool, ...] | bool = False) \
+        -> JVPJaxpr:
+    """The forward-mode derivative of a jaxpr.
+
+    Args:
+      closed: the program.
+      nonzero: which inputs have tangents.
+      instantiate_out: which results' tangents to return even when they are zero.
+    """
+    in_avals = closed.in_avals
+    n = len(in_avals)
+    wanted = (instantiate_out,) * len(closed.out_avals) if isinstance(instantiate_out, bool) else instantiate_out
+    out_nonzero: list[bool] = []
+
+    def fun(*args):
+        tangents = _spread(args[n:], nonzero)
+        results, out = jvp_flat(lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), args[:n], tangents)
+        out = [instantiate(t, aval) if want else t for t, want, aval in zip(out, wanted, closed.out_avals)]
+        out_nonzero.extend(t is not ZERO for t in out)
+        return [*results, *(t for t in out if t is not ZERO)]
+
+    tangent_avals = [aval.to_tangent_aval() for aval, has in zip(in_avals, nonzero) if has]
+    return JVPJaxpr(stage(fun, [*in_avals, *tangent_avals], closed.jaxpr.debug_info), tuple(out_nonzero))
+
+
+@dataclass(frozen=True)
+class LinearizedJaxpr:
+    """A jaxpr split into its primal part and its linear part.
+
+    primal: `(*inputs) -> (*results, *saved residuals)`.
+    linear: `(*residuals, *nonzero tangents) -> (*nonzero tangents of results)`.
+    residual_sources: where each residual comes from, ("in", i) an input or ("out", i) an output of `primal`.
+    """
+    primal: ClosedJaxpr
+    linear: ClosedJaxpr
+    residual_sources: tuple[tuple[str, int], ...]
+    out_nonzero: tuple[bool, ...]
+
+    def residuals(self, inputs: Sequence[Any], primal_outputs: Sequence[Any]) -> list[Any]:
+        """The residual values, given the call's inputs and the outputs of `primal`."""
+        return [inputs[i] if where == "in" else primal_outputs[i] for where, i in self.residual_sources]
+
+
+@cached_by_jaxpr
+def linearize_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...]) -> LinearizedJaxpr:
+    """Splits a jaxpr into primal and linear parts.
+
+    Residuals that are inputs or results of the program are forwarded, not stored a second time.
+
+    Args:
+      closed: the program.
+      nonzero: which inputs have tangents.
+    """
+    trace = StagingTrace(closed.jaxpr.debug_info or "call")
+    with current_trace(trace):
+        inputs = [trace.new_input(aval) for aval in closed.in_avals]
+        results, program = linearize_flat(
+            lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), inputs, nonzero)
+        linear, residuals = program.to_jaxpr()
+        input_index = {id(x.var): i for i, x in enumerate(inputs)}
+        output_index: dict[int, int] = {}
+        for i, r in enumerate(results):
+            if _own(r, trace):
+                output_index.setdefault(id(r.var), i)
+        saved: list[Any] = []
+        sources: list[tuple[str, int]] = []
+        constants: dict[int, Any] = {}
+        for position, r in enumerate(residuals):
+            if not _own(r, trace):
+                constants[position] = r
+            elif id(r.var) in input_index:
+                sources.append(("in", input_index[id(r.var)]))
+            elif id(r.var) in output_index:
+                sources.append(("out", output_index[id(r.var)]))
+            else:
+                sources.append(("out", len(results) + len(saved)))
+                saved.append(r)
+        primal = trace.finish([*results, *saved])
+    constvars = [linear.invars[i] for i in constants]
+    invars = [v for i, v in enumerate(linear.invars) if i not in constants]
+    linear = ClosedJaxpr(Jaxpr(constvars, invars, linear.outvars, linear.eqns, linear.effects, closed.jaxpr.debug_info),
+                         list(constants.values()))
+    return LinearizedJaxpr(primal, linear, tuple(sources), tuple(i is not None for i in program.results))
+
+
+def _own(x: Any, trace: StagingTrace) -> bool:
+    return type(x) is StagedTracer and x.trace is trace
+
+
+@dataclass(frozen=True)
+class TransposedJaxpr:
+    """`jaxpr(*nonlinear inputs, *nonzero cotangents) -> (*nonzero cotangents of the linear inputs)`."""
+    jaxpr: ClosedJaxpr
+    out_nonzero: tuple[bool, ...]
+
+
+@cached_by_jaxpr
+def transpose_jaxpr(closed: ClosedJaxpr, linear: tuple[bool, ...], ct_nonzero: tuple[bool, ...],
+                    instantiate_out: bool = False) -> TransposedJaxpr:
+    """The adjoint of a jaxpr with respect to some of its inputs.
+
+    Args:
+      closed: a program that is linear in the marked inputs (the others may be used in any way).
+      linear: which inputs are linear.
+      ct_nonzero: which results have cotangents.
+      instantiate_out: whether zero cotangents are returned as arrays of zeros.
+    """
+    linear_avals = [aval for aval, is_lin in zip(closed.in_avals, linear) if is_lin]
+    fixed_avals = [aval for aval, is_lin in zip(closed.in_avals, linear) if not is_lin]
+    out_nonzero: list[bool] = []
+
+    def fun(*args):
+        fixed, cts = args[:len(fixed_avals)], args[len(fixed_avals):]
+
+        def linear_fun(*tangents):
+            xs = _merge(linear, tangents, fixed)
+            return eval_jaxpr(closed.jaxpr, closed.consts, *xs)
+
+        in_cts = linear_program_of(linear_fun, linear_avals).transpose(_spread(cts, ct_nonzero))
+        if instantiate_out:
+            in_cts = [instantiate(ct, aval) for ct, aval in zip(in_cts, linear_avals)]
+        out_nonzero.extend(ct is not ZERO for ct in in_cts)
+        return [ct for ct in in_cts if ct is not ZERO]
+
+    ct_avals = [aval.to_tangent_aval() for aval, has in zip(closed.out_avals, ct_nonzero) if has]
+    return TransposedJaxpr(stage(fun, [*fixed_avals, *ct_avals], closed.jaxpr.debug_info), tuple(out_nonzero))
+
+
+def _spread(values: Sequence[Any], present: Sequence[bool]) -> list[Any]:
+    """The values at the marked places, `ZERO` at the others."""
+    values = iter(values)
+    return [next(values) if has else ZERO for has in present]
+
+
+def _merge(first: Sequence[bool], chosen: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+    chosen, others = iter(chosen), iter(others)
+    return [next(chosen) if take else next(others) for take in first]
+
+
+@dataclass(frozen=True)
+class BatchedJaxpr:
+    """A jaxpr over batches, with the batch axis of each result (None: not mapped)."""
+    jaxpr: ClosedJaxpr
+    out_axes: tuple[int | None, ...]
+
+
+@cached_by_jaxpr
+def batch_jaxpr(closed: ClosedJaxpr, axis, in_axes: tuple[int | None, ...],
+                out_axes: tuple[int | None, ...] | None = None) -> BatchedJaxpr:
+    """The program that applies `closed` to a batch.
+
+    Args:
+      closed: the program for one example.
+      axis: the mapped axis (`batching.Axis`).
+      in_axes: the batch axis of each input.
+      out_axes: where the batch axis of each result must be; as it comes by default.
+    """
+    from laminax_transforms.batching import batch_flat
+    found: list[int | None] = []
+
+    def fun(*args):
+        results, axes = batch_flat(lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), axis, args, in_axes, out_axes)
+        found.extend(axes)
+        return results
+
+    in_avals = [add_batch_axis(aval, axis.size, b) for aval, b in zip(closed.in_avals, in_axes)]
+    return BatchedJaxpr(stage(fun, in_avals, closed.jaxpr.debug_info), tuple(found))
+
+
+def add_batch_axis(aval: ShapedArray, size: int, batch_axis: int | None) -> ShapedArray:
+    """The aval with an axis of the given size inserted; itself for None."""
+    if batch_axis is None:
+        return aval
+    return aval.update(shape=(*aval.shape[:batch_axis], size, *aval.shape[batch_axis:]))

@@ -1,0 +1,241 @@
+"""Linear programs: recorded by the tangent trace, run forwards or transposed.
+
+While a derivative rule runs, the tangent trace is current. Operations that touch no tangent go straight to
+the parent trace; the others are linear in the tangents by construction and are recorded on a tape, with the
+parent's values they use as residuals. Transposition walks the tape backwards and sums one cotangent per
+linear value. Source: Radul et al., "You Only Linearize Once", POPL 2023.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Iterable, Sequence
+
+from laminax_ir import source
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
+from laminax_ir.ops.elementwise import add_p
+from laminax_ir.primitive import Primitive
+from laminax_ir.staging import literal_types
+from laminax_ir.trace import Trace, Tracer, current_trace, state
+from laminax_transforms.registry import transpose_rule
+from laminax_transforms.zeros import ZERO, zeros_of
+
+
+class LinearTracer(Tracer):
+    """A value that depends linearly on the tape's inputs; `index` numbers it on the tape."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, trace: TangentTrace, aval: ShapedArray, index: int):
+        self.trace = trace
+        self.aval = aval
+        self.index = index
+
+
+class LinearEqn:
+    """One recorded operation.
+
+    Args:
+      operands: residual values, and the avals of the linear operands in their places.
+      inputs: (position, tape index) of each linear operand.
+      outputs: tape indices of the results.
+      out_avals: their avals.
+    """
+
+    __slots__ = ("primitive", "operands", "params", "inputs", "outputs", "out_avals", "source")
+
+    def __init__(self, primitive: Primitive, operands: list, params: dict, inputs: list[tuple[int, int]],
+                 outputs: list[int], out_avals: list[ShapedArray], source_info):
+        self.primitive = primitive
+        self.operands = operands
+        self.params = params
+        self.inputs = inputs
+        self.outputs = outputs
+        self.out_avals = out_avals
+        self.source = source_info
+
+
+class TangentTrace(Trace):
+    """Records operations on linear values; hands all others to the parent."""
+
+    __slots__ = ("parent", "tape", "size")
+
+    def __init__(self, parent: Trace):
+        super().__init__()
+        self.parent = parent
+        self.tape: list[LinearEqn] = []
+        self.size = 0
+
+    def new_input(self, aval: ShapedArray) -> LinearTracer:
+        """A linear value that stands for a tangent argument."""
+        tracer = LinearTracer(self, aval, self.size)
+        self.size += 1
+        return tracer
+
+    def process(self, primitive, operands, params):
+        inputs = []
+        recorded = []
+        position = 0
+        for x in operands:
+            if type(x) is LinearTracer and x.trace is self:
+                inputs.append((position, x.index))
+                recorded.append(x.aval)
+            else:
+                recorded.append(x)
+            position += 1
+        if not inputs:
+            return self.parent.process(primitive, operands, params)
+        result = primitive.shape_rule(*[x if type(x) is ShapedArray else get_aval(x) for x in recorded], **params)
+        index = self.size
+        if not primitive.multiple_results:
+            self.size = index + 1
+            self.tape.append(LinearEqn(primitive, recorded, params, inputs, [index], [result], source.current()))
+            return LinearTracer(self, result, index)
+        outputs = list(range(index, index + len(result)))
+        self.size = index + len(result)
+        self.tape.append(LinearEqn(primitive, recorded, params, inputs, outputs, list(result), source.current()))
+        return [LinearTracer(self, aval, i) for aval, i in zip(result, outputs)]
+
+    def process_custom_jvp(self, call):
+        return self._process_custom(call, "process_custom_jvp")
+
+    def process_custom_vjp(self, call):
+        return self._process_custom(call, "process_custom_vjp")
+
+    def _process_custom(self, call, method: str):
+        # On tangents the function is linear already and its rule has nothing to add.
+        if any(type(x) is LinearTracer and x.trace is self for x in call.operands):
+            return call.call_primal()
+        with current_trace(self.parent):
+            return getattr(self.parent, method)(call)
+
+    def program(self, inputs: Sequence[LinearTracer], outputs: Sequence[Any]) -> LinearProgram:
+        """The recorded program from `inputs` to `outputs` (linear tracers, `ZERO`, or values, which count as zero)."""
+        self.ended = True
+        results = [x.index if type(x) is LinearTracer and x.trace is self else None for x in outputs]
+        avals = [x.aval if index is not None else None for x, index in zip(outputs, results)]
+        return LinearProgram(live_equations(self.tape, results), [x.aval for x in inputs],
+                             [x.index for x in inputs], results, avals, self.size)
+
+
+def live_equations(tape: Sequence[LinearEqn], results: Iterable[int | None]) -> list[LinearEqn]:
+    """The equations that the results depend on, in order."""
+    needed = {index for index in results if index is not None}
+    live = []
+    for eqn in reversed(tape):
+        if not needed.isdisjoint(eqn.outputs):
+            live.append(eqn)
+            needed.update(index for _, index in eqn.inputs)
+    live.reverse()
+    return live
+
+
+class LinearProgram:
+    """A linear function: a tape, the tape indices of its inputs and of its results (None: zero)."""
+
+    __slots__ = ("eqns", "in_avals", "inputs", "results", "out_avals", "size")
+
+    def __init__(self, eqns, in_avals, inputs, results, out_avals, size):
+        self.eqns: list[LinearEqn] = eqns
+        self.in_avals: list[ShapedArray] = in_avals
+        self.inputs: list[int] = inputs
+        self.results: list[int | None] = results
+        self.out_avals: list[ShapedArray | None] = out_avals
+        self.size: int = size
+
+    def apply(self, tangents: Sequence[Any]) -> list[Any]:
+        """Runs the program on tangents (values or `ZERO`) under the current trace; results may be `ZERO`."""
+        env: list[Any] = [ZERO] * self.size
+        for index, tangent in zip(self.inputs, tangents):
+            env[index] = tangent
+        previous = state.source
+        try:
+            for eqn in self.eqns:
+                if all(env[index] is ZERO for _, index in eqn.inputs):
+                    continue
+                operands = list(eqn.operands)
+                for position, index in eqn.inputs:
+                    x = env[index]
+                    operands[position] = zeros_of(operands[position]) if x is ZERO else x
+                state.source = eqn.source
+                out = state.trace.process(eqn.primitive, operands, eqn.params)
+                for index, value in zip(eqn.outputs, out if eqn.primitive.multiple_results else [out]):
+                    env[index] = value
+        finally:
+            state.source = previous
+        return [ZERO if index is None else env[index] for index in self.results]
+
+    def transpose(self, cts: Sequence[Any]) -> list[Any]:
+        """Runs the adjoint on cotangents (values or `ZERO`) under the current trace; results may be `ZERO`."""
+        env: list[Any] = [ZERO] * self.size
+        for index, ct in zip(self.results, cts):
+            if index is not None and ct is not ZERO:
+                env[index] = ct if env[index] is ZERO else add_p.bind(env[index], ct)
+        previous = state.source
+        try:
+            for eqn in reversed(self.eqns):
+                if eqn.primitive.multiple_results:
+                    ct = [env[index] for index in eqn.outputs]
+                    if all(c is ZERO for c in ct):
+                        continue
+                else:
+                    ct = env[eqn.outputs[0]]
+                    if ct is ZERO:
+                        continue
+                state.source = eqn.source
+                in_cts = transpose_rule[eqn.primitive](ct, *eqn.operands, **eqn.params)
+                for position, index in eqn.inputs:
+                    term = in_cts[position]
+                    if term is not None and term is not ZERO:
+                        total = env[index]
+                        env[index] = term if total is ZERO else add_p.bind(total, term)
+                for index in eqn.outputs:  # not needed any more: free it early
+                    env[index] = ZERO
+        finally:
+            state.source = previous
+        return [env[index] for index in self.inputs]
+
+    def residuals(self) -> list[Any]:
+        """The parent's values that the program uses, each once, in order."""
+        found: dict[int, Any] = {}
+        for eqn in self.eqns:
+            for x in eqn.operands:
+                if type(x) is not ShapedArray and not _is_literal(x):
+                    found.setdefault(id(x), x)
+        return list(found.values())
+
+    def with_residuals(self, residuals: Sequence[Any]) -> LinearProgram:
+        """The same program on other residual values, given in the order of `residuals()`."""
+        replacement = {id(old): new for old, new in zip(self.residuals(), residuals)}
+        eqns = [LinearEqn(e.primitive, [replacement.get(id(x), x) if type(x) is not ShapedArray else x
+                                        for x in e.operands],
+                          e.params, e.inputs, e.outputs, e.out_avals, e.source) for e in self.eqns]
+        return LinearProgram(eqns, self.in_avals, self.inputs, self.results, self.out_avals, self.size)
+
+    def to_jaxpr(self) -> tuple[Jaxpr, list[Any]]:
+        """The program as a jaxpr of (residuals, tangents), and the residuals; zero results are left out."""
+        residuals = self.residuals()
+        residual_vars = {id(x): Var(get_aval(x)) for x in residuals}
+        env: dict[int, Var] = {index: Var(aval) for index, aval in zip(self.inputs, self.in_avals)}
+        eqns = []
+        for eqn in self.eqns:
+            invars = [residual_vars[id(x)] if id(x) in residual_vars else None if type(x) is ShapedArray
+                      else Literal(x) for x in eqn.operands]
+            for position, index in eqn.inputs:
+                invars[position] = env[index]
+            outvars = [env.setdefault(index, Var(aval)) for index, aval in zip(eqn.outputs, eqn.out_avals)]
+            rule = eqn.primitive.effects_rule
+            effects = frozenset(rule(*[v.aval for v in invars], **eqn.params)) if rule else no_effects
+            eqns.append(JaxprEqn(invars, outvars, eqn.primitive, eqn.params, effects, eqn.source))
+        outvars = [env[index] for index in self.results if index is not None]
+        invars = [residual_vars[id(x)] for x in residuals] + [env[index] for index in self.inputs]
+        return Jaxpr([], invars, outvars, eqns), residuals
+
+
+def _is_literal(x: Any) -> bool:
+    return type(x) in literal_types and not getattr(x, "shape", ())
+
+
+def close(jaxpr: Jaxpr) -> ClosedJaxpr:
+    """A jaxpr without constvars as a closed one."""
+    return ClosedJaxpr(jaxpr, ())

@@ -1,0 +1,356 @@
+"""Derivatives and batching of elementwise operations.
+
+Derivatives of the elementary functions are the textbook ones (Abramowitz and Stegun, chapters 4.2 to 4.6).
+Conventions at the hard places: max and min share the derivative equally in a tie; abs and sign have
+derivative sign(0) = 0 at 0; clamp has derivative 0 outside the open interval and 1 inside. Complex functions follow the
+convention that grad of a real function of z = x + iy is df/dx - i df/dy.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.elementwise import (
+    add, bitwise_and, bitwise_not, convert_element_type, cos, cosh, div, eq, exp, exp2, ge, gt, integer_pow, log, lt, mul, neg, pow,
+    rsqrt, select, select_n_p, sign, sin, sinh, sqrt, square, sub,
+)
+from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.ops.shape import broadcast_in_dim, full, reshape
+from laminax_transforms.batching import _align, batch_elementwise, move_axis
+from laminax_transforms.registry import (
+    batching_rules, broadcast_like, define_jvp, define_linear, define_zero_derivative, is_linear, jvp_rules, transpose_rule,
+)
+from laminax_transforms.zeros import ZERO, instantiate
+
+
+def _is_complex(x) -> bool:
+    return dtypes.issubdtype(get_aval(x).dtype, dtypes.complexfloating)
+
+
+# Derivatives of functions of one operand: partial(tangent, result, operand).
+
+define_linear(op.neg_p)
+define_linear(op.copy_p)
+define_linear(op.real_p)
+define_linear(op.imag_p)
+define_linear(op.reduce_precision_p)
+define_zero_derivative(op.floor_p, op.ceil_p, op.round_p, op.is_finite_p, op.not_p, op.population_count_p,
+                       op.clz_p, op.and_p, op.or_p, op.xor_p, op.shift_left_p, op.shift_right_arithmetic_p,
+                       op.shift_right_logical_p, op.eq_p, op.ne_p, op.lt_p, op.le_p, op.gt_p, op.ge_p,
+                       op.nextafter_p, op.stop_gradient_p)
+
+define_jvp(op.exp_p, lambda t, y, x: mul(t, y))
+define_jvp(op.exp2_p, lambda t, y, x: mul(t, mul(y, float(np.log(2)))))
+define_jvp(op.expm1_p, lambda t, y, x: mul(t, add(y, 1.0)))
+define_jvp(op.log_p, lambda t, y, x: div(t, x))
+define_jvp(op.log1p_p, lambda t, y, x: div(t, add(x, 1.0)))
+define_jvp(op.logistic_p, lambda t, y, x: mul(t, mul(y, sub(1.0, y))))
+define_jvp(op.sqrt_p, lambda t, y, x: mul(t, div(0.5, y)))
+define_jvp(op.rsqrt_p, lambda t, y, x: mul(t, mul(-0.5, div(y, x))))
+define_jvp(op.cbrt_p, lambda t, y, x: mul(t, mul(1 / 3, integer_pow(y, -2))))
+define_jvp(op.sin_p, lambda t, y, x: mul(t, cos(x)))
+define_jvp(op.cos_p, lambda t, y, x: neg(mul(t, sin(x))))
+define_jvp(op.tan_p, lambda t, y, x: mul(t, add(1.0, square(y))))
+define_jvp(op.asin_p, lambda t, y, x: mul(t, rsqrt(sub(1.0, square(x)))))
+define_jvp(op.acos_p, lambda t, y, x: mul(t, neg(rsqrt(sub(1.0, square(x))))))
+define_jvp(op.atan_p, lambda t, y, x: div(t, add(1.0, square(x))))
+define_jvp(op.sinh_p, lambda t, y, x: mul(t, cosh(x)))
+define_jvp(op.cosh_p, lambda t, y, x: mul(t, sinh(x)))
+# (1 + y)(1 - y), not 1 - y**2: exact to the last bit near saturation.
+define_jvp(op.tanh_p, lambda t, y, x: mul(mul(t, sub(1.0, y)), add(1.0, y)))
+define_jvp(op.asinh_p, lambda t, y, x: mul(t, rsqrt(add(square(x), 1.0))))
+define_jvp(op.acosh_p, lambda t, y, x: mul(t, mul(rsqrt(sub(x, 1.0)), rsqrt(add(x, 1.0)))))
+define_jvp(op.atanh_p, lambda t, y, x: div(t, mul(sub(1.0, x), add(1.0, x))))
+define_jvp(op.square_p, lambda t, y, x: mul(t, mul(2.0, x)))
+define_jvp(op.integer_pow_p, lambda t, y_, x, *, y: ZERO if y == 0 else t if y == 1 else
+           mul(t, mul(float(y), integer_pow(x, y - 1) if y != 2 else x)))
+
+
+def _abs_partial(t, y, x):
+    if not _is_complex(x):
+        return mul(t, sign(x))
+    # d|z| = Re(conj(z) dz) / |z|, and 0 at z = 0
+    return op.real(mul(t, op.conj(sign(x))))
+
+
+define_jvp(op.abs_p, _abs_partial)
+
+
+def _sign_partial(t, y, x):
+    if not _is_complex(x):
+        return ZERO
+    # sign z = z/|z|: d = i Im(dz conj(sign)) sign / |z|
+    magnitude = op.abs(x)
+    turned = op.imag(mul(t, op.conj(y)))
+    return mul(op.complex(full(get_aval(turned).shape, 0, get_aval(turned).dtype), div(turned, magnitude)), y)
+
+
+define_jvp(op.sign_p, _sign_partial)
+
+
+# Operations of several operands
+
+define_jvp(op.add_p, lambda t, z, x, y: t, lambda t, z, x, y: t)
+define_jvp(op.sub_p, lambda t, z, x, y: t, lambda t, z, x, y: neg(t))
+define_jvp(op.mul_p, lambda t, z, x, y: mul(t, y), lambda t, z, x, y: mul(x, t))
+define_jvp(op.div_p, lambda t, z, x, y: div(t, y), lambda t, z, x, y: mul(t, neg(div(z, y))))
+define_jvp(op.rem_p, lambda t, z, x, y: broadcast_like(t, z.shape),
+           lambda t, z, x, y: mul(neg(t), mul(sign(div(x, y)), op.floor(op.abs(div(x, y))))))
+define_jvp(op.atan2_p, lambda t, z, x, y: mul(t, div(y, add(square(x), square(y)))),
+           lambda t, z, x, y: mul(t, div(neg(x), add(square(x), square(y)))))
+define_jvp(op.complex_p, lambda t, z, x, y: op.complex(t, full(t.shape, 0, t.dtype)),
+           lambda t, z, x, y: op.complex(full(t.shape, 0, t.dtype), t))
+
+
+def _balanced_extremum(t, z, x, y):
+    """1 where x alone attains the extremum z, 1/2 in a tie, 0 elsewhere."""
+    attains = eq(x, z)
+    one, half, zero = (full(z.shape, c, z.dtype) for c in (1, 0.5, 0))
+    return mul(t, select(_full_shape(attains, z), select(_full_shape(eq(y, z), z), half, one), zero))
+
+
+def _full_shape(mask, like):
+    return mask if mask.shape == like.shape else broadcast_like(mask, like.shape)
+
+
+for _primitive in (op.max_p, op.min_p):
+    define_jvp(_primitive, _balanced_extremum, lambda t, z, x, y: _balanced_extremum(t, z, y, x))
+
+
+def _pow_partial_x(t, z, x, y):
+    # y x**(y-1); where y == 0 the derivative is 0 even at x == 0, where x**(y-1) is infinite
+    y_aval = get_aval(y)
+    if dtypes.issubdtype(y_aval.dtype, dtypes.integer):
+        y_typed = convert_element_type(y, get_aval(x).dtype)
+        safe = select(eq(y, 0), full(y_aval.shape, 1, y_aval.dtype), y)
+        factor = mul(y_typed, pow(x, sub(safe, 1)))
+    else:
+        one = full(y_aval.shape, 1, y_aval.dtype)
+        factor = mul(y, pow(x, sub(select(eq(y, 0.0), one, y), 1.0)))
+    return mul(t, factor)
+
+
+def _pow_partial_y(t, z, x, y):
+    if dtypes.issubdtype(get_aval(y).dtype, dtypes.integer):
+        return ZERO
+    # log(x) x**y; at x == 0 with y > 0 the product is 0, not 0 * -inf
+    x_full = x if get_aval(x).shape == z.shape else broadcast_like(x, z.shape)
+    zero_base = eq(x_full, full(z.shape, 0, z.dtype))
+    positive = full(z.shape, True, np.bool_) if _is_complex(y) else _full_shape(gt(y, 0.0), z)
+    safe = select(bitwise_and(zero_base, positive), full(z.shape, 1, z.dtype), x_full)
+    return mul(t, mul(log(safe), z))
+
+
+define_jvp(op.pow_p, _pow_partial_x, _pow_partial_y)
+
+
+def _select_n_jvp(primals, tangents, params):
+    which, *cases = primals
+    result = select_n_p.bind(which, *cases)
+    case_tangents = tangents[1:]
+    if all(t is ZERO for t in case_tangents):
+        return result, ZERO
+    full_tangents = [instantiate(t, get_aval(c)) for t, c in zip(case_tangents, cases)]
+    return result, select_n_p.bind(which, *full_tangents)
+
+
+jvp_rules.add(op.select_n_p, _select_n_jvp)
+
+
+def _clamp_partial(t, z, low, x, high):
+    inside = bitwise_and(_full_shape(gt(x, low), z), _full_shape(lt(x, high), z))
+    return select(inside, t, full(z.shape, 0, z.dtype))
+
+
+def _clamp_partial_low(t, z, low, x, high):
+    return select(_full_shape(gt(low, x), z), broadcast_like(t, z.shape), full(z.shape, 0, z.dtype))
+
+
+def _clamp_partial_high(t, z, low, x, high):
+    return select(_full_shape(lt(high, x), z), broadcast_like(t, z.shape), full(z.shape, 0, z.dtype))
+
+
+define_jvp(op.clamp_p, _clamp_partial_low, _clamp_partial, _clamp_partial_high)
+
+
+def _conj_jvp(primals, tangents, params):
+    result = op.conj_p.bind(*primals, **params)
+    return result, op.conj_p.bind(*tangents, **params)
+
+
+jvp_rules.add(op.conj_p, _conj_jvp)
+
+
+def _convert_jvp(primals, tangents, params):
+    (x,), (t,) = primals, tangents
+    result = op.convert_element_type_p.bind(x, **params)
+    if not dtypes.issubdtype(params["new_dtype"], dtypes.inexact):
+        return result, ZERO
+    return result, op.convert_element_type_p.bind(t, **params)
+
+
+jvp_rules.add(op.convert_element_type_p, _convert_jvp)
+
+
+def _bitcast_jvp(primals, tangents, params):
+    return op.bitcast_convert_type_p.bind(*primals, **params), ZERO
+
+
+jvp_rules.add(op.bitcast_convert_type_p, _bitcast_jvp)
+
+
+def _optimization_barrier_jvp(primals, tangents, params):
+    full_tangents = [instantiate(t, get_aval(x)) for x, t in zip(primals, tangents)]
+    return op.optimization_barrier_p.bind(*primals), op.optimization_barrier_p.bind(*full_tangents)
+
+
+jvp_rules.add(op.optimization_barrier_p, _optimization_barrier_jvp)
+
+
+# Transposition: sums over what was broadcast.
+
+
+def unbroadcast(ct, aval: ShapedArray):
+    """The cotangent of an operand of shape `aval` that was broadcast to the result: sums over the new extents."""
+    shape = ct.shape
+    if aval.shape == shape:
+        return ct
+    if not aval.shape:
+        return reduce_sum(ct, axes=tuple(range(len(shape))))
+    axes = tuple(i for i, (have, want) in enumerate(zip(shape, aval.shape)) if have != want)
+    return reshape(reduce_sum(ct, axes=axes), aval.shape)
+
+
+@transpose_rule(op.neg_p)
+def _neg_transpose(ct, x):
+    return [neg(ct)]
+
+
+@transpose_rule(op.copy_p)
+def _copy_transpose(ct, x):
+    return [ct]
+
+
+@transpose_rule(op.reduce_precision_p)
+def _reduce_precision_transpose(ct, x, **params):
+    return [op.reduce_precision_p.bind(ct, **params)]
+
+
+@transpose_rule(op.add_p)
+def _add_transpose(ct, x, y):
+    return [unbroadcast(ct, x) if is_linear(x) else None, unbroadcast(ct, y) if is_linear(y) else None]
+
+
+@transpose_rule(op.sub_p)
+def _sub_transpose(ct, x, y):
+    return [unbroadcast(ct, x) if is_linear(x) else None, unbroadcast(neg(ct), y) if is_linear(y) else None]
+
+
+@transpose_rule(op.mul_p)
+def _mul_transpose(ct, x, y):
+    if is_linear(x):
+        return [unbroadcast(mul(ct, y), x), None]
+    return [None, unbroadcast(mul(x, ct), y)]
+
+
+@transpose_rule(op.div_p)
+def _div_transpose(ct, x, y):
+    if is_linear(y):
+        raise NotImplementedError("div is not linear in its denominator")
+    return [unbroadcast(div(ct, y), x), None]
+
+
+@transpose_rule(op.select_n_p)
+def _select_n_transpose(ct, which, *cases):
+    zeros = full(ct.shape, 0, ct.dtype)
+    return [None, *[select_n_p.bind(which, *[ct if i == j else zeros for j in range(len(cases))]) if is_linear(case) else None
+                    for i, case in enumerate(cases)]]
+
+
+@transpose_rule(op.convert_element_type_p)
+def _convert_transpose(ct, x, *, new_dtype, weak_type, sharding=None):
+    return [convert_element_type(ct, x.dtype, x.weak_type)]
+
+
+@transpose_rule(op.real_p)
+def _real_transpose(ct, x):
+    return [op.complex(ct, full(ct.shape, 0, ct.dtype))]
+
+
+@transpose_rule(op.imag_p)
+def _imag_transpose(ct, x):
+    return [op.complex(full(ct.shape, 0, ct.dtype), neg(ct))]
+
+
+@transpose_rule(op.complex_p)
+def _complex_transpose(ct, x, y):
+    return [unbroadcast(op.real(ct), x) if is_linear(x) else None,
+            unbroadcast(neg(op.imag(ct)), y) if is_linear(y) else None]
+
+
+@transpose_rule(op.conj_p)
+def _conj_transpose(ct, x, *, input_dtype):
+    if dtypes.issubdtype(input_dtype, dtypes.complexfloating):
+        return [op.conj(ct)]
+    return [op.real(ct)]
+
+
+@transpose_rule(op.optimization_barrier_p)
+def _optimization_barrier_transpose(cts, *operands):
+    return op.optimization_barrier_p.bind(*[instantiate(ct, x) for ct, x in zip(cts, operands)])
+
+
+# Batching
+
+for _primitive in (
+        op.neg_p, op.sign_p, op.floor_p, op.ceil_p, op.round_p, op.is_finite_p, op.abs_p, op.exp_p, op.exp2_p,
+        op.expm1_p, op.log_p, op.log1p_p, op.logistic_p, op.sqrt_p, op.rsqrt_p, op.cbrt_p, op.sin_p, op.cos_p,
+        op.tan_p, op.asin_p, op.acos_p, op.atan_p, op.sinh_p, op.cosh_p, op.tanh_p, op.asinh_p, op.acosh_p,
+        op.atanh_p, op.real_p, op.imag_p, op.conj_p, op.complex_p, op.not_p, op.population_count_p, op.clz_p,
+        op.square_p, op.integer_pow_p, op.copy_p, op.add_p, op.sub_p, op.mul_p, op.div_p, op.rem_p, op.max_p,
+        op.min_p, op.atan2_p, op.nextafter_p, op.and_p, op.or_p, op.xor_p, op.shift_left_p,
+        op.shift_right_arithmetic_p, op.shift_right_logical_p, op.eq_p, op.ne_p, op.lt_p, op.le_p, op.gt_p,
+        op.ge_p, op.pow_p, op.convert_element_type_p, op.reduce_precision_p, op.stop_gradient_p):
+    batching_rules.add(_primitive, batch_elementwise(_primitive))
+
+
+def _batch_same_shapes(primitive, scalar_positions: tuple[int, ...]):
+    """Batching for operations whose operands must all have the result's shape, but for scalars in some places."""
+    def rule(axis, operands, batch_axes, params):
+        unmapped_scalars = all(b is not None or not get_aval(x).shape for x, b in zip(operands, batch_axes))
+        mapped = {b for b in batch_axes if b is not None}
+        ranks = {len(x.shape) for x, b in zip(operands, batch_axes) if b is not None}
+        stay = [i for i, b in enumerate(batch_axes) if b is None]
+        if unmapped_scalars and len(mapped) == 1 and len(ranks) == 1 and set(stay) <= set(scalar_positions):
+            return primitive.bind(*operands, **params), mapped.pop()
+        rank = max(len(get_aval(x).shape) - (b is not None) for x, b in zip(operands, batch_axes))
+        aligned = [_align(x, b, rank) for x, b in zip(operands, batch_axes)]
+        avals = [get_aval(x) for x in aligned]
+        shape = op.broadcast_avals(primitive.name, avals)
+        return primitive.bind(*[x if aval.shape == shape or (not aval.shape and i in scalar_positions)
+                                else broadcast_like(x, shape)
+                                for i, (x, aval) in enumerate(zip(aligned, avals))], **params), 0
+    return rule
+
+
+batching_rules.add(op.select_n_p, _batch_same_shapes(op.select_n_p, (0,)))
+batching_rules.add(op.clamp_p, _batch_same_shapes(op.clamp_p, (0, 2)))
+
+
+def _bitcast_batch(_axis, operands, batch_axes, params):
+    # a change of width touches the last axis; the batch axis goes to the front, out of its way
+    x = move_axis(operands[0], batch_axes[0], 0)
+    return op.bitcast_convert_type_p.bind(x, **params), 0
+
+
+batching_rules.add(op.bitcast_convert_type_p, _bitcast_batch)
+
+
+def _optimization_barrier_batch(_axis, operands, batch_axes, params):
+    return op.optimization_barrier_p.bind(*operands), list(batch_axes)
+
+
+batching_rules.add(op.optimization_barrier_p, _optimization_barrier_batch)

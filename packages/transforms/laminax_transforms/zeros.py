@@ -1,0 +1,38 @@
+"""Symbolic zeros: tangents and cotangents known to be zero, never materialised unless a rule asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray
+
+
+class _Zero:
+    """The one symbolic zero; its shape is that of whatever it is the tangent of."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return "ZERO"
+
+    def __bool__(self):
+        raise TypeError("a symbolic zero has no truth value; compare with `is ZERO`")
+
+
+ZERO = _Zero()
+
+
+def instantiate(tangent: Any, primal_aval: ShapedArray) -> Any:
+    """The tangent as an array: zeros of the primal's tangent type for `ZERO`, itself otherwise."""
+    return zeros_of(primal_aval.to_tangent_aval()) if tangent is ZERO else tangent
+
+
+def zeros_of(aval: ShapedArray) -> Any:
+    """Zeros of an aval, made under the current trace; float0 zeros are NumPy arrays."""
+    if aval.dtype == dtypes.float0:
+        return np.zeros(aval.shape, dtypes.float0)
+    from laminax_ir.ops.shape import full
+    return full(aval.shape, 0, aval.dtype)
