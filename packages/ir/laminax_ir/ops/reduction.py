@@ -1,0 +1,383 @@
+"""Reductions: axes collapsed by an associative operation, and the places of extreme elements.
+
+The named reductions (`reduce_sum`, ...) have a primitive each, because derivatives differ; `reduce` takes any monoid,
+of several operands at once, and is one of the named ones when it can be.
+"""
+
+from __future__ import annotations
+
+import functools
+from operator import index
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.errors import DTypeError, ShapeError
+from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.ops import elementwise
+from laminax_ir.ops.contraction import refuse_out_sharding
+from laminax_ir.ops.elementwise import joined_named_shape
+from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.staging import stage
+from laminax_ir.trace import Tracer
+
+_NUMBER = (dtypes.number,)
+_NUMBER_BOOL = (dtypes.number, np.bool_)
+_INTEGER_BOOL = (dtypes.integer, np.bool_)
+_REAL_BOOL = (dtypes.integer, dtypes.floating, np.bool_)
+
+_accepted: dict[tuple[Any, tuple], bool] = {}
+
+
+def check_dtype(name: str, dtype, kinds: tuple) -> None:
+    """Raises DTypeError unless the dtype is a subtype of one of the kinds."""
+    accepted = _accepted.get((dtype, kinds))
+    if accepted is None:
+        accepted = _accepted[dtype, kinds] = any(dtypes.issubdtype(dtype, kind) for kind in kinds)
+    if not accepted:
+        wanted = ", ".join(kind.__name__.rstrip("_") for kind in kinds)
+        raise DTypeError(f"{name} does not accept dtype {dtypes.dtype_name(dtype)}. "
+                         f"Accepted dtypes are subtypes of {wanted}.")
+
+
+def reduced_shape(name: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape without the axes.
+
+    Raises:
+      ValueError: if an axis is out of range or repeated.
+    """
+    for axis in axes:
+        if not 0 <= axis < len(shape):
+            raise ValueError(f"{name}: the axes {axes} contain {axis}, which is out of range for an operand of shape {shape} "
+                             f"with {len(shape)} axes; negative axes are not allowed")
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{name}: duplicate value in axes {axes} for an operand of shape {shape}")
+    return tuple(size for axis, size in enumerate(shape) if axis not in axes)
+
+
+def _named_reduction(name: str, kinds: tuple) -> Primitive:
+    primitive = Primitive(name, family="reduction")
+
+    @shape_rule(primitive)
+    def rule(x: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
+        return _reduced_aval(name, kinds, x, axes)
+
+    return primitive
+
+
+# Pure in its arguments, and a program's layers repeat them: worth remembering on the staging path.
+@functools.lru_cache(maxsize=4096)
+def _reduced_aval(name: str, kinds: tuple, x: ShapedArray, axes: tuple[int, ...]) -> ShapedArray:
+    check_dtype(name, x.dtype, kinds)
+    return x.update(shape=reduced_shape(name, x.shape, axes))
+
+
+reduce_prod_p = _named_reduction("reduce_prod", _NUMBER)
+reduce_max_p = _named_reduction("reduce_max", _NUMBER_BOOL)
+reduce_min_p = _named_reduction("reduce_min", _NUMBER_BOOL)
+reduce_and_p = _named_reduction("reduce_and", _INTEGER_BOOL)
+reduce_or_p = _named_reduction("reduce_or", _INTEGER_BOOL)
+reduce_xor_p = _named_reduction("reduce_xor", _INTEGER_BOOL)
+reduce_sum_p = Primitive("reduce_sum", family="reduction")
+argmax_p = Primitive("argmax", family="reduction")
+argmin_p = Primitive("argmin", family="reduction")
+reduce_p = Primitive("reduce", multiple_results=True, family="reduction")
+
+
+@shape_rule(reduce_sum_p)
+def _reduce_sum_shape(x: ShapedArray, *, axes: tuple[int, ...], out_sharding) -> ShapedArray:
+    if out_sharding is not None:
+        refuse_out_sharding("reduce_sum", out_sharding)
+    return _reduced_aval("reduce_sum", _NUMBER, x, axes)
+
+
+def _arg_shape(name: str) -> Callable:
+    def rule(x: ShapedArray, *, axes: tuple[int, ...], index_dtype) -> ShapedArray:
+        check_dtype(name, x.dtype, _REAL_BOOL)
+        if len(axes) != 1:
+            raise ValueError(f"{name}: exactly one axis is needed, got axes {axes} for {x.str_short()}")
+        if not dtypes.issubdtype(index_dtype, dtypes.integer):
+            raise DTypeError(f"{name}: index_dtype must be an integer dtype, got {dtypes.dtype_name(index_dtype)}")
+        shape = reduced_shape(name, x.shape, axes)
+        if x.shape[axes[0]] == 0:
+            raise ValueError(f"{name}: axis {axes[0]} of {x.str_short()} is empty; there is no element to point at")
+        return x.update(shape=shape, dtype=index_dtype, weak_type=False)
+    return rule
+
+
+shape_rule(argmax_p)(_arg_shape("argmax"))
+shape_rule(argmin_p)(_arg_shape("argmin"))
+
+
+@shape_rule(reduce_p)
+def _reduce_shape(*avals: ShapedArray, dimensions: tuple[int, ...], jaxpr: ClosedJaxpr) -> list[ShapedArray]:
+    operands, inits = split_operands("reduce", avals)
+    check_monoid("reduce", operands, inits, jaxpr)
+    shape = reduced_shape("reduce", operands[0].shape, dimensions)
+    named = joined_named_shape(avals)
+    return [ShapedArray(shape, x.dtype, x.weak_type and init.weak_type, named_shape=named)
+            for x, init in zip(operands, inits)]
+
+
+def split_operands(name: str, values: Sequence) -> tuple[Sequence, Sequence]:
+    """Operands and initial values, which a variadic reduction takes one after the other."""
+    if not values or len(values) % 2:
+        raise ShapeError(f"{name}: one initial value per operand is needed, and at least one operand; got {len(values)} "
+                         "arguments in all")
+    half = len(values) // 2
+    return values[:half], values[half:]
+
+
+def check_monoid(name: str, operands: Sequence[ShapedArray], inits: Sequence[ShapedArray], jaxpr: ClosedJaxpr) -> None:
+    """Checks operands of one shape, scalar initial values of their dtypes, and a computation on such scalars.
+
+    Raises:
+      ShapeError, DTypeError: if they do not fit.
+    """
+    shapes = ", ".join(x.str_short() for x in operands)
+    if any(x.shape != operands[0].shape for x in operands):
+        raise ShapeError(f"{name}: operands must have the same shape, got {shapes}")
+    for x, init in zip(operands, inits):
+        if init.shape != ():
+            raise ShapeError(f"{name}: initial values must be scalars, got {init.str_short()} for the operand {x.str_short()}")
+        if init.dtype != x.dtype:
+            raise DTypeError(f"{name}: operand dtypes must match those of the initial values, got operands {shapes} and "
+                             f"initial values {', '.join(i.str_short() for i in inits)}")
+    wanted = [(x.shape, x.dtype) for x in inits]
+    if [(v.shape, v.dtype) for v in jaxpr.in_avals] != 2 * wanted or [(v.shape, v.dtype) for v in jaxpr.out_avals] != wanted:
+        raise ShapeError(
+            f"{name}: the computation must take two values of each operand's dtype and return one, "
+            f"({', '.join(i.str_short() for i in inits)}); it takes ({', '.join(v.str_short() for v in jaxpr.in_avals)}) and "
+            f"returns ({', '.join(v.str_short() for v in jaxpr.out_avals)})")
+
+
+# The functions
+
+
+def _axes(axes: Sequence[int]) -> tuple[int, ...]:
+    return tuple(map(index, axes))
+
+
+def reduce_sum(operand, axes: Sequence[int], *, out_sharding=None):
+    """Sum of numbers over axes.
+
+    Args:
+      operand: an array of numbers; integers wrap around.
+      axes: the axes to sum over, non-negative and distinct.
+      out_sharding: must be None.
+
+    Returns:
+      An array of the operand's dtype without those axes; 0 where nothing is summed.
+
+    Raises:
+      ValueError: if an axis is out of range or repeated.
+      TypeError: if the operand is not of numbers.
+    """
+    return reduce_sum_p.bind(operand, axes=_axes(axes), out_sharding=out_sharding)
+
+
+def reduce_prod(operand, axes: Sequence[int]):
+    """Product of numbers over axes; 1 where there is nothing. Arguments and errors as `reduce_sum`."""
+    return reduce_prod_p.bind(operand, axes=_axes(axes))
+
+
+def reduce_max(operand, axes: Sequence[int]):
+    """Maximum over axes: NaN if one is there, complex numbers in lexicographic order, the dtype's least value where empty.
+
+    Arguments and errors as `reduce_sum`; bools are accepted.
+    """
+    return reduce_max_p.bind(operand, axes=_axes(axes))
+
+
+def reduce_min(operand, axes: Sequence[int]):
+    """Minimum over axes: NaN if one is there, complex numbers in lexicographic order, the dtype's greatest value where empty.
+
+    Arguments and errors as `reduce_sum`; bools are accepted.
+    """
+    return reduce_min_p.bind(operand, axes=_axes(axes))
+
+
+def reduce_and(operand, axes: Sequence[int]):
+    """And of bools, or bitwise and of integers, over axes. Arguments and errors as `reduce_sum`."""
+    return reduce_and_p.bind(operand, axes=_axes(axes))
+
+
+def reduce_or(operand, axes: Sequence[int]):
+    """Or of bools, or bitwise or of integers, over axes. Arguments and errors as `reduce_sum`."""
+    return reduce_or_p.bind(operand, axes=_axes(axes))
+
+
+def reduce_xor(operand, axes: Sequence[int]):
+    """Exclusive or of bools, or bitwise of integers, over axes. Arguments and errors as `reduce_sum`."""
+    return reduce_xor_p.bind(operand, axes=_axes(axes))
+
+
+def argmax(operand, axis: int, index_dtype):
+    """Index of the first greatest element along an axis; the first NaN wins over all numbers.
+
+    Args:
+      operand: a real array.
+      axis: the axis, non-negative; it must not be empty.
+      index_dtype: the integer dtype of the result.
+
+    Returns:
+      An array of index_dtype without that axis.
+
+    Raises:
+      ValueError: if the axis is out of range or empty.
+      TypeError: if the operand is complex or index_dtype no integer dtype.
+    """
+    return argmax_p.bind(operand, axes=(index(axis),), index_dtype=dtypes.check_user_dtype_supported(index_dtype, "argmax"))
+
+
+def argmin(operand, axis: int, index_dtype):
+    """Index of the first least element along an axis; the first NaN wins over all numbers. As `argmax` otherwise."""
+    return argmin_p.bind(operand, axes=(index(axis),), index_dtype=dtypes.check_user_dtype_supported(index_dtype, "argmin"))
+
+
+def reduce(operands, init_values, computation: Callable, dimensions: Sequence[int], out_sharding=None):
+    """Reduces one or several arrays over axes by a monoid.
+
+    Args:
+      operands: an array or a pytree of arrays of one shape.
+      init_values: scalars of the operands' dtypes, the identity of the computation, in the same pytree.
+      computation: takes two pytrees of scalars like init_values and returns one; must be associative. The order in
+        which elements are combined is not specified.
+      dimensions: the axes to reduce over.
+      out_sharding: must be None.
+
+    Returns:
+      Arrays without those axes, in the pytree of the operands.
+
+    Raises:
+      TypeError: if shapes or dtypes do not fit, or the computation returns something else than it takes.
+      ValueError: if the pytrees differ or an axis is out of range or repeated.
+
+    Example:
+      >>> reduce(np.ones((2, 3), np.float32), np.float32(0), lambda a, b: elementwise.add(a, b), (1,))
+      array([3., 3.], dtype=float32)
+    """
+    refuse_out_sharding("reduce", out_sharding)
+    dimensions = _axes(dimensions)
+    if _is_leaf(operands) and _is_leaf(init_values):
+        special = special_monoid(computation, init_values, get_aval(operands).dtype)
+        if special is not None:
+            return _named_functions[special](operands, axes=dimensions)
+    flat, inits, flat_computation, rebuild = flatten_monoid("reduce", operands, init_values, computation)
+    jaxpr = stage_monoid("reduce", flat_computation, [get_aval(x).dtype for x in inits])
+    return rebuild(reduce_p.bind(*flat, *inits, dimensions=dimensions, jaxpr=jaxpr))
+
+
+def _is_leaf(x) -> bool:
+    return not isinstance(x, (tuple, list, dict)) and x is not None
+
+
+def special_monoid(computation: Callable, init_value, dtype) -> str | None:
+    """The name ("sum", "max", ...) of the monoid that the computation and its initial value are, if it has one.
+
+    The computation must be the elementwise function itself, and the initial value a concrete scalar, its identity.
+    """
+    name = _monoid_names.get(computation) if callable(computation) and computation.__hash__ else None
+    if name is None or isinstance(init_value, Tracer) or get_aval(init_value).shape != ():
+        return None
+    if name in ("and", "or", "xor") and not any(dtypes.issubdtype(dtype, kind) for kind in _INTEGER_BOOL):
+        return None
+    if dtype == np.bool_ and name in ("sum", "prod"):
+        return None
+    return name if np.asarray(init_value).item() == identity(name, dtype).item() else None
+
+
+_monoid_names = {elementwise.add: "sum", elementwise.mul: "prod", elementwise.max: "max", elementwise.min: "min",
+                 elementwise.bitwise_and: "and", elementwise.bitwise_or: "or", elementwise.bitwise_xor: "xor"}
+_named_functions = {"sum": reduce_sum, "prod": reduce_prod, "max": reduce_max, "min": reduce_min,
+                    "and": reduce_and, "or": reduce_or, "xor": reduce_xor}
+
+
+def identity(monoid: str, dtype) -> np.generic:
+    """The identity of a named monoid ("sum", "prod", "max", "min", "and", "or", "xor") as a scalar of the dtype."""
+    make = np.dtype(dtype).type
+    if monoid in ("sum", "or", "xor"):
+        return make(0)
+    if monoid == "prod":
+        return make(1)
+    if monoid == "and":
+        return make(True) if dtype == np.bool_ else make(-1) if dtypes.issubdtype(dtype, dtypes.signedinteger) else \
+            make(dtypes.iinfo(dtype).max)
+    return make(least(dtype)) if monoid == "max" else make(greatest(dtype))
+
+
+def least(dtype):
+    """The least value of a dtype as a Python scalar: -inf where there is one."""
+    if dtype == np.bool_:
+        return False
+    if dtypes.issubdtype(dtype, dtypes.integer):
+        return dtypes.iinfo(dtype).min
+    if dtypes.issubdtype(dtype, dtypes.complexfloating):
+        return complex(-np.inf, 0)
+    return -np.inf if _has_infinity(dtype) else float(dtypes.finfo(dtype).min)
+
+
+def greatest(dtype):
+    """The greatest value of a dtype as a Python scalar: inf where there is one."""
+    if dtype == np.bool_:
+        return True
+    if dtypes.issubdtype(dtype, dtypes.integer):
+        return dtypes.iinfo(dtype).max
+    if dtypes.issubdtype(dtype, dtypes.complexfloating):
+        return complex(np.inf, 0)
+    return np.inf if _has_infinity(dtype) else float(dtypes.finfo(dtype).max)
+
+
+@functools.lru_cache(maxsize=None)
+def _has_infinity(dtype) -> bool:
+    with np.errstate(all="ignore"):
+        return float(np.float32(np.inf).astype(dtype)) == np.inf  # the float8 types without infinities give NaN or their maximum
+
+
+def flatten_monoid(name: str, operands, init_values, computation: Callable):
+    """Operands and initial values as flat lists, the computation on flat lists, and what rebuilds the result.
+
+    Raises:
+      ValueError: if operands and initial values have different structures.
+    """
+    if _is_leaf(operands) and _is_leaf(init_values):
+        return [operands], [init_values], lambda a, b: [computation(a, b)], lambda results: results[0]
+    from laminax_ir import pytree
+    flat, treedef = pytree.tree_flatten(operands)
+    inits, init_treedef = pytree.tree_flatten(init_values)
+    if treedef != init_treedef:
+        raise ValueError(f"{name}: operands must have the same tree structure as the initial values, got {treedef} and "
+                         f"{init_treedef}")
+    if not flat:
+        raise ValueError(f"{name}: at least one operand is needed, got {operands!r}")
+
+    def flat_computation(*values):
+        half = len(values) // 2
+        result = computation(pytree.tree_unflatten(treedef, values[:half]), pytree.tree_unflatten(treedef, values[half:]))
+        leaves, result_treedef = pytree.tree_flatten(result)
+        if result_treedef != treedef:
+            raise ShapeError(f"{name}: the computation must return the structure it takes, {treedef}, got {result_treedef}")
+        return leaves
+
+    return flat, inits, flat_computation, functools.partial(pytree.tree_unflatten, treedef)
+
+
+def stage_monoid(name: str, flat_computation: Callable, scalar_dtypes: Sequence) -> ClosedJaxpr:
+    """The computation as a jaxpr on two scalars of each dtype.
+
+    Raises:
+      NotImplementedError: if it closes over a traced value.
+    """
+    avals = [ShapedArray((), dtype) for dtype in scalar_dtypes]
+    jaxpr = stage(flat_computation, 2 * avals, name=f"{name}_computation")
+    if any(isinstance(c, Tracer) for c in jaxpr.consts):
+        raise NotImplementedError(f"{name}: the computation closes over a traced value, which a compiled reduction cannot "
+                                  "read. Use only its two arguments and constants in it.")
+    return jaxpr
+
+
+def apply_monoid(jaxpr: ClosedJaxpr, left: Sequence, right: Sequence) -> list:
+    """The computation applied to values under the current trace."""
+    return eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *left, *right)
