@@ -1,0 +1,588 @@
+"""The pytree registry in pure Python.
+
+It is the meaning of the registry: the same classes, methods and results as the C++ one of jaxlib, for
+machines that have NumPy alone. A container type has one `_Kind`, which takes a node apart and puts it
+together again; a `PyTreeDef` is a tree of (kind, static data, children). Everything else is a walk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+# --- keys: one step of a path ------------------------------------------------------------------------
+
+
+class _Key:
+    """A step from a node to one of its children: a value with equality, a hash and two spellings."""
+
+    __slots__ = ("_value",)
+    __match_args__: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._value == other._value
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, self._value))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.__match_args__[0]}={self._value!r})"
+
+    def __reduce__(self):
+        return type(self), (self._value,)
+
+
+class SequenceKey(_Key):
+    """The step `[idx]` into a tuple or list."""
+
+    __slots__ = ()
+    __match_args__ = ("idx",)
+
+    def __init__(self, idx: int):
+        self._value = idx
+
+    @property
+    def idx(self) -> int:
+        return self._value
+
+    def __str__(self) -> str:
+        return f"[{self._value!r}]"
+
+
+class DictKey(_Key):
+    """The step `[key]` into a mapping."""
+
+    __slots__ = ()
+    __match_args__ = ("key",)
+
+    def __init__(self, key: Any):
+        self._value = key
+
+    @property
+    def key(self) -> Any:
+        return self._value
+
+    def __str__(self) -> str:
+        return f"[{self._value!r}]"
+
+
+class GetAttrKey(_Key):
+    """The step `.name` to an attribute."""
+
+    __slots__ = ()
+    __match_args__ = ("name",)
+
+    def __init__(self, name: str):
+        self._value = name
+
+    @property
+    def name(self) -> str:
+        return self._value
+
+    def __str__(self) -> str:
+        return f".{self._value}"
+
+
+class FlattenedIndexKey(_Key):
+    """The step to the `key`-th child of a node whose type was registered without keys."""
+
+    __slots__ = ()
+    __match_args__ = ("key",)
+
+    def __init__(self, key: int):
+        self._value = key
+
+    @property
+    def key(self) -> int:
+        return self._value
+
+    def __str__(self) -> str:
+        return f"[<flat index {self._value}>]"
+
+
+# --- kinds: how a node of one type comes apart -------------------------------------------------------
+
+
+class _Kind:
+    """How nodes of one container type are taken apart, put together and printed."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, nodetype: type | None):
+        self.type = nodetype
+
+    def flatten(self, tree: Any) -> tuple[Sequence[Any], Any]:
+        """Returns (children, static data)."""
+        return tree, None
+
+    def flatten_with_keys(self, tree: Any) -> tuple[Sequence[tuple[Any, Any]], Any]:
+        """Returns ((key, child) pairs, static data)."""
+        children, data = self.flatten(tree)
+        return tuple([(SequenceKey(i), child) for i, child in enumerate(children)]), data
+
+    def unflatten(self, data: Any, children: list[Any]) -> Any:
+        raise NotImplementedError
+
+    def type_of(self, data: Any) -> type:
+        """Returns the exact type that a node with this static data has."""
+        return self.type
+
+    def node_data(self, data: Any) -> Any:
+        """Returns the static data as `PyTreeDef.node_data` shows it."""
+        return data
+
+    def show(self, data: Any, children: list[str]) -> str:
+        return f"CustomNode({self.type.__name__}[{data}], [{', '.join(children)}])"
+
+
+class _NoneKind(_Kind):
+    __slots__ = ()
+
+    def flatten(self, tree):
+        return (), None
+
+    def unflatten(self, data, children):
+        return None
+
+    def show(self, data, children):
+        return "None"
+
+
+class _TupleKind(_Kind):
+    __slots__ = ()
+
+    def unflatten(self, data, children):
+        return tuple(children)
+
+    def show(self, data, children):
+        return f"({children[0]},)" if len(children) == 1 else f"({', '.join(children)})"
+
+
+class _ListKind(_Kind):
+    __slots__ = ()
+
+    def unflatten(self, data, children):
+        return list(children)
+
+    def show(self, data, children):
+        return f"[{', '.join(children)}]"
+
+
+class _DictKind(_Kind):
+    __slots__ = ()
+
+    def flatten(self, tree):
+        try:
+            keys = sorted(tree)
+        except Exception as error:
+            raise ValueError(
+                f"The keys of a dict in a pytree must be sortable, got {list(tree)}: {error}"
+            ) from error
+        return [tree[key] for key in keys], tuple(keys)
+
+    def flatten_with_keys(self, tree):
+        children, keys = self.flatten(tree)
+        return tuple([(DictKey(key), child) for key, child in zip(keys, children)]), keys
+
+    def unflatten(self, data, children):
+        return dict(zip(data, children))
+
+    def node_data(self, data):
+        return list(data)
+
+    def show(self, data, children):
+        return "{" + ", ".join(f"{key!r}: {child}" for key, child in zip(data, children)) + "}"
+
+
+class _NamedTupleKind(_Kind):
+    """All namedtuple types that nobody registered; the type itself is the static data."""
+
+    __slots__ = ()
+
+    def flatten(self, tree):
+        return tree, type(tree)
+
+    def flatten_with_keys(self, tree):
+        names = type(tree)._fields
+        return [(GetAttrKey(name), child) for name, child in zip(names, tree)], type(tree)
+
+    def unflatten(self, data, children):
+        return data(*children)
+
+    def type_of(self, data):
+        return data
+
+    def node_data(self, data):
+        return None
+
+    def show(self, data, children):
+        return f"CustomNode(namedtuple[{data.__name__}], [{', '.join(children)}])"
+
+
+class _CustomKind(_Kind):
+    """A type registered with functions."""
+
+    __slots__ = ("to_iterable", "from_iterable", "to_iterable_with_keys")
+
+    def __init__(self, nodetype, to_iterable, from_iterable, to_iterable_with_keys):
+        self.type = nodetype
+        self.to_iterable = to_iterable
+        self.from_iterable = from_iterable
+        self.to_iterable_with_keys = to_iterable_with_keys
+
+    def flatten(self, tree):
+        return self._checked("flatten", self.to_iterable(tree))
+
+    def flatten_with_keys(self, tree):
+        if self.to_iterable_with_keys is None:
+            children, data = self.flatten(tree)
+            return [(FlattenedIndexKey(i), child) for i, child in enumerate(children)], data
+        pairs, data = self._checked("flatten-with-keys", self.to_iterable_with_keys(tree))
+        for pair in pairs:
+            if not (isinstance(pair, tuple) and len(pair) == 2):
+                raise ValueError(
+                    f"The flatten-with-keys function of {self.type} must return (key, child) pairs, got {pair!r}"
+                )
+        return pairs, data
+
+    def _checked(self, which: str, result: Any) -> tuple[Sequence[Any], Any]:
+        if not (isinstance(result, tuple) and len(result) == 2):
+            raise ValueError(
+                f"The {which} function of {self.type} must return a pair (children, static data), got {result!r}"
+            )
+        try:
+            return tuple(result[0]), result[1]
+        except TypeError as error:
+            raise ValueError(
+                f"The {which} function of {self.type} must return children that can be iterated, got {result[0]!r}"
+            ) from error
+
+    def unflatten(self, data, children):
+        return self.from_iterable(data, tuple(children))
+
+
+class _DataclassKind(_Kind):
+    """A type whose children and static data are attributes, and which is made from keyword arguments."""
+
+    __slots__ = ("data_fields", "meta_fields")
+
+    def __init__(self, nodetype, data_fields, meta_fields):
+        self.type = nodetype
+        self.data_fields = tuple(data_fields)
+        self.meta_fields = tuple(meta_fields)
+
+    def flatten(self, tree):
+        children = [getattr(tree, name) for name in self.data_fields]
+        return children, tuple([getattr(tree, name) for name in self.meta_fields])
+
+    def flatten_with_keys(self, tree):
+        children, data = self.flatten(tree)
+        return [(GetAttrKey(name), child) for name, child in zip(self.data_fields, children)], data
+
+    def unflatten(self, data, children):
+        return self.type(**dict(zip(self.meta_fields, data)), **dict(zip(self.data_fields, children)))
+
+
+_NAMEDTUPLE = _NamedTupleKind(None)
+
+
+# --- the registry ------------------------------------------------------------------------------------
+
+
+class PyTreeRegistry:
+    """The container types that flattening goes into; all other values are leaves."""
+
+    def __init__(self):
+        builtin = (_NoneKind(type(None)), _TupleKind(tuple), _ListKind(list), _DictKind(dict))
+        self._kinds: dict[type, _Kind] = {kind.type: kind for kind in builtin}
+        self._leaf = PyTreeDef._make(self, None, None, ())
+
+    def __reduce__(self) -> str:
+        """Pickles by name: a registry holds functions, and must be the same object when it is loaded."""
+        try:
+            return self.__dict__["__name__"]
+        except KeyError:
+            raise TypeError("cannot pickle a PyTreeRegistry without a __name__ and __module__") from None
+
+    def register_node(
+        self,
+        type: type,
+        to_iterable: Callable[[Any], tuple[Iterable[Any], Any]],
+        from_iterable: Callable[[Any, tuple[Any, ...]], Any],
+        to_iterable_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]] | None = None,
+    ) -> None:
+        """Makes `type` a container, taken apart and put together by these functions."""
+        self._add(_CustomKind(type, to_iterable, from_iterable, to_iterable_with_keys))
+
+    def register_dataclass_node(
+        self, type: type, data_fields: Sequence[str], meta_fields: Sequence[str]
+    ) -> None:
+        """Makes `type` a container whose children are the attributes `data_fields`."""
+        self._add(_DataclassKind(type, data_fields, meta_fields))
+
+    def _add(self, kind: _Kind) -> None:
+        if kind.type in self._kinds:
+            raise ValueError(f"Duplicate custom PyTreeDef type registration for {kind.type}.")
+        self._kinds[kind.type] = kind
+
+    def is_node(self, type: type) -> bool:
+        """Returns whether values of exactly this type are containers."""
+        return type in self._kinds or (issubclass(type, tuple) and hasattr(type, "_fields"))
+
+    def _kind_of(self, tree: Any) -> _Kind | None:
+        kind = self._kinds.get(type(tree))
+        if kind is None and isinstance(tree, tuple) and hasattr(tree, "_fields"):
+            return _NAMEDTUPLE
+        return kind
+
+    def flatten_one_level(self, tree: Any) -> tuple[Sequence[Any], Any] | None:
+        """Returns (children, static data) of the root, or None if `tree` is a leaf."""
+        kind = self._kind_of(tree)
+        return None if kind is None else kind.flatten(tree)
+
+    def flatten_one_level_with_keys(self, tree: Any) -> tuple[Sequence[tuple[Any, Any]], Any] | None:
+        """Returns ((key, child) pairs, static data) of the root, or None if `tree` is a leaf."""
+        kind = self._kind_of(tree)
+        return None if kind is None else kind.flatten_with_keys(tree)
+
+    def flatten(
+        self, tree: Any, leaf_predicate: Callable[[Any], bool] | None = None
+    ) -> tuple[list[Any], PyTreeDef]:
+        """Returns the leaves, left to right, and the structure around them."""
+        leaves: list[Any] = []
+        return leaves, self._flatten_into(leaves, tree, leaf_predicate)
+
+    def _flatten_into(self, leaves: list[Any], tree: Any, is_leaf) -> PyTreeDef:
+        kind = self._kind_of(tree)
+        if (is_leaf is not None and _checked_answer(is_leaf(tree))) or kind is None:
+            leaves.append(tree)
+            return self._leaf
+        children, data = kind.flatten(tree)
+        subtrees = []
+        for child in children:  # a loop, not a comprehension: one Python frame per level
+            subtrees.append(self._flatten_into(leaves, child, is_leaf))
+        return PyTreeDef._make(self, kind, data, subtrees)
+
+    def flatten_with_path(
+        self, tree: Any, leaf_predicate: Callable[[tuple[Any, ...], Any], bool] | None = None
+    ) -> tuple[list[tuple[tuple[Any, ...], Any]], PyTreeDef]:
+        """Returns the (path, leaf) pairs, and the structure. The predicate gets (path, value)."""
+        leaves: list[tuple[tuple[Any, ...], Any]] = []
+        return leaves, self._flatten_with_path_into(leaves, (), tree, leaf_predicate)
+
+    def _flatten_with_path_into(self, leaves, path: tuple[Any, ...], tree: Any, is_leaf) -> PyTreeDef:
+        kind = self._kind_of(tree)
+        if (is_leaf is not None and _checked_answer(is_leaf(path, tree))) or kind is None:
+            leaves.append((path, tree))
+            return self._leaf
+        pairs, data = kind.flatten_with_keys(tree)
+        subtrees = []
+        for key, child in pairs:
+            subtrees.append(self._flatten_with_path_into(leaves, (*path, key), child, is_leaf))
+        return PyTreeDef._make(self, kind, data, subtrees)
+
+
+def _checked_answer(answer: Any) -> bool:
+    """An array as answer is a mistake that truth-testing would hide, so only bool and None pass."""
+    if answer is None or isinstance(answer, bool):
+        return bool(answer)
+    raise ValueError(f"is_leaf predicate returned a non-boolean value {answer!r}; expected a boolean")
+
+
+# --- the structure of a tree -------------------------------------------------------------------------
+
+
+class PyTreeDef:
+    """The structure of a tree without its leaves. Compares, hashes and pickles as a value."""
+
+    __slots__ = ("num_leaves", "num_nodes", "_registry", "_kind", "_data", "_children", "_hash")
+
+    def __init__(self):
+        raise TypeError("a PyTreeDef is made by flattening a tree; use tree_structure(tree)")
+
+    @staticmethod
+    def _make(registry: PyTreeRegistry, kind: _Kind | None, data: Any, children: Iterable[PyTreeDef]):
+        """`kind` is None for a leaf."""
+        self = object.__new__(PyTreeDef)
+        self._registry, self._kind, self._data = registry, kind, data
+        self._children = tuple(children)
+        self._hash = None
+        leaves, nodes = (1 if kind is None else 0), 1
+        for child in self._children:
+            leaves += child.num_leaves
+            nodes += child.num_nodes
+        self.num_leaves, self.num_nodes = leaves, nodes
+        return self
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """Returns the tree of this structure with these leaves."""
+        return self._build(self._exact_leaves(leaves))
+
+    def _exact_leaves(self, leaves: Iterable[Any]) -> Iterator[Any]:
+        leaves = list(leaves)
+        if len(leaves) < self.num_leaves:
+            raise ValueError(f"Too few leaves for PyTreeDef; expected {self.num_leaves}, got {len(leaves)}")
+        if len(leaves) > self.num_leaves:
+            raise ValueError(f"Too many leaves for PyTreeDef; expected {self.num_leaves}.")
+        return iter(leaves)
+
+    def _build(self, leaves: Iterator[Any]) -> Any:
+        if self._kind is None:
+            return next(leaves)
+        children = []
+        for child in self._children:
+            children.append(child._build(leaves))
+        return self._kind.unflatten(self._data, children)
+
+    def flatten_up_to(self, tree: Any) -> list[Any]:
+        """Returns the subtrees of `tree` that stand where this structure has its leaves."""
+        subtrees: list[Any] = []
+        self._flatten_up_to_into(subtrees, tree)
+        return subtrees
+
+    def _flatten_up_to_into(self, subtrees: list[Any], tree: Any) -> None:
+        if self._kind is None:
+            subtrees.append(tree)
+            return
+        expected = self._kind.type_of(self._data)
+        if type(tree) is not expected:
+            raise ValueError(f"Expected {expected.__name__}, got {tree!r}.")
+        children, data = self._kind.flatten(tree)
+        if _data_differ(self._kind, self._data, data):
+            raise ValueError(f"Mismatch of node data: {self._data!r} != {data!r}; value: {tree!r}.")
+        if len(children) != len(self._children):
+            raise ValueError(
+                f"{expected.__name__} arity mismatch: {len(children)} != {len(self._children)}; value: {tree!r}."
+            )
+        for structure, child in zip(self._children, children):
+            structure._flatten_up_to_into(subtrees, child)
+
+    def children(self) -> list[PyTreeDef]:
+        """Returns the structures of the root's children; none for a leaf."""
+        return list(self._children)
+
+    def node_data(self) -> tuple[type, Any] | None:
+        """Returns (type, static data) of the root, or None for a leaf."""
+        if self._kind is None:
+            return None
+        return self._kind.type_of(self._data), self._kind.node_data(self._data)
+
+    @staticmethod
+    def from_node_data_and_children(
+        registry: PyTreeRegistry, node_data: tuple[type, Any] | None, children: Iterable[PyTreeDef]
+    ) -> PyTreeDef:
+        """Returns the structure that `node_data()` and `children()` describe."""
+        if node_data is None:
+            return registry._leaf
+        nodetype, data = node_data
+        kind = registry._kinds.get(nodetype)
+        if kind is None and registry.is_node(nodetype):
+            kind, data = _NAMEDTUPLE, nodetype
+        if kind is None:
+            raise RuntimeError(f"Could not find type: {nodetype}.")
+        children = tuple(children)
+        if isinstance(kind, _DictKind):
+            data = tuple(data)
+            if len(data) != len(children):
+                raise ValueError("Number of keys and entries does not match.")
+        return PyTreeDef._make(registry, kind, data, children)
+
+    def compose(self, inner: PyTreeDef) -> PyTreeDef:
+        """Returns this structure with `inner` in place of every leaf."""
+        if self._registry is not inner._registry:
+            raise ValueError("PyTree registries of PyTreeDefs passed to compose() must match.")
+        if self._kind is None:
+            return inner
+        children = [child.compose(inner) for child in self._children]
+        return PyTreeDef._make(self._registry, self._kind, self._data, children)
+
+    def walk(
+        self,
+        f_node: Callable[[tuple[Any, ...], Any], Any],
+        f_leaf: Callable[[Any], Any] | None,
+        leaves: Iterable[Any],
+    ) -> Any:
+        """Folds the tree: `f_leaf(leaf)` at leaves, `f_node(children, data)` at nodes, children first."""
+        return self._walk(f_node, f_leaf, self._exact_leaves(leaves))
+
+    def _walk(self, f_node, f_leaf, leaves: Iterator[Any]) -> Any:
+        if self._kind is None:
+            leaf = next(leaves)
+            return leaf if f_leaf is None else f_leaf(leaf)
+        children = []
+        for child in self._children:
+            children.append(child._walk(f_node, f_leaf, leaves))
+        data = self._data if isinstance(self._kind, _NamedTupleKind) else self._kind.node_data(self._data)
+        return f_node(tuple(children), data)
+
+    def from_iterable_tree(self, tree: Any) -> Any:
+        """Returns the tree of this structure from nested iterables of its leaves."""
+        if self._kind is None:
+            return tree
+        parts = list(tree)
+        if len(parts) != len(self._children):
+            raise ValueError("Arity mismatch between trees")
+        children = [child.from_iterable_tree(part) for child, part in zip(self._children, parts)]
+        return self._kind.unflatten(self._data, children)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, PyTreeDef):
+            return NotImplemented
+        if self._kind is not other._kind:
+            # The same type in two registries is two kinds; what counts is the type.
+            if self._kind is None or other._kind is None or type(self._kind) is not type(other._kind):
+                return False
+            if self._kind.type is not other._kind.type:
+                return False
+        if self._kind is None:
+            return True
+        if self.num_nodes != other.num_nodes or len(self._children) != len(other._children):
+            return False
+        return not _data_differ(self._kind, self._data, other._data) and self._children == other._children
+
+    def __hash__(self) -> int:
+        """Leaves static data out: it need not be hashable, as in the C++ registry."""
+        if self._hash is None:
+            kind = None if self._kind is None else self._kind.type_of(self._data)
+            self._hash = hash((kind, self._children))
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"PyTreeDef({self._show()})"
+
+    def _show(self) -> str:
+        if self._kind is None:
+            return "*"
+        return self._kind.show(self._data, [child._show() for child in self._children])
+
+    def __reduce__(self):
+        return PyTreeDef.from_node_data_and_children, (self._registry, self.node_data(), self._children)
+
+
+def _data_differ(kind: _Kind, a: Any, b: Any) -> bool:
+    try:
+        return bool(a != b)
+    except Exception as error:
+        raise ValueError(
+            f"Comparing the static data of two pytree nodes of type {kind.type} failed: {error}. Static data "
+            "must have simple equality; an array belongs among the children."
+        ) from error
+
+
+# --- functions of the registry -----------------------------------------------------------------------
+
+
+def treedef_tuple(registry: PyTreeRegistry, treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
+    """Returns the structure of a tuple whose elements have these structures."""
+    return PyTreeDef.from_node_data_and_children(registry, (tuple, None), treedefs)
+
+
+def all_leaves(registry: PyTreeRegistry, values: Iterable[Any]) -> bool:
+    """Returns whether none of the values is a container."""
+    return all(registry._kind_of(value) is None for value in values)
+
+
+registry = PyTreeRegistry()
+registry.__module__, registry.__name__ = __name__, "registry"  # how pickle finds it again
