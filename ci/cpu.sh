@@ -11,8 +11,8 @@ results=()
 for lane in py311 py312; do
   echo "=== lane $lane"
   if ! answer="$(./bazelw query "@python_$lane//:runtime" 2>&1)"; then
-    echo "$answer"
-    reason="$(grep --only-matching --max-count=1 'No Python .* was found' <<<"$answer")" || reason=""
+    grep --max-count=1 --after-context=3 '^Error in fail: No Python' <<<"$answer" || echo "$answer"
+    reason="$(grep --only-matching --max-count=1 'No Python [0-9.]* was found' <<<"$answer")" || reason=""
     results+=("$lane=${reason:+skipped:}${reason:-failed:its interpreter could not be looked for}")
     continue
   fi

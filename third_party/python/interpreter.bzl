@@ -4,7 +4,7 @@ The runtime is a virtual environment without any package, so that programs see t
 and what their targets declare, never what happens to be installed beside the interpreter.
 """
 
-_DESCRIBE = "import sys; print('%d.%d' % sys.version_info[:2]); print(sys.executable); print(sys.base_prefix)"
+_DESCRIBE = "import sys; print('%d.%d' % sys.version_info[:2]); print(sys.executable)"
 
 _BUILD = """\
 package(default_visibility = ["//visibility:public"])
@@ -20,7 +20,7 @@ py_runtime(
 """
 
 def _candidates(rctx):
-    """Paths that may be the interpreter, in order of preference; they need not exist."""
+    """Files that may be the interpreter, in order of preference."""
     version = rctx.attr.version
     paths = [path for path in [rctx.which("python" + version), rctx.which("python3")] if path]
     home = rctx.os.environ.get("HOME", "")
@@ -32,12 +32,11 @@ def _candidates(rctx):
                 for folder in versions.readdir()
                 if folder.basename == version or folder.basename.startswith(version + ".")
             ]
-    return paths + [rctx.path("/usr/local/bin/python" + version)]
+    paths.append(rctx.path("/usr/local/bin/python" + version))
+    return [path for path in paths if path.exists]
 
 def _describe(rctx, path):
-    """(version, executable, prefix) as the candidate tells them, or None when it does not run."""
-    if not rctx.path(path).exists:
-        return None
+    """[version, executable] as the candidate tells them, or None when it does not start."""
     answer = rctx.execute([path, "-I", "-c", _DESCRIBE], working_directory = "/")
     return answer.stdout.splitlines() if answer.return_code == 0 else None
 
@@ -52,10 +51,10 @@ def _python_interpreter_impl(rctx):
                                                 rctx.path(found[1]).dirname)
             rctx.file("BUILD", _BUILD.format(environment = rctx.path("environment")))
             return
-        looked_at.append("%s (%s)" % (path, "Python " + found[0] if found else "does not run"))
+        looked_at.append("%s (%s)" % (path, "Python " + found[0] if found else "does not start"))
     fail("""No Python {version} was found, which {name} needs.
 Looked for python{version} and python3 on PATH, then python{version} in the versions of pyenv ($PYENV_ROOT, ~/.pyenv), then in /usr/local/bin.
-Found instead: {looked_at}.
+Found: {looked_at}.
 Install Python {version} (for example `pyenv install {version}`), or choose a lane whose Python is there: --config=py311, --config=py312.""".format(
         version = rctx.attr.version,
         name = rctx.name,
@@ -67,5 +66,4 @@ python_interpreter = repository_rule(
     doc = "Targets: `:runtime` (py_runtime) and `:python` (the interpreter itself, with whatever is installed in it).",
     attrs = {"version": attr.string(mandatory = True, doc = "Major and minor, such as 3.11.")},
     environ = ["PYENV_ROOT"],
-    local = False,
 )
