@@ -54,6 +54,9 @@ class PRNGImpl:
     tag: str
     key_shape: tuple[int, ...]
 
+    def __str__(self) -> str:
+        return self.tag
+
 
 prng_impls: dict[str, PRNGImpl] = {
     impl.name: impl

@@ -43,8 +43,8 @@ def check_key_data(name: str, impl: dtypes.PRNGImpl, words: Any) -> None:
     if dtypes.is_extended(words.dtype) or words.dtype != np.uint32:
         raise DTypeError(f"{name}: invalid PRNG key data: the dtype must be uint32, got {words.dtype}")
     if tuple(words.shape[-len(impl.key_shape):]) != impl.key_shape:
-        raise ShapeError(f"{name}: invalid PRNG key data: a key of {impl.name} has shape {impl.key_shape}, so the shape must "
-                         f"end with it; got {tuple(words.shape)}. Make keys with random.key or random.PRNGKey.")
+        raise ShapeError(f"{name}: invalid PRNG key data: a key of {impl.name} has shape {impl.key_shape}, so the shape "
+                         f"must end with it; got {tuple(words.shape)}. Make keys with random.key or random.PRNGKey.")
 
 
 class PRNGKeyArray:
@@ -112,7 +112,8 @@ class PRNGKeyArray:
 
     def _check_index(self, index: tuple, has_ellipsis: bool) -> None:
         # A boolean mask takes as many axes as it has; None takes none.
-        taken = sum(0 if i is None or i is Ellipsis else i.ndim if getattr(i, "dtype", None) == np.bool_ else 1 for i in index)
+        taken = sum(i.ndim if getattr(i, "dtype", None) == np.bool_ else 1
+                    for i in index if i is not None and i is not Ellipsis)
         if taken > self.ndim:
             raise IndexError(f"too many indices for a key array of shape {self.shape}: {taken} were given")
 
@@ -204,27 +205,27 @@ class PRNGKeyArray:
 register_value_type(PRNGKeyArray, lambda keys: keys.aval)
 
 
-def to_element_records(keys: Any) -> np.ndarray:
-    """A key array as a NumPy array of its own shape, one opaque record per key; such an array is returned as it is.
+# What the reference evaluator computes with
 
-    It is what the reference evaluator computes with: NumPy moves records like any other element.
+
+def record_dtype(impl: dtypes.PRNGImpl) -> np.dtype:
+    """The NumPy dtype of one key as a record; its one field is named after the generator and holds the words."""
+    return np.dtype([(impl.name, np.uint32, impl.key_shape)])
+
+
+def to_records(keys: Any) -> np.ndarray:
+    """A key array as a NumPy array of records, of the key array's own shape; records are returned as they are.
+
+    NumPy moves records like any other element, so shape operations on keys need no rules of their own.
     """
-    if isinstance(keys, np.ndarray):
-        return keys
-    base = np.ascontiguousarray(np.asarray(keys.base))
-    return base.reshape(*keys.shape, -1).view(_record_dtype(keys.dtype))[..., 0] if keys.size else \
-        np.empty(keys.shape, _record_dtype(keys.dtype))
+    if not isinstance(keys, PRNGKeyArray):
+        return np.asarray(keys)
+    records = np.empty(keys.shape, record_dtype(keys.impl))
+    records[keys.impl.name] = np.asarray(keys.base)
+    return records
 
 
-def from_element_records(records: np.ndarray, dtype: dtypes.KeyDType) -> PRNGKeyArray:
-    """The inverse of `to_element_records`."""
-    return PRNGKeyArray(dtype.impl, words_of_records(records, dtype))
-
-
-def words_of_records(records: np.ndarray, dtype: dtypes.KeyDType) -> np.ndarray:
-    """The uint32 words of an array of records."""
-    return np.frombuffer(np.ascontiguousarray(records).tobytes(), np.uint32).reshape(*np.shape(records), *dtype.physical_shape)
-
-
-def _record_dtype(dtype: dtypes.KeyDType) -> np.dtype:
-    return np.dtype((np.void, dtype.itemsize))
+def from_records(records: np.ndarray) -> PRNGKeyArray:
+    """The inverse of `to_records`."""
+    (name,) = records.dtype.names
+    return PRNGKeyArray(name, records[name])

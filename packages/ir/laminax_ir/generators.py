@@ -1,0 +1,247 @@
+"""The generators of random bits, as programs of ordinary operations on the words of keys.
+
+Each function takes words `u32[*keys, *key_shape]` and works on all keys at once. Threefry is counter based: the i-th
+output is the hash of the counter i under the key, so any part of an array can be computed by itself, which is what
+lets a compiler split it over devices. With the option `threefry_partitionable` off, an older layout of the counters
+is used, which old results may depend on.
+
+`word_program` gives the program of a key primitive as a jaxpr, for layers that only know ordinary arrays.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Sequence
+
+import numpy as np
+
+from laminax_ir import config, dtypes
+from laminax_ir.avals import ShapedArray
+from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.keys import physical_aval
+from laminax_ir.ops import elementwise, indexing, random_bits, shape as shapes
+from laminax_ir.ops.random_bits import UINT32, UINT_DTYPES, iota_2x32_shape, rng_bit_generator, threefry2x32
+from laminax_ir.primitive import Primitive
+from laminax_ir.staging import stage
+
+_ZERO = np.uint32(0)
+
+
+def word_program(primitive: Primitive, avals: Sequence[ShapedArray], params: dict) -> ClosedJaxpr:
+    """What a key primitive does to words: a jaxpr from the operands' physical avals to the result's.
+
+    Args:
+      primitive: one of `random_seed`, `random_split`, `random_fold_in`, `random_bits`.
+      avals: the avals of its operands, keys as keys.
+      params: its parameters.
+    """
+    return _cached_program(primitive, tuple(avals), tuple(params.items()), config.threefry_partitionable.value,
+                           config.enable_x64.value)
+
+
+@functools.lru_cache(maxsize=1024)
+def _cached_program(primitive, avals, params, _partitionable, _x64) -> ClosedJaxpr:
+    params = dict(params)
+    impl = params.pop("impl", None) or avals[0].dtype.impl
+    function = _WORD_FUNCTIONS[impl.name][primitive]
+    return stage(lambda *words: [function(*words, **params)], [physical_aval(aval) for aval in avals],
+                 name=f"{impl.name}_{primitive.name.removeprefix('random_')}")
+
+
+# Words
+
+
+def _split_words(words) -> list:
+    """The words one by one, each of the keys' shape."""
+    parts = shapes.split(words, (1,) * words.shape[-1], words.ndim - 1)
+    return [shapes.squeeze(part, (words.ndim - 1,)) for part in parts]
+
+
+def _join_words(parts):
+    """The inverse of `_split_words`."""
+    shape = parts[0].shape
+    columns = [shapes.broadcast_in_dim(part, (*shape, 1), tuple(range(len(shape)))) for part in parts]
+    return shapes.concatenate(columns, len(shape))
+
+
+def _zeros(shape, dtype=UINT32):
+    return shapes.broadcast_in_dim(dtype.type(0), shape, ())
+
+
+def _to_dtype(x, dtype):
+    # Bound directly: the width of random bits is asked for by number, and x64 mode has no say in it.
+    return x if x.dtype == dtype else elementwise.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
+
+
+# Threefry
+
+
+def threefry_seed(seeds):
+    """u32[*s, 2] from integers of shape s: the high word, which is 0 for a seed of 32 bits, and the low word."""
+    if dtypes.bit_width(seeds.dtype) > 32:
+        high = _to_dtype(elementwise.shift_right_logical(seeds, seeds.dtype.type(32)), UINT32)
+    else:
+        high = _zeros(seeds.shape)
+    return _join_words([high, _to_dtype(seeds, UINT32)])
+
+
+def threefry_split(words, *, shape: tuple[int, ...]):
+    """u32[*keys, *shape, 2] from u32[*keys, 2]."""
+    if config.threefry_partitionable.value:
+        return _join_words(_hash_counters(words, shape))
+    flat = _hash_in_halves(words, 2 * math.prod(shape))
+    return shapes.reshape(flat, (*words.shape[:-1], *shape, 2))
+
+
+def threefry_fold_in(words, data):
+    """u32[*s, 2] from u32[*keys, 2] and uint32 data, s being their common shape."""
+    key1, key2 = _split_words(words)
+    return _join_words(threefry2x32(key1, key2, _ZERO, data))
+
+
+def threefry_bits(words, *, bit_width: int, shape: tuple[int, ...]):
+    """Unsigned integers of the given width and shape `(*keys, *shape)` from u32[*keys, 2]."""
+    if not config.threefry_partitionable.value:
+        return _threefry_bits_original(words, bit_width, shape)
+    high, low = _hash_counters(words, shape)
+    if bit_width == 64:
+        return _join_halves(high, low)
+    return _to_dtype(elementwise.bitwise_xor(high, low), UINT_DTYPES[bit_width])
+
+
+def _hash_counters(words, shape: tuple[int, ...]):
+    """The two words of the hashes of the counters 0, 1, ... laid out over a shape, for each key."""
+    keys = words.shape[:-1]
+    high, low = iota_2x32_shape(shape) if shape else (_ZERO, _ZERO)
+    key1, key2 = _split_words(words)
+    if keys and shape:
+        whole = (*keys, *shape)
+        key_axes, counter_axes = tuple(range(len(keys))), tuple(range(len(keys), len(whole)))
+        key1, key2 = (shapes.broadcast_in_dim(k, whole, key_axes) for k in (key1, key2))
+        high, low = (shapes.broadcast_in_dim(c, whole, counter_axes) for c in (high, low))
+    return threefry2x32(key1, key2, high, low)
+
+
+def _join_halves(high, low):
+    uint64 = UINT_DTYPES[64]
+    return elementwise.bitwise_or(elementwise.shift_left(_to_dtype(high, uint64), np.uint64(32)), _to_dtype(low, uint64))
+
+
+# The older layout of the counters
+
+
+def _hash_in_halves(words, count: int):
+    """u32[*keys, count]: hashes pairs of counters, one from each half of 0..count-1 (of an odd number, padded with 0)."""
+    if count >= 2**32 - 1:
+        raise NotImplementedError("threefry without the option threefry_partitionable makes fewer than 2**32 words "
+                                  f"at once, got {count}; turn the option on")
+    keys, half = words.shape[:-1], (count + 1) // 2
+    counters = shapes.iota(UINT32, half)
+    second = elementwise.add(counters, np.uint32(half))
+    if count % 2:  # the padding is a zero, not the next number
+        second = elementwise.select(elementwise.lt(second, np.uint32(count)), second, _zeros((half,)))
+    whole = (*keys, half)
+    key1, key2 = (shapes.broadcast_in_dim(k, whole, tuple(range(len(keys)))) for k in _split_words(words))
+    first, second = (shapes.broadcast_in_dim(c, whole, (len(keys),)) for c in (counters, second))
+    joined = shapes.concatenate(threefry2x32(key1, key2, first, second), len(keys))
+    return indexing.slice(joined, (0,) * joined.ndim, (*keys, count)) if count % 2 else joined
+
+
+def _threefry_bits_original(words, bit_width: int, shape: tuple[int, ...]):
+    keys, size, dtype = words.shape[:-1], math.prod(shape), UINT_DTYPES[bit_width]
+    count = -(-bit_width * size // 32)
+    bits = _hash_in_halves(words, count)
+    if bit_width == 64:
+        start = (0,) * len(keys)
+        bits = _join_halves(indexing.slice(bits, (*start, 0), (*keys, size)),
+                            indexing.slice(bits, (*start, size), (*keys, count)))
+    elif bit_width < 32:  # each word holds several results, the lowest bits first
+        per_word = 32 // bit_width
+        whole = (*keys, count, per_word)
+        spread = shapes.broadcast_in_dim(bits, whole, tuple(range(len(keys) + 1)))
+        shifts = elementwise.mul(shapes.broadcasted_iota(UINT32, whole, len(whole) - 1), np.uint32(bit_width))
+        bits = _to_dtype(elementwise.shift_right_logical(spread, shifts), dtype)
+        bits = shapes.reshape(bits, (*keys, count * per_word))
+        bits = indexing.slice(bits, (0,) * bits.ndim, (*keys, size))
+    return shapes.reshape(bits, (*keys, *shape))
+
+
+# The generators on top of XLA's: keys of four words
+
+
+def rbg_seed(seeds):
+    """u32[*s, 4]: the threefry key twice."""
+    half = threefry_seed(seeds)
+    return shapes.concatenate((half, half), half.ndim - 1)
+
+
+def _as_halves(words):
+    return shapes.reshape(words, (*words.shape[:-1], 2, 2))
+
+
+def rbg_split(words, *, shape: tuple[int, ...]):
+    """u32[*keys, *shape, 4]: splits the two halves of each key by threefry."""
+    keys, n = words.shape[:-1], words.ndim - 1
+    halves = threefry_split(_as_halves(words), shape=shape)  # u32[*keys, 2, *shape, 2]
+    order = (*range(n), *range(n + 1, halves.ndim - 1), n, halves.ndim - 1)
+    return shapes.reshape(shapes.transpose(halves, order), (*keys, *shape, 4))
+
+
+def rbg_fold_in(words, data):
+    """u32[*s, 4]: folds the data into both halves by threefry."""
+    keys = words.shape[:-1]
+    if data.shape:
+        data = shapes.broadcast_in_dim(data, (*data.shape, 1), tuple(range(data.ndim)))
+        if not keys:
+            words = shapes.broadcast_in_dim(words, (*data.shape[:-1], 4), (data.ndim - 1,))
+    folded = threefry_fold_in(_as_halves(words), data)
+    return shapes.reshape(folded, (*folded.shape[:-2], 4))
+
+
+def _generate(words, shape: tuple[int, ...], dtype):
+    """Bits of shape `(*keys, *shape)`: those of the first key, as vmap of `rng_bit_generator` has it."""
+    keys = words.shape[:-1]
+    if 0 in keys:
+        return _zeros((*keys, *shape), dtype)
+    first = indexing.slice(words, (0,) * words.ndim, (1,) * len(keys) + (4,))
+    return random_bits.rng_bit_generator_p.bind(shapes.reshape(first, (4,)), shape=(*keys, *shape), dtype=dtype,
+                                                algorithm=random_bits.RandomAlgorithm.RNG_DEFAULT, out_sharding=None)[1]
+
+
+def rbg_bits(words, *, bit_width: int, shape: tuple[int, ...]):
+    """Unsigned integers of shape `(*keys, *shape)`."""
+    return _generate(words, shape, UINT_DTYPES[bit_width])
+
+
+_HASH_STEPS = 10  # unsafe_rbg takes every tenth block of bits for a hash
+
+
+def unsafe_rbg_split(words, *, shape: tuple[int, ...]):
+    """u32[*keys, *shape, 4]."""
+    keys, count = words.shape[:-1], math.prod(shape)
+    blocks = _generate(words, (_HASH_STEPS * count, 4), UINT32)
+    every_tenth = indexing.slice(blocks, (0,) * blocks.ndim, blocks.shape, (1,) * len(keys) + (_HASH_STEPS, 1))
+    return shapes.reshape(every_tenth, (*keys, *shape, 4))
+
+
+def unsafe_rbg_fold_in(words, data):
+    """u32[*s, 4]."""
+    blocks = _generate(rbg_seed(data), (_HASH_STEPS, 4), UINT32)
+    last = indexing.slice(blocks, (0,) * data.ndim + (_HASH_STEPS - 1, 0), blocks.shape)
+    last = shapes.reshape(last, (*data.shape, 4))
+    if words.ndim > last.ndim:
+        last = shapes.broadcast_in_dim(last, words.shape, (words.ndim - 1,))
+    elif words.ndim < last.ndim:
+        words = shapes.broadcast_in_dim(words, last.shape, (last.ndim - 1,))
+    return elementwise.bitwise_xor(words, last)
+
+
+_WORD_FUNCTIONS = {
+    "threefry2x32": {random_bits.random_seed_p: threefry_seed, random_bits.random_split_p: threefry_split,
+                     random_bits.random_fold_in_p: threefry_fold_in, random_bits.random_bits_p: threefry_bits},
+    "rbg": {random_bits.random_seed_p: rbg_seed, random_bits.random_split_p: rbg_split,
+            random_bits.random_fold_in_p: rbg_fold_in, random_bits.random_bits_p: rbg_bits},
+    "unsafe_rbg": {random_bits.random_seed_p: rbg_seed, random_bits.random_split_p: unsafe_rbg_split,
+                   random_bits.random_fold_in_p: unsafe_rbg_fold_in, random_bits.random_bits_p: rbg_bits},
+}
