@@ -260,7 +260,7 @@ class _Level:
             return "None"
         if self.type is dict:
             return f"a dict with keys {list(self.data)}"
-        kind = f"a {self.type.__name__}"
+        kind = _with_article(self.type)
         if self.type in (tuple, list):
             return f"{kind} of length {len(self.children)}"
         children = f"{len(self.children)} {'child' if len(self.children) == 1 else 'children'}"
@@ -277,6 +277,10 @@ class _Level:
         if _differ(self.data, full.data):
             return "Static data is part of the structure: give both equal static data there."
         return None
+
+
+def _with_article(nodetype: type) -> str:
+    return f"{'an' if nodetype.__name__[0] in 'AEIOUaeiou' else 'a'} {nodetype.__name__}"
 
 
 def _dict_advice(prefix_keys: tuple[Any, ...], full_keys: tuple[Any, ...]) -> str:

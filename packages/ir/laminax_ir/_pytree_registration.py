@@ -215,7 +215,6 @@ def register_dataclass(
       >>> registry.flatten(Layer(1.0))
       ([1.0], PyTreeDef(CustomNode(Layer[('layer',)], [*])))
     """
-    _check_new_type("register_dataclass", nodetype)
     if (data_fields is None) != (meta_fields is None):
         raise TypeError(
             "register_dataclass: give both data_fields and meta_fields, or neither. "
@@ -232,6 +231,7 @@ def register_dataclass(
         data_fields = [field.name for field in kept if not field.metadata.get("static", False)]
         meta_fields = [field.name for field in kept if field.metadata.get("static", False)]
     _check_fields(nodetype, fields, tuple(data_fields), tuple(meta_fields), tuple(drop_fields))
+    _check_new_type("register_dataclass", nodetype)
     registry.register_dataclass_node(nodetype, list(data_fields), list(meta_fields))
     return nodetype
 

@@ -284,7 +284,7 @@ MISMATCHES = [
     ([Point(1, 2, "p")], [Point(1, 2, "q")], ["tree[0]", "static data 'p'", "static data 'q'"]),
     (Point(1, (2,)), Point(1, 2), ["tree[<flat index 1>] is a tuple", "rest[0][<flat index 1>] is a leaf"]),
     (Keyed(1, (2,)), Keyed(1, 2), ["tree.y is a tuple", "rest[0].y is a leaf"]),
-    (OrderedDict(a=1, b=2), OrderedDict(b=1, a=2), ["tree is a OrderedDict", "('a', 'b')", "('b', 'a')"]),
+    (OrderedDict(a=1, b=2), OrderedDict(b=1, a=2), ["tree is an OrderedDict", "('a', 'b')", "('b', 'a')"]),
     (OrderedDict(a=(1,)), OrderedDict(a=[1]), ["tree['a'] is a tuple", "rest[0]['a'] is a list"]),
 ]
 
