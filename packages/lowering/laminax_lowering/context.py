@@ -1,0 +1,335 @@
+"""The writers that lowering rules use: values, functions, regions, constants, locations."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from laminax_ir import dtypes, source
+from laminax_ir.avals import ShapedArray
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, Literal
+from laminax_ir.keys import physical_aval
+from laminax_lowering.registry import find_rule
+from laminax_lowering.types import dense, splat, string_text, type_text, types_text
+
+
+class Value:
+    """An SSA value: its name and the aval it has."""
+
+    __slots__ = ("name", "aval")
+
+    def __init__(self, name: str, aval: ShapedArray):
+        self.name = name
+        self.aval = aval
+
+    shape = property(lambda self: self.aval.shape)
+    dtype = property(lambda self: self.aval.dtype)
+
+
+class ModuleContext:
+    """One module being written: its functions, its locations, and what the lowering is for.
+
+    Args:
+      platform: "cpu", "cuda", "rocm" or "tpu".
+      name: the module's name, `jit_step`.
+    """
+
+    def __init__(self, platform: str, name: str, axis_env: Mapping[Any, int] | None = None):
+        self.platform = platform
+        self.name = name
+        self.axis_env = dict(axis_env or {})
+        self.functions: list[str] = []
+        self.locations: list[str] = []
+        self.keepalives: list[Any] = []
+        self._function_names: dict[str, int] = {}
+        self._private: dict[tuple, str] = {}
+        self._location_index: dict[Any, str] = {}
+        self._file_index: dict[Any, str] = {}
+
+    def unique_name(self, name: str) -> str:
+        """A function name not yet used in the module."""
+        clean = "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "fun"
+        count = self._function_names.get(clean, 0)
+        self._function_names[clean] = count + 1
+        return clean if count == 0 else f"{clean}_{count}"
+
+    def private_function(self, closed: ClosedJaxpr, name: str) -> str:
+        """The name of the private function for a jaxpr without constants; written on first use."""
+        key = (closed,)
+        found = self._private.get(key)
+        if found is None:
+            found = self._private[key] = self.unique_name(name)
+            writer = FunctionWriter(self)
+            self.functions.append(writer.write(closed.jaxpr, found, private=True))
+        return found
+
+    def location(self, info: source.SourceInfo, primitive_name: str) -> str:
+        """` loc(#loc3)` for an equation; one alias per distinct position and operation."""
+        key = (id(info.code), info.offset, info.name_stack, primitive_name)
+        text = self._location_index.get(key)
+        if text is None:
+            text = self._location_index[key] = self._new_location(info, primitive_name)
+        return text
+
+    def _new_location(self, info: source.SourceInfo, primitive_name: str) -> str:
+        name = "/".join([self.name, *info.name_stack, primitive_name])
+        place = self._file_location(info)
+        alias = f"#loc{len(self.locations)}"
+        self.locations.append(f"{alias} = loc({string_text(name)}({place}))")
+        return f" loc({alias})"
+
+    def _file_location(self, info: source.SourceInfo) -> str:
+        key = (id(info.code), info.offset)
+        alias = self._file_index.get(key)
+        if alias is None:
+            where = source.position(info)
+            if where is None:
+                return "unknown"
+            alias = self._file_index[key] = f"#loc{len(self.locations)}"
+            self.locations.append(f"{alias} = loc({string_text(where.file)}:{where.line}:{where.column})")
+        return alias
+
+    def text(self, attributes: Mapping[str, str]) -> str:
+        """The module."""
+        listed = ", ".join(f"{key} = {value}" for key, value in attributes.items())
+        return "\n".join([f"module @{self.name} attributes {{{listed}}} {{", *self.functions, "}", *self.locations, ""])
+
+
+class FunctionWriter:
+    """Writes one function: the context that rules are given.
+
+    `avals_in` and `avals_out` are those of the equation being lowered; `module.platform` is the target.
+    """
+
+    def __init__(self, module: ModuleContext):
+        self.module = module
+        self.platform = module.platform
+        self.lines: list[str] = []
+        self.constants: list[str] = []
+        self.avals_in: list[ShapedArray] = []
+        self.avals_out: list[ShapedArray] = []
+        self.loc = ""
+        self._count = 0
+        self._constant_values: dict[Any, Value] = {}
+        self._scalars: dict[str, np.ndarray] = {}
+
+    # Writing operations
+
+    def new_name(self) -> str:
+        """A fresh SSA name."""
+        self._count += 1
+        return f"%{self._count}"
+
+    def emit(self, op: str, operands: Sequence[Value], *, attributes: Mapping[str, str] | None = None,
+             regions: Sequence[str] = (), results: Sequence[ShapedArray] | None = None) -> Any:
+        """Writes one operation.
+
+        Args:
+          op: the operation's full name, `stablehlo.add`.
+          operands: its operands.
+          attributes: attribute texts by name.
+          regions: region texts, from `region`.
+          results: the results' avals; those of the equation by default.
+
+        Returns:
+          The result, or the list of them unless there is exactly one.
+        """
+        avals = self.avals_out if results is None else results
+        names = ", ".join([v.name for v in operands])
+        types = ", ".join([type_text(v.aval) for v in operands])
+        name = self.new_name()
+        head = f"{name}:{len(avals)} = " if len(avals) > 1 else f"{name} = " if avals else ""
+        region = f" ({', '.join(regions)})" if regions else ""
+        attrs = " {" + ", ".join([f"{key} = {value}" for key, value in attributes.items()]) + "}" if attributes else ""
+        out = type_text(avals[0]) if len(avals) == 1 else f"({types_text(avals)})"
+        self.lines.append(f'{head}"{op}"({names}){region}{attrs} : ({types}) -> {out}{self.loc}')
+        if len(avals) == 1:
+            return Value(name, avals[0])
+        return [Value(f"{name}#{i}", aval) for i, aval in enumerate(avals)]
+
+    def emit_elementwise(self, op: str, operands: Sequence[Value], attributes: str = "") -> Value:
+        """Writes an elementwise operation whose operands may have to be broadcast to the result's shape."""
+        aval = self.avals_out[0]
+        shape = aval.shape
+        operands = [v if v.aval.shape == shape else self.broadcast_to(v, shape) for v in operands]
+        name = self.new_name()
+        out = type_text(aval)
+        types = ", ".join([type_text(v.aval) for v in operands])
+        self.lines.append(f'{name} = "{op}"({", ".join([v.name for v in operands])}){attributes} : ({types}) -> {out}{self.loc}')
+        return Value(name, aval)
+
+    def constant(self, value: Any, dtype: Any = None, shape: Sequence[int] = ()) -> Value:
+        """A constant: a scalar repeated over `shape`, or a NumPy array. One operation per distinct constant."""
+        array = np.asarray(value, dtype)
+        if array.ndim:
+            return self._constant(dense(array), ShapedArray(array.shape, array.dtype))
+        value = self._constant(splat(array, shape, array.dtype), ShapedArray(tuple(shape), array.dtype))
+        if not shape:
+            self._scalars[value.name] = array
+        return value
+
+    def _constant(self, text: str, aval: ShapedArray) -> Value:
+        found = self._constant_values.get(text)
+        if found is None:
+            name = f"%c{len(self.constants)}"
+            self.constants.append(f'{name} = "stablehlo.constant"() {{value = {text}}} : () -> {type_text(aval)}')
+            found = self._constant_values[text] = Value(name, aval)
+        return found
+
+    def literal(self, literal: Literal) -> Value:
+        """The constant for a literal of the program."""
+        aval = literal.aval
+        key = (type(literal.val), literal.val, aval) if type(literal.val) in (bool, int) else None
+        if key is not None and key in self._constant_values:
+            return self._constant_values[key]
+        value = Value(self.constant(np.asarray(literal.val), aval.dtype).name, aval)
+        if key is not None:
+            self._constant_values[key] = value
+        return value
+
+    def broadcast_to(self, value: Value, shape: Sequence[int]) -> Value:
+        """Broadcasts rank 0 or axes of size 1 to `shape`; a scalar constant becomes a constant of that shape."""
+        aval = value.aval
+        scalar = self._scalars.get(value.name)
+        if scalar is not None:
+            return self.constant(scalar, shape=shape)
+        dims = range(len(shape) - aval.ndim, len(shape))
+        physical = 0
+        if dtypes.is_extended(aval.dtype):  # the key's own axes stay behind the array's
+            physical = physical_aval(aval).ndim - aval.ndim
+        listed = [*dims, *range(len(shape), len(shape) + physical)]
+        attribute = f"array<i64: {', '.join(map(str, listed))}>" if listed else "array<i64>"
+        return self.emit("stablehlo.broadcast_in_dim", [value], attributes={"broadcast_dimensions": attribute},
+                         results=[aval.update(shape=tuple(shape))])
+
+    def convert(self, value: Value, dtype: Any) -> Value:
+        """Converts elements to another dtype with StableHLO's convert."""
+        if value.aval.dtype == dtype:
+            return value
+        return self.emit("stablehlo.convert", [value], results=[ShapedArray(value.aval.shape, dtype)])
+
+    def region(self, arg_avals: Sequence[ShapedArray], body: Callable[..., Sequence[Value] | Value],
+               terminator: str = "stablehlo.return") -> str:
+        """A region with one block.
+
+        Args:
+          arg_avals: the block's arguments.
+          body: writes the block, given its arguments as values; returns the results.
+        """
+        args = [Value(self.new_name(), aval) for aval in arg_avals]
+        outer, self.lines = self.lines, []
+        try:
+            results = body(*args)
+            results = [results] if isinstance(results, Value) else list(results)
+            inner = self.lines
+        finally:
+            self.lines = outer
+        names = ", ".join(v.name for v in results)
+        header = ", ".join(f"{v.name}: {type_text(v.aval)}" for v in args)
+        block = [f"^bb0({header}):"] if args else []
+        ending = f'"{terminator}"({names}) : ({types_text(v.aval for v in results)}) -> ()'
+        return "{\n" + "\n".join([*block, *inner, ending]) + "\n}"
+
+    def jaxpr_region(self, closed: ClosedJaxpr, captured: Sequence[Value] = ()) -> str:
+        """A region that runs a jaxpr on the block's arguments, after `captured` values from outside."""
+        jaxpr = closed.jaxpr
+        return self.region([v.aval for v in jaxpr.invars[len(captured):]],
+                           lambda *args: self.run(closed, [*captured, *args]))
+
+    def call(self, function: str, operands: Sequence[Value], results: Sequence[ShapedArray],
+             attributes: str = "") -> list[Value]:
+        """Calls a function of the module."""
+        name = self.new_name()
+        names = ", ".join([v.name for v in operands])
+        head = f"{name}:{len(results)} = " if len(results) > 1 else f"{name} = " if results else ""
+        self.lines.append(f"{head}func.call @{function}({names}){attributes} : "
+                          f"({types_text(v.aval for v in operands)}) -> ({types_text(results)}){self.loc}")
+        if len(results) == 1:
+            return [Value(name, results[0])]
+        return [Value(f"{name}#{i}", aval) for i, aval in enumerate(results)]
+
+    # Lowering programs
+
+    def run(self, closed: ClosedJaxpr, operands: Sequence[Value]) -> list[Value]:
+        """Writes a program's operations in place, on the given values; array constants become constant operations."""
+        consts = [self.constant_array(c, v.aval) for c, v in zip(closed.consts, closed.jaxpr.constvars)]
+        return self.run_jaxpr(closed.jaxpr, [*consts, *operands])
+
+    def constant_array(self, value: Any, aval: ShapedArray) -> Value:
+        """A constant operation for a concrete array."""
+        found = self.constant(np.asarray(value), aval.dtype)
+        return Value(found.name, aval)
+
+    def run_jaxpr(self, jaxpr: Jaxpr, operands: Sequence[Value]) -> list[Value]:
+        """Writes the live equations of a jaxpr; `operands` are its constvars' values, then its invars'."""
+        env: dict[Any, Value] = dict(zip([*jaxpr.constvars, *jaxpr.invars], operands, strict=True))
+        platform, location = self.platform, self.module.location
+        outer_avals = self.avals_in, self.avals_out, self.loc
+        for eqn in live_equations(jaxpr):
+            primitive = eqn.primitive
+            rule = _rules.get((primitive, platform))
+            if rule is None:
+                rule = _rules[primitive, platform] = find_rule(primitive, platform)
+            self.loc = location(eqn.source_info, primitive.name)
+            self.avals_in = [v.aval for v in eqn.invars]
+            self.avals_out = [v.aval for v in eqn.outvars]
+            operands = [self.literal(v) if type(v) is Literal else env[v] for v in eqn.invars]
+            result = rule(self, *operands, **eqn.params)
+            if primitive.multiple_results:
+                env.update(zip(eqn.outvars, result, strict=True))
+            else:
+                env[eqn.outvars[0]] = result
+        self.avals_in, self.avals_out, self.loc = outer_avals
+        return [self.literal(v) if type(v) is Literal else env[v] for v in jaxpr.outvars]
+
+    def write(self, jaxpr: Jaxpr, name: str, *, private: bool = False, arg_attributes: Sequence[str] = (),
+              result_attributes: Sequence[str] = (), kept: Sequence[int] | None = None) -> str:
+        """The text of a function that runs a jaxpr.
+
+        Args:
+          jaxpr: the program; its constvars come first among the function's arguments.
+          name: the function's name.
+          arg_attributes, result_attributes: attribute dictionaries as text, one per argument and result.
+          kept: indices of the arguments the function takes; all by default.
+        """
+        variables = [*jaxpr.constvars, *jaxpr.invars]
+        taken = range(len(variables)) if kept is None else kept
+        args: list[Any] = [None] * len(variables)
+        header = []
+        for position, i in enumerate(taken):
+            args[i] = Value(f"%arg{position}", variables[i].aval)
+            attribute = f" {arg_attributes[i]}" if arg_attributes and arg_attributes[i] else ""
+            header.append(f"%arg{position}: {type_text(variables[i].aval)}{attribute}")
+        results = self.run_jaxpr(jaxpr, args)
+        result_types = [type_text(v.aval) for v in results]
+        if result_attributes:
+            result_types = [f"{t} {a}" if a else t for t, a in zip(result_types, result_attributes)]
+        visibility = "private" if private else "public"
+        returned = (f"func.return {', '.join(v.name for v in results)} : {types_text(v.aval for v in results)}"
+                    if results else "func.return")
+        return "\n".join([f"func.func {visibility} @{name}({', '.join(header)}) -> ({', '.join(result_types)}) {{",
+                          *self.constants, *self.lines, returned, "}"])
+
+
+_rules: dict[tuple, Callable] = {}
+
+
+def live_equations(jaxpr: Jaxpr) -> Iterable[Any]:
+    """The equations with effects or whose results are used, in order."""
+    used = {v for v in jaxpr.outvars if type(v) is not Literal}
+    live = []
+    for eqn in reversed(jaxpr.eqns):
+        if eqn.effects or not used.isdisjoint(eqn.outvars):
+            live.append(eqn)
+            used.update([v for v in eqn.invars if type(v) is not Literal])
+    live.reverse()
+    return live
+
+
+def used_inputs(jaxpr: Jaxpr) -> list[bool]:
+    """Which parameters (constvars first) the live part of a program reads."""
+    used = {v for v in jaxpr.outvars if type(v) is not Literal}
+    for eqn in live_equations(jaxpr):
+        used.update([v for v in eqn.invars if type(v) is not Literal])
+    return [v in used for v in [*jaxpr.constvars, *jaxpr.invars]]

@@ -1,0 +1,108 @@
+"""Lowering: from a closed jaxpr to a StableHLO module as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Sequence
+
+from laminax_ir.avals import ShapedArray
+from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.keys import physical_aval
+from laminax_lowering.context import FunctionWriter, ModuleContext, used_inputs
+from laminax_lowering.types import string_text
+
+PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
+
+
+@dataclass(frozen=True)
+class LoweredModule:
+    """A module and its calling convention.
+
+    text: StableHLO, MLIR's generic form.
+    name: the module's name.
+    consts: values to pass before the arguments.
+    kept: indices of the arguments the module takes (after the consts); the others are unused.
+    in_avals, out_avals: of all arguments and results.
+    keepalives: objects that must live as long as the compiled program (callbacks).
+    """
+    text: str
+    name: str
+    platform: str
+    consts: tuple[Any, ...]
+    kept: tuple[int, ...]
+    in_avals: tuple[ShapedArray, ...]
+    out_avals: tuple[ShapedArray, ...]
+    donated: tuple[bool, ...] = ()
+    keepalives: tuple[Any, ...] = field(default=(), compare=False)
+
+
+def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str = "cpu", donated: Sequence[bool] | None = None,
+          keep_unused: bool = False, arg_names: Sequence[str] | None = None, result_names: Sequence[str] | None = None,
+          num_replicas: int = 1, num_partitions: int = 1, axis_env: dict | None = None) -> LoweredModule:
+    """Writes a program as a StableHLO module.
+
+    Args:
+      closed: the program.
+      name: the function's name; the module is called `jit_<name>`.
+      platform: "cpu", "cuda", "rocm" or "tpu".
+      donated: which arguments' buffers may be overwritten.
+      keep_unused: whether arguments that the program does not read stay among the module's arguments.
+      arg_names: names of the arguments, shown in the compiler's messages.
+      result_names: names of the results.
+      num_replicas, num_partitions: how many devices run the module.
+      axis_env: sizes of named axes that collectives refer to.
+
+    Raises:
+      ValueError: for an unknown platform.
+      NotImplementedError: if an operation has no lowering rule.
+    """
+    if platform not in PLATFORMS:
+        raise ValueError(f"lower: unknown platform {platform!r}; expected one of {', '.join(PLATFORMS)}")
+    jaxpr = closed.jaxpr
+    n_consts, n_args = len(jaxpr.constvars), len(jaxpr.invars)
+    donated = tuple(donated) if donated is not None else (False,) * n_args
+    used = used_inputs(jaxpr)
+    kept = [i for i in range(n_args) if keep_unused or used[n_consts + i]]
+    module = ModuleContext(platform, _module_name(name), axis_env)
+    module.unique_name("main")
+    writer = FunctionWriter(module)
+    main = writer.write(
+        jaxpr, "main", kept=[*range(n_consts), *(n_consts + i for i in kept)],
+        arg_attributes=[*[""] * n_consts, *_arg_attributes(jaxpr, donated, kept, arg_names)],
+        result_attributes=[f"{{jax.result_info = {string_text(n)}}}" for n in result_names or ()])
+    module.functions.insert(0, main)
+    text = module.text({"mhlo.num_partitions": f"{num_partitions} : i32", "mhlo.num_replicas": f"{num_replicas} : i32"})
+    return LoweredModule(text, module.name, platform, tuple(closed.consts), tuple(kept), tuple(closed.in_avals),
+                         tuple(closed.out_avals), donated, tuple(module.keepalives))
+
+
+def _module_name(name: str) -> str:
+    return "jit_" + "".join(c if c.isalnum() or c == "_" else "_" for c in name)
+
+
+def _arg_attributes(jaxpr, donated, kept, arg_names) -> list[str]:
+    """Donation and names. A donated buffer is given to the first result of its type that has none yet."""
+    aliases = _donation_aliases(jaxpr, donated, kept)
+    texts = []
+    for i in range(len(jaxpr.invars)):
+        attributes = []
+        if i in aliases:
+            attributes.append(aliases[i])
+        if arg_names:
+            attributes.append(f"jax.arg_info = {string_text(arg_names[i])}")
+        texts.append("{" + ", ".join(attributes) + "}" if attributes else "")
+    return texts
+
+
+def _donation_aliases(jaxpr, donated, kept) -> dict[int, str]:
+    free: dict[tuple, list[int]] = {}
+    for position, v in enumerate(jaxpr.outvars):
+        aval = physical_aval(v.aval)
+        free.setdefault((aval.shape, aval.dtype), []).append(position)
+    aliases = {}
+    for i in kept:
+        if donated[i]:
+            aval = physical_aval(jaxpr.invars[i].aval)
+            matching = free.get((aval.shape, aval.dtype))
+            aliases[i] = f"tf.aliasing_output = {matching.pop(0)} : i32" if matching else "jax.buffer_donor = true"
+    return aliases

@@ -1,0 +1,244 @@
+"""Elementwise operations: most are one StableHLO or CHLO operation of the same shape."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray
+from laminax_ir.keys import physical_aval
+from laminax_ir.ops import elementwise as op
+from laminax_lowering.registry import lowering_rule, lowering_rules
+
+
+def _define(primitive, name: str) -> None:
+    def rule(ctx, *operands, **_params):
+        return ctx.emit_elementwise(name, operands)
+    rule.__module__ = __name__
+    lowering_rules.add(primitive, rule)
+
+
+for _primitive, _name in [
+        (op.neg_p, "stablehlo.negate"), (op.floor_p, "stablehlo.floor"), (op.ceil_p, "stablehlo.ceil"),
+        (op.is_finite_p, "stablehlo.is_finite"), (op.exp_p, "stablehlo.exponential"),
+        (op.expm1_p, "stablehlo.exponential_minus_one"), (op.log_p, "stablehlo.log"), (op.log1p_p, "stablehlo.log_plus_one"),
+        (op.logistic_p, "stablehlo.logistic"), (op.sqrt_p, "stablehlo.sqrt"), (op.rsqrt_p, "stablehlo.rsqrt"),
+        (op.cbrt_p, "stablehlo.cbrt"), (op.sin_p, "stablehlo.sine"), (op.cos_p, "stablehlo.cosine"), (op.tan_p, "stablehlo.tan"),
+        (op.asin_p, "chlo.asin"), (op.acos_p, "chlo.acos"), (op.atan_p, "chlo.atan"), (op.sinh_p, "chlo.sinh"),
+        (op.cosh_p, "chlo.cosh"), (op.tanh_p, "stablehlo.tanh"), (op.asinh_p, "chlo.asinh"), (op.acosh_p, "chlo.acosh"),
+        (op.atanh_p, "chlo.atanh"), (op.real_p, "stablehlo.real"), (op.imag_p, "stablehlo.imag"), (op.complex_p, "stablehlo.complex"),
+        (op.not_p, "stablehlo.not"), (op.population_count_p, "stablehlo.popcnt"), (op.clz_p, "stablehlo.count_leading_zeros"),
+        (op.square_p, "chlo.square"),
+        (op.add_p, "stablehlo.add"), (op.sub_p, "stablehlo.subtract"), (op.mul_p, "stablehlo.multiply"),
+        (op.div_p, "stablehlo.divide"), (op.rem_p, "stablehlo.remainder"), (op.atan2_p, "stablehlo.atan2"),
+        (op.nextafter_p, "chlo.next_after"), (op.and_p, "stablehlo.and"), (op.or_p, "stablehlo.or"), (op.xor_p, "stablehlo.xor"),
+        (op.shift_left_p, "stablehlo.shift_left"), (op.shift_right_arithmetic_p, "stablehlo.shift_right_arithmetic"),
+        (op.shift_right_logical_p, "stablehlo.shift_right_logical")]:
+    _define(_primitive, _name)
+
+
+@lowering_rule(op.abs_p)
+def _lower_abs(ctx, x):
+    return ctx.emit("stablehlo.abs", [x])
+
+
+@lowering_rule(op.exp2_p)
+def _lower_exp2(ctx, x):
+    scaled = ctx.emit("stablehlo.multiply", [x, ctx.constant(np.log(2), x.dtype, x.shape)], results=[x.aval])
+    return ctx.emit("stablehlo.exponential", [scaled])
+
+
+@lowering_rule(op.sign_p)
+def _lower_sign(ctx, x):
+    if not dtypes.issubdtype(x.dtype, dtypes.unsignedinteger):
+        return ctx.emit("stablehlo.sign", [x])
+    zero, one = ctx.constant(0, x.dtype, x.shape), ctx.constant(1, x.dtype, x.shape)
+    return _select(ctx, _compare(ctx, x, zero, "EQ"), zero, one, x.aval)
+
+
+@lowering_rule(op.round_p)
+def _lower_round(ctx, x, *, rounding_method):
+    even = rounding_method == op.RoundingMethod.TO_NEAREST_EVEN
+    return ctx.emit("stablehlo.round_nearest_even" if even else "stablehlo.round_nearest_afz", [x])
+
+
+@lowering_rule(op.conj_p)
+def _lower_conj(ctx, x, *, input_dtype):
+    if not dtypes.issubdtype(x.dtype, dtypes.complexfloating):
+        return ctx.emit("stablehlo.complex", [x, ctx.constant(0, x.dtype, x.shape)])
+    return ctx.emit("chlo.conj", [x])
+
+
+@lowering_rule(op.integer_pow_p)
+def _lower_integer_pow(ctx, x, *, y):
+    """Repeated squaring; a negative power is the reciprocal of the positive one."""
+    if y == 0:
+        return ctx.constant(1, x.dtype, x.shape)
+
+    def multiply(a, b):
+        return ctx.emit("stablehlo.multiply", [a, b], results=[x.aval])
+
+    result, base, n = None, x, abs(y)
+    while n:
+        if n & 1:
+            result = base if result is None else multiply(result, base)
+        n >>= 1
+        if n:
+            base = multiply(base, base)
+    if y < 0:
+        result = ctx.emit("stablehlo.divide", [ctx.constant(1, x.dtype, x.shape), result], results=[x.aval])
+    return result
+
+
+@lowering_rule(op.pow_p)
+def _lower_pow(ctx, x, y):
+    if y.dtype != x.dtype:
+        y = ctx.convert(y, x.dtype)
+    return ctx.emit_elementwise("stablehlo.power", [x, y])
+
+
+def _extremum(name: str, direction: str):
+    def rule(ctx, x, y):
+        aval = ctx.avals_out[0]
+        if not dtypes.issubdtype(aval.dtype, dtypes.complexfloating):
+            return ctx.emit_elementwise(name, [x, y])
+        x, y = ctx.broadcast_to(x, aval.shape) if x.shape != aval.shape else x, \
+            ctx.broadcast_to(y, aval.shape) if y.shape != aval.shape else y
+        return _select(ctx, _complex_order(ctx, x, y, direction), x, y, aval)
+    return rule
+
+
+lowering_rule(op.max_p)(_extremum("stablehlo.maximum", "GT"))
+lowering_rule(op.min_p)(_extremum("stablehlo.minimum", "LT"))
+
+
+def _compare_type(dtype) -> str:
+    if dtypes.issubdtype(dtype, dtypes.inexact):
+        return "FLOAT"
+    unsigned = dtype == bool or dtypes.issubdtype(dtype, dtypes.unsignedinteger)
+    return "UNSIGNED" if unsigned else "SIGNED"
+
+
+def _compare(ctx, x, y, direction: str, kind: str | None = None):
+    attributes = {"comparison_direction": f"#stablehlo<comparison_direction {direction}>",
+                  "compare_type": f"#stablehlo<comparison_type {kind or _compare_type(x.dtype)}>"}
+    return ctx.emit("stablehlo.compare", [x, y], attributes=attributes,
+                    results=[ShapedArray(x.shape, np.dtype(bool))])
+
+
+def _select(ctx, pred, on_true, on_false, aval):
+    return ctx.emit("stablehlo.select", [pred, on_true, on_false], results=[aval])
+
+
+def _complex_order(ctx, x, y, direction: str):
+    """Lexicographic comparison of complex numbers: by real part, then by imaginary part."""
+    part = ShapedArray(x.shape, np.dtype(np.float32 if x.dtype == np.complex64 else np.float64))
+    real = [ctx.emit("stablehlo.real", [v], results=[part]) for v in (x, y)]
+    imag = [ctx.emit("stablehlo.imag", [v], results=[part]) for v in (x, y)]
+    tie = _compare(ctx, *real, "EQ")
+    by_real = _compare(ctx, *real, direction)
+    by_imag = _compare(ctx, *imag, direction)
+    return _select(ctx, tie, by_imag, by_real, tie.aval)
+
+
+def _comparison(direction: str):
+    def rule(ctx, x, y):
+        shape = ctx.avals_out[0].shape
+        if dtypes.is_extended(x.dtype):
+            return _compare_keys(ctx, x, y, direction, shape)
+        x = x if x.shape == shape else ctx.broadcast_to(x, shape)
+        y = y if y.shape == shape else ctx.broadcast_to(y, shape)
+        if direction not in ("EQ", "NE") and dtypes.issubdtype(x.dtype, dtypes.complexfloating):
+            return _complex_order(ctx, x, y, direction)
+        return _compare(ctx, x, y, direction)
+    return rule
+
+
+def _compare_keys(ctx, x, y, direction: str, shape):
+    """Keys are equal when all words of their data are."""
+    x = x if x.shape == shape else ctx.broadcast_to(x, shape)
+    y = y if y.shape == shape else ctx.broadcast_to(y, shape)
+    data = physical_aval(x.aval)
+    flag = ShapedArray(data.shape, np.dtype(bool))
+    attributes = {"comparison_direction": f"#stablehlo<comparison_direction {direction}>",
+                  "compare_type": "#stablehlo<comparison_type UNSIGNED>"}
+    words = ctx.emit("stablehlo.compare", [x, y], attributes=attributes, results=[flag])
+    joined = "stablehlo.and" if direction == "EQ" else "stablehlo.or"
+    scalar = ShapedArray((), np.dtype(bool))
+    region = ctx.region([scalar, scalar], lambda a, b: ctx.emit(joined, [a, b], results=[scalar]))
+    axes = ", ".join(str(i) for i in range(len(shape), data.ndim))
+    return ctx.emit("stablehlo.reduce", [words, ctx.constant(direction == "EQ", bool)],
+                    attributes={"dimensions": f"array<i64: {axes}>"}, regions=[region])
+
+
+for _primitive, _direction in [(op.eq_p, "EQ"), (op.ne_p, "NE"), (op.lt_p, "LT"), (op.le_p, "LE"), (op.gt_p, "GT"),
+                               (op.ge_p, "GE")]:
+    lowering_rule(_primitive)(_comparison(_direction))
+
+
+@lowering_rule(op.select_n_p)
+def _lower_select_n(ctx, which, *cases):
+    """Two cases are one select; more are a binary search on the index."""
+    aval = ctx.avals_out[0]
+    if len(cases) == 1:
+        return cases[0]
+    if which.dtype == bool:
+        return _select(ctx, _predicate(ctx, which, aval), cases[1], cases[0], aval)
+
+    def choose(low: int, high: int):
+        if high - low == 1:
+            return cases[low]
+        middle = (low + high) // 2
+        below = _compare(ctx, which, ctx.constant(middle, which.dtype, which.shape), "LT")
+        return _select(ctx, _predicate(ctx, below, aval), choose(low, middle), choose(middle, high), aval)
+
+    return choose(0, len(cases))
+
+
+def _predicate(ctx, pred, aval):
+    """A scalar predicate serves arrays of any shape, except key arrays, whose data have axes of their own."""
+    if not dtypes.is_extended(aval.dtype):
+        return pred
+    data = physical_aval(aval)
+    dims = ", ".join(map(str, range(pred.aval.ndim)))
+    return ctx.emit("stablehlo.broadcast_in_dim", [pred], results=[ShapedArray(data.shape, np.dtype(bool))],
+                    attributes={"broadcast_dimensions": f"array<i64: {dims}>" if dims else "array<i64>"}) if data.ndim else pred
+
+
+@lowering_rule(op.clamp_p)
+def _lower_clamp(ctx, low, x, high):
+    return ctx.emit("stablehlo.clamp", [low, x, high])
+
+
+@lowering_rule(op.convert_element_type_p)
+def _lower_convert(ctx, x, *, new_dtype, weak_type, sharding=None):
+    aval = ctx.avals_out[0]
+    if x.dtype == aval.dtype:
+        return type(x)(x.name, aval)
+    if aval.dtype == bool:  # StableHLO's convert to i1 keeps the lowest bit of some types; the meaning is x != 0
+        return _compare(ctx, x, ctx.constant(0, x.dtype, x.shape), "NE")
+    return ctx.emit("stablehlo.convert", [x])
+
+
+@lowering_rule(op.bitcast_convert_type_p)
+def _lower_bitcast(ctx, x, *, new_dtype):
+    return ctx.emit("stablehlo.bitcast_convert", [x])
+
+
+@lowering_rule(op.reduce_precision_p)
+def _lower_reduce_precision(ctx, x, *, exponent_bits, mantissa_bits):
+    return ctx.emit("stablehlo.reduce_precision", [x], attributes={"exponent_bits": f"{exponent_bits} : i32",
+                                                                    "mantissa_bits": f"{mantissa_bits} : i32"})
+
+
+@lowering_rule(op.copy_p, op.stop_gradient_p)
+def _lower_identity(ctx, x):
+    return x
+
+
+@lowering_rule(op.optimization_barrier_p)
+def _lower_optimization_barrier(ctx, *operands):
+    if not operands:
+        return []
+    result = ctx.emit("stablehlo.optimization_barrier", operands)
+    return result if isinstance(result, list) else [result]
