@@ -1,0 +1,316 @@
+"""Derivatives and batching of indexing operations.
+
+Reading is linear in the array read, and its transpose adds what was read back to where it came from; writing is
+linear in the array and in what is written. A batch of computed positions turns a slice into a gather and an update
+into a scatter; batched gathers and scatters use the batching dimensions of their dimension numbers.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from laminax_ir.avals import get_aval
+from laminax_ir.ops import indexing as op
+from laminax_ir.ops.elementwise import add, convert_element_type, div, eq, mul, neg, scalar_like, select
+from laminax_ir.ops.indexing import (
+    GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers, dynamic_slice_p, dynamic_update_slice_p, gather,
+    gather_p, scatter_add,
+)
+from laminax_ir.ops.shape import broadcast_in_dim, concatenate, full, iota, pad, reshape
+from laminax_transforms.batching import batch_axis_first, move_axis
+from laminax_transforms.registry import batching_rule, define_jvp, define_linear, is_linear, jvp_rule, transpose_rule
+from laminax_transforms.zeros import zeros_of
+
+# Slices
+
+define_linear(op.slice_p)
+
+
+@transpose_rule(op.slice_p)
+def _slice_transpose(ct, x, *, start_indices, limit_indices, strides):
+    config = []
+    for axis, (size, start) in enumerate(zip(x.shape, start_indices)):
+        stride = 1 if strides is None else strides[axis]
+        count = ct.shape[axis]
+        end = start + (0 if count == 0 else 1 + stride * (count - 1))  # just beyond the last element read
+        config.append((start, size - end, stride - 1))
+    return [pad(ct, 0, config)]
+
+
+@batching_rule(op.slice_p)
+def _slice_batch(operands, batch_axes, *, start_indices, limit_indices, strides):
+    (x,), (b,) = operands, batch_axes
+    return op.slice(x, (*start_indices[:b], 0, *start_indices[b:]),
+                    (*limit_indices[:b], x.shape[b], *limit_indices[b:]),
+                    None if strides is None else (*strides[:b], 1, *strides[b:])), b
+
+
+define_jvp(dynamic_slice_p, lambda t, _result, x, *starts, slice_sizes: dynamic_slice_p.bind(t, *starts, slice_sizes=slice_sizes))
+
+
+@transpose_rule(dynamic_slice_p)
+def _dynamic_slice_transpose(ct, x, *starts, slice_sizes):
+    return [dynamic_update_slice_p.bind(zeros_of(x), ct, *starts), *[None] * len(starts)]
+
+
+@jvp_rule(dynamic_update_slice_p)
+def _dynamic_update_slice_jvp(primals, tangents):
+    x, update, *starts = primals
+    return dynamic_update_slice_p.bind(*primals), dynamic_update_slice_p.bind(tangents[0], tangents[1], *starts)
+
+
+@transpose_rule(dynamic_update_slice_p)
+def _dynamic_update_slice_transpose(ct, x, update, *starts):
+    x_ct = update_ct = None
+    update_aval = update if is_linear(update) else get_aval(update)
+    if is_linear(x):
+        x_ct = dynamic_update_slice_p.bind(ct, zeros_of(update_aval), *starts)
+    if is_linear(update):
+        update_ct = dynamic_slice_p.bind(ct, *starts, slice_sizes=update_aval.shape)
+    return [x_ct, update_ct, *[None] * len(starts)]
+
+
+@batching_rule(dynamic_slice_p)
+def _dynamic_slice_batch(operands, batch_axes, *, slice_sizes):
+    (x, *starts), (b, *start_axes) = operands, batch_axes
+    if all([axis is None for axis in start_axes]):
+        starts.insert(b, scalar_like(0, get_aval(starts[0]).dtype) if starts else 0)
+        return dynamic_slice_p.bind(x, *starts, slice_sizes=(*slice_sizes[:b], x.shape[b], *slice_sizes[b:])), b
+    shape = _example_shape(x, b)
+    axes = _positioned_axes(shape, slice_sizes)
+    indices = _index_vectors(starts, start_axes, axes)
+    dims = GatherDimensionNumbers(offset_dims=tuple(range(len(shape))), collapsed_slice_dims=(), start_index_map=axes)
+    return _gather_batch((x, indices), (b, 0), dimension_numbers=dims, slice_sizes=slice_sizes, indices_are_sorted=True,
+                         unique_indices=True, mode=GatherScatterMode.CLIP, fill_value=None)
+
+
+def _example_shape(x, batch_axis: int | None) -> tuple[int, ...]:
+    shape = get_aval(x).shape
+    return shape if batch_axis is None else shape[:batch_axis] + shape[batch_axis + 1:]
+
+
+def _positioned_axes(shape, window) -> tuple[int, ...]:
+    """The axes along which a window has room to move; along the others its start is clamped to 0."""
+    return tuple([axis for axis, (size, n) in enumerate(zip(shape, window)) if n < size])
+
+
+def _index_vectors(starts, start_axes, axes):
+    """The start indices along `axes`, batch axis first, as an array `[batch, len(axes)]`."""
+    size = next(i.shape[0] for i, axis in zip(starts, start_axes) if axis is not None)
+    if not axes:
+        return full((size, 0), 0, get_aval(starts[0]).dtype)
+    columns = [broadcast_in_dim(starts[axis], (size, 1), () if start_axes[axis] is None else (0,)) for axis in axes]
+    return concatenate(columns, 1)
+
+
+@batching_rule(dynamic_update_slice_p)
+def _dynamic_update_slice_batch(operands, batch_axes):
+    (x, update, *starts), (x_axis, update_axis, *start_axes) = operands, batch_axes
+    size = next(value.shape[axis] for value, axis in zip(operands, batch_axes) if axis is not None)
+    x, update = batch_axis_first(x, x_axis, size), batch_axis_first(update, update_axis, size)
+    if all([axis is None for axis in start_axes]):
+        first = scalar_like(0, get_aval(starts[0]).dtype) if starts else 0
+        return dynamic_update_slice_p.bind(x, update, first, *starts), 0
+    axes = _positioned_axes(x.shape[1:], update.shape[1:])
+    indices = _index_vectors(starts, start_axes, axes)
+    dims = ScatterDimensionNumbers(update_window_dims=tuple(range(len(starts))), inserted_window_dims=(),
+                                   scatter_dims_to_operand_dims=axes)
+    return _batch_scatter(op.scatter_p, (x, indices, update), (0, 0, 0), dimension_numbers=dims, indices_are_sorted=True,
+                          unique_indices=True, mode=GatherScatterMode.CLIP, update_jaxpr=None, update_consts=())
+
+
+# Gather
+
+
+def _gather_partial(t, _result, x, indices, *, fill_value, **params):
+    return gather_p.bind(t, indices, fill_value=None if fill_value is None else 0, **params)
+
+
+define_jvp(gather_p, _gather_partial)
+
+
+@transpose_rule(gather_p)
+def _gather_transpose(ct, x, indices, *, dimension_numbers, slice_sizes, indices_are_sorted, unique_indices, mode, fill_value):
+    dims = ScatterDimensionNumbers(*dimension_numbers)  # field by field the same axes
+    return [scatter_add(zeros_of(x), indices, ct, dims, indices_are_sorted=indices_are_sorted,
+                        unique_indices=unique_indices, mode=mode), None]
+
+
+def _shifted(axes) -> tuple[int, ...]:
+    return tuple([axis + 1 for axis in axes])
+
+
+@batching_rule(gather_p)
+def _gather_batch(operands, batch_axes, *, dimension_numbers, slice_sizes, indices_are_sorted, unique_indices, mode, fill_value):
+    (x, indices), (x_axis, indices_axis) = operands, batch_axes
+    offset, collapsed, index_map, x_batching, indices_batching = dimension_numbers
+    if x_axis is not None:
+        x = move_axis(x, x_axis, 0)
+        collapsed, index_map, x_batching = _shifted(collapsed), _shifted(index_map), _shifted(x_batching)
+    if indices_axis is not None:
+        indices = move_axis(indices, indices_axis, 0)
+        offset, indices_batching = _shifted(offset), _shifted(indices_batching)
+    if x_axis is None:  # windows of different examples may be the same
+        indices_are_sorted = unique_indices = False
+    elif indices_axis is None:  # the batch axis is one more axis of the window
+        offset, slice_sizes = (0, *_shifted(offset)), (x.shape[0], *slice_sizes)
+    else:
+        x_batching, indices_batching = (0, *x_batching), (0, *indices_batching)
+        slice_sizes = (1 if x.shape[0] else 0, *slice_sizes)
+    dims = GatherDimensionNumbers(offset, collapsed, index_map, x_batching, indices_batching)
+    return gather_p.bind(x, indices, dimension_numbers=dims, slice_sizes=slice_sizes, indices_are_sorted=indices_are_sorted,
+                         unique_indices=unique_indices, mode=mode, fill_value=fill_value), 0
+
+
+# Scatter: what all kinds share
+
+SCATTERS = (op.scatter_p, op.scatter_add_p, op.scatter_sub_p, op.scatter_mul_p, op.scatter_min_p, op.scatter_max_p)
+
+
+def gather_where_scattered(x, indices, updates_shape, *, dimension_numbers, indices_are_sorted, unique_indices, mode, **_):
+    """Reads from x what a scatter with these parameters would write to; 0 where it writes nothing."""
+    dims = GatherDimensionNumbers(*dimension_numbers)
+    removed = (*dims.collapsed_slice_dims, *dims.operand_batching_dims)
+    window = iter([updates_shape[axis] for axis in dims.offset_dims])
+    sizes = tuple([min(size, 1) if axis in removed else next(window) for axis, size in enumerate(get_aval(x).shape)])
+    return gather(x, indices, dims, sizes, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,
+                  fill_value=0)
+
+
+def _hints(params) -> dict:
+    return {name: params[name] for name in ("dimension_numbers", "indices_are_sorted", "unique_indices", "mode")}
+
+
+def _batch_scatter(primitive, operands, batch_axes, *, dimension_numbers, indices_are_sorted, unique_indices, mode,
+                   update_jaxpr, update_consts):
+    (x, indices, updates), (x_axis, indices_axis, updates_axis) = operands, batch_axes
+    size = next(value.shape[axis] for value, axis in zip(operands, batch_axes) if axis is not None)
+    x, updates = batch_axis_first(x, x_axis, size), batch_axis_first(updates, updates_axis, size)
+    window, inserted, index_map, x_batching, indices_batching = dimension_numbers
+    window, inserted, index_map, x_batching = map(_shifted, (window, inserted, index_map, x_batching))
+    if indices_axis is None:  # the batch axis is one more axis of the window
+        window = (0, *window)
+    else:
+        indices = move_axis(indices, indices_axis, 0)
+        x_batching, indices_batching = (0, *x_batching), (0, *_shifted(indices_batching))
+    dims = ScatterDimensionNumbers(window, inserted, index_map, x_batching, indices_batching)
+    return primitive.bind(x, indices, updates, dimension_numbers=dims, indices_are_sorted=indices_are_sorted,
+                          unique_indices=unique_indices, mode=mode, update_jaxpr=update_jaxpr, update_consts=update_consts), 0
+
+
+def _define_scatter_batching(primitive):
+    @batching_rule(primitive)
+    def rule(operands, batch_axes, **params):
+        return _batch_scatter(primitive, operands, batch_axes, **params)
+
+
+for _primitive in SCATTERS:
+    _define_scatter_batching(_primitive)
+
+
+# scatter-add and scatter-sub are linear in the operand and the updates together.
+
+
+def _define_linear_scatter(primitive, negate: bool):
+    @jvp_rule(primitive)
+    def jvp(primals, tangents, **params):
+        x_dot, _, updates_dot = tangents
+        return primitive.bind(*primals, **params), primitive.bind(x_dot, primals[1], updates_dot, **params)
+
+    @transpose_rule(primitive)
+    def transpose(ct, x, indices, updates, **params):
+        if not is_linear(updates):
+            return [ct, None, None]
+        updates_ct = gather_where_scattered(ct, indices, updates.shape, **params)
+        return [ct if is_linear(x) else None, None, neg(updates_ct) if negate else updates_ct]
+
+
+_define_linear_scatter(op.scatter_add_p, negate=False)
+_define_linear_scatter(op.scatter_sub_p, negate=True)
+
+
+# scatter-mul is linear in the operand; in the updates only if no element is multiplied twice.
+
+
+def _scatter_mul_by_tangent(t, _result, x, indices, updates, **params):
+    if not params["unique_indices"]:
+        raise NotImplementedError("scatter_mul: the derivative with respect to the updates needs unique_indices=True, since "
+                                  "an element that is multiplied twice would need the product of all its other factors")
+    factor = gather_where_scattered(x, indices, get_aval(updates).shape, **params)
+    return scatter_add(zeros_of(get_aval(x)), indices, mul(t, factor), **_hints(params))
+
+
+define_jvp(op.scatter_mul_p, lambda t, _result, x, indices, updates, **params: op.scatter_mul_p.bind(t, indices, updates, **params),
+           None, _scatter_mul_by_tangent)
+
+
+@transpose_rule(op.scatter_mul_p)
+def _scatter_mul_transpose(ct, x, indices, updates, **params):
+    if is_linear(updates):
+        raise NotImplementedError("scatter_mul: the transpose with respect to the updates is not defined")
+    return [op.scatter_mul_p.bind(ct, indices, updates, **params), None, None]
+
+
+# scatter-min and scatter-max: all that attain the extremum share the derivative equally.
+
+
+def _define_extremal_scatter(primitive):
+    @jvp_rule(primitive)
+    def jvp(primals, tangents, **params):
+        (x, indices, updates), (x_dot, _, updates_dot) = primals, tangents
+        result = primitive.bind(*primals, **params)
+        aval, updates_aval = get_aval(x), get_aval(updates)
+        attains = convert_element_type(eq(x, result), aval.dtype)
+        result_read = gather_where_scattered(result, indices, updates_aval.shape, **params)
+        updates_attain = convert_element_type(eq(updates, result_read), aval.dtype)
+        hints = _hints(params)
+        count = scatter_add(attains, indices, updates_attain, **hints)
+        # What nothing attains is NaN, and its tangent 0/0 is NaN too.
+        shared = scatter_add(mul(x_dot, attains), indices, mul(updates_dot, updates_attain), **hints)
+        return result, div(shared, count)
+
+
+_define_extremal_scatter(op.scatter_min_p)
+_define_extremal_scatter(op.scatter_max_p)
+
+
+# scatter: of several updates of one element one wins, and the derivative must follow the winner.
+
+
+@jvp_rule(op.scatter_p)
+def _scatter_jvp(primals, tangents, **params):
+    if params["update_jaxpr"] is not None:
+        raise NotImplementedError("scatter_apply cannot be differentiated; gather the elements, compute, and scatter the result")
+    (x, indices, updates), (x_dot, _, updates_dot) = primals, tangents
+    if params["unique_indices"]:
+        return op.scatter_p.bind(*primals, **params), op.scatter_p.bind(x_dot, indices, updates_dot, **params)
+    # Number the updates, scatter the numbers, and read back who won. Then each element has one update at most, and
+    # adding to zeros is the same as writing: linear, and the same winner for result and tangent on every platform.
+    shape = get_aval(updates).shape
+    count = math.prod(shape)
+    numbers = reshape(add(iota(np.int32, count), full((count,), 1, np.int32)), shape)
+    winners = op.scatter_p.bind(full(get_aval(x).shape, 0, np.int32), indices, numbers, **params)
+    untouched = eq(winners, full(winners.shape, 0, np.int32))
+    won = eq(numbers, gather_where_scattered(winners, indices, shape, **params))
+    hints = _hints(params)
+
+    def write(into, values):
+        into = select(untouched, into, zeros_of(get_aval(into)))
+        return scatter_add(into, indices, select(won, values, zeros_of(get_aval(values))), **hints)
+
+    return write(x, updates), write(x_dot, updates_dot)
+
+
+@transpose_rule(op.scatter_p)
+def _scatter_transpose(ct, x, indices, updates, **params):
+    updates_aval = updates if is_linear(updates) else get_aval(updates)
+    x_ct = updates_ct = None
+    if is_linear(x):
+        x_ct = op.scatter_p.bind(ct, indices, zeros_of(updates_aval), **params)
+    if is_linear(updates):
+        if not params["unique_indices"]:
+            raise NotImplementedError("scatter: the transpose with respect to the updates needs unique_indices=True")
+        updates_ct = gather_where_scattered(ct, indices, updates_aval.shape, **params)
+    return [x_ct, None, updates_ct]

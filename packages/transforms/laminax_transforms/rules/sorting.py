@@ -1,0 +1,51 @@
+"""Derivatives and batching of sorting operations: a sort is a permutation that depends on the keys only through
+their order, so tangents are moved as the values are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from laminax_ir.avals import get_aval
+from laminax_ir.ops.indexing import GatherDimensionNumbers, gather
+from laminax_ir.ops.shape import broadcasted_iota, expand_dims
+from laminax_ir.ops.sorting import sort_p, top_k_p
+from laminax_transforms.registry import batching_rule, jvp_rule
+from laminax_transforms.rules.shape import align_batch_axes
+from laminax_transforms.zeros import ZERO
+
+
+@jvp_rule(sort_p, symbolic_zeros=True)
+def _sort_jvp(primals, tangents, *, dimension, is_stable, num_keys):
+    positions = broadcasted_iota(np.int32, get_aval(primals[0]).shape, dimension)
+    *results, order = sort_p.bind(*primals, positions, dimension=dimension, is_stable=is_stable, num_keys=num_keys)
+    return results, [t if t is ZERO else _take_along_axis(t, order, dimension) for t in tangents]
+
+
+def _take_along_axis(x, indices, axis: int):
+    """Reads `x[..., indices[..., i, ...], ...]`, each position along the axis once at most."""
+    shape = get_aval(x).shape
+    others = tuple([i for i in range(len(shape)) if i != axis])
+    dims = GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(axis,), start_index_map=(axis,),
+                                  operand_batching_dims=others, start_indices_batching_dims=others)
+    return gather(x, expand_dims(indices, (-1,)), dims, tuple([min(size, 1) for size in shape]), unique_indices=True,
+                  mode="promise_in_bounds")
+
+
+@jvp_rule(top_k_p, symbolic_zeros=True)
+def _top_k_jvp(primals, tangents, *, k, axis):
+    values, indices = top_k_p.bind(*primals, k=k, axis=axis)
+    return [values, indices], [_take_along_axis(tangents[0], indices, axis), ZERO]
+
+
+@batching_rule(sort_p)
+def _sort_batch(operands, batch_axes, *, dimension, is_stable, num_keys):
+    operands, batch_axis = align_batch_axes(operands, batch_axes)
+    results = sort_p.bind(*operands, dimension=dimension + (dimension >= batch_axis), is_stable=is_stable, num_keys=num_keys)
+    return results, [batch_axis] * len(results)
+
+
+@batching_rule(top_k_p)
+def _top_k_batch(operands, batch_axes, *, k, axis):
+    (x,), (batch_axis,) = operands, batch_axes
+    return top_k_p.bind(x, k=k, axis=axis + (axis >= batch_axis)), [batch_axis, batch_axis]
