@@ -1,0 +1,159 @@
+"""Special functions, elementwise: error functions, the gamma family, Bessel functions, the incomplete beta function.
+
+Operands follow the rules of `laminax_ir.ops.elementwise`: one floating dtype, shapes equal or of rank 0, Python
+scalars allowed beside an array.
+"""
+
+from __future__ import annotations
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.ops.elementwise import _PYTHON_SCALARS, _accepted, _check_dtype, _check_same_dtype, _result_aval, _typed
+from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.trace import state
+
+_FLOATING = (dtypes.floating,)
+
+
+def _floating(name: str) -> Primitive:
+    primitive = Primitive(name, family="special")
+
+    @shape_rule(primitive)
+    def rule(first: ShapedArray, *rest: ShapedArray) -> ShapedArray:
+        if not _accepted.get((first.dtype, _FLOATING)):
+            _check_dtype(name, first.dtype, _FLOATING)
+        if not rest or all(aval is first for aval in rest):
+            return first
+        avals = (first, *rest)
+        _check_same_dtype(name, avals)
+        return _result_aval(name, avals, first.dtype)
+
+    return primitive
+
+
+erf_p = _floating("erf")
+erfc_p = _floating("erfc")
+erf_inv_p = _floating("erf_inv")
+lgamma_p = _floating("lgamma")
+digamma_p = _floating("digamma")
+bessel_i0e_p = _floating("bessel_i0e")
+bessel_i1e_p = _floating("bessel_i1e")
+polygamma_p = _floating("polygamma")
+zeta_p = _floating("zeta")
+igamma_p = _floating("igamma")
+igammac_p = _floating("igammac")
+igamma_grad_a_p = _floating("igamma_grad_a")
+random_gamma_grad_p = _floating("random_gamma_grad")
+regularized_incomplete_beta_p = _floating("regularized_incomplete_beta")
+
+
+def _bind(primitive: Primitive, *operands):
+    for x in operands:
+        if type(x) in _PYTHON_SCALARS:
+            operands = _typed(*operands)
+            break
+    return state.trace.process(primitive, operands, {})
+
+
+def erf(x):
+    r"""Elementwise error function, :math:`\frac{2}{\sqrt\pi} \int_0^x e^{-t^2} dt`, of a floating array."""
+    return state.trace.process(erf_p, (x,), {})
+
+
+def erfc(x):
+    """Elementwise complementary error function, 1 - erf(x), accurate where that is small (floating)."""
+    return state.trace.process(erfc_p, (x,), {})
+
+
+def erf_inv(x):
+    """Elementwise inverse of `erf`: infinite at -1 and 1, NaN outside them (floating)."""
+    return state.trace.process(erf_inv_p, (x,), {})
+
+
+def lgamma(x):
+    """Elementwise logarithm of |Γ(x)|; infinite at 0, -1, -2, ... (floating)."""
+    return state.trace.process(lgamma_p, (x,), {})
+
+
+def digamma(x):
+    """Elementwise derivative of the logarithm of Γ; NaN at its poles 0, -1, -2, ... (floating)."""
+    return state.trace.process(digamma_p, (x,), {})
+
+
+def bessel_i0e(x):
+    """Elementwise modified Bessel function of order 0, scaled: exp(-|x|) I0(x) (floating)."""
+    return state.trace.process(bessel_i0e_p, (x,), {})
+
+
+def bessel_i1e(x):
+    """Elementwise modified Bessel function of order 1, scaled: exp(-|x|) I1(x) (floating)."""
+    return state.trace.process(bessel_i1e_p, (x,), {})
+
+
+def polygamma(m, x):
+    """Elementwise m-th derivative of `digamma` at x.
+
+    Args:
+      m: the order, whole numbers from 0 in a floating dtype; elsewhere the result is NaN.
+      x: an array of the same dtype.
+    """
+    return _bind(polygamma_p, m, x)
+
+
+def zeta(x, q):
+    r"""Elementwise Hurwitz zeta function, :math:`\sum_{n \ge 0} (n + q)^{-x}`.
+
+    Args:
+      x: the exponent; infinite at 1, NaN below.
+      q: the shift, an array of the same dtype; infinite at 0, -1, -2, ...
+    """
+    return _bind(zeta_p, x, q)
+
+
+def igamma(a, x):
+    r"""Elementwise regularised lower incomplete gamma function, :math:`P(a, x) = \int_0^x t^{a-1} e^{-t} dt / \Gamma(a)`.
+
+    Args:
+      a: positive; NaN elsewhere, and at 0 where x is 0.
+      x: not negative; NaN elsewhere. An array of the same dtype.
+    """
+    return _bind(igamma_p, a, x)
+
+
+def igammac(a, x):
+    """Elementwise regularised upper incomplete gamma function, Q(a, x) = 1 - P(a, x); arguments as for `igamma`."""
+    return _bind(igammac_p, a, x)
+
+
+def igamma_grad_a(a, x):
+    """Elementwise derivative of `igamma(a, x)` with respect to a."""
+    return _bind(igamma_grad_a_p, a, x)
+
+
+def random_gamma_grad(a, x, *, dtype=None):
+    """Elementwise derivative of a sample from the gamma distribution with respect to its shape parameter.
+
+    Args:
+      a: the shape parameter.
+      x: the sample, an array of the same dtype.
+      dtype: the dtype of the operands; only to be checked.
+
+    Source: implicit differentiation of the distribution function, dx/da = -(∂P/∂a) / (∂P/∂x); Figurnov et al.,
+      "Implicit reparameterization gradients", 2018.
+    """
+    result = _bind(random_gamma_grad_p, a, x)
+    if dtype is not None and get_aval(result).dtype != dtype:
+        raise TypeError(f"random_gamma_grad: dtype is {dtype}, but the operands are "
+                        f"{get_aval(a).str_short()} and {get_aval(x).str_short()}")
+    return result
+
+
+def betainc(a, b, x):
+    r"""Elementwise regularised incomplete beta function, :math:`I_x(a, b)`.
+
+    Args:
+      a: positive.
+      b: positive, of the same dtype.
+      x: in [0, 1], of the same dtype. The result is NaN where an argument is out of range.
+    """
+    return _bind(regularized_incomplete_beta_p, a, b, x)
