@@ -1,0 +1,54 @@
+"""Derivatives and batching of random bits: bits have no derivatives, and keys are batched like any element."""
+
+from __future__ import annotations
+
+from laminax_ir.avals import get_aval
+from laminax_ir.ops import random_bits as op
+from laminax_ir.ops.indexing import slice_in_dim
+from laminax_ir.ops.shape import concatenate, expand_dims, reshape
+from laminax_transforms.batching import batch_elementwise, move_axis
+from laminax_transforms.registry import batching_rule, batching_rules, define_zero_derivative
+
+define_zero_derivative(op.threefry2x32_p, op.iota_2x32_shape_p, op.rng_bit_generator_p, op.random_seed_p, op.random_wrap_p,
+                       op.random_unwrap_p, op.random_split_p, op.random_fold_in_p, op.random_bits_p, op.random_clone_p)
+
+
+def _batch_threefry(_axis, operands, batch_axes, params, batch=batch_elementwise(op.threefry2x32_p)):
+    results, axis = batch(_axis, operands, batch_axes, params)
+    return results, [axis, axis]
+
+
+batching_rules.add(op.threefry2x32_p, _batch_threefry)
+batching_rules.add(op.random_fold_in_p, batch_elementwise(op.random_fold_in_p))
+
+
+def _batch_per_key(primitive):
+    # The result's shape begins with the keys' shape, in which the batch axis is one more.
+    def rule(operands, batch_axes, **params):
+        return primitive.bind(*operands, **params), batch_axes[0]
+    return rule
+
+
+for _primitive in (op.random_seed_p, op.random_unwrap_p, op.random_split_p, op.random_bits_p, op.random_clone_p):
+    batching_rule(_primitive)(_batch_per_key(_primitive))
+
+
+@batching_rule(op.random_wrap_p)
+def _random_wrap_batch(operands, batch_axes, *, impl):
+    (words,), (axis,) = operands, batch_axes
+    if axis >= len(words.shape) - len(impl.key_shape):  # behind or among the words of a key
+        words, axis = move_axis(words, axis, 0), 0
+    return op.random_wrap_p.bind(words, impl=impl), axis
+
+
+@batching_rule(op.rng_bit_generator_p)
+def _rng_bit_generator_batch(operands, batch_axes, *, shape, **params):
+    # The first state makes the bits of all, as documented: the generator has no form that takes many states.
+    states = move_axis(operands[0], batch_axes[0], 0)
+    count, words = get_aval(states).shape
+    if not count:
+        raise ValueError("vmap of rng_bit_generator over an axis of size 0 has no state to begin with")
+    first = reshape(slice_in_dim(states, 0, 1), (words,))
+    new_state, bits = op.rng_bit_generator_p.bind(first, shape=(count, *shape), **params)
+    new_states = concatenate((expand_dims(new_state, (0,)), slice_in_dim(states, 1, count)), 0)
+    return [new_states, bits], [0, 0]
