@@ -38,6 +38,8 @@ def _dynamic_update_slice(x, update, *start_indices):
 @reference_rule(ops.gather_p)
 def _gather(operand, indices, *, dimension_numbers, slice_sizes, indices_are_sorted, unique_indices, mode, fill_value):
     dims = dimension_numbers
+    if not operand.ndim:  # NumPy's index arrays need an axis
+        operand, slice_sizes, dims = operand.reshape(1), (1,), dims._replace(collapsed_slice_dims=(0,))
     starts = _starts(indices, operand.ndim, dims.start_index_map, dims.operand_batching_dims,
                      dims.start_indices_batching_dims)
     room = np.array(operand.shape, np.int64) - np.array(slice_sizes, np.int64)
@@ -72,14 +74,16 @@ def _window_indices(starts: np.ndarray, window: Sequence[int]) -> tuple[np.ndarr
         within = [1] * rank
         within[axis] = -1
         result.append(starts[..., axis].reshape(batch_shape + (1,) * rank) + np.arange(window[axis]).reshape(within))
-    return tuple(np.broadcast_arrays(*result)) if result else ()
+    return tuple(np.broadcast_arrays(*result))
 
 
 def _updates_and_places(operand, indices, updates, dims, mode):
-    """The updates that count, `[n, *window]`, and the index arrays of where in the operand they go.
+    """A copy of the operand to write to, the updates that count, `[n, *window]`, and the index arrays of where they go.
 
     A window that reaches out of bounds is moved in or left out as a whole.
     """
+    if not operand.ndim:  # NumPy's index arrays need an axis
+        operand, dims = operand.reshape(1), dims._replace(inserted_window_dims=(0,))
     window_axes = dims.update_window_dims
     batch_axes = [axis for axis in range(updates.ndim) if axis not in window_axes]
     removed = dims.inserted_window_dims + dims.operand_batching_dims
@@ -92,32 +96,27 @@ def _updates_and_places(operand, indices, updates, dims, mode):
     if mode is GatherScatterMode.CLIP:
         starts = np.clip(starts, 0, room)
     inside = np.all((starts >= 0) & (starts <= room), axis=-1)
-    return updates[inside], _window_indices(starts[inside], window)
+    return operand.copy(), updates[inside], _window_indices(starts[inside], window)
 
 
 @reference_rule(ops.scatter_p)
 def _scatter(operand, indices, updates, *, dimension_numbers, mode, update_jaxpr, **_hints):
-    updates, places = _updates_and_places(operand, indices, updates, dimension_numbers, mode)
-    result = operand.copy()
+    result, updates, places = _updates_and_places(operand, indices, updates, dimension_numbers, mode)
     if update_jaxpr is None:
         result[places] = updates
     else:
         for place, update in zip(zip(*(axis.ravel() for axis in places)), updates.ravel()):
             (result[place],) = evaluate(update_jaxpr, result[place], update)
-    return result
+    return result.reshape(operand.shape)
 
 
 def _accumulating(ufunc):
     def rule(operand, indices, updates, *, dimension_numbers, mode, **_hints):
-        updates, places = _updates_and_places(operand, indices, updates, dimension_numbers, mode)
+        result, updates, places = _updates_and_places(operand, indices, updates, dimension_numbers, mode)
         wide = _accumulator(operand.dtype)
-        result = operand.astype(wide)
-        if operand.ndim:
-            ufunc.at(result, places, updates.astype(wide))
-        else:  # each window is the whole scalar
-            for update in updates.astype(wide):
-                result = ufunc(result, update)
-        return result
+        result = result.astype(wide)
+        ufunc.at(result, places, updates.astype(wide))
+        return result.reshape(operand.shape)
     return rule
 
 

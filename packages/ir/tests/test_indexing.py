@@ -1,0 +1,329 @@
+"""Indexing operations against NumPy indexing, and against loops that follow the StableHLO specification."""
+
+import itertools
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from laminax_ir.avals import ShapedArray
+from laminax_ir.errors import DTypeError, ShapeError
+from laminax_ir.ops import elementwise
+from laminax_ir.ops import indexing as ops
+from laminax_ir.ops.shape import full
+from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
+from laminax_ir.staging import stage
+
+DTYPES = ["float32", "int8", "uint32", "complex64", ml_dtypes.bfloat16]
+shapes = st.lists(st.integers(0, 4), max_size=3).map(tuple)
+
+
+def array(shape, dtype=np.float32):
+    return (np.arange(int(np.prod(shape))) % 100 + 1).astype(np.dtype(dtype)).reshape(shape)
+
+
+def same(result, expected):
+    result, expected = np.asarray(result), np.asarray(expected)
+    assert result.dtype == expected.dtype and result.shape == expected.shape
+    np.testing.assert_array_equal(result.astype(np.complex64), expected.astype(np.complex64))
+
+
+# Slices
+
+
+@settings(max_examples=40)
+@given(shapes, st.sampled_from(DTYPES), st.data())
+def test_slice_is_numpys(shape, dtype, data):
+    x = array(shape, dtype)
+    bounds = [sorted([data.draw(st.integers(0, n)), data.draw(st.integers(0, n))]) for n in shape]
+    strides = tuple(data.draw(st.integers(1, 3)) for _ in shape)
+    starts, limits = tuple(a for a, _ in bounds), tuple(b for _, b in bounds)
+    same(ops.slice(x, starts, limits, strides), x[tuple(map(slice, starts, limits, strides))])
+    same(ops.slice(x, starts, limits), x[tuple(map(slice, starts, limits))])
+
+
+@settings(max_examples=40)
+@given(shapes, st.sampled_from(DTYPES), st.sampled_from(["int32", "int8", "uint8"]), st.data())
+def test_dynamic_slices_clamp_and_count_from_the_end(shape, dtype, index_dtype, data):
+    x = array(shape, dtype)
+    sizes = tuple(data.draw(st.integers(0, n)) for n in shape)
+    low = 0 if index_dtype == "uint8" else -6
+    starts = [data.draw(st.integers(low, 6)) for _ in shape]
+    wrapped = [i + n if i < 0 else i for i, n in zip(starts, shape)]
+    places = tuple(slice(p, p + k) for p, k in ((min(max(i, 0), n - k), k) for i, n, k in zip(wrapped, shape, sizes)))
+    typed = np.array(starts, index_dtype)
+    update = array(sizes, dtype) + np.ones((), dtype)
+    written = x.copy()
+    written[places] = update
+    for given_starts in (starts, typed, list(typed)):
+        same(ops.dynamic_slice(x, given_starts, sizes), x[places])
+        same(ops.dynamic_update_slice(x, update, given_starts), written)
+    # The same positions as traced values, where negative ones are resolved by the program itself.
+    traced = stage(lambda x, u, *i: [ops.dynamic_slice(x, i, sizes), ops.dynamic_update_slice(x, u, i)],
+                   [ShapedArray(shape, x.dtype), ShapedArray(sizes, x.dtype), *[ShapedArray((), typed.dtype)] * len(shape)])
+    from laminax_ir.reference.evaluate import evaluate
+    read, result = evaluate(traced, x, update, *typed)
+    same(read, x[places])
+    same(result, written)
+
+
+def test_negative_indices_are_clamped_when_told_that_there_are_none():
+    x = array((5,))
+    same(ops.dynamic_slice(x, (-1,), (2,), allow_negative_indices=False), x[:2])
+    same(ops.dynamic_slice(x, (-1,), (2,), allow_negative_indices=(True,)), x[3:])
+    jaxpr = stage(lambda i: [ops.dynamic_slice(x, (i,), (2,), allow_negative_indices=False)], [ShapedArray((), np.int32)])
+    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["dynamic_slice"]
+
+
+def test_small_index_dtypes_reach_large_axes():
+    x = np.arange(1000, dtype=np.float32)
+    same(ops.dynamic_slice(x, (np.int8(-1),), (1,)), x[-1:])
+    traced = stage(lambda i: [ops.dynamic_slice(x, (i,), (1,))], [ShapedArray((), np.int8)])
+    from laminax_ir.reference.evaluate import evaluate
+    same(evaluate(traced, np.int8(-2))[0], x[-2:-1])
+
+
+def test_functions_along_one_axis_are_numpys():
+    x = array((4, 5))
+    same(ops.slice_in_dim(x, 1, -1, 2, axis=1), x[:, 1:-1:2])
+    same(ops.slice_in_dim(x, None, None, axis=-1), x)
+    same(ops.slice_in_dim(x, -2, None), x[-2:])
+    same(ops.index_in_dim(x, -1, 1), x[:, -1:])
+    same(ops.index_in_dim(x, 2, 0, keepdims=False), x[2])
+    same(ops.dynamic_slice_in_dim(x, -2, 2, axis=1), x[:, 3:])
+    same(ops.dynamic_index_in_dim(x, np.int32(3), keepdims=False), x[3])
+    for update in (np.zeros(4, np.float32), np.zeros((4, 1), np.float32)):
+        same(ops.dynamic_update_index_in_dim(x, update, 2, 1), np.where(np.arange(5) == 2, 0, x).astype(np.float32))
+    same(ops.dynamic_update_slice_in_dim(x, np.zeros((2, 5), np.float32), -1, 0), np.concatenate([x[:2], np.zeros((2, 5))]).astype("f4"))
+    same(ops.index_take(x, (np.array([1, -1, 6]), np.array([0, -5, 2])), (0, 1)), x[[1, 3, 2], [0, 0, 2]])
+    same(ops.index_take(x, (np.array([5, -2]),), (1,)), x[:, [0, 3]].T)
+
+
+# Gather and scatter, against loops
+
+
+@st.composite
+def windows(draw):
+    """Shapes and dimension numbers of a gather: each axis of the operand batching, collapsed or kept."""
+    kinds = draw(st.lists(st.sampled_from(["batching", "collapsed", "kept"]), max_size=3))
+    sizes = [draw(st.integers(1, 4)) for _ in kinds]
+    batching = tuple(i for i, kind in enumerate(kinds) if kind == "batching")
+    collapsed = tuple(i for i, kind in enumerate(kinds) if kind == "collapsed")
+    slice_sizes = tuple(draw(st.integers(0, n)) if kind == "kept" else 1 for kind, n in zip(kinds, sizes))
+    movable = draw(st.permutations([i for i in range(len(kinds)) if i not in batching]))
+    index_map = tuple(movable[:draw(st.integers(0, len(movable)))])
+    extra = draw(st.lists(st.integers(0, 3), max_size=2))
+    order = draw(st.permutations(range(len(batching) + len(extra))))  # the indices' axes: batching ones among others
+    batch_sizes = [sizes[i] for i in batching] + extra
+    batch_shape = tuple(batch_sizes[i] for i in order)
+    indices_batching = tuple(order.index(i) for i in range(len(batching)))
+    kept = [n for i, n in enumerate(slice_sizes) if kinds[i] == "kept"]
+    rank = len(batch_shape) + len(kept)
+    offset = tuple(sorted(draw(st.permutations(range(rank)))[:len(kept)]))
+    low, high = draw(st.sampled_from([(0, 3), (-3, 6)]))
+    indices = draw(st.lists(st.integers(low, high), min_size=int(np.prod(batch_shape)) * len(index_map),
+                            max_size=int(np.prod(batch_shape)) * len(index_map)))
+    return (tuple(sizes), np.array(indices, np.int32).reshape(*batch_shape, len(index_map)), slice_sizes,
+            GatherDimensionNumbers(offset, collapsed, index_map, batching, indices_batching))
+
+
+def correspondence(shape, indices, slice_sizes, dims, mode):
+    """Pairs (index in the result or the updates, index in the operand, or None where out of bounds), by the specification."""
+    batch_shape = indices.shape[:-1]
+    kept = [i for i in range(len(shape)) if i not in dims.collapsed_slice_dims and i not in dims.operand_batching_dims]
+    result_shape, batch_axes = [], []
+    sizes, batches = iter([slice_sizes[i] for i in kept]), iter(batch_shape)
+    for axis in range(len(batch_shape) + len(kept)):
+        if axis in dims.offset_dims:
+            result_shape.append(next(sizes))
+        else:
+            result_shape.append(next(batches))
+            batch_axes.append(axis)
+    pairs = []
+    for index in itertools.product(*map(range, result_shape)):
+        batch = tuple(index[a] for a in batch_axes)
+        start = [0] * len(shape)
+        for value, axis in zip(indices[batch], dims.start_index_map):
+            start[axis] = int(value)
+        for axis, indices_axis in zip(dims.operand_batching_dims, dims.start_indices_batching_dims):
+            start[axis] = batch[indices_axis]
+        room = [n - k for n, k in zip(shape, slice_sizes)]
+        if mode == "clip":
+            start = [min(max(s, 0), r) for s, r in zip(start, room)]
+        inside = all(0 <= s <= r for s, r in zip(start, room))
+        for axis, operand_axis in zip(dims.offset_dims, kept):
+            start[operand_axis] += index[axis]
+        pairs.append((index, tuple(start) if inside else None))
+    return tuple(result_shape), pairs
+
+
+@settings(max_examples=100)
+@given(windows(), st.sampled_from(["clip", "fill"]), st.sampled_from(DTYPES))
+def test_gather_reads_what_the_specification_says(case, mode, dtype):
+    shape, indices, slice_sizes, dims = case
+    x = array(shape, dtype)
+    result_shape, pairs = correspondence(shape, indices, slice_sizes, dims, mode)
+    expected = np.full(result_shape, 77, x.dtype)
+    for index, place in pairs:
+        if place is not None:
+            expected[index] = x[place]
+    same(ops.gather(x, indices, dims, slice_sizes, mode=mode, fill_value=77), expected)
+
+
+COMBINE = {"scatter": lambda a, b: b, "scatter_add": lambda a, b: a + b, "scatter_sub": lambda a, b: a - b,
+           "scatter_mul": lambda a, b: a * b, "scatter_min": min, "scatter_max": max}
+
+
+@settings(max_examples=100)
+@given(windows(), st.sampled_from(["clip", "drop"]), st.sampled_from(sorted(COMBINE)), st.sampled_from(["float32", "int32", ml_dtypes.bfloat16]))
+def test_scatter_writes_what_the_specification_says(case, mode, name, dtype):
+    shape, indices, slice_sizes, gather_dims = case
+    x = np.asarray(array(shape, np.int64) % 3)
+    result_shape, pairs = correspondence(shape, indices, slice_sizes, gather_dims, mode)
+    updates = np.asarray(array(result_shape, np.int64) % 4 - 1)
+    expected, touched = x.copy(), set()
+    for index, place in pairs:
+        if place is not None:
+            if name == "scatter":
+                updates[index] = hash(place) % 4  # equal updates of one element: which one wins is not defined
+            if name == "scatter_mul" and place in touched and dtype == ml_dtypes.bfloat16:
+                updates[index] = 1  # stay within what 8 bits hold exactly
+            touched.add(place)
+            expected[place] = COMBINE[name](expected[place], updates[index])
+    result = getattr(ops, name)(x.astype(dtype), indices, updates.astype(dtype), ScatterDimensionNumbers(*gather_dims), mode=mode)
+    same(result, expected.astype(dtype))
+
+
+def test_scatter_apply_runs_once_for_each_position():
+    x = array((4,))
+    dims = ScatterDimensionNumbers((), (0,), (0,))
+    result = ops.scatter_apply(x, np.array([[1], [3], [1], [9]]), lambda v: elementwise.mul(v, 10.), dims, update_shape=(4,))
+    same(result, np.array([1, 200, 3, 40], np.float32))
+
+
+@pytest.mark.parametrize("dtype, expected", [("float32", np.nan), ("int8", -128), ("uint8", 255), ("bool", True), ("complex64", np.nan)])
+def test_default_fill_value(dtype, expected):
+    result = ops.gather(array((2,), dtype), np.array([[5]]), GatherDimensionNumbers((), (0,), (0,)), (1,), mode="fill")
+    np.testing.assert_array_equal(result.real if dtype == "complex64" else result, np.array([expected], dtype))
+
+
+def test_unsigned_indices_beyond_int64_are_out_of_bounds():
+    from laminax_ir import config
+    with config.enable_x64(True):
+        result = ops.gather(array((3,)), np.array([[2**64 - 1]], np.uint64), GatherDimensionNumbers((), (0,), (0,)), (1,), mode="clip")
+    same(result, np.array([3], np.float32))
+
+
+def test_modes_have_names():
+    assert GatherScatterMode.from_any("fill") is GatherScatterMode.from_any("drop") is GatherScatterMode.from_any(None)
+    assert GatherScatterMode.from_any("clip") is GatherScatterMode.from_any(GatherScatterMode.CLIP)
+    assert GatherScatterMode.from_any("promise_in_bounds") is GatherScatterMode.PROMISE_IN_BOUNDS
+    with pytest.raises(ValueError, match="unknown gather or scatter mode 'wrap'; expected 'clip', 'fill'"):
+        GatherScatterMode.from_any("wrap")
+
+
+def test_programs_print_as_documented():
+    def fun(x, i, k):
+        return [ops.gather(x, i, DIMS, (1, 4)), ops.scatter_add(x, i, x, SDIMS), ops.slice(x, (0, 1), (3, 4)),
+                ops.dynamic_slice(x, (k, 0), (1, 2), allow_negative_indices=False)]
+    text = str(stage(fun, [ShapedArray((3, 4), np.float32), ShapedArray((3, 1), np.int32), ShapedArray((), np.int32)]))
+    for line in ("dimension_numbers=GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,), "
+                 "operand_batching_dims=(), start_indices_batching_dims=())",
+                 "mode=GatherScatterMode.PROMISE_IN_BOUNDS", "scatter-add[", "mode=GatherScatterMode.FILL_OR_DROP", "= add ",
+                 "slice[limit_indices=(3, 4) start_indices=(0, 1) strides=None] a", "dynamic_slice[slice_sizes=(1, 2)] a c 0:i32[]"):
+        assert line in text
+
+
+@pytest.mark.parametrize("fun", [
+    lambda x, i: ops.slice(x, (0, 0), (1, 1)), lambda x, i: ops.dynamic_slice_in_dim(x, ops.index_in_dim(ops.squeeze(i, (1,)), 0, keepdims=False), 1),
+    lambda x, i: ops.gather(x, i, DIMS, (1, 4)), lambda x, i: ops.scatter(x, i, x, SDIMS),
+])
+def test_weak_types_and_named_axes_stay(fun):
+    for weak in (False, True):
+        x, i = ShapedArray((3, 4), np.float32, weak), ShapedArray((3, 1), np.int32, named_shape={"i": 4})
+        (out,) = stage(lambda x, i: [fun(x, i)], [x, i]).out_avals
+        assert out.weak_type == weak
+        (out,) = stage(lambda x, i: [fun(x, i)], [x.update(named_shape={"i": 4}), i]).out_avals
+        assert out.named_shape == {"i": 4}
+
+
+# Malformed calls
+
+X = np.ones((3, 4), np.float32)
+I = np.zeros((2, 1), np.int32)
+U = np.ones((2, 4), np.float32)
+DIMS = GatherDimensionNumbers((1,), (0,), (0,))
+SDIMS = ScatterDimensionNumbers((1,), (0,), (0,))
+
+
+def _gather(x=X, i=I, sizes=(1, 4), **changes):
+    return ops.gather(x, i, DIMS._replace(**changes), sizes)
+
+
+def _scatter(x=X, i=I, u=U, **changes):
+    return ops.scatter_add(x, i, u, SDIMS._replace(**changes))
+
+
+MALFORMED = [
+    (lambda: ops.slice(X, (0,), (1,)), ShapeError, r"slice: .*one entry for each axis .*f32\[3,4\]"),
+    (lambda: ops.slice(X, (0, 0), (4, 4)), ShapeError, r"slice: along axis 0, .*limit_indices \(4, 4\).*f32\[3,4\]"),
+    (lambda: ops.slice(X, (-1, 0), (3, 4)), ShapeError, "slice: along axis 0"),
+    (lambda: ops.slice(X, (2, 0), (1, 4)), ShapeError, "slice: along axis 0"),
+    (lambda: ops.slice(X, (0, 0), (3, 4), (0, 1)), ShapeError, "slice: strides must be positive"),
+    (lambda: ops.slice(X, (0, 0), (3, 4), (1,)), ShapeError, "slice: .*strides must have one entry"),
+    (lambda: ops.slice(X, (0., 0), (3, 4)), ShapeError, "slice: start_indices must be a sequence of integers"),
+    (lambda: ops.slice_in_dim(X, -20, 30), ShapeError, "slice: along axis 0"),
+    (lambda: ops.slice_in_dim(X, 0, 2, axis=2), ValueError, "slice_in_dim: axis 2 is out of bounds"),
+    (lambda: ops.index_in_dim(X, 3), IndexError, "index_in_dim: index 3 is out of bounds for axis 0 with size 3"),
+    (lambda: ops.index_in_dim(X, -4), IndexError, "index_in_dim: index -4 is out of bounds"),
+    (lambda: ops.dynamic_slice(X, (0,), (1, 1)), ValueError, r"dynamic_slice: .*one start index .*got 1 for f32\[3,4\]"),
+    (lambda: ops.dynamic_slice(X, (0, 0), (1,)), ShapeError, r"dynamic_slice: slice_sizes .*\(1,\) for f32\[3,4\]"),
+    (lambda: ops.dynamic_slice(X, (0, 0), (4, 1)), ShapeError, r"dynamic_slice: slice_sizes .*\(4, 1\) for f32\[3,4\]"),
+    (lambda: ops.dynamic_slice(X, (0, 0), (-1, 1)), ShapeError, "dynamic_slice: slice_sizes"),
+    (lambda: ops.dynamic_slice(X, (0., 0), (1, 1)), TypeError, "dynamic_slice: start indices must be integer scalars, got f32"),
+    (lambda: ops.dynamic_slice(X, (True, 0), (1, 1)), TypeError, "dynamic_slice: start indices must be integer scalars, got bool"),
+    (lambda: ops.dynamic_slice(X, (I, 0), (1, 1)), TypeError, r"dynamic_slice: start indices must be integer scalars, got i32\[2,1\]"),
+    (lambda: ops.dynamic_slice(X, I, (1, 1)), ValueError, "dynamic_slice: start_indices must be a sequence of scalars"),
+    (lambda: ops.dynamic_slice(X, (0, 0), (1, 1), allow_negative_indices=(True,)), ValueError, "dynamic_slice: allow_negative_indices"),
+    (lambda: ops.dynamic_update_slice(X, X[0], (0, 0)), ShapeError, r"dynamic_update_slice: .*as many axes .*f32\[4\] for f32\[3,4\]"),
+    (lambda: ops.dynamic_update_slice(X, np.ones((4, 4), np.float32), (0, 0)), ShapeError, "dynamic_update_slice: .*larger"),
+    (lambda: ops.dynamic_update_slice(X, X.astype(np.int32), (0, 0)), DTypeError, "dynamic_update_slice: .*same dtype"),
+    (lambda: ops.dynamic_update_slice(X, X, (0,)), ValueError, "dynamic_update_slice: .*one start index"),
+    (lambda: ops.dynamic_update_index_in_dim(X, 1., 0, 0), ShapeError, "dynamic_update_index_in_dim: .*one less"),
+    (lambda: _gather(i=I.astype(np.float32)), DTypeError, r"gather: the indices must be integers, got f32\[2,1\]"),
+    (lambda: _gather(i=np.int32(0)), ShapeError, "gather: the indices need a last axis"),
+    (lambda: _gather(i=np.zeros((2, 2), np.int32)), ShapeError, "gather: the last axis of the indices .*1, got 2"),
+    (lambda: _gather(sizes=(1,)), ShapeError, "gather: slice_sizes must have one entry"),
+    (lambda: _gather(sizes=(1, 5)), ShapeError, "gather: the slice size of axis 1"),
+    (lambda: _gather(sizes=(2, 4)), ShapeError, "gather: collapsed and batching axes must have slice size 1, axis 0"),
+    (lambda: _gather(offset_dims=(2,)), ShapeError, "gather: offset_dims must be increasing axes below 2"),
+    (lambda: _gather(offset_dims=()), ShapeError, "gather: offset_dims must have one entry"),
+    (lambda: _gather(collapsed_slice_dims=(2,)), ShapeError, "gather: collapsed_slice_dims must be increasing axes below 2"),
+    (lambda: _gather(start_index_map=(2,)), ShapeError, "gather: start_index_map must be different axes"),
+    (lambda: _gather(operand_batching_dims=(0,), start_indices_batching_dims=(0,)), ShapeError, "gather: collapsed_slice_dims and operand_batching_dims must not share"),
+    (lambda: _gather(collapsed_slice_dims=(), operand_batching_dims=(0,), start_indices_batching_dims=(0,)), ShapeError, "gather: start_index_map and operand_batching_dims must not share"),
+    (lambda: _gather(operand_batching_dims=(1,)), ShapeError, "gather: operand_batching_dims and start_indices_batching_dims must have the same length"),
+    (lambda: _gather(operand_batching_dims=(1,), start_indices_batching_dims=(1,)), ShapeError, "gather: start_indices_batching_dims must be different axes"),
+    (lambda: _gather(operand_batching_dims=(1,), start_indices_batching_dims=(0,)), ShapeError, "gather: batching axes must have equal sizes"),
+    (lambda: ops.gather(X, I, DIMS, (1, 4), mode="wrap"), ValueError, "unknown gather or scatter mode 'wrap'"),
+    (lambda: _scatter(i=I.astype(bool)), DTypeError, r"scatter-add: the indices must be integers, got bool\[2,1\]"),
+    (lambda: _scatter(u=U.astype(np.int32)), DTypeError, r"scatter-add: .*same dtype, got f32\[3,4\] and i32\[2,4\]"),
+    (lambda: _scatter(u=U[0]), ShapeError, "scatter-add: the updates must have 2 axes"),
+    (lambda: _scatter(u=np.ones((2, 5), np.float32)), ShapeError, "scatter-add: axis 1 of the updates is larger"),
+    (lambda: _scatter(u=np.ones((3, 4), np.float32)), ShapeError, r"scatter-add: the axes of the updates outside the windows .*\(2,\), got \(3,\)"),
+    (lambda: _scatter(update_window_dims=()), ShapeError, "scatter-add: update_window_dims must have one entry"),
+    (lambda: _scatter(update_window_dims=(2,)), ShapeError, "scatter-add: update_window_dims must be increasing"),
+    (lambda: _scatter(inserted_window_dims=(-1,)), ShapeError, "scatter-add: inserted_window_dims must be increasing"),
+    (lambda: _scatter(scatter_dims_to_operand_dims=(0, 1)), ShapeError, "scatter-add: the last axis of the indices"),
+    (lambda: ops.scatter_apply(X, I, lambda x: elementwise.lt(x, 0.), SDIMS, update_shape=(2, 4)), ShapeError, "scatter_apply: .*got bool"),
+    (lambda: ops.scatter_apply(X, I, lambda x: full((2,), x), SDIMS, update_shape=(2, 4)), ShapeError, r"scatter_apply: .*got f32\[2\]"),
+    (lambda: ops.scatter_apply(X, I, lambda x: ops.index_in_dim(X, 0), SDIMS, update_shape=(2, 4)), NotImplementedError, "scatter_apply: .*closes over 1 arrays"),
+]
+
+
+@pytest.mark.parametrize("call, error, message", MALFORMED, ids=[f"{i}-{m[2][:20]}" for i, m in enumerate(MALFORMED)])
+def test_malformed_calls_say_what_is_wrong(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
