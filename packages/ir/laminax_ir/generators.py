@@ -5,7 +5,8 @@ output is the hash of the counter i under the key, so any part of an array can b
 lets a compiler split it over devices. With the option `threefry_partitionable` off, an older layout of the counters
 is used, which old results may depend on.
 
-`word_program` gives the program of a key primitive as a jaxpr, for layers that only know ordinary arrays.
+`word_program` gives the program of a key primitive as a jaxpr, for layers that only know ordinary arrays, and
+`threefry_program` that of the hash itself, for those that have no operation for it.
 """
 
 from __future__ import annotations
@@ -47,6 +48,35 @@ def _cached_program(primitive, avals, params, _partitionable, _x64) -> ClosedJax
     function = _WORD_FUNCTIONS[impl.name][primitive]
     return stage(lambda *words: [function(*words, **params)], [physical_aval(aval) for aval in avals],
                  name=f"{impl.name}_{primitive.name.removeprefix('random_')}")
+
+
+# The hash
+
+
+_ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
+_PARITY = np.uint32(0x1BD11BDA)
+
+
+@functools.lru_cache(maxsize=256)
+def threefry_program(shape: tuple[int, ...]) -> ClosedJaxpr:
+    """Threefry-2x32 on four arrays u32[shape] as adds, rotations and exclusive ors: what `threefry2x32_p` expands to."""
+    return stage(_threefry_rounds, [ShapedArray(shape, UINT32)] * 4, name="threefry2x32")
+
+
+def _threefry_rounds(key1, key2, x1, x2):
+    add, xor = elementwise.add, elementwise.bitwise_xor
+    schedule = (key1, key2, xor(xor(key1, key2), _PARITY))
+    x1, x2 = add(x1, key1), add(x2, key2)
+    for turn in range(1, 6):  # four rounds, then the next two words of the schedule
+        for i in range(4):
+            bits = _ROTATIONS[4 * (turn - 1) % 8 + i]
+            x1 = add(x1, x2)
+            left = elementwise.shift_left(x2, np.uint32(bits))
+            right = elementwise.shift_right_logical(x2, np.uint32(32 - bits))
+            x2 = xor(x1, elementwise.bitwise_or(left, right))
+        x1 = add(x1, schedule[turn % 3])
+        x2 = add(x2, add(schedule[(turn + 1) % 3], np.uint32(turn)))
+    return [x1, x2]
 
 
 # Words

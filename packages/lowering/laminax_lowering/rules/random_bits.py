@@ -1,0 +1,92 @@
+"""Random bits: keys are the tensors of their words, and the operations on keys run the programs of `generators`.
+
+Each distinct program is a private function, so that a module with many draws holds the hash once per shape.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from laminax_ir.avals import ShapedArray
+from laminax_ir.generators import threefry_program, word_program
+from laminax_ir.keys import physical_aval
+from laminax_ir.ops import random_bits as op
+from laminax_lowering.context import Value
+from laminax_lowering.registry import lowering_rule
+
+_UINT64 = np.dtype(np.uint64)
+_ALGORITHMS = {op.RandomAlgorithm.RNG_DEFAULT: "DEFAULT", op.RandomAlgorithm.RNG_THREE_FRY: "THREE_FRY",
+               op.RandomAlgorithm.RNG_PHILOX: "PHILOX"}
+
+
+@lowering_rule(op.threefry2x32_p)
+def _lower_threefry2x32(ctx, *operands):
+    aval = ctx.avals_out[0]
+    operands = [x if x.shape == aval.shape else ctx.broadcast_to(x, aval.shape) for x in operands]
+    function = ctx.module.private_function(threefry_program(aval.shape), "threefry2x32")
+    return ctx.call(function, operands, ctx.avals_out)
+
+
+@lowering_rule(op.iota_2x32_shape_p)
+def _lower_iota_2x32_shape(ctx, *, shape):
+    """The index of an element is the sum of its coordinates times strides: the partitioner splits that, not a reshape."""
+    words = ShapedArray(shape, op.UINT32)
+    if math.prod(shape) <= 2**32:
+        return [ctx.constant(0, op.UINT32, shape), _row_major_index(ctx, words)]
+    index = _row_major_index(ctx, ShapedArray(shape, _UINT64))
+    shift = ctx.constant(32, _UINT64, shape)
+    high = ctx.emit("stablehlo.shift_right_logical", [index, shift], results=[index.aval])
+    return [ctx.convert(high, op.UINT32), ctx.convert(index, op.UINT32)]
+
+
+def _row_major_index(ctx, aval: ShapedArray) -> Value:
+    total = None
+    for axis, size in enumerate(aval.shape):
+        stride = math.prod(aval.shape[axis + 1:])
+        term = ctx.emit("stablehlo.iota", [], attributes={"iota_dimension": f"{axis} : i64"}, results=[aval])
+        if stride != 1:
+            term = ctx.emit("stablehlo.multiply", [term, ctx.constant(stride, aval.dtype, aval.shape)], results=[aval])
+        total = term if total is None else ctx.emit("stablehlo.add", [total, term], results=[aval])
+    return total if total is not None else ctx.constant(0, aval.dtype)
+
+
+@lowering_rule(op.rng_bit_generator_p)
+def _lower_rng_bit_generator(ctx, state, *, shape, dtype, algorithm, out_sharding=None):
+    """StableHLO's state is u64[2]; ours may be the same bits as u32[4], to need no 64-bit integers above."""
+    state_aval, bits_aval = ctx.avals_out
+    wide, pairs = ShapedArray((2,), _UINT64), ShapedArray((2, 2), op.UINT32)
+    if state.dtype == op.UINT32:
+        state = ctx.emit("stablehlo.reshape", [state], results=[pairs])
+        state = ctx.emit("stablehlo.bitcast_convert", [state], results=[wide])
+    new_state, bits = ctx.emit(
+        "stablehlo.rng_bit_generator", [state], results=[wide, bits_aval],
+        attributes={"rng_algorithm": f"#stablehlo<rng_algorithm {_ALGORITHMS[algorithm]}>"})
+    if state_aval.dtype == op.UINT32:
+        new_state = ctx.emit("stablehlo.bitcast_convert", [new_state], results=[pairs])
+        new_state = ctx.emit("stablehlo.reshape", [new_state], results=[state_aval])
+    return [new_state, bits]
+
+
+# Keys
+
+
+@lowering_rule(op.random_wrap_p, op.random_unwrap_p, op.random_clone_p)
+def _lower_same_words(ctx, x, **_params):
+    return Value(x.name, ctx.avals_out[0])
+
+
+def _lower_by_words(primitive):
+    def rule(ctx, *operands, **params):
+        program = word_program(primitive, ctx.avals_in, params)
+        function = ctx.module.private_function(program, program.jaxpr.debug_info)
+        words = [Value(x.name, physical_aval(x.aval)) for x in operands]
+        aval = ctx.avals_out[0]
+        (result,) = ctx.call(function, words, [physical_aval(aval)])
+        return Value(result.name, aval)
+    return rule
+
+
+for _primitive in (op.random_seed_p, op.random_split_p, op.random_fold_in_p, op.random_bits_p):
+    lowering_rule(_primitive)(_lower_by_words(_primitive))
