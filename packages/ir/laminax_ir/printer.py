@@ -1,157 +1,277 @@
 """Printing jaxprs in the syntax of the JAX documentation.
 
-`{ lambda a:f32[3]; b:f32[]. let c:f32[] = cos b in (c,) }`: constvars before the semicolon, parameters
-after it, one equation a line when there are several. Variables are named a, b, ..., z, ba, ... in the
-order in which they are first met.
+`{ lambda a:f32[3]; b:f32[]. let c:f32[] = cos b in (c,) }`: constvars before the semicolon, parameters after it,
+one equation a line when they do not fit on one. Variables are named a, b, ..., z, ba, ... in the order in which
+they are met; results of the outermost program that nobody uses are `_`. A jaxpr that occurs more than once is printed once, in front:
+`let f = { ... } in`. The module that defines an operation says with `hide_params` or `equation_rule` what its
+equations show.
 """
 
 from __future__ import annotations
 
-import enum
-from typing import Any, Iterator
+from collections import Counter, deque
+from dataclasses import dataclass
+from typing import Any, Callable, Iterable, Iterator
 
 import numpy as np
 
-from laminax_ir import source
-from laminax_ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
-
-_INDENT = "  "
-
-
-class _Names:
-    """Letters for variables, shared by a jaxpr and the jaxprs nested in it."""
-
-    def __init__(self):
-        self._names: dict[Var, str] = {}
-
-    def __call__(self, var: Var) -> str:
-        name = self._names.get(var)
-        if name is None:
-            name = self._names[var] = _letters(len(self._names))
-        return name
-
-    def name(self, var: Var) -> str:
-        return "_" if type(var) is DropVar else self(var)
+from laminax_ir import dtypes, source
+from laminax_ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from laminax_ir.layout import Break, Doc, Group, Nest, Text, concat, join, render
 
 
-def _letters(index: int) -> str:
-    text = ""
-    while True:
-        index, digit = divmod(index, 26)
-        text = chr(ord("a") + digit) + text
-        if index == 0:
-            return text
+@dataclass(frozen=True)
+class Options:
+    """What to print: types of variables, source positions, name scopes, the equations' own forms, effects."""
+    source_info: bool = False
+    print_shapes: bool = True
+    custom_pp_eqn_rules: bool = True
+    name_stack: bool = False
+    print_effects: bool = False
 
 
-def format_jaxpr(jaxpr: Jaxpr, *, source_info: bool = False, print_shapes: bool = True, name_stack: bool = False,
-                 **unknown: Any) -> str:
+def format_jaxpr(jaxpr: Jaxpr, *, use_color: bool = False, **options: bool) -> str:
     """A jaxpr as text.
 
     Args:
       jaxpr: the program.
-      source_info: append ` # file.py:12 in f` to each equation.
-      print_shapes: write the types of variables.
-      name_stack: prefix equations with the name scopes they were made in.
+      use_color: accepted for the sake of JAX's users; the text is never coloured.
+      **options: `source_info`: append `# file:line:column (function)` to each equation; `print_shapes`: write the
+        types of variables; `name_stack`: append the name scopes an equation was made in; `custom_pp_eqn_rules`: hide
+        parameters that say nothing new; `print_effects`: write the effects of the program in front of it.
 
     Returns:
-      The text, one line when there is at most one equation and it fits.
+      The text, wrapped at 80 columns, one line when it fits.
     """
-    if unknown:
-        raise TypeError(f"format_jaxpr: unknown options {sorted(unknown)}; "
-                        "expected source_info, print_shapes, name_stack")
-    options = {"source_info": source_info, "print_shapes": print_shapes, "name_stack": name_stack}
-    return "\n".join(_jaxpr_lines(jaxpr, _Names(), options))
+    try:
+        chosen = Options(**options)
+    except TypeError:
+        known = ", ".join(Options.__dataclass_fields__)
+        raise TypeError(f"pretty_print: unknown options {sorted(set(options) - set(Options.__dataclass_fields__))}; "
+                        f"the options are {known}") from None
+    printer = Printer(chosen, _shared_jaxprs(jaxpr), _unused_results(jaxpr))
+    definitions = [concat(f"let {name} = ", printer.jaxpr(shared), " in", Break())
+                   for shared, name in printer.shared.items()]
+    return render(concat(*definitions, printer.jaxpr(jaxpr)))
 
 
 def format_eqn(eqn: JaxprEqn) -> str:
     """One equation as text."""
-    options = {"source_info": False, "print_shapes": True, "name_stack": False}
-    return "\n".join(_eqn_lines(eqn, _Names(), options))
+    return render(Printer(Options()).equation(eqn))
 
 
-def _jaxpr_lines(jaxpr: Jaxpr, names: _Names, options) -> list[str]:
-    header = _join_nonempty("{ lambda", _binders(jaxpr.constvars, names, options), ";",
-                            _binders(jaxpr.invars, names, options)) + ". let"
-    body = [line for eqn in jaxpr.eqns for line in _eqn_lines(eqn, names, options)]
-    outs = [_atom(v, names) for v in jaxpr.outvars]
-    closing = "in (" + ", ".join(outs) + ("," if len(outs) == 1 else "") + ") }"
-    one_line = " ".join([header, *body, closing])
-    if len(body) <= 1 and len(one_line) <= 80:
-        return [one_line]
-    return [header, *(_INDENT * 2 + line for line in body), _INDENT + closing]
-
-
-def _join_nonempty(*parts: str) -> str:
-    return " ".join(part for part in parts if part)
-
-
-def _binders(variables, names, options) -> str:
-    return " ".join(_binder(v, names, options) for v in variables)
-
-
-def _binder(var: Var, names: _Names, options) -> str:
-    text = names.name(var)
-    return f"{text}:{var.aval.str_short()}" if options["print_shapes"] else text
-
-
-def _atom(atom, names: _Names) -> str:
-    if type(atom) is not Literal:
-        return names.name(atom)
-    value = atom.val
-    text = str(value.item() if isinstance(value, np.generic) and value.dtype.kind in "biufc" else value)
-    return f"{text}:{atom.aval.str_short()}"
-
-
-def _eqn_lines(eqn: JaxprEqn, names: _Names, options) -> list[str]:
-    operands = " ".join(_atom(v, names) for v in eqn.invars)
-    parameters = _param_lines(eqn, names, options)
-    results = _binders(eqn.outvars, names, options)
-    scope = "/".join(eqn.source_info.name_stack) + "/" if options["name_stack"] and eqn.source_info.name_stack else ""
-    head = f"{results} = {scope}{eqn.primitive.name}" if eqn.outvars else f"{scope}{eqn.primitive.name}"
-    where = source.summarize(eqn.source_info) if options["source_info"] else ""
-    comment = f" # {where}" if where else ""
-    if not parameters:
-        return [f"{head} {operands}".rstrip() + comment]
-    flat = " ".join(parameters)
-    if not any("\n" in p or "lambda" in p for p in parameters) and len(head) + len(flat) + len(operands) < 100:
-        return [f"{head}[{flat}] {operands}".rstrip() + comment]
-    inner = [_INDENT + line for parameter in parameters for line in parameter.split("\n")]
-    return [f"{head}[", *inner, f"] {operands}".rstrip() + comment]
-
-
-def _param_lines(eqn: JaxprEqn, names: _Names, options) -> list[str]:
-    return [f"{key}={_format_param(value, names, options)}" for key, value in sorted(_shown_params(eqn))]
-
-
-def _shown_params(eqn: JaxprEqn) -> Iterator[tuple[str, Any]]:
-    hidden = _hidden_params.get(eqn.primitive.name, {})
-    for key, value in eqn.params.items():
-        if key in hidden and (hidden[key] is Ellipsis or hidden[key] == value):
+def _shared_jaxprs(jaxpr: Jaxpr) -> dict[Jaxpr, str]:
+    """The nested jaxprs that occur more than once, in the order they are met breadth first, with their names."""
+    names: dict[Jaxpr, str] = {}
+    visits: Counter[Jaxpr] = Counter()
+    queue = deque([jaxpr])
+    while queue:
+        visited = queue.popleft()
+        visits[visited] += 1
+        if visits[visited] > 2:  # its callees have been counted twice already
             continue
-        yield key, value
+        for eqn in visited.eqns:
+            for inner in subjaxprs(eqn):
+                queue.append(inner)
+                if isinstance(name := eqn.params.get("name"), str):
+                    names.setdefault(inner, name.strip("<>"))
+    seen: Counter[str] = Counter()
+    shared = {}
+    for candidate, count in visits.items():
+        if count > 1:
+            name = names.get(candidate, "jaxpr")
+            shared[candidate] = f"{name}{seen[name]}" if seen[name] else name
+            seen[name] += 1
+    return shared
 
 
-# Parameters not printed when they have these values (`...`: never printed).
-_hidden_params: dict[str, dict[str, Any]] = {}
+class Printer:
+    """Turns a program into a document; holds the names given so far.
+
+    Args:
+      options: what to print.
+      shared: the names of the jaxprs that are printed in front of the program.
+      unused: variables to print as `_`.
+    """
+
+    def __init__(self, options: Options, shared: dict[Jaxpr, str] | None = None, unused: set[Var] | None = None):
+        self.options = options
+        self.shared = shared or {}
+        self.unused = unused or set()
+        self.names: dict[Var, str] = {}
+        self._letters = (name for name in _all_letters() if name not in self.shared.values())
+
+    def name(self, var: Var) -> str:
+        """The variable's name; a new one when it is met for the first time."""
+        if type(var) is DropVar or var in self.unused:
+            return "_"
+        name = self.names.get(var)
+        if name is None:
+            name = self.names[var] = next(self._letters)
+        return name
+
+    def use_callers_names(self, eqn: JaxprEqn, called: Jaxpr) -> None:
+        """Gives variables of a called program the names of the caller's, each name to one variable."""
+        taken = set()
+        for inner, outer in zip(called.invars, eqn.invars):
+            if outer in self.names and self.names[outer] not in taken:
+                taken.add(self.names.setdefault(inner, self.names[outer]))
+        for inner, outer in zip(called.outvars, eqn.outvars):
+            if type(inner) is not Literal and inner not in self.names and self.name(outer) != "_":
+                self.names[inner] = self.name(outer)
+
+    def jaxpr(self, jaxpr: Jaxpr) -> Doc:
+        """A whole program."""
+        constvars, invars = self._binders(jaxpr.constvars), self._binders(jaxpr.invars)
+        equations = join(Break("; "), [self.equation(eqn) for eqn in jaxpr.eqns])
+        results = self._spaced([self._atom(atom) for atom in jaxpr.outvars], ",")
+        effects = f"{_effects(jaxpr.effects)} " if self.options.print_effects and jaxpr.effects else ""
+        return Group(Nest(2, concat(
+            "{ ", effects, "lambda ", constvars, "; ", invars, ". let", Nest(2, concat(Break(), equations)), Break(),
+            "in (", results, ",) }" if len(jaxpr.outvars) == 1 else ") }")))
+
+    def equation(self, eqn: JaxprEqn) -> Doc:
+        """One equation, in the form that its rule gives it."""
+        rule = _equation_rules.get(eqn.primitive.name) if self.options.custom_pp_eqn_rules else None
+        return self.assignment(eqn, eqn.params) if rule is None else rule(eqn, self)
+
+    def assignment(self, eqn: JaxprEqn, params: dict[str, Any]) -> Doc:
+        """`results = primitive[params] operands` with the given parameters: `name` first, the others sorted."""
+        results = [self._binders(eqn.outvars), " = "] if eqn.outvars else []
+        shown = sorted(params.items(), key=lambda item: (item[0] != "name", item[0]))
+        formats = _param_formats.get(eqn.primitive.name, {})
+        pairs = [concat(f"{key}=", formats[key](value) if key in formats else self.parameter(value))
+                 for key, value in shown]
+        bracket = Group(concat(Nest(2, concat("[", Break(""), join(Break(), pairs))), Break(""), "]")) if pairs else ""
+        operands = self._spaced([self._atom(x) for x in eqn.invars])
+        return concat(*results, Text(eqn.primitive.name, self._notes(eqn)), bracket, " ", operands)
+
+    def _notes(self, eqn: JaxprEqn) -> tuple[str, ...]:
+        notes = []
+        if self.options.source_info:
+            notes.append(_full_position(eqn.source_info))
+        if self.options.name_stack:
+            notes.append(f"[{'/'.join(eqn.source_info.name_stack)}]")
+        return tuple(notes)
+
+    def parameter(self, value: Any) -> Doc:
+        """The value of a parameter."""
+        if isinstance(value, ClosedJaxpr):
+            value = value.jaxpr
+        if isinstance(value, Jaxpr):
+            return Text(self.shared[value]) if value in self.shared else self.jaxpr(value)
+        if type(value) is tuple and value and all(isinstance(v, (Jaxpr, ClosedJaxpr)) for v in value):
+            jaxprs = join(Break(), [self.parameter(v) for v in value])
+            return Group(concat(Nest(2, concat("(", Break(""), jaxprs)), Break(""), ")"))
+        return Text(parameter_text(value))
+
+    def _binders(self, variables: Iterable[Var]) -> Doc:
+        return self._spaced([f"{self.name(v)}:{v.aval.str_short()}" if self.options.print_shapes else self.name(v)
+                             for v in variables])
+
+    def _atom(self, atom: Var | Literal) -> str:
+        return f"{literal_text(atom)}:{atom.aval.str_short()}" if type(atom) is Literal else self.name(atom)
+
+    @staticmethod
+    def _spaced(words: list[str], separator: str = "") -> Doc:
+        """Words in a line, wrapped where a word would begin beyond the width."""
+        return Nest(2, Group(join(concat(separator, Group(Break())), [Text(word) for word in words])))
+
+
+def _all_letters() -> Iterator[str]:
+    """a, b, ..., z, ba, bb, ...: numbers in base 26."""
+    index = 0
+    while True:
+        text, rest = "", index
+        while rest or not text:
+            rest, digit = divmod(rest, 26)
+            text = chr(ord("a") + digit) + text
+        yield text
+        index += 1
+
+
+def _unused_results(jaxpr: Jaxpr) -> set[Var]:
+    used = {v for eqn in jaxpr.eqns for v in eqn.invars if type(v) is not Literal}
+    used.update(v for v in jaxpr.outvars if type(v) is not Literal)
+    return {v for eqn in jaxpr.eqns for v in eqn.outvars if v not in used}
+
+
+def _full_position(info: source.SourceInfo) -> str:
+    where = source.position(info)
+    return f"{where.file}:{where.line}:{where.column - 1} ({where.function})" if where else "unknown"
+
+
+def _effects(effects: Iterable[Any]) -> str:
+    return "{" + ", ".join(sorted(map(str, effects))) + "}"
+
+
+def literal_text(literal: Literal) -> str:
+    """The value of a literal in its own precision: 0.1 in float32 is 0.10000000149011612."""
+    if dtypes.is_extended(literal.aval.dtype):
+        return str(literal.val)
+    return str(np.asarray(literal.val).astype(literal.aval.dtype).item())
+
+
+def parameter_text(value: Any) -> str:
+    """A parameter that holds no jaxpr, in one line: dtypes and functions by name, the rest as `str` gives it."""
+    if isinstance(value, np.dtype):
+        return value.name
+    if isinstance(value, type) and issubclass(value, np.generic):
+        return np.dtype(value).name
+    if callable(value) and hasattr(value, "__name__"):
+        return value.__name__
+    return str(value)
+
+
+# What an equation shows. A rule makes its document, mostly by `printer.assignment` with some of the parameters.
+
+EquationRule = Callable[[JaxprEqn, Printer], Doc]
+_equation_rules: dict[str, EquationRule] = {}
+_param_formats: dict[str, dict[str, Callable[[Any], str]]] = {}
+
+
+def equation_rule(*primitive_names: str) -> Callable[[EquationRule], EquationRule]:
+    """Decorator: `rule(eqn, printer) -> Doc` prints equations of these primitives."""
+    def register(rule: EquationRule) -> EquationRule:
+        for name in primitive_names:
+            if name in _equation_rules:
+                raise ValueError(f"{name}: a second printing rule, in {rule.__module__}; the first is in "
+                                 f"{_equation_rules[name].__module__}")
+            _equation_rules[name] = rule
+        return rule
+    return register
 
 
 def hide_params(primitive_name: str, **values: Any) -> None:
     """Leaves parameters out of the printed form when they have the given values (`...` for any)."""
-    _hidden_params.setdefault(primitive_name, {}).update(values)
+    @equation_rule(primitive_name)
+    def _rule(eqn: JaxprEqn, printer: Printer) -> Doc:
+        return printer.assignment(eqn, {key: value for key, value in eqn.params.items()
+                                        if key not in values or not (values[key] is ... or values[key] == value)})
 
 
-def _format_param(value: Any, names: _Names, options) -> str:
-    if isinstance(value, ClosedJaxpr):
-        value = value.jaxpr
-    if isinstance(value, Jaxpr):
-        return "\n".join(_jaxpr_lines(value, names, options))
-    if isinstance(value, (tuple, list)) and any(isinstance(v, (Jaxpr, ClosedJaxpr)) for v in value):
-        inner = "\n".join(_format_param(v, names, options) for v in value)
-        return "(\n" + "\n".join(_INDENT + line for line in inner.split("\n")) + "\n)"
-    if isinstance(value, np.dtype):
-        return value.name
-    if isinstance(value, enum.Enum):
-        return str(value)
-    if callable(value) and hasattr(value, "__name__"):
-        return value.__name__
-    return str(value)
+def format_param(primitive_name: str, key: str) -> Callable[[Callable[[Any], str]], Callable[[Any], str]]:
+    """Decorator: the function gives the text of one parameter."""
+    def register(function: Callable[[Any], str]) -> Callable[[Any], str]:
+        _param_formats.setdefault(primitive_name, {})[key] = function
+        return function
+    return register
+
+
+@equation_rule("jit")
+def _jit_equation(eqn: JaxprEqn, printer: Printer) -> Doc:
+    """A call shows what was asked for beyond the defaults, and its program in the caller's names."""
+    called = eqn.params["jaxpr"].jaxpr
+    if called not in printer.shared:
+        printer.use_callers_names(eqn, called)
+    return printer.assignment(eqn, {key: value for key, value in eqn.params.items() if not _says_nothing(value)})
+
+
+def _says_nothing(value: Any) -> bool:
+    return value is None or value is False or type(value) is tuple and all(map(_says_nothing, value))
+
+
+@equation_rule("custom_jvp_call", "custom_vjp_call")
+def _custom_call_equation(eqn: JaxprEqn, printer: Printer) -> Doc:
+    shown = {key: value for key, value in eqn.params.items() if key != "num_consts"}
+    return printer.assignment(eqn, {"symbolic_zeros": False, **shown})
