@@ -1,0 +1,1 @@
+"""The implementation of the api: one module per subject. Users import from `laminax` and its public modules."""

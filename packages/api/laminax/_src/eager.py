@@ -1,0 +1,108 @@
+"""Eager evaluation: each operation applied to concrete arrays is a cached one-operation program.
+
+The cache maps (primitive, parameters) to a `PjitFunction` of its own, whose C++ part tells shapes and dtypes apart.
+Operators on arrays go one step further: promotion and operation together are one such function.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import laminax_runtime as runtime
+import numpy as np
+from laminax_ir import operators
+from laminax_ir.avals import get_aval
+from laminax_ir.pytree import tree_structure
+from laminax_ir.staging import stage
+from laminax_ir.trace import Tracer, eval_trace, state
+
+from laminax._src.executables import Program, compile_program
+
+_LEAF = tree_structure(0)
+_LIMIT = 8192
+_functions: dict[tuple, Callable] = {}
+
+
+def evaluate(primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Computes one operation: what the evaluating trace calls."""
+    key = (primitive, *params.items())
+    function = _functions.get(key)
+    if function is None:
+        if len(_functions) >= _LIMIT:  # forget the oldest half: dictionaries keep insertion order
+            for old in list(_functions)[:_LIMIT // 2]:
+                del _functions[old]
+        function = _functions[key] = _operation(primitive, dict(params))
+    return function(*operands)
+
+
+def _operation(primitive, params: dict[str, Any]) -> Callable:
+    if primitive.multiple_results:
+        return compiled_function(lambda *xs: primitive.bind(*xs, **params), primitive.name, is_list=True)
+    return compiled_function(lambda *xs: [primitive.bind(*xs, **params)], primitive.name)
+
+
+def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list: bool = False) -> Callable:
+    """A function of arrays that runs `flat_fun` compiled, whatever trace is current: for values, never for tracers.
+
+    Args:
+      flat_fun: takes arrays, returns a sequence of arrays, of one unless `is_list`.
+      name: what the program is called.
+      is_list: whether the result is a list of arrays, not the only one.
+    """
+    programs: dict[tuple, tuple[Program, Any]] = {}
+
+    def miss(*args):
+        device = runtime.execution_device(args)
+        key = (*(get_aval(x) for x in args), device)
+        found = programs.get(key)
+        if found is None:
+            closed = stage(flat_fun, key[:-1], name)
+            tree = tree_structure([0] * len(closed.out_avals)) if is_list else _LEAF
+            found = programs[key] = (compile_program(closed, device, name=name), tree)
+        program, tree = found
+        outs = program.run(args)
+        return (outs if is_list else outs[0]), program.fastpath(tree, outs, args), False
+
+    return runtime.make_eager_function(name, miss)
+
+
+_SCALARS = frozenset((bool, int, float, complex))
+
+
+def operator_table() -> dict[str, Callable]:
+    """The special methods of the runtime's arrays: compiled outside of traces, the general ones inside."""
+    table = operators.method_table()
+    for name, function in operators.BINARY_OPERATORS.items():
+        if name == "pow":  # a Python int exponent is static
+            continue
+        if name == "divmod":
+            continue
+        table[f"__{name}__"] = _operator(function, name, table[f"__{name}__"])
+        table[f"__r{name}__"] = _operator(lambda x, y, f=function: f(y, x), f"r{name}", table[f"__r{name}__"])
+    for name, function in operators.COMPARISONS.items():
+        table[f"__{name}__"] = _operator(function, name, table[f"__{name}__"])
+    table.pop("__hash__", None)
+    return table
+
+
+def _operator(function: Callable, name: str, general: Callable) -> Callable:
+    compiled = compiled_function(lambda x, y: [function(x, y)], name)
+    array_type, current, bottom, scalars = runtime.ArrayImpl, state, eval_trace, _SCALARS
+
+    def method(self, other):
+        kind = type(other)
+        if (kind is array_type or kind in scalars) and current.trace is bottom:
+            return compiled(self, other)
+        return general(self, other)
+
+    method.__name__ = f"__{name}__"
+    return method
+
+
+def as_array(x: Any) -> Any:
+    """A concrete value as the runtime's array; tracers as they are."""
+    if isinstance(x, (Tracer, runtime.ArrayImpl)):
+        return x
+    if isinstance(x, (np.ndarray, np.generic, bool, int, float, complex)):
+        return runtime.device_put(x)
+    return x

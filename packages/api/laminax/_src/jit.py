@@ -1,0 +1,285 @@
+"""`jit`: compile a function on first call, run the executable from then on.
+
+A call goes to jaxlib's C++ `PjitFunction` first. When that has no entry, `_JitFunction.miss` traces (cached), and either
+binds one call equation in the trace at work or compiles (cached) and runs, handing C++ what it needs for next time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial, update_wrapper
+from typing import Any, Callable, Iterable, Mapping, Sequence
+from weakref import WeakKeyDictionary
+
+import laminax_runtime as runtime
+from laminax_ir import config
+from laminax_ir.avals import ShapeDtypeStruct, ShapedArray
+from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.ops.calls import call_jaxpr
+from laminax_ir.pytree import tree_unflatten
+from laminax_ir.trace import eval_trace, state
+
+from laminax._src import setup  # noqa: F401
+from laminax._src.argument_names import resolve
+from laminax._src.executables import Program, compile_program
+from laminax._src.stages import Lowered, Traced
+from laminax._src.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
+
+
+@dataclass(frozen=True)
+class JitOptions:
+    """What a jitted function was made with, normalised; part of every key."""
+    static_argnums: tuple[int, ...] = ()
+    static_argnames: tuple[str, ...] = ()
+    donate_argnums: tuple[int, ...] = ()
+    donate_argnames: tuple[str, ...] = ()
+    keep_unused: bool = False
+    device: Any = None
+    inline: bool = False
+    compiler_options: tuple[tuple[str, Any], ...] = ()
+
+
+class _Unspecified:
+    def __repr__(self):
+        return "UnspecifiedValue"
+
+
+UNSPECIFIED = _Unspecified()
+
+
+def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UNSPECIFIED,
+        static_argnums: int | Sequence[int] | None = None, static_argnames: str | Iterable[str] | None = None,
+        donate_argnums: int | Sequence[int] | None = None, donate_argnames: str | Iterable[str] | None = None,
+        keep_unused: bool = False, device: Any = None, backend: str | None = None, inline: bool = False,
+        abstracted_axes: Any = None, compiler_options: Mapping[str, Any] | None = None) -> Any:
+    """Sets up a function for just-in-time compilation.
+
+    The function is traced on the first call with arguments of given shapes and dtypes, compiled, and the executable is
+    kept for later calls. It should be pure: what it does besides computing its result happens when it is traced only.
+
+    Args:
+      fun: function of arrays, scalars and containers of them. Held weakly by the caches. May be left out, to give
+        options in a decorator: `@jit(static_argnames="n")`.
+      in_shardings, out_shardings: placement of arguments and results over several devices.
+      static_argnums: positions of arguments that are compile-time constants: hashable values, part of the key.
+      static_argnames: names of such arguments. With only one of the two given, the other is inferred from the
+        signature; with both, they are taken as they are.
+      donate_argnums: positions of arguments whose buffers the computation may overwrite; the arrays are deleted.
+      donate_argnames: names of such arguments, inferred like static_argnames.
+      keep_unused: whether arguments that the function does not use stay arguments of the executable.
+      device: the device to run on; by default where the arguments are, else the default device.
+      backend: the platform to run on: "cpu", "gpu" or "tpu".
+      inline: whether to inline the function into enclosing programs instead of calling it.
+      abstracted_axes: dynamic shapes; not supported.
+      compiler_options: options of XLA by name.
+
+    Returns:
+      The jitted function, with `lower`, `trace`, `eval_shape` and `clear_cache`.
+
+    Raises:
+      TypeError: if `fun` is not callable or an option is of the wrong type.
+      ValueError: if a static or donated argument does not exist.
+
+    Example:
+      >>> @jit
+      ... def selu(x, alpha=1.67, lmbda=1.05):
+      ...     return lmbda * jnp.where(x > 0, x, alpha * jnp.exp(x) - alpha)
+    """
+    given = {name: value for name, value in locals().items() if name != "fun"}
+    if fun is None:
+        return partial(jit, **given)
+    if not callable(fun):
+        raise TypeError(f"jit: expected a callable, got {fun!r} of type {type(fun).__name__}")
+    if abstracted_axes is not None:
+        raise NotImplementedError("jit: abstracted_axes (dynamic shapes) is not supported")
+    options = _options(fun, given)
+    jit_function = _JitFunction(fun, options)
+    wrapped = runtime.make_jit_function(
+        fun, jit_function.name, jit_function.miss, static_argnums=options.static_argnums,
+        static_argnames=options.static_argnames, cache_key=options)
+    update_wrapper(wrapped, fun)
+    wrapped._laminax_jit = jit_function
+    return wrapped
+
+
+def _options(fun: Callable, given: dict[str, Any]) -> JitOptions:
+    static = resolve(fun, given["static_argnums"], given["static_argnames"], "static")
+    donated = resolve(fun, given["donate_argnums"], given["donate_argnames"], "donate")
+    for name in ("keep_unused", "inline"):
+        if not isinstance(given[name], bool):
+            raise TypeError(f"jit: {name} must be a bool, got {given[name]!r}")
+    overlap = set(static[0]) & set(donated[0])
+    if overlap:
+        raise ValueError(f"jit: static_argnums and donate_argnums cannot intersect, but argument {min(overlap)} appears in both")
+    compiler_options = given["compiler_options"] or {}
+    return JitOptions(*static, *donated, given["keep_unused"], _chosen_device(given), given["inline"],
+                      tuple(sorted(compiler_options.items())))
+
+
+def _chosen_device(given: dict[str, Any]) -> Any:
+    """The one device that device, backend or single-device shardings name, or None."""
+    device, backend = given["device"], given["backend"]
+    if device is not None and backend is not None:
+        raise ValueError(f"can't specify both a device and a backend for jit, got device={device} and backend={backend}")
+    if backend is not None:
+        return runtime.local_devices(backend=backend)[0]
+    chosen = {d for name in ("in_shardings", "out_shardings") for d in _sharding_devices(name, given[name])}
+    if len(chosen) > 1:
+        raise NotImplementedError("jit: in_shardings and out_shardings over several devices are not supported yet; "
+                                  f"got devices {sorted(map(str, chosen))}")
+    if device is not None and chosen and chosen != {device}:
+        raise ValueError(f"jit: device={device} contradicts the shardings, which are on {chosen.pop()}")
+    return device if device is not None else chosen.pop() if chosen else None
+
+
+def _sharding_devices(name: str, shardings: Any) -> set:
+    from laminax_ir.pytree import tree_leaves
+    if shardings is UNSPECIFIED:
+        return set()
+    devices = set()
+    for leaf in tree_leaves(shardings):
+        if leaf is UNSPECIFIED:
+            continue
+        if not isinstance(leaf, runtime.Sharding):
+            raise TypeError(f"jit: {name} must be a Sharding or a pytree of them, got {leaf!r} of type {type(leaf).__name__}")
+        devices |= set(leaf.device_set)
+    return devices
+
+
+# Compiled programs of traced functions: by closed jaxpr (weakly), then by device and options.
+_programs: WeakKeyDictionary[ClosedJaxpr, dict[tuple, Program]] = WeakKeyDictionary()
+
+
+class _JitFunction:
+    """The Python half of a jitted function."""
+
+    def __init__(self, fun: Callable, options: JitOptions):
+        self.fun = fun
+        self.options = options
+        self.name = function_name(fun)
+        # Held here: a function that cannot be held weakly keeps its entries as long as its jitted form lives.
+        self.entries = trace_cache.entries(fun)
+
+    def traced(self, args: tuple, kwargs: dict, to_aval: Callable | None = None) \
+            -> tuple[Call, list[ShapedArray], TracedFunction]:
+        """Flattens and traces one call."""
+        options = self.options
+        call = Call(args, kwargs, options.static_argnums, options.static_argnames)
+        if to_aval is not None:
+            call.leaves = [to_aval(x) for x in call.leaves]
+        avals = argument_avals("jit", self.fun, call)
+        return call, avals, trace_cache.lookup(self.fun, call, avals, "jit", self.entries)
+
+    def miss(self, *args, **kwargs):
+        """Answers a call that C++ has no entry for: (result, fast-path data or None, False)."""
+        call, avals, traced = self.traced(args, kwargs)
+        if state.trace is not eval_trace:
+            return self._bind(call, traced), None, False
+        device = runtime.execution_device(call.leaves, self.options.device)
+        program = self.program(traced, call, device)
+        outs = program.run(call.leaves)
+        fastpath = program.fastpath(traced.out_tree, outs, call.leaves)
+        return tree_unflatten(traced.out_tree, outs), fastpath, False
+
+    def _bind(self, call: Call, traced: TracedFunction) -> Any:
+        closed = traced.closed
+        if self.options.inline:
+            outs = eval_jaxpr(closed.jaxpr, closed.consts, *call.leaves)
+        else:
+            outs = call_jaxpr(closed, *call.leaves, name=self.name)
+        return tree_unflatten(traced.out_tree, outs)
+
+    def donated(self, call: Call) -> tuple[bool, ...]:
+        """Which leaves of a call are donated."""
+        options = self.options
+        if not options.donate_argnums and not options.donate_argnames:
+            return (False,) * len(call.leaves)
+        from laminax_ir.pytree import tree_leaves, tree_map
+        static = {i for i, _ in call.static_args}
+        positions = [i for i in range(call.count) if i not in static]
+        donated = {i % call.count for i in options.donate_argnums if -call.count <= i < call.count}
+        args, kwargs = call.in_tree.unflatten([0] * len(call.leaves))
+        marked = (tuple(tree_map(lambda _, d=i in donated: d, x) for i, x in zip(positions, args)),
+                  {k: tree_map(lambda _, d=k in options.donate_argnames: d, x) for k, x in kwargs.items()})
+        return tuple(tree_leaves(marked))
+
+    def program(self, traced: TracedFunction, call: Call, device: runtime.Device) -> Program:
+        """The compiled program for a traced call on a device."""
+        options = self.options
+        donated = self.donated(call)
+        entries = _programs.get(traced.closed)
+        if entries is None:
+            entries = _programs[traced.closed] = {}
+        key = (device, donated, options.keep_unused, options.device is not None, options.compiler_options)
+        found = entries.get(key)
+        if found is None:
+            if config.log_compiles.value:
+                _log_compile(self.name, traced.closed)
+            found = entries[key] = compile_program(
+                traced.closed, device, name=self.name, donated=donated, keep_unused=options.keep_unused,
+                is_pinned=options.device is not None, compiler_options=dict(options.compiler_options))
+        return found
+
+
+def _log_compile(name: str, closed: ClosedJaxpr) -> None:
+    import logging
+    avals = ", ".join(aval.str_short() for aval in closed.in_avals)
+    logging.getLogger("laminax").warning("Compiling %s for arguments (%s).", name, avals)
+
+
+def clear_caches() -> None:
+    """Forgets every traced function and compiled program."""
+    trace_cache.clear()
+    _programs.clear()
+    runtime.clear_dispatch_caches()
+
+
+# Methods of jitted functions
+
+
+def _abstract(x: Any) -> Any:
+    """Arguments of `lower` and `trace` may be shapes instead of arrays."""
+    if isinstance(x, ShapeDtypeStruct) or (hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "aval")
+                                           and not hasattr(x, "__array__")):
+        return _AvalHolder(ShapedArray(x.shape, x.dtype, getattr(x, "weak_type", False)))
+    return x
+
+
+class _AvalHolder:
+    """An argument known by its aval alone."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
+
+
+def _register_aval_holder() -> None:
+    from laminax_ir.avals import register_value_type
+    register_value_type(_AvalHolder, lambda x: x.aval)
+
+
+_register_aval_holder()
+
+
+def _trace(self, *args, **kwargs) -> Traced:
+    """Traces the function for arguments (arrays, or anything with shape and dtype) without running it."""
+    jit_function: _JitFunction = self._laminax_jit
+    call, avals, traced = jit_function.traced(args, kwargs, _abstract)
+    return Traced(jit_function, call, avals, traced)
+
+
+def _lower(self, *args, **kwargs) -> Lowered:
+    """Traces and lowers the function for arguments (arrays, or anything with shape and dtype) without running it.
+
+    Keyword arguments named with a leading underscore and `lowering_platforms` are reserved.
+    """
+    return _trace(self, *args, **kwargs).lower()
+
+
+def _eval_shape(self, *args, **kwargs) -> Any:
+    """Shapes and dtypes of the result, without computing it."""
+    return _trace(self, *args, **kwargs).out_info
+
+
+runtime.install_jit_methods({"trace": _trace, "lower": _lower, "eval_shape": _eval_shape})

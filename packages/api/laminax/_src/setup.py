@@ -1,0 +1,37 @@
+"""Composition: what the layers, which do not know each other, must be told once per process.
+
+Importing this module installs the runtime as the evaluator of eager operations, keeps its C++ dispatch informed of
+tracing, and gives arrays and tracers their operators and methods. Every module of the api imports it.
+"""
+
+from __future__ import annotations
+
+import laminax_runtime as runtime
+from laminax_ir import staging, trace
+from laminax_ir.avals import register_value_type
+from laminax_ir.source import register_internal_folder
+from laminax_ir.trace import Tracer
+
+from laminax._src import eager
+
+
+def _compose() -> None:
+    register_internal_folder(__file__)
+    register_internal_folder(trace.__file__)
+    register_internal_folder(runtime.__file__)
+    register_value_type(runtime.ArrayImpl, lambda array: array.aval)
+    staging.literal_types.add(runtime.ArrayImpl)
+    trace.set_evaluator(eager.evaluate)
+    trace.set_tracing_hook(runtime.set_tracing)
+    runtime.register_array_type(Tracer)
+    _install_methods()
+
+
+def _install_methods() -> None:
+    from laminax._src.numpy import array_methods
+    runtime.install_array_methods({**eager.operator_table(), **array_methods.array_method_table()})
+    for name, member in array_methods.tracer_method_table().items():
+        setattr(Tracer, name, member)
+
+
+_compose()

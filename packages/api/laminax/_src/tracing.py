@@ -1,0 +1,203 @@
+"""Tracing functions on pytrees, with a cache.
+
+The cache holds functions weakly. An entry's key is everything the trace depends on: the arguments' structure and
+avals, the static values, the configuration, and the named axes in scope.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any, Callable, Hashable, Sequence
+from weakref import WeakKeyDictionary
+
+from laminax_ir import config
+from laminax_ir.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.pytree import flatten, keystr, tree_flatten_with_path
+from laminax_ir.staging import stage
+from laminax_ir.trace import Tracer, state
+
+
+@dataclass(frozen=True, eq=False)
+class TracedFunction:
+    """A traced function: its program and the structure of its result."""
+    closed: ClosedJaxpr
+    out_tree: Any
+    name: str
+
+    def is_valid(self) -> bool:
+        """Whether the values that the function closed over can still be used."""
+        return not any(isinstance(c, Tracer) and c.trace.ended for c in self.closed.consts)
+
+
+def function_name(fun: Callable) -> str:
+    """The name of a function for messages and modules; `partial` objects give that of what they wrap."""
+    while hasattr(fun, "func") and not hasattr(fun, "__name__"):
+        fun = fun.func
+    return getattr(fun, "__name__", None) or type(fun).__name__
+
+
+class Call:
+    """One call of a function, split into dynamic leaves and static values.
+
+    `leaves` are the dynamic values, `in_tree` their structure as (args, kwargs), `static` a hashable description of
+    the rest.
+    """
+
+    __slots__ = ("leaves", "in_tree", "static_args", "static_kwargs", "count")
+
+    def __init__(self, args: tuple, kwargs: dict, static_argnums: Sequence[int], static_argnames: Sequence[str]):
+        self.count = len(args)
+        self.static_args = ()
+        self.static_kwargs = ()
+        if static_argnums:
+            chosen = sorted({i % len(args) for i in static_argnums if -len(args) <= i < len(args)})
+            self.static_args = tuple((i, Static(args[i])) for i in chosen)
+            args = tuple(x for i, x in enumerate(args) if i not in chosen)
+        if static_argnames and kwargs:
+            self.static_kwargs = tuple((k, Static(v)) for k, v in sorted(kwargs.items()) if k in static_argnames)
+            kwargs = {k: v for k, v in kwargs.items() if k not in static_argnames}
+        self.leaves, self.in_tree = flatten((args, kwargs))
+
+    @property
+    def static(self) -> Hashable:
+        return self.static_args, self.static_kwargs
+
+    def invoke(self, fun: Callable, leaves: Sequence[Any]) -> Any:
+        """Calls `fun` with the static values and the given dynamic leaves."""
+        args, kwargs = self.in_tree.unflatten(leaves)
+        if self.static_args:
+            args = list(args)
+            for i, static in self.static_args:
+                args.insert(i, static.value)
+        for name, static in self.static_kwargs:
+            kwargs[name] = static.value
+        return fun(*args, **kwargs)
+
+    def path(self, index: int) -> str:
+        """The place of a leaf among the arguments, `args[0]['w']`."""
+        args, kwargs = self.in_tree.unflatten(list(range(self.in_tree.num_leaves)))
+        for i, _ in self.static_args:
+            args = (*args[:i], None, *args[i:])
+        for path, leaf in tree_flatten_with_path((args, kwargs))[0]:
+            if leaf == index and type(leaf) is int:
+                if path[0].idx == 1:
+                    return f"{path[1].key}{keystr(path[2:])}"
+                return f"args[{path[1].idx}]{keystr(path[2:])}"
+        return f"leaf {index}"
+
+
+class Static:
+    """A static value as part of a key: equal values of different types, such as 1 and True, stay apart."""
+
+    __slots__ = ("value", "_hash")
+
+    def __init__(self, value: Any):
+        self.value = value
+        try:
+            self._hash = hash(value)
+        except TypeError as error:
+            raise ValueError(f"Non-hashable static arguments are used in a jit function: {value!r} of type "
+                             f"{type(value).__name__} ({error}). Static arguments must be hashable, with __hash__ and "
+                             "__eq__ defined, and should be immutable: pass a tuple instead of a list, or make the "
+                             "argument dynamic.") from None
+
+    def __hash__(self):
+        return self._hash
+
+    def __eq__(self, other):
+        return type(self.value) is type(other.value) and self.value == other.value
+
+
+def argument_avals(transform: str, fun: Callable, call: Call) -> list[ShapedArray]:
+    """The avals of a call's dynamic leaves.
+
+    Raises:
+      TypeError: if one is not an array; the message names it.
+    """
+    avals = []
+    for index, leaf in enumerate(call.leaves):
+        try:
+            avals.append(get_aval(leaf))
+        except TypeError:
+            raise TypeError(
+                f"Cannot interpret value of type {type(leaf)} as an abstract array; it does not have a dtype attribute. "
+                f"{transform}({function_name(fun)}): Error interpreting argument to {function_name(fun)} as an abstract array: "
+                f"the argument {call.path(index)} is {_short(leaf)}. Arguments must be arrays, scalars or containers of "
+                "them; mark others as static with static_argnums or static_argnames.") from None
+    return avals
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transform: str = "jit") -> TracedFunction:
+    """Traces a function for a call, without a cache."""
+    name = function_name(fun)
+    trees: list[Any] = []
+
+    def flat_fun(*leaves):
+        result = call.invoke(fun, leaves)
+        out, out_tree = flatten(result)
+        for leaf in out:
+            if not is_array_like(leaf):
+                _report_bad_result(transform, name, result)
+        trees.append(out_tree)
+        return out
+
+    closed = stage(flat_fun, avals, name)
+    return TracedFunction(closed, trees[0], name)
+
+
+def _report_bad_result(transform: str, name: str, result: Any) -> None:
+    for path, leaf in tree_flatten_with_path(result)[0]:
+        if not is_array_like(leaf):
+            where = f" at result{keystr(path)}" if path else ""
+            raise TypeError(f"{transform}({name}): function {name} traced for {transform} returned a value of type {type(leaf)}"
+                            f"{where}, which is not a valid JAX type: {_short(leaf)}. Return arrays, scalars or containers "
+                            "of them.")
+
+
+class TraceCache:
+    """Traced functions by function (weakly) and key. Counts hits and misses."""
+
+    def __init__(self):
+        self._by_function: WeakKeyDictionary[Callable, dict[tuple, TracedFunction]] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+        self.hits = 0
+        self.misses = 0
+
+    def entries(self, fun: Callable) -> dict[tuple, TracedFunction]:
+        """The entries of one function; a fresh dictionary for one that cannot be held weakly or hashed."""
+        try:
+            with self._lock:
+                found = self._by_function.get(fun)
+                if found is None:
+                    found = self._by_function[fun] = {}
+            return found
+        except TypeError:
+            return {}
+
+    def clear(self) -> None:
+        with self._lock:
+            self._by_function.clear()
+
+    def lookup(self, fun: Callable, call: Call, avals: Sequence[ShapedArray], transform: str,
+               entries: dict[tuple, TracedFunction]) -> TracedFunction:
+        """The traced function for a call, traced now if it has not been."""
+        axes = state.axis_sizes
+        key = (call.in_tree, tuple(avals), call.static_args, call.static_kwargs, call.count, config.trace_key(),
+               tuple(axes.items()) if axes else ())
+        found = entries.get(key)
+        if found is not None and found.is_valid():
+            self.hits += 1
+            return found
+        self.misses += 1
+        found = entries[key] = trace_call(fun, call, avals, transform)
+        return found
+
+
+trace_cache = TraceCache()
