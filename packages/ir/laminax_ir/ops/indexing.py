@@ -217,8 +217,8 @@ def _gather_result_shape(shape, indices_shape, dims: GatherDimensionNumbers, sli
     for axis, (size, window) in enumerate(zip(shape, slice_sizes)):
         if not 0 <= window <= size:
             raise ShapeError(f"gather: the slice size of axis {axis} must lie between 0 and the axis' size{described}")
-        if window > 1 and (axis in dims.collapsed_slice_dims or axis in dims.operand_batching_dims):
-            raise ShapeError(f"gather: collapsed and batching axes must have slice size 1, axis {axis} has not{described}")
+        if window != 1 and axis in dims.collapsed_slice_dims or window > 1 and axis in dims.operand_batching_dims:
+            raise ShapeError(f"gather: collapsed and batching axes must have slice size 1, axis {axis} has {window}{described}")
     window_sizes = [window for axis, window in enumerate(slice_sizes)
                     if axis not in dims.collapsed_slice_dims and axis not in dims.operand_batching_dims]
     result_rank = len(indices_shape) - 1 + len(window_sizes)
@@ -315,6 +315,13 @@ def _check_scatter(name, shape, indices_shape, updates_shape, dims: ScatterDimen
     if scattered != indices_shape[:-1]:
         raise ShapeError(f"{name}: the axes of the updates outside the windows must be those of the indices but the last, "
                          f"{indices_shape[:-1]}, got {scattered}{described}")
+
+
+def scatter_window(shape: Sequence[int], updates_shape: Sequence[int], dims: ScatterDimensionNumbers) -> tuple[int, ...]:
+    """The size of a scatter's windows along each axis of the operand: 1 where the updates lack the axis."""
+    sizes = iter([updates_shape[axis] for axis in dims.update_window_dims])
+    return tuple([1 if axis in dims.inserted_window_dims or axis in dims.operand_batching_dims else next(sizes)
+                  for axis in range(len(shape))])
 
 
 # Static slices

@@ -86,9 +86,7 @@ def _updates_and_places(operand, indices, updates, dims, mode):
         operand, dims = operand.reshape(1), dims._replace(inserted_window_dims=(0,))
     window_axes = dims.update_window_dims
     batch_axes = [axis for axis in range(updates.ndim) if axis not in window_axes]
-    removed = dims.inserted_window_dims + dims.operand_batching_dims
-    sizes = iter([updates.shape[axis] for axis in window_axes])
-    window = [1 if axis in removed else next(sizes) for axis in range(operand.ndim)]
+    window = ops.scatter_window(operand.shape, updates.shape, dims)
     starts = _starts(indices, operand.ndim, dims.scatter_dims_to_operand_dims, dims.operand_batching_dims,
                      dims.scatter_indices_batching_dims).reshape(-1, operand.ndim)
     updates = updates.transpose(*batch_axes, *window_axes).reshape(len(starts), *window)

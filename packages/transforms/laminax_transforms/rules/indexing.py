@@ -172,9 +172,10 @@ SCATTERS = (op.scatter_p, op.scatter_add_p, op.scatter_sub_p, op.scatter_mul_p, 
 def gather_where_scattered(x, indices, updates_shape, *, dimension_numbers, indices_are_sorted, unique_indices, mode, **_):
     """Reads from x what a scatter with these parameters would write to; 0 where it writes nothing."""
     dims = GatherDimensionNumbers(*dimension_numbers)
-    removed = (*dims.collapsed_slice_dims, *dims.operand_batching_dims)
-    window = iter([updates_shape[axis] for axis in dims.offset_dims])
-    sizes = tuple([min(size, 1) if axis in removed else next(window) for axis, size in enumerate(get_aval(x).shape)])
+    shape = get_aval(x).shape
+    sizes = tuple(map(min, op.scatter_window(shape, updates_shape, dimension_numbers), shape))
+    if any([sizes[axis] == 0 for axis in dims.collapsed_slice_dims]):  # nothing to read from
+        return full(updates_shape, 0, get_aval(x).dtype)
     return gather(x, indices, dims, sizes, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,
                   fill_value=0)
 

@@ -1,0 +1,157 @@
+"""StableHLO of the indexing operations.
+
+StableHLO's gather and dynamic slices clamp positions, and its scatter drops windows that reach out of bounds; the
+other modes are written out around them. Source: the StableHLO specification, sections gather, scatter,
+dynamic_slice and dynamic_update_slice.
+"""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray
+from laminax_ir.ops import indexing as op
+from laminax_ir.ops.indexing import GatherScatterMode, default_fill_value
+from laminax_lowering.registry import lowering_rule
+from laminax_lowering.rules.shape import key_axes, key_shape, sliced
+from laminax_lowering.types import bool_text, i64_array, int_list
+
+_BOOL = np.dtype(bool)
+
+
+@lowering_rule(op.slice_p)
+def _slice(ctx, x, *, start_indices, limit_indices, strides):
+    return sliced(ctx, x, start_indices, limit_indices, strides, ctx.avals_out[0])
+
+
+@lowering_rule(op.dynamic_slice_p)
+def _dynamic_slice(ctx, x, *starts, slice_sizes):
+    if not starts:
+        return x
+    return ctx.emit("stablehlo.dynamic_slice", [x, *_with_key_starts(ctx, x, starts)],
+                    attributes={"slice_sizes": i64_array((*slice_sizes, *key_shape(x.aval)))})
+
+
+def _with_key_starts(ctx, x, starts):
+    return [*starts, *[ctx.constant(0, starts[0].aval.dtype) for _ in key_shape(x.aval)]]
+
+
+@lowering_rule(op.dynamic_update_slice_p)
+def _dynamic_update_slice(ctx, x, update, *starts):
+    if not starts:
+        return update
+    return ctx.emit("stablehlo.dynamic_update_slice", [x, update, *_with_key_starts(ctx, x, starts)])
+
+
+# Gather
+
+
+@lowering_rule(op.gather_p)
+def _gather(ctx, x, indices, *, dimension_numbers, slice_sizes, indices_are_sorted, unique_indices, mode, fill_value):
+    dims = dimension_numbers
+    (out,) = ctx.avals_out
+    indices = _wide_enough(ctx, indices, x.aval.shape)
+    room = [x.aval.shape[axis] - slice_sizes[axis] for axis in dims.start_index_map]
+    positions = indices
+    if dtypes.issubdtype(indices.aval.dtype, dtypes.unsignedinteger):  # gather would clamp large ones as negative ones
+        positions = _clamped(ctx, indices, room)
+    result = ctx.emit("stablehlo.gather", [x, positions], attributes={
+        "dimension_numbers": _gather_numbers(dims, key_axes(out), indices.aval.ndim - 1),
+        "indices_are_sorted": bool_text(indices_are_sorted),
+        "slice_sizes": i64_array((*slice_sizes, *key_shape(x.aval)))}, results=[out])
+    if mode is not GatherScatterMode.FILL_OR_DROP or not dims.start_index_map:
+        return result
+    if fill_value is None:
+        fill_value = default_fill_value(out.dtype)
+    inside = _all_inside(ctx, indices, room)
+    batch_axes = [axis for axis in range(out.ndim) if axis not in dims.offset_dims]
+    mask = ctx.emit("stablehlo.broadcast_in_dim", [inside], attributes={"broadcast_dimensions": i64_array(batch_axes)},
+                    results=[ShapedArray(out.shape, _BOOL)])
+    fill = ctx.constant(np.asarray(fill_value).astype(out.dtype), shape=out.shape)
+    return ctx.emit("stablehlo.select", [mask, result, fill], results=[out])
+
+
+def _gather_numbers(dims, word_axes: Sequence[int], index_vector_dim: int) -> str:
+    return ("#stablehlo.gather<"
+            f"offset_dims = {int_list((*dims.offset_dims, *word_axes))}, "
+            f"collapsed_slice_dims = {int_list(dims.collapsed_slice_dims)}, "
+            f"operand_batching_dims = {int_list(dims.operand_batching_dims)}, "
+            f"start_indices_batching_dims = {int_list(dims.start_indices_batching_dims)}, "
+            f"start_index_map = {int_list(dims.start_index_map)}, "
+            f"index_vector_dim = {index_vector_dim}>")
+
+
+def _wide_enough(ctx, indices, shape: Sequence[int]):
+    """The indices in a dtype that can hold the operand's sizes, so that comparisons with them are exact."""
+    dtype = indices.aval.dtype
+    if dtypes.bit_width(dtype) >= 32 and all([size <= dtypes.iinfo(dtype).max for size in shape]):
+        return indices
+    wide = np.int32 if all([size <= np.iinfo(np.int32).max for size in shape]) else np.int64
+    return ctx.convert(indices, np.dtype(wide))
+
+
+def _along_last_axis(ctx, values: Sequence[int], aval: ShapedArray):
+    """A constant of the aval's shape and dtype that has the values along its last axis."""
+    if len(set(values)) == 1:
+        return ctx.constant(values[0], aval.dtype, aval.shape)
+    row = ctx.constant(np.asarray(values), aval.dtype)
+    return ctx.broadcast_to(row, aval.shape) if aval.ndim > 1 else row
+
+
+def _clamped(ctx, indices, room: Sequence[int]):
+    """The positions moved in: between 0 and `room`, which has one entry for each component of an index vector."""
+    if not room:
+        return indices
+    aval = indices.aval
+    bounds = [_along_last_axis(ctx, values, aval) for values in ([0] * len(room), room)]
+    return ctx.emit("stablehlo.clamp", [bounds[0], indices, bounds[1]], results=[aval])
+
+
+def _all_inside(ctx, indices, room: Sequence[int]):
+    """For each index vector whether all its components lie between 0 and `room`."""
+    aval = indices.aval
+    flags = ShapedArray(aval.shape, _BOOL)
+    signedness = "UNSIGNED" if dtypes.issubdtype(aval.dtype, dtypes.unsignedinteger) else "SIGNED"
+    tests = [ctx.emit("stablehlo.compare", [indices, _along_last_axis(ctx, values, aval)], results=[flags], attributes={
+        "comparison_direction": f"#stablehlo<comparison_direction {direction}>",
+        "compare_type": f"#stablehlo<comparison_type {signedness}>"})
+        for direction, values in (("GE", [0] * len(room)), ("LE", room))]
+    both = ctx.emit("stablehlo.and", tests, results=[flags])
+    batch = ShapedArray(aval.shape[:-1], _BOOL)
+    if len(room) == 1:
+        return ctx.emit("stablehlo.reshape", [both], results=[batch])
+    scalar = ShapedArray((), _BOOL)
+    body = ctx.region([scalar, scalar], lambda a, b: ctx.emit("stablehlo.and", [a, b], results=[scalar]))
+    return ctx.emit("stablehlo.reduce", [both, ctx.constant(True)], regions=[body], results=[batch],
+                    attributes={"dimensions": i64_array([aval.ndim - 1])})
+
+
+# Scatter
+
+
+@lowering_rule(op.scatter_p, op.scatter_add_p, op.scatter_sub_p, op.scatter_mul_p, op.scatter_min_p, op.scatter_max_p)
+def _scatter(ctx, x, indices, updates, *, dimension_numbers, indices_are_sorted, unique_indices, mode, update_jaxpr,
+             update_consts):
+    dims = dimension_numbers
+    indices = _wide_enough(ctx, indices, x.aval.shape)
+    if mode is GatherScatterMode.CLIP:
+        window = op.scatter_window(x.aval.shape, updates.aval.shape, dims)
+        indices = _clamped(ctx, indices, [x.aval.shape[axis] - window[axis] for axis in dims.scatter_dims_to_operand_dims])
+    word = ShapedArray((), x.aval.dtype) if not key_shape(x.aval) else ShapedArray((), np.uint32)
+    body = ctx.region([word, word], lambda old, new: new if update_jaxpr is None else ctx.run_jaxpr(update_jaxpr, [old, new]))
+    return ctx.emit("stablehlo.scatter", [x, indices, updates], regions=[body], attributes={
+        "scatter_dimension_numbers": _scatter_numbers(dims, key_axes(updates.aval), indices.aval.ndim - 1),
+        "indices_are_sorted": bool_text(indices_are_sorted), "unique_indices": bool_text(unique_indices)})
+
+
+def _scatter_numbers(dims, word_axes: Sequence[int], index_vector_dim: int) -> str:
+    return ("#stablehlo.scatter<"
+            f"update_window_dims = {int_list((*dims.update_window_dims, *word_axes))}, "
+            f"inserted_window_dims = {int_list(dims.inserted_window_dims)}, "
+            f"input_batching_dims = {int_list(dims.operand_batching_dims)}, "
+            f"scatter_indices_batching_dims = {int_list(dims.scatter_indices_batching_dims)}, "
+            f"scatter_dims_to_operand_dims = {int_list(dims.scatter_dims_to_operand_dims)}, "
+            f"index_vector_dim = {index_vector_dim}>")

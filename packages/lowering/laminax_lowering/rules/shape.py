@@ -1,0 +1,111 @@
+"""StableHLO of the shape operations.
+
+An array of random keys has the keys' own axes behind the array's; they stay where they are.
+Source: the StableHLO specification, sections of the operations' names.
+"""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray
+from laminax_ir.keys import physical_aval
+from laminax_ir.ops import shape as op
+from laminax_lowering.registry import lowering_rule
+from laminax_lowering.types import i64_array
+
+
+def key_shape(aval: ShapedArray) -> tuple[int, ...]:
+    """The sizes of the axes behind the array's own: those of one key, none for ordinary dtypes."""
+    return physical_aval(aval).shape[aval.ndim:] if dtypes.is_extended(aval.dtype) else ()
+
+
+def key_axes(aval: ShapedArray) -> tuple[int, ...]:
+    """The axes behind the array's own."""
+    return tuple(range(aval.ndim, aval.ndim + len(key_shape(aval))))
+
+
+@lowering_rule(op.broadcast_in_dim_p)
+def _broadcast_in_dim(ctx, x, *, shape, broadcast_dimensions, sharding):
+    if not x.aval.shape:
+        return ctx.broadcast_to(x, shape)
+    (out,) = ctx.avals_out
+    axes = (*broadcast_dimensions, *key_axes(out))
+    return ctx.emit("stablehlo.broadcast_in_dim", [x], attributes={"broadcast_dimensions": i64_array(axes)})
+
+
+@lowering_rule(op.reshape_p)
+def _reshape(ctx, x, *, new_sizes, dimensions, sharding):
+    if dimensions is not None:
+        x = transposed(ctx, x, dimensions)
+    return ctx.emit("stablehlo.reshape", [x])
+
+
+def transposed(ctx, x, permutation: Sequence[int]):
+    """x with its axes permuted."""
+    aval = x.aval.update(shape=tuple([x.aval.shape[axis] for axis in permutation]))
+    return ctx.emit("stablehlo.transpose", [x], attributes={"permutation": i64_array((*permutation, *key_axes(x.aval)))},
+                    results=[aval])
+
+
+@lowering_rule(op.transpose_p)
+def _transpose(ctx, x, *, permutation):
+    return transposed(ctx, x, permutation)
+
+
+@lowering_rule(op.squeeze_p)
+def _squeeze(ctx, x, *, dimensions):
+    return ctx.emit("stablehlo.reshape", [x])
+
+
+@lowering_rule(op.concatenate_p)
+def _concatenate(ctx, *operands, dimension):
+    return ctx.emit("stablehlo.concatenate", operands, attributes={"dimension": f"{dimension} : i64"})
+
+
+@lowering_rule(op.pad_p)
+def _pad(ctx, x, padding_value, *, padding_config):
+    low, high, interior = zip(*padding_config) if padding_config else ((), (), ())
+    return ctx.emit("stablehlo.pad", [x, padding_value], attributes={
+        "edge_padding_low": i64_array(low), "edge_padding_high": i64_array(high), "interior_padding": i64_array(interior)})
+
+
+@lowering_rule(op.rev_p)
+def _rev(ctx, x, *, dimensions):
+    return ctx.emit("stablehlo.reverse", [x], attributes={"dimensions": i64_array(dimensions)})
+
+
+@lowering_rule(op.iota_p)
+def _iota(ctx, *, dtype, shape, dimension, sharding):
+    return ctx.emit("stablehlo.iota", [], attributes={"iota_dimension": f"{dimension} : i64"})
+
+
+@lowering_rule(op.split_p)
+def _split(ctx, x, *, sizes, axis):
+    pieces = []
+    starts, limits = [0] * x.aval.ndim, list(x.aval.shape)
+    for aval, size in zip(ctx.avals_out, sizes):
+        limits[axis] = starts[axis] + size
+        pieces.append(sliced(ctx, x, starts, limits, None, aval))
+        starts[axis] = limits[axis]
+    return pieces
+
+
+def sliced(ctx, x, starts, limits, strides, aval: ShapedArray):
+    """The window of x from `starts` up to `limits`."""
+    words = key_shape(x.aval)
+    strides = (1,) * x.aval.ndim if strides is None else strides
+    return ctx.emit("stablehlo.slice", [x], results=[aval], attributes={
+        "start_indices": i64_array((*starts, *[0] * len(words))), "limit_indices": i64_array((*limits, *words)),
+        "strides": i64_array((*strides, *[1] * len(words)))})
+
+
+@lowering_rule(op.tile_p)
+def _tile(ctx, x, *, reps):
+    # Each axis gets one of size reps[i] in front of it, and merges with it.
+    apart = tuple([n for pair in zip(reps, x.aval.shape) for n in pair])
+    axes = (*range(1, 2 * x.aval.ndim, 2), *range(len(apart), len(apart) + len(key_shape(x.aval))))
+    repeated = ctx.emit("stablehlo.broadcast_in_dim", [x], attributes={"broadcast_dimensions": i64_array(axes)},
+                        results=[x.aval.update(shape=apart)])
+    return ctx.emit("stablehlo.reshape", [repeated])

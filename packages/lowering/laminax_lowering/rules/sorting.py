@@ -1,0 +1,106 @@
+"""StableHLO of the sorting operations.
+
+The comparator follows the order that `sort` documents: zeros are equal and all NaN are one value at the end, which
+StableHLO's total order gives once both are brought to one representation. XLA knows this form and has fast paths for it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray
+from laminax_ir.ops import sorting as op
+from laminax_lowering.context import Value
+from laminax_lowering.registry import lowering_rule
+from laminax_lowering.rules.shape import key_shape, transposed
+from laminax_lowering.types import bool_text, splat, type_text
+
+_FLAG = ShapedArray((), np.dtype(bool))
+
+
+@lowering_rule(op.sort_p)
+def _sort(ctx, *operands, dimension, is_stable, num_keys):
+    for x in operands:
+        if key_shape(x.aval):
+            raise NotImplementedError(f"sort: arrays of random keys cannot be sorted along yet, got {x.aval.str_short()}; sort an "
+                                      "iota along and index with it")
+    scalars = [ShapedArray((), x.aval.dtype) for x in operands for _ in range(2)]
+    body = ctx.region(scalars, lambda *pairs: _comes_first(ctx, pairs[:2 * num_keys]))
+    results = ctx.emit("stablehlo.sort", operands, regions=[body], attributes={
+        "dimension": f"{dimension} : i64", "is_stable": bool_text(is_stable)})
+    return results if isinstance(results, list) else [results]
+
+
+def _comes_first(ctx, pairs) -> Value:
+    """Whether the first of two elements comes before the second; `pairs` has their keys in turn."""
+    keys = []
+    for left, right in zip(pairs[::2], pairs[1::2]):
+        keys.extend(zip(_sortable_parts(ctx, left), _sortable_parts(ctx, right)))
+    first = None
+    for left, right in reversed(keys):  # the last key decides where all before it are equal
+        less = _compare(ctx, "LT", left, right)
+        if first is None:
+            first = less
+        else:
+            tie = ctx.emit("stablehlo.and", [_compare(ctx, "EQ", left, right), first], results=[_FLAG])
+            first = ctx.emit("stablehlo.or", [less, tie], results=[_FLAG])
+    return first
+
+
+def _sortable_parts(ctx, x) -> list[Value]:
+    """Real scalars whose total orders, in turn, are the key's order."""
+    dtype = x.aval.dtype
+    if dtypes.issubdtype(dtype, dtypes.complexfloating):
+        part = ShapedArray((), np.dtype(np.float32 if dtype == np.complex64 else np.float64))
+        return [_one_zero_one_nan(ctx, ctx.emit(f"stablehlo.{name}", [x], results=[part])) for name in ("real", "imag")]
+    return [_one_zero_one_nan(ctx, x) if dtypes.issubdtype(dtype, dtypes.floating) else x]
+
+
+def _one_zero_one_nan(ctx, x) -> Value:
+    zero, nan = _inner_constant(ctx, 0, x.aval), _inner_constant(ctx, np.nan, x.aval)
+    is_zero = _emit_compare(ctx, "EQ", x, zero, "FLOAT")
+    is_nan = _emit_compare(ctx, "NE", x, x, "FLOAT")
+    result = ctx.emit("stablehlo.select", [is_zero, zero, x], results=[x.aval])
+    return ctx.emit("stablehlo.select", [is_nan, nan, result], results=[x.aval])
+
+
+def _inner_constant(ctx, value, aval: ShapedArray) -> Value:
+    """A constant inside the region: comparators of the compiler take nothing from outside."""
+    name = ctx.new_name()
+    ctx.lines.append(f'{name} = "stablehlo.constant"() {{value = {splat(value, (), aval.dtype)}}} : () -> {type_text(aval)}')
+    return Value(name, aval)
+
+
+def _compare(ctx, direction: str, left, right) -> Value:
+    dtype = left.aval.dtype
+    kind = ("TOTALORDER" if dtypes.issubdtype(dtype, dtypes.floating) else
+            "SIGNED" if dtypes.issubdtype(dtype, dtypes.signedinteger) else "UNSIGNED")
+    return _emit_compare(ctx, direction, left, right, kind)
+
+
+def _emit_compare(ctx, direction: str, left, right, kind: str) -> Value:
+    return ctx.emit("stablehlo.compare", [left, right], results=[_FLAG], attributes={
+        "comparison_direction": f"#stablehlo<comparison_direction {direction}>",
+        "compare_type": f"#stablehlo<comparison_type {kind}>"})
+
+
+@lowering_rule(op.top_k_p)
+def _top_k(ctx, x, *, k, axis):
+    dtype = x.aval.dtype
+    if dtypes.bit_width(dtype) < 8 and dtypes.issubdtype(dtype, dtypes.integer):
+        # XLA's decomposition of top_k mixes up element sizes below a byte (seen with jaxlib 0.10.2).
+        is_signed = dtypes.issubdtype(dtype, dtypes.signedinteger)
+        x = ctx.convert(x, np.dtype(np.int8 if is_signed else np.uint8))
+    # CHLO takes the last axis only: swap it with the one that is asked for, and back.
+    last = x.aval.ndim - 1
+    swap = list(range(last + 1))
+    swap[axis], swap[last] = last, axis
+    results = [ctx.avals_out[0].update(dtype=x.aval.dtype), ctx.avals_out[1]]
+    if axis != last:
+        x = transposed(ctx, x, swap)
+        results = [aval.update(shape=tuple([aval.shape[i] for i in swap])) for aval in results]
+    results = ctx.emit("chlo.top_k", [x], attributes={"k": f"{k} : i64"}, results=results)
+    if axis != last:
+        results = [transposed(ctx, result, swap) for result in results]
+    return [ctx.convert(results[0], dtype), results[1]]
