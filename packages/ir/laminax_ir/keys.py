@@ -55,20 +55,20 @@ class PRNGKeyArray:
 
     Args:
       impl: the generator, or its name.
-      words: uint32 of shape `(*shape, *impl.key_shape)`.
+      base: the words, uint32 of shape `(*shape, *impl.key_shape)`.
     """
 
-    __slots__ = ("dtype", "words", "__weakref__")
+    __slots__ = ("dtype", "base", "__weakref__")
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 100
 
     dtype: dtypes.KeyDType
-    words: Any
+    base: Any
 
-    def __init__(self, impl: dtypes.PRNGImpl | str, words: Any):
+    def __init__(self, impl: dtypes.PRNGImpl | str, base: Any):
         self.dtype = dtypes.key_dtype(impl)
-        check_key_data("PRNGKeyArray", self.dtype.impl, words)
-        self.words = words
+        check_key_data("PRNGKeyArray", self.dtype.impl, base)
+        self.base = base
 
     @property
     def impl(self) -> dtypes.PRNGImpl:
@@ -76,7 +76,7 @@ class PRNGKeyArray:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return tuple(self.words.shape[:-len(self.impl.key_shape)])
+        return tuple(self.base.shape[:-len(self.impl.key_shape)])
 
     @property
     def aval(self) -> ShapedArray:
@@ -108,7 +108,7 @@ class PRNGKeyArray:
         has_ellipsis = any(i is Ellipsis for i in index)
         every_word = (slice(None),) * len(self.impl.key_shape)
         self._check_index(index, has_ellipsis)
-        return self._with_words(self.words[(*index, *every_word) if has_ellipsis else index])
+        return self._with_words(self.base[(*index, *every_word) if has_ellipsis else index])
 
     def _check_index(self, index: tuple, has_ellipsis: bool) -> None:
         # A boolean mask takes as many axes as it has; None takes none.
@@ -125,7 +125,7 @@ class PRNGKeyArray:
     def __iter__(self) -> Iterator[PRNGKeyArray]:
         if not self.ndim:
             raise TypeError("iteration over a scalar key; random.split makes several of it")
-        return (self._with_words(words) for words in self.words)
+        return (self._with_words(words) for words in self.base)
 
     def reshape(self, *shape: int, order: str = "C") -> PRNGKeyArray:
         """The same keys in another shape; one size may be -1."""
@@ -134,7 +134,7 @@ class PRNGKeyArray:
         sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         if -1 in sizes:
             sizes = np.empty(self.shape, bool).reshape(sizes).shape
-        return self._with_words(self.words.reshape(*sizes, *self.impl.key_shape))
+        return self._with_words(self.base.reshape(*sizes, *self.impl.key_shape))
 
     def ravel(self) -> PRNGKeyArray:
         """The same keys along one axis."""
@@ -152,7 +152,7 @@ class PRNGKeyArray:
         order = tuple(order) or tuple(reversed(range(self.ndim)))
         if sorted(a % self.ndim for a in order) != list(range(self.ndim)):
             raise ValueError(f"transpose of a key array of shape {self.shape}: {order} is not a permutation of its axes")
-        return self._with_words(self.words.transpose(*(a % self.ndim for a in order), *range(self.ndim, self.words.ndim)))
+        return self._with_words(self.base.transpose(*(a % self.ndim for a in order), *range(self.ndim, self.base.ndim)))
 
     def swapaxes(self, axis1: int, axis2: int) -> PRNGKeyArray:
         """With two axes exchanged."""
@@ -162,11 +162,11 @@ class PRNGKeyArray:
 
     def copy(self) -> PRNGKeyArray:
         """A copy that owns its words."""
-        return self._with_words(self.words.copy())
+        return self._with_words(self.base.copy())
 
     def block_until_ready(self) -> PRNGKeyArray:
         """Waits until the words are computed."""
-        wait = getattr(self.words, "block_until_ready", None)
+        wait = getattr(self.base, "block_until_ready", None)
         if wait is not None:
             wait()
         return self
@@ -196,10 +196,10 @@ class PRNGKeyArray:
         raise TypeError("a key array cannot be converted to a NumPy array. Use random.key_data(keys) for its uint32 words.")
 
     def __reduce__(self):
-        return PRNGKeyArray, (self.impl, self.words)
+        return PRNGKeyArray, (self.impl, self.base)
 
     def __repr__(self):
-        return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self.words}"
+        return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self.base}"
 
 
 register_value_type(PRNGKeyArray, lambda keys: keys.aval)
@@ -221,7 +221,7 @@ def to_records(keys: Any) -> np.ndarray:
     if not isinstance(keys, PRNGKeyArray):
         return np.asarray(keys)
     records = np.empty(keys.shape, record_dtype(keys.impl))
-    records[keys.impl.name] = np.asarray(keys.words)
+    records[keys.impl.name] = np.asarray(keys.base)
     return records
 
 

@@ -231,11 +231,11 @@ shapes = st.lists(st.integers(0, 3), max_size=3).map(tuple)
 def by_composition(primitive, *operands, **params):
     """The primitive on the words of its operands, through `word_program`."""
     program = word_program(primitive, [get_aval(x) for x in operands], params)
-    return evaluate(program, *[x.words if isinstance(x, PRNGKeyArray) else x for x in operands])[0]
+    return evaluate(program, *[x.base if isinstance(x, PRNGKeyArray) else x for x in operands])[0]
 
 
 def words(x):
-    return x.words if isinstance(x, PRNGKeyArray) else x
+    return x.base if isinstance(x, PRNGKeyArray) else x
 
 
 @settings(derandomize=True, deadline=None, max_examples=25)
@@ -245,12 +245,12 @@ def test_compositions_agree_with_the_reference(impl, keys_shape, shape, width, p
     seeds = np.arange(size, dtype=np.int32).reshape(keys_shape) - 1
     with config.threefry_partitionable(partitionable), config.enable_x64(width == 64):
         keys = ops.random_seed(seeds, impl)
-        np.testing.assert_array_equal(by_composition(ops.random_seed_p, seeds, impl=keys.impl), keys.words)
+        np.testing.assert_array_equal(by_composition(ops.random_seed_p, seeds, impl=keys.impl), keys.base)
         for primitive, params in ((ops.random_split_p, {"shape": shape}),
                                   (ops.random_bits_p, {"bit_width": width, "shape": shape})):
             np.testing.assert_array_equal(by_composition(primitive, keys, **params), words(primitive.bind(keys, **params)))
         for data in (np.uint32(3), np.uint32(seeds)):
-            np.testing.assert_array_equal(by_composition(ops.random_fold_in_p, keys, data), ops.random_fold_in(keys, data).words)
+            np.testing.assert_array_equal(by_composition(ops.random_fold_in_p, keys, data), ops.random_fold_in(keys, data).base)
 
 
 @pytest.mark.parametrize("counter, words, expected", THREEFRY_VECTORS)
@@ -301,29 +301,29 @@ def test_keys_are_closed_over_and_passed_in_and_out():
     closed = stage(lambda keys: [ops.random_clone(keys), ops.random_fold_in(outside, np.uint32(1))], [ShapedArray((3,), FRY)])
     keys = ops.random_split(key(0), (3,))
     same, folded = evaluate(closed, keys)
-    np.testing.assert_array_equal(same.words, keys.words)
-    np.testing.assert_array_equal(folded.words, ops.random_fold_in(outside, np.uint32(1)).words)
+    np.testing.assert_array_equal(same.base, keys.base)
+    np.testing.assert_array_equal(folded.base, ops.random_fold_in(outside, np.uint32(1)).words)
 
 
 def test_wrap_is_the_inverse_of_unwrap():
     keys = ops.random_split(key(3, "rbg"), (2, 2))
     again = ops.random_wrap(ops.random_unwrap(keys), impl="rbg")
     assert again.aval is keys.aval
-    np.testing.assert_array_equal(again.words, keys.words)
+    np.testing.assert_array_equal(again.base, keys.base)
 
 
 def test_key_array_behaves_as_an_array():
     keys = ops.random_split(key(0), (2, 3))
     assert (keys.shape, keys.ndim, keys.size, keys.dtype, len(keys)) == ((2, 3), 2, 6, FRY, 2)
     assert physical_aval(keys.aval).str_short() == "u32[2,3,2]"
-    base = keys.words
+    base = keys.base
     for got, expected in [(keys[1], base[1]), (keys[:, 1], base[:, 1]), (keys[..., 0], base[:, 0]), (keys[None], base[None]),
                           (keys.T, base.transpose(1, 0, 2)), (keys.reshape(3, -1), base.reshape(3, 2, 2)),
                           (keys.ravel(), base.reshape(6, 2)), (keys[np.array([True, False])], base[:1]),
                           (keys[:1].squeeze(), base[0]), (keys.swapaxes(0, 1), base.transpose(1, 0, 2))]:
-        np.testing.assert_array_equal(got.words, expected)
+        np.testing.assert_array_equal(got.base, expected)
     first, second = keys
-    np.testing.assert_array_equal(second.words, base[1])
+    np.testing.assert_array_equal(second.base, base[1])
     assert repr(first[0]).startswith("Array((), dtype=key<fry>) overlaying:")
 
 

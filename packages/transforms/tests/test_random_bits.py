@@ -16,11 +16,11 @@ def keys_of(impl: str, shape=(3,)):
 
 
 def stacked(results):
-    return np.stack([np.asarray(r.words if hasattr(r, "impl") else r) for r in results])
+    return np.stack([np.asarray(r.base if hasattr(r, "impl") else r) for r in results])
 
 
 def words(x):
-    return x.words if hasattr(x, "impl") else x
+    return x.base if hasattr(x, "impl") else x
 
 
 @pytest.mark.parametrize("width", [8, 16, 32])
@@ -48,10 +48,10 @@ def test_vmap_of_split_and_fold_in_is_the_loop(impl):
 def test_vmap_of_seed_and_wrap_is_the_loop(impl):
     seeds = np.arange(4, dtype=np.int32)
     keys = vmap(lambda s: op.random_seed(s, impl))(seeds)
-    np.testing.assert_array_equal(keys.words, stacked([op.random_seed(s, impl) for s in seeds]))
+    np.testing.assert_array_equal(keys.base, stacked([op.random_seed(s, impl) for s in seeds]))
     for axis in (0, 1):
-        wrapped = vmap(lambda w: op.random_wrap(w, impl=impl), in_axes=axis)(np.moveaxis(keys.words, 0, axis))
-        np.testing.assert_array_equal(wrapped.words, keys.words)
+        wrapped = vmap(lambda w: op.random_wrap(w, impl=impl), in_axes=axis)(np.moveaxis(keys.base, 0, axis))
+        np.testing.assert_array_equal(wrapped.base, keys.base)
 
 
 def test_nested_vmap_and_other_axes():
