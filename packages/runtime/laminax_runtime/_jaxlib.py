@@ -4,12 +4,13 @@ jaxlib's Python interface is private and moves. All of it that we use is here, s
 reading one file. What was found, by running each version:
 
     0.10.2     `array_result_handler` runs the Python method `_check_and_rearrange` of arrays unless `_skip_checks` is
-               given. `buffer_to_dlpack_managed_tensor` makes unversioned capsules only.
+               given. `buffer_to_dlpack_managed_tensor` makes unversioned capsules only. A call with a donated array is
+               a ValueError from C++; later versions let the miss function report it.
     0.11.2     The check moved to C++ and the argument went with it. `shard_args` exists in C++.
     0.12.0.1   `buffer_to_dlpack_managed_tensor` takes `max_version` and `copied`.
     all        Shardings have no method `_to_xla_hlo_sharding` until somebody sets it. Classes can be given methods with
                `setattr`. The three configuration states below must exist before the first call. Some C++ code imports
-               modules of jax by name; see `answered_jax_lookups`.
+               modules of jax by name; see the last section.
 """
 
 from __future__ import annotations
@@ -120,9 +121,18 @@ def mlir_module_from_text(text: str) -> tuple[Any, Any]:
 
 
 # --- names of jax that jaxlib's C++ imports ---
+#
+# jaxlib imports some of jax's modules by name, though jax is not there. Where it finds nothing it goes on without; where
+# jax is installed it would import it, if `_one_process` did not refuse.
+#
+#     jax._src.named_sharding.check_pspec                   when a NamedSharding is made; asked until found, then kept
+#     jax.core.ShapedArray                                  for an array without aval; asked once, with the first array
+#     jax._src.sharding_impls.make_single_device_sharding   to bring an array to the host; asked every time
+#
+# The first two are answered by stand-ins, once and only for as long as it takes. Nothing can be done for the third that
+# would not leave a module `jax` for everybody to see; `arrays` brings arrays to the host another way where there is one.
 
 _check_spec: Callable[[Any, Any], None] = lambda mesh, spec: None
-_lookup_lock = threading.Lock()
 
 
 def set_spec_check(check: Callable[[Any, Any], None]) -> None:
@@ -133,20 +143,11 @@ def set_spec_check(check: Callable[[Any, Any], None]) -> None:
 
 @contextlib.contextmanager
 def answered_jax_lookups() -> Iterator[None]:
-    """Inside, jaxlib's C++ finds the modules of jax that it imports by name.
-
-    jaxlib keeps what it found and does not ask again; while it finds nothing it asks on every call, which is slow where
-    jax is not installed and would import jax where it is. So one use of each feature inside this block is enough, and
-    `sys.modules` shows no trace of it afterwards. The names, and what makes jaxlib ask for them:
-
-        named_sharding.check_pspec                     making a NamedSharding; answered below, when this module loads
-        sharding_impls.make_single_device_sharding     bringing an array to the host; answered when a client is made
-        core.ShapedArray                               the same, and an array from DLPack; jaxlib asks once, found or not
-    """
-    modules = {name: types.ModuleType(name) for name in ("jax", "jax._src", *_ANSWERS)}
+    """Inside, jaxlib finds the modules of jax that it asks for."""
+    modules = {name: types.ModuleType(name) for name in ("jax", "jax._src", "jax._src.named_sharding", "jax.core")}
     modules["jax"].__path__ = modules["jax._src"].__path__ = []
-    for name, members in _ANSWERS.items():
-        vars(modules[name]).update(members)
+    modules["jax._src.named_sharding"].check_pspec = lambda mesh, spec: _check_spec(mesh, spec)
+    modules["jax.core"].ShapedArray = ShapedArray
     with _lookup_lock:
         sys.modules.update(modules)
         try:
@@ -156,15 +157,7 @@ def answered_jax_lookups() -> Iterator[None]:
                 sys.modules.pop(name, None)
 
 
-def _make_single_device_sharding(device, *, memory_kind=None):
-    return SingleDeviceSharding(device, memory_kind=memory_kind)
-
-
-_ANSWERS = {
-    "jax._src.named_sharding": {"check_pspec": lambda mesh, spec: _check_spec(mesh, spec)},
-    "jax._src.sharding_impls": {"make_single_device_sharding": _make_single_device_sharding},
-    "jax.core": {"ShapedArray": ShapedArray},
-}
+_lookup_lock = threading.Lock()
 
 
 class _AnyMesh:

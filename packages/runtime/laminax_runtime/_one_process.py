@@ -31,16 +31,28 @@ def prepare() -> None:
         sys.meta_path.insert(0, _RefuseJax())
 
 
-class _RefuseJax(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds jax where it is installed, so that looking for it stays harmless, and refuses to load it."""
+class _RefuseJax(importlib.abc.MetaPathFinder):
+    """Refuses to import jax, and lets everybody look whether it is installed.
+
+    jaxlib's C++ tries to import jax now and then, and does without where it cannot. Therefore the answer is quick, also
+    where jax is not installed: a search of the import path would cost it a tenth of a millisecond each time.
+    """
+
+    def __init__(self) -> None:
+        self._searched: list[str] | None = None
+        self._is_installed = False
 
     def find_spec(self, name, path=None, target=None):
-        if name != "jax" or importlib.machinery.PathFinder.find_spec(name, path) is None:
-            return None  # jax is not installed: the ordinary ModuleNotFoundError says so
-        return importlib.machinery.ModuleSpec(name, self)
+        if name != "jax" or not _is_import(sys._getframe(1)):
+            return None
+        if self._searched != sys.path:
+            self._searched = sys.path.copy()
+            self._is_installed = importlib.machinery.PathFinder.find_spec(name) is not None
+        if self._is_installed:
+            raise ImportError(f"jax cannot be imported: laminax is already imported. {_ADVICE}", name=name)
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
-    def create_module(self, spec):
-        raise ImportError(f"jax cannot be imported: laminax is already imported. {_ADVICE}", name="jax")
 
-    def exec_module(self, module):
-        raise AssertionError("create_module has raised")
+def _is_import(frame) -> bool:
+    """Whether the search, one call into which is `frame`, is for an import and not just for a spec."""
+    return frame.f_back is not None and frame.f_back.f_code.co_name == "_find_and_load_unlocked"

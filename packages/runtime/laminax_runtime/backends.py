@@ -10,7 +10,10 @@ from __future__ import annotations
 import threading
 import warnings
 
-from laminax_runtime import _jaxlib, arrays, options, plugins  # noqa: F401  (arrays: no array without its methods)
+import numpy as np
+from laminax_ir.avals import ShapedArray
+
+from laminax_runtime import _jaxlib, arrays, options, plugins, shardings  # noqa: F401  (arrays: its methods must be set)
 from laminax_runtime.errors import PlatformError
 
 Client = _jaxlib.Client
@@ -147,20 +150,18 @@ def _how_to_install(name: str) -> str:
     return f"There is no plugin of this name; the known platforms are {', '.join(_KNOWN)}."
 
 
-def _answer_lookups(started: Client) -> None:
-    """Brings one array of the new client to the host, so that jaxlib finds what it looks up for that."""
-    import numpy as np
-    from laminax_ir.avals import ShapedArray
+_has_answered_lookups = False
 
+
+def _answer_lookups(started: Client) -> None:
+    """Makes the first array, for which jaxlib looks up a module of jax, while our stand-in for it is there."""
+    global _has_answered_lookups
     devices = started.local_devices()
-    if not devices or "fetch" in _answered:
+    if _has_answered_lookups or not devices:
         return
-    sharding = _jaxlib.SingleDeviceSharding(devices[0])
+    zero = np.zeros((), np.int32)
     with _jaxlib.answered_jax_lookups():
-        zero = np.zeros((), "int32")
+        sharding = shardings.on_device(devices[0])
         array = _jaxlib.batched_device_put(ShapedArray((), zero.dtype), sharding, [zero], devices[:1])
         array._single_device_array_to_np_array_did_copy()
-    _answered.add("fetch")
-
-
-_answered: set[str] = set()
+    _has_answered_lookups = True

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from laminax_ir import pytree
 
 from laminax_runtime import _jaxlib, context, placement, shardings, transfer
@@ -78,23 +79,32 @@ def make_jit_function(
 
 
 def make_eager_function(name: str, cache_miss: Callable[..., MissResult]) -> PjitFunction:
-    """A callable for the evaluator of single operations: its entries are its own and die with it.
+    """A callable for the evaluator of single operations: its entries are its own, and `disable_jit` leaves it alone.
 
-    The evaluator's miss function may answer with fast-path data under any trace, since what it is given is never traced:
-    there is then one entry outside of traces and one inside. It must be called with `disable_jit` off, for example by
-    `run_eagerly`.
+    Its miss function may answer with fast-path data whatever trace is current, since what the evaluator is given is never
+    traced: there is then one entry for calls outside of traces and one for calls inside.
 
     Args:
         name: the operation's name, for profiles.
         cache_miss: as for `make_jit_function`.
     """
-    return _jaxlib.make_pjit_function(
-        name, None, cache_miss, [], [], (), pytree.registry, shard_arg_fallback, _jaxlib.PjitFunctionCache(256)
+
+    def run_with_jit(*args):  # what C++ calls, instead of looking for an entry, while `disable_jit` holds
+        saved = _jaxlib.disable_jit_state.swap_local(False)
+        try:
+            return function(*args)
+        finally:
+            _jaxlib.disable_jit_state.set_local(saved)
+
+    cache = _jaxlib.PjitFunctionCache(256)
+    function = _jaxlib.make_pjit_function(
+        name, run_with_jit, cache_miss, [], [], (), pytree.registry, shard_arg_fallback, cache
     )
+    return function
 
 
 def fastpath_data(
-    executable: Executable, out_tree: Any, outs: Sequence[Any], *, const_args: Sequence[Any] = ()
+    executable: Executable, out_tree: Any, outs: Sequence[Any], args: Sequence[Any], *, const_args: Sequence[Any] = ()
 ) -> FastpathData | None:
     """What the miss function returns beside a call's results, so that the next such call stays in C++.
 
@@ -102,6 +112,7 @@ def fastpath_data(
         executable: what was run.
         out_tree: the tree of the function's result.
         outs: the results of this call, in the order of the tree's leaves: the executable's outputs.
+        args: the flat arguments of this call.
         const_args: arrays that the executable takes before the caller's arguments.
 
     Returns:
@@ -117,15 +128,28 @@ def fastpath_data(
         [x.aval for x in outs],
         [x._committed for x in outs],
         executable.kept,
-        [None] * len(executable.in_shardings),
+        _demanded_layouts(executable, (*const_args, *args)),
         list(const_args),
     )
 
 
+def _demanded_layouts(executable: Executable, args: Sequence[Any]) -> list[Any]:
+    """One entry per parameter, where a layout makes C++ ask `shard_arg_fallback` for what is not laid out so.
+
+    C++ would share a NumPy array's memory with the program, which may still read it when the caller writes to it again.
+    """
+    kept = [x for x, is_kept in zip(args, executable.kept, strict=True) if is_kept]
+    if not any(isinstance(x, np.ndarray) for x in kept):
+        return [None] * len(kept)
+    layouts = executable.loaded.get_parameter_layouts()
+    return [layout if isinstance(x, np.ndarray) else None for x, layout in zip(kept, layouts, strict=True)]
+
+
 def shard_arg_fallback(x: Any, sharding: shardings.Sharding, layout: Any) -> ArrayImpl:
-    """What C++ calls for an argument that it cannot bring to the executable's devices by itself."""
-    if layout is not None:
-        raise NotImplementedError("arguments with a chosen memory layout are not supported by laminax_runtime yet")
+    """What C++ calls for an argument that it cannot bring to the executable's devices by itself.
+
+    The layout is the one from `_demanded_layouts`, which is the platform's default, as that of all our arrays.
+    """
     return place_argument(x, sharding)
 
 

@@ -7,8 +7,11 @@ class PlatformError(RuntimeError):
     """A platform is unknown, is not installed, or does not start."""
 
 
-class DeletedArrayError(RuntimeError):
-    """An array was used after it had been deleted or donated."""
+class DeletedArrayError(RuntimeError, ValueError):
+    """An array was used after it had been deleted or donated.
+
+    Also a ValueError, because that is what jaxlib 0.10.2 raises by itself where a call reaches it without passing Python.
+    """
 
 
 class UnsupportedValueError(TypeError):

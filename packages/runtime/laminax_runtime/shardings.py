@@ -343,6 +343,8 @@ def _check_spec(mesh: Any, spec: Any) -> None:
         seen.add(name)
 
 
+
+
 _jaxlib.set_spec_check(_check_spec)
 
 

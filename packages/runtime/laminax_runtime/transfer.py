@@ -75,6 +75,8 @@ def put_numpy(
     else:
         sharding.check_compatible_aval(value.shape)
         indices = sharding.devices_indices_map(value.shape)
+        # jaxlib cannot copy memory that several devices get a part of ("bad_function_call"); it can share our own copy.
+        value, may_share = value if may_share else value.copy(), True
         parts = [value[indices[device]] for device in assignment]
     return _jaxlib.batched_device_put(
         aval, sharding, parts, list(assignment), is_committed, False, _SHARE if may_share else _COPY
@@ -139,7 +141,7 @@ def _put_array(
 
 def with_metadata(x: ArrayImpl, aval: ShapedArray, sharding: shardings.Sharding, is_committed: bool) -> ArrayImpl:
     """The same buffers as an array of another aval, equivalent sharding and commitment."""
-    return ArrayImpl(aval, sharding, x._arrays, is_committed, _skip_checks=True)
+    return ArrayImpl(aval, sharding, arrays._parts(x), is_committed, _skip_checks=True)
 
 
 def reshard(x: ArrayImpl, sharding: shardings.Sharding, copy_semantics: Any = _REUSE) -> ArrayImpl:

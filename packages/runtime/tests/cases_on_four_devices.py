@@ -1,0 +1,206 @@
+"""What takes several devices. `test_four_devices.py` runs this file in a process that has four."""
+
+import pickle
+
+import numpy as np
+import pytest
+from stablehlo_modules import aval, module, unary
+
+import laminax_runtime as runtime
+from laminax_runtime import GSPMDSharding, Mesh, NamedSharding, SingleDeviceSharding, compile_module, device_put
+from laminax_runtime._jaxlib import HloSharding
+
+
+def mesh_2x2() -> Mesh:
+    return Mesh(np.array(runtime.devices()).reshape(2, 2), ("x", "y"))
+
+
+def test_counts():
+    assert runtime.device_count() == runtime.local_device_count() == len(runtime.devices()) == 4
+    assert runtime.process_index() == 0 and runtime.process_count() == 1
+
+
+def test_devices_and_commitment():
+    first, second = runtime.devices()[:2]
+    x = device_put(1.0)
+    assert x.devices() == {first} and not x.committed
+    assert device_put(x) is x
+    y = device_put(x, second)
+    assert y.devices() == {second} and y.committed and y.weak_type and float(y) == 1.0
+    assert device_put(y) is y and device_put(y, second) is y
+    z = device_put(x, first)
+    assert z.committed and z.devices() == {first} and not x.committed
+    assert device_put(np.zeros(2), runtime.SingleDeviceSharding(second)).devices() == {second}
+    assert device_put(np.zeros(2), "cpu").committed
+    with runtime.default_device(second):
+        placed = device_put(np.zeros(2))
+        assert placed.devices() == {second} and not placed.committed
+
+
+def test_donated_transfers_consume_their_source():
+    first, second = runtime.devices()[:2]
+    x = device_put(np.zeros(1000), first)
+    device_put(x, second, donate=True)
+    y = device_put(np.zeros(4), first)
+    device_put(y, second)
+    assert not y.is_deleted()
+
+
+
+@pytest.mark.parametrize(
+    "spec, parts, order",
+    [
+        ((), (1, 1), None),
+        (("x", "y"), (2, 2), [(0, 0), (0, 1), (1, 0), (1, 1)]),
+        (("y", "x"), (2, 2), [(0, 0), (1, 0), (0, 1), (1, 1)]),
+        (("x",), (2, 1), [(0, 0), (0, 0), (1, 0), (1, 0)]),
+        ((None, "x"), (1, 2), [(0, 0), (0, 0), (0, 1), (0, 1)]),
+        ((("x", "y"),), (4, 1), [(0, 0), (1, 0), (2, 0), (3, 0)]),
+        ((("y", "x"), None), (4, 1), [(0, 0), (2, 0), (1, 0), (3, 0)]),
+    ],
+)
+def test_named_sharding_places_the_parts_that_the_spec_says(rng, spec, parts, order):
+    """`order` is which block of rows and columns each device gets, by hand."""
+    value = rng.normal(size=(8, 4)).astype(np.float32)
+    sharding = NamedSharding(mesh_2x2(), spec)
+    x = device_put(value, sharding)
+    np.testing.assert_array_equal(np.asarray(x), value)
+    height, width = 8 // parts[0], 4 // parts[1]
+    assert sharding.shard_shape((8, 4)) == (height, width)
+    for device, shard, (row, column) in zip(runtime.devices(), x.addressable_shards, order or [(0, 0)] * 4, strict=True):
+        assert shard.device == device and shard.data.devices() == {device}
+        block = value[row * height : (row + 1) * height, column * width : (column + 1) * width]
+        np.testing.assert_array_equal(np.asarray(shard.data), block)
+        np.testing.assert_array_equal(value[shard.index], block)
+    assert sharding.is_fully_replicated == x.is_fully_replicated == (order is None)
+    assert sharding.num_devices == 4 and sharding.device_set == set(runtime.devices())
+    assert x.device == sharding and x.committed
+
+
+def test_replica_ids():
+    x = device_put(np.zeros((4, 4)), NamedSharding(mesh_2x2(), ("y",)))
+    assert [shard.replica_id for shard in x.addressable_shards] == [0, 0, 1, 1]
+
+
+def test_resharding_keeps_the_value(rng):
+    value = rng.normal(size=(8, 4)).astype(np.float32)
+    mesh = mesh_2x2()
+    targets = [NamedSharding(mesh, spec) for spec in ((), ("x",), ("y", "x"))] + list(runtime.devices()[1:3])
+    x = device_put(value)
+    for target in targets + targets[::-1]:
+        x = device_put(x, target)
+        np.testing.assert_array_equal(np.asarray(x), value)
+
+
+def test_equivalence_and_equality():
+    mesh = mesh_2x2()
+    a, b = NamedSharding(mesh, ("x", "y")), NamedSharding(mesh_2x2(), ("x", "y"))
+    assert a == b and hash(a) == hash(b) and a.is_equivalent_to(b, 2)
+    assert a != NamedSharding(mesh, ("y", "x")) and not a.is_equivalent_to(NamedSharding(mesh, ("y", "x")), 2)
+    assert NamedSharding(mesh, ()) != NamedSharding(mesh, (None, None))
+    assert NamedSharding(mesh, ()).is_equivalent_to(NamedSharding(mesh, (None, None)), 2)
+    tiled = GSPMDSharding(runtime.devices(), HloSharding.iota_tile((2, 2)))
+    assert tiled.is_equivalent_to(a, 2) and tiled.shard_shape((4, 4)) == (2, 2)
+    assert tiled == GSPMDSharding(runtime.devices(), HloSharding.iota_tile((2, 2)))
+    assert GSPMDSharding.get_replicated(runtime.devices()).is_fully_replicated
+    single = SingleDeviceSharding(runtime.devices()[0])
+    assert single == SingleDeviceSharding(runtime.devices()[0]) != SingleDeviceSharding(runtime.devices()[1])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: SingleDeviceSharding(runtime.devices()[2]),
+        lambda: NamedSharding(mesh_2x2(), ("x", None)),
+        lambda: GSPMDSharding(runtime.devices(), HloSharding.iota_tile((2, 2))),
+        lambda: GSPMDSharding.get_replicated(runtime.devices()[:2]),
+    ],
+)
+def test_shardings_pickle_and_print(make):
+    sharding = make()
+    assert pickle.loads(pickle.dumps(sharding)) == sharding
+    assert type(sharding).__name__ in repr(sharding)
+
+
+def test_errors_of_shardings():
+    mesh = mesh_2x2()
+    with pytest.raises(ValueError, match=r"names the axis 'z', which Mesh\('x': 2, 'y': 2\) does not have"):
+        NamedSharding(mesh, ("z",))
+    with pytest.raises(ValueError, match="uses the mesh axis 'x' twice"):
+        NamedSharding(mesh, ("x", "x"))
+    with pytest.raises(ValueError, match="axis 0 has size 5, which is not a multiple of its 2 parts. Pad axis 0 to 6"):
+        device_put(np.zeros((5, 2)), NamedSharding(mesh, ("x",)))
+    with pytest.raises(ValueError, match="splits 2 axes, but the array has shape \\(4,\\)"):
+        device_put(np.zeros(4), NamedSharding(mesh, ("x", "y")))
+    with pytest.raises(ValueError, match="2 axes of devices, of shape \\(2, 2\\), but 1 names"):
+        Mesh(mesh.devices, ("x",))
+    with pytest.raises(ValueError, match="a device comes twice"):
+        Mesh([runtime.devices()[0]] * 2, ("x",))
+
+
+def test_array_from_parts(rng):
+    value = rng.normal(size=(4, 2)).astype(np.float32)
+    sharding = NamedSharding(mesh_2x2(), (("x", "y"),))
+    parts = [device_put(value[i : i + 1], device) for i, device in enumerate(runtime.devices())]
+    x = runtime.make_array_from_single_device_arrays((4, 2), sharding, parts[::-1])
+    np.testing.assert_array_equal(np.asarray(x), value)
+    with pytest.raises(ValueError, match="needs one part on each of"):
+        runtime.make_array_from_single_device_arrays((4, 2), sharding, parts[:3])
+    with pytest.raises(ValueError, match=r"each part must be float32\[2, 2\]"):
+        runtime.make_array_from_single_device_arrays((8, 2), sharding, parts)
+
+
+def test_spmd_program_with_shardy(rng):
+    """XLA splits the program over four devices, as the module's Shardy annotations say."""
+    a, out = aval((8, 4)), aval((8,))
+    attributes = {0: '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}'}
+    text = module(
+        [a],
+        [out],
+        [
+            '%c = "stablehlo.constant"() {value = dense<0.0> : tensor<f32>} : () -> tensor<f32>',
+            '%0 = "stablehlo.reduce"(%arg0, %c) ({',
+            "^bb0(%l: tensor<f32>, %r: tensor<f32>):",
+            '  %s = "stablehlo.add"(%l, %r) : (tensor<f32>, tensor<f32>) -> tensor<f32>',
+            '  "stablehlo.return"(%s) : (tensor<f32>) -> ()',
+            "}) {dimensions = array<i64: 1>} : (tensor<8x4xf32>, tensor<f32>) -> tensor<8xf32>",
+            "%0",
+        ],
+        attributes,
+    ).replace("func.func", 'sdy.mesh @mesh = <["x"=2, "y"=2]>\n  func.func', 1)
+    sharding = NamedSharding(mesh_2x2(), ("x", "y"))
+    executable = compile_module(
+        text, in_avals=[a], out_avals=[out], devices=runtime.devices(), in_shardings=[sharding], is_pinned=True
+    )
+    value = rng.normal(size=(8, 4)).astype(np.float32)
+    (total,) = executable.execute([value])
+    np.testing.assert_allclose(np.asarray(total), value.sum(1), rtol=1e-6)
+    assert total.sharding.device_set == set(runtime.devices()) and total.committed
+    assert "all-reduce" in executable.as_text()
+
+
+def test_execution_follows_committed_arguments():
+    first, second = runtime.devices()[:2]
+    x, y = device_put(1.0, first), device_put(1.0, second)
+    assert runtime.execution_device([3, device_put(1.0), y]) == second
+    assert runtime.execution_device([3, np.zeros(2)]) == first
+    assert runtime.execution_device([x], device=second) == second
+    with runtime.default_device(second):
+        assert runtime.execution_device([3]) == second and runtime.execution_device([x]) == first
+    with pytest.raises(ValueError, match="incompatible devices.*argument 0 is on cpu:0, argument 2 on cpu:1"):
+        runtime.execution_device([x, 3, y])
+
+
+def test_a_program_on_another_device():
+    second = runtime.devices()[1]
+    a = aval((3,))
+    executable = compile_module(unary("negate", a), in_avals=[a], out_avals=[a], devices=[second])
+    (out,) = executable.execute([np.ones(3, np.float32)])
+    assert out.devices() == {second} and out.tolist() == [-1, -1, -1] and not out.committed
+    (out,) = executable.execute([device_put(np.ones(3), second)])
+    assert out.committed
+
+
+def test_wrong_number_of_devices():
+    with pytest.raises(ValueError, match="2 replicas of 3 partitions need 6 devices, got 4"):
+        compile_module("", in_avals=[], out_avals=[], devices=runtime.devices(), num_replicas=2, num_partitions=3)

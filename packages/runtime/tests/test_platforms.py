@@ -1,0 +1,117 @@
+"""Clients start when they are needed, as they are asked to, or say why not."""
+
+import pytest
+
+import laminax_runtime as runtime
+
+
+def test_import_starts_nothing(run_python):
+    """No client means no threads; scipy comes with the first LAPACK call only."""
+    out = run_python("""
+        import sys, threading, os
+        import laminax_runtime
+        assert "jaxlib" not in sys.modules
+        from laminax_runtime import dispatch, compile, transfer
+        print(threading.active_count(), len(os.listdir("/proc/self/task")) if os.path.exists("/proc/self/task") else 1)
+        print([name for name in ("scipy", "jax") if name in sys.modules])
+        from laminax_runtime import backends
+        print(backends._clients)
+    """, OPENBLAS_NUM_THREADS="1")  # NumPy's BLAS starts threads of its own
+    assert out.splitlines() == ["1 1", "[]", "{}"]
+
+
+def test_every_public_name_is_there():
+    assert runtime.__version__ == "0.1.0"
+    for name in runtime.__all__:
+        assert getattr(runtime, name) is not None
+    assert set(dir(runtime)) == set(runtime.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        runtime.nonsense  # noqa: B018
+
+
+def test_cpu_platform():
+    assert runtime.devices("cpu") == runtime.devices("cpu")
+    assert runtime.devices("cpu")[0].platform == "cpu"
+    assert runtime.local_devices(backend="cpu") == runtime.devices("cpu")
+    assert runtime.process_index() == 0 and runtime.process_count() == 1
+    with pytest.raises(ValueError, match="there is no process 3"):
+        runtime.local_devices(process_index=3)
+
+
+def test_unknown_platform(run_python):
+    out = run_python("""
+        import laminax_runtime as runtime
+        for name in ("nonsense", "tpu"):
+            try:
+                runtime.devices(name)
+            except RuntimeError as error:
+                print(type(error).__name__, error)
+    """)
+    first, second = out.splitlines()
+    assert first.startswith("PlatformError The platform 'nonsense' is not available. There is no plugin of this name")
+    assert "cpu, gpu, cuda, rocm, tpu" in first
+    assert second.startswith("PlatformError The platform 'tpu' is not available. ")
+
+
+@pytest.mark.parametrize(
+    "settings, code",
+    [
+        ({"XLA_FLAGS": "--xla_force_host_platform_device_count=3"}, ""),
+        ({"LAMINAX_NUM_CPU_DEVICES": "3"}, ""),
+        ({"JAX_NUM_CPU_DEVICES": "3"}, ""),
+        ({}, "from laminax_ir.config import config; config.update('jax_num_cpu_devices', 3)"),
+    ],
+)
+def test_number_of_cpu_devices(run_python, settings, code):
+    prologue = "import laminax_runtime as runtime; runtime.num_cpu_devices;" + code
+    assert run_python(prologue + "\nprint(runtime.device_count('cpu'))", **settings) == "3"
+
+
+def test_choice_of_platforms(run_python):
+    print_default = "import laminax_runtime as runtime\nprint(runtime.default_backend())"
+    assert run_python(print_default, LAMINAX_PLATFORMS="cpu") == "cpu"
+    assert run_python(print_default, JAX_PLATFORMS="cpu") == "cpu"
+    out = run_python(
+        """
+        import laminax_runtime as runtime
+        for ask in (runtime.default_backend, lambda: runtime.devices("cpu")):
+            try:
+                print(ask())
+            except runtime.PlatformError as error:
+                print(error)
+        """,
+        LAMINAX_PLATFORMS="nonsense",
+    )
+    first, second = out.splitlines()
+    assert first.startswith("The platform 'nonsense' is not available.")
+    assert second == "The platform 'cpu' is switched off: the option `platforms` is 'nonsense'."
+
+
+def test_broken_plugins(run_python, tmp_path):
+    """A plugin that does not load is an error when asked for, and a warning when it is not."""
+    library = tmp_path / "jax_plugins" / "xla_cuda99" / "xla_cuda_plugin.so"
+    library.parent.mkdir(parents=True)
+    (library.parent / "__init__.py").write_text("raise AssertionError('the package of a plugin must not be imported')")
+    library.write_bytes(b"not a library")
+    out = run_python("""
+        import warnings
+        import laminax_runtime as runtime
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            print(runtime.default_backend())
+        print(*(str(w.message) for w in caught))
+        try:
+            runtime.devices("gpu")
+        except RuntimeError as error:
+            print(error)
+        try:
+            runtime.register_plugin("mine", "/nowhere/plugin.so")
+            runtime.devices("mine")
+        except RuntimeError as error:
+            print(error)
+    """)
+    default, warning, error, missing = out.splitlines()
+    assert default == "cpu"
+    assert str(library) in warning and "did not start" in warning and warning.endswith("Falling back to the CPU.")
+    assert error.startswith("The platform 'gpu' is not available. Its plugin ") and str(library) in error
+    assert missing == "The platform 'mine' is not available. Its plugin's library /nowhere/plugin.so does not exist."
