@@ -302,7 +302,7 @@ def test_keys_are_closed_over_and_passed_in_and_out():
     keys = ops.random_split(key(0), (3,))
     same, folded = evaluate(closed, keys)
     np.testing.assert_array_equal(same.base, keys.base)
-    np.testing.assert_array_equal(folded.base, ops.random_fold_in(outside, np.uint32(1)).words)
+    np.testing.assert_array_equal(folded.base, ops.random_fold_in(outside, np.uint32(1)).base)
 
 
 def test_wrap_is_the_inverse_of_unwrap():
