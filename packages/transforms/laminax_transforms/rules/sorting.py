@@ -8,7 +8,7 @@ import numpy as np
 
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.indexing import GatherDimensionNumbers, gather
-from laminax_ir.ops.shape import broadcasted_iota, expand_dims
+from laminax_ir.ops.shape import broadcasted_iota, expand_dims, full
 from laminax_ir.ops.sorting import sort_p, top_k_p
 from laminax_transforms.registry import batching_rule, jvp_rule
 from laminax_transforms.rules.shape import align_batch_axes
@@ -25,10 +25,12 @@ def _sort_jvp(primals, tangents, *, dimension, is_stable, num_keys):
 def _take_along_axis(x, indices, axis: int):
     """Reads `x[..., indices[..., i, ...], ...]`, each position along the axis once at most."""
     shape = get_aval(x).shape
+    if 0 in indices.shape:
+        return full(indices.shape, 0, get_aval(x).dtype)
     others = tuple([i for i in range(len(shape)) if i != axis])
     dims = GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(axis,), start_index_map=(axis,),
                                   operand_batching_dims=others, start_indices_batching_dims=others)
-    return gather(x, expand_dims(indices, (-1,)), dims, tuple([min(size, 1) for size in shape]), unique_indices=True,
+    return gather(x, expand_dims(indices, (-1,)), dims, (1,) * len(shape), unique_indices=True,
                   mode="promise_in_bounds")
 
 
