@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from laminax_ir.avals import ShapedArray
 from laminax_ir.errors import DTypeError
 from laminax_ir.ops import cumulative
+from laminax_ir.ops.elementwise import add, mul
 from laminax_ir.staging import stage
 
 f32 = np.float32
@@ -60,7 +61,31 @@ def test_printed_form_and_kept_aval():
     assert "cumsum[axis=1 reverse=True] a" in str(jaxpr)
 
 
+@settings(max_examples=20)
+@given(st.integers(0, 9), st.booleans(), st.sampled_from([0, 1, -1]))
+def test_associative_scan_of_affine_maps(size, reverse, axis):
+    # x -> a x + b composes to (a1 a2, a2 b1 + b2): associative, and not commutative.
+    rng = np.random.default_rng(0)
+    shape = (size, 2) if axis == 0 else (2, size)
+    a, b = (rng.normal(size=shape).astype(f32) for _ in range(2))
+    compose = lambda p, q: (mul(q[0], p[0]), add(mul(q[0], p[1]), q[1]))
+    result = cumulative.associative_scan(compose, (a, b), reverse=reverse, axis=axis)
+    rows = [np.moveaxis(x, axis, 0) for x in (a, b)]
+    expected = [np.empty_like(x) for x in rows]
+    for i in range(size):
+        scale, shift = np.ones(2), np.zeros(2)
+        for j in (range(size - 1, i - 1, -1) if reverse else range(i + 1)):
+            scale, shift = rows[0][j] * scale, rows[0][j] * shift + rows[1][j]
+        expected[0][i], expected[1][i] = scale, shift
+    for got, want in zip(result, expected):
+        np.testing.assert_allclose(np.moveaxis(np.asarray(got), axis, 0), want, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("call, error, words", [
+    (lambda: cumulative.associative_scan(3, np.ones(3, f32)), TypeError, "fn must be callable"),
+    (lambda: cumulative.associative_scan(add, ()), ValueError, "no array"),
+    (lambda: cumulative.associative_scan(add, np.ones(3, f32), axis=1), ValueError, "axis 1 is out of range for f32[3]"),
+    (lambda: cumulative.associative_scan(add, (np.ones(3, f32), np.ones(2, f32))), ValueError, "f32[3], f32[2]"),
     (lambda: cumulative.cumsum(np.ones((2, 3), f32), 2), ValueError, "cumsum: axis 2 is out of range for f32[2,3]"),
     (lambda: cumulative.cumsum(np.ones((2, 3), f32), -1), ValueError, "negative"),
     (lambda: cumulative.cumprod(f32(1)), ValueError, "f32[]"),

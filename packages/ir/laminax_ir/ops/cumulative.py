@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from operator import index
+from typing import Callable, Sequence
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
+from laminax_ir import dtypes, pytree
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.ops.indexing import slice_in_dim
 from laminax_ir.ops.reduction import check_dtype
+from laminax_ir.ops.shape import concatenate, expand_dims, reshape, rev
 from laminax_ir.primitive import Primitive, shape_rule
 
 
@@ -58,3 +62,83 @@ cumprod = _cumulative_function(cumprod_p, "cumprod", "product", "numbers")
 cummax = _cumulative_function(cummax_p, "cummax", "maximum, NaN from the first NaN on,", "numbers")
 cummin = _cumulative_function(cummin_p, "cummin", "minimum, NaN from the first NaN on,", "numbers")
 cumlogsumexp = _cumulative_function(cumlogsumexp_p, "cumlogsumexp", "log(sum(exp(x)))", "floating or complex numbers")
+
+
+# Any associative operation
+
+
+def associative_scan(fn: Callable, elems, reverse: bool = False, axis: int = 0):
+    """Scan by an associative operation in logarithmic depth.
+
+    Combines neighbours, scans the half as many pairs, and fills in the elements between (Blelloch, "Prefix sums and
+    their applications", 1990).
+
+    Args:
+      fn: takes two pytrees like elems, slices of equal size along the axis, and returns one; must be associative and
+        work on all elements of a slice at once.
+      elems: an array or pytree of arrays with equal sizes along the axis.
+      reverse: whether to start at the end.
+      axis: the axis.
+
+    Returns:
+      A pytree like elems: element i combines elements 0 to i.
+
+    Raises:
+      TypeError: if fn is not callable.
+      ValueError: if the sizes along the axis differ, or there is no array.
+
+    Example:
+      >>> associative_scan(elementwise.add, np.arange(5, dtype=np.int32))
+      array([ 0,  1,  3,  6, 10], dtype=int32)
+    """
+    if not callable(fn):
+        raise TypeError(f"associative_scan: fn must be callable, got {fn!r}")
+    flat, treedef = pytree.tree_flatten(elems)
+    avals = [get_aval(x) for x in flat]
+    if not avals:
+        raise ValueError("associative_scan: elems has no array")
+    axes = {axis + aval.ndim if axis < 0 else axis for aval in avals}
+    for aval in avals:
+        if not -aval.ndim <= axis < aval.ndim:
+            raise ValueError(f"associative_scan: axis {axis} is out of range for {aval.str_short()}")
+    if len(axes) != 1 or len({aval.shape[axis] for aval in avals}) != 1:
+        raise ValueError(f"associative_scan: all arrays must have the same size along axis {axis}, got "
+                         f"{', '.join(aval.str_short() for aval in avals)}")
+
+    def combine(a: list, b: list) -> list:
+        result = fn(pytree.tree_unflatten(treedef, a), pytree.tree_unflatten(treedef, b))
+        return pytree.tree_flatten(result)[0]
+
+    return pytree.tree_unflatten(treedef, scan_associatively(combine, flat, axes.pop(), reverse))
+
+
+def scan_associatively(combine: Callable[[list, list], list], arrays: Sequence, axis: int, reverse: bool = False) -> list:
+    """`associative_scan` on flat lists, unchecked."""
+    if reverse:
+        flipped = scan_associatively(combine, [rev(x, (axis,)) for x in arrays], axis)
+        return [rev(x, (axis,)) for x in flipped]
+    size = arrays[0].shape[axis]
+    if size < 2:
+        return list(arrays)
+    part = functools.partial(_part, axis=axis)
+    pairs = combine([part(x, 0, size - 1, 2) for x in arrays], [part(x, 1, size, 2) for x in arrays])
+    odd = scan_associatively(combine, pairs, axis)
+    # Even places from the third on: what the odd place before has, and the element itself.
+    before = odd if size % 2 else [part(x, 0, size // 2 - 1) for x in odd]
+    rest = combine(before, [part(x, 2, size, 2) for x in arrays]) if size > 2 else [part(x, 0, 0) for x in arrays]
+    even = [concatenate([part(x, 0, 1), y], axis) for x, y in zip(arrays, rest)]
+    return [_interleaved(x, y, axis) for x, y in zip(even, odd)]
+
+
+def _part(x, start: int, limit: int, stride: int = 1, *, axis: int):
+    return slice_in_dim(x, start, limit, stride, axis)
+
+
+def _interleaved(even, odd, axis: int):
+    """The array whose even and odd places along the axis are these."""
+    size = even.shape[axis] + odd.shape[axis]
+    if size % 2:
+        odd = concatenate([odd, _part(even, 0, 1, axis=axis)], axis)  # a filler, cut off below
+    pairs = concatenate([expand_dims(even, (axis + 1,)), expand_dims(odd, (axis + 1,))], axis + 1)
+    joined = reshape(pairs, (*pairs.shape[:axis], 2 * pairs.shape[axis], *pairs.shape[axis + 2:]))
+    return _part(joined, 0, size, axis=axis) if size % 2 else joined

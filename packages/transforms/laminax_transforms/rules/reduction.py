@@ -1,0 +1,156 @@
+"""Derivatives and batching of reductions.
+
+Maximum and minimum share the derivative equally among the elements that attain them. The derivative of a product is
+the sum over elements of the product of all others, computed as a tree of products: right where elements are zero, and
+differentiable again.
+"""
+
+from __future__ import annotations
+
+from laminax_ir import dtypes
+from laminax_ir.avals import get_aval
+from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.ops import reduction as op
+from laminax_ir.ops.elementwise import add, convert_element_type, div, eq, mul
+from laminax_ir.ops.indexing import slice_in_dim
+from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.ops.shape import broadcast_in_dim, concatenate, full, reshape, transpose
+from laminax_transforms.batching import Axis, batch_flat, move_axis
+from laminax_transforms.differentiation import jvp_flat
+from laminax_transforms.registry import (
+    axis_batching_rule, batching_rule, define_jvp, define_linear, define_zero_derivative, jvp_rules, transpose_rule,
+)
+from laminax_transforms.zeros import ZERO, instantiate
+
+define_linear(op.reduce_sum_p)
+define_zero_derivative(op.reduce_and_p, op.reduce_or_p, op.reduce_xor_p, op.argmax_p, op.argmin_p)
+
+
+@transpose_rule(op.reduce_sum_p)
+def _reduce_sum_transpose(ct, x, *, axes, out_sharding):
+    return [broadcast_in_dim(ct, x.shape, _kept(len(x.shape), axes))]
+
+
+def _kept(ndim: int, axes) -> tuple[int, ...]:
+    return tuple(axis for axis in range(ndim) if axis not in axes)
+
+
+def _extremum_partial(t, result, x, *, axes):
+    """The mean of the tangents at the elements that attain the extremum."""
+    shape = get_aval(x).shape
+    attained = convert_element_type(eq(x, broadcast_in_dim(result, shape, _kept(len(shape), axes))), result.dtype)
+    return div(reduce_sum(mul(t, attained), axes), reduce_sum(attained, axes))
+
+
+define_jvp(op.reduce_max_p, _extremum_partial)
+define_jvp(op.reduce_min_p, _extremum_partial)
+
+
+def _product_partial(t, result, x, *, axes):
+    x, t = _reduced_first(x, axes), _reduced_first(t, axes)
+    return _fold([x, t], [1, 0], lambda a, b: [mul(a[0], b[0]), add(mul(a[1], b[0]), mul(b[1], a[0]))])[1]
+
+
+def _reduced_first(x, axes):
+    """The reduced axes merged into one, in front."""
+    shape = get_aval(x).shape
+    kept = _kept(len(shape), axes)
+    size = 1
+    for axis in axes:
+        size *= shape[axis]
+    return reshape(transpose(x, (*axes, *kept)), (size, *(shape[axis] for axis in kept)))
+
+
+def _fold(arrays, identities, combine):
+    """Reduces the first axis by halves: `combine` takes and returns lists of arrays."""
+    size = arrays[0].shape[0]
+    if size == 0:
+        return [full(x.shape[1:], e, x.dtype) for x, e in zip(arrays, identities)]
+    while size > 1:
+        half = size // 2
+        low, high, rest = ([slice_in_dim(x, start, limit) for x in arrays]
+                           for start, limit in ((0, half), (half, 2 * half), (2 * half, size)))
+        arrays = combine(low, high)
+        if size % 2:
+            arrays = [concatenate([x, r], 0) for x, r in zip(arrays, rest)]
+        size -= half
+    return [reshape(x, x.shape[1:]) for x in arrays]
+
+
+define_jvp(op.reduce_prod_p, _product_partial)
+
+
+# Batching
+
+
+def _batch_over_axes(primitive):
+    """The reduced axes make room for the batch axis, which stays where it is among the kept ones."""
+    @batching_rule(primitive)
+    def rule(operands, batch_axes, *, axes, **params):
+        (batch_axis,) = batch_axes
+        shifted = tuple(axis + (axis >= batch_axis) for axis in axes)
+        return primitive.bind(*operands, axes=shifted, **params), batch_axis - sum(axis < batch_axis for axis in shifted)
+
+
+for _primitive in (op.reduce_sum_p, op.reduce_prod_p, op.reduce_max_p, op.reduce_min_p, op.reduce_and_p, op.reduce_or_p,
+                   op.reduce_xor_p, op.argmax_p, op.argmin_p):
+    _batch_over_axes(_primitive)
+
+
+# The general reduction
+
+
+def _reduce_jvp(primals, tangents, params):
+    """Through a tree of the computation's own derivative, which the monoid's laws make equal to any other order."""
+    results = op.reduce_p.bind(*primals, **params)
+    if all(not dtypes.issubdtype(r.dtype, dtypes.inexact) for r in results) or all(t is ZERO for t in tangents):
+        return results, [ZERO] * len(results)
+    _, out_tangents = jvp_flat(lambda *values: _reduce_by_halves(values, **params), primals, tangents)
+    return results, [instantiate(t, get_aval(r)) if dtypes.issubdtype(r.dtype, dtypes.inexact) else ZERO
+                     for r, t in zip(results, out_tangents)]
+
+
+jvp_rules.add(op.reduce_p, _reduce_jvp)
+
+
+def _reduce_by_halves(values, *, dimensions, jaxpr):
+    """`reduce` in differentiable operations; initial values may be arrays of the result's shape."""
+    operands, inits = op.split_operands("reduce", values)
+    columns = [_reduced_first(x, dimensions) for x in operands]
+    shape = columns[0].shape[1:]
+    starts = [x if get_aval(x).shape == shape else broadcast_in_dim(x, shape, ()) for x in inits]
+    if columns[0].shape[0] == 0:
+        return starts
+
+    def combine(low, high):
+        return apply_to_elements(jaxpr, [*low, *high])
+
+    return apply_to_elements(jaxpr, [*starts, *_fold(columns, (), combine)])
+
+
+def apply_to_elements(jaxpr, arrays) -> list:
+    """A computation on scalars, applied to arrays of one shape element by element."""
+    shape = arrays[0].shape
+    size = 1
+    for extent in shape:
+        size *= extent
+    flat = [reshape(x, (size,)) for x in arrays]
+    results, _ = batch_flat(lambda *xs: eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *xs), Axis(size), flat, [0] * len(flat),
+                            [0] * len(jaxpr.out_avals))
+    return [reshape(x, shape) for x in results]
+
+
+@axis_batching_rule(op.reduce_p)
+def _reduce_batch(axis, operands, batch_axes, *, dimensions, jaxpr):
+    arrays, inits = op.split_operands("reduce", operands)
+    array_axes, init_axes = op.split_operands("reduce", batch_axes)
+    rank = max(len(get_aval(x).shape) - (b is not None) for x, b in zip(arrays, array_axes))
+    arrays = [move_axis(x, b, 0) if b is not None else broadcast_in_dim(x, (axis.size, *get_aval(x).shape), range(1, rank + 1))
+              for x, b in zip(arrays, array_axes)]
+    shifted = tuple(d + 1 for d in dimensions)
+    if all(b is None for b in init_axes):
+        return op.reduce_p.bind(*arrays, *inits, dimensions=shifted, jaxpr=jaxpr), [0] * len(arrays)
+    # An initial value per example: no compiled reduction takes that.
+    shape = tuple(size for i, size in enumerate(arrays[0].shape) if i not in shifted)
+    starts = [broadcast_in_dim(x, shape, () if b is None else (0,)) for x, b in zip(inits, init_axes)]
+    return _reduce_by_halves([*arrays, *starts], dimensions=shifted, jaxpr=jaxpr), [0] * len(arrays)
