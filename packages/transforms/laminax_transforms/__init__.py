@@ -4,9 +4,16 @@ from laminax_ir import operators as _operators  # noqa: F401  (arithmetic on tra
 from laminax_ir.source import register_internal_folder as _register_internal_folder
 
 from laminax_transforms.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
+from laminax_transforms.custom_derivatives import (
+    CustomVJPPrimal, SymbolicZero, closure_convert, custom_gradient, custom_jvp, custom_vjp, stop_gradient,
+)
+from laminax_transforms.jacobians import hessian, jacfwd, jacobian, jacrev
 from laminax_transforms.vectorize import vmap
 
 __version__ = "0.1.0"
-__all__ = ["grad", "jvp", "linear_transpose", "linearize", "value_and_grad", "vjp", "vmap"]
+__all__ = [
+    "CustomVJPPrimal", "SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp", "custom_vjp", "grad", "hessian",
+    "jacfwd", "jacobian", "jacrev", "jvp", "linear_transpose", "linearize", "stop_gradient", "value_and_grad", "vjp", "vmap",
+]
 
 _register_internal_folder(__file__)

@@ -22,7 +22,7 @@ def _tangent_shape(*avals: ShapedArray, out_avals, **_params) -> list[ShapedArra
 
 def linearize_custom_vjp(call: CustomVJPCall, primals: Sequence[Any], tangents: Sequence[Any]):
     """Results of the forward rule, and tangents that record the backward rule; the tangent trace is current."""
-    results, residuals = call.fwd(*primals)
+    results, residuals = call.fwd(primals, [t is not ZERO for t in tangents])
     out_avals = tuple(get_aval(r) for r in results)
     full = [instantiate(t, get_aval(x)) for x, t in zip(primals, tangents)]
     out_tangents = custom_vjp_tangent_p.bind(*residuals, *full, bwd=call.bwd, num_residuals=len(residuals),
@@ -32,7 +32,7 @@ def linearize_custom_vjp(call: CustomVJPCall, primals: Sequence[Any], tangents: 
 
 @transpose_rule(custom_vjp_tangent_p)
 def _tangent_transpose(cts, *operands, bwd, num_residuals, out_avals, name):
-    in_cts = bwd(operands[:num_residuals], [ZERO if ct is ZERO else ct for ct in cts])
+    in_cts = bwd(operands[:num_residuals], cts)
     return [None] * num_residuals + list(in_cts)
 
 
@@ -75,11 +75,11 @@ def batch_custom_vjp(call: CustomVJPCall, axis, values: Sequence[Any], batch_axe
         results, axes = batch_flat(call.fun, axis, args, batch_axes)
         return [batch_axis_first(r, b, axis.size) for r, b in zip(results, axes)]
 
-    def fwd(*args):
+    def fwd(args, perturbed):
         counts: list[int] = []
 
         def rule(*xs):
-            results, residuals = call.fwd(*xs)
+            results, residuals = call.fwd(xs, perturbed)
             counts.append(len(results))
             return [*results, *residuals]
 

@@ -96,6 +96,9 @@ class JVPTrace(Trace):
         if all(t is ZERO for t in tangents):
             with current_trace(self.parent):
                 return self.parent.process_custom_vjp(call)
+        if type(self) is JVPTrace:
+            raise TypeError("can't apply forward-mode differentiation (jvp) to a custom_vjp function: "
+                            f"{call.name}. Use reverse mode (vjp, grad, jacrev), or give it a rule with custom_jvp.")
         with current_trace(self.rule_trace):
             results, out_tangents = linearize_custom_vjp(call, primals, tangents)
         return [self.join(r, t) for r, t in zip(results, out_tangents)]

@@ -103,7 +103,8 @@ class CustomVJPCall:
 
     Args:
       fun: the flat function.
-      fwd: flat forward rule, `fwd(*operands) -> (results, residuals)`.
+      fwd: flat forward rule, `fwd(operands, perturbed) -> (results, residuals)`; `perturbed` tells which operands
+        have tangents.
       bwd: flat backward rule, `bwd(residuals, cotangents) -> cotangents of the operands`; cotangents may be
         symbolic zeros on both sides.
       operands: the values.

@@ -111,7 +111,7 @@ def _as_custom_vjp(operands, params) -> CustomVJPCall:
     def fun(*args):
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)
 
-    return CustomVJPCall(fun, lambda *args: fwd(*args[skipped:]),
+    return CustomVJPCall(fun, lambda args, perturbed: fwd(args[skipped:], perturbed[skipped:]),
                          lambda residuals, cts: [ZERO] * skipped + list(bwd(residuals, cts)), operands, params["name"])
 
 

@@ -1,0 +1,1 @@
+"""The implementation of `laminax.numpy`, a module for each subject."""

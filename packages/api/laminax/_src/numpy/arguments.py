@@ -1,0 +1,210 @@
+"""Arguments of NumPy-style functions: what counts as an array, and how operands are brought to one dtype and rank.
+
+Arrays, NumPy arrays, tracers and Python scalars are arrays; lists and tuples are not, because turning a long list into
+an array is a cost that should be seen where it arises. `laminax.numpy.array` makes that step.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Sequence
+
+import numpy as np
+from laminax_ir import dtypes
+from laminax_ir.avals import get_aval, is_array_like
+from laminax_ir.operators import as_dtype, promote_shapes
+from laminax_ir.ops.elementwise import convert_element_type_p
+from laminax_ir.ops.shape import canonical_axes, canonical_axis
+from laminax_ir.trace import Tracer
+
+_HOST_TYPES = (np.ndarray, np.generic, bool, int, float, complex)
+
+# Types known to be arrays; most calls pass these, so that one set lookup is all their checking costs.
+_known_types: set[type] = {np.ndarray, bool, int, float, complex}
+
+
+def ensure_arrays(name: str, *args: Any) -> Sequence[Any]:
+    """The arguments, once it is certain that each is an array or a scalar.
+
+    Raises:
+      TypeError: if one is not; lists and tuples are not.
+    """
+    for x in args:
+        if type(x) not in _known_types:
+            return [_ensured(name, position, x) for position, x in enumerate(args)]
+    return args
+
+
+def ensure_array(name: str, x: Any) -> Any:
+    """The argument, once it is certain that it is an array or a scalar."""
+    return x if type(x) in _known_types else _ensured(name, 0, x)
+
+
+def _ensured(name: str, position: int, x: Any) -> Any:
+    if type(x) in _known_types:
+        return x
+    if hasattr(x, "__jax_array__"):
+        return x.__jax_array__()
+    if not is_array_like(x):
+        advice = " Make an array of it with numpy.array or numpy.asarray." if isinstance(x, (list, tuple)) else ""
+        raise TypeError(f"{name} requires ndarray or scalar arguments, got {type(x)} at position {position}.{advice}")
+    _known_types.add(type(x))
+    return x
+
+
+def is_host_value(x: Any) -> bool:
+    """Whether x is a Python scalar or a NumPy array or scalar: a value that a function may not return as it is."""
+    return isinstance(x, _HOST_TYPES)
+
+
+def is_concrete(*values: Any) -> bool:
+    """Whether every value is known now: none is a tracer without a concrete array behind it."""
+    return all(not isinstance(x, Tracer) or x.concrete_value() is not None for x in values)
+
+
+def as_array(x: Any) -> Any:
+    """x, put on a device if it is a host value."""
+    if isinstance(x, _HOST_TYPES):
+        from laminax_runtime import device_put
+        return device_put(x)
+    return x
+
+
+def convert(x: Any, dtype: Any) -> Any:
+    """x with elements of a canonical dtype, strongly typed."""
+    aval = get_aval(x)
+    if aval.dtype == dtype and not aval.weak_type and not isinstance(x, _HOST_TYPES):
+        return x
+    if dtypes.issubdtype(aval.dtype, dtypes.complexfloating) and not dtypes.issubdtype(dtype, dtypes.complexfloating):
+        from laminax_ir.ops.elementwise import convert_element_type
+        return convert_element_type(x, dtype)
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
+
+
+def promote_inexact(name: str, *args: Any) -> list[Any]:
+    """Operands in one floating or complex dtype and, but for scalars, one rank: what `arctan2` and the like compute on."""
+    dtype, weak = dtypes.result_type(*ensure_arrays(name, *args), return_weak_type_flag=True)
+    dtype = dtypes.to_inexact_dtype(dtype)
+    return promote_shapes(name, *[as_dtype(x, dtype, weak) for x in ensure_arrays(name, *args)])
+
+
+def promote_arrays(name: str, *args: Any) -> list[Any]:
+    """Operands in their common dtype and, but for scalars, one rank."""
+    from laminax_ir.operators import promote
+    return promote(name, *ensure_arrays(name, *args))
+
+
+def promote_dtypes(name: str, *args: Any) -> list[Any]:
+    """Operands in their common dtype; shapes are left alone."""
+    from laminax_ir import operators
+    return operators.promote_dtypes(*ensure_arrays(name, *args))
+
+
+def inexact(name: str, x: Any) -> Any:
+    """x itself if floating or complex, else converted to the float that functions like `sin` compute in."""
+    x = ensure_array(name, x)
+    aval = get_aval(x)
+    if dtypes.issubdtype(aval.dtype, dtypes.inexact):
+        return x
+    return as_dtype(x, dtypes.to_inexact_dtype(aval.dtype), aval.weak_type)
+
+
+def dtype_of(x: Any) -> Any:
+    """The dtype of an array or scalar, a canonical one."""
+    return get_aval(x).dtype
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    """The shape of an array or scalar."""
+    return get_aval(x).shape
+
+
+def is_kind(x: Any, kind: Any) -> bool:
+    """Whether the elements of x are of a kind such as `dtypes.inexact`."""
+    return dtypes.issubdtype(get_aval(x).dtype, kind)
+
+
+def user_dtype(name: str, dtype: Any) -> Any:
+    """The canonical form of a dtype parameter; None stays None."""
+    return None if dtype is None else dtypes.check_user_dtype_supported(dtype, name)
+
+
+def refuse_out(name: str, out: Any) -> None:
+    """Raises if NumPy's `out` parameter is used: arrays do not change.
+
+    Raises:
+      NotImplementedError: if out is not None.
+    """
+    if out is not None:
+        raise NotImplementedError(f"The 'out' argument to numpy.{name} is not supported, because arrays do not change; got a "
+                                  f"{type(out).__name__}. Use the returned array instead.")
+
+
+def refuse_placement(name: str, **placements: Any) -> None:
+    """Raises for parameters that place a result and are not supported by a function.
+
+    Raises:
+      NotImplementedError: if one of them is not None.
+    """
+    for parameter, value in placements.items():
+        if value is not None:
+            raise NotImplementedError(f"numpy.{name}: {parameter} is not supported yet, got {value!r}. Leave it None and move "
+                                      "the result with device_put.")
+
+
+def one_axis(name: str, axis: Any, rank: int) -> int:
+    """An axis in [0, rank), from one that may count from the end.
+
+    Raises:
+      ValueError: if it is out of range.
+    """
+    return canonical_axis(name, axis, rank)
+
+
+def axis_tuple(name: str, axis: Any, rank: int) -> tuple[int, ...]:
+    """The axes that NumPy's `axis` parameter means: all for None, one for an int, or a sequence of distinct ones.
+
+    Raises:
+      ValueError: if an axis is out of range or given twice.
+      TypeError: if the parameter is none of these.
+    """
+    if axis is None:
+        return tuple(range(rank))
+    try:
+        return (canonical_axis(name, operator.index(axis), rank),)
+    except TypeError:
+        pass
+    if isinstance(axis, (str, bytes)) or isinstance(axis, Tracer):
+        raise TypeError(f"{name}: axis must be None, an integer or a sequence of integers, got {axis!r}")
+    return canonical_axes(name, axis, rank)
+
+
+def concrete_int(name: str, parameter: str, value: Any) -> int:
+    """A parameter that decides shapes or structure, as an int.
+
+    Raises:
+      TypeError: if it is not an integer, or is traced.
+    """
+    try:
+        return operator.index(value)
+    except TypeError as error:
+        raise type(error)(f"{name}: {parameter} must be a concrete integer, got {value!r}. {error}") from None
+
+
+def concrete_numpy(name: str, what: str, x: Any) -> np.ndarray:
+    """The value of an array that decides a shape.
+
+    Raises:
+      ConcretizationTypeError: if it is traced.
+    """
+    if isinstance(x, Tracer):
+        value = x.concrete_value()
+        if value is None:
+            from laminax_ir.errors import ConcretizationTypeError
+            raise ConcretizationTypeError(
+                f"{name}: {what} decides the shape of the result, so its values must be known while the function is "
+                f"traced; got {x.aval.str_short()}. Give `size` where the function has it, or call it outside of jit.")
+        x = value
+    return np.asarray(x)
+
+

@@ -1,0 +1,460 @@
+"""Functions with derivative rules given by the user: `custom_jvp`, `custom_vjp`, and what is built on them."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from functools import update_wrapper
+from typing import Any, Callable, Sequence
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall
+from laminax_ir.ops.elementwise import stop_gradient_p
+from laminax_ir.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_structure, tree_unflatten
+from laminax_ir.staging import stage
+from laminax_ir.trace import Tracer
+from laminax_transforms.zeros import ZERO, instantiate, zeros_of
+
+
+class SymbolicZero:
+    """A zero tangent or cotangent handed to a rule that asked for symbolic zeros; has `shape`, `dtype`, `aval`."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
+
+    shape = property(lambda self: self.aval.shape)
+    dtype = property(lambda self: self.aval.dtype)
+    ndim = property(lambda self: self.aval.ndim)
+
+    def __repr__(self):
+        return f"SymbolicZero({self.aval.str_short()})"
+
+
+def zero_from_primal(value: Any, symbolic_zeros: bool = False) -> Any:
+    """A zero tangent for a value: an array, or a `SymbolicZero`."""
+    aval = get_aval(value).to_tangent_aval()
+    return SymbolicZero(aval) if symbolic_zeros else zeros_of(aval)
+
+
+@dataclass
+class CustomVJPPrimal:
+    """What the forward rule gets for each leaf with symbolic_zeros: the value, and whether it is differentiated."""
+    value: Any
+    perturbed: bool
+
+
+def _name(fun: Callable) -> str:
+    return getattr(fun, "__name__", None) or type(fun).__name__
+
+
+def _positional(fun: Callable, args: tuple, kwargs: dict) -> tuple:
+    """All arguments by position, defaults filled in, as rules expect them."""
+    try:
+        signature = inspect.signature(fun)
+    except (TypeError, ValueError):
+        if kwargs:
+            raise TypeError(f"{_name(fun)} has no signature to resolve the keyword arguments {sorted(kwargs)} with; "
+                            "pass them by position") from None
+        return args
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    if bound.kwargs:
+        raise TypeError(f"keyword arguments of {_name(fun)} could not be resolved to positions: {sorted(bound.kwargs)}. "
+                        "Functions with derivative rules take positional arguments.")
+    return bound.args
+
+
+class _Arguments:
+    """A call's arguments, split into differentiable leaves and the rest."""
+
+    __slots__ = ("args", "nondiff", "leaves", "in_tree")
+
+    def __init__(self, what: str, fun: Callable, args: tuple, nondiff_argnums: Sequence[int]):
+        self.args = args
+        self.nondiff = tuple(sorted({i % len(args) for i in nondiff_argnums if -len(args) <= i < len(args)}))
+        chosen = tuple(x for i, x in enumerate(args) if i not in self.nondiff)
+        self.leaves, self.in_tree = tree_flatten(chosen)
+        for path, leaf in tree_flatten_with_path(chosen)[0] if not all(map(is_array_like, self.leaves)) else ():
+            if not is_array_like(leaf):
+                raise TypeError(f"{what} {_name(fun)}: the argument{keystr(path)} is not an array: {leaf!r} of type "
+                                f"{type(leaf).__name__}. List its position in nondiff_argnums.")
+
+    def nondiff_values(self) -> list[Any]:
+        return [self.args[i] for i in self.nondiff]
+
+    def full(self, leaves: Sequence[Any]) -> list[Any]:
+        """The argument list with the given differentiable leaves."""
+        found = iter(tree_unflatten(self.in_tree, leaves))
+        return [x if i in self.nondiff else next(found) for i, x in enumerate(self.args)]
+
+    def split(self, leaves: Sequence[Any]) -> tuple:
+        """The differentiable arguments as a tuple."""
+        return tuple(tree_unflatten(self.in_tree, leaves))
+
+
+def _nondiff(fun: Callable, argnums, argnames) -> tuple[int, ...]:
+    if isinstance(argnums, int):
+        argnums = (argnums,)
+    names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+    if not names:
+        return tuple(argnums)
+    positions = list(inspect.signature(fun).parameters)
+    unknown = [n for n in names if n not in positions]
+    if unknown:
+        raise ValueError(f"nondiff_argnames {unknown} are not parameters of {_name(fun)}, which takes {positions}")
+    return (*argnums, *(positions.index(n) for n in names))
+
+
+class custom_jvp:  # noqa: N801  (a decorator)
+    """Decorator: gives a function a rule for its Jacobian-vector product.
+
+    Args:
+      fun: the function.
+      nondiff_argnums: positions of arguments that are not differentiated (functions, sizes); the rule gets them first.
+      nondiff_argnames: names of such arguments.
+
+    Example:
+      >>> @custom_jvp
+      ... def f(x, y):
+      ...     return sin(x) * y
+      >>> @f.defjvp
+      ... def f_jvp(primals, tangents):
+      ...     (x, y), (x_dot, y_dot) = primals, tangents
+      ...     return f(x, y), cos(x) * x_dot * y + sin(x) * y_dot
+    """
+
+    def __init__(self, fun: Callable, nondiff_argnums: int | Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()):
+        update_wrapper(self, fun)
+        self.fun = fun
+        self.nondiff_argnums = _nondiff(fun, nondiff_argnums, nondiff_argnames)
+        self.jvp: Callable | None = None
+        self.symbolic_zeros = False
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        from functools import partial
+        return partial(self, instance)
+
+    def defjvp(self, jvp: Callable, symbolic_zeros: bool = False) -> Callable:
+        """Defines the rule.
+
+        Args:
+          jvp: `jvp(*nondiff, primals, tangents) -> (result, tangent of the result)`; linear in the tangents.
+          symbolic_zeros: whether zero tangents come as `SymbolicZero`; otherwise they are arrays of zeros.
+
+        Returns:
+          `jvp`, so that this can be a decorator.
+        """
+        self.jvp = jvp
+        self.symbolic_zeros = symbolic_zeros
+        return jvp
+
+    def defjvps(self, *jvps: Callable | None) -> None:
+        """Defines the rule as a sum over arguments: `jvp(tangent, result, *primals)` each, or None for zero."""
+        if self.nondiff_argnums:
+            raise TypeError("defjvps does not support nondiff_argnums; use defjvp")
+
+        def jvp(primals, tangents):
+            result = self(*primals)
+            total = None
+            for rule, tangent in zip(jvps, tangents):
+                if rule is not None:
+                    term = rule(tangent, result, *primals)
+                    total = term if total is None else tree_map(lambda a, b: a + b, total, term)
+            if total is None:
+                total = tree_map(zero_from_primal, result)
+            return result, total
+
+        self.defjvp(jvp)
+
+    def __call__(self, *args, **kwargs):
+        if self.jvp is None:
+            raise AttributeError(f"No JVP defined for custom_jvp function {_name(self.fun)} using defjvp.")
+        arguments = _Arguments("custom_jvp", self.fun, _positional(self.fun, args, kwargs), self.nondiff_argnums)
+        trees: list[Any] = []
+
+        def fun(*leaves):
+            out, tree = tree_flatten(self.fun(*arguments.full(leaves)))
+            trees.append(tree)
+            return out
+
+        def jvp(primals, tangents):
+            return self._run_rule(arguments, primals, tangents, trees)
+
+        outs = CustomJVPCall(fun, jvp, arguments.leaves, _name(self.fun)).bind()
+        return tree_unflatten(trees[-1], outs)
+
+    def _run_rule(self, arguments: _Arguments, primals, tangents, trees: list):
+        avals = [get_aval(x) for x in primals]
+        if self.symbolic_zeros:
+            tangents = [SymbolicZero(aval.to_tangent_aval()) if t is ZERO else t for t, aval in zip(tangents, avals)]
+        else:
+            tangents = [instantiate(t, aval) for t, aval in zip(tangents, avals)]
+        pair = self.jvp(*arguments.nondiff_values(), arguments.split(primals), arguments.split(tangents))
+        rule, name = _name(self.jvp), _name(self.fun)
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(f"Custom JVP rule {rule} for function {name} must produce a pair (list or tuple of length two) "
+                            f"representing primal and tangent outputs, but got {type(pair).__name__}.")
+        results, tree = tree_flatten(pair[0])
+        out_tangents, tangent_tree = tree_flatten(pair[1])
+        if not tree == tangent_tree:
+            raise TypeError(f"Custom JVP rule {rule} for function {name} must produce primal and tangent outputs with equal "
+                            f"container (pytree) structures, but got {tree} and {tangent_tree} respectively.")
+        if trees and not trees[-1] == tree:
+            raise TypeError(f"Custom JVP rule {rule} for function {name} must produce a pair whose first element has the "
+                            f"container (pytree) structure of the function's output, {trees[-1]}, but got {tree}.")
+        trees.append(tree)
+        return results, [_checked_rule_tangent(rule, name, r, t) for r, t in zip(results, out_tangents)]
+
+
+def _checked_rule_tangent(rule: str, name: str, result: Any, tangent: Any) -> Any:
+    if isinstance(tangent, SymbolicZero):
+        return ZERO
+    expected = get_aval(result).to_tangent_aval()
+    if expected.dtype == dtypes.float0:
+        return ZERO
+    aval = get_aval(tangent)
+    if aval.shape != expected.shape or aval.dtype != expected.dtype:
+        raise TypeError(f"Custom JVP rule {rule} for function {name} must produce primal and tangent outputs with equal shapes "
+                        f"and dtypes, but got primal {expected.str_short()} with tangent {aval.str_short()}.")
+    return tangent
+
+
+class custom_vjp:  # noqa: N801  (a decorator)
+    """Decorator: gives a function a rule for its vector-Jacobian product (reverse mode).
+
+    Args:
+      fun: the function.
+      nondiff_argnums: positions of arguments that are not differentiated; the backward rule gets them first.
+      nondiff_argnames: names of such arguments.
+
+    Example:
+      >>> @custom_vjp
+      ... def clip_gradient(low, high, x):
+      ...     return x
+      >>> clip_gradient.defvjp(lambda low, high, x: (x, (low, high)),
+      ...                      lambda bounds, ct: (None, None, clip(ct, *bounds)))
+    """
+
+    def __init__(self, fun: Callable, nondiff_argnums: int | Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()):
+        update_wrapper(self, fun)
+        self.fun = fun
+        self.nondiff_argnums = _nondiff(fun, nondiff_argnums, nondiff_argnames)
+        self.fwd: Callable | None = None
+        self.bwd: Callable | None = None
+        self.symbolic_zeros = False
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        from functools import partial
+        return partial(self, instance)
+
+    def defvjp(self, fwd: Callable, bwd: Callable, symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
+        """Defines the rules.
+
+        Args:
+          fwd: `fwd(*args) -> (result, residuals)`, taking all arguments in their places.
+          bwd: `bwd(*nondiff, residuals, cotangent) -> tuple` with one cotangent per differentiable argument, None for
+            zero.
+          symbolic_zeros: whether fwd gets `CustomVJPPrimal` leaves, and bwd `SymbolicZero` cotangents.
+          optimize_remat: not supported.
+        """
+        if optimize_remat:
+            raise NotImplementedError("custom_vjp.defvjp: optimize_remat=True is not supported")
+        self.fwd = fwd
+        self.bwd = bwd
+        self.symbolic_zeros = symbolic_zeros
+
+    def __call__(self, *args, **kwargs):
+        if self.fwd is None or self.bwd is None:
+            raise AttributeError(f"No VJP defined for custom_vjp function {_name(self.fun)} using defvjp.")
+        arguments = _Arguments("custom_vjp", self.fun, _positional(self.fun, args, kwargs), self.nondiff_argnums)
+        trees: list[Any] = []
+        residual_trees: list[Any] = []
+
+        def fun(*leaves):
+            out, tree = tree_flatten(self.fun(*arguments.full(leaves)))
+            trees.append(tree)
+            return out
+
+        def fwd(leaves, perturbed):
+            return self._run_fwd(arguments, leaves, perturbed, trees, residual_trees)
+
+        def bwd(residuals, cts):
+            return self._run_bwd(arguments, residuals, cts, trees, residual_trees)
+
+        bwd.__name__ = _name(self.bwd)
+        outs = CustomVJPCall(fun, fwd, bwd, arguments.leaves, _name(self.fun)).bind()
+        return tree_unflatten(trees[-1], outs)
+
+    def _run_fwd(self, arguments: _Arguments, leaves, perturbed, trees: list, residual_trees: list):
+        if self.symbolic_zeros:
+            leaves = [CustomVJPPrimal(x, p) for x, p in zip(leaves, perturbed)]
+        pair = self.fwd(*arguments.full(leaves))
+        rule, name = _name(self.fwd), _name(self.fun)
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(f"Custom VJP fwd rule {rule} for function {name} must produce a pair (list or tuple of length two) "
+                            f"of the primal output and the residuals, but got {type(pair).__name__}.")
+        results, tree = tree_flatten(pair[0])
+        if trees and not trees[-1] == tree:
+            raise TypeError(f"Custom VJP fwd rule {rule} for function {name} must produce a pair whose first element has the "
+                            f"container (pytree) structure of the function's output, {trees[-1]}, but got {tree}.")
+        residuals, residual_tree = tree_flatten(pair[1])
+        for leaf in residuals:
+            if not is_array_like(leaf):
+                raise TypeError(f"Custom VJP fwd rule {rule} for function {name}: residuals must be arrays, got {leaf!r}")
+        trees.append(tree)
+        residual_trees.append((residual_tree, tuple(get_aval(r) for r in results)))
+        return results, residuals
+
+    def _run_bwd(self, arguments: _Arguments, residuals, cts, trees: list, residual_trees: list) -> list[Any]:
+        residual_tree, out_avals = residual_trees[-1]
+        if self.symbolic_zeros:
+            cts = [SymbolicZero(aval.to_tangent_aval()) if ct is ZERO else ct for ct, aval in zip(cts, out_avals)]
+        else:
+            cts = [instantiate(ct, aval) for ct, aval in zip(cts, out_avals)]
+        result = self.bwd(*arguments.nondiff_values(), tree_unflatten(residual_tree, residuals), tree_unflatten(trees[-1], cts))
+        return self._checked_cotangents(arguments, result)
+
+    def _checked_cotangents(self, arguments: _Arguments, result: Any) -> list[Any]:
+        rule = _name(self.bwd)
+        if isinstance(result, list):
+            result = tuple(result)
+        examples = arguments.split([_Hole(x) for x in arguments.leaves])
+        if not isinstance(result, tuple) or len(result) != len(examples):
+            raise TypeError(f"Custom VJP bwd rule {rule} must produce an output with the same container (pytree) structure as "
+                            "the args tuple of the primal function, and in particular must produce a tuple of length equal "
+                            f"to the number of arguments to the primal function, but got bwd output structure "
+                            f"{tree_structure(result)} for primal input structure {arguments.in_tree}.")
+        flat: list[Any] = []
+        for position, (example, ct) in enumerate(zip(examples, result)):
+            flat.extend(_matched(rule, position, example, ct))
+        return flat
+
+
+class _Hole:
+    """A leaf of the arguments, by its aval."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, value: Any):
+        self.aval = get_aval(value)
+
+
+def _matched(rule: str, position: int, example: Any, ct: Any) -> list[Any]:
+    """One argument's cotangent leaves, None anywhere standing for zeros below it."""
+    holes, tree = tree_flatten(example)
+    if ct is None:
+        return [ZERO] * len(holes)
+    leaves, ct_tree = tree_flatten(ct, is_leaf=lambda x: x is None or isinstance(x, SymbolicZero))
+    hole_tree = tree_structure(example, is_leaf=lambda x: x is None)
+    if not ct_tree == tree and not ct_tree == hole_tree:
+        raise TypeError(f"Custom VJP bwd rule {rule} must produce an output with the same container (pytree) structure as the "
+                        f"args tuple of the primal function; for argument {position} it produced {ct_tree}, the argument is "
+                        f"{tree}.")
+    checked = []
+    for hole, leaf in zip(holes, leaves):
+        expected = hole.aval.to_tangent_aval()
+        if leaf is None or isinstance(leaf, SymbolicZero) or expected.dtype == dtypes.float0:
+            checked.append(ZERO)
+            continue
+        aval = get_aval(leaf)
+        if aval.shape != expected.shape or aval.dtype != expected.dtype:
+            raise ValueError(f"Custom VJP bwd rule {rule} must produce a cotangent of the shape and dtype of the primal, "
+                             f"{expected.str_short()}, for argument {position}, but got {aval.str_short()}.")
+        checked.append(leaf)
+    return checked
+
+
+def custom_gradient(fun: Callable) -> Callable:
+    """Decorator: the function returns its result and its own pullback.
+
+    Args:
+      fun: `fun(*args) -> (result, vjp_fun)`, where `vjp_fun(cotangent)` returns the arguments' cotangents: one, or a
+        tuple of as many as there are arguments.
+
+    Returns:
+      A function that returns only the result, with that derivative.
+    """
+    rules: list[Any] = []
+
+    @custom_vjp
+    def wrapped(*args):
+        return fun(*args)[0]
+
+    def fwd(*args):
+        result, rule = fun(*args)
+        leaves, out_tree = tree_flatten(result)
+        trees: list[Any] = []
+
+        def flat_rule(*cts):
+            out, tree = tree_flatten(rule(tree_unflatten(out_tree, cts)))
+            trees.append(tree)
+            return out
+
+        closed = stage(flat_rule, [get_aval(x).to_tangent_aval() for x in leaves], "custom_gradient")
+        rules.append((closed.jaxpr, trees[0], len(args)))
+        return result, closed.consts
+
+    def bwd(consts, ct):
+        jaxpr, tree, count = rules[-1]
+        out = tree_unflatten(tree, eval_jaxpr(jaxpr, consts, *tree_flatten(ct)[0]))
+        return (out,) if count == 1 and not (isinstance(out, tuple) and len(out) == 1) else tuple(out)
+
+    wrapped.defvjp(fwd, bwd)
+    update_wrapper(wrapped, fun)
+    return wrapped
+
+
+def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[Any]]:
+    """Turns the traced values that a function closes over into explicit arguments.
+
+    Args:
+      fun: the function; it is traced here, once.
+      *example_args: arrays like its arguments.
+
+    Returns:
+      `(converted, consts)`: `converted(*args, *consts)` computes what `fun(*args)` does; `consts` lists the differentiable
+      values that were closed over.
+    """
+    leaves, in_tree = tree_flatten(example_args)
+    trees: list[Any] = []
+
+    def flat_fun(*args):
+        out, tree = tree_flatten(fun(*tree_unflatten(in_tree, args)))
+        trees.append(tree)
+        return out
+
+    closed = stage(flat_fun, [get_aval(x) for x in leaves], _name(fun))
+    hoisted = [isinstance(c, Tracer) and dtypes.issubdtype(c.dtype, dtypes.inexact) for c in closed.consts]
+    consts = [c for c, h in zip(closed.consts, hoisted) if h]
+    count = len(example_args)
+
+    def converted(*args):
+        given, hoisted_values = args[:count], iter(args[count:])
+        flat, tree = tree_flatten(tuple(given))
+        if not tree == in_tree:
+            raise TypeError(f"closure_convert: the converted function takes arguments of structure {in_tree}, got {tree}")
+        values = [next(hoisted_values) if h else c for c, h in zip(closed.consts, hoisted)]
+        return tree_unflatten(trees[0], eval_jaxpr(closed.jaxpr, values, *flat))
+
+    return converted, consts
+
+
+def stop_gradient(x: Any) -> Any:
+    """The identity with derivative zero, on a pytree of arrays; leaves that are not floating pass through."""
+    def stop(leaf):
+        if not is_array_like(leaf) or not dtypes.issubdtype(get_aval(leaf).dtype, dtypes.inexact):
+            return leaf
+        return stop_gradient_p.bind(leaf)
+    return tree_map(stop, x)
+
+
+__all__ = ["CustomVJPPrimal", "SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp", "custom_vjp",
+           "stop_gradient", "zero_from_primal"]
