@@ -399,6 +399,14 @@ default_matmul_precision = define(
     "The precision of matrix products and convolutions that do not state one; None is the platform's choice.",
     affects_tracing=True,
 )
+check = define(
+    "check",
+    False,
+    boolean,
+    "Check the types of each program as soon as it is traced.",
+    affects_tracing=True,  # a program traced without the check must be traced again with it
+    aliases=("enable_checks",),
+)
 check_leaks = define(
     "check_leaks",
     False,

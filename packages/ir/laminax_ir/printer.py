@@ -2,9 +2,9 @@
 
 `{ lambda a:f32[3]; b:f32[]. let c:f32[] = cos b in (c,) }`: constvars before the semicolon, parameters after it,
 one equation a line when they do not fit on one. Variables are named a, b, ..., z, ba, ... in the order in which
-they are met; results of the outermost program that nobody uses are `_`. A jaxpr that occurs more than once is printed once, in front:
-`let f = { ... } in`. The module that defines an operation says with `hide_params` or `equation_rule` what its
-equations show.
+they are met; results of the outermost program that nobody uses are `_`. A nested jaxpr that occurs more than once,
+or is long, is printed once, in front: `let f = { ... } in`. The module that defines an operation says with
+`hide_params` or `equation_rule` what its equations show.
 """
 
 from __future__ import annotations
@@ -60,8 +60,11 @@ def format_eqn(eqn: JaxprEqn) -> str:
     return render(Printer(Options()).equation(eqn))
 
 
+_LONG = 10  # a nested jaxpr of more equations is printed in front even if it occurs once
+
+
 def _shared_jaxprs(jaxpr: Jaxpr) -> dict[Jaxpr, str]:
-    """The nested jaxprs that occur more than once, in the order they are met breadth first, with their names."""
+    """The nested jaxprs to print in front, in the order they are met breadth first, with their names."""
     names: dict[Jaxpr, str] = {}
     visits: Counter[Jaxpr] = Counter()
     queue = deque([jaxpr])
@@ -75,13 +78,14 @@ def _shared_jaxprs(jaxpr: Jaxpr) -> dict[Jaxpr, str]:
                 queue.append(inner)
                 if isinstance(name := eqn.params.get("name"), str):
                     names.setdefault(inner, name.strip("<>"))
-    seen: Counter[str] = Counter()
-    shared = {}
-    for candidate, count in visits.items():
-        if count > 1:
-            name = names.get(candidate, "jaxpr")
-            shared[candidate] = f"{name}{seen[name]}" if seen[name] else name
-            seen[name] += 1
+    del visits[jaxpr]
+    shared: dict[Jaxpr, str] = {}
+    used: Counter[str] = Counter()
+    for inner, count in visits.items():
+        if count > 1 or len(inner.eqns) > _LONG:
+            name = names.get(inner, "jaxpr")
+            shared[inner] = f"{name}{used[name]}" if used[name] else name
+            used.update({name, shared[inner]})
     return shared
 
 

@@ -42,6 +42,7 @@ def test_defaults_are_those_of_jax():
         "numpy_dtype_promotion": "standard",
         "numpy_rank_promotion": "allow",
         "default_matmul_precision": None,
+        "check": False,
         "check_leaks": False,
         "disable_jit": False,
         "debug_nans": False,

@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr
+from laminax_ir.check import call_faults, check_rule
+from laminax_ir.dce import dce_closed_jaxpr, dce_rule
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.staging import stage
 from laminax_ir.trace import state
@@ -40,6 +42,41 @@ def _custom_call_shape(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_params) 
 @effects_rule(custom_vjp_call_p)
 def _custom_call_effects(*avals, call_jaxpr: ClosedJaxpr, **_params):
     return call_jaxpr.effects
+
+
+@check_rule(jit_p)
+def _jit_faults(in_avals, out_avals, *, jaxpr: ClosedJaxpr, name: str, **_params):
+    return call_faults(f"the function {name}", jaxpr, in_avals)
+
+
+@check_rule(custom_jvp_call_p, custom_vjp_call_p)
+def _custom_call_faults(in_avals, out_avals, *, call_jaxpr: ClosedJaxpr, name: str, **_params):
+    return call_faults(f"the function {name}", call_jaxpr, in_avals)
+
+
+@dce_rule(jit_p)
+def _jit_dce(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+    """The call of the part that is needed. Parameters that speak of each operand or result are thinned out alike."""
+    program, used_inputs = dce_closed_jaxpr(eqn.params["jaxpr"], used_outputs)
+    if program is eqn.params["jaxpr"]:
+        return used_inputs, eqn
+    if not program.eqns and not any(used_outputs):
+        return used_inputs, None
+    params = {key: _thinned(value, _flags_of(key, used_inputs, used_outputs)) for key, value in eqn.params.items()}
+    params["jaxpr"] = program
+    return used_inputs, eqn.replace(invars=_thinned(eqn.invars, used_inputs), outvars=_thinned(eqn.outvars, used_outputs),
+                                    params=params, effects=program.effects)
+
+
+def _flags_of(key: str, used_inputs: Sequence[bool], used_outputs: Sequence[bool]) -> Sequence[bool]:
+    return used_inputs if key.startswith(("in_", "donated_")) else used_outputs if key.startswith("out_") else ()
+
+
+def _thinned(values: Any, used: Sequence[bool]) -> Any:
+    """The values whose flag is set; anything that is not one value per flag as it is."""
+    if not isinstance(values, (tuple, list)) or len(values) != len(used):
+        return values
+    return type(values)(value for value, is_used in zip(values, used) if is_used)
 
 
 def close_over_constants(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:

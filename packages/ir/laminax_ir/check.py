@@ -1,0 +1,195 @@
+"""The type checker: whether a jaxpr is well formed.
+
+Every variable is bound once and before it is used, and every equation says of its results what the shape and
+effects rules of its primitive say. The check runs the rules again, so it catches a transformation that made an
+equation by hand and got a type wrong. With the option `check` (LAMINAX_CHECK=1) each program is checked as soon as
+it is traced. A primitive that calls jaxprs states with `check_rule` how its operands meet their parameters.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable, Sequence
+
+import numpy as np
+
+from laminax_ir import dtypes, source
+from laminax_ir.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.errors import JaxprTypeError
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, joined_effects
+from laminax_ir.primitive import Primitive, RuleTable
+
+check_rules = RuleTable("type-checking", "laminax_ir.ops")
+
+
+def check_rule(*primitives: Primitive) -> Callable[[Callable], Callable]:
+    """Decorator: `rule(in_avals, out_avals, **params)` yields what is wrong with an equation, one sentence each."""
+    return check_rules(*primitives)
+
+
+def check_jaxpr(jaxpr: Jaxpr | ClosedJaxpr) -> None:
+    """Checks a jaxpr and the jaxprs in it.
+
+    Args:
+      jaxpr: the program; the constants of a `ClosedJaxpr` are checked against its constvars.
+
+    Raises:
+      JaxprTypeError: if it is malformed; the message shows the offending equation.
+
+    Example:
+      >>> check_jaxpr(stage(lambda x: [x * 2.0], [ShapedArray((3,), np.dtype("float32"))]))
+    """
+    _Checker().check(jaxpr, ())
+
+
+class _Checker:
+    """One check; remembers the jaxprs that passed, since a program may call one many times."""
+
+    def __init__(self):
+        self._passed: set[Jaxpr] = set()
+
+    def check(self, program: Jaxpr | ClosedJaxpr, path: tuple[str, ...]) -> None:
+        jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
+        if isinstance(program, ClosedJaxpr):
+            _report(jaxpr, None, path, _constant_faults(program))
+        if jaxpr in self._passed:
+            return
+        bound: set[Var] = set()
+        _report(jaxpr, None, path, _binder_faults("constvar", jaxpr.constvars, bound))
+        _report(jaxpr, None, path, _binder_faults("parameter", jaxpr.invars, bound))
+        for eqn in jaxpr.eqns:
+            _report(jaxpr, eqn, path, _operand_faults("operand", jaxpr, eqn.invars, bound))
+            _report(jaxpr, eqn, path, _binder_faults("result", eqn.outvars, bound))
+            for inner in _called(eqn):
+                self.check(inner, (*path, f"called by {eqn.primitive}"))
+            _report(jaxpr, eqn, path, _rule_faults(eqn))
+        _report(jaxpr, None, path, _operand_faults("returned value", jaxpr, jaxpr.outvars, bound))
+        missing = joined_effects(jaxpr.eqns) - jaxpr.effects
+        _report(jaxpr, None, path, [f"its equations have effects that it does not declare: {_listed(missing)}"] * bool(missing))
+        self._passed.add(jaxpr)
+
+
+def _called(eqn: JaxprEqn) -> Iterable[Jaxpr | ClosedJaxpr]:
+    for value in eqn.params.values():
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(item, (Jaxpr, ClosedJaxpr)):
+                yield item
+
+
+def _report(jaxpr: Jaxpr, eqn: JaxprEqn | None, path: Sequence[str], faults: Iterable[str]) -> None:
+    for fault in faults:
+        where = f", {', '.join(reversed(path))}" if path else ""
+        name = jaxpr.debug_info if isinstance(jaxpr.debug_info, str) else "the program"
+        if eqn is None:
+            raise JaxprTypeError(f"malformed jaxpr of {name}{where}: {fault}.\n  {_shown_jaxpr(jaxpr)}")
+        made = source.summarize(eqn.source_info)
+        raise JaxprTypeError(f"malformed jaxpr of {name}{where}: {fault}.\n  in the equation\n  {_shown_eqn(jaxpr, eqn)}"
+                             + (f"\n  made at {made}" if made else ""))
+
+
+def _shown_jaxpr(jaxpr: Jaxpr, most: int = 20) -> str:
+    lines = str(jaxpr).split("\n")
+    return "\n  ".join(lines if len(lines) <= most else [*lines[:most // 2], "...", *lines[-most // 2:]])
+
+
+def _shown_eqn(jaxpr: Jaxpr, eqn: JaxprEqn) -> str:
+    """The equation, in the names that printing the whole program gives."""
+    from laminax_ir.layout import render
+    from laminax_ir.printer import Options, Printer
+    printer = Printer(Options())
+    printer.jaxpr(jaxpr)
+    return render(printer.equation(eqn)).replace("\n", "\n  ")
+
+
+def _binder_faults(what: str, binders: Sequence[Any], bound: set[Var]) -> Iterable[str]:
+    for var in binders:
+        if not isinstance(var, Var):
+            yield f"a {what} must be a variable, got {var!r}"
+        elif not isinstance(var.aval, ShapedArray):
+            yield f"a {what} has the type {var.aval!r}, which is not an aval"
+        elif var in bound:
+            yield f"a {what} of type {var.aval.str_short()} is bound a second time"
+        else:
+            bound.add(var)
+
+
+def _operand_faults(what: str, jaxpr: Jaxpr, atoms: Sequence[Any], bound: set[Var]) -> Iterable[str]:
+    for i, atom in enumerate(atoms):
+        if type(atom) is Literal:
+            yield from _literal_faults(atom)
+        elif not isinstance(atom, Var):
+            yield f"{what} {i} is neither a variable nor a literal: {atom!r}"
+        elif atom not in bound:
+            later = any(atom in eqn.outvars for eqn in jaxpr.eqns)
+            yield (f"{what} {i}, a variable of type {atom.aval.str_short()}, is used "
+                   + ("before it is bound" if later else "and nothing binds it"))
+
+
+_KINDS = {bool: np.bool_, int: dtypes.integer, float: dtypes.floating, complex: dtypes.complexfloating}
+
+
+def _literal_faults(literal: Literal) -> Iterable[str]:
+    aval = literal.aval
+    if aval.shape != ():
+        yield f"a literal must be a scalar, got one of type {aval.str_short()}"
+    elif not is_array_like(literal.val) or np.shape(literal.val) != ():
+        yield f"the value of a literal must be a scalar, got {literal.val!r}"
+    elif type(literal.val) in _KINDS:
+        if not dtypes.issubdtype(aval.dtype, _KINDS[type(literal.val)]):
+            yield f"the literal {literal.val!r} cannot have the type {aval.str_short()}"
+    elif get_aval(literal.val).dtype != aval.dtype and getattr(literal.val, "dtype", None) != aval.dtype:
+        yield f"the literal {literal.val!r} of dtype {get_aval(literal.val).dtype} cannot have the type {aval.str_short()}"
+
+
+def _constant_faults(closed: ClosedJaxpr) -> Iterable[str]:
+    if len(closed.consts) != len(closed.jaxpr.constvars):
+        yield f"there are {len(closed.consts)} constants for {len(closed.jaxpr.constvars)} constvars"
+    for i, (var, const) in enumerate(zip(closed.jaxpr.constvars, closed.consts)):
+        aval = get_aval(const)
+        if (aval.shape, aval.dtype) != (var.aval.shape, var.aval.dtype):
+            yield f"constant {i} has the type {aval.str_short()}, its constvar {var.aval.str_short()}"
+
+
+def _rule_faults(eqn: JaxprEqn) -> Iterable[str]:
+    """What the rules of the primitive say about the equation, each rule asked only when those before it are content."""
+    primitive, in_avals = eqn.primitive, [atom.aval for atom in eqn.invars]
+    out_avals = [var.aval for var in eqn.outvars]
+    if primitive.shape_rule is None:
+        yield f"the primitive {primitive} has no shape rule"
+        return
+    rule = check_rules.find(primitive)
+    if rule is not None:
+        yield from rule(in_avals, out_avals, **eqn.params)
+    try:
+        result = primitive.shape_rule(*in_avals, **eqn.params)
+        expected = list(result) if primitive.multiple_results else [result]
+        effects = frozenset(primitive.effects_rule(*in_avals, **eqn.params)) if primitive.effects_rule else frozenset()
+    except Exception as error:  # a user's rule may raise anything
+        yield f"the rules of {primitive} refuse the operands: {type(error).__name__}: {error}"
+        return
+    if len(expected) != len(out_avals):
+        yield f"{primitive} has {len(expected)} results, the equation {len(out_avals)}"
+    for i, (want, have) in enumerate(zip(expected, out_avals)):
+        if want is not have:
+            which = f"result {i} of {primitive}" if len(expected) > 1 else f"the result of {primitive}"
+            yield f"{which} has the type {_full_type(want, have)}, its variable {_full_type(have, want)}"
+    if effects != eqn.effects:
+        yield f"{primitive} has the effects {_listed(effects)}, the equation says {_listed(eqn.effects)}"
+
+
+def _full_type(aval: ShapedArray, other: ShapedArray) -> str:
+    """As printed in programs; with what that leaves out when it would not tell the two apart."""
+    return aval.str_short() if aval.str_short() != other.str_short() else str(aval)
+
+
+def _listed(effects: Iterable[Any]) -> str:
+    return "{" + ", ".join(sorted(map(str, effects))) + "}"
+
+
+def call_faults(what: str, closed: ClosedJaxpr, in_avals: Sequence[ShapedArray]) -> Iterable[str]:
+    """Where operands do not fit the parameters of a called jaxpr; weak types do not matter."""
+    parameters = closed.in_avals
+    if len(parameters) != len(in_avals):
+        yield f"{what} takes {len(parameters)} operands, the equation has {len(in_avals)}"
+    for i, (want, have) in enumerate(zip(parameters, in_avals)):
+        if (want.shape, want.dtype) != (have.shape, have.dtype):
+            yield f"operand {i} has the type {have.str_short()}, the parameter of {what} {want.str_short()}"
