@@ -1,0 +1,764 @@
+"""Control flow: branches and loops over functions on pytrees.
+
+The functions here trace what they are given to jaxprs; arrays and tracers that it closes over become operands of the
+equation, so the jaxprs have no constants and one jaxpr serves every call. A function that closes over no tracer is
+traced once per structure and types of its arguments. Three primitives carry the programs:
+
+  cond[branches](index, *operands)               runs branches[index]
+  while[cond_jaxpr, body_jaxpr](*consts, *carry) runs the body as long as the condition holds
+  scan[jaxpr](*consts, *carry, *xs)              runs the jaxpr once per slice of xs, and stacks what it returns
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Callable, NamedTuple, Sequence
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from laminax_ir import config, dtypes, printer
+from laminax_ir.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.errors import ConcretizationTypeError, ShapeError, TracerBoolConversionError
+from laminax_ir.jaxpr import ClosedJaxpr, Var
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.calls import call_jaxpr, close_over_constants
+from laminax_ir.ops.shape import concatenate, expand_dims
+from laminax_ir.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.pytree import (
+    keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten, treedef_children, treedef_is_leaf,
+    treedef_tuple,
+)
+from laminax_ir.staging import stage
+from laminax_ir.trace import Tracer, is_tracing, state
+
+cond_p = Primitive("cond", multiple_results=True, family="control_flow")
+while_p = Primitive("while", multiple_results=True, family="control_flow")
+scan_p = Primitive("scan", multiple_results=True, family="control_flow")
+platform_index_p = Primitive("platform_index", family="control_flow")
+
+printer.hide_params("scan", linear=..., _split_transpose=False)
+
+
+# What the primitives are
+
+
+@shape_rule(cond_p)
+def _cond_shape(index: ShapedArray, *operands: ShapedArray, branches: tuple[ClosedJaxpr, ...]) -> list[ShapedArray]:
+    if index.shape or index.dtype != np.int32:
+        raise ShapeError(f"cond: the branch index must be an int32 scalar, got {index.str_short()}")
+    if not branches:
+        raise ValueError("cond: at least one branch is needed")
+    for branch in branches:
+        _check_operands("cond: the operands of a branch", branch.in_avals, operands)
+    first, *others = [branch.out_avals for branch in branches]
+    for outs in others:
+        _check_operands("cond: the results of the branches", first, outs)
+    return [avals[0] if all(a is avals[0] for a in avals) else _joined(avals) for avals in zip(first, *others)]
+
+
+def _joined(avals: Sequence[ShapedArray]) -> ShapedArray:
+    """The result's aval where branches differ in no more than weak types: weak only if all are."""
+    return avals[0].update(weak_type=all(a.weak_type for a in avals))
+
+
+def _check_operands(what: str, expected: Sequence[ShapedArray], given: Sequence[ShapedArray]) -> None:
+    if len(expected) == len(given):
+        for a, b in zip(expected, given):
+            if a is not b and not same_type(a, b):
+                break
+        else:
+            return
+    raise ShapeError(f"{what} do not fit: expected ({', '.join(a.str_short() for a in expected)}), "
+                     f"got ({', '.join(a.str_short() for a in given)})")
+
+
+def same_type(a: ShapedArray, b: ShapedArray) -> bool:
+    """Whether two avals have the same shape and dtype; weak types may differ."""
+    return a is b or (a.dtype == b.dtype and a.shape == b.shape)
+
+
+@effects_rule(cond_p)
+def _cond_effects(*_avals, branches):
+    return frozenset().union(*[branch.effects for branch in branches])
+
+
+@shape_rule(while_p)
+def _while_shape(*operands: ShapedArray, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int,
+                 body_nconsts: int) -> list[ShapedArray]:
+    carry = operands[cond_nconsts + body_nconsts:]
+    _check_operands("while: the operands of the condition", cond_jaxpr.in_avals, (*operands[:cond_nconsts], *carry))
+    _check_operands("while: the operands of the body", body_jaxpr.in_avals, operands[cond_nconsts:])
+    _check_operands("while: the results of the body", carry, body_jaxpr.out_avals)
+    if len(cond_jaxpr.out_avals) != 1 or cond_jaxpr.out_avals[0].shape or cond_jaxpr.out_avals[0].dtype != np.bool_:
+        raise ShapeError("while: the condition must return one boolean scalar, got "
+                         f"({', '.join(a.str_short() for a in cond_jaxpr.out_avals)})")
+    return body_jaxpr.out_avals
+
+
+@effects_rule(while_p)
+def _while_effects(*_avals, cond_jaxpr, body_jaxpr, **_params):
+    return cond_jaxpr.effects | body_jaxpr.effects
+
+
+@shape_rule(scan_p)
+def _scan_shape(*operands: ShapedArray, jaxpr: ClosedJaxpr, length: int, reverse: bool, unroll: int, num_consts: int,
+                num_carry: int, linear: tuple[bool, ...], _split_transpose: bool) -> list[ShapedArray]:
+    fixed = num_consts + num_carry
+    for x in operands[fixed:]:
+        if not x.shape or x.shape[0] != length:
+            raise ShapeError(f"scan: the scanned operands must have a leading axis of size {length}, got {x.str_short()}")
+    _check_operands("scan: the operands of the body", jaxpr.in_avals,
+                    (*operands[:fixed], *[_without_axis(x) for x in operands[fixed:]]))
+    outs = jaxpr.out_avals
+    _check_operands("scan: the carry that the body returns", operands[num_consts:fixed], outs[:num_carry])
+    return [*outs[:num_carry], *[y.update(shape=(length, *y.shape)) for y in outs[num_carry:]]]
+
+
+@effects_rule(scan_p)
+def _scan_effects(*_avals, jaxpr, **_params):
+    return jaxpr.effects
+
+
+def _without_axis(x: ShapedArray) -> ShapedArray:
+    """The aval of one slice along the leading axis."""
+    return x.update(shape=x.shape[1:]) if x._named else ShapedArray(x.shape[1:], x.dtype, x.weak_type)
+
+
+def bind_scan(jaxpr: ClosedJaxpr, consts: Sequence[Any], carry: Sequence[Any], xs: Sequence[Any], *, length: int,
+              reverse: bool = False, unroll: int = 1, linear: Sequence[bool] | None = None) -> list[Any]:
+    """Binds a scan of a jaxpr without constants; returns the final carry and the stacked results.
+
+    Args:
+      jaxpr: `(*consts, *carry, *slices of xs) -> (*carry, *ys)`.
+      linear: which operands the program is linear in, as a note for readers of the equation; none by default.
+    """
+    operands = (*consts, *carry, *xs)
+    return state.trace.process(scan_p, operands, {
+        "jaxpr": jaxpr, "length": length, "reverse": reverse, "unroll": unroll, "num_consts": len(consts),
+        "num_carry": len(carry), "linear": (False,) * len(operands) if linear is None else tuple(linear),
+        "_split_transpose": False})
+
+
+@shape_rule(platform_index_p)
+def _platform_index_shape(*, platforms) -> ShapedArray:
+    return ShapedArray((), np.int32)
+
+
+# Tracing the functions that are given
+
+
+class _Program(NamedTuple):
+    """A traced pytree function: its jaxpr takes the constants, then the flat arguments."""
+    jaxpr: ClosedJaxpr
+    consts: list[Any]
+    out_tree: Any
+
+    @property
+    def out_avals(self) -> list[ShapedArray]:
+        return self.jaxpr.out_avals
+
+
+_programs: WeakKeyDictionary[Callable, dict[tuple, _Program]] = WeakKeyDictionary()
+
+
+def _trace(caller: str, what: str, fun: Callable, in_tree, in_avals: Sequence[ShapedArray],
+           identity: Callable | None = None) -> _Program:
+    """Traces `fun(*args)`, where `in_tree` is the structure of `args`.
+
+    Args:
+      caller, what: for messages: "scan", "body function".
+      identity: the user's function that decides what `fun` does, if that is not `fun` itself.
+    """
+    key = (caller, in_tree, tuple(in_avals), config.trace_key(), tuple(state.axis_sizes.items()))
+    user_fun = fun if identity is None else identity
+    try:
+        known = _programs.setdefault(user_fun, {})
+        program = known.get(key)
+    except TypeError:  # the function is not weakly referenceable, or something in the key is not hashable
+        known, program = None, None
+    if program is not None:
+        return program
+    out_tree = None
+
+    def flat_fun(*flat):
+        nonlocal out_tree
+        result = fun(*tree_unflatten(in_tree, flat))
+        leaves, out_tree = tree_flatten(result)
+        for leaf in leaves:
+            if not is_array_like(leaf):
+                _report_leaf(f"{caller}: the result of the {what} {_name(user_fun)}", result)
+        return leaves
+
+    jaxpr, consts = close_over_constants(stage(flat_fun, in_avals, name=_name(user_fun)))
+    program = _Program(jaxpr, consts, out_tree)
+    if known is not None and not any(isinstance(c, Tracer) for c in consts):
+        known[key] = program
+    return program
+
+
+def _report_leaf(what: str, tree: Any) -> None:
+    for path, leaf in tree_flatten_with_path(tree)[0]:
+        if not is_array_like(leaf):
+            raise TypeError(f"{what} is of type {type(leaf).__name__} at {keystr(path) or 'the root'}, which is not a valid "
+                            f"array type: {leaf!r:.80}. Use arrays, scalars, and containers of them.")
+
+
+def _name(fun: Callable) -> str:
+    return getattr(fun, "__name__", None) or type(fun).__name__
+
+
+def _flat_arguments(what: str, tree: Any) -> tuple[list[Any], Any]:
+    leaves, treedef = tree_flatten(tree)
+    for leaf in leaves:
+        if not is_array_like(leaf):
+            _report_leaf(what, tree)
+    return leaves, treedef
+
+
+def _concrete(x: Any) -> Any | None:
+    """The value of something known while tracing, None for an unknown traced value."""
+    return x.concrete_value() if isinstance(x, Tracer) else x
+
+
+# Agreement of types
+
+
+def _promote_weak(values: list[Any], avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> list[Any] | None:
+    """Initial values converted to the dtype their loop returns, where they are weakly typed; None if nothing changes."""
+    promoted = None
+    for i, (x, before, after) in enumerate(zip(values, avals, out_avals)):
+        if before.weak_type and before.dtype != after.dtype and before.shape == after.shape:
+            dtype = dtypes.result_type(before, after)
+            if dtype != before.dtype:
+                promoted = list(values) if promoted is None else promoted
+                promoted[i] = op.convert_element_type(x, dtype)
+    return promoted
+
+
+def _same_types(avals: Sequence[ShapedArray], others: Sequence[ShapedArray]) -> bool:
+    return all(a is b or same_type(a, b) for a, b in zip(avals, others))
+
+
+_REVISE_CARRY = "Revise the function so that {}."
+
+
+def _check_carry(caller: str, argument: str, in_tree, in_avals, out_tree, out_avals) -> None:
+    """Checks that a loop returns what it takes."""
+    if in_tree != out_tree:
+        differences = _structure_differences(in_tree, out_tree, lambda path, a, b: (
+            f"The input carry {_component(argument, path)} is {a} but the corresponding component of the carry output "
+            f"is {b}"))
+        raise TypeError(f"{caller} body function carry input and carry output must have the same pytree structure, but "
+                        f"they differ:\n\n{differences}\n\n"
+                        + _REVISE_CARRY.format("the carry output has the same pytree structure as the carry input"))
+    if not _same_types(in_avals, out_avals):
+        differences = "\n".join(
+            f"The input carry {_component(argument, path)} has type {_long_name(a)} but the corresponding output carry "
+            f"component has type {_long_name(b)}, so the {_difference(a, b)}."
+            for path, a, b in zip(_paths(in_tree), in_avals, out_avals) if not same_type(a, b))
+        raise TypeError(f"{caller} body function carry input and carry output must have equal types, but they differ:\n\n"
+                        f"{differences}\n\n"
+                        + _REVISE_CARRY.format("all output types match the corresponding input types"))
+
+
+def _component(argument: str, path: str) -> str:
+    return f"component {argument}{path}" if path else argument
+
+
+def _long_name(aval: ShapedArray) -> str:
+    return aval.str_short(short_dtypes=False)
+
+
+def _difference(a: ShapedArray, b: ShapedArray) -> str:
+    if a.dtype != b.dtype:
+        return "dtypes and shapes do not match" if a.shape != b.shape else "dtypes do not match"
+    return "shapes do not match"
+
+
+def _paths(tree) -> list[str]:
+    return [keystr(path) for path, _ in tree_flatten_with_path(tree_unflatten(tree, [0] * tree.num_leaves))[0]]
+
+
+def _structure_differences(tree, other, describe: Callable[[str, str, str], str]) -> str:
+    from laminax_ir._pytree_prefixes import structure_errors
+    found = structure_errors(tree, tree_unflatten(other, [0] * other.num_leaves), exact=True)
+    lines = [describe(keystr(e.path), _as_leaf(e.prefix), _as_leaf(e.full)) + ", so their structures differ." for e in found]
+    return "\n".join(lines) or f"{tree} and {other}."
+
+
+def _as_leaf(words: str) -> str:
+    """The words for one side; the stand-ins for leaves have no type worth telling."""
+    return "an array" if words.startswith("a leaf") else words
+
+
+# Branches
+
+_missing = object()
+
+
+def cond(pred, true_fun: Callable, false_fun: Callable, *operands, operand: Any = _missing):
+    """Applies one of two functions, chosen by a scalar that may be traced.
+
+    Args:
+      pred: bool or number scalar; true if not 0.
+      true_fun: function of the operands, applied if `pred` is true.
+      false_fun: function of the operands, applied if it is false; must return the same structure and types.
+      *operands: pytrees of arrays.
+      operand: the one operand as a keyword, instead of `operands`.
+
+    Returns:
+      What the chosen function returns. Both functions are traced; under `vmap` with a batched predicate both are also
+      run, and the results selected.
+
+    Raises:
+      TypeError: if `pred` is not a scalar, a function is not callable, or the results of the two differ in structure,
+        shape or dtype.
+
+    Example:
+      >>> cond(True, lambda x: x + 1, lambda x: x - 1, 3.0)
+    """
+    if len(operands) == 2 and not callable(true_fun) and callable(false_fun) and callable(operands[1]):
+        # The older form: cond(pred, true_operand, true_fun, false_operand, false_fun)
+        both = (true_fun, operands[0])
+        chosen = (false_fun, operands[1])
+        return cond(pred, lambda pair: chosen[0](pair[0]), lambda pair: chosen[1](pair[1]), both)
+    if not (callable(true_fun) and callable(false_fun)):
+        raise TypeError("lax.cond: true_fun and false_fun arguments should be callable.")
+    operands = _with_keyword_operand("cond", operands, operand)
+    if pred is None:
+        raise TypeError("cond predicate is None")
+    aval = _scalar_aval("Pred", pred)
+    if not (aval.dtype == np.bool_ or dtypes.issubdtype(aval.dtype, np.integer)
+            or dtypes.issubdtype(aval.dtype, np.floating)):
+        raise TypeError(f"Pred type must be either boolean or number, got {dtypes.dtype_name(aval.dtype)}.")
+    if config.disable_jit.value and _concrete(pred) is not None:
+        return (true_fun if _concrete(pred) else false_fun)(*operands)
+    if aval.dtype != np.bool_:
+        pred = op.ne(pred, op.scalar_like(0, aval.dtype))
+    index = op.convert_element_type(pred, np.int32)
+    return _branch("cond", index, [false_fun, true_fun], operands, ["false_fun", "true_fun"])
+
+
+def switch(index, branches: Sequence[Callable], *operands, operand: Any = _missing):
+    """Applies one of several functions, chosen by an integer that may be traced.
+
+    Args:
+      index: integer scalar; clamped to the range of `branches`.
+      branches: functions of the operands that return the same structure and types.
+      *operands: pytrees of arrays.
+      operand: the one operand as a keyword, instead of `operands`.
+
+    Returns:
+      What `branches[index]` returns.
+
+    Raises:
+      TypeError: if the index is not an integer scalar, a branch is not callable, or results of branches differ.
+      ValueError: if there are no branches.
+    """
+    branches = list(branches)
+    if not all(callable(branch) for branch in branches):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    operands = _with_keyword_operand("switch", operands, operand)
+    aval = _scalar_aval("Branch index", index)
+    if not dtypes.issubdtype(aval.dtype, np.integer):
+        raise TypeError(f"Index type must be an integer, got {index} as {dtypes.dtype_name(aval.dtype)}")
+    if not branches:
+        raise ValueError("Empty branch sequence: lax.switch needs at least one branch.")
+    if len(branches) == 1:
+        return branches[0](*operands)
+    if config.disable_jit.value and _concrete(index) is not None:
+        return branches[min(max(int(_concrete(index)), 0), len(branches) - 1)](*operands)
+    index = op.convert_element_type(index, np.int32)
+    index = op.clamp(np.int32(0), index, np.int32(len(branches) - 1))
+    return _branch("switch", index, branches, operands, [f"branch {i}" for i in range(len(branches))])
+
+
+def _with_keyword_operand(name: str, operands: tuple, operand: Any) -> tuple:
+    if operand is _missing:
+        return operands
+    if operands:
+        raise TypeError(f"lax.{name}: if the 'operand' keyword is passed then no positional operands can be passed, got "
+                        f"operand={operand!r} and positional operands {operands!r}")
+    return (operand,)
+
+
+def _scalar_aval(what: str, x: Any) -> ShapedArray:
+    if not is_array_like(x):
+        raise TypeError(f"{what} must be a scalar, got {x!r:.80} of type {type(x)}")
+    aval = get_aval(x)
+    if aval.shape:
+        raise TypeError(f"{what} must be a scalar, got {x} of shape {aval.shape}.")
+    return aval
+
+
+def _branch(name: str, index: Any, branches: Sequence[Callable], operands: tuple, labels: Sequence[str]) -> Any:
+    """Traces the branches and binds `cond_p`."""
+    flat, in_tree = _flat_arguments(f"{name}: an operand", operands)
+    in_avals = [get_aval(x) for x in flat]
+    programs = [_trace(name, label, branch, in_tree, in_avals) for branch, label in zip(branches, labels)]
+    first = programs[-1] if name == "cond" else programs[0]
+    for program, branch, label in zip(programs, branches, labels):
+        if program is not first:
+            base = len(branches) - 1 if name == "cond" else 0
+            _check_branches(name, first, program, (labels[base], label), (branches[base], branch))
+    consts, jaxprs = _with_common_constants(programs)
+    out = cond_p.bind(index, *consts, *flat, branches=jaxprs)
+    return tree_unflatten(first.out_tree, out)
+
+
+def _check_branches(name: str, first: _Program, other: _Program, labels, funs) -> None:
+    if first.out_tree == other.out_tree and _same_types(first.out_avals, other.out_avals):
+        return
+    who = "\n".join(f"{label} is {_where(fun)}" for label, fun in zip(labels, funs))
+    a_name, b_name = labels
+    if first.out_tree != other.out_tree:
+        differences = _structure_differences(first.out_tree, other.out_tree, lambda path, a, b: (
+            f"{a_name} output{path and ' at path ' + path} is {a} but {b_name} output{path and ' at path ' + path} is {b}"))
+        raise TypeError(f"{name} branch outputs must have the same pytree structure, but they differ:\n\n{who}\n\n"
+                        f"{differences}\n\nRevise {a_name} and/or {b_name} so that they have the same pytree structure.")
+    differences = "\n".join(
+        f"The output of {a_name}{path and ' at path ' + path} has type {_long_name(a)} but the corresponding output of "
+        f"{b_name} has type {_long_name(b)}, so the {_difference(a, b)}."
+        for path, a, b in zip(_paths(first.out_tree), first.out_avals, other.out_avals) if not same_type(a, b))
+    raise TypeError(f"{name} branches must have equal output types but they differ.\n\n{who}\n\n{differences}\n\n"
+                    f"Revise {a_name} and/or {b_name} so that all output types match.")
+
+
+def _where(fun: Callable) -> str:
+    code = getattr(fun, "__code__", None)
+    return _name(fun) + (f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else "")
+
+
+def _with_common_constants(programs: Sequence[_Program]) -> tuple[list[Any], tuple[ClosedJaxpr, ...]]:
+    """All programs as jaxprs of the same leading parameters: each constant of any of them, once."""
+    if not any(program.consts for program in programs):
+        return [], tuple(program.jaxpr for program in programs)
+    consts = list({id(c): c for program in programs for c in program.consts}.values())
+    position = {id(c): i for i, c in enumerate(consts)}
+    avals = [get_aval(c) for c in consts]
+    jaxprs = []
+    for program in programs:
+        jaxpr, own = program.jaxpr.jaxpr, len(program.consts)
+        leading: list[Any] = [None] * len(consts)
+        for c, var in zip(program.consts, jaxpr.invars):
+            leading[position[id(c)]] = var
+        leading = [Var(aval) if var is None else var for var, aval in zip(leading, avals)]
+        jaxprs.append(ClosedJaxpr(jaxpr.replace(invars=[*leading, *jaxpr.invars[own:]])))
+    return consts, tuple(jaxprs)
+
+
+def platform_dependent(*args, default: Callable | None = None, **per_platform: Callable):
+    """Applies a function that depends on the platform the program is compiled for.
+
+    Args:
+      *args: pytrees of arrays.
+      default: the function for platforms that are not named.
+      **per_platform: functions by platform: cpu, cuda, rocm, tpu.
+
+    Returns:
+      What the chosen function returns; all must return the same structure and types. Only the chosen one is compiled.
+
+    Raises:
+      ValueError: if no function is given; when compiled, NotImplementedError if none fits the platform.
+
+    Example:
+      >>> platform_dependent(x, cpu=slow_but_exact, default=fast)
+    """
+    if not per_platform and default is None:
+        raise ValueError("platform_dependent: give a function for at least one platform, or default=")
+    if default is not None and not per_platform:
+        return default(*args)
+    platforms = tuple((name,) for name in per_platform) + (() if default is None else (None,))
+    branches = [*per_platform.values(), *([] if default is None else [default])]
+    if not all(callable(branch) for branch in branches):
+        raise TypeError("platform_dependent: the per-platform arguments and default must be callable")
+
+    def chosen(*args):
+        if len(branches) == 1:
+            platform_index_p.bind(platforms=platforms)
+            return branches[0](*args)
+        return _branch("switch", platform_index_p.bind(platforms=platforms), branches, args,
+                       [*per_platform, "default"][:len(branches)])
+
+    if is_tracing():
+        return chosen(*args)
+    # Outside of tracing the whole choice is one program, so that only the chosen branch is compiled.
+    flat, in_tree = _flat_arguments("platform_dependent: an operand", args)
+    program = _trace("platform_dependent", "function", chosen, in_tree, [get_aval(x) for x in flat])
+    out = call_jaxpr(program.jaxpr, *program.consts, *flat, name="platform_dependent")
+    return tree_unflatten(program.out_tree, out)
+
+
+# Loops
+
+
+def while_loop(cond_fun: Callable, body_fun: Callable, init_val):
+    """Applies a function as long as a condition holds.
+
+    Args:
+      cond_fun: function of the carry that returns a boolean scalar.
+      body_fun: function of the carry that returns the next one, with the same structure, shapes and dtypes.
+      init_val: the initial carry, a pytree of arrays. A Python scalar takes the dtype that the body returns.
+
+    Returns:
+      The first carry for which `cond_fun` is false. Not reverse-mode differentiable: use `scan`, or `fori_loop` with
+      static bounds, for that.
+
+    Raises:
+      TypeError: if the condition is not a boolean scalar, or the body's result differs from the carry.
+
+    Example:
+      >>> while_loop(lambda x: x < 100, lambda x: 2 * x, 3)
+    """
+    if not (callable(cond_fun) and callable(body_fun)):
+        raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
+    if config.disable_jit.value:
+        try:
+            val = init_val
+            while cond_fun(val):
+                val = body_fun(val)
+            return val
+        except TracerBoolConversionError:
+            pass  # the condition is traced (a batched one, say): record the loop after all
+    return _while("while_loop", cond_fun, body_fun, init_val, _first_parameter(body_fun), body_fun)
+
+
+def _first_parameter(fun: Callable) -> str:
+    """The name that a message gives the carry: the function's own, where it is to be had."""
+    code = getattr(fun, "__code__", None)
+    return code.co_varnames[0] if code is not None and code.co_argcount else "carry"
+
+
+def _while(name: str, cond_fun: Callable, body_fun: Callable, init_val, argument: str, identity: Callable):
+    """`argument` names the carry in messages; `identity` is the user's function that decides what `body_fun` does."""
+    flat, tree = _flat_arguments(f"{name}: the initial value", init_val)
+    in_tree = treedef_tuple((tree,))
+    avals = [get_aval(x) for x in flat]
+    body = _trace(name, "body function", body_fun, in_tree, avals, identity)
+    if body.out_tree == tree:
+        promoted = _promote_weak(flat, avals, body.out_avals)
+        if promoted is not None:
+            flat, avals = promoted, [get_aval(x) for x in promoted]
+            body = _trace(name, "body function", body_fun, in_tree, avals, identity)
+    condition = _trace(f"{name} condition", "condition function", cond_fun, in_tree, avals)
+    if not treedef_is_leaf(condition.out_tree):
+        raise TypeError(f"cond_fun must return a boolean scalar, but got pytree {condition.out_tree}.")
+    (pred,) = condition.out_avals
+    if pred.shape or pred.dtype != np.bool_:
+        raise TypeError(f"cond_fun must return a boolean scalar, but got output type(s) [{pred.str_short()}]. "
+                        "Compare explicitly, as in x != 0, and reduce arrays with any() or all().")
+    _check_carry(name, argument, tree, avals, body.out_tree, body.out_avals)
+    out = while_p.bind(*condition.consts, *body.consts, *flat, cond_jaxpr=condition.jaxpr, body_jaxpr=body.jaxpr,
+                       cond_nconsts=len(condition.consts), body_nconsts=len(body.consts))
+    return tree_unflatten(tree, out)
+
+
+def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool | None = None):
+    """Applies a function to each integer of a range in turn.
+
+    Args:
+      lower: integer scalar, the first index.
+      upper: integer scalar, one past the last index.
+      body_fun: function `(i, val) -> val`; structure, shapes and dtypes of `val` must stay the same.
+      init_val: the initial value, a pytree of arrays.
+      unroll: as for `scan`; only if the bounds are known while tracing.
+
+    Returns:
+      The value after the last index; `init_val` if there is none. With bounds that are known while tracing this is a
+      `scan`, which can be differentiated in reverse mode; otherwise a `while_loop`.
+
+    Raises:
+      TypeError: if the bounds are not integers of one dtype, or the body's result differs from its argument.
+      ValueError: if `unroll` is given and the bounds are not known.
+    """
+    if not callable(body_fun):
+        raise TypeError("lax.fori_loop: body_fun argument should be callable.")
+    lower_aval, upper_aval = (_scalar_bound(name, x) for name, x in (("lower", lower), ("upper", upper)))
+    dtype, weak = lower_aval.dtype, lower_aval.weak_type and upper_aval.weak_type
+    if lower_aval.dtype != upper_aval.dtype:  # a Python integer takes the dtype of the other bound
+        dtype = dtypes.result_type(lower_aval, upper_aval)
+        if not (lower_aval.weak_type or lower_aval.dtype == dtype) or not (upper_aval.weak_type or upper_aval.dtype == dtype) \
+                or not dtypes.issubdtype(dtype, np.integer):
+            raise _bounds_error(lower_aval, upper_aval)
+    if not dtypes.issubdtype(dtype, np.integer):
+        raise _bounds_error(lower_aval, upper_aval)
+    first, last = _concrete(lower), _concrete(upper)
+    if first is None or last is None:
+        if unroll not in (None, False, 1):
+            raise ValueError("Can only use `unroll` in `fori_loop` if the loop bounds are statically known.")
+        return _dynamic_fori_loop(*[_as_index(x, dtype, weak) for x in (lower, upper)], body_fun, init_val)
+    length = max(int(last) - int(first), 0)
+    if config.disable_jit.value:
+        val = init_val
+        for i in range(int(first), int(first) + length):
+            val = body_fun(i, val)
+        return val
+
+    def body(carry, _):
+        i, val = carry
+        return (op.add(i, op.scalar_like(1, dtype)), body_fun(i, val)), None
+
+    start = int(first) if weak and dtype == dtypes.scalar_dtype(int) else np.asarray(int(first)).astype(dtype)[()]
+    (_, result), _ = _scan("fori_loop", body, (start, init_val), None, length, False,
+                           1 if unroll is None else unroll, "loop_carry", body_fun)
+    return result
+
+
+def _as_index(x, dtype, weak: bool):
+    aval = get_aval(x)
+    return x if aval.dtype == dtype and aval.weak_type == weak else op.convert_element_type(x, dtype, weak)
+
+
+def _scalar_bound(name: str, x: Any) -> ShapedArray:
+    if not is_array_like(x):
+        raise TypeError(f"lax.fori_loop: {name} must be an integer scalar, got {x!r:.80} of type {type(x).__name__}")
+    aval = get_aval(x)
+    if aval.shape:
+        raise TypeError(f"lax.fori_loop: {name} must be an integer scalar, got {aval.str_short()}")
+    return aval
+
+
+def _bounds_error(lower: ShapedArray, upper: ShapedArray) -> TypeError:
+    return TypeError("lower and upper arguments to fori_loop must have equal types and be integers, got "
+                     f"{dtypes.dtype_name(lower.dtype)} and {dtypes.dtype_name(upper.dtype)}")
+
+
+def _dynamic_fori_loop(lower, upper, body_fun, init_val):
+    def body(carry):
+        i, limit, val = carry
+        return op.add(i, op.scalar_like(1, get_aval(i).dtype)), limit, body_fun(i, val)
+
+    _, _, result = _while("fori_loop", _is_below_limit, body, (lower, upper, init_val), "loop_carry", body_fun)
+    return result
+
+
+def _is_below_limit(carry):
+    i, limit, _ = carry
+    return op.lt(i, limit)
+
+
+def scan(f: Callable, init, xs=None, length: int | None = None, reverse: bool = False, unroll: int | bool = 1,
+         _split_transpose: bool = False):
+    """Applies a function along the leading axis of arrays, carrying state from one step to the next.
+
+    In Python: `for x in xs: carry, y = f(carry, x); ys.append(y)`, and `np.stack(ys)` at the end.
+
+    Args:
+      f: function `(carry, x) -> (carry, y)`. The carry it returns must have the structure, shapes and dtypes of the
+        one it takes; `y` may be any pytree of arrays, or None.
+      init: the initial carry, a pytree of arrays. A Python scalar takes the dtype that `f` returns.
+      xs: pytree of arrays with the same leading axis size, or None.
+      length: the number of steps; needed if `xs` has no arrays.
+      reverse: whether to go from the last slice to the first; `ys` stay in the order of `xs`.
+      unroll: how many steps to run in one iteration of the compiled loop; True or 0 for all of them.
+      _split_transpose: must be False.
+
+    Returns:
+      `(carry, ys)`: the final carry, and the results `y` stacked along a new leading axis.
+
+    Raises:
+      TypeError: if `f` does not return a pair, or its carry differs from the one it takes.
+      ValueError: if leading axes are missing or differ in size, or the length is neither given nor implied.
+
+    Example:
+      >>> scan(lambda total, x: (total + x, total), 0.0, np.arange(3.0))
+    """
+    if not callable(f):
+        raise TypeError("lax.scan: f argument should be a callable.")
+    if _split_transpose:
+        raise NotImplementedError("scan: _split_transpose=True is not supported; leave it out")
+    return _scan("scan", f, init, xs, length, reverse, unroll, _first_parameter(f), f)
+
+
+def _scan(name: str, f, init, xs, length, reverse, unroll, argument: str, identity):
+    xs_flat, xs_tree = _flat_arguments(f"{name}: xs", xs)
+    xs_avals = [get_aval(x) for x in xs_flat]
+    length = _scan_length(name, xs_avals, length)
+    unroll = _unroll_factor(unroll, length)
+    if config.disable_jit.value:
+        return _python_scan(f, init, xs_flat, xs_tree, length, reverse)
+    flat, tree = _flat_arguments(f"{name}: the initial carry", init)
+    count = len(flat)
+    in_tree = treedef_tuple((tree, xs_tree))
+    slice_avals = [_without_axis(x) for x in xs_avals]
+    avals = [get_aval(x) for x in flat]
+    body = _trace(name, "body function", f, in_tree, [*avals, *slice_avals], identity)
+    carry_tree, ys_tree = _pair_of(name, body.out_tree, body)
+    if carry_tree == tree:
+        promoted = _promote_weak(flat, avals, body.out_avals[:count])
+        if promoted is not None:
+            flat, avals = promoted, [get_aval(x) for x in promoted]
+            body = _trace(name, "body function", f, in_tree, [*avals, *slice_avals], identity)
+            carry_tree, ys_tree = _pair_of(name, body.out_tree, body)
+    if carry_tree != tree or not _same_types(avals, body.out_avals):
+        _check_carry(name, argument, tree, avals, carry_tree, body.out_avals[:carry_tree.num_leaves])
+    out = bind_scan(body.jaxpr, body.consts, flat, xs_flat, length=length, reverse=bool(reverse), unroll=unroll)
+    return tree_unflatten(tree, out[:count]), tree_unflatten(ys_tree, out[count:])
+
+
+def _pair_of(name: str, out_tree, body: _Program):
+    children = [] if treedef_is_leaf(out_tree) else treedef_children(out_tree)
+    if len(children) != 2:
+        got = tree_unflatten(out_tree, [a.str_short() for a in body.out_avals])
+        raise TypeError(f"{name} body output must be a pair, got {got}. Return (carry, y), with None where there is nothing "
+                        "to stack.")
+    return children
+
+
+def _scan_length(name: str, xs_avals: Sequence[ShapedArray], length) -> int:
+    sizes = []
+    for aval in xs_avals:
+        if not aval.shape:
+            raise ValueError(f"{name} got value with no leading axis to scan over: {aval.str_short()}. Every array in xs needs "
+                             "one; close over what is the same in all steps.")
+        sizes.append(aval.shape[0])
+    if length is not None:
+        concrete = _concrete(length)
+        if concrete is None:
+            raise ConcretizationTypeError(
+                f"The `length` argument to `{name}` expects a concrete `int` value, got {length}. For scan-like iteration "
+                "with a dynamic length, use `while_loop` or `fori_loop`.")
+        try:
+            length = operator.index(concrete)
+        except TypeError:
+            raise TypeError(f"{name}: `length` must be an integer, got {length!r}") from None
+        if length < 0:
+            raise ValueError(f"{name}: `length` must not be negative, got {length}")
+        if any(size != length for size in sizes):
+            raise ValueError(f"{name} got `length` argument of {length} which disagrees with leading axis sizes {sizes}.")
+        return length
+    if not sizes:
+        raise ValueError(f"{name} got no values to scan over and `length` not provided.")
+    if len(set(sizes)) > 1:
+        raise ValueError(f"{name} got values with different leading axis sizes: {', '.join(map(str, sizes))}.")
+    return sizes[0]
+
+
+def _unroll_factor(unroll: int | bool, length: int) -> int:
+    """Steps per iteration; at least 1, and all of them for True and 0."""
+    if isinstance(unroll, (bool, np.bool_)):
+        return max(length, 1) if unroll else 1
+    try:
+        factor = operator.index(unroll)
+    except TypeError:
+        raise TypeError(f"`unroll` must be a `bool` or a non-negative `int`, got {unroll!r}.") from None
+    if factor < 0:
+        raise ValueError(f"`unroll` must be a `bool` or a non-negative `int`, got {factor}.")
+    return factor or max(length, 1)
+
+
+def _python_scan(f, init, xs_flat, xs_tree, length: int, reverse: bool):
+    """The loop in Python, for `disable_jit`."""
+    from laminax_ir.ops.indexing import index_in_dim
+    if length == 0:
+        raise ValueError("zero-length scan is not supported in disable_jit() mode because the output type is unknown.")
+    carry, ys = init, []
+    for i in reversed(range(length)) if reverse else range(length):
+        carry, y = f(carry, tree_unflatten(xs_tree, [index_in_dim(x, i, keepdims=False) for x in xs_flat]))
+        ys.append(y)
+    if reverse:
+        ys.reverse()
+    leaves = [tree_flatten(y)[0] for y in ys]
+    stacked = [concatenate([expand_dims(x, (0,)) for x in column], 0) for column in zip(*leaves)]
+    return carry, tree_unflatten(tree_structure(ys[0]), stacked)
