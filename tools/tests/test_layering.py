@@ -26,9 +26,11 @@ ALLOWED = {
     "laminax_runtime": {"laminax_ir", "ml_dtypes", "numpy", "platformdirs", "scipy"},
     "laminax": {*FOLDERS, "ml_dtypes", "numpy"},
 }
-# jaxlib's private names live in one module, and its pytree registry is an option of ir's pytrees.
+# jaxlib's private names live in one module. ir works without jaxlib and SciPy, and uses them in one module
+# each where they are installed: jaxlib's pytree registry, and the rarer special functions of SciPy.
 ALLOWED_IN_MODULE = {
     "packages/ir/laminax_ir/_pytree_jaxlib.py": {"jaxlib"},
+    "packages/ir/laminax_ir/reference/special.py": {"scipy"},
     "packages/runtime/laminax_runtime/_jaxlib.py": {"jaxlib"},
 }
 
