@@ -1,0 +1,1 @@
+"""The random module's parts: keys, samplers of distributions, selections from arrays."""

@@ -1,0 +1,257 @@
+"""The random module: JAX's numbers for every sampler, distributions, keys of both kinds, transformations, errors.
+
+The recorded numbers were made once, by hand, with JAX 0.10.2 on a CPU from `key(0)`. With that jaxlib they are met to
+the last bit, since the same programs go to the same compiler.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import laminax
+import numpy as np
+import pytest
+from laminax import random
+from laminax_ir import config, dtypes
+
+RECORDED = [
+    (lambda key: random.key_data(random.split(key, 3)), "uint32", [[1797259609, 2579123966], [928981903,
+     3453687069], [4146024105, 2718843009]]),
+    (lambda key: random.key_data(random.fold_in(key, 12)), "uint32", [2763346363, 124557586]),
+    (lambda key: random.bits(key, (3,)), "uint32", [4070199207, 4202968722, 1427181096]),
+    (lambda key: random.bits(key, (3,), "uint8"), "uint8", [167, 146, 40]),
+    (lambda key: random.uniform(key, (5,)), "float32", [0.947667, 0.9785799, 0.33229148, 0.46866846, 0.5698887]),
+    (lambda key: random.uniform(key, (2, 3), minval=-2.0, maxval=7.5), "float32", [[7.0028367, 7.296509, 1.156769],
+     [2.4523504, 3.4139428, -0.42772126]]),
+    (lambda key: random.uniform(key, (2, 3), "bfloat16"), "bfloat16", [[0.6484375, 0.5703125, 0.15625], [0.203125,
+     0.7109375, 0.2578125]]),
+    (lambda key: random.uniform(key, (2, 3), "float16", minval=1), "float16", [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]),
+    (lambda key: random.uniform(key, (2, 3), minval=np.float32([[0.5], [1.0]]), maxval=np.float32([1.1, 2.2, 3.3])),
+     "float32", [[1.0686002, 2.163586, 1.4304161], [1.0468669, 1.6838665, 1.380657]]),
+    (lambda key: random.uniform(key), "float32", 0.947667),
+    (lambda key: random.normal(key, (7,)), "float32", [1.6226422, 2.0252647, -0.43359444, -0.07861735, 0.1760909,
+     -0.97208923, -0.49529874]),
+    (lambda key: random.normal(key), "float32", 1.6226422),
+    (lambda key: random.normal(key, (3,), "bfloat16"), "bfloat16", [0.38671875, 0.1826171875, -1.0]),
+    (lambda key: random.normal(key, (3,), "float16"), "float16", [-0.49365234375, -0.79541015625, -1.5986328125]),
+    (lambda key: random.normal(key, (3,), "complex64"), "complex64", [(0.7099452614784241-1.7270770072937012j),
+     (-0.6408771872520447-1.4394434690475464j), (-0.5290376543998718+0.14534172415733337j)]),
+    (lambda key: random.normal(random.PRNGKey(42), (3, 2)), "float32", [[-0.028304616, 0.46713185], [0.29570296,
+     0.15354592], [-0.12403282, 0.21692315]]),
+    (lambda key: random.truncated_normal(key, -1.0, 2.0, (6,)), "float32", [1.5094677, 1.747393, -0.17467561,
+     0.10624172, 0.31906945, -0.5413444]),
+    (lambda key: random.truncated_normal(key, np.float32([-1.0, 0.0]), 2.0), "float32", [1.5094677, 1.8387917]),
+    (lambda key: random.bernoulli(key, 0.3, (8,)), "bool", [False, False, False, False, False, True, False, False]),
+    (lambda key: random.bernoulli(key, np.float32([0.1, 0.9]), (3, 2)), "bool", [[False, False], [False, True],
+     [False, True]]),
+    (lambda key: random.bernoulli(key, 0.3, (8,), mode="high"), "bool", [False, False, False, False, False, True,
+     False, False]),
+    (lambda key: random.bernoulli(key), "bool", False),
+    (lambda key: random.exponential(key, (5,)), "float32", [2.950128, 3.8434246, 0.40390354, 0.6323691,
+     0.84371126]),
+    (lambda key: random.cauchy(key, (5,)), "float32", [6.0274944, 14.837895, -0.58172226, -0.09874987, 0.22315963]),
+    (lambda key: random.laplace(key, (5,)), "float32", [-2.2569816, -3.1502788, 0.40859544, 0.06471242,
+     -0.15056418]),
+    (lambda key: random.logistic(key, (5,)), "float32", [2.896376, 3.8217716, -0.6978392, -0.12549055, 0.2813971]),
+    (lambda key: random.gumbel(key, (5,)), "float32", [2.9233725, 3.8326178, -0.09689324, 0.27725708, 0.57569456]),
+    (lambda key: random.gumbel(key, (5,), mode="high"), "float32", [-1.0818486, -1.3463638, 0.90657884, 0.45828176,
+     0.16994496]),
+    (lambda key: random.maxwell(key, (5,)), "float32", [2.6310966, 0.99103284, 0.9649306, 3.0782752, 1.3358209]),
+    (lambda key: random.rademacher(key, (8,)), "int32", [-1, -1, 1, 1, -1, 1, 1, -1]),
+    (lambda key: random.rademacher(key, (8,), "float32"), "float32", [-1.0, -1.0, 1.0, 1.0, -1.0, 1.0, 1.0, -1.0]),
+    (lambda key: random.pareto(key, 2.5, (4,)), "float32", [3.254541, 4.652338, 1.1753447, 1.2878158]),
+    (lambda key: random.lognormal(key, 0.5, (4,)), "float32", [2.2508795, 2.752838, 0.8050932, 0.9614539]),
+    (lambda key: random.lognormal(key), "float32", 5.066459),
+    (lambda key: random.rayleigh(key, np.float32([1.0, 2.0]), (3, 2)), "float32", [[0.32787833, 0.41620055],
+     [1.4844142, 2.462291], [1.0604849, 3.793432]]),
+    (lambda key: random.weibull_min(key, 1.5, 2.5, (4,)), "float32", [2.312212, 2.570269, 1.043764, 1.2487615]),
+    (lambda key: random.triangular(key, 0.0, 0.3, 2.0, (5,)), "float32", [1.5781798, 1.7301326, 0.49327874,
+     0.65592885, 0.79071164]),
+    (lambda key: random.geometric(key, 0.3, (6,)), "int32", [1, 1, 4, 3, 2, 6]),
+    (lambda key: random.randint(key, (6,), 0, 10), "int32", [9, 0, 2, 3, 1, 7]),
+    (lambda key: random.randint(key, (6,), 0, 256, "uint8"), "uint8", [101, 80, 200, 61, 3, 211]),
+    (lambda key: random.randint(key, (6,), -128, 128, "int8"), "int8", [-27, -48, 72, -67, -125, 83]),
+    (lambda key: random.randint(key, (6,), -5, 2**31 - 1), "int32", [31327072, 89727307, 349724607, 1554082360,
+     957939710, 512339918]),
+    (lambda key: random.randint(key, (6,), 5, 2), "int32", [5, 5, 5, 5, 5, 5]),
+    (lambda key: random.randint(key, (2, 3), np.int32([[0], [10]]), np.int32([5, 6, 17])), "int32", [[4, 0, 11],
+     [10, 10, 15]]),
+    (lambda key: random.randint(key, (6,), 0, 10, "uint32"), "uint32", [9, 0, 2, 3, 1, 7]),
+    (lambda key: random.permutation(key, 10), "int32", [0, 1, 8, 5, 6, 4, 3, 2, 7, 9]),
+    (lambda key: random.permutation(key, np.float32(range(11))), "float32", [0.0e+00, 1.0, 8.0, 5.0, 6.0, 4.0, 3.0,
+     10.0, 2.0, 7.0, 9.0]),
+    (lambda key: random.permutation(key, np.float32(range(12)).reshape(3, 4)), "float32", [[0.0e+00, 1.0, 2.0, 3.0],
+     [4.0, 5.0, 6.0, 7.0], [8.0, 9.0, 10.0, 11.0]]),
+    (lambda key: random.permutation(key, np.float32(range(12)).reshape(3, 4), axis=1), "float32", [[0.0e+00, 1.0,
+     3.0, 2.0], [4.0, 5.0, 7.0, 6.0], [8.0, 9.0, 11.0, 10.0]]),
+    (lambda key: random.permutation(key, np.float32(range(12)).reshape(3, 4), axis=-1, independent=True), "float32",
+     [[0.0e+00, 1.0, 3.0, 2.0], [5.0, 6.0, 4.0, 7.0], [8.0, 10.0, 11.0, 9.0]]),
+    (lambda key: random.permutation(key, 0), "int32", []),
+    (lambda key: random.choice(key, 10, (4,)), "int32", [9, 0, 2, 3]),
+    (lambda key: random.choice(key, 10), "int32", 9),
+    (lambda key: random.choice(key, np.float32(range(12)).reshape(3, 4), (2, 2), axis=1), "float32", [[[1.0,
+     0.0e+00], [0.0e+00, 1.0]], [[5.0, 4.0], [4.0, 5.0]], [[9.0, 8.0], [8.0, 9.0]]]),
+    (lambda key: random.choice(key, 10, (4, 2), replace=False), "int32", [[0, 1], [8, 5], [6, 4], [3, 2]]),
+    (lambda key: random.choice(key, np.float32(range(12)).reshape(3, 4), (2,), replace=False, axis=1), "float32",
+     [[0.0e+00, 1.0], [4.0, 5.0], [8.0, 9.0]]),
+    (lambda key: random.choice(key, 4, (6,), p=np.float32([0.1, 0.2, 0.3, 0.4])), "int32", [0, 0, 3, 2, 2, 3]),
+    (lambda key: random.choice(key, 4, (2, 3), p=np.float32([0.1, 0.2, 0.3, 0.4])), "int32", [[0, 0, 3], [2, 2,
+     3]]),
+    (lambda key: random.choice(key, 4, (3,), replace=False, p=np.float32([0.1, 0.2, 0.3, 0.4])), "int32", [1, 0,
+     3]),
+    (lambda key: random.choice(key, 4, (0,)), "int32", []),
+    (lambda key: random.categorical(key, np.float32([[0.1, 2.0, 0.3], [1.0, 1.0, 0.0]])), "int32", [1, 1]),
+    (lambda key: random.categorical(key, np.float32([[0.1, 2.0, 0.3], [1.0, 1.0, 0.0]]), axis=0), "int32", [0, 0,
+     0]),
+    (lambda key: random.categorical(key, np.float32([[0.1, 2.0, 0.3], [1.0, 1.0, 0.0]]), shape=(4, 2)), "int32",
+     [[1, 1], [1, 1], [1, 0], [1, 0]]),
+    (lambda key: random.categorical(key, np.float32([[0.1, 2.0, 0.3], [1.0, 1.0, 0.0]]), axis=0, shape=(4, 3)),
+     "int32", [[0, 0, 0], [1, 1, 0], [1, 1, 0], [1, 1, 1]]),
+    (lambda key: random.categorical(key, np.float32([[0.1, 2.0, 0.3], [1.0, 1.0, 0.0]]), shape=(3, 2),
+     replace=False), "int32", [[1, 1], [0, 0], [2, 2]]),
+    (lambda key: random.categorical(key, np.float32([[0.1, 2.0, 0.3], [1.0, 1.0, 0.0]]), axis=0, shape=(2, 3),
+     replace=False), "int32", [[0, 0, 0], [1, 1, 1]]),
+]
+
+
+@pytest.mark.parametrize("sample, dtype, expected", RECORDED)
+def test_numbers_are_those_of_jax(sample, dtype, expected):
+    result = np.asarray(sample(random.key(0)))
+    expected = np.array(expected, result.dtype)
+    assert result.dtype.name == dtype and result.shape == expected.shape
+    if result.dtype.kind in "biu":
+        np.testing.assert_array_equal(result, expected)
+    else:  # other versions and processors round logarithms and fused multiplications otherwise, by an ulp or two
+        wide = np.complex128 if result.dtype.kind == "c" else np.float64
+        np.testing.assert_allclose(result.astype(wide), expected.astype(wide), rtol=4 * _epsilon(result.dtype), atol=1e-7)
+
+
+def _epsilon(dtype) -> float:
+    return float(dtypes.finfo(dtype).eps)
+
+
+def test_a_long_permutation_sorts_twice():
+    result = np.asarray(random.permutation(random.key(0), 3000))
+    assert zlib.crc32(result.astype("<i4").tobytes()) == 3042258404
+    np.testing.assert_array_equal(np.sort(result), np.arange(3000))
+
+
+@pytest.mark.parametrize("sample", [lambda key: random.normal(key, (3,)), lambda key: random.uniform(key, (3,)),
+                                    lambda key: random.randint(key, (3,), 0, 9), lambda key: random.permutation(key, 5)])
+def test_raw_keys_and_jit_give_the_same_numbers(sample):
+    expected = np.asarray(sample(random.key(3)))
+    np.testing.assert_array_equal(sample(random.PRNGKey(3)), expected)
+    np.testing.assert_array_equal(laminax.jit(sample)(random.key(3)), expected)
+    np.testing.assert_array_equal(laminax.jit(sample)(random.PRNGKey(3)), expected)
+
+
+def test_vmap_over_keys_is_the_loop():
+    keys = random.split(random.key(1), 4)
+    for sample in (lambda key: random.uniform(key, (2,)), lambda key: random.randint(key, (3,), 0, 10),
+                   lambda key: random.key_data(random.split(key))):
+        np.testing.assert_array_equal(laminax.vmap(sample)(keys), np.stack([np.asarray(sample(key)) for key in keys]))
+
+
+def test_samples_differentiate_with_respect_to_bounds():
+    key = random.key(0)
+    u = float(random.uniform(key))
+    slope = laminax.grad(lambda high: random.uniform(key, maxval=high))(2.0)
+    np.testing.assert_allclose(slope, u, rtol=1e-6)
+
+
+# --- keys ---
+
+
+def test_typed_and_raw_keys():
+    key, raw = random.key(42), random.PRNGKey(42)
+    assert (key.shape, key.dtype.name, raw.shape, raw.dtype) == ((), "key<fry>", (2,), np.uint32)
+    np.testing.assert_array_equal(random.key_data(key), raw)
+    np.testing.assert_array_equal(random.key_data(random.wrap_key_data(raw)), raw)
+    np.testing.assert_array_equal(random.split(raw, 3), random.key_data(random.split(key, 3)))
+    np.testing.assert_array_equal(random.fold_in(raw, 5), random.key_data(random.fold_in(key, 5)))
+    np.testing.assert_array_equal(random.clone(raw), raw)
+    assert random.split(key, (2, 3)).shape == (2, 3) and random.split(raw, (2, 3)).shape == (2, 3, 2)
+    first, second = random.split(key)
+    assert first.dtype == second.dtype == random.key_dtype()
+
+
+def test_generators_are_chosen_by_name_dtype_and_option():
+    assert random.key_impl(random.key(0, impl="rbg")) == "rbg"
+    assert random.key_impl(random.key(0, dtype=random.key_dtype("unsafe_rbg"))) == "unsafe_rbg"
+    assert random.PRNGKey(0, impl="rbg").shape == (4,)
+    with config.default_prng_impl("rbg"):
+        assert random.key_impl(random.key(0)) == "rbg"
+
+
+# --- distributions: moments and supports; the samples are fixed, the bounds generous ---
+
+
+def test_moments():
+    key, n = random.key(7), 20_000
+    sigma = n ** -0.5
+    for samples, mean, variance in [
+        (random.uniform(key, (n,), minval=-1, maxval=3), 1, 16 / 12), (random.normal(key, (n,)), 0, 1),
+        (random.exponential(key, (n,)), 1, 1), (random.laplace(key, (n,)), 0, 2), (random.logistic(key, (n,)), 0, np.pi**2 / 3),
+        (random.gumbel(key, (n,)), np.euler_gamma, np.pi**2 / 6), (random.rayleigh(key, 1.0, (n,)), np.sqrt(np.pi / 2), 2 - np.pi / 2),
+        (random.maxwell(key, (n,)), 2 * np.sqrt(2 / np.pi), 3 - 8 / np.pi), (random.geometric(key, 0.25, (n,)), 4, 12),
+        (random.rademacher(key, (n,)), 0, 1), (random.randint(key, (n,), 0, 10), 4.5, 99 / 12),
+        (random.triangular(key, 0.0, 1.0, 2.0, (n,)), 1, 1 / 6), (random.weibull_min(key, 1.0, 1.0, (n,)), 1, 1),
+        (random.pareto(key, 5.0, (n,)), 1.25, 5 / 48), (random.bernoulli(key, 0.3, (n,)), 0.3, 0.21),
+    ]:
+        x = np.asarray(samples, np.float64)
+        assert abs(x.mean() - mean) < 5 * sigma * np.sqrt(variance)
+        assert abs(x.var() / variance - 1) < 0.25
+
+
+def test_weights_of_choice_and_categorical():
+    p, n = np.float32([0.1, 0.2, 0.7]), 20_000
+    for samples in (random.choice(random.key(1), 3, (n,), p=p), random.categorical(random.key(2), np.log(p), shape=(n,))):
+        np.testing.assert_allclose(np.bincount(np.asarray(samples), minlength=3) / n, p, atol=0.02)
+    chosen = np.asarray(random.choice(random.key(3), 10, (10,), replace=False))
+    np.testing.assert_array_equal(np.sort(chosen), np.arange(10))
+
+
+def test_truncated_normal_stays_inside():
+    x = np.asarray(random.truncated_normal(random.key(0), -0.1, 0.1, (1000,)))
+    assert -0.1 < x.min() and x.max() < 0.1
+
+
+# --- wrong calls ---
+
+key0 = random.key(0)
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: random.key(1.5), TypeError, "seed must be an integer"),
+    (lambda: random.key(np.arange(2)), TypeError, r"key accepts a scalar seed, but was given an array of shape \(2,\)"),
+    (lambda: random.key(key0), TypeError, "was given a PRNG key"),
+    (lambda: random.key(0, impl="mersenne"), ValueError, 'unrecognized PRNG implementation "mersenne"'),
+    (lambda: random.key(0, impl="rbg", dtype="rbg"), ValueError, "`impl` and `dtype` both name the generator"),
+    (lambda: random.normal(0), TypeError, "invalid PRNG key data"),
+    (lambda: random.normal("seed"), TypeError, "unexpected PRNG key type <class 'str'>"),
+    (lambda: random.normal(np.zeros(3, np.uint32)), TypeError, r"has shape \(2,\).*got \(3,\)"),
+    (lambda: random.normal(random.split(key0)), ValueError, r"normal accepts a single key.*shape \(2,\)"),
+    (lambda: random.split(random.split(key0)), ValueError, "split accepts a single key"),
+    (lambda: random.fold_in(key0, np.arange(3)), TypeError, "fold_in accepts a scalar"),
+    (lambda: random.bits(key0, (2,), "int32"), ValueError, "must be an unsigned int dtype, got int32"),
+    (lambda: random.uniform(key0, (2,), "int32"), ValueError, "dtype argument to `uniform` must be a float dtype, got int32"),
+    (lambda: random.uniform(key0, 3), TypeError, "the shape must be a sequence of integers, got 3"),
+    (lambda: random.uniform(key0, (-1,)), ValueError, "negative size"),
+    (lambda: random.uniform(key0, (), minval=np.zeros(3)), ValueError, "parameter shapes must be broadcast-compatible"),
+    (lambda: random.uniform(key0, out_sharding=1), NotImplementedError, "out_sharding"),
+    (lambda: random.normal(key0, (), "int8"), ValueError, "must be a float or complex dtype, got int8"),
+    (lambda: random.bernoulli(key0, 1), TypeError, "must have a floating dtype, got int32"),
+    (lambda: random.bernoulli(key0, 0.5, mode="medium"), ValueError, "expected 'high' or 'low'"),
+    (lambda: random.gumbel(key0, mode="medium"), ValueError, "mode must be 'high' or 'low'"),
+    (lambda: random.randint(key0, (2,), 0, 5, "float32"), TypeError, "randint only accepts integer dtypes, got float32"),
+    (lambda: random.permutation(key0, 1.5), TypeError, "x must be an integer or at least 1-dimensional"),
+    (lambda: random.permutation(key0, np.arange(3), axis=1), ValueError, "axis 1 is out of bounds"),
+    (lambda: random.choice(key0, 0, (2,)), ValueError, "a must be greater than 0"),
+    (lambda: random.choice(key0, 3, (4,), replace=False), ValueError, r"larger sample \(size 4\) than population \(size 3\)"),
+    (lambda: random.choice(key0, 3, (4,), p=np.ones(2)), ValueError, "p must be None or a 1D vector"),
+    (lambda: random.categorical(key0, np.zeros((2, 3), np.float32), shape=(3,)), ValueError, "broadcast"),
+    (lambda: random.categorical(key0, np.zeros(3, np.float32), shape=(4,), replace=False), ValueError, "cannot exceed number"),
+])
+def test_wrong_calls(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
