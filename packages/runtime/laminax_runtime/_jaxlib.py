@@ -110,29 +110,35 @@ def lapack_module() -> types.ModuleType:
 def mlir_module_from_text(text: str) -> tuple[Any, Any]:
     """The text as an MLIR module object, with its context, for what does not take text: compiling with callbacks."""
     from jaxlib.mlir import ir
-    from jaxlib.mlir._mlir_libs import register_jax_dialects
+    from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _sdy, _stablehlo
 
     context = ir.Context()
     registry = ir.DialectRegistry()
-    register_jax_dialects.register_dialects(registry)
+    _jax_mlir_ext.register_dialects(registry)
     context.append_dialect_registry(registry)
-    context.load_all_available_dialects()
+    for dialect in (_stablehlo, _chlo, _sdy):
+        dialect.register_dialect(context)
     return ir.Module.parse(text, context=context), context
 
 
 # --- names of jax that jaxlib's C++ imports ---
 #
-# jaxlib imports some of jax's modules by name, though jax is not there. Where it finds nothing it goes on without; where
-# jax is installed it would import it, if `_one_process` did not refuse.
+# jaxlib imports some of jax's modules by name, though jax is not there. Where it finds nothing it goes on without;
+# where jax is installed it would import it, if `_one_process` did not refuse.
 #
 #     jax._src.named_sharding.check_pspec                   when a NamedSharding is made; asked until found, then kept
 #     jax.core.ShapedArray                                  for an array without aval; asked once, with the first array
 #     jax._src.sharding_impls.make_single_device_sharding   to bring an array to the host; asked every time
 #
 # The first two are answered by stand-ins, once and only for as long as it takes. Nothing can be done for the third that
-# would not leave a module `jax` for everybody to see; `arrays` brings arrays to the host another way where there is one.
+# would not leave a module `jax` for everybody to see; so `arrays` goes another way to the host where there is one.
 
-_check_spec: Callable[[Any, Any], None] = lambda mesh, spec: None
+
+def _accept_any_spec(mesh: Any, spec: Any) -> None:
+    """The check until `shardings` sets its own."""
+
+
+_check_spec: Callable[[Any, Any], None] = _accept_any_spec
 
 
 def set_spec_check(check: Callable[[Any, Any], None]) -> None:

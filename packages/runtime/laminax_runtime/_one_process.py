@@ -7,7 +7,6 @@ level when it is loaded, and at its own default reports on stderr every client t
 
 from __future__ import annotations
 
-import importlib.abc
 import importlib.machinery
 import os
 import sys
@@ -31,7 +30,7 @@ def prepare() -> None:
         sys.meta_path.insert(0, _RefuseJax())
 
 
-class _RefuseJax(importlib.abc.MetaPathFinder):
+class _RefuseJax:
     """Refuses to import jax, and lets everybody look whether it is installed.
 
     jaxlib's C++ tries to import jax now and then, and does without where it cannot. Therefore the answer is quick, also

@@ -359,7 +359,7 @@ def _gather(array: ArrayImpl) -> np.ndarray:
     """The parts put together on the host."""
     if not array._sharding.is_fully_addressable:
         raise RuntimeError(
-            f"The value of {array.aval.str_short()} cannot be read here: parts of it are on devices of other processes. "
+            f"The value of {array.aval.str_short()} cannot be read: parts of it are on devices of other processes. "
             "Read the local parts with .addressable_shards, or replicate the array first."
         )
     parts = _parts(array)
@@ -432,5 +432,3 @@ def make_array_from_single_device_arrays(
             )
     aval = ShapedArray(tuple(shape), dtype)
     return ArrayImpl(aval, sharding, [by_device[device] for device in wanted], True, _skip_checks=True)
-
-

@@ -1,8 +1,8 @@
 """Backends: one PJRT client per platform, made when first asked for.
 
 The platforms to start are the option `platforms` (or LAMINAX_PLATFORMS, or JAX_PLATFORMS), the first of which is the
-default. Without it, an accelerator whose plugin is installed and works is the default, and the CPU otherwise; the CPU is
-there in any case.
+default. Without it, an accelerator whose plugin is installed and works is the default, and the CPU otherwise; the CPU
+is there in any case.
 """
 
 from __future__ import annotations
@@ -79,8 +79,7 @@ def _start_default() -> str:
     global _default
     if _default is not None:
         return _default
-    if options.platforms.value is not None:
-        listed = [name.strip() for name in options.platforms.value.split(",") if name.strip()]
+    if listed := _listed_platforms():
         started = [_start_first_of(_ALIASES.get(name, (name,)), requested=name) for name in listed]
         _default = started[0]
         return _default
@@ -98,10 +97,9 @@ def _start_default() -> str:
 
 def _start_first_of(names: tuple[str, ...], requested: str) -> str:
     """Starts the first of the platforms that is there and works."""
-    allowed = options.platforms.value
-    if allowed is not None and requested not in (listed := [name.strip() for name in allowed.split(",")]):
-        if not any(alias in listed for alias in (*names, *(k for k, v in _ALIASES.items() if requested in v))):
-            raise PlatformError(f"The platform {requested!r} is switched off: the option `platforms` is {allowed!r}.")
+    if not _is_allowed(requested):
+        listed = options.platforms.value
+        raise PlatformError(f"The platform {requested!r} is switched off: the option `platforms` is {listed!r}.")
     reasons = []
     for name in names:
         if name in _clients:
@@ -111,10 +109,23 @@ def _start_first_of(names: tuple[str, ...], requested: str) -> str:
                 _clients[name] = _make_client(name)
                 _answer_lookups(_clients[name])
                 return name
-            except Exception as error:  # whatever a broken plugin raises becomes the message
+            except Exception as error:  # noqa: BLE001  (whatever a broken plugin raises becomes the message)
                 _failures[name] = str(error)
         reasons.append(_failures[name])
     raise PlatformError(f"The platform {requested!r} is not available. " + " ".join(dict.fromkeys(reasons)))
+
+
+def _is_allowed(platform: str) -> bool:
+    """Whether the option `platforms` lets the platform start: 'gpu' stands for any kind of GPU, there and here."""
+    listed = _listed_platforms()
+    if not listed:
+        return True
+    names = {platform, *_ALIASES.get(platform, ()), *(alias for alias, kinds in _ALIASES.items() if platform in kinds)}
+    return not names.isdisjoint(listed)
+
+
+def _listed_platforms() -> list[str]:
+    return [name.strip() for name in (options.platforms.value or "").split(",") if name.strip()]
 
 
 def _make_client(name: str) -> Client:
@@ -146,7 +157,9 @@ def _load(plugin: plugins.Plugin) -> Client:
 def _how_to_install(name: str) -> str:
     packages = {"cuda": "jax-cuda13-plugin or jax-cuda12-plugin", "rocm": "jax-rocm7-plugin", "tpu": "libtpu"}
     if name in packages:
-        return f"No plugin for {name} is installed; install {packages[name]} in the version of jaxlib, {_jaxlib.version}."
+        return (
+            f"No plugin for {name} is installed; install {packages[name]} in the version of jaxlib, {_jaxlib.version}."
+        )
     return f"There is no plugin of this name; the known platforms are {', '.join(_KNOWN)}."
 
 

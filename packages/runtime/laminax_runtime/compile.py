@@ -1,8 +1,8 @@
 """Compilation: StableHLO text to an executable, and running it on arrays.
 
-The text goes to the PJRT client as it is. What an executable must know beyond the machine code is the calling convention:
-which of the caller's arguments are parameters, how each is laid out, and the avals of the results, which carry what XLA
-has no notion of, such as weak types.
+The text goes to the PJRT client as it is. What an executable must know beyond the machine code is the calling
+convention: which of the caller's arguments are parameters, how each is laid out, and the avals of the results, which
+carry what XLA has no notion of, such as weak types.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def compile_module(
     try:
         loaded = _compile_and_load(text, assignment, options, host_callbacks)
     except _jaxlib.XlaRuntimeError as error:
-        error.add_note(f"This came from compiling {name or 'a module'} for {assignment[0]}, with jaxlib {_jaxlib.version}.")
+        what = name or "a module"
+        error.add_note(f"This came from compiling {what} for {assignment[0]}, with jaxlib {_jaxlib.version}.")
         raise
     kept = tuple(kept) if kept is not None else (True,) * len(in_avals)
     return Executable(

@@ -40,8 +40,8 @@ config.subscribe(_mirror)
 _tracing = _jaxlib.Config("tracing", False, include_in_jit_key=True)
 
 # Says whether a trace that does not evaluate is current in this thread: `set_tracing(True)` on entering it, and the
-# value before (`is_tracing()`) on leaving. While it is, jitted functions skip the entries made outside of traces and call
-# their miss function, which sees the trace. It is the bound method of a C++ object, since traces are entered often.
+# value before (`is_tracing()`) on leaving. While it is, jitted functions skip the entries made outside of traces and
+# call their miss function, which sees the trace. It is the bound method of a C++ object, since traces are many.
 set_tracing = _tracing.set_local
 
 

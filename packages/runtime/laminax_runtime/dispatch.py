@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from laminax_ir import pytree
 
-from laminax_runtime import _jaxlib, context, placement, shardings, transfer
+from laminax_runtime import _jaxlib, context, placement, shardings
 from laminax_runtime.arrays import ArrayImpl
 from laminax_runtime.compile import Executable, place_argument
 
@@ -52,8 +52,8 @@ def make_jit_function(
     """A callable that runs in C++ when it can.
 
     Args:
-        fun: the user's function, which must allow weak references: entries live as long as it does. It is what is called
-            while `disable_jit` holds.
+        fun: the user's function, which must allow weak references: entries live as long as it does. It is what is
+            called while `disable_jit` holds.
         name: its name, for profiles.
         cache_miss: called with the arguments of a call that has no entry. Returns the call's result, the data from
             `fastpath_data` or None if calls like it must keep coming here, and False.
@@ -81,8 +81,8 @@ def make_jit_function(
 def make_eager_function(name: str, cache_miss: Callable[..., MissResult]) -> PjitFunction:
     """A callable for the evaluator of single operations: its entries are its own, and `disable_jit` leaves it alone.
 
-    Its miss function may answer with fast-path data whatever trace is current, since what the evaluator is given is never
-    traced: there is then one entry for calls outside of traces and one for calls inside.
+    Its miss function may answer with fast-path data whatever trace is current, since what the evaluator is given is
+    never traced: there is then one entry for calls outside of traces and one for calls inside.
 
     Args:
         name: the operation's name, for profiles.

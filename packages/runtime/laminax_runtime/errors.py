@@ -10,7 +10,7 @@ class PlatformError(RuntimeError):
 class DeletedArrayError(RuntimeError, ValueError):
     """An array was used after it had been deleted or donated.
 
-    Also a ValueError, because that is what jaxlib 0.10.2 raises by itself where a call reaches it without passing Python.
+    Also a ValueError, because that is what jaxlib 0.10.2 raises by itself where a call does not pass through Python.
     """
 
 

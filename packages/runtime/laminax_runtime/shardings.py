@@ -343,8 +343,6 @@ def _check_spec(mesh: Any, spec: Any) -> None:
         seen.add(name)
 
 
-
-
 _jaxlib.set_spec_check(_check_spec)
 
 
@@ -414,7 +412,9 @@ def set_members(cls: type, members: type | dict[str, Any]) -> None:
     """Sets the members of a plain class, or of a mapping, on one of jaxlib's classes."""
     if isinstance(members, type):
         cls.__doc__ = members.__doc__
-        members = {k: v for k, v in vars(members).items() if k not in ("__module__", "__dict__", "__weakref__", "__doc__")}
+        members = {
+            k: v for k, v in vars(members).items() if k not in ("__module__", "__dict__", "__weakref__", "__doc__")
+        }
     for name, member in members.items():
         setattr(cls, name, member)
 
@@ -430,8 +430,6 @@ GSPMDSharding.get_replicated = staticmethod(get_replicated)
 def on_device(device: Device) -> SingleDeviceSharding:
     """The sharding of an array on one device; one object per device, so that comparing it is cheap."""
     return SingleDeviceSharding(device)
-
-
 
 
 def as_sharding(target: Any) -> Sharding:

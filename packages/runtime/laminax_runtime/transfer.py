@@ -5,6 +5,7 @@ An array never shares memory that somebody can change: NumPy arrays are copied, 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,6 +21,9 @@ _COPY = _jaxlib.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
 _SHARE = _jaxlib.HostBufferSemantics.ZERO_COPY
 _REUSE = _jaxlib.ArrayCopySemantics.REUSE_INPUT
 _DONATE = _jaxlib.ArrayCopySemantics.DONATE_INPUT
+
+# Avals live as long as somebody uses them; this spares the next value like one that came and went making its own.
+_aval = functools.lru_cache(maxsize=4096)(ShapedArray)
 
 _float0 = canonical_dtypes.float0
 _python_scalars = (bool, int, float, complex)
@@ -57,7 +61,7 @@ def device_put(
     if value.dtype == _float0:
         return value
     if aval is None:
-        aval = ShapedArray(value.shape, value.dtype, is_weak if weak_type is None else weak_type)
+        aval = _aval(value.shape, value.dtype, is_weak if weak_type is None else weak_type)
     if target is None:
         sharding, is_committed = shardings.on_device(placement.placement_device()), False
     else:
@@ -69,22 +73,20 @@ def put_numpy(
     value: np.ndarray, aval: ShapedArray, sharding: shardings.Sharding, is_committed: bool, may_share: bool
 ) -> ArrayImpl:
     """A NumPy array of the aval's shape and dtype, on the sharding's devices."""
+    if type(sharding) is shardings.SingleDeviceSharding:
+        semantics = _SHARE if may_share else _COPY
+        return _jaxlib.batched_device_put(aval, sharding, [value], [sharding._device], is_committed, False, semantics)
+    sharding.check_compatible_aval(value.shape)
     assignment = sharding._addressable_device_assignment
-    if len(assignment) == 1 and sharding.is_fully_addressable:
-        parts = [value]
-    else:
-        sharding.check_compatible_aval(value.shape)
-        indices = sharding.devices_indices_map(value.shape)
-        # jaxlib cannot copy memory that several devices get a part of ("bad_function_call"); it can share our own copy.
-        value, may_share = value if may_share else value.copy(), True
-        parts = [value[indices[device]] for device in assignment]
-    return _jaxlib.batched_device_put(
-        aval, sharding, parts, list(assignment), is_committed, False, _SHARE if may_share else _COPY
-    )
+    indices = sharding.devices_indices_map(value.shape)
+    # jaxlib cannot copy memory that several devices get a part of ("bad_function_call"); it can share our own copy.
+    value = value if may_share else value.copy()
+    parts = [value[indices[device]] for device in assignment]
+    return _jaxlib.batched_device_put(aval, sharding, parts, list(assignment), is_committed, False, _SHARE)
 
 
 def _host_value(x: Any, dtype: Any) -> tuple[np.ndarray, bool, bool]:
-    """x as a NumPy array of a dtype that devices have; whether nobody else sees its memory; whether x is weakly typed."""
+    """x as a NumPy array of a dtype that devices have; whether nobody else sees its memory; whether x is weak."""
     if isinstance(x, (np.ndarray, np.generic)):
         if x.dtype == _float0:
             return np.asarray(x), False, False
@@ -96,6 +98,11 @@ def _host_value(x: Any, dtype: Any) -> tuple[np.ndarray, bool, bool]:
         if x.dtype == canonical and x.dtype.isnative and isinstance(x, np.ndarray):
             return np.asarray(x), False, False
         return np.array(x, canonical), True, False
+    if type(x) in _python_scalars and dtype is None:
+        try:
+            return np.array(x, canonical_dtypes.scalar_dtype(type(x))), True, type(x) is not bool
+        except OverflowError:
+            pass  # the general way words it better
     if isinstance(x, _python_scalars):
         return canonical_dtypes.coerce_to_array(x, dtype), True, not isinstance(x, bool)
     if hasattr(x, "__jax_array__"):
@@ -124,12 +131,10 @@ def _can_change(value: np.ndarray) -> bool:
     return type(owner) is not bytes
 
 
-def _put_array(
-    x: ArrayImpl, target: Any, aval: ShapedArray | None, weak_type: bool | None, donate: bool
-) -> ArrayImpl:
+def _put_array(x: ArrayImpl, target: Any, aval: ShapedArray | None, weak_type: bool | None, donate: bool) -> ArrayImpl:
     arrays._check_alive(x)
     if aval is not None and aval.dtype != x.dtype:
-        raise ValueError(f"device_put: {x.aval.str_short()} cannot become {aval.str_short()}; a transfer does not convert")
+        raise ValueError(f"device_put: {x.aval.str_short()} cannot become {aval.str_short()} by a transfer")
     sharding = x._sharding if target is None else shardings.as_sharding(target)
     moved = x if target is None else reshard(x, sharding, _DONATE if donate else _REUSE)
     is_committed = x._committed or target is not None
@@ -150,9 +155,7 @@ def reshard(x: ArrayImpl, sharding: shardings.Sharding, copy_semantics: Any = _R
     if source is sharding or source == sharding:
         return x
     if _is_same_tiling(source, sharding, x.ndim) and _is_one_client(source, sharding):
-        (moved,) = _jaxlib.batched_copy_to_devices(
-            [x], [sharding._internal_device_list], [sharding], [copy_semantics]
-        )
+        (moved,) = _jaxlib.batched_copy_to_devices([x], [sharding._internal_device_list], [sharding], [copy_semantics])
         return moved
     return put_numpy(x._value, x.aval, sharding, True, may_share=False)
 

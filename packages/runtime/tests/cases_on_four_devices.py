@@ -46,7 +46,6 @@ def test_donated_transfers_consume_their_source():
     assert not y.is_deleted()
 
 
-
 @pytest.mark.parametrize(
     "spec, parts, order",
     [
@@ -67,7 +66,9 @@ def test_named_sharding_places_the_parts_that_the_spec_says(rng, spec, parts, or
     np.testing.assert_array_equal(np.asarray(x), value)
     height, width = 8 // parts[0], 4 // parts[1]
     assert sharding.shard_shape((8, 4)) == (height, width)
-    for device, shard, (row, column) in zip(runtime.devices(), x.addressable_shards, order or [(0, 0)] * 4, strict=True):
+    for device, shard, (row, column) in zip(
+        runtime.devices(), x.addressable_shards, order or [(0, 0)] * 4, strict=True
+    ):
         assert shard.device == device and shard.data.devices() == {device}
         block = value[row * height : (row + 1) * height, column * width : (column + 1) * width]
         np.testing.assert_array_equal(np.asarray(shard.data), block)

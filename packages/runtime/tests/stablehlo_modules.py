@@ -22,7 +22,7 @@ def tensor(a: ShapedArray) -> str:
     return "tensor<" + "".join(f"{size}x" for size in a.shape) + _ELEMENT_TYPES[a.dtype.name] + ">"
 
 
-def module(in_avals, out_avals, body, attributes=None, module_attributes="") -> str:
+def module(in_avals, out_avals, body, attributes=None) -> str:
     """A module whose `main` has parameters %arg0, %arg1, ... and the operations and results of `body`."""
     attributes = attributes or {}
     parameters = ", ".join(f"%arg{i}: {tensor(a)} {attributes.get(i, '')}" for i, a in enumerate(in_avals))
@@ -30,7 +30,8 @@ def module(in_avals, out_avals, body, attributes=None, module_attributes="") -> 
     *operations, returned = body
     returns = f'"func.return"({returned}) : ({results}) -> ()'
     text = "\n    ".join((*operations, returns))
-    return f"module @test {module_attributes} {{\n  func.func public @main({parameters}) -> ({results}) {{\n    {text}\n  }}\n}}"
+    main = f"func.func public @main({parameters}) -> ({results}) {{\n    {text}\n  }}"
+    return f"module @test {{\n  {main}\n}}"
 
 
 def binary(op: str, a: ShapedArray, attributes=None) -> str:

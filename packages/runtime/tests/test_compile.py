@@ -133,8 +133,22 @@ def test_lapack_is_there_when_a_program_names_it(rng):
     np.testing.assert_allclose(lower @ lower.T, matrix, rtol=1e-5)  # float32 rounding of three products
 
 
+def test_programs_with_host_callbacks_and_tokens():
+    """They take ways of their own into jaxlib; that these are open is what is tested here."""
+    a = aval((2,))
+    executable = compile_unary("negate", a, host_callbacks=[lambda x: x])
+    assert executable.execute([np.ones(2, np.float32)])[0].tolist() == [-1, -1]
+    (out,), token = executable.execute_with_token([np.ones(2, np.float32)])
+    token.block_until_ready()
+    assert out.is_ready() and out.tolist() == [-1, -1]
+
+
 def test_failures_while_running_are_raised_where_the_value_is_needed():
     a = aval((), "int32")
-    text = module([a], [a], [f'%0 = "stablehlo.custom_call"(%arg0) {{call_target_name = "nobody"}} : ({tensor(a)}) -> {tensor(a)}', "%0"])
+    text = module(
+        [a],
+        [a],
+        [f'%0 = "stablehlo.custom_call"(%arg0) {{call_target_name = "nobody"}} : ({tensor(a)}) -> {tensor(a)}', "%0"],
+    )
     with pytest.raises(XlaRuntimeError, match="nobody"):
         compile_module(text, in_avals=[a], out_avals=[a]).execute([1])[0].block_until_ready()

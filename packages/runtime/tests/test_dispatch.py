@@ -239,7 +239,9 @@ def test_donated_arguments():
         x = device_put(np.ones(4, np.float32))
         assert donate(x).tolist() == [-1] * 4
         assert x.is_deleted()
-        with pytest.raises(ValueError, match="(Buffer|Array) has been deleted"):  # the first are jaxlib 0.10.2's own words
+        with pytest.raises(
+            ValueError, match="(Buffer|Array) has been deleted"
+        ):  # the first are jaxlib 0.10.2's own words
             donate(x)
         with pytest.raises(DeletedArrayError, match="donate_argnums"):
             x.tolist()

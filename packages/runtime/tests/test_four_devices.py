@@ -1,4 +1,4 @@
-"""Runs `cases_on_four_devices.py` in a process whose CPU platform has four devices: how many there are is settled once."""
+"""Runs `cases_on_four_devices.py` in a process of its own, since how many CPU devices there are is settled once."""
 
 import os
 import pathlib

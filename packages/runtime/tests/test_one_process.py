@@ -22,18 +22,27 @@ def attempt(name):
 
 
 def test_jax_first(run_python, fake_jax):
-    out = run_python("import importlib\n" + _TRY + """
+    out = run_python(
+        "import importlib\n"
+        + _TRY
+        + """
 assert importlib.import_module("jax").imported
 print(attempt("laminax_runtime"))
 print(attempt("laminax_runtime._jaxlib"))
-""")
+"""
+    )
     for line in out.splitlines():
-        assert line.startswith("ImportError: laminax cannot be imported: jax is already imported. jax and laminax cannot")
+        assert line.startswith(
+            "ImportError: laminax cannot be imported: jax is already imported. jax and laminax cannot"
+        )
 
 
 @pytest.mark.parametrize("use", ["", "laminax_runtime.devices()", "print_array()"])
 def test_laminax_first(run_python, fake_jax, use):
-    out = run_python("import importlib, importlib.util, sys\nimport numpy as np\nimport laminax_runtime\n" + _TRY + f"""
+    out = run_python(
+        "import importlib, importlib.util, sys\nimport numpy as np\nimport laminax_runtime\n"
+        + _TRY
+        + f"""
 def print_array():
     x = laminax_runtime.device_put(np.zeros(3, np.int8))
     repr(x), x._arrays, laminax_runtime.device_put(np.zeros(2, "bfloat16") if 0 else 1)._value
@@ -43,16 +52,22 @@ print(attempt("jax"))
 print(attempt("jax.numpy"))
 print(importlib.util.find_spec("jax") is not None)
 print([name for name in sys.modules if name.split(".")[0] == "jax"])
-""")
+"""
+    )
     first, second, is_found, modules = out.splitlines()
     for line in (first, second):
-        assert line.startswith("ImportError: jax cannot be imported: laminax is already imported. jax and laminax cannot")
+        assert line.startswith(
+            "ImportError: jax cannot be imported: laminax is already imported. jax and laminax cannot"
+        )
     assert is_found == "True" and modules == "[]"
 
 
 def test_without_jax(run_python):
     """Where jax is not installed, its absence is reported as ever."""
-    out = run_python("import importlib, importlib.machinery\n" + _TRY + """
+    out = run_python(
+        "import importlib, importlib.machinery\n"
+        + _TRY
+        + """
 finder = importlib.machinery.PathFinder
 find = finder.find_spec
 finder.find_spec = lambda name, *rest: None if name == "jax" else find(name, *rest)
@@ -61,5 +76,6 @@ print(attempt("jax"))
 print(attempt("jax.numpy"))
 laminax_runtime.devices()
 print(attempt("jax"))
-""")
+"""
+    )
     assert out.splitlines() == ["ModuleNotFoundError: No module named 'jax'"] * 3

@@ -7,7 +7,8 @@ import laminax_runtime as runtime
 
 def test_import_starts_nothing(run_python):
     """No client means no threads; scipy comes with the first LAPACK call only."""
-    out = run_python("""
+    out = run_python(
+        """
         import sys, threading, os
         import laminax_runtime
         assert "jaxlib" not in sys.modules
@@ -16,7 +17,9 @@ def test_import_starts_nothing(run_python):
         print([name for name in ("scipy", "jax") if name in sys.modules])
         from laminax_runtime import backends
         print(backends._clients)
-    """, OPENBLAS_NUM_THREADS="1")  # NumPy's BLAS starts threads of its own
+    """,
+        OPENBLAS_NUM_THREADS="1",
+    )  # NumPy's BLAS starts threads of its own
     assert out.splitlines() == ["1 1", "[]", "{}"]
 
 

@@ -84,7 +84,9 @@ def test_float0_stays_with_numpy():
     assert device_put(zeros) is zeros
 
 
-@pytest.mark.parametrize("value", ["text", None, object(), [1, 2], np.array(["a"]), np.array([None]), np.datetime64("2020")])
+@pytest.mark.parametrize(
+    "value", ["text", None, object(), [1, 2], np.array(["a"]), np.array([None]), np.datetime64("2020")]
+)
 def test_unsupported_values_are_named(value):
     with pytest.raises(runtime.UnsupportedValueError, match="cannot be put on a device") as error:
         device_put(value)
