@@ -13,7 +13,7 @@ import sys
 
 _ADVICE = (
     "jax and laminax cannot be used in one process: both define the methods of jaxlib's array class. "
-    "Run them in separate processes, or replace `import jax` by `import laminax as jax`."
+    "Run them in separate processes, or import laminax in the place of jax (`import laminax as jax`)."
 )
 
 
@@ -31,9 +31,9 @@ def prepare() -> None:
 
 
 class _RefuseJax:
-    """Refuses to import jax, and lets everybody look whether it is installed.
+    """Refuses the import of jax, and lets everybody look whether it is installed.
 
-    jaxlib's C++ tries to import jax now and then, and does without where it cannot. Therefore the answer is quick, also
+    jaxlib's C++ tries to import it now and then, and does without where it cannot. Therefore the answer is quick, also
     where jax is not installed: a search of the import path would cost it a tenth of a millisecond each time.
     """
 

@@ -1,6 +1,6 @@
 """PJRT plugins: where the shared libraries for GPUs and TPUs are, and what their clients need to be told.
 
-The plugin packages' own Python entry points import jax, so nothing of them is imported: their folders are found with
+The plugin packages' own Python entry points need jax, so nothing of them is imported: their folders are found with
 `importlib.util.find_spec`, and jaxlib loads the library by its path.
 """
 
