@@ -241,7 +241,8 @@ def get_aval(value: Any) -> ShapedArray:
 def _find_maker(value):
     for base in type(value).__mro__:
         if base in _aval_makers:
-            return _aval_makers[base]
+            make = _aval_makers[type(value)] = _aval_makers[base]
+            return make
     if hasattr(value, "__jax_array__"):
         return lambda v: get_aval(v.__jax_array__())
     raise TypeError(

@@ -22,6 +22,9 @@ _SCALARS = frozenset((bool, int, float, complex))
 
 def promote_dtypes(*operands: Any) -> list[Any]:
     """Converts operands to their common dtype under the promotion lattice; scalars become constants of it."""
+    if len(operands) == 2 and isinstance(operands[0], Tracer) and isinstance(operands[1], Tracer) \
+            and operands[0].aval.dtype is operands[1].aval.dtype:
+        return list(operands)
     dtype, weak = dtypes.result_type(*operands, return_weak_type_flag=True)
     return [as_dtype(x, dtype, weak) for x in operands]
 
@@ -74,59 +77,56 @@ def promote(name: str, *operands: Any) -> list[Any]:
 
 
 def _accepts(x: Any) -> bool:
-    return type(x) in _SCALARS or isinstance(x, (Tracer, np.ndarray, np.generic)) or is_array_like(x)
+    return isinstance(x, Tracer) or type(x) in _SCALARS or is_array_like(x)
 
 
-def _fast_scalar(x: Any, aval) -> Any:
-    """A Python scalar as a constant beside a floating array, or None if promotion has to decide."""
+def _fast_scalar(x: Any, dtype: Any) -> Any:
+    """A Python number as a constant beside an array of its own default dtype, or None if promotion has to decide."""
     kind = type(x)
-    if kind is float or kind is int:
-        if aval.dtype.char == "f":
-            return float(x) if kind is int else x
-        if kind is int and aval.dtype.char == "i":
-            return x if -2147483648 <= x <= 2147483647 else None
+    if kind is float:
+        return x if dtypes.scalar_dtype(float) is dtype else None
+    if kind is int:
+        if dtypes.scalar_dtype(float) is dtype:
+            return float(x)
+        if dtypes.scalar_dtype(int) is dtype and -2147483648 <= x <= 2147483647:
+            return x
     return None
 
 
-def binary_function(primitive: Primitive, prepare: Callable | None = None) -> Callable[[Any, Any], Any]:
+def binary_function(primitive: Primitive) -> Callable[[Any, Any], Any]:
     """A NumPy-style function of two operands from a primitive.
 
-    Args:
-      primitive: the elementwise operation.
-      prepare: converts the promoted operands further (true division makes integers floats).
+    Tracers of one dtype, and a tracer beside a Python number, are by far the most common operands; they need no
+    promotion and take a short way.
     """
     name = primitive.name
 
     def apply(x, y):
-        if isinstance(x, Tracer) and prepare is None:
+        if isinstance(x, Tracer):
             aval = x.aval
             if isinstance(y, Tracer):
-                if y.aval is aval:
+                other = y.aval
+                if other is aval:
+                    return state.trace.process(primitive, (x, y), {})
+                if other.dtype is aval.dtype and (other.ndim == aval.ndim or not other.ndim or not aval.ndim):
                     return state.trace.process(primitive, (x, y), {})
             else:
-                scalar = _fast_scalar(y, aval)
+                scalar = _fast_scalar(y, aval.dtype)
                 if scalar is not None:
                     return state.trace.process(primitive, (x, scalar), {})
-        if prepare is not None:
-            x, y = prepare(x, y)
+        elif isinstance(y, Tracer):
+            scalar = _fast_scalar(x, y.aval.dtype)
+            if scalar is not None:
+                return state.trace.process(primitive, (scalar, y), {})
         x, y = promote(name, x, y)
         return state.trace.process(primitive, (x, y), {})
 
     return apply
 
 
-def _true_divide_operands(x, y):
-    dtype, weak = dtypes.result_type(x, y, return_weak_type_flag=True)
-    if dtypes.issubdtype(dtype, dtypes.inexact):
-        return x, y
-    inexact = dtypes.to_inexact_dtype(dtype)
-    return as_dtype(x, inexact, weak), as_dtype(y, inexact, weak)
-
-
 add = binary_function(op.add_p)
 subtract = binary_function(op.sub_p)
 multiply = binary_function(op.mul_p)
-_true_divide = binary_function(op.div_p, _true_divide_operands)
 _divide = binary_function(op.div_p)
 bitwise_and = binary_function(op.and_p)
 bitwise_or = binary_function(op.or_p)
@@ -142,9 +142,12 @@ left_shift = binary_function(op.shift_left_p)
 
 def true_divide(x, y):
     """Quotient x / y; integers become floats."""
-    if isinstance(x, Tracer) and x.aval.dtype.kind == "f":
-        return _divide(x, y)
-    return _true_divide(x, y)
+    if not (isinstance(x, Tracer) and x.aval.dtype.kind == "f"):
+        dtype, weak = dtypes.result_type(x, y, return_weak_type_flag=True)
+        if not dtypes.issubdtype(dtype, dtypes.inexact):
+            inexact = dtypes.to_inexact_dtype(dtype)
+            x, y = as_dtype(x, inexact, weak), as_dtype(y, inexact, weak)
+    return _divide(x, y)
 
 
 def right_shift(x, y):

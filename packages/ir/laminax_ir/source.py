@@ -26,6 +26,7 @@ class SourceInfo(NamedTuple):
     name_stack: tuple[str, ...]
 
 
+_new_tuple = tuple.__new__  # a named tuple's own constructor costs three times as much
 unknown = SourceInfo(None, -1, ())
 
 
@@ -47,7 +48,7 @@ def current(depth: int = 2) -> SourceInfo:
         if internal is None:
             internal = _is_internal[filename] = filename.startswith(tuple(_internal_folders))
         if not internal:
-            return SourceInfo(code, frame.f_lasti, state.name_stack)
+            return _new_tuple(SourceInfo, (code, frame.f_lasti, state.name_stack))
         frame = frame.f_back
     return unknown
 

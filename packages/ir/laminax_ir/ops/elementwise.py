@@ -97,10 +97,13 @@ def _result_aval(name: str, avals: Sequence[ShapedArray], dtype) -> ShapedArray:
 def _unary(name: str, kinds: tuple, result_dtype=None) -> Primitive:
     primitive = Primitive(name, family="elementwise")
 
+    accepted: set = set()
+
     @shape_rule(primitive)
     def rule(x: ShapedArray, **_params) -> ShapedArray:
-        if (x.dtype, kinds) not in _accepted or not _accepted[x.dtype, kinds]:
+        if x.dtype not in accepted:
             _check_dtype(name, x.dtype, kinds)
+            accepted.add(x.dtype)
         return x if result_dtype is None else x.update(dtype=result_dtype(x.dtype), weak_type=x.weak_type)
 
     return primitive
@@ -109,18 +112,26 @@ def _unary(name: str, kinds: tuple, result_dtype=None) -> Primitive:
 def _nary(name: str, kinds: tuple, result_dtype=None) -> Primitive:
     primitive = Primitive(name, family="elementwise")
 
+    accepted: set = set()
+
     @shape_rule(primitive)
-    def rule(*avals: ShapedArray, **_params) -> ShapedArray:
-        first = avals[0]
-        for aval in avals:
-            if aval is not first:
-                _check_same_dtype(name, avals)
-                break
-        if (first.dtype, kinds) not in _accepted or not _accepted[first.dtype, kinds]:
-            _check_dtype(name, first.dtype, kinds)
-        if result_dtype is None and aval is first:
-            return first
-        return _result_aval(name, avals, first.dtype if result_dtype is None else result_dtype(first.dtype))
+    def rule(x: ShapedArray, y: ShapedArray) -> ShapedArray:
+        dtype = x.dtype
+        if x is not y and dtype is not y.dtype:
+            _check_same_dtype(name, (x, y))
+        if dtype not in accepted:
+            _check_dtype(name, dtype, kinds)
+            accepted.add(dtype)
+        if result_dtype is None:
+            if x is y:
+                return x
+            # a scalar beside an array leaves the array's type as it is, unless it makes a weak type strong
+            if not y.shape and not y._named and (y.weak_type or not x.weak_type):
+                return x
+            if not x.shape and not x._named and (x.weak_type or not y.weak_type):
+                return y
+            return _result_aval(name, (x, y), dtype)
+        return _result_aval(name, (x, y), result_dtype(dtype))
 
     return primitive
 
@@ -158,7 +169,7 @@ def scalar_like(value, dtype):
       DTypeError: if the dtype cannot hold the scalar's kind, such as 0.5 beside an int32 array.
     """
     kind = type(value)
-    if dtypes.scalar_dtype(kind) == dtype:
+    if dtypes.scalar_dtype(kind) is dtype:
         return value
     if kind is complex and not dtypes.issubdtype(dtype, dtypes.complexfloating):
         raise DTypeError(f"the complex scalar {value} cannot be used beside an array of dtype {dtypes.dtype_name(dtype)}; "
@@ -537,8 +548,11 @@ def _binary_docstring(text: str):
 
 def _binary_function(primitive: Primitive, name: str, text: str):
     def fun(x, y):
-        if type(x) in _PYTHON_SCALARS or type(y) in _PYTHON_SCALARS:
-            x, y = _typed(x, y)
+        if type(y) in _PYTHON_SCALARS:
+            if type(x) not in _PYTHON_SCALARS:
+                y = scalar_like(y, get_aval(x).dtype)
+        elif type(x) in _PYTHON_SCALARS:
+            x = scalar_like(x, get_aval(y).dtype)
         return state.trace.process(primitive, (x, y), {})
 
     fun.__name__ = fun.__qualname__ = name
