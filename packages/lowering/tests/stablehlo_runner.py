@@ -6,6 +6,7 @@ It stands on jaxlib alone, since the lowering layer's tests may not use the runt
 from __future__ import annotations
 
 import functools
+import sys
 
 import numpy as np
 from jaxlib import _hlo, _jax
@@ -18,12 +19,18 @@ from laminax_ir.staging import stage
 from laminax_lowering import lower
 
 
+sys.modules.setdefault("jax", None)  # jaxlib imports it where it is installed, and it would set the states below its own way
+# jaxlib reads these states at the first transfer, and they must be there. With x64 it leaves 64-bit values alone.
+_x64 = _jax.config.Config("enable_x64", True, include_in_jit_key=True, include_in_trace_context=True)
+_no_jit = _jax.config.Config("disable_jit", False, include_in_jit_key=True, include_in_trace_context=True)
+_post_hook = _jax.config.Config("post_hook", None)
+
+
 @functools.cache
 def _device():
-    # jaxlib reads these states at the first transfer, and they must be there.
-    _jax.jax_jit.set_enable_x64_state(_jax.config.Config("enable_x64", True))
-    _jax.jax_jit.set_disable_jit_state(_jax.config.Config("disable_jit", False))
-    _jax.jax_jit.set_post_hook_state(_jax.config.Config("post_hook", None))
+    _jax.jax_jit.set_enable_x64_state(_x64)
+    _jax.jax_jit.set_disable_jit_state(_no_jit)
+    _jax.jax_jit.set_post_hook_state(_post_hook)
     if not hasattr(_jax.SingleDeviceSharding, "_to_xla_hlo_sharding"):  # asked for by jaxlib 0.10.2
         _jax.SingleDeviceSharding._to_xla_hlo_sharding = lambda self, ndim: _hlo.HloSharding.replicate()
     return _jax.get_tfrt_cpu_client(asynchronous=False).devices()[0]

@@ -16,7 +16,7 @@ from typing import Any, Callable, NamedTuple, Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes
+from laminax_ir import dtypes, source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import elementwise
@@ -685,7 +685,11 @@ def _update_jaxpr(combine: Callable | None, dtype):
         return None
     from laminax_ir.staging import stage
     scalar = ShapedArray((), dtype)
-    return stage(lambda x, y: [combine(x, y)], [scalar, scalar], combine.__name__).jaxpr
+    outer, state.source = state.source, source.unknown  # it serves all callers: none of their lines belongs in it
+    try:
+        return stage(lambda x, y: [combine(x, y)], [scalar, scalar], combine.__name__).jaxpr
+    finally:
+        state.source = outer
 
 
 scatter_add = _scatter_function(scatter_add_p, elementwise.add, "Adds updates to an array",

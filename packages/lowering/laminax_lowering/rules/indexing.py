@@ -136,15 +136,24 @@ def _all_inside(ctx, indices, room: Sequence[int]):
 def _scatter(ctx, x, indices, updates, *, dimension_numbers, indices_are_sorted, unique_indices, mode, update_jaxpr,
              update_consts):
     dims = dimension_numbers
+    (out,) = ctx.avals_out
+    if not x.aval.shape:  # XLA's scatter simplifier fails on rank 0 (seen with jaxlib 0.10.2)
+        x, dims = ctx.emit("stablehlo.reshape", [x], results=[x.aval.update(shape=(1,))]), dims._replace(inserted_window_dims=(0,))
+    free_axes = [axis for axis in range(x.aval.ndim) if axis not in dims.operand_batching_dims]
+    if not dims.scatter_dims_to_operand_dims and free_axes:
+        # With index vectors of length 0, XLA (jaxlib 0.10.2) writes only one of several updates: position an axis at 0.
+        dims = dims._replace(scatter_dims_to_operand_dims=(free_axes[0],))
+        indices = ctx.constant(0, np.int32, (*indices.aval.shape[:-1], 1))
     indices = _wide_enough(ctx, indices, x.aval.shape)
     if mode is GatherScatterMode.CLIP:
         window = op.scatter_window(x.aval.shape, updates.aval.shape, dims)
         indices = _clamped(ctx, indices, [x.aval.shape[axis] - window[axis] for axis in dims.scatter_dims_to_operand_dims])
     word = ShapedArray((), x.aval.dtype) if not key_shape(x.aval) else ShapedArray((), np.uint32)
     body = ctx.region([word, word], lambda old, new: new if update_jaxpr is None else ctx.run_jaxpr(update_jaxpr, [old, new]))
-    return ctx.emit("stablehlo.scatter", [x, indices, updates], regions=[body], attributes={
+    result = ctx.emit("stablehlo.scatter", [x, indices, updates], regions=[body], results=[x.aval], attributes={
         "scatter_dimension_numbers": _scatter_numbers(dims, key_axes(updates.aval), indices.aval.ndim - 1),
         "indices_are_sorted": bool_text(indices_are_sorted), "unique_indices": bool_text(unique_indices)})
+    return result if out.shape else ctx.emit("stablehlo.reshape", [result])
 
 
 def _scatter_numbers(dims, word_axes: Sequence[int], index_vector_dim: int) -> str:
