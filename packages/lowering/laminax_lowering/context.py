@@ -111,6 +111,7 @@ class FunctionWriter:
         self.avals_out: list[ShapedArray] = []
         self.loc = ""
         self._count = 0
+        self._constant_count = -1
         self._constant_values: dict[Any, Value] = {}
         self._scalars: dict[str, np.ndarray] = {}
 
@@ -172,7 +173,8 @@ class FunctionWriter:
     def _constant(self, text: str, aval: ShapedArray) -> Value:
         found = self._constant_values.get(text)
         if found is None:
-            name = f"%c{len(self.constants)}"
+            self._constant_count += 1
+            name = f"%c{self._constant_count}"
             self.constants.append(f'{name} = "stablehlo.constant"() {{value = {text}}} : () -> {type_text(aval)}')
             found = self._constant_values[text] = Value(name, aval)
         return found
@@ -210,21 +212,25 @@ class FunctionWriter:
         return self.emit("stablehlo.convert", [value], results=[ShapedArray(value.aval.shape, dtype)])
 
     def region(self, arg_avals: Sequence[ShapedArray], body: Callable[..., Sequence[Value] | Value],
-               terminator: str = "stablehlo.return") -> str:
+               terminator: str = "stablehlo.return", isolated: bool = False) -> str:
         """A region with one block.
 
         Args:
           arg_avals: the block's arguments.
           body: writes the block, given its arguments as values; returns the results.
+          isolated: whether constants are written inside; the computations of reductions take nothing from outside.
         """
         args = [Value(self.new_name(), aval) for aval in arg_avals]
-        outer, self.lines = self.lines, []
+        outer = self.lines, self.constants, self._constant_values, self._scalars
+        self.lines = []
+        if isolated:
+            self.constants, self._constant_values, self._scalars = [], {}, {}
         try:
             results = body(*args)
             results = [results] if isinstance(results, Value) else list(results)
-            inner = self.lines
+            inner = [*self.constants, *self.lines] if isolated else self.lines
         finally:
-            self.lines = outer
+            self.lines, self.constants, self._constant_values, self._scalars = outer
         names = ", ".join(v.name for v in results)
         header = ", ".join(f"{v.name}: {type_text(v.aval)}" for v in args)
         block = [f"^bb0({header}):"] if args else []

@@ -1,0 +1,129 @@
+"""StableHLO of the contractions.
+
+Operands of different dtypes are converted first, because the compilers take few mixtures; what StableHLO's
+`dot_general` is given is one operand dtype, and a result dtype of the same kind to accumulate in.
+Source: StableHLO specification, `dot_general`.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray
+from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.ops import contraction as op
+from laminax_ir.ops.cumulative import cumsum
+from laminax_ir.ops.elementwise import bitwise_and, convert_element_type, le, lt, select, sub
+from laminax_ir.ops.shape import broadcast_in_dim, broadcasted_iota, full, transpose
+from laminax_ir.staging import stage
+from laminax_lowering.context import Value
+from laminax_lowering.registry import lowering_rule
+from laminax_lowering.types import int_list
+
+
+@lowering_rule(op.dot_general_p)
+def _dot_general(ctx, lhs, rhs, *, dimension_numbers, precision, preferred_element_type, out_sharding):
+    return emit_dot_general(ctx, lhs, rhs, ctx.avals_out[0], dimension_numbers, precision)
+
+
+def emit_dot_general(ctx, lhs, rhs, out: ShapedArray, dimension_numbers, precision) -> Value:
+    """Writes a product with the result's aval `out`, in one operation and conversions where dtypes need them."""
+    operand_dtype, result_dtype = product_dtypes(lhs.aval.dtype, rhs.aval.dtype, out.dtype)
+    attributes = {"dot_dimension_numbers": _dimension_numbers(dimension_numbers)}
+    if precision is not None:
+        attributes["precision_config"] = precision_text(precision)
+    product = ctx.emit("stablehlo.dot_general", [ctx.convert(lhs, operand_dtype), ctx.convert(rhs, operand_dtype)],
+                       attributes=attributes, results=[out.update(dtype=result_dtype)])
+    return converted_product(ctx, product, out)
+
+
+@functools.lru_cache(maxsize=None)
+def product_dtypes(lhs, rhs, out):
+    """The dtype of the operands and of the result of the StableHLO operation; the result may be converted after it."""
+    operand = op.contraction_dtype("dot_general", lhs, rhs, None)
+    if _kind(operand) == _kind(out):
+        return operand, out
+    if _kind(operand) < _kind(out):  # bool to integer to float to complex: the operands fit into the result's dtype
+        return out, out
+    return operand, operand
+
+
+def _kind(dtype) -> int:
+    kinds = (np.bool_, dtypes.integer, dtypes.floating, dtypes.complexfloating)
+    return next(i for i, kind in enumerate(kinds) if dtypes.issubdtype(dtype, kind))
+
+
+def converted_product(ctx, product: Value, out: ShapedArray) -> Value:
+    """The product in the result's dtype: rounded towards zero, the real part, or whether it is not zero."""
+    if product.aval.dtype == out.dtype:
+        return product
+    if dtypes.issubdtype(product.aval.dtype, dtypes.complexfloating):
+        part = np.dtype(np.float32 if product.aval.dtype == np.complex64 else np.float64)
+        product = ctx.emit("stablehlo.real", [product], results=[out.update(dtype=part)])
+    if out.dtype == np.bool_:
+        return ctx.emit("stablehlo.compare", [product, ctx.constant(0, product.aval.dtype, out.shape)], results=[out],
+                        attributes={"comparison_direction": "#stablehlo<comparison_direction NE>"})
+    return ctx.convert(product, out.dtype)
+
+
+@functools.lru_cache(maxsize=1024)
+def _dimension_numbers(dimension_numbers) -> str:
+    (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
+    lists = {"lhs_batching_dimensions": lhs_batch, "rhs_batching_dimensions": rhs_batch,
+             "lhs_contracting_dimensions": lhs_contracting, "rhs_contracting_dimensions": rhs_contracting}
+    return f"#stablehlo.dot<{', '.join(f'{name} = {int_list(axes)}' for name, axes in lists.items() if axes)}>"
+
+
+def precision_text(precision) -> str:
+    """The attribute of a pair of precisions."""
+    return "[" + ", ".join(f"#stablehlo<precision {p.name}>" for p in precision) + "]"
+
+
+@lowering_rule(op.ragged_dot_general_p)
+def _ragged_dot_general(ctx, lhs, rhs, group_sizes, **params):
+    """As dense products: per group, lhs with the other groups' part set to zero."""
+    program = _dense_program(lhs.aval.strip_weak_type(), rhs.aval.strip_weak_type(), group_sizes.aval.strip_weak_type(),
+                             tuple(params.items()))
+    (result,) = ctx.run(program, [lhs, rhs, group_sizes])
+    return result
+
+
+@functools.lru_cache(maxsize=256)
+def _dense_program(lhs: ShapedArray, rhs: ShapedArray, group_sizes: ShapedArray, params: tuple) -> ClosedJaxpr:
+    return stage(functools.partial(_ragged_by_masks, **dict(params)), [lhs, rhs, group_sizes], name="ragged_dot_general")
+
+
+def _ragged_by_masks(lhs, rhs, group_sizes, *, ragged_dot_dimension_numbers, precision, preferred_element_type,
+                     group_offset, out_sharding):
+    """One dense product whose lhs has a group axis in front: contracted with that of rhs, or kept in the result."""
+    ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)), (ragged,), group = ragged_dot_dimension_numbers
+    inside = _in_group(lhs.aval, group_sizes, ragged_dot_dimension_numbers)
+    repeated = broadcast_in_dim(lhs, inside.shape, range(1, 1 + lhs.ndim))
+    lhs = select(inside, repeated, full(inside.shape, 0, lhs.dtype))
+    behind = [tuple(axis + 1 for axis in axes) for axes in (lhs_contracting, lhs_batch)]
+    options = {"precision": precision, "preferred_element_type": preferred_element_type, "out_sharding": out_sharding}
+    if group:
+        numbers = (((0, *behind[0]), (*group, *rhs_contracting)), (behind[1], rhs_batch))
+        return [op.dot_general_p.bind(lhs, rhs, dimension_numbers=numbers, **options)]
+    numbers = ((behind[0], rhs_contracting), (behind[1], rhs_batch))
+    result = op.dot_general_p.bind(lhs, rhs, dimension_numbers=numbers, **options)
+    batch = len(lhs_batch)  # the group axis is the first free one
+    return [transpose(result, (batch, *range(batch), *range(batch + 1, result.ndim)))]
+
+
+def _in_group(lhs: ShapedArray, group_sizes, numbers):
+    """bool[g, *lhs]: whether an element of lhs belongs to a group."""
+    (ragged,) = numbers.lhs_ragged_dimensions
+    sizes = convert_element_type(group_sizes, np.int32)
+    last = sizes.ndim - 1
+    ends = cumsum(sizes, last)
+    shape = (sizes.shape[last], *lhs.shape)
+    # The axes of group_sizes, [outer..., g], in the order they have in [g, *lhs].
+    places = (*(axis + 1 for axis in op.outer_ragged_axes(lhs.ndim, numbers)), 0) if last else (0,)
+    order = sorted(range(last + 1), key=places.__getitem__)
+    start, end = (broadcast_in_dim(transpose(x, order), shape, sorted(places)) for x in (sub(ends, sizes), ends))
+    position = broadcasted_iota(np.int32, shape, ragged + 1)
+    return bitwise_and(le(start, position), lt(position, end))

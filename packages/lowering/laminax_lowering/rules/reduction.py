@@ -1,0 +1,105 @@
+"""StableHLO of the reductions: `stablehlo.reduce` with the computation as a region.
+
+Source: StableHLO specification, `reduce`.
+"""
+
+from __future__ import annotations
+
+from typing import Callable, Sequence
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray
+from laminax_ir.ops import reduction as op
+from laminax_lowering.context import Value
+from laminax_lowering.registry import lowering_rule
+from laminax_lowering.rules.elementwise import _compare, _complex_order, _select
+from laminax_lowering.types import i64_array
+
+_FLAG = np.dtype(bool)
+
+# What the named monoids do with two scalars; maximum and minimum of complex numbers are treated below.
+_operations = {"sum": "stablehlo.add", "prod": "stablehlo.multiply", "max": "stablehlo.maximum", "min": "stablehlo.minimum",
+               "and": "stablehlo.and", "or": "stablehlo.or", "xor": "stablehlo.xor"}
+
+
+def monoid_region(ctx, monoid: str, dtype) -> str:
+    """The region of a named monoid ("sum", "max", ...) on scalars of a dtype."""
+    scalar = ShapedArray((), dtype)
+
+    def body(a: Value, b: Value) -> Value:
+        if monoid in ("max", "min") and dtypes.issubdtype(dtype, dtypes.complexfloating):
+            return _select(ctx, _complex_order(ctx, a, b, "GT" if monoid == "max" else "LT"), a, b, scalar)
+        return ctx.emit(_operations[monoid], [a, b], results=[scalar])
+
+    return ctx.region([scalar, scalar], body)
+
+
+def emit_reduce(ctx, operands: Sequence[Value], inits: Sequence[Value], axes: Sequence[int], region: str,
+                results: Sequence[ShapedArray]) -> list[Value]:
+    """Writes a `stablehlo.reduce`; the results are a list."""
+    out = ctx.emit("stablehlo.reduce", [*operands, *inits], attributes={"dimensions": i64_array(axes)}, regions=[region],
+                   results=results)
+    return out if isinstance(out, list) else [out]
+
+
+def _define(primitive, monoid: str) -> None:
+    @lowering_rule(primitive)
+    def rule(ctx, x, *, axes, out_sharding=None):
+        dtype = x.aval.dtype
+        init = ctx.constant(op.identity(monoid, dtype), dtype)
+        (result,) = emit_reduce(ctx, [x], [init], axes, monoid_region(ctx, monoid, dtype), ctx.avals_out)
+        return result
+
+
+for _primitive, _monoid in [(op.reduce_sum_p, "sum"), (op.reduce_prod_p, "prod"), (op.reduce_max_p, "max"),
+                            (op.reduce_min_p, "min"), (op.reduce_and_p, "and"), (op.reduce_or_p, "or"),
+                            (op.reduce_xor_p, "xor")]:
+    _define(_primitive, _monoid)
+
+
+@lowering_rule(op.reduce_p)
+def _reduce(ctx, *values, dimensions, jaxpr):
+    operands, inits = op.split_operands("reduce", values)
+    return emit_reduce(ctx, operands, inits, dimensions, computation_region(ctx, jaxpr), ctx.avals_out)
+
+
+def computation_region(ctx, jaxpr) -> str:
+    """The region of a computation on scalars; the compilers want its constants inside."""
+    return ctx.region(jaxpr.in_avals, lambda *args: ctx.run(jaxpr, args), isolated=True)
+
+
+# Positions of extrema: a reduction of (value, index) pairs.
+
+
+def _define_position(primitive, direction: str, extreme: Callable) -> None:
+    @lowering_rule(primitive)
+    def rule(ctx, x, *, axes, index_dtype):
+        (out,) = ctx.avals_out
+        dtype = x.aval.dtype
+        value, position = ShapedArray((), dtype), ShapedArray((), out.dtype)
+        indices = ctx.emit("stablehlo.iota", [], attributes={"iota_dimension": f"{axes[0]} : i64"},
+                           results=[ShapedArray(x.aval.shape, out.dtype)])
+        inits = [ctx.constant(extreme(dtype), dtype), ctx.constant(0, out.dtype)]
+        region = ctx.region([value, position, value, position],
+                            lambda *pairs: _first_extreme(ctx, direction, *pairs))
+        results = [out.update(dtype=dtype), out]
+        return emit_reduce(ctx, [x, indices], inits, axes, region, results)[1]
+
+
+def _first_extreme(ctx, direction: str, x: Value, x_index: Value, y: Value, y_index: Value) -> list[Value]:
+    """The pair that wins: a NaN over numbers, then the extreme value, then the smaller index."""
+    flag = ShapedArray((), _FLAG)
+    better = _compare(ctx, x, y, direction)
+    if dtypes.issubdtype(x.aval.dtype, dtypes.floating):
+        better = ctx.emit("stablehlo.or", [better, _compare(ctx, x, x, "NE")], results=[flag])
+    chosen = _select(ctx, better, x, y, x.aval)
+    tie = _compare(ctx, x, y, "EQ")
+    earlier = ctx.emit("stablehlo.and", [tie, _compare(ctx, x_index, y_index, "LT")], results=[flag])
+    keep = ctx.emit("stablehlo.or", [better, earlier], results=[flag])
+    return [chosen, _select(ctx, keep, x_index, y_index, x_index.aval)]
+
+
+_define_position(op.argmax_p, "GT", op.least)
+_define_position(op.argmin_p, "LT", op.greatest)
