@@ -8,6 +8,8 @@ the sizes of the named axes and the source position that transposed equations in
 
 from __future__ import annotations
 
+import gc
+import operator
 import threading
 from contextlib import contextmanager
 from typing import Any, Callable, Sequence
@@ -24,12 +26,25 @@ from laminax_ir.errors import (
 
 
 class Trace:
-    """An interpreter of operations. Subclasses define `process`."""
+    """An interpreter of operations. Subclasses define `process`.
 
-    __slots__ = ("ended", "__weakref__")
+    Args:
+      name: what is being traced, for messages: `grad(loss)`.
+      argument_names: what messages call the inputs, `["x['w']", ...]`, or a function from an index to that.
+    """
 
-    def __init__(self):
+    __slots__ = ("ended", "name", "argument_names", "__weakref__")
+
+    def __init__(self, name: str = "", argument_names: Sequence[str] | Callable[[int], str] | None = None):
         self.ended = False
+        self.name = name
+        self.argument_names = argument_names
+
+    def describe_argument(self, index: int) -> str:
+        """`argument x['w'] of grad(loss)`, with as much of it as is known."""
+        names = self.argument_names
+        name = "" if names is None else names(index) if callable(names) else names[index]
+        return (f"argument {name}" if name else "an argument") + (f" of {self.name}" if self.name else "")
 
     def process(self, primitive, operands: Sequence[Any], params: dict[str, Any]):
         """Interprets one operation; returns its result, or the list of them if it has several."""
@@ -57,9 +72,6 @@ class EvalTrace(Trace):
         self.evaluate: Callable = _reference_evaluator
 
     def process(self, primitive, operands, params):
-        for x in operands:
-            if isinstance(x, Tracer):
-                raise leaked_tracer_error(x)
         return self.evaluate(primitive, operands, params)
 
     def process_custom_jvp(self, call):
@@ -71,7 +83,19 @@ class EvalTrace(Trace):
 
 def _reference_evaluator(primitive, operands, params):
     from laminax_ir.reference.evaluate import evaluate_primitive
+    check_no_tracers(operands)
     return evaluate_primitive(primitive, operands, params)
+
+
+def check_no_tracers(operands: Sequence[Any]) -> None:
+    """For evaluators: a tracer among the operands has outlived its trace.
+
+    Raises:
+      LeakedTracerError: naming the tracer's origin.
+    """
+    for x in operands:
+        if isinstance(x, Tracer):
+            raise leaked_tracer_error(x)
 
 
 eval_trace = EvalTrace()
@@ -122,6 +146,22 @@ class current_trace:
         state.trace = self.previous
         if _tracing_hook is not None and (self.previous is eval_trace) != (self.trace is eval_trace):
             _tracing_hook(self.previous is not eval_trace)
+        return False
+
+
+class ended_afterwards:
+    """Context manager: marks a trace as ended on the way out, also when the traced function raises."""
+
+    __slots__ = ("trace",)
+
+    def __init__(self, trace: Trace):
+        self.trace = trace
+
+    def __enter__(self) -> Trace:
+        return self.trace
+
+    def __exit__(self, *exc):
+        self.trace.ended = True
         return False
 
 
@@ -219,7 +259,7 @@ class Tracer:
         return int(self._concretize(TracerIntegerConversionError, "the int() value", _STATIC_HINT))
 
     def __index__(self):
-        return self._concretize(TracerIntegerConversionError, "an integer index", _STATIC_HINT).__index__()
+        return operator.index(self._concretize(TracerIntegerConversionError, "an integer index", _STATIC_HINT))
 
     def __float__(self):
         return float(self._concretize(ConcretizationTypeError, "the float() value", _STATIC_HINT))
@@ -265,10 +305,49 @@ register_value_type(Tracer, lambda tracer: tracer.aval)
 
 def leaked_tracer_error(tracer: Tracer) -> LeakedTracerError:
     """The error for a tracer met where its trace is not at work any more."""
-    how = "after that trace had ended" if tracer.trace.ended else "outside the function being traced"
+    from laminax_ir import source
+    trace = tracer.trace
+    traced = f"a value traced by {trace.name}" if trace.name else "a traced value"
+    how = "after that trace had ended" if trace.ended else "outside the function being traced"
     origin = tracer.describe_origin()
-    made = f", {origin}" if origin else ""
+    used = source.summarize(source.current(3))
     return LeakedTracerError(
-        f"a traced value was used {how}.\n  value: {tracer.aval.str_short()}{made}\n"
-        "Return it from the transformed function instead of keeping it on an object or in a global. "
-        "LAMINAX_CHECK_LEAKS=1 reports it as soon as the function returns.")
+        f"{traced} was used {how}.\n  value: {tracer.aval.str_short()}" + (f", {origin}" if origin else "")
+        + (f"; used at {used}" if used else "") + "\nReturn it from the transformed function instead of keeping it on an "
+        "object or in a global. LAMINAX_CHECK_LEAKS=1 reports it as soon as the function returns.")
+
+
+def check_for_leaks(trace: Trace) -> None:
+    """Looks for tracers of an ended trace that are still alive. Slow: it searches the whole heap.
+
+    Raises:
+      LeakedTracerError: if there is one; the message says what keeps it.
+    """
+    gc.collect()
+    leaked = [x for x in gc.get_referrers(trace) if isinstance(x, Tracer) and x.trace is trace]
+    if not leaked:
+        return
+    tracer = leaked[0]
+    origin, holder = tracer.describe_origin(), _describe_holder(tracer, (leaked,))
+    raise LeakedTracerError(
+        f"a value traced by {trace.name or 'a transformation'} is still alive after that trace has ended.\n"
+        f"  value: {tracer.aval.str_short()}" + (f", {origin}" if origin else "") + (f"; kept by {holder}" if holder else "")
+        + "\nReturn it from the transformed function instead of keeping it.")
+
+
+def _describe_holder(value: Any, ignored: tuple) -> str:
+    """What refers to a value, in a reader's words; empty when it is hard to say."""
+    for referrer in gc.get_referrers(value):
+        if any(referrer is x for x in ignored):
+            continue
+        if isinstance(referrer, dict):
+            key = next((k for k, v in referrer.items() if v is value), None)
+            if referrer.get("__name__") and "__builtins__" in referrer:
+                return f"the global variable {key} of {referrer['__name__']}"
+            owner = next((o for o in gc.get_referrers(referrer) if getattr(o, "__dict__", None) is referrer), None)
+            return f"the entry {key!r} of a dict" if owner is None else f"the attribute {key} of a {type(owner).__name__}"
+        if isinstance(referrer, (list, tuple, set)):
+            return f"a {type(referrer).__name__}"
+        if type(referrer).__name__ == "cell":
+            return "a variable that a function closed over"
+    return ""

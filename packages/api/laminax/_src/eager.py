@@ -14,18 +14,18 @@ from laminax_ir import operators
 from laminax_ir.avals import get_aval
 from laminax_ir.pytree import tree_structure
 from laminax_ir.staging import stage
-from laminax_ir.trace import Tracer, eval_trace, state
+from laminax_ir.trace import Tracer, check_no_tracers, eval_trace, state
 
 from laminax._src.executables import Program, compile_program
 
 _LEAF = tree_structure(0)
 _LIMIT = 8192
-_functions: dict[tuple, Callable] = {}
+_functions: dict[Any, Callable] = {}
 
 
 def evaluate(primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     """Computes one operation: what the evaluating trace calls."""
-    key = (primitive, *params.items())
+    key = (primitive, *params.items()) if params else primitive
     function = _functions.get(key)
     if function is None:
         if len(_functions) >= _LIMIT:  # forget the oldest half: dictionaries keep insertion order
@@ -52,6 +52,7 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
     programs: dict[tuple, tuple[Program, Any]] = {}
 
     def miss(*args):
+        check_no_tracers(args)
         device = runtime.execution_device(args)
         key = (*(get_aval(x) for x in args), device)
         found = programs.get(key)
