@@ -1,0 +1,61 @@
+"""The StableHLO text of random bits."""
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray
+from laminax_ir.ops import random_bits as ops
+from laminax_ir.ops.elementwise import bitwise_xor
+from laminax_ir.staging import stage
+from laminax_lowering import lower
+
+KEY = ShapedArray((), dtypes.key_dtype("threefry2x32"))
+
+
+def text_of(fun, *avals):
+    return lower(stage(lambda *xs: [fun(*xs)], avals)).text
+
+
+def test_a_key_is_the_tensor_of_its_words():
+    text = text_of(lambda k: ops.random_split(k, (3,)), KEY)
+    main = next(line for line in text.splitlines() if "@main" in line)
+    assert "%arg0: tensor<2xui32>" in main and "tensor<3x2xui32>" in main
+    assert "tensor<4xui32>" in text_of(ops.random_clone, ShapedArray((), dtypes.key_dtype("rbg")))
+
+
+def test_wrapping_is_free():
+    text = text_of(lambda w: ops.random_unwrap(ops.random_wrap(w, impl="threefry2x32")), ShapedArray((2,), np.uint32))
+    assert "stablehlo" not in text
+
+
+def test_the_hash_is_one_function_per_shape():
+    def draw(key):
+        total = ops.random_bits(key, 32, (5,))
+        for i in range(4):
+            total = bitwise_xor(total, ops.random_bits(ops.random_fold_in(key, np.uint32(i)), 32, (5,)))
+        return total
+
+    text = text_of(draw, KEY)
+    assert text.count("func.func private @threefry2x32_bits") == 1
+    assert text.count("call @threefry2x32_bits(") == 5
+    assert text.count("func.func private @threefry2x32(") + text.count("func.func private @threefry2x32_1(") == 2
+
+
+def test_twenty_rounds():
+    words = [ShapedArray((3,), np.uint32)] * 4
+    text = lower(stage(lambda *xs: list(ops.threefry2x32(*xs)), words)).text
+    assert text.count('"stablehlo.shift_left"') == text.count('"stablehlo.shift_right_logical"') == 20
+
+
+def test_counters_are_sums_of_iotas():
+    text = lower(stage(lambda: list(ops.iota_2x32_shape((2, 3))), [])).text
+    assert "{iota_dimension = 0 : i64} : () -> tensor<2x3xui32>" in text and "iota_dimension = 1" in text
+    assert "reshape" not in text and "ui64" not in text
+    large = lower(stage(lambda: list(ops.iota_2x32_shape((2**20, 2**13))), [])).text
+    assert '"stablehlo.shift_right_logical"' in large and "tensor<1048576x8192xui64>" in large
+
+
+def test_generator():
+    text = lower(stage(lambda s: list(ops.rng_bit_generator(s, (5,), algorithm=ops.RandomAlgorithm.RNG_PHILOX)),
+                       [ShapedArray((4,), np.uint32)])).text
+    assert "{rng_algorithm = #stablehlo<rng_algorithm PHILOX>} : (tensor<2xui64>) -> (tensor<2xui64>, tensor<5xui32>)" in text

@@ -1,0 +1,58 @@
+"""Random bits compiled and run by XLA, against their NumPy meaning: equal to the last bit."""
+
+import numpy as np
+import pytest
+from stablehlo_runner import run
+
+from laminax_ir import config
+from laminax_ir.avals import get_aval
+from laminax_ir.keys import PRNGKeyArray
+from laminax_ir.ops import random_bits as ops
+from laminax_ir.reference.evaluate import evaluate
+from laminax_ir.staging import stage
+
+IMPLS = ("threefry2x32", "rbg", "unsafe_rbg")
+
+
+def words(x):
+    return np.asarray(x.base if isinstance(x, PRNGKeyArray) else x)
+
+
+def check_equal(fun, *args):
+    closed = stage(lambda *xs: list(fun(*xs)), [get_aval(x) for x in args])
+    for result, expected in zip(run(closed, *map(words, args)), evaluate(closed, *args), strict=True):
+        expected = words(expected)
+        assert result.dtype == expected.dtype
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("partitionable", [True, False])
+@pytest.mark.parametrize("keys_shape", [(), (2, 3)])
+@pytest.mark.parametrize("impl", IMPLS)
+def test_key_operations(impl, keys_shape, partitionable):
+    with config.threefry_partitionable(partitionable), config.enable_x64(True):
+        keys = ops.random_split(ops.random_seed(0, impl), keys_shape)
+        check_equal(lambda k: [ops.random_split(k, (2,)), ops.random_fold_in(k, np.uint32(3)), ops.random_bits(k, 8, (2, 3)),
+                               ops.random_bits(k, 16, ()), ops.random_bits(k, 32, (5,)), ops.random_bits(k, 64, (5,)),
+                               ops.random_unwrap(k), ops.random_clone(k)], keys)
+
+
+@pytest.mark.parametrize("impl", IMPLS)
+def test_seeds(impl):
+    check_equal(lambda s: [ops.random_seed(s, impl)], np.array([1, -1, 2**31 - 1], np.int32))
+    with config.enable_x64(True):
+        check_equal(lambda s: [ops.random_seed(s, impl)], np.array([2**40 + 5, -1]))
+
+
+def test_hash_broadcasts():
+    x = np.arange(6, dtype=np.uint32).reshape(2, 3)
+    check_equal(lambda a, b: ops.threefry2x32(np.uint32(3), b, a, a), x, x[:, :1])
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("algorithm", list(ops.RandomAlgorithm))
+def test_generator(algorithm, dtype):
+    with config.enable_x64(True):
+        for state in (np.array([1, 0, 2**32 - 1, 2**32 - 1], np.uint32), np.array([7, 2**63 + 5], np.uint64)):
+            check_equal(lambda s: [x for shape in ((5,), (4, 2), (3, 3), (1, 7, 3), (), (0,))
+                                   for x in ops.rng_bit_generator(s, shape, dtype, algorithm)], state)
