@@ -16,7 +16,7 @@ from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr
 from laminax_ir.staging import StagedTracer, StagingTrace, stage
 from laminax_ir.trace import current_trace
 from laminax_transforms.differentiation import jvp_flat, linear_program_of, linearize_flat
-from laminax_transforms.zeros import ZERO, instantiate
+from laminax_transforms.zeros import ZERO, instantiate, zeros_of
 
 
 def cached_by_jaxpr(transform: Callable) -> Callable:
@@ -89,7 +89,8 @@ class LinearizedJaxpr:
 
 
 @cached_by_jaxpr
-def linearize_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...]) -> LinearizedJaxpr:
+def linearize_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...], instantiate_out: tuple[bool, ...] | None = None) \
+        -> LinearizedJaxpr:
     """Splits a jaxpr into primal and linear parts.
 
     Residuals that are inputs or results of the program are forwarded, not stored a second time.
@@ -97,6 +98,7 @@ def linearize_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...]) -> Linearize
     Args:
       closed: the program.
       nonzero: which inputs have tangents.
+      instantiate_out: which results' tangents the linear part returns even when they are zero; none by default.
     """
     trace = StagingTrace(closed.jaxpr.debug_info or "call")
     with current_trace(trace):
@@ -125,9 +127,32 @@ def linearize_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...]) -> Linearize
         primal = trace.finish([*results, *saved])
     constvars = [linear.invars[i] for i in constants]
     invars = [v for i, v in enumerate(linear.invars) if i not in constants]
+    out_nonzero = tuple(i is not None for i in program.results)
+    if instantiate_out is not None and any(want and not has for want, has in zip(instantiate_out, out_nonzero)):
+        linear = _with_zero_results(linear, out_nonzero, instantiate_out, closed.out_avals)
+        out_nonzero = tuple(has or want for has, want in zip(out_nonzero, instantiate_out))
     linear = ClosedJaxpr(Jaxpr(constvars, invars, linear.outvars, linear.eqns, linear.effects, closed.jaxpr.debug_info),
                          list(constants.values()))
-    return LinearizedJaxpr(primal, linear, tuple(sources), tuple(i is not None for i in program.results))
+    return LinearizedJaxpr(primal, linear, tuple(sources), out_nonzero)
+
+
+def _with_zero_results(jaxpr: Jaxpr, present: Sequence[bool], wanted: Sequence[bool], avals: Sequence[ShapedArray]) -> Jaxpr:
+    """A jaxpr that returns the present ones of several tangents, made to return zeros for the others that are wanted."""
+    found = iter(jaxpr.outvars)
+    trace = StagingTrace("zeros")
+    outvars = []
+    with current_trace(trace):
+        for has, want, aval in zip(present, wanted, avals):
+            if has:
+                outvars.append(next(found))
+            elif want:
+                outvars.append(_atom(trace, zeros_of(aval.to_tangent_aval())))
+    trace.ended = True
+    return jaxpr.replace(eqns=[*jaxpr.eqns, *trace.eqns], outvars=outvars)
+
+
+def _atom(trace: StagingTrace, x: Any):
+    return x.var if _own(x, trace) else trace.lift(x)
 
 
 def _own(x: Any, trace: StagingTrace) -> bool:
@@ -143,17 +168,18 @@ class TransposedJaxpr:
 
 @cached_by_jaxpr
 def transpose_jaxpr(closed: ClosedJaxpr, linear: tuple[bool, ...], ct_nonzero: tuple[bool, ...],
-                    instantiate_out: bool = False) -> TransposedJaxpr:
+                    instantiate_out: tuple[bool, ...] | bool = False) -> TransposedJaxpr:
     """The adjoint of a jaxpr with respect to some of its inputs.
 
     Args:
       closed: a program that is linear in the marked inputs (the others may be used in any way).
       linear: which inputs are linear.
       ct_nonzero: which results have cotangents.
-      instantiate_out: whether zero cotangents are returned as arrays of zeros.
+      instantiate_out: which linear inputs' cotangents to return even when they are zero.
     """
     linear_avals = [aval for aval, is_lin in zip(closed.in_avals, linear) if is_lin]
     fixed_avals = [aval for aval, is_lin in zip(closed.in_avals, linear) if not is_lin]
+    wanted = (instantiate_out,) * len(linear_avals) if isinstance(instantiate_out, bool) else instantiate_out
     out_nonzero: list[bool] = []
 
     def fun(*args):
@@ -164,8 +190,7 @@ def transpose_jaxpr(closed: ClosedJaxpr, linear: tuple[bool, ...], ct_nonzero: t
             return eval_jaxpr(closed.jaxpr, closed.consts, *xs)
 
         in_cts = linear_program_of(linear_fun, linear_avals).transpose(_spread(cts, ct_nonzero))
-        if instantiate_out:
-            in_cts = [instantiate(ct, aval) for ct, aval in zip(in_cts, linear_avals)]
+        in_cts = [instantiate(ct, aval) if want else ct for ct, want, aval in zip(in_cts, wanted, linear_avals)]
         out_nonzero.extend(ct is not ZERO for ct in in_cts)
         return [ct for ct in in_cts if ct is not ZERO]
 

@@ -32,6 +32,9 @@ transpose_rule = RuleTable("transpose", _RULES, "The operation is not linear, or
 batching_rules = RuleTable("batching (vmap)", _RULES, "Register one with batching_rule.")
 linearize_rule = linearize_rules
 
+# Primitives that `define_zero_derivative` has named.
+zero_derivatives: set[Primitive] = set()
+
 # Primitives whose batching depends on named axes even when no operand is mapped (collectives).
 axis_primitives: set[Primitive] = set()
 
@@ -86,6 +89,7 @@ def define_zero_derivative(*primitives: Primitive) -> None:
     """Declares operations whose derivative is zero wherever it exists (comparisons, rounding, integers)."""
     for primitive in primitives:
         jvp_rules.add(primitive, _zero_rule(primitive))
+        zero_derivatives.add(primitive)
 
 
 def _zero_rule(primitive: Primitive):

@@ -402,9 +402,17 @@ def _branch(name: str, index: Any, branches: Sequence[Callable], operands: tuple
         if program is not first:
             base = len(branches) - 1 if name == "cond" else 0
             _check_branches(name, first, program, (labels[base], label), (branches[base], branch))
-    consts, jaxprs = _with_common_constants(programs)
+    consts, jaxprs = common_constants([_with_constvars(program) for program in programs])
     out = cond_p.bind(index, *consts, *flat, branches=jaxprs)
     return tree_unflatten(first.out_tree, out)
+
+
+def _with_constvars(program: _Program) -> ClosedJaxpr:
+    """The program with its constants as such again."""
+    if not program.consts:
+        return program.jaxpr
+    jaxpr, count = program.jaxpr.jaxpr, len(program.consts)
+    return ClosedJaxpr(jaxpr.replace(constvars=jaxpr.invars[:count], invars=jaxpr.invars[count:]), program.consts)
 
 
 def _check_branches(name: str, first: _Program, other: _Program, labels, funs) -> None:
@@ -430,21 +438,18 @@ def _where(fun: Callable) -> str:
     return _name(fun) + (f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else "")
 
 
-def _with_common_constants(programs: Sequence[_Program]) -> tuple[list[Any], tuple[ClosedJaxpr, ...]]:
-    """All programs as jaxprs of the same leading parameters: each constant of any of them, once."""
+def common_constants(programs: Sequence[ClosedJaxpr]) -> tuple[list[Any], tuple[ClosedJaxpr, ...]]:
+    """Programs of the same parameters as branches: each constant of any of them, once, and jaxprs that take all of them first."""
     if not any(program.consts for program in programs):
-        return [], tuple(program.jaxpr for program in programs)
+        return [], tuple(programs)
     consts = list({id(c): c for program in programs for c in program.consts}.values())
-    position = {id(c): i for i, c in enumerate(consts)}
     avals = [get_aval(c) for c in consts]
     jaxprs = []
     for program in programs:
-        jaxpr, own = program.jaxpr.jaxpr, len(program.consts)
-        leading: list[Any] = [None] * len(consts)
-        for c, var in zip(program.consts, jaxpr.invars):
-            leading[position[id(c)]] = var
-        leading = [Var(aval) if var is None else var for var, aval in zip(leading, avals)]
-        jaxprs.append(ClosedJaxpr(jaxpr.replace(invars=[*leading, *jaxpr.invars[own:]])))
+        jaxpr = program.jaxpr
+        own = {id(c): var for c, var in zip(program.consts, jaxpr.constvars)}
+        leading = [own[id(c)] if id(c) in own else Var(aval) for c, aval in zip(consts, avals)]
+        jaxprs.append(ClosedJaxpr(jaxpr.replace(constvars=[], invars=[*leading, *jaxpr.invars])))
     return consts, tuple(jaxprs)
 
 

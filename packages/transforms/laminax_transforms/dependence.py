@@ -1,0 +1,146 @@
+"""Which results of a jaxpr depend on which parameters, found on its equations without tracing it again.
+
+Loops need to know, before their body is transformed, which carried values get a tangent, a batch axis or a cotangent
+in some iteration. The answers here may say yes once too often (a nested call of an unknown kind passes everything on),
+never no where it should be yes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+from laminax_ir import dtypes
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from laminax_ir.ops.calls import jit_p
+from laminax_ir.ops.control_flow import cond_p, scan_p, while_p
+from laminax_transforms.jaxpr_transforms import cached_by_jaxpr
+from laminax_transforms.registry import axis_primitives, batching_rules, jvp_rules, zero_derivatives
+
+Flags = tuple[bool, ...]
+
+
+@cached_by_jaxpr
+def tangent_results(closed: ClosedJaxpr, nonzero: Flags) -> Flags:
+    """Which results can have a tangent, if the marked parameters have one."""
+    return _flow(closed.jaxpr, nonzero, tangent_results, _passes_tangents, None)
+
+
+def _passes_tangents(eqn: JaxprEqn, _context) -> list[bool]:
+    jvp_rules.find(eqn.primitive)  # imports the family's rules, which say where derivatives are zero
+    if eqn.primitive in zero_derivatives:
+        return [False] * len(eqn.outvars)
+    return [dtypes.issubdtype(v.aval.dtype, dtypes.inexact) for v in eqn.outvars]
+
+
+@cached_by_jaxpr
+def batched_results(closed: ClosedJaxpr, mapped: Flags, has_name: bool) -> Flags:
+    """Which results are mapped, if the marked parameters are.
+
+    Args:
+      has_name: whether the mapped axis has a name, which collectives may refer to.
+    """
+    return _flow(closed.jaxpr, mapped, lambda inner, flags: batched_results(inner, flags, has_name), _passes_batches,
+                 has_name)
+
+
+def _passes_batches(eqn: JaxprEqn, _context) -> list[bool]:
+    return [True] * len(eqn.outvars)
+
+
+def _flow(jaxpr: Jaxpr, marked: Flags, nested: Callable, passes: Callable, has_name: bool | None) -> Flags:
+    env = _marked_variables(jaxpr, marked, nested, passes, has_name)
+    return tuple(type(v) is not Literal and v in env for v in jaxpr.outvars)
+
+
+def _marked_variables(jaxpr: Jaxpr, marked: Flags, nested: Callable, passes: Callable,
+                      has_name: bool | None) -> set[Var]:
+    """Follows the marks through the equations.
+
+    Args:
+      nested: the same question about a called jaxpr: `nested(closed, marks)`.
+      passes: which results of an equation with a marked operand are marked.
+      has_name: for batching with a named axis, collectives are marked without a marked operand.
+    """
+    env = {v for v, m in zip(jaxpr.invars, marked) if m}
+    for eqn in jaxpr.eqns:
+        flags = [type(v) is not Literal and v in env for v in eqn.invars]
+        if any(flags) or has_name:
+            inner = _nested_rules.get(eqn.primitive)
+            if inner is not None:
+                outs: Sequence[bool] = inner(eqn.params, flags, nested, has_name is not None)
+            elif any(flags) or _names_axis(eqn.primitive):
+                outs = passes(eqn, has_name)
+            else:
+                continue
+            env.update([v for v, m in zip(eqn.outvars, outs) if m])
+    return env
+
+
+def _names_axis(primitive) -> bool:
+    batching_rules.find(primitive)  # imports the family's rules
+    return primitive in axis_primitives
+
+
+def _jit_flow(params, flags, nested, _is_batching) -> Flags:
+    return nested(params["jaxpr"], tuple(flags))
+
+
+def _cond_flow(params, flags, nested, is_batching: bool) -> Sequence[bool]:
+    if is_batching and flags[0]:
+        return [True] * len(params["branches"][0].out_avals)
+    return union(*[nested(branch, tuple(flags[1:])) for branch in params["branches"]])
+
+
+def _scan_flow(params, flags, nested, _is_batching) -> Flags:
+    _, outs = scan_fixpoint(params["jaxpr"], tuple(flags), params["num_consts"], params["num_carry"], nested)
+    return outs
+
+
+def _while_flow(params, flags, nested, is_batching: bool) -> Sequence[bool]:
+    skipped = params["cond_nconsts"]
+    count = len(params["body_jaxpr"].out_avals)
+    marks, outs = scan_fixpoint(params["body_jaxpr"], tuple(flags[skipped:]), params["body_nconsts"], count, nested)
+    if is_batching and nested(params["cond_jaxpr"], (*flags[:skipped], *marks[params["body_nconsts"]:]))[0]:
+        return [True] * count
+    return outs
+
+
+_nested_rules: dict[Any, Callable] = {jit_p: _jit_flow, cond_p: _cond_flow, scan_p: _scan_flow, while_p: _while_flow}
+
+
+def union(*flags: Sequence[bool]) -> Flags:
+    """Marked in any of them."""
+    return tuple(any(column) for column in zip(*flags))
+
+
+def scan_fixpoint(body: ClosedJaxpr, flags: Flags, num_consts: int, num_carry: int,
+                  step: Callable[[ClosedJaxpr, Flags], Flags]) -> tuple[Flags, Flags]:
+    """Marks of a loop body's parameters and results: a carried value is marked if it is in any iteration.
+
+    Args:
+      body: `(*consts, *carry, *xs) -> (*carry, *ys)`.
+      flags: the marks of its parameters before the first iteration.
+      step: which results are marked for given marks of the parameters.
+    """
+    end = num_consts + num_carry
+    while True:
+        outs = step(body, flags)
+        carry = union(flags[num_consts:end], outs[:num_carry])
+        if carry == flags[num_consts:end]:
+            return flags, (*carry, *outs[num_carry:])
+        flags = (*flags[:num_consts], *carry, *flags[end:])
+
+
+def linear_parts(jaxpr: Jaxpr, linear: Flags) -> set[Var]:
+    """The variables that depend on the marked parameters and can carry tangents; all others are known without them."""
+    return _marked_variables(jaxpr, linear, tangent_results, _passes_tangents, None)
+
+
+def cotangent_parameters(jaxpr: Jaxpr, linear: Flags, ct_nonzero: Flags) -> Flags:
+    """Which of the marked parameters can get a cotangent, if the given results have one."""
+    parts = linear_parts(jaxpr, linear)
+    reached = {v for v, m in zip(jaxpr.outvars, ct_nonzero) if m and type(v) is not Literal and v in parts}
+    for eqn in reversed(jaxpr.eqns):
+        if not reached.isdisjoint(eqn.outvars):
+            reached.update([v for v in eqn.invars if type(v) is not Literal and v in parts])
+    return tuple(m and v in reached for v, m in zip(jaxpr.invars, linear))
