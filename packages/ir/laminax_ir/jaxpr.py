@@ -190,8 +190,8 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
     try:
         for eqn in jaxpr.eqns:
             operands = [v.val if type(v) is Literal else env[v] for v in eqn.invars]
-            if propagate_source_info and previous_source is None and eqn.source_info.code is not None:
-                state.source = eqn.source_info
+            if propagate_source_info and previous_source is None:
+                state.source = eqn.source_info if eqn.source_info.code is not None else None
             result = state.trace.process(eqn.primitive, operands, eqn.params)
             if eqn.primitive.multiple_results:
                 env.update(zip(eqn.outvars, result))

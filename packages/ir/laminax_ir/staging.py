@@ -7,15 +7,14 @@ tracer, which whoever binds the jaxpr passes along.
 
 from __future__ import annotations
 
-import gc
 from typing import Any, Callable, Iterable, Sequence
 
 import numpy as np
 
-from laminax_ir import config, source
+from laminax_ir import config, dtypes, source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
-from laminax_ir.trace import Trace, Tracer, current_trace, eval_trace, leaked_tracer_error, state
+from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, leaked_tracer_error, state
 
 
 class StagedTracer(Tracer):
@@ -31,23 +30,18 @@ class StagedTracer(Tracer):
 
     def describe_origin(self) -> str:
         if self.eqn is None:
-            return f"an argument of {self.trace.name}"
+            return self.trace.describe_input(self.var)
         where = source.summarize(self.eqn.source_info)
         return f"made by {self.eqn.primitive}" + (f" at {where}" if where else "")
 
 
 class StagingTrace(Trace):
-    """Records operations.
+    """Records operations. Arguments are those of `Trace`."""
 
-    Args:
-      name: the traced function's name, for messages.
-    """
+    __slots__ = ("eqns", "invars", "constants", "parent")
 
-    __slots__ = ("name", "eqns", "invars", "constants", "parent")
-
-    def __init__(self, name: str = "<unnamed>"):
-        super().__init__()
-        self.name = name
+    def __init__(self, name: str = "<unnamed>", argument_names: Sequence[str] | Callable[[int], str] | None = None):
+        super().__init__(name, argument_names)
         self.eqns: list[JaxprEqn] = []
         self.invars: list[Var] = []
         self.constants: dict[int, tuple[Var, Any, StagedTracer]] = {}
@@ -58,6 +52,12 @@ class StagingTrace(Trace):
         var = Var(aval)
         self.invars.append(var)
         return StagedTracer(self, aval, var, None)
+
+    def describe_input(self, var: Var) -> str:
+        """An argument or a closed-over value, for messages."""
+        if var in self.invars:
+            return self.describe_argument(self.invars.index(var))
+        return f"a value that {self.name} closed over"
 
     def process(self, primitive, operands, params):
         invars = []
@@ -91,14 +91,17 @@ class StagingTrace(Trace):
     def lift(self, value: Any) -> Literal | Var:
         """The atom for an operand that is not this trace's own tracer."""
         if isinstance(value, Tracer):
-            if value.trace.ended or value.trace is eval_trace:
+            if value.trace.ended:
                 raise leaked_tracer_error(value)
             if type(value) is StagedTracer and value.trace is self:
                 return value.var
             return self._constant(value, value.aval).var
         aval = get_aval(value)
-        if aval.shape == () and type(value) in literal_types:
-            return Literal(value, aval)
+        if aval.shape == ():
+            if type(value) in literal_types:
+                return Literal(value, aval)
+            if type(value) is np.ndarray:  # the scalar in it, since somebody may write to the array
+                return Literal(value[()], aval)
         return self._constant(value, aval).var
 
     def _constant(self, value: Any, aval: ShapedArray) -> StagedTracer:
@@ -120,15 +123,18 @@ class StagingTrace(Trace):
 # Types whose rank-0 values are written into the program; the runtime adds its array type.
 literal_types: set[type] = {bool, int, float, complex}
 literal_types.update(t for t in np.sctypeDict.values() if isinstance(t, type) and issubclass(t, np.generic))
+literal_types.update(dtype.type for dtype in dtypes.supported_dtypes)
 
 
-def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], name: str | None = None) -> ClosedJaxpr:
+def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], name: str | None = None,
+          argument_names: Sequence[str] | Callable[[int], str] | None = None) -> ClosedJaxpr:
     """Traces a flat function to a jaxpr.
 
     Args:
       fun: takes one value per aval and returns a sequence of values.
       in_avals: the avals of the arguments.
       name: the function's name, for messages.
+      argument_names: what messages call the arguments, or a function from an index to that.
 
     Returns:
       The closed jaxpr. Its constants may be tracers of the enclosing trace.
@@ -137,20 +143,19 @@ def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], na
       LeakedTracerError: if the function uses a tracer of a finished trace, or, with the option
         `check_leaks`, keeps one of its own.
     """
-    trace = StagingTrace(name or getattr(fun, "__name__", "<unnamed>"))
-    with current_trace(trace):
-        tracers = [trace.new_input(aval) for aval in in_avals]
-        outputs = fun(*tracers)
-        closed = trace.finish(outputs)
+    trace = StagingTrace(name or getattr(fun, "__name__", "<unnamed>"), argument_names)
+    try:
+        with current_trace(trace):
+            tracers = [trace.new_input(aval) for aval in in_avals]
+            outputs = fun(*tracers)
+            closed = trace.finish(outputs)
+    finally:
+        trace.ended = True
+    if config.check.value:
+        from laminax_ir.check import check_jaxpr
+        check_jaxpr(closed)
     if config.check_leaks.value:
+        trace.constants = {}
         del tracers, outputs
-        _check_leaks(trace)
+        check_for_leaks(trace)
     return closed
-
-
-def _check_leaks(trace: StagingTrace) -> None:
-    trace.constants = {}
-    gc.collect()
-    leaked = [x for x in gc.get_referrers(trace) if isinstance(x, StagedTracer)]
-    if leaked:
-        raise leaked_tracer_error(leaked[0])

@@ -327,26 +327,27 @@ def check_for_leaks(trace: Trace) -> None:
     leaked = [x for x in gc.get_referrers(trace) if isinstance(x, Tracer) and x.trace is trace]
     if not leaked:
         return
-    tracer = leaked[0]
-    origin, holder = tracer.describe_origin(), _describe_holder(tracer, (leaked,))
+    tracer = leaked.pop()
+    leaked.clear()
+    origin, holder = tracer.describe_origin(), _describe_holder([tracer])
     raise LeakedTracerError(
         f"a value traced by {trace.name or 'a transformation'} is still alive after that trace has ended.\n"
         f"  value: {tracer.aval.str_short()}" + (f", {origin}" if origin else "") + (f"; kept by {holder}" if holder else "")
         + "\nReturn it from the transformed function instead of keeping it.")
 
 
-def _describe_holder(value: Any, ignored: tuple) -> str:
-    """What refers to a value, in a reader's words; empty when it is hard to say."""
-    for referrer in gc.get_referrers(value):
-        if any(referrer is x for x in ignored):
-            continue
-        if isinstance(referrer, dict):
-            key = next((k for k, v in referrer.items() if v is value), None)
-            if referrer.get("__name__") and "__builtins__" in referrer:
-                return f"the global variable {key} of {referrer['__name__']}"
-            owner = next((o for o in gc.get_referrers(referrer) if getattr(o, "__dict__", None) is referrer), None)
-            return f"the entry {key!r} of a dict" if owner is None else f"the attribute {key} of a {type(owner).__name__}"
-        if isinstance(referrer, (list, tuple, set)):
+def _describe_holder(box: list) -> str:
+    """What refers to the value in `box`, in a reader's words; empty when it is hard to say."""
+    for referrer in gc.get_referrers(*box):
+        entries = referrer if isinstance(referrer, dict) else getattr(referrer, "__dict__", {})
+        for key in entries:
+            if entries[key] is not box[0]:
+                continue
+            if entries is not referrer:
+                return f"the attribute {key} of a {type(referrer).__name__}"
+            return f"the global variable {key} of {entries['__name__']}" if "__builtins__" in entries \
+                else f"the entry {key!r} of a dict"
+        if referrer is not box and isinstance(referrer, (list, tuple, set)):
             return f"a {type(referrer).__name__}"
         if type(referrer).__name__ == "cell":
             return "a variable that a function closed over"

@@ -11,9 +11,9 @@ from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like, register_value_type
 from laminax_ir.ops.shape import full
 from laminax_ir.pytree import (
-    keystr, register_pytree_node, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten,
+    keystr, register_pytree_node, tree_flatten, tree_flatten_with_path, tree_map, tree_structure, tree_unflatten,
 )
-from laminax_ir.trace import is_tracing
+from laminax_ir.trace import is_tracing, state
 from laminax_transforms.differentiation import jvp_flat, linear_program_of, linearize_flat
 from laminax_transforms.linear import LinearProgram
 from laminax_transforms.zeros import ZERO, instantiate
@@ -67,7 +67,7 @@ def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
     flat_tangents = [_checked_tangent(f"jvp: tangents{keystr(path)}", p, t)
                      for (path, p), t in zip(tree_flatten_with_path(tuple(primals))[0], flat_tangents)]
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
-    results, out_tangents = jvp_flat(flat_fun, flat_primals, flat_tangents)
+    results, out_tangents = jvp_flat(flat_fun, flat_primals, flat_tangents, f"jvp({_name(fun)})")
     out_tangents = [instantiate(t, get_aval(r)) for r, t in zip(results, out_tangents)]
     result, tangent = tree_unflatten(flat_fun.out_tree, results), tree_unflatten(flat_fun.out_tree, out_tangents)
     return (result, tangent, flat_fun.aux) if has_aux else (result, tangent)
@@ -111,7 +111,8 @@ class _FlatFunction:
             if not isinstance(result, (tuple, list)) or len(result) != 2:
                 raise TypeError(f"with has_aux=True, {_name(self.fun)} must return a pair (result, aux), got "
                                 f"{type(result).__name__}")
-            result, self.aux = result
+            result, aux = result
+            self.aux = tree_map(state.trace.primal, aux)
         leaves, self.out_tree = tree_flatten(result)
         for leaf in leaves:
             if not is_array_like(leaf):
@@ -136,7 +137,7 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     _check_array_leaves("linearize: primals", primals)
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
     mask = [dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact) for x in flat]
-    results, program = linearize_flat(flat_fun, flat, mask)
+    results, program = linearize_flat(flat_fun, flat, mask, f"linearize({_name(fun)})", _paths(primals))
     in_avals = [get_aval(x) for x in flat]
     result_avals = [get_aval(r) for r in results]
 
@@ -186,11 +187,19 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
     in_avals = [get_aval(x) for x in flat]
     mask = tuple(dtypes.issubdtype(aval.dtype, dtypes.inexact) for aval in in_avals)
-    results, program = linearize_flat(flat_fun, flat, mask)
+    results, program = linearize_flat(flat_fun, flat, mask, f"vjp({_name(fun)})", _paths(primals))
     pullback = VJPFunction(program, in_tree, flat_fun.out_tree, mask, tuple(in_avals),
                            tuple(get_aval(r) for r in results), tuple(reduce_axes))
     result = tree_unflatten(flat_fun.out_tree, results)
     return (result, pullback, flat_fun.aux) if has_aux else (result, pullback)
+
+
+def _paths(primals: tuple) -> Callable[[int], str]:
+    """What messages call the leaves of positional arguments: `0['w']`."""
+    def name(index: int) -> str:
+        path, _ = tree_flatten_with_path(primals)[0][index]
+        return f"{path[0].idx}{keystr(path[1:])}"
+    return name
 
 
 class VJPFunction:
@@ -353,7 +362,8 @@ def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: boo
         fun_of_chosen.__name__ = _name(fun)
         flat_fun = _FlatFunction(fun_of_chosen, in_tree, has_aux)
         mask = [dtypes.issubdtype(aval.dtype, dtypes.inexact) for aval in in_avals]
-        results, program = linearize_flat(flat_fun, flat, mask)
+        results, program = linearize_flat(flat_fun, flat, mask, f"{_transform}({_name(fun)})",
+                                          lambda i: _input_name(chosen, positions, i).removeprefix("argument "))
         _check_scalar_output(_transform, fun, results, flat_fun.out_tree, holomorphic)
         seed = _one(get_aval(results[0]).dtype)
         found = iter(program.transpose([seed]))

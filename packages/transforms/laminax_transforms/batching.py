@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Callable, Hashable, Sequence
 
+from laminax_ir import config
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops.shape import broadcast_in_dim, expand_dims, transpose
-from laminax_ir.trace import Trace, Tracer, current_trace, extend_axis_env, state
+from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, extend_axis_env, state
 from laminax_transforms.custom_rules import batch_custom_jvp, batch_custom_vjp
 from laminax_transforms.registry import axis_primitives, batching_rules
 
@@ -59,8 +60,8 @@ class BatchTrace(Trace):
 
     __slots__ = ("parent", "axis")
 
-    def __init__(self, parent: Trace, axis: Axis):
-        super().__init__()
+    def __init__(self, parent: Trace, axis: Axis, name: str = ""):
+        super().__init__(name)
         self.parent = parent
         self.axis = axis
 
@@ -116,7 +117,7 @@ class BatchTrace(Trace):
 
 
 def batch_flat(fun: Callable[..., Sequence[Any]], axis: Axis, args: Sequence[Any], in_axes: Sequence[int | None],
-               out_axes: Sequence[int | None] | None = None) -> tuple[list[Any], list[int | None]]:
+               out_axes: Sequence[int | None] | None = None, name: str = "") -> tuple[list[Any], list[int | None]]:
     """Applies a flat function to a batch.
 
     Args:
@@ -125,15 +126,18 @@ def batch_flat(fun: Callable[..., Sequence[Any]], axis: Axis, args: Sequence[Any
       args: values with the batch axis.
       in_axes: where it is in each, None for an argument shared by all examples.
       out_axes: where it must be in each result; as it comes by default.
+      name: what is being batched, for messages: `vmap(f)`.
 
     Returns:
       The results and their batch axes.
     """
-    trace = BatchTrace(state.trace, axis)
-    with extend_axis_env((axis.name, axis.size)), current_trace(trace):
+    trace = BatchTrace(state.trace, axis, name)
+    with ended_afterwards(trace), extend_axis_env((axis.name, axis.size)), current_trace(trace):
         outputs = fun(*[trace.join(x, b) for x, b in zip(args, in_axes)])
-    pairs = [trace.split(x) for x in outputs]
-    trace.ended = True
+        pairs = [trace.split(x) for x in outputs]
+    if config.check_leaks.value:
+        del outputs
+        check_for_leaks(trace)
     if out_axes is None:
         return [v for v, _ in pairs], [b for _, b in pairs]
     return [move_batch_axis(v, b, want, axis.size) for (v, b), want in zip(pairs, out_axes)], list(out_axes)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any, Callable, Sequence
 
+from laminax_ir import config
 from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.trace import Trace, Tracer, current_trace, state
+from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, state
 from laminax_transforms.custom_rules import linearize_custom_vjp
-from laminax_transforms.linear import LinearProgram, TangentTrace
+from laminax_transforms.linear import LinearProgram, LinearTracer, TangentTrace
 from laminax_transforms.registry import jvp_rules, linearize_rules
 from laminax_transforms.zeros import ZERO
 
@@ -33,6 +34,8 @@ class DualTracer(Tracer):
         return primal.concrete_value() if isinstance(primal, Tracer) else primal
 
     def describe_origin(self) -> str:
+        if type(self.tangent) is LinearTracer:
+            return self.tangent.describe_origin()
         return self.primal.describe_origin() if isinstance(self.primal, Tracer) else ""
 
 
@@ -41,8 +44,8 @@ class JVPTrace(Trace):
 
     __slots__ = ("parent", "rule_trace")
 
-    def __init__(self, parent: Trace):
-        super().__init__()
+    def __init__(self, parent: Trace, name: str = ""):
+        super().__init__(name)
         self.parent = parent
         self.rule_trace = parent
 
@@ -77,6 +80,10 @@ class JVPTrace(Trace):
     def split(self, x: Any) -> tuple[Any, Any]:
         """Primal and tangent of any value."""
         return (x.primal, x.tangent) if type(x) is DualTracer and x.trace is self else (x, ZERO)
+
+    def primal(self, x: Any) -> Any:
+        """The primal of any value; anything that is not a dual value as it is."""
+        return x.primal if type(x) is DualTracer and x.trace is self else x
 
     def join(self, primal: Any, tangent: Any) -> Any:
         """The dual value; just the primal when the tangent is zero."""
@@ -113,9 +120,9 @@ class LinearizeTrace(JVPTrace):
 
     __slots__ = ()
 
-    def __init__(self, parent: Trace):
-        super().__init__(parent)
-        self.rule_trace = TangentTrace(parent)
+    def __init__(self, parent: Trace, name: str = "", argument_names: Callable[[int], str] | None = None):
+        super().__init__(parent, name)
+        self.rule_trace = TangentTrace(parent, name, argument_names)
 
     def differentiate(self, primitive, primals, tangents, params):
         rule = _linearize_or_jvp.get(primitive)
@@ -132,7 +139,7 @@ def _find_linearize_rule(primitive) -> Callable:
     return jvp_rules[primitive] if special is None else special
 
 
-def jvp_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]) \
+def jvp_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any], name: str = "") \
         -> tuple[list[Any], list[Any]]:
     """Forward mode on a flat function.
 
@@ -140,33 +147,40 @@ def jvp_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents
       fun: takes and returns flat sequences of values.
       primals: the point.
       tangents: the direction; entries may be `ZERO`.
+      name: what is being differentiated, for messages: `jvp(f)`.
 
     Returns:
       The results and their tangents, which may be `ZERO`.
     """
-    trace = JVPTrace(state.trace)
-    with current_trace(trace):
+    trace = JVPTrace(state.trace, name)
+    with ended_afterwards(trace), current_trace(trace):
         outputs = fun(*[trace.join(p, t) for p, t in zip(primals, tangents)])
-    pairs = [trace.split(x) for x in outputs]
-    trace.ended = True
+        pairs = [trace.split(x) for x in outputs]
+    if config.check_leaks.value:
+        del outputs
+        check_for_leaks(trace)
     return [p for p, _ in pairs], [t for _, t in pairs]
 
 
 def linearize_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any],
-                   is_differentiated: Sequence[bool] | None = None) -> tuple[list[Any], LinearProgram]:
+                   is_differentiated: Sequence[bool] | None = None, name: str = "",
+                   argument_names: Callable[[int], str] | None = None) -> tuple[list[Any], LinearProgram]:
     """Linearizes a flat function at a point.
 
     Args:
       fun: takes and returns flat sequences of values.
       primals: the point.
       is_differentiated: which arguments have tangents; all by default.
+      name: what is being differentiated, for messages: `grad(loss)`.
+      argument_names: what messages call an argument, given its index.
 
     Returns:
       The results, and the linear program from the tangents of the differentiated arguments to the tangents
       of all results.
     """
     mask = [True] * len(primals) if is_differentiated is None else is_differentiated
-    trace = LinearizeTrace(state.trace)
+    trace = LinearizeTrace(state.trace, name, argument_names and
+                           (lambda i: argument_names([k for k, has in enumerate(mask) if has][i])))
     tangent_trace = trace.rule_trace
     inputs = []
     arguments = []
@@ -176,10 +190,12 @@ def linearize_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any],
             arguments.append(DualTracer(trace, x, inputs[-1]))
         else:
             arguments.append(x)
-    with current_trace(trace):
+    with ended_afterwards(trace), current_trace(trace):
         outputs = fun(*arguments)
-    pairs = [trace.split(x) for x in outputs]
-    trace.ended = True
+        pairs = [trace.split(x) for x in outputs]
+    if config.check_leaks.value:
+        del outputs, arguments
+        check_for_leaks(trace)
     return [p for p, _ in pairs], tangent_trace.program(inputs, [t for _, t in pairs])
 
 

@@ -8,7 +8,7 @@ linear value. Source: Radul et al., "You Only Linearize Once", POPL 2023.
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
@@ -30,6 +30,9 @@ class LinearTracer(Tracer):
         self.trace = trace
         self.aval = aval
         self.index = index
+
+    def describe_origin(self) -> str:
+        return self.trace.describe_value(self.index)
 
 
 class LinearEqn:
@@ -60,8 +63,8 @@ class TangentTrace(Trace):
 
     __slots__ = ("parent", "tape", "size")
 
-    def __init__(self, parent: Trace):
-        super().__init__()
+    def __init__(self, parent: Trace, name: str = "", argument_names: Callable[[int], str] | None = None):
+        super().__init__(name, argument_names)
         self.parent = parent
         self.tape: list[LinearEqn] = []
         self.size = 0
@@ -71,6 +74,14 @@ class TangentTrace(Trace):
         tracer = LinearTracer(self, aval, self.size)
         self.size += 1
         return tracer
+
+    def describe_value(self, index: int) -> str:
+        """Where the value whose tangent has this index was made, for messages."""
+        for eqn in self.tape:
+            if index in eqn.outputs:
+                where = source.summarize(eqn.source)
+                return f"made at {where}" if where else ""
+        return self.describe_argument(index)
 
     def process(self, primitive, operands, params):
         inputs = []

@@ -62,7 +62,7 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
         flat_fun.fun.__name__ = _name(fun)
         flat_axes = [None if b is None else b % get_aval(x).ndim for x, b in zip(flat, flat_axes)]
         axis = Axis(size, axis_name, spmd_axis_name)
-        results, result_axes = batch_flat(flat_fun, axis, flat, flat_axes)
+        results, result_axes = batch_flat(flat_fun, axis, flat, flat_axes, name=f"vmap({_name(fun)})")
         return tree_unflatten(flat_fun.out_tree,
                               _place_results(fun, axis, results, result_axes, flat_fun.out_tree, out_axes))
 
