@@ -49,7 +49,7 @@ class Primitive:
 
 def _find_primitive(family: str, name: str) -> Primitive:
     module = importlib.import_module(f"laminax_ir.ops.{family}")
-    return getattr(module, f"{name}_p")
+    return getattr(module, f"{name.replace('-', '_')}_p")  # `scatter-add` is `scatter_add_p`
 
 
 def shape_rule(primitive: Primitive) -> Callable[[Callable], Callable]:

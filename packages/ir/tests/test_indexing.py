@@ -1,6 +1,7 @@
 """Indexing operations against NumPy indexing, and against loops that follow the StableHLO specification."""
 
 import itertools
+import pickle
 
 import ml_dtypes
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.errors import DTypeError, ShapeError
+from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise
 from laminax_ir.ops import indexing as ops
 from laminax_ir.ops.shape import full
@@ -214,6 +216,31 @@ def test_unsigned_indices_beyond_int64_are_out_of_bounds():
     with config.enable_x64(True):
         result = ops.gather(array((3,)), np.array([[2**64 - 1]], np.uint64), GatherDimensionNumbers((), (0,), (0,)), (1,), mode="clip")
     same(result, np.array([3], np.float32))
+
+
+def test_primitives_with_a_hyphen_can_be_pickled():
+    for primitive in (ops.scatter_p, ops.scatter_add_p, ops.scatter_max_p):
+        assert pickle.loads(pickle.dumps(primitive)) is primitive
+
+
+def test_scatter_bodies_do_not_tell_who_made_them_first():
+    """They serve all programs; a position in them would make a program's text depend on the programs before it."""
+    (body,) = {eqn.params["update_jaxpr"] for eqn in stage(lambda x, i: [_scatter(x, i)], [ShapedArray((3, 4), np.float32), ShapedArray((2, 1), np.int32)]).eqns}
+    assert all(eqn.source_info.code is None for eqn in body.eqns)
+
+
+def test_arrays_of_keys_are_indexed():
+    keys = PRNGKeyArray("threefry2x32", np.arange(6, dtype=np.uint32).reshape(3, 2))
+    one = GatherDimensionNumbers((), (0,), (0,))
+    for result, expected in [
+            (ops.slice(keys, (1,), (3,)), [1, 2]), (ops.dynamic_slice(keys, (np.int32(-1),), (1,)), [2]),
+            (ops.gather(keys, np.array([[2], [0]]), one, (1,), mode="clip"), [2, 0]),
+            (ops.dynamic_update_slice(keys, ops.slice(keys, (0,), (1,)), (2,)), [0, 1, 0]),
+            (ops.scatter(keys, np.array([[0]]), ops.slice(keys, (2,), (3,)), ScatterDimensionNumbers(*one)), [2, 1, 2])]:
+        assert result.dtype == keys.dtype
+        np.testing.assert_array_equal(result.base, keys.base[expected])
+    with pytest.raises(NotImplementedError, match="gather: arrays of dtype key<fry> have no fill value; use mode='clip'"):
+        ops.gather(keys, np.array([[2]]), one, (1,), mode="fill")
 
 
 def test_modes_have_names():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.errors import DTypeError, ShapeError
+from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops import shape as ops
 from laminax_ir.staging import stage
 
@@ -156,6 +157,18 @@ def test_weak_types_and_named_axes_stay(fun):
         x = ShapedArray((2, 1, 3), np.float32, weak, named_shape={"i": 4})
         out = staged_aval(fun, x)
         assert out.weak_type == weak and out.named_shape == {"i": 4}
+
+
+def test_arrays_of_keys_are_arranged():
+    keys = PRNGKeyArray("threefry2x32", np.arange(12, dtype=np.uint32).reshape(2, 3, 2))
+    order = np.arange(6).reshape(2, 3)
+    words = keys.base.reshape(6, 2)
+    for fun in (lambda x: ops.transpose(x, (1, 0)), lambda x: ops.reshape(x, (6,)), lambda x: ops.rev(x, (1,)),
+                lambda x: ops.broadcast_in_dim(x, (2, 4, 3), (0, 2)), lambda x: ops.concatenate([x, x], 1),
+                lambda x: ops.tile(x, (2, 1)), lambda x: ops.split(x, (1, 2), 1)[1], lambda x: ops.expand_dims(x, (0,))):
+        result, expected = fun(keys), np.asarray(fun(order.astype(np.int32)))
+        assert result.dtype == keys.dtype and result.shape == expected.shape
+        np.testing.assert_array_equal(result.base, words[expected])
 
 
 def test_one_strong_operand_makes_the_result_strong():

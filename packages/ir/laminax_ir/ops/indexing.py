@@ -456,6 +456,8 @@ def _normal_starts(name: str, operand, start_indices, allow_negative) -> list:
     if len(starts) != len(shape):
         raise ValueError(f"{name}: there must be one start index for each axis of the operand, got {len(starts)} for "
                          f"{get_aval(operand).str_short()}")
+    if allow_negative is True and builtins.all([type(i) is int for i in starts]):
+        return [i + size if i < 0 else i for i, size in zip(starts, shape)]
     allowed = [allow_negative] * len(shape) if isinstance(allow_negative, bool) else list(allow_negative)
     if len(allowed) != len(shape):
         raise ValueError(f"{name}: allow_negative_indices must be a bool or one for each axis of the operand, got "
@@ -594,9 +596,22 @@ def gather(operand, start_indices, dimension_numbers: GatherDimensionNumbers, sl
     else:
         fill_value = np.asarray(fill_value).item()
     return state.trace.process(gather_p, (operand, start_indices), {
-        "dimension_numbers": GatherDimensionNumbers(*[_int_tuple("gather", "dimension_numbers", d) for d in dimension_numbers]),
+        "dimension_numbers": _normal_dimension_numbers("gather", dimension_numbers),
         "slice_sizes": canonical_shape("gather", slice_sizes), "indices_are_sorted": bool(indices_are_sorted),
         "unique_indices": bool(unique_indices), "mode": mode, "fill_value": fill_value})
+
+
+def _normal_dimension_numbers(name: str, dims):
+    """The dimension numbers with all fields tuples of ints."""
+    try:
+        return _remembered_dimension_numbers(name, dims)
+    except TypeError:  # a field is a list, or wrong
+        return type(dims)(*[_int_tuple(name, "dimension_numbers", axes) for axes in dims])
+
+
+@functools.lru_cache(maxsize=1024)
+def _remembered_dimension_numbers(name: str, dims):
+    return type(dims)(*[_int_tuple(name, "dimension_numbers", axes) for axes in dims])
 
 
 def default_fill_value(dtype):
@@ -673,7 +688,7 @@ def _scatter_function(primitive: Primitive, combine: Callable, what: str, order:
 
 def _bind_scatter(primitive, operand, indices, updates, dims, indices_are_sorted, unique_indices, mode, update_jaxpr):
     return state.trace.process(primitive, (operand, indices, updates), {
-        "dimension_numbers": ScatterDimensionNumbers(*[_int_tuple(primitive.name, "dimension_numbers", d) for d in dims]),
+        "dimension_numbers": _normal_dimension_numbers(primitive.name, dims),
         "indices_are_sorted": bool(indices_are_sorted), "unique_indices": bool(unique_indices),
         "mode": GatherScatterMode.from_any(mode), "update_jaxpr": update_jaxpr, "update_consts": ()})
 

@@ -114,22 +114,21 @@ def _concatenate_shape(*operands: ShapedArray, dimension) -> ShapedArray:
     if not operands:
         raise ValueError("concatenate: at least one operand is needed")
     first = operands[0]
-    rank = first.ndim
-    if builtins.any(x.ndim != rank for x in operands):
-        raise ShapeError(f"concatenate: operands must have the same number of axes, got {_listed(operands)}")
-    if not 0 <= dimension < rank:
+    if not 0 <= dimension < first.ndim:
         raise ShapeError(f"concatenate: dimension {dimension} is out of range for operands {_listed(operands)}")
-    if builtins.any(x.dtype != first.dtype for x in operands):
-        raise DTypeError(f"concatenate: operands must have the same dtype, got {_listed(operands)}. "
-                         "numpy.concatenate is the similar function that promotes")
     before, after = first.shape[:dimension], first.shape[dimension + 1:]
-    total = 0
+    total, weak = 0, True
     for x in operands:
-        shape = x.shape
-        if shape[:dimension] != before or shape[dimension + 1:] != after:
-            raise ShapeError(f"concatenate: operands may differ in axis {dimension} only, got {_listed(operands)}")
-        total = total + shape[dimension]
-    weak = first.weak_type and builtins.all(x.weak_type for x in operands)
+        if x is not first:
+            if x.ndim != first.ndim:
+                raise ShapeError(f"concatenate: operands must have the same number of axes, got {_listed(operands)}")
+            if x.dtype != first.dtype:
+                raise DTypeError(f"concatenate: operands must have the same dtype, got {_listed(operands)}. "
+                                 "numpy.concatenate is the similar function that promotes")
+            if x.shape[:dimension] != before or x.shape[dimension + 1:] != after:
+                raise ShapeError(f"concatenate: operands may differ in axis {dimension} only, got {_listed(operands)}")
+        total = total + x.shape[dimension]
+        weak = weak and x.weak_type
     return ShapedArray((*before, total, *after), first.dtype, weak, named_shape=joined_named_shape(operands))
 
 
@@ -365,6 +364,17 @@ def broadcast_to_rank(x, rank: int):
     if missing < 0:
         raise ValueError(f"broadcast_to_rank: the array already has more than {rank} axes: {get_aval(x).str_short()}")
     return expand_dims(x, tuple(range(missing)))
+
+
+def broadcast_to_shape(x, shape: Sequence[int]):
+    """NumPy-style broadcast of an array or scalar to a shape; itself when it has that shape already."""
+    aval = get_aval(x)
+    if aval.shape == tuple(shape) and aval.shape:
+        return x
+    rank = len(aval.shape)
+    stretched = tuple(i for i, size in enumerate(aval.shape) if size == 1 and shape[len(shape) - rank + i] != 1)
+    kept = tuple(len(shape) - rank + i for i in range(rank) if i not in stretched)
+    return broadcast_in_dim(squeeze(x, stretched) if stretched else x, shape, kept)
 
 
 def reshape(operand, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None, *, out_sharding=None):
