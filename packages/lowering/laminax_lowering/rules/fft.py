@@ -1,0 +1,36 @@
+"""Fourier transforms: StableHLO's operation."""
+
+from __future__ import annotations
+
+from laminax_ir.ops.fft import FftType, fft_p
+from laminax_lowering.registry import lowering_rule
+from laminax_lowering.types import i64_array
+
+
+def _transform(ctx, x, kind: FftType, lengths, aval):
+    return ctx.emit("stablehlo.fft", [x], results=[aval],
+                    attributes={"fft_length": i64_array(lengths), "fft_type": f"#stablehlo<fft_type {kind.name}>"})
+
+
+@lowering_rule(fft_p)
+def _lower_fft(ctx, x, *, fft_type, fft_lengths):
+    return _transform(ctx, x, fft_type, fft_lengths, ctx.avals_out[0])
+
+
+@lowering_rule(fft_p, platforms=("cuda", "rocm"))
+def _lower_fft_gpu(ctx, x, *, fft_type, fft_lengths):
+    """The GPU libraries take a real inverse in several axes for symmetric in all of them; ours is in the last one only.
+
+    So the other axes are transformed first, moved to the end for it, as complex ones.
+    """
+    out = ctx.avals_out[0]
+    if fft_type != FftType.IRFFT or len(fft_lengths) == 1:
+        return _transform(ctx, x, fft_type, fft_lengths, out)
+    rank, first = x.aval.ndim, x.aval.ndim - len(fft_lengths)
+    forward = (*range(first), rank - 1, *range(first, rank - 1))
+    back = (*range(first), *range(first + 1, rank), first)
+    moved = x.aval.update(shape=tuple(x.shape[i] for i in forward))
+    y = ctx.emit("stablehlo.transpose", [x], results=[moved], attributes={"permutation": i64_array(forward)})
+    y = _transform(ctx, y, FftType.IFFT, fft_lengths[:-1], moved)
+    y = ctx.emit("stablehlo.transpose", [y], results=[x.aval], attributes={"permutation": i64_array(back)})
+    return _transform(ctx, y, FftType.IRFFT, fft_lengths[-1:], out)

@@ -1,0 +1,38 @@
+"""Derivatives and batching of Fourier transforms, which are linear."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from laminax_ir.avals import get_aval
+from laminax_ir.ops.elementwise import conj, div, mul
+from laminax_ir.ops.fft import FftType, fft_p
+from laminax_transforms.batching import move_axis
+from laminax_transforms.registry import batching_rule, define_linear, transpose_rule
+
+define_linear(fft_p)
+
+
+@transpose_rule(fft_p)
+def _fft_transpose(ct, x, *, fft_type, fft_lengths):
+    if fft_type in (FftType.FFT, FftType.IFFT):  # the matrix is symmetric
+        return [fft_p.bind(ct, fft_type=fft_type, fft_lengths=fft_lengths)]
+    # Of a real transform only half the coefficients exist; those inside stand for two of the whole.
+    aval, n = get_aval(ct), fft_lengths[-1]
+    count = np.full((*(1,) * (aval.ndim - 1), n // 2 + 1), 2)
+    count[..., 0] = 1
+    if n % 2 == 0:
+        count[..., -1] = 1
+    size = math.prod(fft_lengths)
+    if fft_type == FftType.RFFT:
+        full = fft_p.bind(div(conj(ct), count.astype(aval.dtype)), fft_type=FftType.IRFFT, fft_lengths=fft_lengths)
+        return [mul(full, float(size))]
+    half = fft_p.bind(ct, fft_type=FftType.RFFT, fft_lengths=fft_lengths)
+    return [conj(mul(half, (count / size).astype(get_aval(half).dtype)))]
+
+
+@batching_rule(fft_p)
+def _fft_batch(operands, batch_axes, **params):
+    return fft_p.bind(move_axis(operands[0], batch_axes[0], 0), **params), 0
