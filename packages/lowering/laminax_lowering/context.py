@@ -190,6 +190,10 @@ class FunctionWriter:
             self._constant_values[key] = value
         return value
 
+    def known_scalar(self, value: Value) -> np.ndarray | None:
+        """The scalar that a value is a constant of, or None."""
+        return self._scalars.get(value.name)
+
     def broadcast_to(self, value: Value, shape: Sequence[int]) -> Value:
         """Broadcasts rank 0 or axes of size 1 to `shape`; a scalar constant becomes a constant of that shape."""
         aval = value.aval

@@ -1,0 +1,143 @@
+"""StableHLO of control flow: branches are a case, loops a while.
+
+Regions read values of the function around them, so constants and scanned arrays are not carried along. A scan carries
+an i32 counter, the carry, and the stacked results, into which each step writes its slice; with `unroll`, one iteration
+runs several steps, and what does not fill an iteration runs after the loop.
+"""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+import numpy as np
+
+from laminax_ir.avals import ShapedArray
+from laminax_ir.keys import physical_aval
+from laminax_ir.ops.control_flow import cond_p, platform_index_p, scan_p, while_p
+from laminax_lowering.context import Value
+from laminax_lowering.registry import lowering_rule
+from laminax_lowering.types import i64_array
+
+_INT32 = ShapedArray((), np.int32)
+_BOOL = ShapedArray((), np.bool_)
+
+
+@lowering_rule(cond_p)
+def _lower_cond(ctx, index, *operands, branches):
+    known = ctx.known_scalar(index)
+    if known is not None:  # decided before compiling, by the platform for example: the other branches need not exist
+        return ctx.run(branches[min(max(int(known), 0), len(branches) - 1)], operands)
+    regions = [ctx.jaxpr_region(branch, operands) for branch in branches]
+    return _listed(ctx.emit("stablehlo.case", [index], regions=regions))
+
+
+def _listed(results: Value | list[Value]) -> list[Value]:
+    return [results] if isinstance(results, Value) else results
+
+
+@lowering_rule(platform_index_p)
+def _lower_platform_index(ctx, *, platforms):
+    for i, names in enumerate(platforms):
+        if names is None or ctx.platform in names:
+            return ctx.constant(i, np.int32)
+    raise NotImplementedError(f"platform_dependent: there is no function for platform {ctx.platform}, nor a default; there are "
+                              f"functions for {', '.join(name for names in platforms for name in names)}")
+
+
+@lowering_rule(while_p)
+def _lower_while(ctx, *operands, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
+    cond_consts = operands[:cond_nconsts]
+    body_consts = operands[cond_nconsts:cond_nconsts + body_nconsts]
+    carry = operands[cond_nconsts + body_nconsts:]
+    return _emit_while(ctx, carry, lambda *state: ctx.run(cond_jaxpr, [*cond_consts, *state]),
+                       lambda *state: ctx.run(body_jaxpr, [*body_consts, *state]))
+
+
+def _emit_while(ctx, carry: Sequence[Value], condition, body) -> list[Value]:
+    avals = [v.aval for v in carry]
+    regions = [ctx.region(avals, condition), ctx.region(avals, body)]
+    return _listed(ctx.emit("stablehlo.while", carry, regions=regions, results=avals))
+
+
+@lowering_rule(scan_p)
+def _lower_scan(ctx, *operands, jaxpr, length, reverse, unroll, num_consts, num_carry, **_params):
+    consts, carry = list(operands[:num_consts]), list(operands[num_consts:num_consts + num_carry])
+    xs = operands[num_consts + num_carry:]
+    y_avals = ctx.avals_out[num_carry:]
+
+    def step(index: Value, carry: Sequence[Value]) -> tuple[list[Value], list[Value]]:
+        out = ctx.run(jaxpr, [*consts, *carry, *[_slice_at(ctx, x, index) for x in xs]])
+        return out[:num_carry], out[num_carry:]
+
+    def position(i: int) -> Value:
+        return ctx.constant(length - 1 - i if reverse else i, np.int32)
+
+    if unroll >= length > 0:
+        return _unrolled(ctx, step, position, carry, length, reverse, y_avals)
+
+    def several_steps(first: Value, state: Sequence[Value]) -> list[Value]:
+        """`unroll` steps from the counter `first` on."""
+        carry, ys = list(state[:num_carry]), list(state[num_carry:])
+        for k in range(unroll):
+            i = first if k == 0 else ctx.emit("stablehlo.add", [first, ctx.constant(k, np.int32)], results=[_INT32])
+            index = ctx.emit("stablehlo.subtract", [ctx.constant(length - 1, np.int32), i], results=[_INT32]) if reverse else i
+            carry, outs = step(index, carry)
+            ys = [_write_at(ctx, stack, y, index) for stack, y in zip(ys, outs)]
+        return [*carry, *ys]
+
+    def condition(i, *_state):
+        return ctx.emit("stablehlo.compare", [i, ctx.constant(length - length % unroll, np.int32)],
+                        attributes={"comparison_direction": "#stablehlo<comparison_direction LT>",
+                                    "compare_type": "#stablehlo<comparison_type SIGNED>"}, results=[_BOOL])
+
+    def body(i, *state):
+        advanced = several_steps(i, state)
+        return [ctx.emit("stablehlo.add", [i, ctx.constant(unroll, np.int32)], results=[_INT32]), *advanced]
+
+    stacks = [_empty_stack(ctx, aval) for aval in y_avals]
+    state = [*carry, *stacks]
+    if length >= unroll:
+        _, *state = _emit_while(ctx, [ctx.constant(0, np.int32), *state], condition, body)
+    carry, ys = state[:num_carry], state[num_carry:]
+    for i in range(length - length % unroll, length):
+        carry, outs = step(position(i), carry)
+        ys = [_write_at(ctx, stack, y, position(i)) for stack, y in zip(ys, outs)]
+    return [*carry, *ys]
+
+
+def _unrolled(ctx, step, position, carry, length: int, reverse: bool, y_avals) -> list[Value]:
+    """All steps one after the other, without a loop."""
+    steps = []
+    for i in range(length):
+        carry, ys = step(position(i), carry)
+        steps.append([_with_leading_axis(ctx, y) for y in ys])
+    if reverse:
+        steps.reverse()
+    stacked = [ctx.emit("stablehlo.concatenate", column, attributes={"dimension": "0 : i64"}, results=[aval])
+               for column, aval in zip(zip(*steps), y_avals)]
+    return [*carry, *stacked]
+
+
+def _empty_stack(ctx, aval: ShapedArray) -> Value:
+    physical = physical_aval(aval)
+    return Value(ctx.constant(0, physical.dtype, physical.shape).name, aval)
+
+
+def _slice_at(ctx, x: Value, index: Value) -> Value:
+    """The slice of the leading axis at a position."""
+    aval, physical = x.aval, physical_aval(x.aval)
+    one = aval.update(shape=(1, *aval.shape[1:]))
+    starts = [index, *[ctx.constant(0, np.int32)] * (physical.ndim - 1)]
+    window = ctx.emit("stablehlo.dynamic_slice", [x, *starts],
+                      attributes={"slice_sizes": i64_array((1, *physical.shape[1:]))}, results=[one])
+    return ctx.emit("stablehlo.reshape", [window], results=[aval.update(shape=aval.shape[1:])])
+
+
+def _write_at(ctx, stack: Value, y: Value, index: Value) -> Value:
+    """The stacked results with one slice written."""
+    starts = [index, *[ctx.constant(0, np.int32)] * (physical_aval(stack.aval).ndim - 1)]
+    return ctx.emit("stablehlo.dynamic_update_slice", [stack, _with_leading_axis(ctx, y), *starts], results=[stack.aval])
+
+
+def _with_leading_axis(ctx, y: Value) -> Value:
+    return ctx.emit("stablehlo.reshape", [y], results=[y.aval.update(shape=(1, *y.aval.shape))])
