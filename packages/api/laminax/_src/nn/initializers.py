@@ -1,0 +1,185 @@
+"""Random and constant initial values of parameters.
+
+The variance-scaling family draws with variance scale / n, where n is the number of inputs of a unit (fan-in), of its
+outputs (fan-out), or their mean. Sources: Glorot, Bengio, AISTATS 2010 (glorot/xavier); He et al., ICCV 2015
+(he/kaiming); LeCun et al., "Efficient BackProp", 1998 (lecun); Saxe et al., ICLR 2014 (orthogonal).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Sequence
+
+import laminax.numpy as jnp
+from laminax import random
+
+Initializer = Callable[..., Any]
+
+
+def zeros(key, shape: Sequence[int], dtype: Any = None, out_sharding=None):
+    """Zeros; the key is not used."""
+    _refuse_sharding(out_sharding)
+    return jnp.zeros(shape, _dtype(dtype))
+
+
+def ones(key, shape: Sequence[int], dtype: Any = None, out_sharding=None):
+    """Ones; the key is not used."""
+    _refuse_sharding(out_sharding)
+    return jnp.ones(shape, _dtype(dtype))
+
+
+def _dtype(dtype: Any) -> Any:
+    return jnp.result_type(float) if dtype is None else dtype
+
+
+def _refuse_sharding(sharding: Any) -> None:
+    if sharding is not None:
+        raise NotImplementedError(f"initializers: out_sharding is not supported yet; got {sharding!r}")
+
+
+def constant(value, dtype: Any = None) -> Initializer:
+    """An initializer that fills with `value`, a scalar or an array that broadcasts to the shape."""
+    def init(key, shape, dtype=dtype, out_sharding=None):
+        _refuse_sharding(out_sharding)
+        return jnp.full(shape, value, _dtype(dtype))
+    return init
+
+
+def uniform(scale=1e-2, dtype: Any = None) -> Initializer:
+    """An initializer drawing uniformly from [0, scale)."""
+    def init(key, shape, dtype=dtype, out_sharding=None):
+        _refuse_sharding(out_sharding)
+        return random.uniform(key, shape, _dtype(dtype)) * jnp.array(scale, _dtype(dtype))
+    return init
+
+
+def normal(stddev=1e-2, dtype: Any = None) -> Initializer:
+    """An initializer drawing from the normal distribution with mean 0 and standard deviation `stddev`."""
+    def init(key, shape, dtype=dtype, out_sharding=None):
+        _refuse_sharding(out_sharding)
+        return random.normal(key, shape, _dtype(dtype)) * jnp.array(stddev, _dtype(dtype))
+    return init
+
+
+def truncated_normal(stddev=1e-2, dtype: Any = None, lower=-2.0, upper=2.0) -> Initializer:
+    """An initializer drawing stddev times the normal distribution truncated to [lower, upper]."""
+    def init(key, shape, dtype=dtype, out_sharding=None):
+        _refuse_sharding(out_sharding)
+        return random.truncated_normal(key, lower, upper, shape, _dtype(dtype)) * jnp.array(stddev, _dtype(dtype))
+    return init
+
+
+def variance_scaling(scale, mode: str, distribution: str, in_axis: int | Sequence[int] = -2,
+                     out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (), dtype: Any = None) -> Initializer:
+    """An initializer with variance scale / n.
+
+    Args:
+      scale: positive.
+      mode: what n is: "fan_in", "fan_out", "fan_avg", or "fan_geo_avg" (geometric mean).
+      distribution: "normal", "truncated_normal" or "uniform".
+      in_axis, out_axis: the axes of inputs and outputs; the remaining ones are a receptive field.
+      batch_axis: axes that are left out of the count.
+      dtype: default dtype.
+
+    Raises:
+      ValueError: for an unknown mode or distribution, or a shape with too few axes.
+    """
+    if mode not in _FANS:
+        raise ValueError(f"variance_scaling: mode must be one of {', '.join(_FANS)}, got {mode!r}")
+    if distribution not in ("normal", "truncated_normal", "uniform"):
+        raise ValueError("variance_scaling: distribution must be 'normal', 'truncated_normal' or 'uniform', got "
+                         f"{distribution!r}")
+
+    def init(key, shape, dtype=dtype, out_sharding=None):
+        _refuse_sharding(out_sharding)
+        dtype = _dtype(dtype)
+        fan_in, fan_out = _fans(tuple(shape), in_axis, out_axis, batch_axis)
+        variance = jnp.array(scale / _FANS[mode](fan_in, fan_out), dtype=dtype)
+        if distribution == "normal":
+            return random.normal(key, shape, dtype) * jnp.sqrt(variance)
+        if distribution == "uniform":
+            return random.uniform(key, shape, dtype, -1) * jnp.sqrt(3 * variance)
+        # the standard deviation of the normal distribution truncated to [-2, 2]
+        stddev = jnp.sqrt(variance) / jnp.array(0.87962566103423978, dtype)
+        return random.truncated_normal(key, -2, 2, shape, dtype) * stddev
+
+    return init
+
+
+_FANS: dict[str, Callable[[float, float], float]] = {
+    "fan_in": lambda fan_in, fan_out: fan_in,
+    "fan_out": lambda fan_in, fan_out: fan_out,
+    "fan_avg": lambda fan_in, fan_out: (fan_in + fan_out) / 2,
+    "fan_geo_avg": lambda fan_in, fan_out: math.sqrt(fan_in * fan_out),
+}
+
+
+def _fans(shape: tuple[int, ...], in_axis, out_axis, batch_axis) -> tuple[float, float]:
+    if len(shape) <= 1:
+        raise ValueError(f"Can't compute input and output sizes of a {len(shape)}-dimensional weights tensor. Must be at least "
+                         f"2D; got shape {shape}.")
+    in_size, out_size, batch_size = (math.prod(shape[i] for i in ((axes,) if isinstance(axes, int) else axes))
+                                     for axes in (in_axis, out_axis, batch_axis))
+    receptive_field = math.prod(shape) / in_size / out_size / batch_size
+    return in_size * receptive_field, out_size * receptive_field
+
+
+def _scaled(name: str, scale: float, mode: str, distribution: str, source: str):
+    def make(in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (),
+             dtype: Any = None) -> Initializer:
+        return variance_scaling(scale, mode, distribution, in_axis=in_axis, out_axis=out_axis, batch_axis=batch_axis,
+                                dtype=dtype)
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"The {source} initializer: variance_scaling({scale}, {mode!r}, {distribution!r})."
+    return make
+
+
+glorot_uniform = xavier_uniform = _scaled("glorot_uniform", 1.0, "fan_avg", "uniform", "Glorot (Xavier) uniform")
+glorot_normal = xavier_normal = _scaled("glorot_normal", 1.0, "fan_avg", "truncated_normal", "Glorot (Xavier) normal")
+lecun_uniform = _scaled("lecun_uniform", 1.0, "fan_in", "uniform", "LeCun uniform")
+lecun_normal = _scaled("lecun_normal", 1.0, "fan_in", "truncated_normal", "LeCun normal")
+he_uniform = kaiming_uniform = _scaled("he_uniform", 2.0, "fan_in", "uniform", "He (Kaiming) uniform")
+he_normal = kaiming_normal = _scaled("he_normal", 2.0, "fan_in", "truncated_normal", "He (Kaiming) normal")
+
+
+def orthogonal(scale=1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """An initializer of uniformly distributed orthogonal matrices times `scale`.
+
+    Args:
+      scale: factor.
+      column_axis: the axis of the columns; the others together are the rows. Rows or columns, whichever are fewer, are
+        orthonormal.
+    """
+    def init(key, shape, dtype=dtype, out_sharding=None):
+        _refuse_sharding(out_sharding)
+        if len(shape) < 2:
+            raise ValueError(f"orthogonal initializer requires at least a 2D shape, got {tuple(shape)}")
+        dtype = _dtype(dtype)
+        columns = shape[column_axis]
+        rows = math.prod(shape) // columns
+        tall = (max(rows, columns), min(rows, columns))
+        q, r = jnp.linalg.qr(random.normal(key, tall, dtype))
+        q = q * jnp.sign(jnp.diag(r))  # makes the distribution uniform
+        q = q if rows >= columns else q.T
+        q = q.reshape(*(size for i, size in enumerate(shape) if i != column_axis % len(shape)), columns)
+        return scale * jnp.moveaxis(q, -1, column_axis)
+    return init
+
+
+def delta_orthogonal(scale=1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """An initializer of convolution kernels that are orthogonal at the centre and zero elsewhere.
+
+    Source: Xiao et al., "Dynamical Isometry and a Mean Field Theory of CNNs", ICML 2018. Shapes have 3 to 5 axes, input
+    and output features last, with at least as many outputs as inputs.
+    """
+    def init(key, shape, dtype=dtype, out_sharding=None):
+        _refuse_sharding(out_sharding)
+        if len(shape) not in (3, 4, 5):
+            raise ValueError(f"Delta orthogonal initializer requires a 3D, 4D or 5D shape, got {tuple(shape)}.")
+        if shape[-1] < shape[-2]:
+            raise ValueError(f"`fan_in` must be less or equal than `fan_out`, got shape {tuple(shape)}.")
+        dtype = _dtype(dtype)
+        matrix = orthogonal(1.0, column_axis, dtype)(key, (shape[-1], shape[-1]))[:shape[-2], :]
+        centre = tuple((size - 1) // 2 for size in shape[:-2])
+        return jnp.zeros(shape, dtype).at[centre].set(scale * matrix)
+    return init

@@ -1,0 +1,154 @@
+"""Sums of exponentials, softmax, standardisation, one-hot codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import laminax.numpy as jnp
+from laminax_transforms import stop_gradient
+
+from laminax._src.fusion import fused
+
+
+def logsumexp(a, axis=None, b=None, keepdims: bool = False, return_sign: bool = False, where=None):
+    """log(sum(b * exp(a))), without overflow.
+
+    Args:
+      a: an array, floating or complex (integers are taken as floats).
+      axis: int, tuple of ints, or None for all axes.
+      b: factors, broadcast against `a`.
+      keepdims: whether summed axes stay with size 1.
+      return_sign: whether to return also the sign of the sum; the logarithm is then that of its absolute value. Without
+        it, a negative sum gives NaN.
+      where: bool mask of the elements to include.
+
+    Returns:
+      The array, or a pair (logarithm, sign) with `return_sign`.
+    """
+    axis = tuple(axis) if isinstance(axis, list) else axis
+    return _logsumexp(a, b, where, axis=axis, keepdims=keepdims, return_sign=return_sign)
+
+
+@fused(static_argnames=("axis", "keepdims", "return_sign"))
+def _logsumexp(a, b, where, *, axis, keepdims, return_sign):
+    a = _inexact(a)
+    if b is not None:
+        a, b = jnp.broadcast_arrays(*_promoted(a, b))
+        a = jnp.where(b != 0, a, -jnp.inf)
+    is_complex = jnp.iscomplexobj(a)
+    largest = jnp.max(a.real if is_complex else a, axis=axis, keepdims=True, where=where, initial=-jnp.inf)
+    shift = stop_gradient(jnp.where(jnp.isfinite(largest), largest, jnp.zeros_like(largest)))
+    terms = jnp.exp(a - shift.astype(a.dtype))
+    if b is not None:
+        terms = terms * b
+    total = jnp.sum(terms, axis=axis, keepdims=keepdims, where=where)
+    sign = jnp.sign(total)
+    magnitude = jnp.abs(total) if return_sign or (b is not None and not is_complex) else total
+    if not keepdims:
+        shift = jnp.squeeze(shift, axis=axis)
+    result = jnp.log(magnitude) + shift.astype(magnitude.dtype)
+    if return_sign:
+        return result, sign
+    if b is not None and not is_complex:
+        result = jnp.where(sign < 0, jnp.nan, result)
+    return result
+
+
+def _inexact(x):
+    return x if jnp.issubdtype(jnp.result_type(x), jnp.inexact) and hasattr(x, "shape") else jnp.asarray(x, jnp.result_type(x, float))
+
+
+def _promoted(*arrays):
+    dtype = jnp.result_type(*arrays)
+    return [jnp.asarray(x, dtype) for x in arrays]
+
+
+def logmeanexp(x, axis=None, where=None, keepdims: bool = False):
+    """log(mean(exp(x))): logsumexp minus the logarithm of the number of elements. Arguments as there."""
+    total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)
+    count = jnp.sum(jnp.ones_like(x, dtype=total.dtype), axis=axis, where=where, keepdims=keepdims)
+    return total - jnp.log(count)
+
+
+def softmax(x, axis: int | tuple[int, ...] | None = -1, where=None):
+    """exp(x) / sum(exp(x)) along an axis, without overflow.
+
+    Args:
+      x: an array.
+      axis: the axis or axes that the result sums to 1 along.
+      where: bool mask; elements left out get 0.
+    """
+    axis = tuple(axis) if isinstance(axis, list) else axis
+    return _softmax(x, where, axis=axis)
+
+
+@fused(static_argnames=("axis",))
+def _softmax(x, where, *, axis):
+    x = _inexact(x)
+    exponentials = jnp.exp(x - _largest(x, where, axis))
+    if where is not None:
+        exponentials = jnp.where(where, exponentials, 0)
+    return exponentials / jnp.sum(exponentials, axis, where=where, keepdims=True)
+
+
+def log_softmax(x, axis: int | tuple[int, ...] | None = -1, where=None):
+    """Logarithm of softmax, computed as x - logsumexp(x). Elements left out by `where` get -inf."""
+    axis = tuple(axis) if isinstance(axis, list) else axis
+    return _log_softmax(x, where, axis=axis)
+
+
+@fused(static_argnames=("axis",))
+def _log_softmax(x, where, *, axis):
+    x = _inexact(x)
+    shifted = x - _largest(x, where, axis)
+    total = jnp.log(jnp.sum(jnp.exp(shifted), axis, where=where, keepdims=True))
+    result = shifted - total
+    return result if where is None else jnp.where(where, result, -jnp.inf)
+
+
+def _largest(x, where, axis):
+    if where is None:
+        return stop_gradient(jnp.max(x, axis, keepdims=True))
+    return stop_gradient(jnp.max(x, axis, where=where, initial=-jnp.inf, keepdims=True))
+
+
+def standardize(x, axis: int | tuple[int, ...] | None = -1, mean=None, variance=None, epsilon=1e-5, where=None):
+    """(x - mean) / sqrt(variance + epsilon) along an axis; mean and variance are computed unless given."""
+    axis = tuple(axis) if isinstance(axis, list) else axis
+    return _standardize(x, mean, variance, epsilon, where, axis=axis)
+
+
+@fused(static_argnames=("axis",))
+def _standardize(x, mean, variance, epsilon, where, *, axis):
+    x = _inexact(x)
+    if mean is None:
+        mean = jnp.mean(x, axis, keepdims=True, where=where)
+    if variance is None:
+        # the two-moment form: one pass over x
+        variance = jnp.mean(jnp.square(x), axis, keepdims=True, where=where) - jnp.square(mean)
+    from laminax.lax import rsqrt
+    return jnp.subtract(x, mean) * rsqrt(jnp.asarray(variance + epsilon))
+
+
+def one_hot(x, num_classes: int, *, dtype: Any = None, axis: int = -1):
+    """One-hot codes of integers.
+
+    Args:
+      x: an integer array; indices outside [0, num_classes) give zeros.
+      num_classes: the size of the new axis.
+      dtype: of the result; float by default.
+      axis: where the new axis is put.
+    """
+    from operator import index
+    num_classes = index(num_classes)
+    x = jnp.asarray(x)
+    dtype = jnp.result_type(float) if dtype is None else dtype
+    ndim = x.ndim + 1
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"one_hot: axis {axis} is out of range for a result with {ndim} axes")
+    axis %= ndim
+    classes = jnp.arange(num_classes, dtype=x.dtype).reshape((num_classes,) + (1,) * (ndim - 1 - axis))
+    return jnp.asarray(jnp.expand_dims(x, axis) == classes, dtype=dtype)
+
+
+__all__ = ["log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "standardize"]
