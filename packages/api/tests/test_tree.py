@@ -1,0 +1,65 @@
+"""The short names of `laminax.tree`: each does what its name says, and none is missing or new."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import laminax
+import pytest
+from laminax import tree, tree_util
+
+PARAMS = {"w": [1, 2], "b": (3, None)}
+
+
+def test_every_short_name_is_the_long_one():
+    for name in tree.__all__:
+        long_name = name if name == "static" else f"tree_{name}"
+        assert getattr(tree, name) is getattr(tree_util, long_name)
+
+
+def test_laminax_has_both_modules():
+    assert laminax.tree is tree and laminax.tree_util is tree_util
+
+
+def test_apart_and_together():
+    leaves, structure = tree.flatten(PARAMS)
+    assert leaves == tree.leaves(PARAMS) == [3, 1, 2]  # dicts go by their sorted keys
+    assert structure == tree.structure(PARAMS)
+    assert tree.unflatten(structure, leaves) == PARAMS
+
+
+def test_over_the_leaves():
+    assert tree.map(lambda x, y: x + y, PARAMS, PARAMS) == {"w": [2, 4], "b": (6, None)}
+    assert tree.reduce(lambda total, x: total + x, PARAMS, 10) == 16
+    assert tree.reduce_associative(lambda x, y: f"({x}{y})", list("abcd")) == "((ab)(cd))"
+    assert tree.all({"a": 1, "b": [True]}) and not tree.all([1, 0])
+
+
+def test_paths_name_the_leaves():
+    names = tree.map_with_path(lambda path, x: tree_util.keystr(path), PARAMS)
+    assert names == {"w": ["['w'][0]", "['w'][1]"], "b": ("['b'][0]", None)}
+    pairs, structure = tree.flatten_with_path(PARAMS)
+    assert pairs == tree.leaves_with_path(PARAMS) and structure == tree.structure(PARAMS)
+    assert [tree_util.keystr(path) for path, _ in pairs] == tree.leaves({"w": names["w"], "b": names["b"]})
+
+
+def test_structures():
+    assert tree.broadcast({"w": 0, "b": 1}, PARAMS) == {"w": [0, 0], "b": (1, None)}
+    pairs = [{"x": 1, "y": 2}, {"x": 3, "y": 4}]
+    assert tree.transpose(tree.structure([0, 0]), tree.structure(pairs[0]), pairs) == {"x": [1, 3], "y": [2, 4]}
+
+
+def test_static_fields_are_part_of_the_structure():
+    @tree_util.register_dataclass
+    @dataclasses.dataclass
+    class Layer:
+        weight: int
+        name: str = tree.static(default="dense")
+
+    assert tree.leaves(Layer(1)) == [1]
+    assert tree.structure(Layer(1)) != tree.structure(Layer(1, "other"))
+
+
+def test_trees_that_do_not_fit_name_the_place():
+    with pytest.raises(ValueError, match=r"\['w'\]"):
+        tree.map(lambda x, y: x, PARAMS, {"w": [1], "b": (3, None)})
