@@ -205,9 +205,9 @@ def _paths(primals: tuple) -> Callable[[int], str]:
 class VJPFunction:
     """The pullback that `vjp` returns: a function of the cotangent, and a pytree of its residuals."""
 
-    __slots__ = ("program", "in_tree", "out_tree", "mask", "in_avals", "out_avals", "reduce_axes")
+    __slots__ = ("program", "in_tree", "out_tree", "mask", "in_avals", "out_avals", "reduce_axes", "skeleton")
 
-    def __init__(self, program: LinearProgram, in_tree, out_tree, mask, in_avals, out_avals, reduce_axes):
+    def __init__(self, program: LinearProgram, in_tree, out_tree, mask, in_avals, out_avals, reduce_axes, skeleton=None):
         self.program = program
         self.in_tree = in_tree
         self.out_tree = out_tree
@@ -215,6 +215,11 @@ class VJPFunction:
         self.in_avals = in_avals
         self.out_avals = out_avals
         self.reduce_axes = reduce_axes
+        self.skeleton = skeleton
+
+    def replace(self, **changes) -> VJPFunction:
+        """The same pullback with the given fields changed."""
+        return VJPFunction(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
 
     def __call__(self, cotangent: Any) -> Any:
         flat, ct_tree = tree_flatten(cotangent)
@@ -248,14 +253,23 @@ def _checked_cotangent(path: str, ct: Any, result_aval) -> Any:
     return ct
 
 
+class _Slot:
+    """The place of a residual in a pullback's structure."""
+
+    __slots__ = ()
+
+
 def _flatten_pullback(pullback: VJPFunction):
+    """Residuals, and the pullback without them: made once, so that the same pullback has the same structure."""
     residuals = pullback.program.residuals()
-    return residuals, pullback
+    if pullback.skeleton is None:
+        emptied = pullback.program.with_residuals([_Slot() for _ in residuals])
+        pullback.skeleton = pullback.replace(program=emptied)
+    return residuals, pullback.skeleton
 
 
-def _unflatten_pullback(pullback: VJPFunction, residuals) -> VJPFunction:
-    fields = {name: getattr(pullback, name) for name in VJPFunction.__slots__}
-    return VJPFunction(**{**fields, "program": pullback.program.with_residuals(residuals)})
+def _unflatten_pullback(skeleton: VJPFunction, residuals) -> VJPFunction:
+    return skeleton.replace(program=skeleton.program.with_residuals(residuals), skeleton=skeleton)
 
 
 register_pytree_node(VJPFunction, _flatten_pullback, _unflatten_pullback)
