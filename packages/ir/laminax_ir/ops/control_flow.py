@@ -753,6 +753,14 @@ def _unroll_factor(unroll: int | bool, length: int) -> int:
     return factor or max(length, 1)
 
 
+def scan_slices(name: str, f: Callable, xs, identity: Callable | None = None):
+    """A scan without a carry: `f` of each slice of `xs`, stacked. `identity` as for the cache of traced functions."""
+    def body(_, x):
+        return (), f(x)
+    _, ys = _scan(name, body, (), xs, None, False, 1, "carry", body if identity is None else identity)
+    return ys
+
+
 def _python_scan(f, init, xs_flat, xs_tree, length: int, reverse: bool):
     """The loop in Python, for `disable_jit`."""
     from laminax_ir.ops.indexing import index_in_dim
