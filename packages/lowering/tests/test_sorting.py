@@ -1,7 +1,6 @@
 """The StableHLO text of sorting operations, against the specification's forms."""
 
 import numpy as np
-import pytest
 
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
@@ -39,7 +38,7 @@ def test_top_k_is_chlos_along_the_last_axis():
     assert text.count('"stablehlo.transpose"') == 3
 
 
-def test_keys_are_not_carried_along_yet():
-    keys = ShapedArray((3, 4), dtypes.key_dtype("threefry2x32"))
-    with pytest.raises(NotImplementedError, match=r"sort: arrays of random keys cannot be sorted along yet, got key<fry>\[3,4\]"):
-        text_of(lambda x, k: ops.sort((x, k)), X, keys)
+def test_random_keys_follow_by_position():
+    text = text_of(lambda x, k: ops.sort((x, k)), X, ShapedArray((3, 4), dtypes.key_dtype("threefry2x32")))
+    assert '"stablehlo.iota"() {iota_dimension = 1 : i64} : () -> tensor<3x4xi32>' in text
+    assert "offset_dims = [2], collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0]" in text

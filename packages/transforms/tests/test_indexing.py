@@ -2,6 +2,7 @@
 
 import itertools
 
+import ml_dtypes
 import numpy as np
 import pytest
 from numeric_checks import check_derivatives, check_vmap
@@ -82,6 +83,26 @@ def test_derivatives_of_scatter(name, kind, mode):
 def test_derivatives_of_scatter_with_unique_indices(name, kind):
     dims, indices, scatter = ScatterDimensionNumbers(*CASES[name][0]), UNIQUE[name], getattr(ops, kind)
     check_derivatives(lambda x, u: elementwise.sin(scatter(x, indices, u, dims, unique_indices=True)), X, updates_for(name, indices))
+
+
+def test_derivatives_of_complex_arrays():
+    dims, window, indices = CASES["rows"]
+    x, u = X + 1j * X[::-1], updates_for("rows", indices) * (1 + 2j)
+    check_derivatives(lambda x: elementwise.sin(ops.gather(x, indices, dims, window, mode="fill", fill_value=0)), x)
+    check_derivatives(lambda x, u: elementwise.sin(ops.scatter_add(x, indices, u, ScatterDimensionNumbers(*dims))), x, u)
+
+
+@pytest.mark.parametrize("dtype", ["float16", ml_dtypes.bfloat16, "float32"])
+def test_cotangents_have_the_dtype_of_their_operand(dtype):
+    x, dims = np.ones((3, 4), dtype), ScatterDimensionNumbers(*ROWS)
+    for fun in (lambda x: ops.gather(x, np.array([[1], [1]]), ROWS, (1, 4), mode="fill"), lambda x: ops.slice(x, (1, 1), (3, 4)),
+                lambda x: ops.dynamic_slice(x, (1, 2), (2, 1)),
+                lambda x: ops.scatter_max(x, np.array([[1]]), np.full((1, 4), 0.5, dtype), dims)):
+        y, pullback = vjp(fun, x)
+        (ct,) = pullback(np.ones(np.shape(y), dtype))
+        assert ct.dtype == x.dtype and ct.shape == x.shape
+        # Ones in, and every element is read at most twice: the cotangent counts how often, exactly in any dtype.
+        assert set(np.unique(ct.astype(np.float32))) <= {0.0, 1.0, 2.0}
 
 
 def test_scatter_mul_is_linear_in_the_operand_for_any_indices():

@@ -1,5 +1,6 @@
 """Derivatives and batching of shape operations, against differences, inner products and loops."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -41,6 +42,24 @@ def values(shapes, seed=0):
 def test_derivatives(name):
     fun, shapes = OPERATIONS[name]
     check_derivatives(lambda *xs: elementwise.sin(fun(*xs)), *values(shapes))
+
+
+@pytest.mark.parametrize("name", ["broadcast_in_dim", "concatenate", "pad"])
+def test_derivatives_of_complex_arrays(name):
+    fun, shapes = OPERATIONS[name]
+    check_derivatives(lambda *xs: elementwise.sin(fun(*xs)), *(x + 1j * y for x, y in zip(values(shapes), values(shapes, 1))))
+
+
+@pytest.mark.parametrize("dtype", ["float16", ml_dtypes.bfloat16])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_cotangents_have_the_dtype_of_their_operand(name, dtype):
+    fun, shapes = OPERATIONS[name]
+    args = [np.ones(s, dtype) for s in shapes]
+    y, pullback = vjp(fun, *args)
+    cts = pullback(np.ones(np.shape(y), dtype))
+    assert [(c.dtype, c.shape) for c in cts] == [(x.dtype, x.shape) for x in args]
+    # Each result element is a copy of one operand element, so the cotangents of ones add up to their number.
+    assert sum(c.astype(np.float32).sum() for c in cts) == np.size(y)
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

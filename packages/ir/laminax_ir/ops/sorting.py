@@ -9,6 +9,8 @@ from __future__ import annotations
 import operator as _operator
 from typing import Sequence
 
+import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
@@ -16,8 +18,6 @@ from laminax_ir.ops.elementwise import joined_named_shape
 from laminax_ir.ops.shape import _shape_of, canonical_axis
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.trace import state
-
-import numpy as np
 
 sort_p = Primitive("sort", multiple_results=True, family="sorting")
 top_k_p = Primitive("top_k", multiple_results=True, family="sorting")

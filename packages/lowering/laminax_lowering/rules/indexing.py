@@ -59,7 +59,7 @@ def _gather(ctx, x, indices, *, dimension_numbers, slice_sizes, indices_are_sort
     if dtypes.issubdtype(indices.aval.dtype, dtypes.unsignedinteger):  # gather would clamp large ones as negative ones
         positions = _clamped(ctx, indices, room)
     result = ctx.emit("stablehlo.gather", [x, positions], attributes={
-        "dimension_numbers": _gather_numbers(dims, key_axes(out), indices.aval.ndim - 1),
+        "dimension_numbers": gather_numbers(dims, key_axes(out), indices.aval.ndim - 1),
         "indices_are_sorted": bool_text(indices_are_sorted),
         "slice_sizes": i64_array((*slice_sizes, *key_shape(x.aval)))}, results=[out])
     if mode is not GatherScatterMode.FILL_OR_DROP or not dims.start_index_map:
@@ -74,7 +74,8 @@ def _gather(ctx, x, indices, *, dimension_numbers, slice_sizes, indices_are_sort
     return ctx.emit("stablehlo.select", [mask, result, fill], results=[out])
 
 
-def _gather_numbers(dims, word_axes: Sequence[int], index_vector_dim: int) -> str:
+def gather_numbers(dims, word_axes: Sequence[int], index_vector_dim: int) -> str:
+    """The attribute that carries gather's dimension numbers; `word_axes` are the result's axes of random keys."""
     return ("#stablehlo.gather<"
             f"offset_dims = {int_list((*dims.offset_dims, *word_axes))}, "
             f"collapsed_slice_dims = {int_list(dims.collapsed_slice_dims)}, "

@@ -11,25 +11,47 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import sorting as op
+from laminax_ir.ops.indexing import GatherDimensionNumbers
 from laminax_lowering.context import Value
 from laminax_lowering.registry import lowering_rule
-from laminax_lowering.rules.shape import key_shape, transposed
-from laminax_lowering.types import bool_text, splat, type_text
+from laminax_lowering.rules.indexing import gather_numbers
+from laminax_lowering.rules.shape import key_axes, key_shape, transposed
+from laminax_lowering.types import bool_text, i64_array, splat, type_text
 
 _FLAG = ShapedArray((), np.dtype(bool))
 
 
 @lowering_rule(op.sort_p)
 def _sort(ctx, *operands, dimension, is_stable, num_keys):
-    for x in operands:
-        if key_shape(x.aval):
-            raise NotImplementedError(f"sort: arrays of random keys cannot be sorted along yet, got {x.aval.str_short()}; sort an "
-                                      "iota along and index with it")
-    scalars = [ShapedArray((), x.aval.dtype) for x in operands for _ in range(2)]
+    avals = ctx.avals_out
+    carried = [i for i, x in enumerate(operands) if key_shape(x.aval)]
+    if carried and 0 in avals[0].shape:
+        return list(operands)
+    sorted_together = [x for i, x in enumerate(operands) if i not in carried]
+    if carried:  # StableHLO sorts arrays of one shape: random keys have axes of their own, and follow by position
+        sorted_together.append(ctx.emit("stablehlo.iota", [], results=[ShapedArray(avals[0].shape, np.dtype(np.int32))],
+                                        attributes={"iota_dimension": f"{dimension} : i64"}))
+    scalars = [ShapedArray((), x.aval.dtype) for x in sorted_together for _ in range(2)]
     body = ctx.region(scalars, lambda *pairs: _comes_first(ctx, pairs[:2 * num_keys]))
-    results = ctx.emit("stablehlo.sort", operands, regions=[body], attributes={
+    results = ctx.emit("stablehlo.sort", sorted_together, regions=[body], results=[x.aval for x in sorted_together], attributes={
         "dimension": f"{dimension} : i64", "is_stable": bool_text(is_stable)})
-    return results if isinstance(results, list) else [results]
+    results = results if isinstance(results, list) else [results]
+    if carried:
+        positions = results.pop()
+        for i in carried:
+            results.insert(i, _taken_along(ctx, operands[i], positions, dimension))
+    return results
+
+
+def _taken_along(ctx, keys, positions, dimension: int) -> Value:
+    """The random keys at the positions along an axis."""
+    aval = keys.aval
+    others = tuple([axis for axis in range(aval.ndim) if axis != dimension])
+    dims = GatherDimensionNumbers((), (dimension,), (dimension,), others, others)
+    vectors = ctx.emit("stablehlo.reshape", [positions], results=[positions.aval.update(shape=(*aval.shape, 1))])
+    return ctx.emit("stablehlo.gather", [keys, vectors], results=[aval], attributes={
+        "dimension_numbers": gather_numbers(dims, key_axes(aval), aval.ndim), "indices_are_sorted": "false",
+        "slice_sizes": i64_array((*[1] * aval.ndim, *key_shape(aval)))})
 
 
 def _comes_first(ctx, pairs) -> Value:

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from stablehlo_runner import run
 
-from laminax_ir.avals import get_aval
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops import sorting as ops
 from laminax_ir.ops.shape import broadcasted_iota
 from laminax_ir.reference.evaluate import evaluate
@@ -65,3 +66,13 @@ def test_several_keys_and_axes():
 
 def test_empty_arrays():
     check_bits(lambda x: [ops.sort(x, 0), ops.sort(x, 1), *ops.top_k(x, 0, axis=0), *ops.top_k(x, 2)], np.zeros((0, 3), np.float32))
+
+
+@pytest.mark.parametrize("dimension", [0, 1])
+def test_random_keys_are_carried_along(dimension):
+    order = np.random.default_rng(0).permutation(12).reshape(3, 4)
+    words = np.arange(24, dtype=np.uint32).reshape(3, 4, 2)
+    keys = ShapedArray((3, 4), dtypes.key_dtype("threefry2x32"))
+    closed = stage(lambda x, k: list(ops.sort((x, k), dimension)), [ShapedArray((3, 4), np.int32), keys])
+    _, result = run(closed, order, words)
+    np.testing.assert_array_equal(result, np.take_along_axis(words, np.argsort(order, dimension)[..., None], dimension))
