@@ -7,6 +7,7 @@ beside it. Dtype promotion between arrays is not done here; `laminax_ir.operator
 
 from __future__ import annotations
 
+import builtins
 import enum
 from typing import Any, Sequence
 
@@ -171,7 +172,7 @@ def scalar_like(value, dtype):
     kind = type(value)
     if dtypes.scalar_dtype(kind) is dtype:
         return value
-    if kind is complex and not dtypes.issubdtype(dtype, dtypes.complexfloating):
+    if kind is builtins.complex and not dtypes.issubdtype(dtype, dtypes.complexfloating):
         raise DTypeError(f"the complex scalar {value} cannot be used beside an array of dtype {dtypes.dtype_name(dtype)}; "
                          "convert the array first")
     if kind is float and not dtypes.issubdtype(dtype, dtypes.inexact):
@@ -213,7 +214,7 @@ atanh_p = _unary("atanh", _INEXACT)
 real_p = _unary("real", _COMPLEX, _component_dtype)
 imag_p = _unary("imag", _COMPLEX, _component_dtype)
 conj_p = Primitive("conj", family="elementwise")
-complex_p = _nary("complex", _FLOATING, lambda dtype: _COMPLEX_OF[dtype])
+complex_p = _nary("complex", (np.float32, np.float64), lambda dtype: _COMPLEX_OF[dtype])
 not_p = _unary("not", _INTEGER_BOOL)
 population_count_p = _unary("population_count", _INTEGER)
 clz_p = _unary("clz", _INTEGER)
@@ -633,6 +634,8 @@ def convert_element_type(operand, new_dtype, weak_type: bool = False):
         return operand
     if aval.dtype != new_dtype and dtypes.issubdtype(aval.dtype, dtypes.complexfloating) \
             and not dtypes.issubdtype(new_dtype, dtypes.complexfloating):
+        if new_dtype == _BOOL:  # unlike JAX's lax, which looks at the real part alone
+            return ne(operand, scalar_like(0j, aval.dtype))
         operand = operand.real if isinstance(operand, np.generic | np.ndarray) or type(operand) in _PYTHON_SCALARS \
             else real(operand)
     return convert_element_type_p.bind(operand, new_dtype=new_dtype, weak_type=bool(weak_type))

@@ -35,7 +35,7 @@ def _sign(x):
     if _is_complex(x):
         magnitude = np.abs(x)
         return np.where(magnitude == 0, x, x / np.where(magnitude == 0, 1, magnitude))
-    return np.sign(x)
+    return np.where(x == 0, x, np.sign(x))  # keeps the sign of zero, which np.sign drops
 
 
 def _round_half_away(x, *, rounding_method):
