@@ -372,7 +372,7 @@ def slice_in_dim(operand, start_index: int | None, limit_index: int | None, stri
     starts[axis] = start + size if start < 0 else start
     limits[axis] = limit + size if limit < 0 else limit
     strides[axis] = operator.index(stride)
-    return slice(operand, tuple(starts), tuple(limits), None if stride == 1 else tuple(strides))
+    return slice(operand, tuple(starts), tuple(limits), tuple(strides))
 
 
 def index_in_dim(operand, index: int, axis: int = 0, keepdims: bool = True):
