@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
 from laminax_ir import dtypes, source
 from laminax_ir.avals import ShapedArray
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, Literal
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from laminax_ir.keys import physical_aval
 from laminax_lowering.registry import find_rule
 from laminax_lowering.types import dense, splat, string_text, type_text, types_text
@@ -153,42 +153,40 @@ class FunctionWriter:
         """Writes an elementwise operation whose operands may have to be broadcast to the result's shape."""
         aval = self.avals_out[0]
         shape = aval.shape
-        operands = [v if v.aval.shape == shape else self.broadcast_to(v, shape) for v in operands]
-        name = self.new_name()
+        self._count += 1
+        name = f"%{self._count}"
         out = type_text(aval)
-        types = ", ".join([type_text(v.aval) for v in operands])
+        if len(operands) == 1:
+            (x,) = operands
+            self.lines.append(f'{name} = "{op}"({x.name}){attributes} : ({type_text(x.aval)}) -> {out}{self.loc}')
+            return Value(name, aval)
+        operands = [v if v.aval.shape == shape else self.broadcast_to(v, shape) for v in operands]
+        types = ", ".join([out if v.aval is aval else type_text(v.aval) for v in operands])
         self.lines.append(f'{name} = "{op}"({", ".join([v.name for v in operands])}){attributes} : ({types}) -> {out}{self.loc}')
         return Value(name, aval)
 
     def constant(self, value: Any, dtype: Any = None, shape: Sequence[int] = ()) -> Value:
         """A constant: a scalar repeated over `shape`, or a NumPy array. One operation per distinct constant."""
         array = np.asarray(value, dtype)
-        if array.ndim:
-            return self._constant(dense(array), ShapedArray(array.shape, array.dtype))
-        value = self._constant(splat(array, shape, array.dtype), ShapedArray(tuple(shape), array.dtype))
-        if not shape:
-            self._scalars[value.name] = array
-        return value
-
-    def _constant(self, text: str, aval: ShapedArray) -> Value:
-        found = self._constant_values.get(text)
+        key = (array.tobytes(), array.dtype, array.shape, shape)
+        found = self._constant_values.get(key)
         if found is None:
-            self._constant_count += 1
-            name = f"%c{self._constant_count}"
-            self.constants.append(f'{name} = "stablehlo.constant"() {{value = {text}}} : () -> {type_text(aval)}')
-            found = self._constant_values[text] = Value(name, aval)
+            found = self._constant_values[key] = self._new_constant(array, tuple(shape) or array.shape)
         return found
+
+    def _new_constant(self, array: np.ndarray, shape: tuple[int, ...]) -> Value:
+        aval = ShapedArray(shape, array.dtype)
+        text = dense(array) if array.ndim else splat(array, shape, array.dtype)
+        self._constant_count += 1
+        name = f"%c{self._constant_count}"
+        self.constants.append(f'{name} = "stablehlo.constant"() {{value = {text}}} : () -> {type_text(aval)}')
+        if not shape:
+            self._scalars[name] = array
+        return Value(name, aval)
 
     def literal(self, literal: Literal) -> Value:
         """The constant for a literal of the program."""
-        aval = literal.aval
-        key = (type(literal.val), literal.val, aval) if type(literal.val) in (bool, int) else None
-        if key is not None and key in self._constant_values:
-            return self._constant_values[key]
-        value = Value(self.constant(np.asarray(literal.val), aval.dtype).name, aval)
-        if key is not None:
-            self._constant_values[key] = value
-        return value
+        return Value(self.constant(literal.val, literal.aval.dtype).name, literal.aval)
 
     def known_scalar(self, value: Value) -> np.ndarray | None:
         """The scalar that a value is a constant of, or None."""
@@ -271,12 +269,12 @@ class FunctionWriter:
         found = self.constant(np.asarray(value), aval.dtype)
         return Value(found.name, aval)
 
-    def run_jaxpr(self, jaxpr: Jaxpr, operands: Sequence[Value]) -> list[Value]:
+    def run_jaxpr(self, jaxpr: Jaxpr, operands: Sequence[Value], live: Sequence[JaxprEqn] | None = None) -> list[Value]:
         """Writes the live equations of a jaxpr; `operands` are its constvars' values, then its invars'."""
         env: dict[Any, Value] = dict(zip([*jaxpr.constvars, *jaxpr.invars], operands, strict=True))
         platform, location = self.platform, self.module.location
         outer_avals = self.avals_in, self.avals_out, self.loc
-        for eqn in live_equations(jaxpr):
+        for eqn in live_equations(jaxpr) if live is None else live:
             primitive = eqn.primitive
             rule = _rules.get((primitive, platform))
             if rule is None:
@@ -294,7 +292,8 @@ class FunctionWriter:
         return [self.literal(v) if type(v) is Literal else env[v] for v in jaxpr.outvars]
 
     def write(self, jaxpr: Jaxpr, name: str, *, private: bool = False, arg_attributes: Sequence[str] = (),
-              result_attributes: Sequence[str] = (), kept: Sequence[int] | None = None) -> str:
+              result_attributes: Sequence[str] = (), kept: Sequence[int] | None = None,
+              live: Sequence[JaxprEqn] | None = None) -> str:
         """The text of a function that runs a jaxpr.
 
         Args:
@@ -302,6 +301,7 @@ class FunctionWriter:
           name: the function's name.
           arg_attributes, result_attributes: attribute dictionaries as text, one per argument and result.
           kept: indices of the arguments the function takes; all by default.
+          live: the jaxpr's live equations, if the caller knows them.
         """
         variables = [*jaxpr.constvars, *jaxpr.invars]
         taken = range(len(variables)) if kept is None else kept
@@ -311,7 +311,7 @@ class FunctionWriter:
             args[i] = Value(f"%arg{position}", variables[i].aval)
             attribute = f" {arg_attributes[i]}" if arg_attributes and arg_attributes[i] else ""
             header.append(f"%arg{position}: {type_text(variables[i].aval)}{attribute}")
-        results = self.run_jaxpr(jaxpr, args)
+        results = self.run_jaxpr(jaxpr, args, live)
         result_types = [type_text(v.aval) for v in results]
         if result_attributes:
             result_types = [f"{t} {a}" if a else t for t, a in zip(result_types, result_attributes)]
@@ -325,7 +325,7 @@ class FunctionWriter:
 _rules: dict[tuple, Callable] = {}
 
 
-def live_equations(jaxpr: Jaxpr) -> Iterable[Any]:
+def live_equations(jaxpr: Jaxpr) -> list[JaxprEqn]:
     """The equations with effects or whose results are used, in order."""
     used = {v for v in jaxpr.outvars if type(v) is not Literal}
     live = []
@@ -337,9 +337,9 @@ def live_equations(jaxpr: Jaxpr) -> Iterable[Any]:
     return live
 
 
-def used_inputs(jaxpr: Jaxpr) -> list[bool]:
+def used_inputs(jaxpr: Jaxpr, live: Sequence[JaxprEqn]) -> list[bool]:
     """Which parameters (constvars first) the live part of a program reads."""
     used = {v for v in jaxpr.outvars if type(v) is not Literal}
-    for eqn in live_equations(jaxpr):
+    for eqn in live:
         used.update([v for v in eqn.invars if type(v) is not Literal])
     return [v in used for v in [*jaxpr.constvars, *jaxpr.invars]]

@@ -8,7 +8,7 @@ from typing import Any, Sequence
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import physical_aval
-from laminax_lowering.context import FunctionWriter, ModuleContext, used_inputs
+from laminax_lowering.context import FunctionWriter, ModuleContext, live_equations, used_inputs
 from laminax_lowering.types import string_text
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
@@ -61,13 +61,14 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str = "cpu", don
     jaxpr = closed.jaxpr
     n_consts, n_args = len(jaxpr.constvars), len(jaxpr.invars)
     donated = tuple(donated) if donated is not None else (False,) * n_args
-    used = used_inputs(jaxpr)
+    live = live_equations(jaxpr)
+    used = used_inputs(jaxpr, live)
     kept = [i for i in range(n_args) if keep_unused or used[n_consts + i]]
     module = ModuleContext(platform, _module_name(name), axis_env)
     module.unique_name("main")
     writer = FunctionWriter(module)
     main = writer.write(
-        jaxpr, "main", kept=[*range(n_consts), *(n_consts + i for i in kept)],
+        jaxpr, "main", live=live, kept=[*range(n_consts), *(n_consts + i for i in kept)],
         arg_attributes=[*[""] * n_consts, *_arg_attributes(jaxpr, donated, kept, arg_names)],
         result_attributes=[f"{{jax.result_info = {string_text(n)}}}" for n in result_names or ()])
     module.functions.insert(0, main)
