@@ -1,0 +1,482 @@
+"""Factorizations and solvers on the last two axes of arrays; leading axes are batches.
+
+Where a matrix has no factorization (not positive definite, iteration not converged), its results are NaN; there are
+no exceptions. Conventions are LAPACK's.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.errors import DTypeError, ShapeError
+from laminax_ir.ops import elementwise
+from laminax_ir.ops.contraction import dot_general
+from laminax_ir.ops.elementwise import joined_named_shape
+from laminax_ir.ops.shape import broadcasted_iota, full, reshape, transpose
+from laminax_ir.primitive import Primitive, shape_rule
+
+_INT32 = np.dtype(np.int32)
+_FACTORED = tuple(np.dtype(d) for d in ("float32", "float64", "complex64", "complex128"))
+
+cholesky_p = Primitive("cholesky", family="linalg")
+triangular_solve_p = Primitive("triangular_solve", family="linalg")
+lu_p = Primitive("lu", multiple_results=True, family="linalg")
+lu_pivots_to_permutation_p = Primitive("lu_pivots_to_permutation", family="linalg")
+geqrf_p = Primitive("geqrf", multiple_results=True, family="linalg")
+householder_product_p = Primitive("householder_product", family="linalg")
+qr_p = Primitive("qr", multiple_results=True, family="linalg")
+eigh_p = Primitive("eigh", multiple_results=True, family="linalg")
+svd_p = Primitive("svd", multiple_results=True, family="linalg")
+eig_p = Primitive("eig", multiple_results=True, family="linalg")
+schur_p = Primitive("schur", multiple_results=True, family="linalg")
+hessenberg_p = Primitive("hessenberg", multiple_results=True, family="linalg")
+tridiagonal_solve_p = Primitive("tridiagonal_solve", family="linalg")
+symmetric_product_p = Primitive("symmetric_product", family="linalg")
+
+
+# Checks
+
+
+def _check_dtypes(name: str, *avals: ShapedArray) -> None:
+    for aval in avals:
+        if aval.dtype not in _FACTORED:
+            raise DTypeError(f"{name} does not accept dtype {dtypes.dtype_name(aval.dtype)}. Accepted dtypes are float32, "
+                             "float64, complex64 and complex128.")
+    if len({aval.dtype for aval in avals}) != 1:
+        raise DTypeError(f"{name} requires arguments to have the same dtypes, got {', '.join(a.str_short() for a in avals)}")
+
+
+def _check_matrix(name: str, x: ShapedArray) -> tuple[tuple[int, ...], int, int]:
+    """Batch shape, rows, columns."""
+    _check_dtypes(name, x)
+    if x.ndim < 2:
+        raise ShapeError(f"{name}: the argument must be a matrix or a batch of them, got {x.str_short()}")
+    return x.shape[:-2], x.shape[-2], x.shape[-1]
+
+
+def _check_square(name: str, x: ShapedArray) -> tuple[tuple[int, ...], int]:
+    batch, m, n = _check_matrix(name, x)
+    if m != n:
+        raise ShapeError(f"{name}: the argument must be a square matrix or a batch of them, got {x.str_short()}")
+    return batch, n
+
+
+def real_dtype(dtype) -> np.dtype:
+    """The dtype of the parts of a complex dtype; a real one itself."""
+    return np.dtype(dtype).type(0).real.dtype
+
+
+# Shape rules
+
+
+@shape_rule(cholesky_p)
+def _cholesky_shape(x: ShapedArray) -> ShapedArray:
+    _check_square("cholesky", x)
+    return x
+
+
+@shape_rule(triangular_solve_p)
+def _triangular_solve_shape(a: ShapedArray, b: ShapedArray, *, left_side, lower, transpose_a, conjugate_a,
+                            unit_diagonal) -> ShapedArray:
+    _check_dtypes("triangular_solve", a, b)
+    batch, n = _check_square("triangular_solve", a)
+    if b.ndim != a.ndim or b.shape[:-2] != batch or b.shape[-2 if left_side else -1] != n:
+        side = "rows" if left_side else "columns"
+        raise ShapeError(f"triangular_solve: incompatible shapes {a.str_short()} and {b.str_short()}: the batch axes must be "
+                         f"equal, and b must have {n} {side}")
+    return b.update(named_shape=joined_named_shape((a, b)))
+
+
+@shape_rule(lu_p)
+def _lu_shape(x: ShapedArray) -> list[ShapedArray]:
+    batch, m, n = _check_matrix("lu", x)
+    return [x, x.update(shape=(*batch, min(m, n)), dtype=_INT32), x.update(shape=(*batch, m), dtype=_INT32)]
+
+
+@shape_rule(lu_pivots_to_permutation_p)
+def _lu_pivots_to_permutation_shape(pivots: ShapedArray, *, permutation_size) -> ShapedArray:
+    if pivots.dtype != _INT32:
+        raise DTypeError(f"lu_pivots_to_permutation: the pivots must be int32, got {pivots.str_short()}")
+    if pivots.ndim < 1 or pivots.shape[-1] > permutation_size:
+        raise ShapeError(f"lu_pivots_to_permutation: the size {permutation_size} of the permutation must be at least that of "
+                         f"the last axis of the pivots, {pivots.str_short()}")
+    return pivots.update(shape=(*pivots.shape[:-1], permutation_size))
+
+
+@shape_rule(geqrf_p)
+def _geqrf_shape(x: ShapedArray) -> list[ShapedArray]:
+    batch, m, n = _check_matrix("geqrf", x)
+    return [x, x.update(shape=(*batch, min(m, n)))]
+
+
+@shape_rule(householder_product_p)
+def _householder_product_shape(a: ShapedArray, taus: ShapedArray) -> ShapedArray:
+    batch, m, n = _check_matrix("householder_product", a)
+    _check_dtypes("householder_product", a, taus)
+    if m < n:
+        raise ShapeError(f"householder_product: the matrix must have at least as many rows as columns, got {a.str_short()}")
+    if taus.ndim != a.ndim - 1 or taus.shape[:-1] != batch or taus.shape[-1] > n:
+        raise ShapeError(f"householder_product: {a.str_short()} needs at most {n} factors with the same batch axes, got "
+                         f"{taus.str_short()}")
+    return a
+
+
+@shape_rule(qr_p)
+def _qr_shape(x: ShapedArray, *, pivoting, full_matrices, use_magma) -> list[ShapedArray]:
+    batch, m, n = _check_matrix("qr", x)
+    k = m if full_matrices else min(m, n)
+    return [x.update(shape=(*batch, m, k)), x.update(shape=(*batch, k, n))]
+
+
+@shape_rule(eigh_p)
+def _eigh_shape(x: ShapedArray, *, lower, sort_eigenvalues, subset_by_index, algorithm) -> list[ShapedArray]:
+    batch, n = _check_square("eigh", x)
+    return [x, x.update(shape=(*batch, n), dtype=real_dtype(x.dtype))]
+
+
+@shape_rule(svd_p)
+def _svd_shape(x: ShapedArray, *, full_matrices, compute_uv, subset_by_index, algorithm) -> list[ShapedArray]:
+    batch, m, n = _check_matrix("svd", x)
+    rank = min(m, n)
+    values = x.update(shape=(*batch, rank), dtype=real_dtype(x.dtype))
+    if not compute_uv:
+        return [values]
+    rows, columns = (m, n) if full_matrices else (rank, rank)
+    return [values, x.update(shape=(*batch, m, rows)), x.update(shape=(*batch, columns, n))]
+
+
+@shape_rule(eig_p)
+def _eig_shape(x: ShapedArray, *, compute_left_eigenvectors, compute_right_eigenvectors, enable_eigvec_derivs,
+               implementation) -> list[ShapedArray]:
+    batch, n = _check_square("eig", x)
+    dtype = dtypes.to_complex_dtype(x.dtype)
+    vectors = x.update(dtype=dtype)
+    return [x.update(shape=(*batch, n), dtype=dtype), *[vectors] * (compute_left_eigenvectors + compute_right_eigenvectors)]
+
+
+@shape_rule(schur_p)
+def _schur_shape(x: ShapedArray, *, compute_schur_vectors, sort_eig_vals, select_callable) -> list[ShapedArray]:
+    _check_square("schur", x)
+    return [x, x] if compute_schur_vectors else [x]
+
+
+@shape_rule(hessenberg_p)
+def _hessenberg_shape(x: ShapedArray) -> list[ShapedArray]:
+    batch, n = _check_square("hessenberg", x)
+    if n < 1:
+        raise ShapeError(f"hessenberg: the matrix must not be empty, got {x.str_short()}")
+    return [x, x.update(shape=(*batch, n - 1))]
+
+
+@shape_rule(tridiagonal_solve_p)
+def _tridiagonal_solve_shape(dl: ShapedArray, d: ShapedArray, du: ShapedArray, b: ShapedArray, *,
+                             perturb_singular) -> ShapedArray:
+    _check_dtypes("tridiagonal_solve", dl, d, du, b)
+    listed = ", ".join(a.str_short() for a in (dl, d, du, b))
+    if d.ndim < 1 or not dl.shape == d.shape == du.shape or b.ndim != d.ndim + 1 or b.shape[:-1] != d.shape:
+        raise ShapeError("tridiagonal_solve: the three diagonals must have one shape [..., n], and b the shape [..., n, k], got "
+                         f"{listed}")
+    return b.update(named_shape=joined_named_shape((dl, d, du, b)))
+
+
+@shape_rule(symmetric_product_p)
+def _symmetric_product_shape(a: ShapedArray, c: ShapedArray, *, alpha, beta) -> ShapedArray:
+    _check_dtypes("symmetric_product", a, c)
+    batch, n, _ = _check_matrix("symmetric_product", a)
+    if c.shape != (*batch, n, n):
+        raise ShapeError(f"symmetric_product: c must have the shape {(*batch, n, n)} of a product of a, got {a.str_short()} and "
+                         f"{c.str_short()}")
+    return c.update(named_shape=joined_named_shape((a, c)))
+
+
+# Helpers that rules use too
+
+
+def adjoint(x):
+    """The conjugate transpose of the last two axes."""
+    x = swap_last(x)
+    return elementwise.conj(x) if dtypes.issubdtype(x.dtype, dtypes.complexfloating) else x
+
+
+def swap_last(x):
+    """The transpose of the last two axes."""
+    rank = len(x.shape)
+    return transpose(x, (*range(rank - 2), rank - 1, rank - 2))
+
+
+def matmul(a, b):
+    """The product of matrices with equal batch axes, in full precision."""
+    rank = len(a.shape)
+    batch = tuple(range(rank - 2))
+    return dot_general(a, b, (((rank - 1,), (rank - 2,)), (batch, batch)), precision="highest")
+
+
+def triangle(x, lower: bool = True, k: int = 0):
+    """x with zeros above (or below) the k-th diagonal."""
+    shape = x.shape
+    row, column = (broadcasted_iota(_INT32, shape, len(shape) - 2 + i) for i in range(2))
+    row = elementwise.add(row, np.int32(k))
+    keep = elementwise.ge(row, column) if lower else elementwise.le(row, column)
+    return elementwise.select(keep, x, full(shape, 0, x.dtype))
+
+
+def symmetrize(x):
+    """The mean of x and its adjoint."""
+    return elementwise.mul(elementwise.add(x, adjoint(x)), np.array(0.5, x.dtype)[()])
+
+
+
+
+# The functions
+
+
+def cholesky(x, *, symmetrize_input: bool = True):
+    """The Cholesky factor: lower triangular L with a real, positive diagonal and L L^H = x.
+
+    Args:
+      x: positive definite matrices, [..., n, n], real or complex.
+      symmetrize_input: whether x is replaced by the mean of x and its adjoint first; else only its lower triangle is
+        read.
+
+    Returns:
+      [..., n, n]; NaN for a matrix that is not positive definite.
+
+    Raises:
+      TypeError: if x is not square, or of another dtype.
+    """
+    _check_square("cholesky", get_aval(x))
+    if symmetrize_input:
+        x = symmetrize(x)
+    return triangle(cholesky_p.bind(x))
+
+
+def triangular_solve(a, b, *, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
+                     conjugate_a: bool = False, unit_diagonal: bool = False):
+    """Solves op(a) x = b or x op(a) = b for a triangular a.
+
+    Args:
+      a: [..., n, n]; one triangle is read.
+      b: [..., n, k], or [..., k, n] for the right side; or [..., n], one vector per matrix. Batch axes equal a's.
+      left_side: whether the unknown stands to the right of a.
+      lower: whether the lower triangle is read.
+      transpose_a, conjugate_a: op: transpose, conjugate, or both.
+      unit_diagonal: whether the diagonal is taken for ones.
+
+    Returns:
+      The unknown, in b's shape.
+
+    Raises:
+      TypeError: if shapes or dtypes do not fit.
+    """
+    conjugate_a = bool(conjugate_a and dtypes.issubdtype(get_aval(a).dtype, dtypes.complexfloating))
+    a_aval, b_aval = get_aval(a), get_aval(b)
+    params = {"left_side": bool(left_side), "lower": bool(lower), "transpose_a": bool(transpose_a), "conjugate_a": conjugate_a,
+              "unit_diagonal": bool(unit_diagonal)}
+    if b_aval.ndim != a_aval.ndim - 1:
+        return triangular_solve_p.bind(a, b, **params)
+    column = (*b_aval.shape, 1) if left_side else (*b_aval.shape[:-1], 1, b_aval.shape[-1])
+    return reshape(triangular_solve_p.bind(a, reshape(b, column), **params), b_aval.shape)
+
+
+def lu(x) -> tuple[Any, Any, Any]:
+    """The LU factorization with partial pivoting: x[permutation] = L U.
+
+    Args:
+      x: [..., m, n].
+
+    Returns:
+      The factors in one array [..., m, n] (L below the diagonal, with ones on it, U above), the pivots i32[..., min(m, n)]
+      (row i was exchanged with row pivots[i]), and the permutation i32[..., m].
+    """
+    return tuple(lu_p.bind(x))
+
+
+def lu_pivots_to_permutation(pivots, permutation_size: int):
+    """The permutation that a sequence of row exchanges makes.
+
+    Args:
+      pivots: i32[..., k], row i is exchanged with row pivots[i].
+      permutation_size: the number of rows, at least k.
+
+    Returns:
+      i32[..., permutation_size].
+    """
+    return lu_pivots_to_permutation_p.bind(pivots, permutation_size=int(permutation_size))
+
+
+def geqrf(a) -> tuple[Any, Any]:
+    """The QR factorization as LAPACK keeps it: R on and above the diagonal, Householder vectors below, and their factors.
+
+    Args:
+      a: [..., m, n].
+
+    Returns:
+      The array [..., m, n] and the factors [..., min(m, n)].
+    """
+    return tuple(geqrf_p.bind(a))
+
+
+def householder_product(a, taus):
+    """The first columns of a product of Householder reflections, I - tau v v^H each.
+
+    Args:
+      a: [..., m, n], m >= n, the vectors below the diagonal, as `geqrf` makes them.
+      taus: [..., k], k <= n, the factors.
+
+    Returns:
+      [..., m, n] with orthonormal columns.
+    """
+    return householder_product_p.bind(a, taus)
+
+
+def qr(x, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None) -> tuple[Any, Any]:
+    """The QR factorization: x = Q R with orthonormal columns in Q and an upper triangular R.
+
+    Args:
+      x: [..., m, n].
+      pivoting: must be False.
+      full_matrices: whether Q is [..., m, m]; else [..., m, min(m, n)].
+      use_magma: must be None.
+
+    Returns:
+      Q and R.
+    """
+    if pivoting or use_magma is not None:
+        raise NotImplementedError(f"qr: only pivoting=False and use_magma=None are supported, got {pivoting=} and {use_magma=}")
+    return tuple(qr_p.bind(x, pivoting=False, full_matrices=bool(full_matrices), use_magma=None))
+
+
+def eigh(x, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalues: bool = True, subset_by_index=None,
+         implementation=None) -> tuple[Any, Any]:
+    """Eigenvectors and eigenvalues of Hermitian matrices: x v[:, i] = w[i] v[:, i].
+
+    Args:
+      x: [..., n, n].
+      lower: which triangle is read if the input is not symmetrized.
+      symmetrize_input: whether x is replaced by the mean of x and its adjoint first.
+      sort_eigenvalues: must be True: the eigenvalues ascend.
+      subset_by_index: must be None, or the whole range (0, n).
+      implementation: must be None.
+
+    Returns:
+      v, [..., n, n], orthonormal columns; and w, real [..., n], ascending.
+    """
+    aval = get_aval(x)
+    _, n = _check_square("eigh", aval)
+    if not sort_eigenvalues or subset_by_index not in (None, (0, n)) or implementation is not None:
+        raise NotImplementedError("eigh: only sort_eigenvalues=True, subset_by_index=None and implementation=None are supported, "
+                                  f"got {sort_eigenvalues=}, {subset_by_index=}, {implementation=}")
+    if symmetrize_input:
+        x = symmetrize(x)
+    return tuple(eigh_p.bind(x, lower=bool(lower), sort_eigenvalues=True, subset_by_index=None, algorithm=None))
+
+
+def svd(x, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_index=None, algorithm=None):
+    """The singular value decomposition: x = U diag(s) V^H.
+
+    Args:
+      x: [..., m, n].
+      full_matrices: whether U and V are square; else they have min(m, n) columns.
+      compute_uv: whether U and V^H are computed.
+      subset_by_index: must be None.
+      algorithm: must be None.
+
+    Returns:
+      U, s (real, descending) and V^H; s alone without `compute_uv`.
+    """
+    if subset_by_index is not None or algorithm is not None:
+        raise NotImplementedError(f"svd: subset_by_index and algorithm must be None, got {subset_by_index!r} and {algorithm!r}")
+    result = svd_p.bind(x, full_matrices=bool(full_matrices), compute_uv=bool(compute_uv), subset_by_index=None, algorithm=None)
+    return (result[1], result[0], result[2]) if compute_uv else result[0]
+
+
+def eig(x, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors: bool = True,
+        enable_eigvec_derivs: bool = False, implementation=None) -> list[Any]:
+    """Eigenvalues and eigenvectors of general matrices; on CPU only.
+
+    Args:
+      x: [..., n, n].
+      compute_left_eigenvectors: whether vl with vl[:, i]^H x = w[i] vl[:, i]^H is computed.
+      compute_right_eigenvectors: whether vr with x vr[:, i] = w[i] vr[:, i] is computed.
+      enable_eigvec_derivs: must be False: eigenvectors have no derivative rule.
+      implementation: must be None.
+
+    Returns:
+      [w, vl, vr] as far as asked for, complex, the vectors of norm 1.
+    """
+    if enable_eigvec_derivs or implementation is not None:
+        raise NotImplementedError("eig: only enable_eigvec_derivs=False and implementation=None are supported, got "
+                                  f"{enable_eigvec_derivs=} and {implementation=}")
+    return eig_p.bind(x, compute_left_eigenvectors=bool(compute_left_eigenvectors),
+                      compute_right_eigenvectors=bool(compute_right_eigenvectors), enable_eigvec_derivs=False,
+                      implementation=None)
+
+
+def schur(x, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False, select_callable: Callable | None = None):
+    """The Schur decomposition, x = Z T Z^H with unitary Z; on CPU only.
+
+    Args:
+      x: [..., n, n]. Of a real x, T is quasi-triangular, with blocks of 2 by 2 for complex pairs of eigenvalues.
+      compute_schur_vectors: whether Z is computed.
+      sort_eig_vals: must be False.
+      select_callable: must be None.
+
+    Returns:
+      [T, Z], or [T].
+    """
+    if sort_eig_vals or select_callable is not None:
+        raise NotImplementedError(f"schur: eigenvalues cannot be sorted yet, got {sort_eig_vals=} and {select_callable=}")
+    return schur_p.bind(x, compute_schur_vectors=bool(compute_schur_vectors), sort_eig_vals=False, select_callable=None)
+
+
+def hessenberg(a) -> tuple[Any, Any]:
+    """The reduction to upper Hessenberg form by Householder reflections; on CPU only.
+
+    Args:
+      a: [..., n, n].
+
+    Returns:
+      [..., n, n] with the form on and above the first subdiagonal and the vectors below it, and their factors [..., n - 1].
+    """
+    return tuple(hessenberg_p.bind(a))
+
+
+def tridiagonal_solve(dl, d, du, b, *, perturb_singular: bool = False):
+    """Solves tridiagonal systems.
+
+    Args:
+      dl: [..., n], the subdiagonal; dl[..., 0] is not read.
+      d: [..., n], the diagonal.
+      du: [..., n], the superdiagonal; du[..., n-1] is not read.
+      b: [..., n, k].
+      perturb_singular: must be False.
+
+    Returns:
+      [..., n, k].
+    """
+    if perturb_singular:
+        raise NotImplementedError("tridiagonal_solve: perturb_singular=True is not supported")
+    return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=False)
+
+
+def symmetric_product(a_matrix, c_matrix, *, alpha: float = 1.0, beta: float = 0.0, symmetrize_output: bool = False):
+    """alpha a a^T + beta c, computed as a symmetric matrix.
+
+    Args:
+      a_matrix: [..., n, k].
+      c_matrix: [..., n, n], symmetric.
+      alpha, beta: static factors.
+      symmetrize_output: whether the upper triangle is made the mirror of the lower one; else it is what the sum gives.
+
+    Returns:
+      [..., n, n].
+    """
+    result = symmetric_product_p.bind(a_matrix, c_matrix, alpha=float(alpha), beta=float(beta))
+    if symmetrize_output:
+        lower = triangle(result, lower=True)
+        result = elementwise.add(lower, swap_last(triangle(result, lower=True, k=-1)))
+    return result

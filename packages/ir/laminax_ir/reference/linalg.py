@@ -1,0 +1,170 @@
+"""NumPy meaning of the factorizations and solvers, one matrix at a time.
+
+General eigenvectors from the left, Schur and Hessenberg forms come from SciPy, imported when first needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Callable
+
+import numpy as np
+
+from laminax_ir.avals import get_aval
+from laminax_ir.ops import linalg as op
+from laminax_ir.reference.evaluate import reference_rule
+
+
+def _scipy(name: str):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise ImportError("the NumPy reference of this factorization needs SciPy; install scipy") from None
+
+
+def _per_matrix(function: Callable, ranks: tuple[int, ...], out_avals: list, *operands: np.ndarray) -> list[np.ndarray]:
+    """Applies a function of matrices and vectors to each element of a batch; `ranks` are the operands' own."""
+    batch = operands[0].shape[:operands[0].ndim - ranks[0]]
+    results = [np.empty(aval.shape, aval.dtype) for aval in out_avals]
+    for i in np.ndindex(batch):
+        values = function(*[x[i] for x in operands])
+        for result, value in zip(results, values):
+            result[i] = value
+    return results
+
+
+def _define(primitive, function: Callable, *ranks: int) -> None:
+    def rule(*operands, **params):
+        avals = primitive.shape_rule(*map(get_aval, operands), **params)
+        many = primitive.multiple_results
+        results = _per_matrix(lambda *xs: function(*xs, **params) if many else [function(*xs, **params)], ranks or (2,),
+                              avals if many else [avals], *operands)
+        return results if many else results[0]
+
+    rule.__module__ = __name__
+    reference_rule.add(primitive, rule)
+
+
+def _cholesky(x):
+    try:
+        return np.linalg.cholesky(x)  # reads the lower triangle
+    except np.linalg.LinAlgError:
+        return np.full_like(x, np.nan)
+
+
+def _triangular_solve(a, b, *, left_side, lower, transpose_a, conjugate_a, unit_diagonal):
+    a = np.tril(a) if lower else np.triu(a)
+    if unit_diagonal:
+        np.fill_diagonal(a, 1)
+    a = a.conj() if conjugate_a else a
+    # Substitution, row by row: a singular matrix gives infinities and NaN as BLAS does.
+    a, lower = (a.T, not lower) if transpose_a else (a, lower)
+    if not left_side:
+        a, b, lower = a.T, b.T, not lower
+    x = b.astype(np.result_type(a, b), copy=True)
+    for i in range(len(a)) if lower else reversed(range(len(a))):
+        known = slice(0, i) if lower else slice(i + 1, None)
+        x[i] = (b[i] - a[i, known] @ x[known]) / a[i, i]
+    return x if left_side else x.T
+
+
+def _lu(x):
+    """Row exchanges bring the element of greatest |Re| + |Im| to the diagonal, the first of equals, as LAPACK does."""
+    a, m = x.copy(), len(x)
+    permutation, pivots = np.arange(m), []
+    for j in range(min(a.shape)):
+        size = np.abs(a[j:, j].real) + np.abs(a[j:, j].imag)
+        pivot = j + int(np.argmax(size))
+        pivots.append(pivot)
+        a[[j, pivot]], permutation[[j, pivot]] = a[[pivot, j]], permutation[[pivot, j]]
+        if a[j, j] != 0:
+            a[j + 1:, j] /= a[j, j]
+        a[j + 1:, j + 1:] -= np.outer(a[j + 1:, j], a[j, j + 1:])
+    return a, np.array(pivots, np.int32), permutation
+
+
+def _permutation(pivots, *, permutation_size):
+    result = np.arange(permutation_size)
+    for i, pivot in enumerate(pivots):
+        result[[i, pivot]] = result[[pivot, i]]
+    return result
+
+
+def _geqrf(x):
+    if 0 in x.shape:
+        return x, np.zeros(0, x.dtype)
+    h, tau = np.linalg.qr(x, mode="raw")
+    return h.T, tau
+
+
+def _householder_product(a, taus):
+    m, n = a.shape
+    q = np.eye(m, n, dtype=a.dtype)
+    for i in reversed(range(len(taus))):
+        v = np.concatenate([np.zeros(i), np.ones(1), a[i + 1:, i]]).astype(a.dtype)
+        q = q - taus[i] * np.outer(v, v.conj() @ q)
+    return q
+
+
+def _qr(x, *, pivoting, full_matrices, use_magma):
+    return np.linalg.qr(x, mode="complete" if full_matrices else "reduced")
+
+
+def _eigh(x, *, lower, sort_eigenvalues, subset_by_index, algorithm):
+    values, vectors = np.linalg.eigh(x, UPLO="L" if lower else "U")
+    return vectors, values
+
+
+def _svd(x, *, full_matrices, compute_uv, subset_by_index, algorithm):
+    if not compute_uv:
+        return [np.linalg.svd(x, compute_uv=False)]
+    u, s, vh = np.linalg.svd(x, full_matrices=full_matrices)
+    return s, u, vh
+
+
+def _eig(x, *, compute_left_eigenvectors, compute_right_eigenvectors, enable_eigvec_derivs, implementation):
+    if not compute_left_eigenvectors:
+        values, right = np.linalg.eig(x)
+        return [values, right] if compute_right_eigenvectors else [values]
+    values, left, right = _scipy("scipy.linalg").eig(x, left=True, right=True)
+    return [values, left, right] if compute_right_eigenvectors else [values, left]
+
+
+def _schur(x, *, compute_schur_vectors, sort_eig_vals, select_callable):
+    t, z = _scipy("scipy.linalg").schur(x, output="complex" if np.iscomplexobj(x) else "real")
+    return [t, z] if compute_schur_vectors else [t]
+
+
+def _hessenberg(x):
+    gehrd = _scipy("scipy.linalg.lapack").get_lapack_funcs(("gehrd",), (x,))[0]
+    h, tau, _ = gehrd(x)
+    return h, tau
+
+
+def _tridiagonal_solve(dl, d, du, b, *, perturb_singular):
+    n = len(d)
+    matrix = np.zeros((n, n), b.dtype)
+    matrix[range(n), range(n)] = d
+    matrix[range(1, n), range(n - 1)] = dl[1:]
+    matrix[range(n - 1), range(1, n)] = du[:-1]
+    return np.linalg.solve(matrix, b)
+
+
+def _symmetric_product(a, c, *, alpha, beta):
+    return alpha * (a @ a.T) + beta * c
+
+
+_define(op.cholesky_p, _cholesky)
+_define(op.triangular_solve_p, _triangular_solve, 2, 2)
+_define(op.lu_p, _lu)
+_define(op.lu_pivots_to_permutation_p, _permutation, 1)
+_define(op.geqrf_p, _geqrf)
+_define(op.householder_product_p, _householder_product, 2, 1)
+_define(op.qr_p, _qr)
+_define(op.eigh_p, _eigh)
+_define(op.svd_p, _svd)
+_define(op.eig_p, _eig)
+_define(op.schur_p, _schur)
+_define(op.hessenberg_p, _hessenberg)
+_define(op.tridiagonal_solve_p, _tridiagonal_solve, 1, 1, 1, 2)
+_define(op.symmetric_product_p, _symmetric_product, 2, 2)
