@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterable, Sequence
 
 import numpy as np
 
-from laminax_ir import config, dtypes, source
+from laminax_ir import canonical_dtypes, config, dtypes, source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, leaked_tracer_error, state
@@ -122,7 +122,8 @@ class StagingTrace(Trace):
 
 # Types whose rank-0 values are written into the program; the runtime adds its array type.
 literal_types: set[type] = {bool, int, float, complex}
-literal_types.update(t for t in np.sctypeDict.values() if isinstance(t, type) and issubclass(t, np.generic))
+literal_types.update(dtype.type for dtype in canonical_dtypes.supported_dtypes if dtype != canonical_dtypes.float0)
+literal_types.update((np.longlong, np.ulonglong))  # NumPy has two 64-bit integer types
 literal_types.update(dtype.type for dtype in dtypes.supported_dtypes)
 
 
