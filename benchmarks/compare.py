@@ -1,0 +1,155 @@
+"""laminax beside jax: the same programs, on the same jaxlib, each in processes of its own.
+
+A round measures one library, then the other, so that both see the machine in the same state; what is compared is the
+ratio within a round. `measure.py` is what runs in those processes, `programs/` is what it runs there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+from typing import Any
+
+import measure
+import programs
+from absl import app, flags
+
+LIBRARIES = ("laminax", "jax")
+
+flags.DEFINE_list("programs", list(programs.NAMES), f"Programs to measure, of: {', '.join(programs.NAMES)}.")
+flags.DEFINE_list("quantities", list(measure.QUANTITIES), f"Quantities to measure, of: {', '.join(measure.QUANTITIES)}.")
+flags.DEFINE_integer("rounds", 5, "How often each library is measured, in turn.", lower_bound=1)
+flags.DEFINE_bool("collects", True, "Whether Python's garbage collector runs while something is measured, as it does for users.")
+flags.DEFINE_enum("clock", "wall", list(measure.CLOCKS), "What time is: \"cpu\", the processor time of all threads, is for a machine "
+                  "busy with other work.")
+flags.DEFINE_string("json", None, "File to write everything measured to, as JSON.")
+flags.DEFINE_string("laminax_python", sys.executable, "Interpreter that runs laminax.")
+flags.DEFINE_string("jax_python", sys.executable, "Interpreter that runs jax.")
+flags.DEFINE_string("jax_paths", None, "File with the folders jax is imported from, one per line, relative to that file. "
+                    "By default jax is taken from its interpreter's own environment.")
+flags.register_validator("programs", lambda names: set(names) <= set(programs.NAMES), "there is no such program")
+flags.register_validator("quantities", lambda names: set(names) <= set(measure.QUANTITIES), "there is no such quantity")
+FLAGS = flags.FLAGS
+
+
+def main(argv: list[str]) -> None:
+    if len(argv) > 1:
+        raise app.UsageError(f"unexpected arguments: {' '.join(argv[1:])}")
+    for library in LIBRARIES:  # writes the bytecode, and brings the files into memory
+        _run(library, None, [])
+    versions: dict[str, str] = {}
+    samples: dict[tuple[str | None, str], dict[str, list[dict]]] = {}
+    for number in range(FLAGS.rounds):
+        for program in (None, *FLAGS.programs):
+            names = [name for name in FLAGS.quantities if measure.QUANTITIES[name].needs_program == (program is not None)]
+            if not names:
+                continue
+            print(f"round {number + 1} of {FLAGS.rounds}: {program or 'the library itself'}", file=sys.stderr)
+            for library in LIBRARIES:
+                report = _run(library, program, names)
+                _check_versions(versions, report["versions"])
+                for name, result in report["results"].items():
+                    samples.setdefault((program, name), {}).setdefault(library, []).append(result)
+    rows = [_row(program, name, by_library) for (program, name), by_library in samples.items()]
+    print(_table(rows, versions))
+    if FLAGS.json:
+        document = {"versions": versions, "machine": _machine(), "rounds": FLAGS.rounds, "collects": FLAGS.collects,
+                    "clock": FLAGS.clock, "rows": rows}
+        pathlib.Path(FLAGS.json).write_text(json.dumps(document, indent=1) + "\n")
+
+
+def _run(library: str, program: str | None, quantities: list[str]) -> dict[str, Any]:
+    """What measure.py says in a process of its own."""
+    request = {"library": library, "program": program, "quantities": quantities, "collects": FLAGS.collects,
+               "clock": FLAGS.clock}
+    interpreter = FLAGS.laminax_python if library == "laminax" else FLAGS.jax_python
+    done = subprocess.run([interpreter, measure.__file__, json.dumps(request)], env=_environment(library),
+                          capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"compare: measuring {library} failed for {json.dumps(request)}:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _environment(library: str) -> dict[str, str]:
+    """laminax is found where this process would find it, jax in the folders of --jax_paths."""
+    if library == "laminax":
+        folders = sys.path
+    elif FLAGS.jax_paths:
+        # Not resolve(): the folders are beside the link that Bazel makes, not beside what it points to.
+        listing = pathlib.Path(FLAGS.jax_paths).absolute()
+        folders = [str(listing.parent / line) for line in listing.read_text().splitlines()]
+    else:
+        return dict(os.environ)
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+
+
+def _check_versions(known: dict[str, str], reported: dict[str, str]) -> None:
+    for name, version in reported.items():
+        if known.setdefault(name, version) != version:
+            raise SystemExit(f"compare: both libraries must run on the same {name}, but one has {known[name]} and the other "
+                             f"{version}. Set --laminax_python, --jax_python or --jax_paths accordingly.")
+
+
+def _machine() -> dict[str, Any]:
+    return {"system": platform.platform(), "processor": _processor(), "cores": os.cpu_count()}
+
+
+def _processor() -> str:
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor()
+
+
+def _row(program: str | None, name: str, by_library: dict[str, list[dict]]) -> dict[str, Any]:
+    """All samples of one quantity, their medians, and the ratios of each round."""
+    values = {library: [sample["value"] for sample in by_library[library]] for library in LIBRARIES}
+    ratios = [ours / theirs for ours, theirs in zip(values["laminax"], values["jax"], strict=True)]
+    return {
+        "program": program,
+        "quantity": name,
+        "unit": measure.QUANTITIES[name].unit,
+        "samples": values,
+        "median": {library: statistics.median(values[library]) for library in LIBRARIES},
+        "equations": {library: by_library[library][0]["equations"] for library in LIBRARIES},
+        "ratios": ratios,
+        "ratio": statistics.median(ratios),
+    }
+
+
+def _table(rows: list[dict[str, Any]], versions: dict[str, str]) -> str:
+    header = ["program", "quantity", *(f"{library} {versions[library]}" for library in LIBRARIES), "ratio", "range",
+              *(f"{library} per eqn" for library in LIBRARIES)]
+    lines = [header, *(_cells(row) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    aligned = ["  ".join(cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True)))
+               for line in lines]
+    conditions = f"Python {versions['python']}, jaxlib {versions['jaxlib']}; medians of {FLAGS.rounds} rounds, {FLAGS.clock} time"
+    return "\n".join([conditions, aligned[0], "-" * len(aligned[0]), *aligned[1:]])
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    median, equations = row["median"], row["equations"]
+    values = [_quantity_text(median[library], row["unit"]) for library in LIBRARIES]
+    per_equation = [_quantity_text(median[library] / equations[library], "s") if equations[library] else ""
+                    for library in LIBRARIES]
+    return [row["program"] or "-", measure.QUANTITIES[row["quantity"]].label, *values, f"{row['ratio']:.2f}",
+            f"{min(row['ratios']):.2f} to {max(row['ratios']):.2f}", *per_equation]
+
+
+def _quantity_text(value: float, unit: str) -> str:
+    """Three digits and a unit: `12.3 ms`, `187 MB`."""
+    scales = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")] if unit == "s" else [(1e9, "GB"), (1e6, "MB")]
+    scale, name = next((pair for pair in scales if value >= pair[0]), scales[-1])
+    number = value / scale
+    return f"{number:.{2 if number < 10 else 1 if number < 100 else 0}f} {name}"
+
+
+if __name__ == "__main__":
+    app.run(main)
