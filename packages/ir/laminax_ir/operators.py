@@ -18,6 +18,7 @@ from laminax_ir.primitive import Primitive
 from laminax_ir.trace import Tracer, state
 
 _SCALARS = frozenset((bool, int, float, complex))
+_BOOL = np.dtype(bool)
 
 
 def promote_dtypes(*operands: Any) -> list[Any]:
@@ -32,21 +33,18 @@ def promote_dtypes(*operands: Any) -> list[Any]:
 def as_dtype(x: Any, dtype: Any, weak: bool) -> Any:
     """One operand in the dtype that promotion chose."""
     if type(x) in _SCALARS:
-        kind = type(x)
-        if dtypes.scalar_dtype(kind) == dtype and (weak or kind is not bool):
-            return x
-        return _cast_scalar(x, dtype, weak)
+        return _cast_scalar(x, dtype)
     aval = get_aval(x)
     if aval.dtype == dtype:
         return x
     return op.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak and aval.weak_type)
 
 
-def _cast_scalar(x: Any, dtype: Any, weak: bool) -> Any:
-    for kind in (int, float, complex):
+def _cast_scalar(x: Any, dtype: Any) -> Any:
+    for kind in (float, complex):
         if dtypes.scalar_dtype(kind) == dtype:
             return kind(x)
-    return scalar_like(x, dtype) if type(x) is not bool else np.dtype(dtype).type(x)
+    return scalar_like(int(x) if type(x) is bool and dtype != _BOOL else x, dtype)
 
 
 def promote_shapes(name: str, *operands: Any) -> list[Any]:
@@ -93,8 +91,8 @@ def _fast_scalar(x: Any, dtype: Any) -> Any:
     return None
 
 
-def binary_function(primitive: Primitive) -> Callable[[Any, Any], Any]:
-    """A NumPy-style function of two operands from a primitive.
+def binary_function(primitive: Primitive, on_bools: Primitive | None = None) -> Callable[[Any, Any], Any]:
+    """A NumPy-style function of two operands from a primitive, and from another one for bools if need be.
 
     Tracers of one dtype, and a tracer beside a Python number, are by far the most common operands; they need no
     promotion and take a short way.
@@ -106,9 +104,9 @@ def binary_function(primitive: Primitive) -> Callable[[Any, Any], Any]:
             aval = x.aval
             if isinstance(y, Tracer):
                 other = y.aval
-                if other is aval:
+                if other is aval and aval.dtype is not _BOOL:
                     return state.trace.process(primitive, (x, y), {})
-                if other.dtype is aval.dtype and (other.ndim == aval.ndim or not other.ndim or not aval.ndim):
+                if other.dtype is aval.dtype is not _BOOL and (other.ndim == aval.ndim or not other.ndim or not aval.ndim):
                     return state.trace.process(primitive, (x, y), {})
             else:
                 scalar = _fast_scalar(y, aval.dtype)
@@ -119,14 +117,16 @@ def binary_function(primitive: Primitive) -> Callable[[Any, Any], Any]:
             if scalar is not None:
                 return state.trace.process(primitive, (scalar, y), {})
         x, y = promote(name, x, y)
+        if on_bools is not None and get_aval(x).dtype is _BOOL:
+            return state.trace.process(on_bools, (x, y), {})
         return state.trace.process(primitive, (x, y), {})
 
     return apply
 
 
-add = binary_function(op.add_p)
+add = binary_function(op.add_p, on_bools=op.or_p)
 subtract = binary_function(op.sub_p)
-multiply = binary_function(op.mul_p)
+multiply = binary_function(op.mul_p, on_bools=op.and_p)
 _divide = binary_function(op.div_p)
 bitwise_and = binary_function(op.and_p)
 bitwise_or = binary_function(op.or_p)
@@ -158,30 +158,35 @@ def right_shift(x, y):
 
 
 def floor_divide(x, y):
-    """Largest integer not above x / y, as NumPy defines it."""
+    """Largest integer not above x / y, as NumPy defines it; an integer over 0 gives some integer."""
     x, y = promote("floor_divide", x, y)
-    dtype = get_aval(x).dtype
+    dtype = _checked_division_dtype("floor_divide", x)
     if dtypes.issubdtype(dtype, dtypes.unsignedinteger):
         return op.div(x, y)
     if dtypes.issubdtype(dtype, dtypes.integer):
         quotient = op.div(x, y)
         inexact = op.bitwise_and(op.ne(op.sign(x), op.sign(y)), op.ne(op.rem(x, y), op.scalar_like(0, dtype)))
-        return op.select(inexact, op.sub(quotient, op.scalar_like(1, dtype)), quotient) if quotient.shape == inexact.shape \
-            else op.sub(quotient, op.convert_element_type(inexact, dtype))
-    if dtypes.issubdtype(dtype, np.bool_):
-        raise TypeError("floor_divide does not accept bool arrays; convert them to integers")
-    return _float_divmod(x, y)[0]
+        return op.select(inexact, op.sub(quotient, op.scalar_like(1, dtype)), quotient)
+    return _float_floor_divide(x, y)
 
 
 def remainder(x, y):
-    """x - floor(x / y) * y, with the sign of y, as NumPy defines it."""
+    """x - floor(x / y) * y, with the sign of y, as NumPy defines it; of integers modulo 0 it is 0."""
     x, y = promote("remainder", x, y)
-    dtype = get_aval(x).dtype
+    dtype = _checked_division_dtype("remainder", x)
     zero = op.scalar_like(0, dtype)
+    if dtypes.issubdtype(dtype, dtypes.integer) and (type(y) is not int or y == 0):
+        y = _select(op.eq(y, zero), op.scalar_like(1, dtype), y)
     truncated = op.rem(x, y)
-    nonzero = op.ne(truncated, zero)
-    opposite = op.bitwise_and(op.ne(op.lt(truncated, zero), op.lt(y, zero)), nonzero)
+    opposite = op.bitwise_and(op.ne(op.lt(truncated, zero), op.lt(y, zero)), op.ne(truncated, zero))
     return _select(opposite, op.add(truncated, y), truncated)
+
+
+def _checked_division_dtype(name: str, x: Any):
+    dtype = get_aval(x).dtype
+    if not (dtypes.issubdtype(dtype, dtypes.integer) or dtypes.issubdtype(dtype, dtypes.floating)):
+        raise TypeError(f"{name} does not accept dtype {dtypes.dtype_name(dtype)}; it needs integers or real floats")
+    return dtype
 
 
 def _select(pred, on_true, on_false):
@@ -190,14 +195,13 @@ def _select(pred, on_true, on_false):
     return op.select(*[broadcast_to_shape(x, shape) for x in (pred, on_true, on_false)])
 
 
-def _float_divmod(x, y):
-    """Quotient and remainder of floats; the quotient is rounded so that the pair fits, as in CPython's float_divmod."""
+def _float_floor_divide(x, y):
+    """The quotient without the remainder is nearly an integer: rounding it cannot go wrong, as flooring x / y can."""
     mod = op.rem(x, y)
     quotient = op.div(op.sub(x, mod), y)
     opposite = op.bitwise_and(op.ne(mod, 0.0), op.ne(op.sign(y), op.sign(mod)))
-    mod = _select(opposite, op.add(mod, y), mod)
     quotient = _select(opposite, op.sub(quotient, 1.0), quotient)
-    return op.round(quotient), mod
+    return _select(op.eq(y, 0.0), op.div(x, y), op.round(quotient))
 
 
 def divmod_(x, y):
@@ -206,13 +210,15 @@ def divmod_(x, y):
 
 
 def power(x, y):
-    """x ** y. A Python int exponent of an array is a repeated product, exact for integers."""
+    """x ** y. A Python int exponent of an array is a repeated product, exact for integers.
+
+    Raises:
+      TypeError: if an integer array is raised to a negative Python int.
+    """
     if type(y) is int and type(x) not in _SCALARS:
-        dtype = get_aval(x).dtype
-        if dtypes.issubdtype(dtype, np.bool_):
-            x, y = promote("power", x, y)
-        elif y >= 0 or dtypes.issubdtype(dtype, dtypes.inexact):
-            return op.integer_pow(x, y)
+        if dtypes.issubdtype(get_aval(x).dtype, np.bool_):
+            x = as_dtype(x, dtypes.scalar_dtype(int), True)
+        return op.integer_pow(x, y)
     x, y = promote("power", x, y) if not _integer_exponent(x, y) else promote_shapes("power", x, y)
     if dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact):
         return op.pow(x, y)
@@ -235,8 +241,7 @@ def _integer_power(x, y):
     x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
     result, base = full(shape, 1, dtype), x
     negative = op.lt(y, zero) if dtypes.issubdtype(dtype, dtypes.signedinteger) else None
-    bits = dtypes.bit_width(dtype) if dtypes.bit_width(dtype) < 8 else min(dtypes.bit_width(dtype), 64)
-    for _ in range(bits):
+    for _ in range(dtypes.bit_width(dtype)):
         odd = op.ne(op.bitwise_and(y, one), zero)
         result = op.select(odd, op.mul(result, base), result)
         y = op.shift_right_logical(y, one)

@@ -60,10 +60,10 @@ def evaluate_primitive(primitive: Primitive, operands: Sequence[Any], params: di
 def _apply(primitive, values, params, out_avals: Sequence[ShapedArray]) -> list[np.ndarray]:
     with np.errstate(all="ignore"):
         result = reference_rule[primitive](*values, **params)
-    results = result if primitive.multiple_results else [result]
-    if len(results) != len(out_avals):
-        raise AssertionError(f"reference of {primitive}: {len(results)} results, the shape rule says {len(out_avals)}")
-    return [_conform(primitive, r, aval) for r, aval in zip(results, out_avals)]
+        results = result if primitive.multiple_results else [result]
+        if len(results) != len(out_avals):
+            raise AssertionError(f"reference of {primitive}: {len(results)} results, the shape rule says {len(out_avals)}")
+        return [_conform(primitive, r, aval) for r, aval in zip(results, out_avals)]
 
 
 def _conform(primitive, value, aval: ShapedArray):
