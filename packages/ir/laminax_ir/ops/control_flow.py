@@ -1,12 +1,7 @@
 """Control flow: branches and loops over functions on pytrees.
 
-The functions here trace what they are given to jaxprs; arrays and tracers that it closes over become operands of the
-equation, so the jaxprs have no constants and one jaxpr serves every call. A function that closes over no tracer is
-traced once per structure and types of its arguments. Three primitives carry the programs:
-
-  cond[branches](index, *operands)               runs branches[index]
-  while[cond_jaxpr, body_jaxpr](*consts, *carry) runs the body as long as the condition holds
-  scan[jaxpr](*consts, *carry, *xs)              runs the jaxpr once per slice of xs, and stacks what it returns
+The functions here trace what they are given to jaxprs, check that the types fit, and bind one of the primitives of
+`control_primitives`. A function that closes over no tracer is traced once per structure and types of its arguments.
 """
 
 from __future__ import annotations
@@ -17,133 +12,22 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from laminax_ir import config, dtypes, printer
+from laminax_ir import config, dtypes
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
-from laminax_ir.errors import ConcretizationTypeError, ShapeError, TracerBoolConversionError
-from laminax_ir.jaxpr import ClosedJaxpr, Var
+from laminax_ir.errors import ConcretizationTypeError, TracerBoolConversionError
+from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr, close_over_constants
+from laminax_ir.ops.control_primitives import (  # noqa: F401  (scan_p is found here too)
+    bind_scan, common_constants, cond_p, platform_index_p, same_type, scan_p, while_p, without_leading_axis,
+)
 from laminax_ir.ops.shape import concatenate, expand_dims
-from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.pytree import (
     keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten, treedef_children, treedef_is_leaf,
     treedef_tuple,
 )
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer, is_tracing, state
-
-cond_p = Primitive("cond", multiple_results=True, family="control_flow")
-while_p = Primitive("while", multiple_results=True, family="control_flow")
-scan_p = Primitive("scan", multiple_results=True, family="control_flow")
-platform_index_p = Primitive("platform_index", family="control_flow")
-
-printer.hide_params("scan", linear=..., _split_transpose=False)
-
-
-# What the primitives are
-
-
-@shape_rule(cond_p)
-def _cond_shape(index: ShapedArray, *operands: ShapedArray, branches: tuple[ClosedJaxpr, ...]) -> list[ShapedArray]:
-    if index.shape or index.dtype != np.int32:
-        raise ShapeError(f"cond: the branch index must be an int32 scalar, got {index.str_short()}")
-    if not branches:
-        raise ValueError("cond: at least one branch is needed")
-    for branch in branches:
-        _check_operands("cond: the operands of a branch", branch.in_avals, operands)
-    first, *others = [branch.out_avals for branch in branches]
-    for outs in others:
-        _check_operands("cond: the results of the branches", first, outs)
-    return [avals[0] if all(a is avals[0] for a in avals) else _joined(avals) for avals in zip(first, *others)]
-
-
-def _joined(avals: Sequence[ShapedArray]) -> ShapedArray:
-    """The result's aval where branches differ in no more than weak types: weak only if all are."""
-    return avals[0].update(weak_type=all(a.weak_type for a in avals))
-
-
-def _check_operands(what: str, expected: Sequence[ShapedArray], given: Sequence[ShapedArray]) -> None:
-    if len(expected) == len(given):
-        for a, b in zip(expected, given):
-            if a is not b and not same_type(a, b):
-                break
-        else:
-            return
-    raise ShapeError(f"{what} do not fit: expected ({', '.join(a.str_short() for a in expected)}), "
-                     f"got ({', '.join(a.str_short() for a in given)})")
-
-
-def same_type(a: ShapedArray, b: ShapedArray) -> bool:
-    """Whether two avals have the same shape and dtype; weak types may differ."""
-    return a is b or (a.dtype == b.dtype and a.shape == b.shape)
-
-
-@effects_rule(cond_p)
-def _cond_effects(*_avals, branches):
-    return frozenset().union(*[branch.effects for branch in branches])
-
-
-@shape_rule(while_p)
-def _while_shape(*operands: ShapedArray, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int,
-                 body_nconsts: int) -> list[ShapedArray]:
-    carry = operands[cond_nconsts + body_nconsts:]
-    _check_operands("while: the operands of the condition", cond_jaxpr.in_avals, (*operands[:cond_nconsts], *carry))
-    _check_operands("while: the operands of the body", body_jaxpr.in_avals, operands[cond_nconsts:])
-    _check_operands("while: the results of the body", carry, body_jaxpr.out_avals)
-    if len(cond_jaxpr.out_avals) != 1 or cond_jaxpr.out_avals[0].shape or cond_jaxpr.out_avals[0].dtype != np.bool_:
-        raise ShapeError("while: the condition must return one boolean scalar, got "
-                         f"({', '.join(a.str_short() for a in cond_jaxpr.out_avals)})")
-    return body_jaxpr.out_avals
-
-
-@effects_rule(while_p)
-def _while_effects(*_avals, cond_jaxpr, body_jaxpr, **_params):
-    return cond_jaxpr.effects | body_jaxpr.effects
-
-
-@shape_rule(scan_p)
-def _scan_shape(*operands: ShapedArray, jaxpr: ClosedJaxpr, length: int, reverse: bool, unroll: int, num_consts: int,
-                num_carry: int, linear: tuple[bool, ...], _split_transpose: bool) -> list[ShapedArray]:
-    fixed = num_consts + num_carry
-    for x in operands[fixed:]:
-        if not x.shape or x.shape[0] != length:
-            raise ShapeError(f"scan: the scanned operands must have a leading axis of size {length}, got {x.str_short()}")
-    _check_operands("scan: the operands of the body", jaxpr.in_avals,
-                    (*operands[:fixed], *[_without_axis(x) for x in operands[fixed:]]))
-    outs = jaxpr.out_avals
-    _check_operands("scan: the carry that the body returns", operands[num_consts:fixed], outs[:num_carry])
-    return [*outs[:num_carry], *[y.update(shape=(length, *y.shape)) for y in outs[num_carry:]]]
-
-
-@effects_rule(scan_p)
-def _scan_effects(*_avals, jaxpr, **_params):
-    return jaxpr.effects
-
-
-def _without_axis(x: ShapedArray) -> ShapedArray:
-    """The aval of one slice along the leading axis."""
-    return x.update(shape=x.shape[1:]) if x._named else ShapedArray(x.shape[1:], x.dtype, x.weak_type)
-
-
-def bind_scan(jaxpr: ClosedJaxpr, consts: Sequence[Any], carry: Sequence[Any], xs: Sequence[Any], *, length: int,
-              reverse: bool = False, unroll: int = 1, linear: Sequence[bool] | None = None) -> list[Any]:
-    """Binds a scan of a jaxpr without constants; returns the final carry and the stacked results.
-
-    Args:
-      jaxpr: `(*consts, *carry, *slices of xs) -> (*carry, *ys)`.
-      linear: which operands the program is linear in, as a note for readers of the equation; none by default.
-    """
-    operands = (*consts, *carry, *xs)
-    return state.trace.process(scan_p, operands, {
-        "jaxpr": jaxpr, "length": length, "reverse": reverse, "unroll": unroll, "num_consts": len(consts),
-        "num_carry": len(carry), "linear": (False,) * len(operands) if linear is None else tuple(linear),
-        "_split_transpose": False})
-
-
-@shape_rule(platform_index_p)
-def _platform_index_shape(*, platforms) -> ShapedArray:
-    return ShapedArray((), np.int32)
-
 
 # Tracing the functions that are given
 
@@ -438,21 +322,6 @@ def _where(fun: Callable) -> str:
     return _name(fun) + (f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else "")
 
 
-def common_constants(programs: Sequence[ClosedJaxpr]) -> tuple[list[Any], tuple[ClosedJaxpr, ...]]:
-    """Programs of the same parameters as branches: each constant of any of them, once, and jaxprs that take all of them first."""
-    if not any(program.consts for program in programs):
-        return [], tuple(programs)
-    consts = list({id(c): c for program in programs for c in program.consts}.values())
-    avals = [get_aval(c) for c in consts]
-    jaxprs = []
-    for program in programs:
-        jaxpr = program.jaxpr
-        own = {id(c): var for c, var in zip(program.consts, jaxpr.constvars)}
-        leading = [own[id(c)] if id(c) in own else Var(aval) for c, aval in zip(consts, avals)]
-        jaxprs.append(ClosedJaxpr(jaxpr.replace(constvars=[], invars=[*leading, *jaxpr.invars])))
-    return consts, tuple(jaxprs)
-
-
 def platform_dependent(*args, default: Callable | None = None, **per_platform: Callable):
     """Applies a function that depends on the platform the program is compiled for.
 
@@ -547,7 +416,7 @@ def _while(name: str, cond_fun: Callable, body_fun: Callable, init_val, argument
             flat, avals = promoted, [get_aval(x) for x in promoted]
             body = _trace(name, "body function", body_fun, in_tree, avals, identity)
     condition = _trace(f"{name} condition", "condition function", cond_fun, in_tree, avals)
-    if not treedef_is_leaf(condition.out_tree):
+    if not treedef_is_leaf(condition.out_tree) or len(condition.out_avals) != 1:
         raise TypeError(f"cond_fun must return a boolean scalar, but got pytree {condition.out_tree}.")
     (pred,) = condition.out_avals
     if pred.shape or pred.dtype != np.bool_:
@@ -686,7 +555,7 @@ def _scan(name: str, f, init, xs, length, reverse, unroll, argument: str, identi
     flat, tree = _flat_arguments(f"{name}: the initial carry", init)
     count = len(flat)
     in_tree = treedef_tuple((tree, xs_tree))
-    slice_avals = [_without_axis(x) for x in xs_avals]
+    slice_avals = [without_leading_axis(x) for x in xs_avals]
     avals = [get_aval(x) for x in flat]
     body = _trace(name, "body function", f, in_tree, [*avals, *slice_avals], identity)
     carry_tree, ys_tree = _pair_of(name, body.out_tree, body)
