@@ -250,7 +250,8 @@ def _checked_cotangent(path: str, ct: Any, result_aval) -> Any:
     if aval.shape != expected.shape or aval.dtype != expected.dtype:
         raise ValueError(f"vjp: the cotangent{path} must have the shape and dtype of the result, "
                          f"{expected.str_short()}; got {aval.str_short()}")
-    return ct
+    # Rules ask cotangents for their shape, which a Python scalar does not have.
+    return expected.dtype.type(ct) if type(ct) in dtypes.python_scalar_types else ct
 
 
 class _Slot:
