@@ -249,10 +249,10 @@ def dot_general(lhs, rhs, dimension_numbers, precision: PrecisionLike = None, pr
     return dot_general_p.bind(
         lhs, rhs, dimension_numbers=canonicalize_dot_dimension_numbers("dot_general", dimension_numbers),
         precision=canonicalize_precision("dot_general", precision),
-        preferred_element_type=_canonical_preferred("dot_general", preferred_element_type), out_sharding=out_sharding)
+        preferred_element_type=canonical_preferred("dot_general", preferred_element_type), out_sharding=out_sharding)
 
 
-def _canonical_preferred(name: str, dtype):
+def canonical_preferred(name: str, dtype):
     return None if dtype is None else dtypes.check_user_dtype_supported(dtype, name)
 
 
@@ -278,7 +278,7 @@ def dot(lhs, rhs, *, dimension_numbers=None, precision: PrecisionLike = None, pr
         dimension_numbers = _VECTOR_DOT if len(lhs_shape) == 1 else _MATRIX_DOT
         return dot_general_p.bind(
             lhs, rhs, dimension_numbers=dimension_numbers, precision=canonicalize_precision("dot", precision),
-            preferred_element_type=_canonical_preferred("dot", preferred_element_type), out_sharding=out_sharding)
+            preferred_element_type=canonical_preferred("dot", preferred_element_type), out_sharding=out_sharding)
     return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding=out_sharding)
 
 
@@ -404,7 +404,7 @@ def ragged_dot_general(lhs, rhs, group_sizes, ragged_dot_dimension_numbers: Ragg
     return ragged_dot_general_p.bind(
         lhs, rhs, group_sizes, ragged_dot_dimension_numbers=numbers,
         precision=canonicalize_precision("ragged_dot_general", precision),
-        preferred_element_type=_canonical_preferred("ragged_dot_general", preferred_element_type),
+        preferred_element_type=canonical_preferred("ragged_dot_general", preferred_element_type),
         group_offset=group_offset, out_sharding=out_sharding)
 
 

@@ -20,11 +20,11 @@ from laminax_ir.reference.widening import computation_dtype
 
 @reference_rule(dot_general_p)
 def _dot_general(lhs, rhs, *, dimension_numbers, precision, preferred_element_type, out_sharding):
-    lhs, rhs, result_dtype = _in_common_dtype(lhs, rhs, preferred_element_type)
-    return _to_result(_contract(lhs, rhs, dimension_numbers), result_dtype)
+    lhs, rhs, result_dtype = in_common_dtype(lhs, rhs, preferred_element_type)
+    return to_result(_contract(lhs, rhs, dimension_numbers), result_dtype)
 
 
-def _in_common_dtype(lhs, rhs, preferred):
+def in_common_dtype(lhs, rhs, preferred):
     """Operands in the dtype that the products are summed in, and the dtype of the result."""
     operand_dtype = contraction_dtype("dot_general", lhs.dtype, rhs.dtype, None)
     dtype = operand_dtype if preferred is None else preferred
@@ -35,7 +35,7 @@ def _in_common_dtype(lhs, rhs, preferred):
     return lhs.astype(wide, copy=False), rhs.astype(wide, copy=False), dtype
 
 
-def _to_result(value, dtype):
+def to_result(value, dtype):
     if dtypes.issubdtype(value.dtype, dtypes.complexfloating) and not dtypes.issubdtype(dtype, dtypes.complexfloating):
         value = value.real
     return value.astype(dtype, copy=False)
@@ -57,7 +57,7 @@ def _contract(lhs, rhs, dimension_numbers):
 @reference_rule(ragged_dot_general_p)
 def _ragged_dot_general(lhs, rhs, group_sizes, *, ragged_dot_dimension_numbers, precision, preferred_element_type,
                         group_offset, out_sharding):
-    lhs, rhs, result_dtype = _in_common_dtype(lhs, rhs, preferred_element_type)
+    lhs, rhs, result_dtype = in_common_dtype(lhs, rhs, preferred_element_type)
     ((contracting, rhs_contracting), (batch, rhs_batch)), _, group = ragged_dot_dimension_numbers
     groups = group_sizes.shape[-1]
     masks = _group_masks(lhs, group_sizes, ragged_dot_dimension_numbers)
@@ -65,13 +65,13 @@ def _ragged_dot_general(lhs, rhs, group_sizes, *, ragged_dot_dimension_numbers, 
         numbers = ((contracting, rhs_contracting), (batch, rhs_batch))
         shape = _contract(lhs, rhs, numbers).shape
         products = [_contract(np.where(mask, lhs, lhs.dtype.type(0)), rhs, numbers) for mask in masks]
-        return _to_result(np.array(products, lhs.dtype).reshape(groups, *shape), result_dtype)
+        return to_result(np.array(products, lhs.dtype).reshape(groups, *shape), result_dtype)
     # Taking one group out removes the group axis, which moves the numbers of the axes behind it.
     numbers = ((contracting, _without(rhs_contracting, group[0])), (batch, _without(rhs_batch, group[0])))
     total = _contract(np.zeros_like(lhs), np.zeros(np.delete(rhs.shape, group), rhs.dtype), numbers)
     for mask, one in zip(masks, np.moveaxis(rhs, group[0], 0)):
         total = total + _contract(np.where(mask, lhs, lhs.dtype.type(0)), one, numbers)
-    return _to_result(total, result_dtype)
+    return to_result(total, result_dtype)
 
 
 def _group_masks(lhs, group_sizes, numbers):

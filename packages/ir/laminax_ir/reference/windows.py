@@ -1,0 +1,83 @@
+"""NumPy meaning of windowed reductions: a fold over the places of the window, for all windows at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from laminax_ir.ops import windows as ops
+from laminax_ir.ops.elementwise import ge_p
+from laminax_ir.ops.reduction import identity, split_operands
+from laminax_ir.reference.convolution import padded, window_part
+from laminax_ir.reference.evaluate import reference_rule
+from laminax_ir.reference.reduction import apply_elementwise
+from laminax_ir.reference.widening import widened
+
+
+def _parts(x, fill, *, window_dimensions, window_strides, padding, base_dilation, window_dilation):
+    """For each place of the window, in row-major order, the elements that all windows have there."""
+    sizes = ops.windowed_shape("window", x.shape, window_dimensions, window_strides, padding, base_dilation, window_dilation)
+    x = padded(x, fill, padding, base_dilation)
+    for place in np.ndindex(*window_dimensions):
+        yield window_part(x, place, window_dilation, window_strides, sizes)
+
+
+def _define(primitive, monoid: str, ufunc) -> None:
+    @reference_rule(primitive)
+    def rule(x, **window):
+        fill = identity(monoid, x.dtype)
+        result = None
+        for part in _parts(widened(x), fill, **window):
+            result = part if result is None else ufunc(result, part)
+        return result
+
+
+_define(ops.reduce_window_sum_p, "sum", np.add)
+_define(ops.reduce_window_max_p, "max", np.maximum)
+_define(ops.reduce_window_min_p, "min", np.minimum)
+
+
+@reference_rule(ops.reduce_window_p)
+def _reduce_window(*values, jaxpr, **window):
+    operands, inits = split_operands("reduce_window", values)
+    results = None
+    for parts in zip(*(_parts(x, init, **window) for x, init in zip(operands, inits))):
+        if results is None:
+            results = [np.broadcast_to(init, parts[0].shape) for init in inits]
+        results = apply_elementwise(jaxpr, [*results, *parts])
+    return results
+
+
+def _selected_places(operand, select_prim, **window):
+    """For each window the flat index of its extreme element in the operand, -1 where a window has none.
+
+    Padding is never selected; the first of equal elements is.
+    """
+    compare = np.greater_equal if select_prim is ge_p else np.less_equal
+    places = np.arange(operand.size).reshape(operand.shape)
+    best, chosen = None, None
+    for value, place in zip(_parts(widened(operand), 0, **window), _parts(places, -1, **window)):
+        if best is None:
+            best, chosen = value, place
+            continue
+        keep = (chosen >= 0) & compare(best, value) | (place < 0)
+        best, chosen = np.where(keep, best, value), np.where(keep, chosen, place)
+    return chosen
+
+
+@reference_rule(ops.select_and_scatter_add_p)
+def _select_and_scatter_add(source, operand, *, select_prim, window_dimensions, window_strides, padding):
+    ones = (1,) * operand.ndim
+    places = _selected_places(operand, select_prim, window_dimensions=window_dimensions, window_strides=window_strides,
+                              padding=padding, base_dilation=ones, window_dilation=ones)
+    source = widened(source)
+    result = np.zeros(operand.size, source.dtype)
+    np.add.at(result, places[places >= 0], source[places >= 0])
+    return result.reshape(operand.shape)
+
+
+@reference_rule(ops.select_and_gather_add_p)
+def _select_and_gather_add(tangents, operand, *, select_prim, **window):
+    places = _selected_places(operand, select_prim, **window)
+    if operand.size == 0:
+        return np.zeros(places.shape, tangents.dtype)
+    return np.where(places >= 0, tangents.ravel()[places], tangents.dtype.type(0))
