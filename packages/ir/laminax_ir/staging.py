@@ -23,14 +23,14 @@ class StagedTracer(Tracer):
     __slots__ = ("var", "eqn")
 
     def __init__(self, trace: StagingTrace, aval: ShapedArray, var: Var, eqn: JaxprEqn | None):
-        self.trace = trace
+        self._trace = trace
         self.aval = aval
         self.var = var
         self.eqn = eqn
 
     def describe_origin(self) -> str:
         if self.eqn is None:
-            return self.trace.describe_input(self.var)
+            return self._trace.describe_input(self.var)
         where = source.summarize(self.eqn.source_info)
         return f"made by {self.eqn.primitive}" + (f" at {where}" if where else "")
 
@@ -63,7 +63,7 @@ class StagingTrace(Trace):
         invars = []
         avals = []
         for x in operands:
-            if type(x) is StagedTracer and x.trace is self:
+            if type(x) is StagedTracer and x._trace is self:
                 invars.append(x.var)
             else:
                 x = self.lift(x)
@@ -91,9 +91,9 @@ class StagingTrace(Trace):
     def lift(self, value: Any) -> Literal | Var:
         """The atom for an operand that is not this trace's own tracer."""
         if isinstance(value, Tracer):
-            if value.trace.ended:
+            if value._trace.ended:
                 raise leaked_tracer_error(value)
-            if type(value) is StagedTracer and value.trace is self:
+            if type(value) is StagedTracer and value._trace is self:
                 return value.var
             return self._constant(value, value.aval).var
         aval = get_aval(value)
@@ -113,7 +113,7 @@ class StagingTrace(Trace):
 
     def finish(self, outputs: Sequence[Any]) -> ClosedJaxpr:
         """Ends the recording; `outputs` are the function's results, tracers or constants."""
-        outvars = [x.var if type(x) is StagedTracer and x.trace is self else self.lift(x) for x in outputs]
+        outvars = [x.var if type(x) is StagedTracer and x._trace is self else self.lift(x) for x in outputs]
         constvars = [var for var, _, _ in self.constants.values()]
         consts = [value for _, value, _ in self.constants.values()]
         self.ended = True

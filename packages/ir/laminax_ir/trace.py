@@ -214,11 +214,11 @@ class Tracer:
     api package.
     """
 
-    __slots__ = ("trace", "aval", "__weakref__")
+    __slots__ = ("_trace", "aval", "__weakref__")
     __array_priority__ = 1000
     __hash__ = None  # type: ignore[assignment]
 
-    trace: Trace
+    _trace: Trace  # `trace` is an array method
     aval: ShapedArray
 
     @property
@@ -283,7 +283,7 @@ class Tracer:
         return f", {origin}" if origin else ""
 
     def __repr__(self):
-        return f"Traced<{self.aval.str_short()}>with<{type(self.trace).__name__}>"
+        return f"Traced<{self.aval.str_short()}>with<{type(self._trace).__name__}>"
 
     def __format__(self, spec):
         return format(repr(self), spec)
@@ -306,7 +306,7 @@ register_value_type(Tracer, lambda tracer: tracer.aval)
 def leaked_tracer_error(tracer: Tracer) -> LeakedTracerError:
     """The error for a tracer met where its trace is not at work any more."""
     from laminax_ir import source
-    trace = tracer.trace
+    trace = tracer._trace
     traced = f"a value traced by {trace.name}" if trace.name else "a traced value"
     how = "after that trace had ended" if trace.ended else "outside the function being traced"
     origin = tracer.describe_origin()
@@ -324,7 +324,7 @@ def check_for_leaks(trace: Trace) -> None:
       LeakedTracerError: if there is one; the message says what keeps it.
     """
     gc.collect()
-    leaked = [x for x in gc.get_referrers(trace) if isinstance(x, Tracer) and x.trace is trace]
+    leaked = [x for x in gc.get_referrers(trace) if isinstance(x, Tracer) and x._trace is trace]
     if not leaked:
         return
     tracer = leaked.pop()

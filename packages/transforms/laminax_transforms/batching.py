@@ -31,7 +31,7 @@ class BatchTracer(Tracer):
     __slots__ = ("value", "batch_axis", "_aval")
 
     def __init__(self, trace: BatchTrace, value: Any, batch_axis: int):
-        self.trace = trace
+        self._trace = trace
         self.value = value
         self.batch_axis = batch_axis
         self._aval = None
@@ -70,7 +70,7 @@ class BatchTrace(Trace):
         batch_axes = []
         mapped = False
         for x in operands:
-            if type(x) is BatchTracer and x.trace is self:
+            if type(x) is BatchTracer and x._trace is self:
                 values.append(x.value)
                 batch_axes.append(x.batch_axis)
                 mapped = True
@@ -92,7 +92,7 @@ class BatchTrace(Trace):
 
     def split(self, x: Any) -> tuple[Any, int | None]:
         """Value and batch axis of anything."""
-        return (x.value, x.batch_axis) if type(x) is BatchTracer and x.trace is self else (x, None)
+        return (x.value, x.batch_axis) if type(x) is BatchTracer and x._trace is self else (x, None)
 
     def join(self, value: Any, batch_axis: int | None) -> Any:
         """A tracer for the value; the value itself when it is not mapped."""

@@ -24,7 +24,7 @@ class DualTracer(Tracer):
     __slots__ = ("primal", "tangent")
 
     def __init__(self, trace: JVPTrace, primal: Any, tangent: Any):
-        self.trace = trace
+        self._trace = trace
         self.primal = primal
         self.tangent = tangent
         self.aval = primal.aval if isinstance(primal, Tracer) else get_aval(primal)
@@ -54,7 +54,7 @@ class JVPTrace(Trace):
         tangents = []
         active = False
         for x in operands:
-            if type(x) is DualTracer and x.trace is self:
+            if type(x) is DualTracer and x._trace is self:
                 primals.append(x.primal)
                 tangents.append(x.tangent)
                 active = True
@@ -79,11 +79,11 @@ class JVPTrace(Trace):
 
     def split(self, x: Any) -> tuple[Any, Any]:
         """Primal and tangent of any value."""
-        return (x.primal, x.tangent) if type(x) is DualTracer and x.trace is self else (x, ZERO)
+        return (x.primal, x.tangent) if type(x) is DualTracer and x._trace is self else (x, ZERO)
 
     def primal(self, x: Any) -> Any:
         """The primal of any value; anything that is not a dual value as it is."""
-        return x.primal if type(x) is DualTracer and x.trace is self else x
+        return x.primal if type(x) is DualTracer and x._trace is self else x
 
     def join(self, primal: Any, tangent: Any) -> Any:
         """The dual value; just the primal when the tangent is zero."""

@@ -156,7 +156,7 @@ def _atom(trace: StagingTrace, x: Any):
 
 
 def _own(x: Any, trace: StagingTrace) -> bool:
-    return type(x) is StagedTracer and x.trace is trace
+    return type(x) is StagedTracer and x._trace is trace
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,12 @@ class LinearTracer(Tracer):
     __slots__ = ("index",)
 
     def __init__(self, trace: TangentTrace, aval: ShapedArray, index: int):
-        self.trace = trace
+        self._trace = trace
         self.aval = aval
         self.index = index
 
     def describe_origin(self) -> str:
-        return self.trace.describe_value(self.index)
+        return self._trace.describe_value(self.index)
 
 
 class LinearEqn:
@@ -88,7 +88,7 @@ class TangentTrace(Trace):
         recorded = []
         position = 0
         for x in operands:
-            if type(x) is LinearTracer and x.trace is self:
+            if type(x) is LinearTracer and x._trace is self:
                 inputs.append((position, x.index))
                 recorded.append(x.aval)
             else:
@@ -115,7 +115,7 @@ class TangentTrace(Trace):
 
     def _process_custom(self, call, method: str):
         # On tangents the function is linear already and its rule has nothing to add.
-        if any(type(x) is LinearTracer and x.trace is self for x in call.operands):
+        if any(type(x) is LinearTracer and x._trace is self for x in call.operands):
             return call.call_primal()
         with current_trace(self.parent):
             return getattr(self.parent, method)(call)
@@ -123,7 +123,7 @@ class TangentTrace(Trace):
     def program(self, inputs: Sequence[LinearTracer], outputs: Sequence[Any]) -> LinearProgram:
         """The recorded program from `inputs` to `outputs` (linear tracers, `ZERO`, or values, which count as zero)."""
         self.ended = True
-        results = [x.index if type(x) is LinearTracer and x.trace is self else None for x in outputs]
+        results = [x.index if type(x) is LinearTracer and x._trace is self else None for x in outputs]
         avals = [x.aval if index is not None else None for x, index in zip(outputs, results)]
         return LinearProgram(live_equations(self.tape, results), [x.aval for x in inputs],
                              [x.index for x in inputs], results, avals, self.size)

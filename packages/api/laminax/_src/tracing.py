@@ -28,7 +28,7 @@ class TracedFunction:
 
     def is_valid(self) -> bool:
         """Whether the values that the function closed over can still be used."""
-        return not any(isinstance(c, Tracer) and c.trace.ended for c in self.closed.consts)
+        return not any(isinstance(c, Tracer) and c._trace.ended for c in self.closed.consts)
 
 
 def function_name(fun: Callable) -> str:
