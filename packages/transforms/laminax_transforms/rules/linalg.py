@@ -1,0 +1,292 @@
+"""Derivatives and batching of linear algebra.
+
+All operations take leading batch axes, so batching puts the mapped axis in front. Derivatives are written per matrix
+of a batch. Eigenvectors and singular vectors have no derivative where values coincide: divisions by their differences
+give infinities there.
+
+Sources: Giles, "Collected matrix derivative results for forward and reverse mode AD", 2008; Murray, "Differentiation of
+the Cholesky decomposition", arXiv:1602.07527; de Hoog, Anderssen and Lukas, "Differentiation of matrix functionals using
+triangular factorization", 2011; Townsend, "Differentiating the singular value decomposition", 2016.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import get_aval
+from laminax_ir.ops import linalg as op
+from laminax_ir.ops.elementwise import (
+    add, complex as make_complex, conj, convert_element_type, div, eq, mul, neg, real, sub,
+)
+from laminax_ir.ops.indexing import slice as slice_
+from laminax_ir.ops.linalg import adjoint, matmul, swap_last, triangle, triangular_solve
+from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.ops.shape import broadcast_in_dim, broadcasted_iota, concatenate, expand_dims, full_like, pad
+from laminax_transforms.batching import batch_axis_first
+from laminax_transforms.registry import axis_batching_rule, define_zero_derivative, jvp_rule, transpose_rule
+from laminax_transforms.zeros import ZERO
+
+
+# Batching
+
+
+def _batch_in_front(primitive):
+    def rule(axis, operands, batch_axes, **params):
+        result = primitive.bind(*[batch_axis_first(x, b, axis.size) for x, b in zip(operands, batch_axes)], **params)
+        return (result, [0] * len(result)) if primitive.multiple_results else (result, 0)
+    return rule
+
+
+for _primitive in (op.cholesky_p, op.triangular_solve_p, op.lu_p, op.lu_pivots_to_permutation_p, op.geqrf_p,
+                   op.householder_product_p, op.qr_p, op.eigh_p, op.svd_p, op.eig_p, op.schur_p, op.hessenberg_p,
+                   op.tridiagonal_solve_p, op.symmetric_product_p):
+    axis_batching_rule(_primitive)(_batch_in_front(_primitive))
+
+define_zero_derivative(op.lu_pivots_to_permutation_p)
+
+
+# Matrices
+
+
+def _eye(shape, dtype):
+    """Identity matrices over the last two axes of a shape."""
+    rank = len(shape)
+    row, column = (broadcasted_iota(np.int32, shape, rank - 2 + i) for i in range(2))
+    return convert_element_type(eq(row, column), dtype)
+
+
+def _diagonal(x):
+    return reduce_sum(mul(x, _eye(x.shape, x.dtype)), (len(x.shape) - 1,))
+
+
+def _is_complex(x) -> bool:
+    return dtypes.issubdtype(get_aval(x).dtype, dtypes.complexfloating)
+
+
+def _real(x):
+    return real(x) if _is_complex(x) else x
+
+
+def _like(x, dtype):
+    """A real array in a possibly complex dtype."""
+    return convert_element_type(x, dtype)
+
+
+def _columns(x):
+    """A vector per matrix as a factor of columns."""
+    return expand_dims(x, (len(x.shape) - 1,))
+
+
+def _rows(x):
+    """A vector per matrix as a factor of rows."""
+    return expand_dims(x, (len(x.shape),))
+
+
+def _block(x, rows: slice, columns: slice):
+    """A part of each matrix."""
+    *batch, m, n = x.shape
+    (r0, r1, _), (c0, c1, _) = rows.indices(m), columns.indices(n)
+    return slice_(x, (0,) * len(batch) + (r0, c0), (*batch, r1, c1))
+
+
+# Cholesky and triangular systems
+
+
+@jvp_rule(op.cholesky_p)
+def _cholesky_jvp(primals, tangents):
+    """dL = L phi(L^-1 dA L^-H), phi keeping the lower triangle and half the diagonal."""
+    (x,), (x_dot,) = primals, tangents
+    factor = triangle(op.cholesky_p.bind(x))
+    inner = triangular_solve(factor, x_dot, left_side=False, lower=True, transpose_a=True, conjugate_a=True)
+    inner = triangle(triangular_solve(factor, inner, left_side=True, lower=True))
+    halved = div(inner, add(_eye(x.shape, x.dtype), np.array(1, x.dtype)[()]))
+    return factor, matmul(factor, halved)
+
+
+@jvp_rule(op.triangular_solve_p, symbolic_zeros=True)
+def _triangular_solve_jvp(primals, tangents, **params):
+    (a, b), (a_dot, b_dot) = primals, tangents
+    x = op.triangular_solve_p.bind(a, b, **params)
+    right = b_dot
+    if a_dot is not ZERO:
+        a_dot = triangle(a_dot, params["lower"], k=(-1 if params["lower"] else 1) if params["unit_diagonal"] else 0)
+        a_dot = swap_last(a_dot) if params["transpose_a"] else a_dot
+        a_dot = conj(a_dot) if params["conjugate_a"] else a_dot
+        moved = neg(matmul(a_dot, x) if params["left_side"] else matmul(x, a_dot))
+        right = moved if right is ZERO else add(right, moved)
+    return x, ZERO if right is ZERO else op.triangular_solve_p.bind(a, right, **params)
+
+
+@transpose_rule(op.triangular_solve_p)
+def _triangular_solve_transpose(ct, a, b, **params):
+    params["transpose_a"] = not params["transpose_a"]
+    return [None, op.triangular_solve_p.bind(a, ct, **params)]
+
+
+# LU
+
+
+@jvp_rule(op.lu_p)
+def _lu_jvp(primals, tangents):
+    """dL = L tril(L^-1 dA U^-1, -1), dU = triu(L^-1 dA U^-1) U, of L and U filled up to square ones."""
+    (x,), (x_dot,) = primals, tangents
+    factors, pivots, permutation = op.lu_p.bind(x)
+    *batch, m, n = x.shape
+    k, none = min(m, n), ((0, 0, 0),) * len(batch)
+    zero = np.array(0, x.dtype)[()]
+    lower = pad(triangle(_block(factors, slice(None), slice(k)), k=-1), zero, (*none, (0, 0, 0), (0, m - k, 0)))
+    lower = add(lower, _eye((*batch, m, m), x.dtype))
+    upper = pad(triangle(_block(factors, slice(k), slice(None)), lower=False), zero, (*none, (0, n - k, 0), (0, 0, 0)))
+    rest = pad(_eye((*batch, n - k, n - k), x.dtype), zero, (*none, (k, 0, 0), (k, 0, 0)))
+    upper = add(upper, rest)
+    inner = triangular_solve(lower, matmul(_permutation_matrix(permutation, x.dtype), x_dot), left_side=True, lower=True,
+                             unit_diagonal=True)
+    inner = triangular_solve(upper, inner, left_side=False, lower=False)
+    dot = add(matmul(lower, triangle(inner, k=-1)), matmul(triangle(inner, lower=False), upper))
+    return [factors, pivots, permutation], [dot, ZERO, ZERO]
+
+
+def _permutation_matrix(permutation, dtype):
+    shape = (*permutation.shape, permutation.shape[-1])
+    rank = len(shape)
+    spread = broadcast_in_dim(permutation, shape, tuple(range(rank - 1)))
+    return convert_element_type(eq(spread, broadcasted_iota(np.int32, shape, rank - 1)), dtype)
+
+
+# QR
+
+
+@jvp_rule(op.qr_p)
+def _qr_jvp(primals, tangents, *, pivoting, full_matrices, use_magma):
+    (x,), (x_dot,) = primals, tangents
+    *_, m, n = x.shape
+    q, r = op.qr_p.bind(x, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma)
+    if full_matrices and m > n:
+        raise NotImplementedError(f"the derivative of qr of a tall matrix, {get_aval(x).str_short()}, is implemented for "
+                                  "full_matrices=False only: the further columns of Q are not determined by the matrix")
+    if m >= n:
+        return [q, r], list(_thin_qr_jvp(q, r, x_dot))
+    # The square part decides Q; of the rest, R2 = Q^H X2.
+    q_dot, left_dot = _thin_qr_jvp(q, _block(r, slice(None), slice(m)), _block(x_dot, slice(None), slice(m)))
+    right_dot = add(matmul(adjoint(q_dot), _block(x, slice(None), slice(m, None))),
+                    matmul(adjoint(q), _block(x_dot, slice(None), slice(m, None))))
+    return [q, r], [q_dot, concatenate((left_dot, right_dot), len(x.shape) - 1)]
+
+
+def _thin_qr_jvp(q, r, x_dot):
+    """With C = Q^H dX R^-1, Q^H dQ is the skew matrix with C's lower triangle; dQ and dR follow."""
+    solved = triangular_solve(r, x_dot, left_side=False, lower=False)
+    c = matmul(adjoint(q), solved)
+    below = triangle(c, k=-1)
+    skew = sub(below, adjoint(below))
+    if _is_complex(c):  # a real diagonal of R leaves the imaginary part of C's to Q
+        skew = add(skew, mul(sub(c, _like(real(c), c.dtype)), _eye(c.shape, c.dtype)))
+    return add(matmul(q, sub(skew, c)), solved), matmul(sub(c, skew), r)
+
+
+# Eigenvalues and singular values
+
+
+@jvp_rule(op.eigh_p)
+def _eigh_jvp(primals, tangents, **params):
+    """dw = diag(V^H dA V), dV = V (F * V^H dA V), F = 1 / (w_j - w_i) off the diagonal."""
+    (x,), (x_dot,) = primals, tangents
+    v, w = op.eigh_p.bind(x, **params)
+    eye = _eye(x.shape, w.dtype)
+    factor = sub(div(np.array(1, w.dtype)[()], add(eye, sub(_columns(w), _rows(w)))), eye)
+    inner = matmul(adjoint(v), matmul(x_dot, v))
+    return [v, w], [matmul(v, mul(_like(factor, x.dtype), inner)), _real(_diagonal(inner))]
+
+
+@jvp_rule(op.svd_p)
+def _svd_jvp(primals, tangents, *, full_matrices, compute_uv, **params):
+    (x,), (x_dot,) = primals, tangents
+    *_, m, n = x.shape
+    if compute_uv and full_matrices and m != n:
+        raise NotImplementedError(f"the derivative of svd of a matrix that is not square, {get_aval(x).str_short()}, is implemented "
+                                  "for full_matrices=False only: the further vectors are not determined by the matrix")
+    s, u, vh = op.svd_p.bind(x, full_matrices=False, compute_uv=True, **params)
+    v, uh = adjoint(vh), adjoint(u)
+    inner = matmul(uh, matmul(x_dot, v))
+    s_dot = _real(_diagonal(inner))
+    if not compute_uv:
+        return [s], [s_dot]
+    dtype, one = s.dtype, np.array(1, s.dtype)[()]
+    eye = _eye(inner.shape, dtype)
+    row, column = _rows(s), _columns(s)
+    # The difference of squares as a product keeps its accuracy.
+    factor = _like(sub(div(one, add(mul(add(column, row), sub(column, row)), eye)), eye), x.dtype)
+    is_zero = convert_element_type(eq(s, np.array(0, dtype)[()]), dtype)
+    inverse = sub(div(one, add(s, is_zero)), is_zero)
+    s_column, s_row = _like(column, x.dtype), _like(row, x.dtype)
+    right, left = mul(inner, s_column), mul(s_row, inner)
+    phase = mul(sub(inner, adjoint(inner)), _like(mul(eye, mul(_columns(inverse), np.array(0.5, dtype)[()])), x.dtype))
+    u_dot = matmul(u, add(mul(factor, add(right, adjoint(right))), phase))
+    v_dot = matmul(v, mul(factor, add(left, adjoint(left))))
+    if m > n:
+        moved = matmul(x_dot, v)
+        u_dot = add(u_dot, div(sub(moved, matmul(u, matmul(uh, moved))), s_column))
+    if n > m:
+        moved = matmul(adjoint(x_dot), u)
+        v_dot = add(v_dot, div(sub(moved, matmul(v, matmul(vh, moved))), s_column))
+    return [s, u, vh], [s_dot, u_dot, adjoint(v_dot)]
+
+
+@jvp_rule(op.eig_p)
+def _eig_jvp(primals, tangents, *, compute_left_eigenvectors, compute_right_eigenvectors, **params):
+    """dw = diag(V^-1 dA V)."""
+    if compute_left_eigenvectors or compute_right_eigenvectors:
+        raise NotImplementedError("the derivatives of eigenvectors of general matrices are not implemented, only those of "
+                                  "eigenvalues: call eig with both compute_left_eigenvectors and compute_right_eigenvectors False")
+    (x,), (x_dot,) = primals, tangents
+    w, v = op.eig_p.bind(x, compute_left_eigenvectors=False, compute_right_eigenvectors=True, **params)
+    x_dot = x_dot if _is_complex(x_dot) else make_complex(x_dot, full_like(x_dot, 0))
+    return [w], [_diagonal(_solve(v, matmul(x_dot, v)))]
+
+
+def _solve(a, b):
+    factors, _, permutation = op.lu(a)
+    b = matmul(_permutation_matrix(permutation, b.dtype), b)
+    b = triangular_solve(factors, b, left_side=True, lower=True, unit_diagonal=True)
+    return triangular_solve(factors, b, left_side=True, lower=False)
+
+
+# Others
+
+
+@jvp_rule(op.tridiagonal_solve_p, symbolic_zeros=True)
+def _tridiagonal_solve_jvp(primals, tangents, **params):
+    (*diagonals, _), (*diagonal_dots, right) = primals, tangents
+    x = op.tridiagonal_solve_p.bind(*primals, **params)
+    for shift, dot in zip((1, 0, -1), diagonal_dots):
+        if dot is not ZERO:
+            moved = neg(mul(_rows(dot), _shifted(x, shift)))
+            right = moved if right is ZERO else add(right, moved)
+    return x, ZERO if right is ZERO else op.tridiagonal_solve_p.bind(*diagonals, right, **params)
+
+
+def _shifted(x, by: int):
+    """The rows moved down (or, if negative, up) by one, with zeros in the gap."""
+    if not by:
+        return x
+    none = ((0, 0, 0),) * (len(x.shape) - 2)
+    return pad(x, np.array(0, x.dtype)[()], (*none, (by, -by, 0), (0, 0, 0)))
+
+
+@transpose_rule(op.tridiagonal_solve_p)
+def _tridiagonal_solve_transpose(ct, dl, d, du, b, **params):
+    none = ((0, 0, 0),) * (len(dl.shape) - 1)
+    zero = np.array(0, d.dtype)[()]
+    below = pad(du, zero, (*none, (1, -1, 0)))
+    above = pad(dl, zero, (*none, (-1, 1, 0)))
+    return [None, None, None, op.tridiagonal_solve_p.bind(below, d, above, ct, **params)]
+
+
+@jvp_rule(op.symmetric_product_p)
+def _symmetric_product_jvp(primals, tangents, *, alpha, beta):
+    (a, c), (a_dot, c_dot) = primals, tangents
+    half = matmul(a_dot, swap_last(a))
+    product = mul(np.array(alpha, a.dtype)[()], add(half, swap_last(half)))
+    return (op.symmetric_product_p.bind(a, c, alpha=alpha, beta=beta),
+            product if beta == 0 else add(product, mul(np.array(beta, a.dtype)[()], c_dot)))
