@@ -261,7 +261,7 @@ def reduce(operands, init_values, computation: Callable, dimensions: Sequence[in
     """
     refuse_out_sharding("reduce", out_sharding)
     dimensions = _axes(dimensions)
-    if _is_leaf(operands) and _is_leaf(init_values):
+    if is_leaf(operands) and is_leaf(init_values):
         special = special_monoid(computation, init_values, get_aval(operands).dtype)
         if special is not None:
             return _named_functions[special](operands, axes=dimensions)
@@ -270,7 +270,7 @@ def reduce(operands, init_values, computation: Callable, dimensions: Sequence[in
     return rebuild(reduce_p.bind(*flat, *inits, dimensions=dimensions, jaxpr=jaxpr))
 
 
-def _is_leaf(x) -> bool:
+def is_leaf(x) -> bool:
     return not isinstance(x, (tuple, list, dict)) and x is not None
 
 
@@ -342,7 +342,7 @@ def flatten_monoid(name: str, operands, init_values, computation: Callable):
     Raises:
       ValueError: if operands and initial values have different structures.
     """
-    if _is_leaf(operands) and _is_leaf(init_values):
+    if is_leaf(operands) and is_leaf(init_values):
         return [operands], [init_values], lambda a, b: [computation(a, b)], lambda results: results[0]
     from laminax_ir import pytree
     flat, treedef = pytree.tree_flatten(operands)

@@ -18,7 +18,7 @@ from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops.convolution import canonical_pads, check_per_axis, dilated, int_tuple, padtype_to_pads, windows_along
 from laminax_ir.ops.elementwise import ge_p, joined_named_shape, le_p
 from laminax_ir.ops.reduction import (
-    _is_leaf, check_dtype, check_monoid, flatten_monoid, special_monoid, split_operands, stage_monoid,
+    is_leaf, check_dtype, check_monoid, flatten_monoid, special_monoid, split_operands, stage_monoid,
 )
 from laminax_ir.primitive import Primitive, shape_rule
 
@@ -152,7 +152,7 @@ def reduce_window(operand, init_value, computation: Callable, window_dimensions:
     flat, inits, flat_computation, rebuild = flatten_monoid(name, operand, init_value, computation)
     avals = [get_aval(x) for x in flat]
     params = _window_params(name, avals[0].shape, window_dimensions, window_strides, padding, base_dilation, window_dilation)
-    if _is_leaf(operand) and _is_leaf(init_value):
+    if is_leaf(operand) and is_leaf(init_value):
         primitive = _special_primitives.get(special_monoid(computation, init_value, avals[0].dtype))
         if primitive is not None:
             return primitive.bind(operand, **params)

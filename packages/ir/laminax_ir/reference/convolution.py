@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from laminax_ir.ops.convolution import conv_general_dilated_p, dilated, windows_along
@@ -26,7 +28,7 @@ def _conv_general_dilated(lhs, rhs, *, window_strides, padding, lhs_dilation, rh
     result = np.zeros((groups, batch // batch_group_count, out_features // groups, *sizes), lhs.dtype)
     for place in np.ndindex(*kernel):
         part = window_part(lhs, (0, 0, 0, *place), (1, 1, 1, *rhs_dilation), (1, 1, 1, *window_strides), (*lhs.shape[:3], *sizes))
-        product = np.matmul(rhs[(..., *place)][:, None], part.reshape(*part.shape[:3], -1))
+        product = np.matmul(rhs[(..., *place)][:, None], part.reshape(*part.shape[:3], math.prod(sizes)))
         result = result + product.reshape(result.shape)
     result = np.moveaxis(result, 0, 1).reshape(batch // batch_group_count, out_features, *sizes)
     return to_result(result.transpose(np.argsort(dimension_numbers.out_spec)), result_dtype)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import functools
 
-import numpy as np
-
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr
@@ -20,7 +18,7 @@ from laminax_ir.ops.shape import full_like
 from laminax_ir.staging import stage
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.rules.reduction import monoid_region
-from laminax_lowering.types import i64_array, i64_tensor
+from laminax_lowering.rules.windows import emit_reduce_window
 
 
 def log_add_exp(a, b):
@@ -57,19 +55,16 @@ def _scan_program(combine, aval: ShapedArray, axis: int, reverse: bool) -> Close
 
 def _emit_prefix_window(ctx, x, monoid: str, axis: int, reverse: bool):
     """A window as long as the axis, padded so that it ends (or begins, in reverse) at each element."""
-    shape, dtype = x.aval.shape, x.aval.dtype
-    size = shape[axis]
-    window = [size if i == axis else 1 for i in range(len(shape))]
-    ones = [1] * len(shape)
-    padding = np.zeros((len(shape), 2), np.int64)
-    padding[axis] = (0, size - 1) if reverse else (size - 1, 0)
+    rank, size, dtype = x.aval.ndim, x.aval.shape[axis], x.aval.dtype
     if size == 0:
         return x
-    return ctx.emit("stablehlo.reduce_window", [x, ctx.constant(identity(monoid, dtype), dtype)],
-                    regions=[monoid_region(ctx, monoid, dtype)], attributes={
-                        "window_dimensions": i64_array(window), "window_strides": i64_array(ones),
-                        "base_dilations": i64_array(ones), "window_dilations": i64_array(ones),
-                        "padding": i64_tensor(padding)})
+    ones = (1,) * rank
+    edge = (0, size - 1) if reverse else (size - 1, 0)
+    (result,) = emit_reduce_window(
+        ctx, [x], [ctx.constant(identity(monoid, dtype), dtype)], monoid_region(ctx, monoid, dtype), ctx.avals_out,
+        window_dimensions=[size if i == axis else 1 for i in range(rank)], window_strides=ones,
+        padding=[edge if i == axis else (0, 0) for i in range(rank)], base_dilation=ones, window_dilation=ones)
+    return result
 
 
 _define(op.cumsum_p, el.add, "sum")

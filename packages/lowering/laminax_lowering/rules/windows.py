@@ -1,0 +1,82 @@
+"""StableHLO of windowed reductions.
+
+Source: StableHLO specification, `reduce_window` and `select_and_scatter`.
+"""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+import numpy as np
+
+from laminax_ir.avals import ShapedArray
+from laminax_ir.ops import windows as op
+from laminax_ir.ops.elementwise import ge_p
+from laminax_ir.ops.reduction import greatest, identity, least, split_operands
+from laminax_lowering.context import Value
+from laminax_lowering.registry import lowering_rule
+from laminax_lowering.rules.elementwise import _compare, _select
+from laminax_lowering.rules.reduction import computation_region, monoid_region
+from laminax_lowering.types import i64_array, i64_tensor
+
+
+def emit_reduce_window(ctx, operands: Sequence[Value], inits: Sequence[Value], region: str, results: Sequence[ShapedArray], *,
+                       window_dimensions, window_strides, padding, base_dilation, window_dilation) -> list[Value]:
+    """Writes a `stablehlo.reduce_window`; the results are a list."""
+    out = ctx.emit("stablehlo.reduce_window", [*operands, *inits], regions=[region], results=results, attributes={
+        "window_dimensions": i64_array(window_dimensions), "window_strides": i64_array(window_strides),
+        "base_dilations": i64_array(base_dilation), "window_dilations": i64_array(window_dilation),
+        "padding": _pads(padding)})
+    return out if isinstance(out, list) else [out]
+
+
+def _pads(padding) -> str:
+    return i64_tensor(np.reshape(np.array(padding, np.int64), (-1, 2)))
+
+
+def _define(primitive, monoid: str) -> None:
+    @lowering_rule(primitive)
+    def rule(ctx, x, **window):
+        dtype = x.aval.dtype
+        init = ctx.constant(identity(monoid, dtype), dtype)
+        (result,) = emit_reduce_window(ctx, [x], [init], monoid_region(ctx, monoid, dtype), ctx.avals_out, **window)
+        return result
+
+
+_define(op.reduce_window_sum_p, "sum")
+_define(op.reduce_window_max_p, "max")
+_define(op.reduce_window_min_p, "min")
+
+
+@lowering_rule(op.reduce_window_p)
+def _reduce_window(ctx, *values, jaxpr, **window):
+    operands, inits = split_operands("reduce_window", values)
+    return emit_reduce_window(ctx, operands, inits, computation_region(ctx, jaxpr), ctx.avals_out, **window)
+
+
+@lowering_rule(op.select_and_scatter_add_p)
+def _select_and_scatter_add(ctx, source, operand, *, select_prim, window_dimensions, window_strides, padding):
+    scalar = ShapedArray((), operand.aval.dtype)
+    direction = "GE" if select_prim is ge_p else "LE"
+    select = ctx.region([scalar, scalar], lambda a, b: _compare(ctx, a, b, direction))
+    scatter = monoid_region(ctx, "sum", scalar.dtype)
+    return ctx.emit("stablehlo.select_and_scatter", [operand, source, ctx.constant(0, scalar.dtype)], regions=[select, scatter],
+                    attributes={"window_dimensions": i64_array(window_dimensions), "window_strides": i64_array(window_strides),
+                                "padding": _pads(padding)})
+
+
+@lowering_rule(op.select_and_gather_add_p)
+def _select_and_gather_add(ctx, tangents, operand, *, select_prim, **window):
+    """A windowed reduction of (value, tangent) pairs that keeps the first of equal values."""
+    (out,) = ctx.avals_out
+    dtype = operand.aval.dtype
+    scalar = ShapedArray((), dtype)
+    is_greatest = select_prim is ge_p
+    inits = [ctx.constant(least(dtype) if is_greatest else greatest(dtype), dtype), ctx.constant(0, dtype)]
+
+    def keep_first(value, tangent, other_value, other_tangent):
+        keep = _compare(ctx, value, other_value, "GE" if is_greatest else "LE")
+        return [_select(ctx, keep, value, other_value, scalar), _select(ctx, keep, tangent, other_tangent, scalar)]
+
+    region = ctx.region([scalar] * 4, keep_first)
+    return emit_reduce_window(ctx, [operand, tangents], inits, region, [out, out], **window)[1]

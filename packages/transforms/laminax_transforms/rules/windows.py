@@ -1,0 +1,151 @@
+"""Derivatives and batching of windowed reductions.
+
+The sum is linear; its adjoint is a windowed sum with strides and base dilation in each other's places. The derivative
+of a maximum is the tangent at the window's first greatest element. Any other monoid is differentiated as a fold of its
+own derivative over the places of the window.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import get_aval
+from laminax_ir.ops import windows as op
+from laminax_ir.ops.convolution import dilated
+from laminax_ir.ops.elementwise import ge_p, le_p
+from laminax_ir.ops.indexing import slice as slice_array
+from laminax_ir.ops.reduction import split_operands
+from laminax_ir.ops.shape import broadcast_in_dim, pad
+from laminax_transforms.batching import batch_axis_first
+from laminax_transforms.differentiation import jvp_flat
+from laminax_transforms.registry import (
+    axis_batching_rule, batching_rule, define_jvp, define_linear, jvp_rules, transpose_rule,
+)
+from laminax_transforms.rules.reduction import apply_to_elements
+from laminax_transforms.zeros import ZERO, instantiate, zeros_of
+
+define_linear(op.reduce_window_sum_p)
+
+
+@transpose_rule(op.reduce_window_sum_p)
+def _reduce_window_sum_transpose(ct, x, *, window_dimensions, window_strides, padding, base_dilation, window_dilation):
+    if 0 in x.shape or 0 in ct.shape:
+        return [zeros_of(x)]
+    pads = []
+    for i, (low, _) in enumerate(padding):  # the index equation of a convolution with a kernel of ones
+        window = dilated(window_dimensions[i], window_dilation[i])
+        new_low = window - 1 - low
+        size = (x.shape[i] - 1) * base_dilation[i] + window
+        pads.append((new_low, size - dilated(ct.shape[i], window_strides[i]) - new_low))
+    return [op.reduce_window_sum_p.bind(ct, window_dimensions=window_dimensions, window_strides=base_dilation,
+                                        padding=tuple(pads), base_dilation=window_strides, window_dilation=window_dilation)]
+
+
+def _extremum_partial(select_prim):
+    def partial(t, result, x, **window):
+        return op.select_and_gather_add_p.bind(t, x, select_prim=select_prim, **window)
+    return partial
+
+
+define_jvp(op.reduce_window_max_p, _extremum_partial(ge_p))
+define_jvp(op.reduce_window_min_p, _extremum_partial(le_p))
+
+# Selecting is linear in what is gathered or scattered, and constant in what decides.
+define_jvp(op.select_and_gather_add_p, lambda t, result, tangents, operand, **params:
+           op.select_and_gather_add_p.bind(t, operand, **params), None)
+define_jvp(op.select_and_scatter_add_p, lambda t, result, source, operand, **params:
+           op.select_and_scatter_add_p.bind(t, operand, **params), None)
+
+
+@transpose_rule(op.select_and_gather_add_p)
+def _select_and_gather_add_transpose(ct, tangents, operand, *, select_prim, window_dimensions, window_strides, padding,
+                                     base_dilation, window_dilation):
+    ones = (1,) * len(window_dimensions)
+    if window_dilation != ones or base_dilation != ones:
+        raise NotImplementedError("the reverse-mode derivative of a windowed maximum or minimum with dilations is not supported, got "
+                                  f"base_dilation={base_dilation} and window_dilation={window_dilation}; pass another function "
+                                  "than lax.max (a lambda) to have it differentiated as a general reduce_window")
+    return [op.select_and_scatter_add_p.bind(ct, operand, select_prim=select_prim, window_dimensions=window_dimensions,
+                                             window_strides=window_strides, padding=padding), None]
+
+
+@transpose_rule(op.select_and_scatter_add_p)
+def _select_and_scatter_add_transpose(ct, source, operand, *, select_prim, window_dimensions, window_strides, padding):
+    ones = (1,) * len(window_dimensions)
+    return [op.select_and_gather_add_p.bind(ct, operand, select_prim=select_prim, window_dimensions=window_dimensions,
+                                            window_strides=window_strides, padding=padding, base_dilation=ones,
+                                            window_dilation=ones), None]
+
+
+# The general reduction
+
+
+def _reduce_window_jvp(primals, tangents, params):
+    results = op.reduce_window_p.bind(*primals, **params)
+    if all(not dtypes.issubdtype(r.dtype, dtypes.inexact) for r in results) or all(t is ZERO for t in tangents):
+        return results, [ZERO] * len(results)
+    _, out_tangents = jvp_flat(lambda *values: _fold_over_window(values, **params), primals, tangents)
+    return results, [instantiate(t, get_aval(r)) if dtypes.issubdtype(r.dtype, dtypes.inexact) else ZERO
+                     for r, t in zip(results, out_tangents)]
+
+
+jvp_rules.add(op.reduce_window_p, _reduce_window_jvp)
+
+
+def _fold_over_window(values, *, jaxpr, window_dimensions, window_strides, padding, base_dilation, window_dilation):
+    """`reduce_window` in differentiable operations: place by place of the window, for all windows at once."""
+    operands, inits = split_operands("reduce_window", values)
+    sizes = op.windowed_shape("reduce_window", get_aval(operands[0]).shape, window_dimensions, window_strides, padding,
+                              base_dilation, window_dilation)
+    config = [(low, high, d - 1) for (low, high), d in zip(padding, base_dilation)]
+    spread = [pad(x, init, config) for x, init in zip(operands, inits)]
+    results = [broadcast_in_dim(init, sizes, ()) for init in inits]
+    if 0 in sizes:
+        return results
+    for place in np.ndindex(*window_dimensions):
+        start = tuple(p * d for p, d in zip(place, window_dilation))
+        limit = tuple(s + (n - 1) * stride + 1 for s, n, stride in zip(start, sizes, window_strides))
+        results = apply_to_elements(jaxpr, [*results, *(slice_array(x, start, limit, window_strides) for x in spread)])
+    return results
+
+
+# Batching: the mapped axis is one more axis, with windows of size 1.
+
+
+def _with_unit_window(params: dict, axis: int) -> dict:
+    units = {"padding": (0, 0)}
+    return {name: (*value[:axis], units.get(name, 1), *value[axis:]) if isinstance(value, tuple) else value
+            for name, value in params.items()}
+
+
+def _batch_one(primitive):
+    @batching_rule(primitive)
+    def rule(operands, batch_axes, **params):
+        return primitive.bind(*operands, **_with_unit_window(params, batch_axes[0])), batch_axes[0]
+
+
+for _primitive in (op.reduce_window_sum_p, op.reduce_window_max_p, op.reduce_window_min_p):
+    _batch_one(_primitive)
+
+
+def _batch_two(primitive):
+    @axis_batching_rule(primitive)
+    def rule(axis, operands, batch_axes, **params):
+        operands = [batch_axis_first(x, b, axis.size) for x, b in zip(operands, batch_axes)]
+        return primitive.bind(*operands, **_with_unit_window(params, 0)), 0
+
+
+_batch_two(op.select_and_gather_add_p)
+_batch_two(op.select_and_scatter_add_p)
+
+
+@axis_batching_rule(op.reduce_window_p)
+def _reduce_window_batch(axis, operands, batch_axes, **params):
+    arrays, inits = split_operands("reduce_window", operands)
+    array_axes, init_axes = split_operands("reduce_window", batch_axes)
+    if any(b is not None for b in init_axes):
+        raise NotImplementedError("reduce_window cannot be mapped over its initial values; an identity is the same for all examples")
+    arrays = [batch_axis_first(x, b, axis.size) for x, b in zip(arrays, array_axes)]
+    results = op.reduce_window_p.bind(*arrays, *inits, **_with_unit_window(params, 0))
+    return results, [0] * len(results)
