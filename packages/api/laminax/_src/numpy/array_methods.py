@@ -1,0 +1,211 @@
+"""The methods and properties that arrays and tracers share, by name, for whoever installs them.
+
+Each is a function of `laminax.numpy` with the array as its first argument, imported on first use. What needs the
+values or the place of an array (`item`, `sharding`, ...) is the runtime's; the operators are the ir's.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Callable
+
+import numpy as np
+from laminax_ir import dtypes
+from laminax_ir.avals import get_aval
+
+
+def array_method_table() -> dict[str, Any]:
+    """The members of concrete arrays, but for the operators."""
+    return _shared_members()
+
+
+def tracer_method_table() -> dict[str, Any]:
+    """The members of traced arrays, but for the operators."""
+    table = _shared_members()
+    table["nbytes"] = property(_nbytes)
+    table["itemsize"] = property(_itemsize)
+    table["item"] = _traced_item
+    table["tolist"] = _traced_tolist
+    table["block_until_ready"] = lambda self: self
+    table["copy_to_host_async"] = lambda self: None
+    return table
+
+
+def _shared_members() -> dict[str, Any]:
+    table: dict[str, Any] = {name: _method(name, module, function) for name, (module, function) in _METHODS.items()}
+    table.update({name: property(_method(name, module, function)) for name, (module, function) in _PROPERTIES.items()})
+    table.update({
+        "__getitem__": _method("__getitem__", "indexing", "getitem"), "__iter__": _method("__iter__", "indexing", "iterate"),
+        "__round__": _round_method, "__reversed__": _method("__reversed__", "manipulation", "flipud"),
+        "reshape": _reshape, "transpose": _transpose, "view": _view, "flatten": _flatten, "dot": _dot, "sort": _sort})
+    return table
+
+
+_METHODS: dict[str, tuple[str, str]] = {
+    "all": ("reductions", "all"), "any": ("reductions", "any"), "argmax": ("reductions", "argmax"),
+    "argmin": ("reductions", "argmin"), "argpartition": ("sorting", "argpartition"), "argsort": ("sorting", "argsort"),
+    "astype": ("creation", "astype"), "choose": ("selection", "choose"), "clip": ("array_methods", "_clip"),
+    "compress": ("array_methods", "_compress"), "conj": ("ufuncs", "conjugate"), "conjugate": ("ufuncs", "conjugate"),
+    "copy": ("creation", "copy"), "cumprod": ("reductions", "cumprod"), "cumsum": ("reductions", "cumsum"),
+    "diagonal": ("linear_algebra", "diagonal"), "max": ("reductions", "max"), "mean": ("reductions", "mean"),
+    "min": ("reductions", "min"), "nonzero": ("sorting", "nonzero"), "prod": ("reductions", "prod"),
+    "ptp": ("reductions", "ptp"), "ravel": ("manipulation", "ravel"), "repeat": ("manipulation", "repeat"),
+    "round": ("ufuncs", "round"), "searchsorted": ("sorting", "searchsorted"), "squeeze": ("manipulation", "squeeze"),
+    "std": ("reductions", "std"), "sum": ("reductions", "sum"), "swapaxes": ("manipulation", "swapaxes"),
+    "take": ("indexing", "take"), "trace": ("linear_algebra", "trace"), "var": ("reductions", "var"),
+}
+_PROPERTIES: dict[str, tuple[str, str]] = {
+    "T": ("manipulation", "transpose"), "mT": ("manipulation", "matrix_transpose"), "real": ("ufuncs", "real"),
+    "imag": ("ufuncs", "imag"), "at": ("updates", "IndexUpdate"), "flat": ("array_methods", "_refuse_flat"),
+}
+
+
+def _method(name: str, module: str, function: str) -> Callable:
+    found: list[Callable] = []
+
+    def method(self, *args, **kwargs):
+        if not found:
+            found.append(getattr(importlib.import_module(f"laminax._src.numpy.{module}"), function))
+        return found[0](self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"Array.{name}"
+    method.__doc__ = f"See `laminax.numpy.{function.strip('_')}`."
+    return method
+
+
+def _reshape(self, *args, order: str = "C", copy: bool | None = None, out_sharding=None):
+    """The same elements in another shape, given as one tuple or as separate sizes; see `laminax.numpy.reshape`."""
+    from laminax._src.numpy.manipulation import reshape
+    if not args:
+        raise TypeError("reshape: a shape must be given")
+    shape = args[0] if len(args) == 1 else args
+    return reshape(self, shape, order, copy=copy, out_sharding=out_sharding)
+
+
+def _transpose(self, *axes):
+    """The axes reordered, given as one tuple or separately; see `laminax.numpy.transpose`."""
+    from laminax._src.numpy.manipulation import transpose
+    if not axes or axes == (None,):
+        return transpose(self)
+    return transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
+
+
+def _flatten(self, order: str = "C", *, out_sharding=None):
+    """The elements in one axis; see `laminax.numpy.ravel`."""
+    from laminax._src.numpy.manipulation import ravel
+    return ravel(self, order, out_sharding=out_sharding)
+
+
+def _sort(self, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True, descending: bool = False):
+    """A sorted copy; see `laminax.numpy.sort`."""
+    from laminax._src.numpy.sorting import sort
+    return sort(self, axis, kind=kind, order=order, stable=stable, descending=descending)
+
+
+def _dot(self, b, *, precision=None, preferred_element_type=None, out_sharding=None):
+    """The product with another array; see `laminax.numpy.dot`."""
+    from laminax._src.numpy.linear_algebra import dot
+    return dot(self, b, precision=precision, preferred_element_type=preferred_element_type, out_sharding=out_sharding)
+
+
+def _clip(self, min=None, max=None):
+    from laminax._src.numpy.selection import clip
+    return clip(self, min, max)
+
+
+def _compress(self, condition, axis=None, *, out=None, size=None, fill_value=0):
+    from laminax._src.numpy.sorting import compress
+    return compress(condition, self, axis, out=out, size=size, fill_value=fill_value)
+
+
+def _round_method(self, ndigits: int | None = None):
+    from laminax._src.numpy.ufuncs import round
+    return round(self, ndigits or 0)
+
+
+def _refuse_flat(self):
+    raise NotImplementedError("ndarray.flat is not supported, because arrays do not change; use .ravel() or .flatten()")
+
+
+def _view(self, dtype=None, type=None):
+    """The same bytes with another dtype; a change of width changes the size of the last axis.
+
+    Args:
+      dtype: the dtype; None leaves it.
+      type: must be None.
+
+    Raises:
+      NotImplementedError: if type is given.
+      ValueError: if the last axis does not divide into elements of the dtype.
+    """
+    from laminax_ir.ops import elementwise as op
+    from laminax_ir.ops import shape as shape_ops
+    if type is not None:
+        raise NotImplementedError("ndarray.view: the parameter type is not supported; pass None")
+    if dtype is None:
+        return self
+    aval = get_aval(self)
+    new = dtypes.check_user_dtype_supported(dtype, "view")
+    old_bits, new_bits = _stored_bits(aval.dtype), _stored_bits(new)
+    if np.dtype(bool) in (aval.dtype, new):  # as bytes 0 and 1
+        if aval.dtype == new:
+            return self
+        if aval.dtype == np.dtype(bool):
+            return _view(op.convert_element_type(self, np.uint8), new)
+        return op.ne(_view(self, np.uint8), np.uint8(0))
+    if not aval.shape and old_bits != new_bits:
+        raise ValueError(f"view: a scalar cannot be viewed with a dtype of another width, got {aval.str_short()} and {new}")
+    source_complex = dtypes.issubdtype(aval.dtype, dtypes.complexfloating)
+    target_complex = dtypes.issubdtype(new, dtypes.complexfloating)
+    if source_complex and target_complex and old_bits == new_bits:
+        return self
+    if source_complex:
+        parts = shape_ops.concatenate([shape_ops.expand_dims(op.real(self), (aval.ndim,)),
+                                       shape_ops.expand_dims(op.imag(self), (aval.ndim,))], aval.ndim)
+        return _view(shape_ops.reshape(parts, (*aval.shape[:-1], 2 * aval.shape[-1])), new)
+    if target_complex:
+        component = dtypes.to_floating_dtype(new)
+        parts = _view(self, component)
+        if parts.shape[-1] % 2:
+            raise ValueError(f"view: the last axis of {aval.str_short()} cannot be divided into elements of {new}")
+        from laminax._src.numpy.indexing import getitem
+        return op.complex(getitem(parts, (Ellipsis, slice(0, None, 2))), getitem(parts, (Ellipsis, slice(1, None, 2))))
+    if old_bits == new_bits:
+        return op.bitcast_convert_type(self, new)
+    if old_bits > new_bits:
+        wide = op.bitcast_convert_type(self, new)
+        return shape_ops.reshape(wide, (*aval.shape[:-1], aval.shape[-1] * (old_bits // new_bits)))
+    if aval.shape[-1] * old_bits % new_bits:
+        raise ValueError(f"view: the last axis of {aval.str_short()} cannot be divided into elements of {new}")
+    ratio = new_bits // old_bits
+    return op.bitcast_convert_type(shape_ops.reshape(self, (*aval.shape[:-1], aval.shape[-1] // ratio, ratio)), new)
+
+
+def _stored_bits(dtype: Any) -> int:
+    return 8 if dtype == np.dtype(bool) else dtypes.bit_width(dtype)
+
+
+def _nbytes(self) -> int:
+    """The bytes of all elements in NumPy's representation."""
+    return self.aval.size * self.aval.dtype.itemsize
+
+
+def _itemsize(self) -> int:
+    """The bytes of one element in NumPy's representation."""
+    return self.aval.dtype.itemsize
+
+
+def _traced_item(self, *args):
+    """The only element, or the one at an index, as a Python scalar; only where the value is known."""
+    from laminax_ir.errors import ConcretizationTypeError
+    return self._concretize(ConcretizationTypeError, "the item() value", _KNOWN_HINT).item(*args)
+
+
+def _traced_tolist(self):
+    """The elements as nested lists of Python scalars; only where the values are known."""
+    from laminax_ir.errors import ConcretizationTypeError
+    return self._concretize(ConcretizationTypeError, "the tolist() value", _KNOWN_HINT).tolist()
+
+
+_KNOWN_HINT = "Its value is not known while the function is traced. Return the array, and convert it outside."

@@ -1,0 +1,362 @@
+"""Truth and bits: comparisons, logical and bitwise operations, classification of floats, approximate equality."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable
+
+import numpy as np
+from laminax_ir import dtypes, operators
+from laminax_ir.avals import get_aval
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops.elementwise import scalar_like
+from laminax_ir.ops.reduction import reduce_and
+from laminax_ir.trace import Tracer
+
+from laminax._src.fusion import fused
+from laminax._src.numpy.arguments import (
+    as_array,
+    convert,
+    dtype_of,
+    ensure_array,
+    ensure_arrays,
+    is_kind,
+    promote_arrays,
+    promote_inexact,
+    refuse_out,
+    shape_of,
+)
+
+_BOOL = np.dtype(bool)
+
+# --- comparisons ---
+
+
+def _comparison(name: str, function: Callable, text: str) -> Callable:
+    def fun(x, y, /):
+        x, y = ensure_arrays(name, x, y)
+        return function(x, y)
+
+    fun.__name__ = fun.__qualname__ = name
+    fun.__doc__ = f"""Whether {text}, elementwise.
+
+    Args:
+      x: an array or scalar.
+      y: an array or scalar; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      A bool array.
+    """
+    return fun
+
+
+def _ordered(function: Callable, primitive_function: Callable) -> Callable:
+    """Complex numbers are ordered by their real parts, ties by the imaginary ones."""
+    def compare(x, y):
+        if not (is_kind(x, dtypes.complexfloating) or is_kind(y, dtypes.complexfloating)):
+            return function(x, y)
+        x, y = operators.promote("comparison", x, y)
+        return op.select(op.eq(op.real(x), op.real(y)), primitive_function(op.imag(x), op.imag(y)),
+                         primitive_function(op.real(x), op.real(y)))
+    return compare
+
+
+equal = _comparison("equal", operators.equal, "x == y")
+not_equal = _comparison("not_equal", operators.not_equal, "x != y")
+less = _comparison("less", _ordered(operators.less, op.lt), "x < y")
+less_equal = _comparison("less_equal", _ordered(operators.less_equal, op.le), "x <= y")
+greater = _comparison("greater", _ordered(operators.greater, op.gt), "x > y")
+greater_equal = _comparison("greater_equal", _ordered(operators.greater_equal, op.ge), "x >= y")
+
+# --- logic ---
+
+
+def _truth(x: Any) -> Any:
+    """The truth value of each element: whether it is not 0."""
+    if type(x) in dtypes.python_scalar_types:
+        return bool(x)
+    return x if dtype_of(x) == _BOOL else op.ne(x, scalar_like(0, dtype_of(x)))
+
+
+def _logical(name: str, function: Callable, text: str) -> Callable:
+    @fused
+    def fun(x, y, /):
+        x, y = ensure_arrays(name, x, y)
+        return function(*operators.promote_shapes(name, _truth(x), _truth(y)))
+
+    fun.__name__ = fun.__qualname__ = name
+    fun.__doc__ = f"""{text}, elementwise; numbers are true where they are not 0.
+
+    Args:
+      x: an array or scalar.
+      y: an array or scalar; shapes are broadcast.
+
+    Returns:
+      A bool array.
+    """
+    return fun
+
+
+logical_and = _logical("logical_and", op.bitwise_and, "Whether x and y are true")
+logical_or = _logical("logical_or", op.bitwise_or, "Whether x or y is true")
+logical_xor = _logical("logical_xor", op.bitwise_xor, "Whether exactly one of x and y is true")
+
+
+@fused
+def logical_not(x, /):
+    """Whether x is not true, elementwise; numbers are true where they are not 0."""
+    return op.bitwise_not(_truth(ensure_array("logical_not", x)))
+
+
+# --- bits ---
+
+
+def _bitwise(name: str, function: Callable, text: str) -> Callable:
+    def fun(x, y, /):
+        x, y = ensure_arrays(name, x, y)
+        return function(x, y)
+
+    fun.__name__ = fun.__qualname__ = name
+    fun.__doc__ = f"""{text}, elementwise.
+
+    Args:
+      x: an array or scalar of integers (or, for and, or and xor, bools).
+      y: the same; shapes are broadcast and dtypes promoted.
+
+    Raises:
+      TypeError: for floats.
+    """
+    return fun
+
+
+bitwise_and = _bitwise("bitwise_and", operators.bitwise_and, "And of the bits")
+bitwise_or = _bitwise("bitwise_or", operators.bitwise_or, "Or of the bits")
+bitwise_xor = _bitwise("bitwise_xor", operators.bitwise_xor, "Exclusive or of the bits")
+left_shift = _bitwise("left_shift", operators.left_shift, "x * 2**y in integers of fixed width, x << y")
+right_shift = _bitwise("right_shift", operators.right_shift, "x / 2**y rounded down, x >> y")
+bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
+
+
+def bitwise_not(x, /):
+    """The complement of the bits of integers or bools, elementwise."""
+    return op.bitwise_not(ensure_array("bitwise_not", x))
+
+
+bitwise_invert = invert = bitwise_not
+
+
+@fused
+def bitwise_count(x, /):
+    """The number of set bits of |x|, elementwise, as uint8."""
+    x = ensure_array("bitwise_count", x)
+    return convert(op.population_count(operators.absolute(x)), np.dtype(np.uint8))
+
+
+# --- classes of numbers ---
+
+
+def isnan(x, /):
+    """Whether x is NaN, elementwise."""
+    x = ensure_array("isnan", x)
+    if not is_kind(x, dtypes.inexact):
+        return shape_ops.full(shape_of(x), False)
+    return op.ne(x, x)
+
+
+@fused
+def isfinite(x, /):
+    """Whether x is neither infinite nor NaN, elementwise."""
+    x = ensure_array("isfinite", x)
+    if is_kind(x, dtypes.complexfloating):
+        return op.bitwise_and(op.is_finite(op.real(x)), op.is_finite(op.imag(x)))
+    return op.is_finite(x) if is_kind(x, dtypes.floating) else shape_ops.full(shape_of(x), True)
+
+
+@fused
+def isinf(x, /):
+    """Whether x is infinite, elementwise."""
+    x = ensure_array("isinf", x)
+    if is_kind(x, dtypes.complexfloating):
+        return op.bitwise_or(isinf(op.real(x)), isinf(op.imag(x)))
+    if not is_kind(x, dtypes.floating):
+        return shape_ops.full(shape_of(x), False)
+    return op.eq(op.abs(x), scalar_like(math.inf, dtype_of(x)))
+
+
+def isposinf(x, /, out: None = None):
+    """Whether x is +inf, elementwise.
+
+    Raises:
+      ValueError: for complex numbers.
+    """
+    return _is_infinity("isposinf", math.inf, x, out)
+
+
+def isneginf(x, /, out: None = None):
+    """Whether x is -inf, elementwise.
+
+    Raises:
+      ValueError: for complex numbers.
+    """
+    return _is_infinity("isneginf", -math.inf, x, out)
+
+
+def _is_infinity(name: str, infinity: float, x: Any, out: Any):
+    refuse_out(name, out)
+    x = ensure_array(name, x)
+    if is_kind(x, dtypes.complexfloating):
+        raise ValueError(f"{name}: complex numbers have no signed infinities, got {get_aval(x).str_short()}")
+    if not is_kind(x, dtypes.floating):
+        return shape_ops.full(shape_of(x), False)
+    return op.eq(x, scalar_like(infinity, dtype_of(x)))
+
+
+@fused
+def signbit(x, /):
+    """Whether the sign bit of x is set, elementwise; so it is for -0.0."""
+    x = ensure_array("signbit", x)
+    dtype = dtype_of(x)
+    if dtypes.issubdtype(dtype, dtypes.unsignedinteger) or dtype == _BOOL:
+        return shape_ops.full(shape_of(x), False)
+    if dtypes.issubdtype(dtype, dtypes.integer):
+        return op.lt(x, scalar_like(0, dtype))
+    if dtypes.issubdtype(dtype, dtypes.complexfloating):
+        raise ValueError(f"signbit: complex numbers have no sign, got {get_aval(x).str_short()}")
+    integer = np.dtype(f"int{dtypes.bit_width(dtype)}")
+    return op.lt(op.bitcast_convert_type(x, integer), scalar_like(0, integer))
+
+
+def isreal(x):
+    """Whether the imaginary part is 0, elementwise."""
+    x = ensure_array("isreal", x)
+    if not is_kind(x, dtypes.complexfloating):
+        return shape_ops.full(shape_of(x), True)
+    return operators.equal(op.imag(x), 0)
+
+
+def iscomplex(x):
+    """Whether the imaginary part is not 0, elementwise."""
+    x = ensure_array("iscomplex", x)
+    if not is_kind(x, dtypes.complexfloating):
+        return shape_ops.full(shape_of(x), False)
+    return operators.not_equal(op.imag(x), 0)
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Whether x has a complex dtype; lists and the like are converted first."""
+    if x is None:
+        return False
+    try:
+        return bool(is_kind(x, dtypes.complexfloating))
+    except TypeError:
+        from laminax._src.numpy.creation import asarray
+        return bool(is_kind(asarray(x), dtypes.complexfloating))
+
+
+def isrealobj(x: Any) -> bool:
+    """Whether x has no complex dtype."""
+    return not iscomplexobj(x)
+
+
+def isscalar(element: Any) -> bool:
+    """Whether x is a scalar: a Python scalar, or an array of rank 0."""
+    if type(element) in dtypes.python_scalar_types or isinstance(element, (np.generic, Tracer)) or hasattr(element, "aval"):
+        return np.ndim(element) == 0
+    return bool(np.isscalar(element))
+
+
+# --- approximate and whole equality ---
+
+
+@fused
+def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether |a - b| <= atol + rtol * |b|, elementwise.
+
+    Args:
+      a, b: arrays or scalars; shapes are broadcast.
+      rtol: the relative tolerance.
+      atol: the absolute tolerance.
+      equal_nan: whether NaN is close to NaN.
+
+    Returns:
+      A bool array. Infinities are close to themselves alone; numbers that are not inexact must be equal up to the
+      tolerances too.
+    """
+    a, b = promote_arrays("isclose", *ensure_arrays("isclose", a, b))
+    dtype = dtype_of(a)
+    if dtype == _BOOL:
+        return op.eq(a, b)
+    if not dtypes.issubdtype(dtype, dtypes.inexact):
+        a, b = promote_inexact("isclose", a, b)
+        dtype = dtype_of(a)
+    real = dtypes.to_floating_dtype(dtype)
+    rtol, atol = convert(rtol, real), convert(atol, real)
+    bound = operators.add(atol, operators.multiply(rtol, op.abs(b)))
+    close = op.le(op.abs(op.sub(a, b)), bound)
+    close = op.bitwise_and(close, op.bitwise_and(isfinite(a), isfinite(b)))
+    result = op.bitwise_or(close, op.eq(a, b))
+    both_nan = op.bitwise_and(isnan(a), isnan(b))
+    if isinstance(equal_nan, (bool, np.bool_)):
+        return op.bitwise_or(result, both_nan) if equal_nan else result
+    return op.bitwise_or(result, op.bitwise_and(both_nan, _truth(equal_nan)))
+
+
+@fused
+def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether all elements are close; see `isclose`.
+
+    Returns:
+      A bool scalar.
+    """
+    close = isclose(a, b, rtol, atol, equal_nan)
+    return reduce_and(close, tuple(range(len(close.shape))))
+
+
+@fused
+def _all_equal(a1, a2, equal_nan):
+    a1, a2 = promote_arrays("array_equal", a1, a2)
+    same = op.eq(a1, a2)
+    if is_kind(a1, dtypes.inexact):
+        both_nan = op.bitwise_and(op.ne(a1, a1), op.ne(a2, a2))
+        same = op.bitwise_or(same, op.bitwise_and(both_nan, _truth(equal_nan)))
+    return reduce_and(same, tuple(range(len(same.shape))))
+
+
+def array_equal(a1, a2, equal_nan: bool = False):
+    """Whether two arrays have the same shape and elements.
+
+    Args:
+      a1, a2: arrays, scalars, or what `array` accepts.
+      equal_nan: whether NaN equals NaN.
+
+    Returns:
+      A bool scalar.
+    """
+    return _whole_equality("array_equal", a1, a2, equal_nan, lambda s, t: s == t)
+
+
+def array_equiv(a1, a2):
+    """Whether two arrays broadcast to one shape and are equal there.
+
+    Returns:
+      A bool scalar.
+    """
+    def compatible(s, t):
+        try:
+            np.broadcast_shapes(s, t)
+        except ValueError:
+            return False
+        return True
+    return _whole_equality("array_equiv", a1, a2, False, compatible)
+
+
+def _whole_equality(name: str, a1, a2, equal_nan, compatible):
+    from laminax._src.numpy.creation import asarray
+    try:
+        a1, a2 = asarray(a1), asarray(a2)
+    except (TypeError, ValueError):
+        return as_array(False)
+    if not compatible(shape_of(a1), shape_of(a2)):
+        return as_array(False)
+    return _all_equal(a1, a2, equal_nan)

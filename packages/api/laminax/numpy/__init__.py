@@ -1,0 +1,87 @@
+"""NumPy's interface on laminax's arrays: differentiable, compiled, and the same function inside and outside of `jit`.
+
+This module is a table of contents; a name's module is imported when the name is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from typing import Any
+
+_NAMES = {
+    "creation": """arange array asarray astype copy empty empty_like eye from_dlpack frombuffer fromfile fromfunction fromiter
+        fromstring full full_like geomspace identity indices linspace logspace meshgrid ones ones_like zeros zeros_like""",
+    "ufuncs": """abs absolute acos acosh add angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh around asin asinh atan
+        atan2 atanh cbrt ceil conj conjugate copysign cos cosh deg2rad degrees divide divmod exp exp2 expm1 fabs fix float_power
+        floor floor_divide fmax fmin fmod frexp gcd heaviside hypot imag lcm ldexp log log10 log1p log2 logaddexp logaddexp2
+        maximum minimum mod modf multiply negative nextafter positive pow power rad2deg radians real reciprocal remainder rint
+        round sign sin sinc sinh spacing sqrt square subtract tan tanh true_divide trunc""",
+    "logic": """allclose array_equal array_equiv bitwise_and bitwise_count bitwise_invert bitwise_left_shift bitwise_not bitwise_or
+        bitwise_right_shift bitwise_xor equal greater greater_equal invert isclose iscomplex iscomplexobj isfinite isinf isnan
+        isneginf isposinf isreal isrealobj isscalar left_shift less less_equal logical_and logical_not logical_or logical_xor
+        not_equal right_shift signbit""",
+    "selection": "choose clip nan_to_num piecewise select where",
+    "reductions": """all amax amin any argmax argmin average count_nonzero cumprod cumsum cumulative_prod cumulative_sum max mean min
+        nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar prod ptp std sum var""",
+    "manipulation": """append array_split atleast_1d atleast_2d atleast_3d block broadcast_arrays broadcast_shapes broadcast_to
+        column_stack concat concatenate dsplit dstack expand_dims flip fliplr flipud hsplit hstack matrix_transpose moveaxis ndim
+        pad permute_dims ravel repeat reshape resize roll rollaxis rot90 shape size split squeeze stack swapaxes tile transpose
+        trim_zeros unstack vsplit vstack""",
+    "indexing": "place put put_along_axis take take_along_axis",
+    "linear_algebra": """cross diag diag_indices diag_indices_from diagflat diagonal dot fill_diagonal inner kron mask_indices matmul
+        matvec outer tensordot trace tri tril tril_indices tril_indices_from triu triu_indices triu_indices_from vander vdot vecdot
+        vecmat""",
+    "einsum": "einsum einsum_path",
+    "sorting": """argpartition argsort argwhere compress digitize extract flatnonzero lexsort nonzero partition searchsorted sort
+        sort_complex""",
+    "set_ops": """intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values""",
+    "statistics": """bincount corrcoef cov diff ediff1d gradient histogram histogram2d histogram_bin_edges histogramdd interp median
+        nanmedian nanpercentile nanquantile percentile quantile trapezoid unwrap""",
+    "signals": "bartlett blackman convolve correlate hamming hanning i0 kaiser",
+    "polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
+    "apply": "apply_along_axis apply_over_axes frompyfunc ufunc vectorize",
+    "index_tricks": """c_ delete index_exp insert ix_ mgrid ogrid r_ ravel_multi_index s_ unravel_index""",
+    "bits": "packbits unpackbits",
+    "scalar_types": """bfloat16 bool bool_ can_cast cdouble character complex128 complex64 complex_ complexfloating csingle double dtype
+        finfo flexible float16 float32 float4_e2m1fn float64 float6_e2m3fn float6_e3m2fn float8_e3m4 float8_e4m3
+        float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float_ floating generic iinfo
+        inexact int1 int16 int2 int32 int4 int64 int8 int_ integer isdtype issubdtype number object_ promote_types result_type
+        signedinteger single uint uint1 uint16 uint2 uint32 uint4 uint64 uint8 unsignedinteger""",
+    "files": "array_repr array_str get_printoptions iterable load printoptions save savez set_printoptions",
+}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
+_SUBMODULES = ("fft", "linalg")
+
+e, euler_gamma, pi = math.e, 0.5772156649015329, math.pi
+inf, nan = math.inf, math.nan
+newaxis = None
+
+__all__ = sorted([*_MODULE_OF, *_SUBMODULES, "ComplexWarning", "e", "euler_gamma", "inf", "nan", "ndarray", "newaxis", "pi"])
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        try:
+            return importlib.import_module(f"{__name__}.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{name}":
+                raise
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    if name == "ndarray":
+        from laminax_runtime import Array
+        return Array
+    if name == "ComplexWarning":
+        import numpy
+        return numpy.exceptions.ComplexWarning
+    if (module := _MODULE_OF.get(name)) is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    importlib.import_module("laminax._src.setup")
+    value = getattr(importlib.import_module(f"laminax._src.numpy.{module}"), name)
+    if name not in ("int_", "uint", "float_", "complex_"):  # these follow enable_x64
+        globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
