@@ -15,7 +15,7 @@ from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.elementwise import (
     add, bitwise_and, bitwise_not, convert_element_type, cos, cosh, div, eq, exp, exp2, ge, gt, integer_pow, log, lt, mul, neg, pow,
-    rsqrt, select, select_n_p, sign, sin, sinh, sqrt, square, sub,
+    rsqrt, scalar_like, select, select_n_p, sign, sin, sinh, sqrt, square, sub,
 )
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, full, reshape
@@ -136,11 +136,9 @@ def _pow_partial_x(t, z, x, y):
 def _pow_partial_y(t, z, x, y):
     if dtypes.issubdtype(get_aval(y).dtype, dtypes.integer):
         return ZERO
-    # log(x) x**y; at x == 0 with y > 0 the product is 0, not 0 * -inf
-    x_full = x if get_aval(x).shape == z.shape else broadcast_like(x, z.shape)
-    zero_base = eq(x_full, full(z.shape, 0, z.dtype))
-    positive = full(z.shape, True, np.bool_) if _is_complex(y) else _full_shape(gt(y, 0.0), z)
-    safe = select(bitwise_and(zero_base, positive), full(z.shape, 1, z.dtype), x_full)
+    # log(x) x**y; at x == 0 with y > 0 the product is 0, not 0 * -inf; y == 0 is given 0 too, as JAX does
+    x_aval = get_aval(x)
+    safe = select(eq(x, scalar_like(0, x_aval.dtype)), full(x_aval.shape, 1, x_aval.dtype), x)
     return mul(t, mul(log(safe), z))
 
 
