@@ -40,6 +40,8 @@ def test_constants_of_a_computation_are_inside_its_region():
     assert "dense<3.0>" in region and "dense<3.0>" not in text.replace(region, "")
 
 
-@pytest.mark.parametrize("platform, operation", [("cpu", "stablehlo.slice"), ("cuda", "stablehlo.slice"), ("tpu", "stablehlo.reduce_window")])
-def test_cumulative_sum_by_platform(platform, operation):
-    assert operation in text_of(cumulative.cumsum, ShapedArray((5,), f32), platform=platform)
+@pytest.mark.parametrize("platform", ["cpu", "cuda", "rocm", "tpu"])
+@pytest.mark.parametrize("reverse, padding", [(False, "[4, 0]"), (True, "[0, 4]")])
+def test_cumulative_sum_is_a_window_of_all_before(platform, reverse, padding):
+    text = text_of(lambda x: cumulative.cumsum(x, 0, reverse), ShapedArray((5,), f32), platform=platform)
+    assert "window_dimensions = array<i64: 5>" in text and f"padding = dense<[{padding}]> : tensor<1x2xi64>" in text

@@ -1,12 +1,14 @@
-"""StableHLO of the cumulative reductions.
+"""StableHLO of the cumulative reductions: each element reduces a window of all elements before it.
 
-A scan in logarithmic depth, written with the operation's own elementwise operations; on TPU, where windows are fast,
-a `reduce_window` over the elements so far.
+XLA knows this form and makes a scan of it. Against a scan in logarithmic depth written out in slices it compiles three
+to seven times faster on CPU (1000 by 1000 float32, jaxlib 0.10.2), and runs 3 times slower for sums, 1.4 for maxima.
 """
 
 from __future__ import annotations
 
 import functools
+
+import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
@@ -16,12 +18,51 @@ from laminax_ir.ops import elementwise as el
 from laminax_ir.ops.reduction import identity
 from laminax_ir.ops.shape import full_like
 from laminax_ir.staging import stage
+from laminax_lowering.context import Value
 from laminax_lowering.registry import lowering_rule
-from laminax_lowering.rules.reduction import monoid_region
+from laminax_lowering.rules.reduction import computation_region, monoid_region
 from laminax_lowering.rules.windows import emit_reduce_window
 
 
-def log_add_exp(a, b):
+def _define(primitive, monoid: str) -> None:
+    @lowering_rule(primitive)
+    def rule(ctx, x, *, axis, reverse):
+        dtype = x.aval.dtype
+        return _emit_prefix_window(ctx, x, ctx.constant(identity(monoid, dtype), dtype), monoid_region(ctx, monoid, dtype), axis, reverse)
+
+
+_define(op.cumsum_p, "sum")
+_define(op.cumprod_p, "prod")
+_define(op.cummax_p, "max")
+_define(op.cummin_p, "min")
+
+
+def _emit_prefix_window(ctx, x: Value, init: Value, region: str, axis: int, reverse: bool) -> Value:
+    """A window as long as the axis, padded so that it ends (or begins, in reverse) at each element."""
+    rank, size = x.aval.ndim, x.aval.shape[axis]
+    if size == 0:
+        return x
+    ones = (1,) * rank
+    edge = (0, size - 1) if reverse else (size - 1, 0)
+    (result,) = emit_reduce_window(
+        ctx, [x], [init], region, ctx.avals_out, window_dimensions=[size if i == axis else 1 for i in range(rank)],
+        window_strides=ones, padding=[edge if i == axis else (0, 0) for i in range(rank)], base_dilation=ones, window_dilation=ones)
+    return result
+
+
+@lowering_rule(op.cumlogsumexp_p)
+def _cumlogsumexp(ctx, x, *, axis, reverse):
+    dtype = x.aval.dtype
+    region = computation_region(ctx, _log_add_exp_program(dtype))
+    return _emit_prefix_window(ctx, x, ctx.constant(-np.inf, dtype), region, axis, reverse)
+
+
+@functools.lru_cache(maxsize=None)
+def _log_add_exp_program(dtype) -> ClosedJaxpr:
+    return stage(lambda a, b: [_log_add_exp(a, b)], [ShapedArray((), dtype)] * 2, name="log_add_exp")
+
+
+def _log_add_exp(a, b):
     """log(exp(a) + exp(b)) without overflow; complex numbers are shifted by their real parts."""
     if dtypes.issubdtype(a.dtype, dtypes.complexfloating):
         top = el.max(el.real(a), el.real(b))
@@ -32,43 +73,3 @@ def log_add_exp(a, b):
     # The distance is NaN for equal infinities, whose sum is themselves, and for NaN.
     result = el.add(top, el.log1p(el.exp(el.neg(el.abs(distance)))))
     return el.select(el.ne(distance, distance), el.add(a, b), result)
-
-
-def _define(primitive, combine, monoid: str | None) -> None:
-    @lowering_rule(primitive)
-    def rule(ctx, x, *, axis, reverse):
-        (result,) = ctx.run(_scan_program(combine, x.aval.strip_weak_type(), axis, reverse), [x])
-        return result
-
-    if monoid is not None:
-        @lowering_rule(primitive, platforms=("tpu",))
-        def window_rule(ctx, x, *, axis, reverse):
-            return _emit_prefix_window(ctx, x, monoid, axis, reverse)
-
-
-@functools.lru_cache(maxsize=256)
-def _scan_program(combine, aval: ShapedArray, axis: int, reverse: bool) -> ClosedJaxpr:
-    def scan(x):
-        return op.scan_associatively(lambda a, b: [combine(a[0], b[0])], [x], axis, reverse)
-    return stage(scan, [aval], name="cumulative")
-
-
-def _emit_prefix_window(ctx, x, monoid: str, axis: int, reverse: bool):
-    """A window as long as the axis, padded so that it ends (or begins, in reverse) at each element."""
-    rank, size, dtype = x.aval.ndim, x.aval.shape[axis], x.aval.dtype
-    if size == 0:
-        return x
-    ones = (1,) * rank
-    edge = (0, size - 1) if reverse else (size - 1, 0)
-    (result,) = emit_reduce_window(
-        ctx, [x], [ctx.constant(identity(monoid, dtype), dtype)], monoid_region(ctx, monoid, dtype), ctx.avals_out,
-        window_dimensions=[size if i == axis else 1 for i in range(rank)], window_strides=ones,
-        padding=[edge if i == axis else (0, 0) for i in range(rank)], base_dilation=ones, window_dilation=ones)
-    return result
-
-
-_define(op.cumsum_p, el.add, "sum")
-_define(op.cumprod_p, el.mul, "prod")
-_define(op.cummax_p, el.max, "max")
-_define(op.cummin_p, el.min, "min")
-_define(op.cumlogsumexp_p, log_add_exp, None)
