@@ -20,7 +20,7 @@ from laminax_ir.ops.random_bits import random_bits
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.pytree import tree_flatten, tree_map
 from laminax_ir.staging import stage
-from laminax_transforms import grad, jvp, linear_transpose, linearize, value_and_grad, vjp, vmap
+from laminax_transforms import custom_jvp, custom_vjp, grad, jvp, linear_transpose, linearize, value_and_grad, vjp, vmap
 from laminax_transforms.dependence import batched_results, tangent_results
 from laminax_transforms.mapping import map as lax_map
 
@@ -167,6 +167,40 @@ def test_linear_scan_with_a_fixed_carry_and_results():
         outs = f(x, ys)
         cts = linear_transpose(f, x, ys)((1.0, 0.5))
         np.testing.assert_allclose(float(cts[0]) * x + np.dot(cts[1], ys), float(outs[0]) + 0.5 * float(outs[1]))
+
+
+def test_custom_rules_inside_loops():
+    @custom_jvp
+    def doubled_slope(x):
+        return op.sin(x)
+
+    doubled_slope.defjvp(lambda primals, tangents: (op.sin(primals[0]), 2 * tangents[0] * op.cos(primals[0])))
+
+    @custom_vjp
+    def tripled_slope(x, scale):
+        return op.sin(x) * scale
+
+    tripled_slope.defvjp(lambda x, scale: (op.sin(x) * scale, (x, scale)),
+                         lambda saved, ct: (3 * ct * op.cos(saved[0]) * saved[1], ct * op.sin(saved[0])))
+
+    def f(x, w):
+        def step(c, t):
+            return tripled_slope(doubled_slope(c) * t, w), c
+        return total(scan(step, x, np.array([1.0, 2.0, 0.5]))[1])
+
+    def by_hand(x, w):
+        value, slope, total_slope, total_value = x, 1.0, 0.0, 0.0
+        for t in (1.0, 2.0, 0.5):
+            total_value, total_slope = total_value + value, total_slope + slope
+            inner = np.sin(value) * t
+            slope, value = slope * 2 * np.cos(value) * t * 3 * np.cos(inner) * w, np.sin(inner) * w
+        return total_value, total_slope
+
+    with config.enable_x64(True):
+        value, slope = value_and_grad(f)(0.4, 1.3)
+        np.testing.assert_allclose([value, slope], by_hand(0.4, 1.3), rtol=1e-12)
+        np.testing.assert_allclose(vmap(grad(f), in_axes=(0, None))(np.array([0.4, 0.5]), 1.3),
+                                   [by_hand(0.4, 1.3)[1], by_hand(0.5, 1.3)[1]], rtol=1e-12)
 
 
 # What a differentiated scan costs

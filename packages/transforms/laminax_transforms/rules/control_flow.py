@@ -152,13 +152,12 @@ def _linearize_scan(closed: ClosedJaxpr, nonzero: Flags, num_consts: int, num_ca
     invariant = _invariant_variables(jaxpr, [*fresh, *consts])
 
     residuals = [(jaxpr.invars[len(fresh) + i] if where == "in" else jaxpr.outvars[i]) for where, i in split.residual_sources]
-    hoisted, kept, loop_eqns = _hoist(jaxpr, [v for v in residuals if v in invariant], {*fresh, *consts},
-                                      [*carry_out, *ys, *[v for v in saved if v not in invariant]])
-    stacked = list(ys)
-    sources = [_residual_source(v, fresh, consts, hoisted, xs, stacked) for v in residuals]
+    hoisted, kept, moved, loop_eqns = _hoist(jaxpr, [v for v in residuals if v in invariant], {*fresh, *consts},
+                                             [*carry_out, *ys, *[v for v in saved if v not in invariant]])
+    sources, stacked = _residual_sources(residuals, ys, {"fresh": fresh, "const": consts, "hoisted": hoisted, "xs": xs})
     sources = [("value", new_consts[i]) if where == "fresh" else (where, i) for where, i in sources]
     primal = _closed([*fresh, *consts, *hoisted[:kept], *carry, *xs], [*carry_out, *stacked], loop_eqns, jaxpr.debug_info)
-    hoisting = _closed([*fresh, *consts], hoisted, [e for e in jaxpr.eqns if e not in set(loop_eqns)], jaxpr.debug_info)
+    hoisting = _closed([*fresh, *consts], hoisted, moved, jaxpr.debug_info)
 
     linear, linear_consts = close_over_constants(split.linear)
     linear_fresh, residual_vars, dots = _split(linear.jaxpr.invars, len(linear_consts), len(residuals))
@@ -182,35 +181,43 @@ def _invariant_variables(jaxpr: Jaxpr, consts: Sequence[Var]) -> set[Var]:
 
 
 def _hoist(jaxpr: Jaxpr, wanted: Sequence[Var], given: set[Var], results: Sequence[Any]) \
-        -> tuple[list[Var], int, list[JaxprEqn]]:
+        -> tuple[list[Var], int, list[JaxprEqn], list[JaxprEqn]]:
     """Moves the equations that invariant residuals need in front of the loop.
 
     Returns:
       The variables they define that the loop or the linear part reads, those for the loop first; how many the loop
-      reads; and the equations that stay in the loop.
+      reads; the equations moved, and those that stay.
     """
     needed = {v for v in wanted if v not in given}
-    moved = set()
+    moved, staying = [], []
     for eqn in reversed(jaxpr.eqns):
-        if not needed.isdisjoint(eqn.outvars):
-            moved.add(eqn)
+        if needed.isdisjoint(eqn.outvars):
+            staying.append(eqn)
+        else:
+            moved.append(eqn)
             needed.update([v for v in eqn.invars if type(v) is not Literal])
-    staying = [eqn for eqn in jaxpr.eqns if eqn not in moved]
+    moved.reverse()
+    staying.reverse()
     read = {v for eqn in staying for v in eqn.invars if type(v) is not Literal}
     read.update([v for v in results if type(v) is not Literal])
-    defined = [v for eqn in jaxpr.eqns if eqn in moved for v in eqn.outvars]
-    kept = [v for v in defined if v in read]
-    return [*kept, *[v for v in dict.fromkeys(wanted) if v not in given and v not in read]], len(kept), staying
+    kept = [v for eqn in moved for v in eqn.outvars if v in read]
+    others = [v for v in dict.fromkeys(wanted) if v not in given and v not in read]
+    return [*kept, *others], len(kept), moved, staying
 
 
-def _residual_source(v: Var, fresh, consts, hoisted, xs, stacked: list) -> tuple[str, int]:
-    """Where the linear scan finds a residual; what is nowhere yet is added to the stacked results."""
-    for where, group in (("fresh", fresh), ("const", consts), ("hoisted", hoisted), ("xs", xs), ("ys", stacked)):
-        for i, candidate in enumerate(group):
-            if candidate is v:
-                return where, i
-    stacked.append(v)
-    return "ys", len(stacked) - 1
+def _residual_sources(residuals: Sequence[Var], ys: Sequence[Any], known: dict[str, Sequence[Var]]) \
+        -> tuple[list[tuple[str, int]], list[Any]]:
+    """Where the linear scan finds each residual, and the stacked results with those residuals added that are nowhere yet."""
+    places = {v: (where, i) for where, group in known.items() for i, v in enumerate(group)}
+    stacked = list(ys)
+    for i, v in enumerate(ys):
+        if type(v) is not Literal:
+            places.setdefault(v, ("ys", i))
+    for v in residuals:
+        if v not in places:
+            places[v] = ("ys", len(stacked))
+            stacked.append(v)
+    return [places[v] for v in residuals], stacked
 
 
 def _scan_linearize(primals, tangents, params):
@@ -307,8 +314,8 @@ def _split_known(jaxpr: Jaxpr, linear: Flags, num_consts: int, num_carry: int) -
     known = None
     if fixed_carry:
         parts = linear_parts(jaxpr, linear)
-        first = [e for e in eqns if parts.isdisjoint([v for v in e.invars if type(v) is not Literal])]
-        eqns = [e for e in eqns if e not in set(first)]
+        reads_parts = [not parts.isdisjoint([v for v in e.invars if type(v) is not Literal]) for e in eqns]
+        first, eqns = _absent(eqns, reads_parts), _present(eqns, reads_parts)
         read = dict.fromkeys(v for e in eqns for v in e.invars if type(v) is not Literal)
         read.update(dict.fromkeys(v for v in [*_present(carry_out, carry_linear), *ys] if type(v) is not Literal))
         given = {*fixed_consts, *fixed_xs}
