@@ -12,11 +12,14 @@ import numpy as np
 from laminax_ir import config, dtypes
 from laminax_ir.avals import is_array_like
 from laminax_ir.dtypes import KeyDType, PRNGImpl, prng_impls
+from laminax_ir.keys import PRNGKeyArray, check_key_data
 from laminax_ir.ops import random_bits as ops
 from laminax_ir.ops.elementwise import convert_element_type
 from laminax_ir.ops.indexing import index_in_dim
+from laminax_ir.trace import Tracer, eval_trace, state
 
 from laminax._src import setup  # noqa: F401  (installs the runtime)
+from laminax._src.eager import as_array
 
 
 # What generator is meant
@@ -101,13 +104,28 @@ def typed_key(function: str, key: Any, *, allow_batched: bool = False) -> Any:
     if is_typed(key):
         typed = key
     elif is_array_like(key):
-        typed = ops.random_wrap(key, impl=default_prng_impl())
+        typed = _wrapped(key, default_prng_impl())
     else:
         raise TypeError(f"random.{function}: unexpected PRNG key type {type(key)}; make a key with random.key(seed)")
     if typed.ndim and not allow_batched:
         raise ValueError(f"{function} accepts a single key, but was given a key array of shape {tuple(key.shape)} != (). "
                          "Use vmap for batching.")
     return typed
+
+
+def _wrapped(words: Any, impl: PRNGImpl) -> Any:
+    """`random_wrap`, without a compiled call where there is nothing to compute."""
+    if isinstance(words, Tracer) or state.trace is not eval_trace:
+        return ops.random_wrap(words, impl=impl)
+    check_key_data("random_wrap", impl, words)
+    return PRNGKeyArray(impl, as_array(words))
+
+
+def _unwrapped(keys: Any) -> Any:
+    """`random_unwrap`, likewise."""
+    if isinstance(keys, PRNGKeyArray) and state.trace is eval_trace:
+        return keys.base
+    return ops.random_unwrap(keys)
 
 
 def split_typed(key: Any, num: int = 2) -> list:
@@ -163,7 +181,7 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
       TypeError: if the seed is no integer scalar.
       ValueError: if no generator has the name.
     """
-    return ops.random_unwrap(_seeded("PRNGKey", seed, resolve_prng_impl(impl)))
+    return _unwrapped(_seeded("PRNGKey", seed, resolve_prng_impl(impl)))
 
 
 def split(key: Any, num: int | Sequence[int] = 2) -> Any:
@@ -205,7 +223,7 @@ def clone(key: Any) -> Any:
 
 def key_data(keys: Any) -> Any:
     """The words of an array of keys: uint32 of shape `(*keys.shape, *key_shape)`; raw keys as they are."""
-    return ops.random_unwrap(typed_key("key_data", keys, allow_batched=True))
+    return _unwrapped(typed_key("key_data", keys, allow_batched=True))
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
@@ -219,7 +237,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     Raises:
       TypeError: if shape or dtype do not fit the generator.
     """
-    return ops.random_wrap(key_bits_array, impl=_one_of("wrap_key_data", impl, dtype))
+    return _wrapped(key_bits_array, _one_of("wrap_key_data", impl, dtype))
 
 
 def key_impl(keys: Any) -> str:
@@ -228,4 +246,4 @@ def key_impl(keys: Any) -> str:
 
 
 def _like(key: Any, result: Any) -> Any:
-    return result if is_typed(key) else ops.random_unwrap(result)
+    return result if is_typed(key) else _unwrapped(result)

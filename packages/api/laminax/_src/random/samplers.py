@@ -66,8 +66,16 @@ def uniform(key: Any, shape: Sequence[int] = (), dtype: Any = None, minval: Any 
     typed = typed_key("uniform", key)
     dtype = checked_dtype("uniform", dtype)
     refuse_sharding("uniform", out_sharding)
-    shape = shape_of_parameters("uniform", checked_shape("uniform", shape), minval, maxval)
+    shape = checked_shape("uniform", shape)
+    if type(minval) is type(maxval) is float and (minval, maxval) == (0.0, 1.0):
+        return _standard_uniform(typed, shape=shape, dtype=dtype)
+    shape = shape_of_parameters("uniform", shape, minval, maxval)
     return _uniform(typed, converted(minval, dtype), converted(maxval, dtype), shape=shape, dtype=dtype)
+
+
+@fused(static_argnames=_STATIC)
+def _standard_uniform(key, *, shape, dtype):
+    return _unit_uniform(key, shape, dtype)
 
 
 @fused(static_argnames=_STATIC)
