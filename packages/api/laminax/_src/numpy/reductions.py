@@ -200,7 +200,7 @@ def _extreme(name, a, axis, keepdims, initial, where, reduce, combine):
     if initial is None:
         if where is not None:
             raise ValueError(f"{name}: the reduction has no identity, so with a where mask initial must be given too")
-        if any(aval.shape[i] == 0 for i in axes):
+        if 0 in [aval.shape[i] for i in axes]:
             raise ValueError(f"zero-size array to reduction operation {name} which has no identity: {aval.str_short()} over "
                              f"axes {axes}. Give initial, the value for an empty reduction.")
     if where is not None:
