@@ -174,7 +174,8 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
       fun: function of arrays and pytrees of them.
       *primals: the point.
       has_aux: whether `fun` returns a pair (result, auxiliary data).
-      reduce_axes: names of mapped axes over which the cotangents of the primals are summed.
+      reduce_axes: names of mapped axes; the cotangent of a primal that is shared along one is summed over it, and the
+        others stay per example.
 
     Returns:
       `(result, vjp_fun)`, where `vjp_fun(cotangent)` takes a pytree like the result and returns a tuple with
@@ -189,7 +190,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
     mask = tuple(dtypes.issubdtype(aval.dtype, dtypes.inexact) for aval in in_avals)
     results, program = linearize_flat(flat_fun, flat, mask, f"vjp({_name(fun)})", _paths(primals))
     pullback = VJPFunction(program, in_tree, flat_fun.out_tree, mask, tuple(in_avals),
-                           tuple(get_aval(r) for r in results), tuple(reduce_axes))
+                           tuple(get_aval(r) for r in results), tuple(reduce_axes), tuple(flat) if reduce_axes else ())
     result = tree_unflatten(flat_fun.out_tree, results)
     return (result, pullback, flat_fun.aux) if has_aux else (result, pullback)
 
@@ -205,9 +206,9 @@ def _paths(primals: tuple) -> Callable[[int], str]:
 class VJPFunction:
     """The pullback that `vjp` returns: a function of the cotangent, and a pytree of its residuals."""
 
-    __slots__ = ("program", "in_tree", "out_tree", "mask", "in_avals", "out_avals", "reduce_axes", "skeleton")
+    __slots__ = ("program", "in_tree", "out_tree", "mask", "in_avals", "out_avals", "reduce_axes", "primals", "skeleton")
 
-    def __init__(self, program: LinearProgram, in_tree, out_tree, mask, in_avals, out_avals, reduce_axes, skeleton=None):
+    def __init__(self, program: LinearProgram, in_tree, out_tree, mask, in_avals, out_avals, reduce_axes, primals=(), skeleton=None):
         self.program = program
         self.in_tree = in_tree
         self.out_tree = out_tree
@@ -215,6 +216,7 @@ class VJPFunction:
         self.in_avals = in_avals
         self.out_avals = out_avals
         self.reduce_axes = reduce_axes
+        self.primals = primals  # kept only to tell which of them are shared along the reduced axes
         self.skeleton = skeleton
 
     def replace(self, **changes) -> VJPFunction:
@@ -229,17 +231,16 @@ class VJPFunction:
         paths = [keystr(path) for path, _ in tree_flatten_with_path(cotangent)[0]]
         cts = [_checked_cotangent(path, ct, aval) for path, ct, aval in zip(paths, flat, self.out_avals)]
         found = iter(self.program.transpose(cts))
-        in_cts = [next(found) if has else ZERO for has in self.mask]
-        in_cts = [instantiate(ct, aval) for ct, aval in zip(in_cts, self.in_avals)]
-        return tree_unflatten(self.in_tree, _summed(in_cts, self.reduce_axes))
+        in_cts = _summed([next(found) if has else ZERO for has in self.mask], self.primals, self.reduce_axes)
+        return tree_unflatten(self.in_tree, [instantiate(ct, aval) for ct, aval in zip(in_cts, self.in_avals)])
 
 
-def _summed(cts: list[Any], reduce_axes: Sequence) -> list[Any]:
-    """Sums cotangents over named axes; integer arguments' float0 zeros are left alone."""
+def _summed(cts: list[Any], primals: Sequence[Any], reduce_axes: Sequence) -> list[Any]:
+    """Cotangents, those of primals that are shared along the named axes summed over them; they may be `ZERO`."""
     if not reduce_axes:
         return cts
-    from laminax_ir.ops.collectives import psum
-    return [ct if getattr(ct, "dtype", None) == dtypes.float0 else psum(ct, tuple(reduce_axes)) for ct in cts]
+    from laminax_ir.ops.collectives import psum_shared
+    return [ct if ct is ZERO else psum_shared(ct, x, reduce_axes) for ct, x in zip(cts, primals)]
 
 
 def _checked_cotangent(path: str, ct: Any, result_aval) -> Any:
@@ -265,12 +266,14 @@ def _flatten_pullback(pullback: VJPFunction):
     residuals = pullback.program.residuals()
     if pullback.skeleton is None:
         emptied = pullback.program.with_residuals([_Slot() for _ in residuals])
-        pullback.skeleton = pullback.replace(program=emptied)
-    return residuals, pullback.skeleton
+        pullback.skeleton = pullback.replace(program=emptied, primals=(_Slot(),) * len(pullback.primals))
+    return [*residuals, *pullback.primals], pullback.skeleton
 
 
 def _unflatten_pullback(skeleton: VJPFunction, residuals) -> VJPFunction:
-    return skeleton.replace(program=skeleton.program.with_residuals(residuals), skeleton=skeleton)
+    split = len(residuals) - len(skeleton.primals)
+    return skeleton.replace(program=skeleton.program.with_residuals(residuals[:split]), primals=tuple(residuals[split:]),
+                            skeleton=skeleton)
 
 
 register_pytree_node(VJPFunction, _flatten_pullback, _unflatten_pullback)
@@ -282,7 +285,7 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -
     Args:
       fun: the linear function.
       *primals: examples of its arguments: arrays or anything with shape and dtype.
-      reduce_axes: names of mapped axes over which the results are summed.
+      reduce_axes: names of mapped axes; the cotangent of an argument that is shared along one is summed over it.
 
     Returns:
       A function from a cotangent (a pytree like `fun`'s result) to a tuple of cotangents, one per primal.
@@ -298,13 +301,14 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -
     flat_fun = _FlatFunction(fun, in_tree)
     program = linear_program_of(flat_fun, avals)
     out_tree = flat_fun.out_tree
+    likes = [x if is_array_like(x) else np.zeros((), np.float32) for x in flat]  # a shape alone is shared by all examples
 
     def transposed(cotangent):
         cts, ct_tree = tree_flatten(cotangent)
         if ct_tree != out_tree:
             raise TypeError(f"linear_transpose: the cotangent must have the structure {out_tree}, got {ct_tree}")
-        in_cts = [instantiate(ct, aval) for ct, aval in zip(program.transpose(cts), avals)]
-        return tree_unflatten(in_tree, _summed(in_cts, reduce_axes))
+        in_cts = _summed(program.transpose(cts), likes, reduce_axes)
+        return tree_unflatten(in_tree, [instantiate(ct, aval) for ct, aval in zip(in_cts, avals)])
 
     return transposed
 
@@ -325,7 +329,8 @@ def grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False,
       has_aux: whether `fun` returns a pair (scalar, auxiliary data).
       holomorphic: whether `fun` is holomorphic; arguments and result must then be complex.
       allow_int: whether integer arguments are allowed; their gradients are zeros of dtype `float0`.
-      reduce_axes: names of mapped axes over which the gradients are summed.
+      reduce_axes: names of mapped axes; the gradient of an argument that is shared along one is summed over it, and
+        the others stay per example.
 
     Returns:
       A function of the same arguments that returns the gradient with respect to the argument(s): a pytree
@@ -382,8 +387,8 @@ def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: boo
         _check_scalar_output(_transform, fun, results, flat_fun.out_tree, holomorphic)
         seed = _one(get_aval(results[0]).dtype)
         found = iter(program.transpose([seed]))
-        cts = [instantiate(next(found) if has else ZERO, aval) for has, aval in zip(mask, in_avals)]
-        gradient = tree_unflatten(in_tree, _summed(cts, reduce_axes))
+        cts = _summed([next(found) if has else ZERO for has in mask], flat, reduce_axes)
+        gradient = tree_unflatten(in_tree, [instantiate(ct, aval) for ct, aval in zip(cts, in_avals)])
         if isinstance(argnums, int):
             gradient = gradient[0]
         value = results[0]

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Callable, Hashable, Sequence
+from weakref import WeakKeyDictionary
 
 from laminax_ir import config
 from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr
 from laminax_ir.ops.shape import broadcast_in_dim, expand_dims, transpose
+from laminax_ir.staging import stage
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, extend_axis_env, state
 from laminax_transforms.custom_rules import batch_custom_jvp, batch_custom_vjp
 from laminax_transforms.registry import axis_primitives, batching_rules
@@ -77,7 +80,7 @@ class BatchTrace(Trace):
             else:
                 values.append(x)
                 batch_axes.append(None)
-        if not mapped and (primitive not in axis_primitives or self.axis.name is None):
+        if not mapped and (self.axis.name is None or not names_axis(primitive, params)):
             return self.parent.process(primitive, operands, params)
         rule = batching_rules[primitive]
         previous = state.trace
@@ -106,7 +109,7 @@ class BatchTrace(Trace):
 
     def _process_custom(self, call, method: str):
         pairs = [self.split(x) for x in call.operands]
-        if all(b is None for _, b in pairs):
+        if all(b is None for _, b in pairs) and (self.axis.name is None or not _call_names_axis(call)):
             with current_trace(self.parent):
                 return getattr(self.parent, method)(call)
         values, batch_axes = [v for v, _ in pairs], [b for _, b in pairs]
@@ -114,6 +117,29 @@ class BatchTrace(Trace):
         with current_trace(self.parent):
             results = getattr(self.parent, method)(batch_call(call, self.axis, values, batch_axes))
         return [BatchTracer(self, r, 0) for r in results]
+
+
+def names_axis(primitive, params: dict[str, Any]) -> bool:
+    """Whether an operation depends on named axes: a collective, or a call of a program with one in it."""
+    batching_rules.find(primitive)  # imports the family's rules, which say so
+    if primitive in axis_primitives:
+        return True
+    return any(isinstance(item, (ClosedJaxpr, Jaxpr)) and _program_names_axis(item)
+               for value in params.values() for item in (value if type(value) is tuple else (value,)))
+
+
+def _program_names_axis(program: ClosedJaxpr | Jaxpr) -> bool:
+    found = _naming_programs.get(program)
+    if found is None:
+        found = _naming_programs[program] = any(names_axis(eqn.primitive, eqn.params) for eqn in program.eqns)
+    return found
+
+
+_naming_programs: WeakKeyDictionary[ClosedJaxpr | Jaxpr, bool] = WeakKeyDictionary()
+
+
+def _call_names_axis(call) -> bool:
+    return _program_names_axis(stage(call.fun, [get_aval(x) for x in call.operands], call.name))
 
 
 def batch_flat(fun: Callable[..., Sequence[Any]], axis: Axis, args: Sequence[Any], in_axes: Sequence[int | None],

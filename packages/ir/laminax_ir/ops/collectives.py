@@ -1,0 +1,507 @@
+"""Collectives: operations over named axes.
+
+A named axis is one that a `vmap` or `pmap` around the function has taken away and given a name; its size is in
+`laminax_ir.trace`. Several names make one axis, the first name varying slowest. A collective over an axis disappears when
+the `vmap` that defines it meets it (it becomes a reduction, a transposition, a gather along an ordinary axis); what is left
+is communication between devices. `axis_index_groups` splits an axis into groups that communicate among themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Hashable, Sequence
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.errors import ShapeError
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.reduction import reduce_max, reduce_min, reduce_sum
+from laminax_ir.ops.shape import canonical_axis, full_like
+from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.pytree import tree_map
+from laminax_ir.trace import Tracer
+from laminax_ir.trace import axis_size as _size_of_name
+
+psum_p = Primitive("psum", family="collectives")
+pmax_p = Primitive("pmax", family="collectives")
+pmin_p = Primitive("pmin", family="collectives")
+all_gather_p = Primitive("all_gather", family="collectives")
+reduce_scatter_p = Primitive("reduce_scatter", family="collectives")
+all_to_all_p = Primitive("all_to_all", family="collectives")
+ppermute_p = Primitive("ppermute", family="collectives")
+axis_index_p = Primitive("axis_index", family="collectives")
+psum_shared_p = Primitive("psum_shared", family="collectives")
+
+
+# Named axes
+
+
+def axis_names(axis_name: Any) -> tuple:
+    """The names in an axis_name argument: one name, or a tuple or list of them."""
+    return tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
+
+
+def axis_size(axis_name: Hashable | Sequence[Hashable]) -> int:
+    """The size of a named axis.
+
+    Args:
+      axis_name: a name, or a tuple of names.
+
+    Returns:
+      The size, a Python int; for several names the product of their sizes.
+
+    Raises:
+      NameError: if no enclosing vmap or pmap defines a name.
+    """
+    return math.prod(_size_of_name(name) for name in axis_names(axis_name))
+
+
+def _normal_groups(name: str, groups: Any, size: int, same_size: bool) -> tuple[tuple[int, ...], ...] | None:
+    """axis_index_groups as tuples, checked to split the axis."""
+    if groups is None:
+        return None
+    try:
+        groups = tuple(tuple(i.__index__() for i in group) for group in groups)
+    except (TypeError, AttributeError):
+        raise TypeError(f"{name}: axis_index_groups must be a list of lists of ints, got {groups!r}") from None
+    if sorted(i for group in groups for i in group) != list(range(size)):
+        raise ValueError(f"{name}: axis_index_groups must cover all indices exactly once; the axis has size {size}, "
+                         f"the groups are {groups}")
+    if same_size and len({len(group) for group in groups}) > 1:
+        raise ValueError(f"{name}: all groups of axis_index_groups must have the same size, got {groups}")
+    return groups
+
+
+def _group_size(names: tuple, groups: tuple | None) -> int:
+    """How many participants communicate with each other."""
+    return axis_size(names) if groups is None else len(groups[0])
+
+
+def _without_names(x: ShapedArray, names: Sequence) -> ShapedArray:
+    """The aval of a value that does not vary over the named axes."""
+    if not x._named:
+        return x
+    return x.update(named_shape={name: size for name, size in x._named if name not in names})
+
+
+def _with_names(x: ShapedArray, names: Sequence) -> ShapedArray:
+    return x.update(named_shape={**x.named_shape, **{name: _size_of_name(name) for name in names}}) if x._named else x
+
+
+# Shape rules
+
+
+def _reduction_shape(x: ShapedArray, *, axes: tuple, axis_index_groups) -> ShapedArray:
+    for name in axes:
+        _size_of_name(name)
+    return _without_names(x, axes) if axis_index_groups is None else x
+
+
+@shape_rule(psum_p)
+def _psum_shape(x: ShapedArray, *, axes: tuple, axis_index_groups) -> ShapedArray:
+    op._check_dtype("psum", x.dtype, (dtypes.number,))
+    return _reduction_shape(x, axes=axes, axis_index_groups=axis_index_groups)
+
+
+shape_rule(pmax_p)(_reduction_shape)
+shape_rule(pmin_p)(_reduction_shape)
+
+
+@shape_rule(all_gather_p)
+def _all_gather_shape(x: ShapedArray, *, all_gather_dimension: int, axis_name: tuple, axis_index_groups, axis_size: int,
+                      tiled: bool) -> ShapedArray:
+    dim = all_gather_dimension
+    if not 0 <= dim < x.ndim + (not tiled):
+        raise ValueError(f"all_gather: axis {dim} is out of range for {x.str_short()}" + (" with tiled=True" if tiled else ""))
+    shape = (*x.shape[:dim], axis_size * x.shape[dim], *x.shape[dim + 1:]) if tiled else \
+        (*x.shape[:dim], axis_size, *x.shape[dim:])
+    return (_without_names(x, axis_name) if axis_index_groups is None else x).update(shape=shape)
+
+
+@shape_rule(reduce_scatter_p)
+def _reduce_scatter_shape(x: ShapedArray, *, scatter_dimension: int, axis_name: tuple, axis_index_groups, axis_size: int,
+                          tiled: bool) -> ShapedArray:
+    op._check_dtype("psum_scatter", x.dtype, (dtypes.number,))
+    dim = scatter_dimension
+    if not 0 <= dim < x.ndim:
+        raise ValueError(f"psum_scatter: scatter_dimension {dim} is out of range for {x.str_short()}")
+    size = x.shape[dim]
+    if tiled and size % axis_size:
+        raise ValueError(f"psum_scatter: tiled reduce_scatter operand scatter dimension size {size} must be divisible by "
+                         f"shard_count {axis_size}; the operand is {x.str_short()}, scatter_dimension {dim}")
+    if not tiled and size != axis_size:
+        raise ValueError(f"psum_scatter: reduce_scatter operand scatter dimension size {size} must match shard count {axis_size}; "
+                         f"the operand is {x.str_short()}, scatter_dimension {dim}. Use tiled=True for larger axes.")
+    kept = (size // axis_size,) if tiled else ()
+    return _with_names(x, axis_name).update(shape=(*x.shape[:dim], *kept, *x.shape[dim + 1:]))
+
+
+@shape_rule(all_to_all_p)
+def _all_to_all_shape(x: ShapedArray, *, split_axis: int, concat_axis: int, axis_name, axis_index_groups, tiled: bool) -> ShapedArray:
+    names = axis_names(axis_name)
+    count = _group_size(names, axis_index_groups)
+    if not 0 <= split_axis < x.ndim or not 0 <= concat_axis < x.ndim:
+        raise ValueError(f"all_to_all: split_axis {split_axis} or concat_axis {concat_axis} is out of range for {x.str_short()}")
+    shape = list(x.shape)
+    if not tiled:
+        if shape[split_axis] != count:
+            raise ValueError(f"all_to_all requires the size of the mapped axis axis_name to equal x.shape[split_axis], but they "
+                             f"are {count} and {shape[split_axis]} respectively; x is {x.str_short()}, split_axis {split_axis}")
+        del shape[split_axis]
+        shape.insert(concat_axis, count)
+    else:
+        if shape[split_axis] % count:
+            raise ValueError(f"all_to_all with tiled=True requires x.shape[split_axis] to be divisible by the size of the mapped "
+                             f"axis, but they are {shape[split_axis]} and {count}; x is {x.str_short()}, split_axis {split_axis}")
+        shape[split_axis] //= count
+        shape[concat_axis] *= count
+    return _with_names(x, names).update(shape=tuple(shape))
+
+
+@shape_rule(ppermute_p)
+def _ppermute_shape(x: ShapedArray, *, axis_name: tuple, perm: tuple) -> ShapedArray:
+    size = axis_size(axis_name)
+    sources, destinations = [s for s, _ in perm], [d for _, d in perm]
+    if len(set(sources)) < len(sources) or len(set(destinations)) < len(destinations):
+        raise ValueError(f"ppermute: sources and destinations must be unique, got perm={perm}")
+    if any(not 0 <= i < size for i in (*sources, *destinations)):
+        raise ValueError(f"ppermute: the indices in perm must be in [0, {size}), the range of axis {_shown(axis_name)}, "
+                         f"got perm={perm}")
+    return _with_names(x, axis_name)
+
+
+@shape_rule(axis_index_p)
+def _axis_index_shape(*, axis_name) -> ShapedArray:
+    return ShapedArray((), np.int32, named_shape={axis_name: _size_of_name(axis_name)})
+
+
+@shape_rule(psum_shared_p)
+def _psum_shared_shape(x: ShapedArray, like: ShapedArray, *, axes: tuple) -> ShapedArray:
+    for name in axes:
+        _size_of_name(name)
+    return _without_names(x, [name for name in axes if name not in like.named_shape])
+
+
+def _shown(names: tuple) -> str:
+    return repr(names[0] if len(names) == 1 else names)
+
+
+# Functions
+
+
+def psum(x, axis_name, *, axis_index_groups=None):
+    """Sums over a named axis; every participant gets the sum.
+
+    Args:
+      x: a number array or a pytree of them; booleans are counted as integers. A Python number is a constant, and its sum
+        is known at once: `psum(1, 'i')` is the size of the axis, a Python int.
+      axis_name: the axis' name, or a tuple of names; an int among them is an ordinary axis of the arrays.
+      axis_index_groups: a list of lists of indices that splits the axis into groups to sum over.
+
+    Returns:
+      Arrays of the same shapes, without the ordinary axes that were summed over.
+
+    Raises:
+      NameError: if no enclosing vmap or pmap defines a name.
+      ValueError: if the groups do not cover the axis.
+
+    Example:
+      >>> vmap(lambda x: x / psum(x, 'i'), axis_name='i')(np.arange(4.))
+    """
+    names, axes = _split_axes("psum", axis_name)
+    groups = _normal_groups("psum", axis_index_groups, axis_size(names), same_size=False)
+
+    def sum_of(leaf):
+        if isinstance(leaf, (int, float, complex)) and not isinstance(leaf, (Tracer, np.generic)) and not axes:
+            if groups is None or len({len(g) for g in groups}) == 1:
+                return leaf * _group_size(names, groups)
+        return _reduce_over(psum_p, reduce_sum, _counted(leaf), names, axes, groups)
+
+    return tree_map(sum_of, x)
+
+
+def _counted(x):
+    """Booleans as integers."""
+    if get_aval(x).dtype == np.bool_:
+        return op.convert_element_type(x, dtypes.scalar_dtype(int))
+    return x
+
+
+def _split_axes(function: str, axis_name: Any) -> tuple[tuple, tuple[int, ...]]:
+    """The names and the ordinary axes among them."""
+    given = axis_names(axis_name)
+    axes = tuple(a for a in given if type(a) is int)
+    names = tuple(a for a in given if type(a) is not int)
+    if len(set(names)) < len(names) or len(set(axes)) < len(axes):
+        raise ValueError(f"{function}: an axis is named twice: {axis_name!r}")
+    return names, axes
+
+
+def _reduce_over(primitive: Primitive, reduce: Callable, x, names: tuple, axes: tuple[int, ...], groups):
+    """Ordinary axes first, then the named ones."""
+    if axes:
+        if groups is not None:
+            raise ValueError(f"{primitive}: axis_index_groups are for named axes only, got also the axes {axes}")
+        rank = get_aval(x).ndim
+        x = reduce(x, tuple(canonical_axis(primitive.name, a, rank) for a in axes))
+    return primitive.bind(x, axes=names, axis_index_groups=groups) if names or not axes else x
+
+
+def pmax(x, axis_name, *, axis_index_groups=None):
+    """The maximum over a named axis; arguments as for `psum`."""
+    return _extremum("pmax", pmax_p, reduce_max, x, axis_name, axis_index_groups)
+
+
+def pmin(x, axis_name, *, axis_index_groups=None):
+    """The minimum over a named axis; arguments as for `psum`."""
+    return _extremum("pmin", pmin_p, reduce_min, x, axis_name, axis_index_groups)
+
+
+def _extremum(function: str, primitive: Primitive, reduce: Callable, x, axis_name, axis_index_groups):
+    names, axes = _split_axes(function, axis_name)
+    groups = _normal_groups(function, axis_index_groups, axis_size(names), same_size=False)
+    return tree_map(lambda leaf: _reduce_over(primitive, reduce, leaf, names, axes, groups), x)
+
+
+def pmean(x, axis_name, *, axis_index_groups=None):
+    """The mean over a named axis; arguments as for `psum`. Integers become floats."""
+    from laminax_ir.operators import true_divide
+    names, axes = _split_axes("pmean", axis_name)
+    groups = _normal_groups("pmean", axis_index_groups, axis_size(names), same_size=True)
+
+    def mean(leaf):
+        shape = get_aval(leaf).shape
+        count = _group_size(names, groups) * math.prod(shape[a] for a in axes)
+        return true_divide(psum(leaf, axis_name, axis_index_groups=axis_index_groups), count)
+
+    return tree_map(mean, x)
+
+
+def all_gather(x, axis_name, *, axis_index_groups=None, axis: int = 0, tiled: bool = False):
+    """Gathers values along a named axis; every participant gets all of them.
+
+    Args:
+      x: an array or a pytree of them.
+      axis_name: the axis' name, or a tuple of names.
+      axis_index_groups: a list of lists of indices, of equal length, that splits the axis into groups to gather from.
+      axis: where the gathered values lie in the result: along a new axis, or with `tiled` one after the other along an
+        existing one.
+      tiled: whether to concatenate rather than stack.
+
+    Returns:
+      Arrays with an axis of the named axis' size at `axis`; with `tiled` of the same rank, that many times as long.
+
+    Raises:
+      NameError: if no enclosing vmap or pmap defines a name.
+      ValueError: if `axis` is out of range, or the groups do not cover the axis evenly.
+    """
+    names = axis_names(axis_name)
+    groups = _normal_groups("all_gather", axis_index_groups, axis_size(names), same_size=True)
+    count = _group_size(names, groups)
+
+    def gathered(leaf):
+        rank = get_aval(leaf).ndim
+        if tiled and rank == 0:
+            raise ValueError("all_gather: a scalar has no axis to concatenate along; use tiled=False")
+        return all_gather_p.bind(leaf, all_gather_dimension=canonical_axis("all_gather", axis, rank + (not tiled)),
+                                 axis_name=names, axis_index_groups=groups, axis_size=count, tiled=bool(tiled))
+
+    return tree_map(gathered, x)
+
+
+def psum_scatter(x, axis_name, *, scatter_dimension: int = 0, axis_index_groups=None, tiled: bool = False):
+    """Sums over a named axis, of which each participant gets one part.
+
+    Args:
+      x: a number array or a pytree of them.
+      axis_name: the axis' name, or a tuple of names.
+      scatter_dimension: the axis of the arrays whose parts are handed out: index i goes to participant i, or with
+        `tiled` the i-th of equal blocks.
+      axis_index_groups: a list of lists of indices, of equal length, that splits the axis into groups.
+      tiled: whether the scattered axis stays, with the size of a block.
+
+    Returns:
+      Arrays without the scattered axis, or with a block of it.
+
+    Raises:
+      NameError: if no enclosing vmap or pmap defines a name.
+      ValueError: if the size of the scattered axis is not that of the named axis (with `tiled`, a multiple of it).
+    """
+    names = axis_names(axis_name)
+    groups = _normal_groups("psum_scatter", axis_index_groups, axis_size(names), same_size=True)
+    count = _group_size(names, groups)
+
+    def scattered(leaf):
+        leaf = _counted(leaf)
+        return reduce_scatter_p.bind(
+            leaf, scatter_dimension=canonical_axis("psum_scatter", scatter_dimension, get_aval(leaf).ndim),
+            axis_name=names, axis_index_groups=groups, axis_size=count, tiled=bool(tiled))
+
+    return tree_map(scattered, x)
+
+
+def all_to_all(x, axis_name, split_axis: int, concat_axis: int, *, axis_index_groups=None, tiled: bool = False):
+    """Trades parts between all participants: one axis of the array for the named axis.
+
+    Participant i hands out index j of `split_axis` to participant j, which puts what it gets from i at index i of
+    `concat_axis`.
+
+    Args:
+      x: an array or a pytree of them.
+      axis_name: the axis' name, or a tuple of names.
+      split_axis: the axis that is handed out; its size is that of the named axis, or with `tiled` a multiple of it.
+      concat_axis: where in the result the received parts are stacked, or with `tiled` concatenated.
+      axis_index_groups: a list of lists of indices, of equal length, that splits the axis into groups.
+      tiled: whether to hand out blocks and concatenate them, instead of indices.
+
+    Returns:
+      Arrays of the same rank.
+
+    Raises:
+      NameError: if no enclosing vmap or pmap defines a name.
+      ValueError: if the size of `split_axis` does not fit.
+    """
+    names = axis_names(axis_name)
+    groups = _normal_groups("all_to_all", axis_index_groups, axis_size(names), same_size=True)
+    name = names if isinstance(axis_name, (tuple, list)) else axis_name
+
+    def traded(leaf):
+        rank = get_aval(leaf).ndim
+        if rank == 0:
+            raise ShapeError("all_to_all: the operand must have an axis to split, got a scalar")
+        return all_to_all_p.bind(leaf, split_axis=canonical_axis("all_to_all", split_axis, rank),
+                                 concat_axis=canonical_axis("all_to_all", concat_axis, rank), axis_name=name,
+                                 axis_index_groups=groups, tiled=bool(tiled))
+
+    return tree_map(traded, x)
+
+
+def ppermute(x, axis_name, perm: Sequence[tuple[int, int]]):
+    """Sends each participant's value to another one.
+
+    Args:
+      x: an array or a pytree of them.
+      axis_name: the axis' name, or a tuple of names.
+      perm: pairs (source index, destination index), no source and no destination twice. Who is nobody's destination gets
+        zeros.
+
+    Returns:
+      Arrays of the same shapes.
+
+    Raises:
+      NameError: if no enclosing vmap or pmap defines a name.
+      ValueError: if a source or destination occurs twice or is out of range.
+
+    Example:
+      >>> vmap(lambda x: ppermute(x, 'i', [(0, 1), (1, 2)]), axis_name='i')(np.array([1., 2., 3.]))  # 0, 1, 2
+    """
+    names = axis_names(axis_name)
+    try:
+        pairs = tuple((source.__index__(), destination.__index__()) for source, destination in perm)
+    except (TypeError, ValueError, AttributeError):
+        raise TypeError(f"ppermute: perm must be pairs (source index, destination index), got {perm!r}") from None
+    return tree_map(lambda leaf: ppermute_p.bind(leaf, axis_name=names, perm=pairs), x)
+
+
+def pshuffle(x, axis_name, perm: Sequence[int]):
+    """Permutes the values along a named axis: participant i gets the value of participant `perm[i]`.
+
+    Args:
+      x: an array or a pytree of them.
+      axis_name: the axis' name, or a tuple of names.
+      perm: a permutation of the axis' indices.
+
+    Raises:
+      NameError: if no enclosing vmap or pmap defines a name.
+      ValueError: if `perm` is not a permutation.
+    """
+    if sorted(perm) != list(range(axis_size(axis_name))):
+        raise ValueError(f"pshuffle: `perm` does not represent a permutation: {perm}; the axis {axis_name!r} has size "
+                         f"{axis_size(axis_name)}")
+    return ppermute(x, axis_name, [(source, destination) for destination, source in enumerate(perm)])
+
+
+def pswapaxes(x, axis_name, axis: int, *, axis_index_groups=None):
+    """Exchanges a named axis with an axis of the array: `all_to_all` that splits and stacks along `axis`."""
+    return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
+
+
+def pbroadcast(x, axis_name, source: int):
+    """Gives every participant the value of one of them.
+
+    Args:
+      x: a number array or a pytree of them.
+      axis_name: the axis' name, or a tuple of names.
+      source: the index of the participant.
+
+    Raises:
+      NameError: if no enclosing vmap or pmap defines a name.
+      ValueError: if the index is out of range.
+    """
+    size = axis_size(axis_name)
+    if not 0 <= source < size:
+        raise ValueError(f"pbroadcast: source must be in [0, {size}), the range of axis {axis_name!r}, got {source}")
+    here = op.eq(axis_index(axis_name), np.int32(source))
+
+    def broadcast(leaf):
+        aval = get_aval(leaf)
+        value = psum(op.select(here, leaf, full_like(leaf, 0)), axis_name)
+        return op.convert_element_type(value, np.bool_) if aval.dtype == np.bool_ else value
+
+    return tree_map(broadcast, x)
+
+
+def axis_index(axis_name: Hashable | Sequence[Hashable]):
+    """The index of this participant along a named axis.
+
+    Args:
+      axis_name: the axis' name, or a tuple of names, of which the first varies slowest.
+
+    Returns:
+      An i32 scalar.
+
+    Raises:
+      NameError: if no enclosing vmap or pmap defines a name.
+    """
+    if not isinstance(axis_name, (tuple, list)):
+        return axis_index_p.bind(axis_name=axis_name)
+    index = np.int32(0)
+    for i, name in enumerate(axis_name):
+        here = axis_index_p.bind(axis_name=name)
+        index = here if i == 0 else op.add(op.mul(index, np.int32(_size_of_name(name))), here)
+    return index
+
+
+def psum_shared(x, like, axes: Sequence[Hashable]):
+    """Sums over those named axes along which `like` is the same for all participants.
+
+    What `reduce_axes` of `grad` and `vjp` means: the cotangent of a value that is shared along an axis is summed over it,
+    and stays one per example where the value is one per example. Which is the case is decided where it is known: by the
+    `vmap` that defines the axis.
+
+    Args:
+      x: a number array, the cotangent.
+      like: the value it is the cotangent of.
+      axes: names of axes.
+
+    Raises:
+      NameError: if no enclosing vmap or pmap defines a name.
+    """
+    axes = tuple(axes)
+    axis_size(axes)
+    return psum_shared_p.bind(x, like, axes=axes) if axes else x
+
+
+def group_index(groups: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
+    """For each index of an axis split into groups: the members of its group, i32[n, size], and its position there, i32[n]."""
+    count = sum(map(len, groups))
+    members = np.zeros((count, len(groups[0])), np.int32)
+    positions = np.zeros(count, np.int32)
+    for group in groups:
+        for position, i in enumerate(group):
+            members[i] = group
+            positions[i] = position
+    return members, positions
+
