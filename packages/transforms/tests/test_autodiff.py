@@ -1,0 +1,392 @@
+"""`jvp`, `linearize`, `vjp`, `grad`, `value_and_grad`, `linear_transpose` on pytrees: results, nesting, and what they refuse.
+
+Oracles: closed formulas, central differences, and the algebra of derivatives.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numeric_checks import check_derivatives
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray
+from laminax_ir.config import check_leaks, enable_x64
+from laminax_ir.errors import LeakedTracerError
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.pytree import tree_flatten, tree_map, tree_unflatten
+from laminax_ir.reference.evaluate import evaluate
+from laminax_ir.staging import stage
+from laminax_transforms import grad, jvp, linear_transpose, linearize, value_and_grad, vjp, vmap
+
+
+@pytest.fixture(autouse=True)
+def x64():
+    with enable_x64():
+        yield
+
+
+def total(x):
+    return reduce_sum(x, tuple(range(len(x.shape))))
+
+
+X = np.array([0.3, -1.2, 2.0])
+
+
+def loss(params, batch):
+    hidden = op.tanh(params["w"] * batch["x"] + params["b"])
+    return total(hidden * hidden)
+
+
+PARAMS = {"w": np.array([0.5, -1.0, 2.0]), "b": np.array(0.1)}
+BATCH = {"x": X}
+
+
+def loss_by_hand(params, batch):
+    h = np.tanh(params["w"] * batch["x"] + params["b"])
+    outer = 2 * h * (1 - h * h)
+    return np.sum(h * h), {"w": outer * batch["x"], "b": np.sum(outer)}
+
+
+# Results
+
+
+def test_grad_has_the_structure_of_its_argument():
+    gradient = grad(loss)(PARAMS, BATCH)
+    _, want = loss_by_hand(PARAMS, BATCH)
+    assert sorted(gradient) == ["b", "w"]
+    for key in want:
+        np.testing.assert_allclose(gradient[key], want[key], rtol=1e-12)
+        assert np.shape(gradient[key]) == np.shape(PARAMS[key])
+
+
+@pytest.mark.parametrize("argnums, count", [(0, None), (1, None), ((0, 1), 2), ([1], 1), ((-1, 0), 2), (np.int64(1), None)])
+def test_argnums(argnums, count):
+    def f(x, y):
+        return total(x * x * y)
+
+    x, y = X, X + 5
+    want = [2 * x * y, x * x]
+    got = grad(f, argnums)(x, y)
+    if count is None:
+        np.testing.assert_allclose(got, want[argnums])
+    else:
+        assert isinstance(got, tuple) and len(got) == count
+        for i, g in zip(argnums, got):
+            np.testing.assert_allclose(g, want[i])
+
+
+def test_value_and_grad_and_aux():
+    value, gradient = value_and_grad(loss)(PARAMS, BATCH)
+    want_value, want = loss_by_hand(PARAMS, BATCH)
+    np.testing.assert_allclose(value, want_value)
+    np.testing.assert_allclose(gradient["w"], want["w"])
+
+    def with_aux(x):
+        return total(x * x), {"twice": 2 * x, "note": "text", "none": None}
+
+    (value, aux), gradient = value_and_grad(with_aux, has_aux=True)(X)
+    np.testing.assert_allclose(gradient, 2 * X)
+    assert type(aux["twice"]) is np.ndarray and aux["note"] == "text"
+    np.testing.assert_allclose(aux["twice"], 2 * X)
+    gradient, aux = grad(with_aux, has_aux=True)(X)
+    np.testing.assert_allclose(aux["twice"], 2 * X)
+
+
+@pytest.mark.parametrize("transform", [
+    lambda f: jvp(f, (X,), (X,), has_aux=True)[-1], lambda f: vjp(f, X, has_aux=True)[-1],
+    lambda f: linearize(f, X, has_aux=True)[-1], lambda f: grad(lambda x: (total(f(x)[0]), f(x)[1]), has_aux=True)(X)[-1],
+], ids=["jvp", "vjp", "linearize", "grad"])
+def test_auxiliary_data_are_values_not_tracers(transform):
+    """They came back as tracers of the finished trace once."""
+    aux = transform(lambda x: (x * x, (op.sin(x), 3)))
+    assert type(aux[0]) is np.ndarray and aux[1] == 3
+    np.testing.assert_allclose(aux[0], np.sin(X))
+
+
+def test_jvp_and_vjp_are_adjoint():
+    rng = np.random.default_rng(0)
+
+    def f(tree):
+        return {"out": op.sin(tree["a"]) * tree["b"], "same": tree["a"]}, total(tree["b"])
+
+    primal = {"a": X, "b": rng.normal(size=3)}
+    tangent = tree_map(lambda x: rng.normal(size=np.shape(x)), primal)
+    result, out_tangent = jvp(f, (primal,), (tangent,))
+    same, pullback = vjp(f, primal)
+    ct = tree_map(lambda x: np.asarray(rng.normal(size=np.shape(x))), result)
+    (primal_ct,) = pullback(ct)
+    pairing = lambda a, b: sum(np.sum(x * y) for x, y in zip(tree_flatten(a)[0], tree_flatten(b)[0]))  # noqa: E731
+    np.testing.assert_allclose(pairing(ct, out_tangent), pairing(primal_ct, tangent), rtol=1e-12)
+    assert tree_flatten(result)[1] == tree_flatten(out_tangent)[1] == tree_flatten(same)[1]
+
+
+def test_linearize_is_jvp_at_a_point():
+    value, f_jvp = linearize(loss, PARAMS, BATCH)
+    tangents = (tree_map(np.ones_like, PARAMS), tree_map(np.ones_like, BATCH))
+    want_value, want = jvp(loss, (PARAMS, BATCH), tangents)
+    np.testing.assert_allclose(value, want_value)
+    np.testing.assert_allclose(f_jvp(*tangents), want)
+
+
+def test_the_pullback_is_a_pytree_of_residuals():
+    def f(x, y):
+        return op.sin(x) * y
+
+    result, pullback = vjp(f, X, X + 1)
+    leaves, treedef = tree_flatten(pullback)
+    assert leaves and all(isinstance(leaf, np.ndarray) for leaf in leaves)
+    doubled = tree_unflatten(treedef, [2 * leaf for leaf in leaves])
+    plain, scaled = pullback(np.ones(3)), doubled(np.ones(3))
+    np.testing.assert_allclose(plain[0], np.cos(X) * (X + 1))
+    assert not np.allclose(plain[0], scaled[0])
+
+
+def test_linear_transpose():
+    def f(x, y):
+        return 3.0 * x + op.neg(y), total(x)
+
+    cts = linear_transpose(f, X, ShapedArray((3,), np.dtype(float)))((np.array([1.0, 2, 3]), np.array(10.0)))
+    np.testing.assert_allclose(cts[0], 3 * np.array([1.0, 2, 3]) + 10)
+    np.testing.assert_allclose(cts[1], [-1, -2, -3])
+
+
+@pytest.mark.parametrize("x", [2.0, np.float32(2), np.array(2.0, np.float16), 2 + 0j], ids=repr)
+def test_gradients_have_the_dtype_of_the_argument(x):
+    holomorphic = isinstance(x, complex)
+    gradient = grad(lambda v: v * v, holomorphic=holomorphic)(x)
+    assert np.asarray(gradient).dtype == np.asarray(x).dtype and complex(gradient) == 4
+
+
+def test_the_derivative_of_a_real_function_of_a_complex_number():
+    """df/dx - i df/dy, the convention that JAX documents."""
+    z = 0.5 + 1.5j
+    gradient = grad(lambda v: op.real(v * v * v))(z)
+    want = 3 * z**2  # f = Re z^3: df/dx = Re 3z^2, df/dy = -Im 3z^2
+    np.testing.assert_allclose(gradient, want)
+
+
+def test_integers_have_float0_tangents():
+    (value, tangent) = jvp(lambda x, n: x * op.convert_element_type(n, float), (2.0, 3), (1.0, np.zeros((), dtypes.float0)))
+    assert (float(value), float(tangent)) == (6.0, 3.0)
+    _, pullback = vjp(lambda x, n: x * op.convert_element_type(n, float), 2.0, np.array([1, 2]))
+    x_ct, n_ct = pullback(np.ones(2))
+    assert float(x_ct) == 3.0 and n_ct.dtype == dtypes.float0 and n_ct.shape == (2,)
+    gradient = grad(lambda n: op.convert_element_type(n, float) * 2, allow_int=True)(3)
+    assert gradient.dtype == dtypes.float0
+    _, out_tangent = jvp(lambda x: op.convert_element_type(x, np.int32), (2.5,), (1.0,))
+    assert out_tangent.dtype == dtypes.float0
+
+
+def test_unused_forwarded_and_constant_values():
+    def f(x, unused):
+        return x, 7.0, op.sin(1.0), x
+
+    result, pullback = vjp(f, X, X)
+    x_ct, unused_ct = pullback((np.ones(3), np.array(1.0), np.array(1.0), 2 * np.ones(3)))
+    np.testing.assert_array_equal(x_ct, 3 * np.ones(3))
+    np.testing.assert_array_equal(unused_ct, np.zeros(3))
+    _, tangents = jvp(f, (X, X), (X, X))
+    np.testing.assert_array_equal(tangents[0], X)
+    assert float(tangents[1]) == float(tangents[2]) == 0
+
+
+def test_a_value_used_many_times_collects_its_cotangents():
+    def f(x):
+        y = op.sin(x)
+        return total(y * y + y + 2.0 * y)
+
+    np.testing.assert_allclose(grad(f)(X), (2 * np.sin(X) + 3) * np.cos(X), rtol=1e-12)
+
+
+# Nesting
+
+
+def test_high_orders():
+    f = lambda x: op.sin(x) * x  # noqa: E731
+    derivative, x = f, 0.7
+    for order in range(5):
+        # (x sin x)^(n) = x sin(x + n pi/2) + n sin(x + (n-1) pi/2)
+        want = x * np.sin(x + order * np.pi / 2) + order * np.sin(x + (order - 1) * np.pi / 2)
+        np.testing.assert_allclose(derivative(x), want, rtol=1e-12)
+        derivative = grad(derivative)
+
+
+def test_all_orders_of_nesting_agree():
+    def f(x):
+        return total(op.exp(op.sin(x)) * x)
+
+    v = np.array([1.0, -0.5, 2.0])
+    forward_over_reverse = jvp(grad(f), (X,), (v,))[1]
+    reverse_over_forward = grad(lambda x: jvp(f, (x,), (v,))[1])(X)
+    reverse_over_reverse = grad(lambda x: total(grad(f)(x) * v))(X)
+    s, c = np.sin(X), np.cos(X)
+    want = np.exp(s) * ((c * c - s) * X + 2 * c) * v  # (x e^s)'' = e^s ((c^2 - s) x + 2c)
+    for got in (forward_over_reverse, reverse_over_forward, reverse_over_reverse):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+    check_derivatives(f, X)
+
+
+def test_perturbation_confusion():
+    """d/dx [x * d/dy (x + y)] = 1: the tangents of the two levels must not be mixed up."""
+    assert float(grad(lambda x: x * grad(lambda y: x + y)(1.0))(1.0)) == 1.0
+    assert float(jvp(lambda x: x * jvp(lambda y: x + y, (1.0,), (1.0,))[1], (1.0,), (1.0,))[1]) == 1.0
+    assert float(grad(lambda x: x * jvp(lambda y: x * y, (3.0,), (1.0,))[1])(5.0)) == 10.0
+    assert float(jvp(lambda x: x * grad(lambda y: x * y)(3.0), (5.0,), (1.0,))[1]) == 10.0
+    assert float(grad(lambda x: grad(lambda y: x * x * y * y)(x))(3.0)) == 3 * 2 * 9  # d/dx 2 x^2 * x = 6 x^2
+
+
+def test_a_closed_over_outer_value_is_differentiated():
+    def f(x):
+        inner = grad(lambda y: total(op.sin(x) * y * y))(X)  # 2 y sin x
+        return total(inner)
+
+    np.testing.assert_allclose(grad(f)(X), 2 * X * np.cos(X), rtol=1e-12)
+
+
+def test_vmap_of_grad_is_a_loop():
+    def f(w, x):
+        return total(op.tanh(w * x))
+
+    w, xs = np.random.default_rng(0).normal(size=(2, 4, 3))
+    got = vmap(grad(f))(w, xs)
+    np.testing.assert_allclose(got, [grad(f)(a, b) for a, b in zip(w, xs)], rtol=1e-12)
+    np.testing.assert_allclose(vmap(grad(f), in_axes=(None, 0))(w[0], xs), [grad(f)(w[0], b) for b in xs], rtol=1e-12)
+    per_example = grad(lambda a: total(vmap(f)(a, xs)))(w)
+    np.testing.assert_allclose(per_example, got, rtol=1e-12)
+
+
+def test_staged_derivatives_are_the_eager_ones():
+    closed = stage(lambda x: [grad(lambda y: total(op.sin(y) * y))(x), *jvp(op.tanh, (x,), (2 * x,))], [ShapedArray((3,), np.dtype(float))])
+    got = evaluate(closed, X)
+    np.testing.assert_allclose(got[0], np.cos(X) * X + np.sin(X))
+    np.testing.assert_allclose(got[2], 2 * X / np.cosh(X) ** 2)
+
+
+def test_python_control_flow_on_values_works_outside_staging():
+    def f(x):
+        return x * x if x > 0 else -x
+
+    assert float(grad(f)(3.0)) == 6.0 and float(grad(f)(-3.0)) == -1.0
+    assert float(grad(lambda x: x ** int(x))(2.0)) == 4.0
+    assert float(grad(lambda x: x * float(x))(2.0)) == 2.0
+
+
+# Errors
+
+
+@pytest.mark.parametrize("argnums", [{0}, 0.0, "0", (0, 1.5), None, True], ids=repr)
+def test_argnums_of_another_type(argnums):
+    with pytest.raises(TypeError, match="argnums must be an integer or a tuple or list of integers, got"):
+        grad(lambda x: x, argnums)
+
+
+def test_argnums_out_of_range():
+    with pytest.raises(TypeError, match=r"grad\(f\): argnums=2 needs at least 3 positional arguments, but it was called with 1"):
+        def f(x, y=1, z=2):
+            return x
+        grad(f, 2)(1.0)
+
+
+def test_results_that_are_not_scalars():
+    with pytest.raises(TypeError, match=r"(?s)only defined for scalar-output functions.*grad\(f\).*shape: \(3,\).*jacrev"):
+        def f(x):
+            return x * 2
+        grad(f)(X)
+    with pytest.raises(TypeError, match="(?s)only defined for scalar-output functions.*has_aux=True"):
+        grad(lambda x: (total(x), x))(X)
+    with pytest.raises(TypeError, match=r"requires real-valued outputs.*got i64\[\]"):
+        grad(lambda x: op.convert_element_type(total(x), np.int64))(X)
+    with pytest.raises(TypeError, match="requires real-valued outputs.*holomorphic=True"):
+        grad(lambda z: z * z)(1 + 1j)
+    with pytest.raises(TypeError, match="the result of f.* is not an array: got 'text'"):
+        def f(x):
+            return "text"
+        grad(f)(1.0)
+
+
+def test_arguments_that_cannot_be_differentiated():
+    with pytest.raises(TypeError, match=r"requires real- or complex-valued inputs.*argument 0 is i64\[\].*allow_int"):
+        grad(lambda x: x * 1.0)(3)
+    with pytest.raises(TypeError, match=r"argument 1\['n'\] is i64\[2\]"):
+        grad(lambda x, t: x, argnums=(0, 1))(1.0, {"n": np.array([1, 2])})
+    with pytest.raises(TypeError, match=r"argument 0\['name'\] is not an array: got 'relu' of type str"):
+        grad(lambda t: t["w"])({"w": 1.0, "name": "relu"})
+    with pytest.raises(TypeError, match="holomorphic=True requires inputs with complex dtype"):
+        grad(lambda x: x, holomorphic=True)(1.0)
+    with pytest.raises(TypeError, match="grad: expected a callable, got 3"):
+        grad(3)
+    with pytest.raises(TypeError, match="with has_aux=True, .* must return a pair"):
+        grad(lambda x: x, has_aux=True)(1.0)
+
+
+@pytest.mark.parametrize("primals, tangents, message", [
+    (1.0, 1.0, "primals and tangents must be tuples or lists.*got float and float"),
+    ((1.0,), (1.0, 2.0), "must have the same structure"),
+    (({"w": X},), ({"w": X[:2]},), r"tangents\[0\]\['w'\]: a tangent must have the shape and dtype of its primal, f64\[3\]; got f64\[2\]"),
+    ((X,), (X.astype(np.float32),), r"f64\[3\]; got f32\[3\]"),
+    ((np.array([1, 2]),), (np.array([1, 2]),), r"the tangent of i64\[2\] must be float0\[2\]"),
+    (("text",), ("text",), r"primals\[0\] is not an array: got 'text'"),
+], ids=range(6))
+def test_jvp_refuses_tangents_that_do_not_fit(primals, tangents, message):
+    with pytest.raises(TypeError, match=message):
+        jvp(lambda x: x, primals, tangents)
+
+
+def test_vjp_refuses_cotangents_that_do_not_fit():
+    _, pullback = vjp(lambda x: {"y": x * 2, "z": x}, X)
+    with pytest.raises(ValueError, match="the cotangent must have the structure of the function's result"):
+        pullback(X)
+    with pytest.raises(ValueError, match=r"the cotangent\['z'\] must have the shape and dtype of the result, f64\[3\]; got f64\[2\]"):
+        pullback({"y": X, "z": X[:2]})
+    _, f_jvp = linearize(lambda x: x * 2, X)
+    with pytest.raises(TypeError, match="linearized function: the tangents have the structure"):
+        f_jvp(X, X)
+    with pytest.raises(TypeError, match=r"f64\[3\]; got f64\[1\]"):
+        f_jvp(X[:1])
+
+
+def test_functions_that_are_not_linear_are_not_transposed():
+    with pytest.raises((TypeError, NotImplementedError), match="sin"):
+        linear_transpose(op.sin, X)(X)
+    with pytest.raises(TypeError, match=r"arguments must be floating or complex, got i64\[2\]"):
+        linear_transpose(lambda x: x, np.array([1, 2]))
+
+
+def test_a_leaked_tracer_says_where_it_was_made_and_used():
+    kept = []
+
+    def leaky(x):
+        kept.append(op.sin(x))
+        return total(x)
+
+    grad(leaky)(X)
+
+    def user():
+        return op.cos(kept[0])
+
+    with pytest.raises(LeakedTracerError, match=r"(?s)value traced by grad\(leaky\) was used after that trace had ended.*"
+                                                r"f64\[3\], made at test_autodiff.py:\d+ in leaky; used at test_autodiff.py:\d+ in user"):
+        user()
+    kept.clear()
+    with check_leaks(), pytest.raises(LeakedTracerError, match=r"(?s)grad\(leaky\) is still alive.*in leaky; kept by a list"):
+        grad(leaky)(X)
+    with check_leaks():
+        kept.clear()
+        grad(lambda x: total(x * grad(lambda y: total(y * x))(x)))(X)
+
+
+def test_a_failing_function_ends_its_trace():
+    kept = []
+
+    def f(x):
+        kept.append(x)
+        raise RuntimeError("mine")
+
+    for transform in (lambda: grad(f)(1.0), lambda: jvp(f, (1.0,), (1.0,)), lambda: vmap(f)(X)):
+        with pytest.raises(RuntimeError, match="mine"):
+            transform()
+        with pytest.raises(LeakedTracerError, match=r"f\) was used after that trace had ended"):
+            op.sin(kept[-1])
+    assert float(op.sin(0.0)) == 0  # and the evaluator is current again
