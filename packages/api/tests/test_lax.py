@@ -23,6 +23,11 @@ def test_every_name_in_the_table_exists(name):
     assert name in dir(lax)
 
 
+@pytest.mark.parametrize("name", lax.linalg.__all__)
+def test_every_name_in_the_table_of_linalg_exists(name):
+    assert callable(getattr(lax.linalg, name)) and lax.linalg.cholesky_p.name == "cholesky"
+
+
 def test_primitives_are_found_by_their_names():
     assert [getattr(lax, name).name for name in ("sin_p", "scan_p", "dot_general_p", "while_p")] == \
         ["sin", "scan", "dot_general", "while"]
@@ -32,6 +37,8 @@ def test_primitives_are_found_by_their_names():
 def test_unknown_names(name):
     with pytest.raises(AttributeError, match=f"module 'laminax.lax' has no attribute '{name}'"):
         getattr(lax, name)
+    with pytest.raises(AttributeError, match=f"module 'laminax.lax.linalg' has no attribute '{name}'"):
+        getattr(lax.linalg, name)
 
 
 def test_importing_lax_loads_no_operations():

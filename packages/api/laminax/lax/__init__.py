@@ -32,10 +32,16 @@ _NAMES = {
         GatherDimensionNumbers GatherScatterMode ScatterDimensionNumbers dynamic_index_in_dim dynamic_slice
         dynamic_slice_in_dim dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim gather index_in_dim
         index_take scatter scatter_add scatter_apply scatter_max scatter_min scatter_mul scatter_sub slice slice_in_dim""",
+    "laminax_ir.ops.convolution": """
+        ConvDimensionNumbers conv conv_dimension_numbers conv_general_dilated conv_general_dilated_local
+        conv_general_dilated_patches conv_transpose conv_with_general_padding padtype_to_pads""",
+    "laminax_ir.ops.windows": "reduce_window",
     "laminax_ir.ops.sorting": "approx_max_k approx_min_k sort sort_key_val top_k",
     "laminax_ir.ops.fft": "FftType fft",
     "laminax_ir.ops.random_bits": "RandomAlgorithm rng_bit_generator",
     "laminax_ir.ops.control_flow": "cond fori_loop platform_dependent scan switch while_loop",
+    "laminax_ir.ops.collectives": """
+        all_gather all_to_all axis_index axis_size pbroadcast pmax pmean pmin ppermute pshuffle psum psum_scatter pswapaxes""",
     "laminax_ir.ops.derived": "empty optimization_barrier reciprocal shape_as_value",
     "laminax_transforms.custom_derivatives": "stop_gradient",
     "laminax_transforms.mapping": "map",
@@ -43,10 +49,12 @@ _NAMES = {
 
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = sorted(_MODULE_OF)  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = sorted([*_MODULE_OF, "linalg"])  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str):
+    if name == "linalg":
+        return importlib.import_module(f"{__name__}.linalg")
     module = _MODULE_OF.get(name)
     if module is None:
         module = _module_of_primitive(name) if name.endswith("_p") else None
