@@ -12,6 +12,8 @@ from hypothesis.extra import numpy as hnp
 from laminax_ir import config
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import special as op
+from laminax_ir.reference.evaluate import evaluate
+from laminax_ir.special_programs import special_program
 from laminax_ir.staging import stage
 
 scipy_special = pytest.importorskip("scipy.special")
@@ -132,6 +134,23 @@ def test_scalars_take_the_dtype_of_the_array():
     closed = stage(lambda x: [op.igamma(2, x), op.polygamma(1, x)], [ShapedArray((3,), np.float32)])
     assert [aval.str_short() for aval in closed.out_avals] == ["f32[3]", "f32[3]"]
     assert str(closed).count("2.0:f32[]") == 1
+
+
+PROGRAMS = [
+    (op.bessel_i0e_p, [(-50, 50)]), (op.igamma_p, [(0.05, 40), (0, 60)]), (op.igammac_p, [(0.05, 40), (0, 60)]),
+    (op.igamma_grad_a_p, [(0.05, 40), (0.01, 60)]), (op.random_gamma_grad_p, [(0.05, 40), (0.01, 60)]),
+    (op.regularized_incomplete_beta_p, [(0.1, 20), (0.1, 20), (0, 1)]),
+]
+
+
+@pytest.mark.parametrize("primitive, bounds", PROGRAMS, ids=[str(case[0]) for case in PROGRAMS])
+def test_programs_agree_with_the_reference(primitive, bounds):
+    rng = np.random.default_rng(0)
+    operands = [rng.uniform(*b, size=40) for b in bounds]
+    with config.enable_x64(True):
+        program = special_program(primitive, ShapedArray((40,), f64))
+        # Powers of x and a up to 40 lose two digits; the reference of the derivatives is a difference quotient.
+        np.testing.assert_allclose(evaluate(program, *operands)[0], primitive.bind(*operands), rtol=1e-8, atol=1e-13)
 
 
 @pytest.mark.parametrize("call, message", [

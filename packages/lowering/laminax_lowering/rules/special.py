@@ -1,9 +1,10 @@
-"""Special functions: CHLO operations where there is one."""
+"""Special functions: CHLO operations where there is one, programs of `laminax_ir.special_programs` elsewhere."""
 
 from __future__ import annotations
 
 from laminax_ir.ops import special as op
-from laminax_lowering.registry import lowering_rules
+from laminax_ir.special_programs import special_program
+from laminax_lowering.registry import lowering_rule, lowering_rules
 
 
 def _define(primitive, name: str) -> None:
@@ -18,3 +19,20 @@ for _primitive, _name in [
         (op.digamma_p, "chlo.digamma"), (op.polygamma_p, "chlo.polygamma"), (op.zeta_p, "chlo.zeta"),
         (op.bessel_i1e_p, "chlo.bessel_i1e")]:
     _define(_primitive, _name)
+
+
+# The others run as programs, one private function each.
+
+
+def _lower_by_program(primitive):
+    def rule(ctx, *operands):
+        aval = ctx.avals_out[0].strip_weak_type()
+        operands = [x if x.shape == aval.shape else ctx.broadcast_to(x, aval.shape) for x in operands]
+        function = ctx.module.private_function(special_program(primitive, aval), primitive.name)
+        return ctx.call(function, operands, [aval])[0]
+    return rule
+
+
+for _primitive in (op.bessel_i0e_p, op.igamma_p, op.igammac_p, op.igamma_grad_a_p, op.random_gamma_grad_p,
+                   op.regularized_incomplete_beta_p):
+    lowering_rule(_primitive)(_lower_by_program(_primitive))

@@ -2,14 +2,20 @@
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 from stablehlo_runner import check
 
 from laminax_ir import config
 from laminax_ir.ops import special as op
 
 ONE = [(op.erf, -5, 5), (op.erfc, -5, 8), (op.erf_inv, -0.999, 0.999), (op.lgamma, -3.3, 30), (op.digamma, 0.1, 30),
-       (op.bessel_i1e, -40, 40)]
-MORE = [(op.polygamma, [[1.0, 2.0, 3.0, 5.0]], [[0.3, 2.0, 7.5, 30.0]]), (op.zeta, [[1.5, 2.0, 3.0, 8.0]], [[0.3, 2.0, 7.5, 30.0]])]
+       (op.bessel_i0e, -40, 40), (op.bessel_i1e, -40, 40)]
+# small, middle and large a; both forms; the border of the domain and beyond it
+GAMMA = ([[0.2, 1.0, 5.0, 40.0, 0.5, 2.0, 3.0, 2.0, 0.0, -1.0, 1.0]], [[0.1, 2.0, 9.0, 35.0, 20.0, 1.5, 3.0, 0.0, 1.0, 1.0, -1.0]])
+MORE = [(op.polygamma, [[1.0, 2.0, 3.0, 5.0]], [[0.3, 2.0, 7.5, 30.0]]), (op.zeta, [[1.5, 2.0, 3.0, 8.0]], [[0.3, 2.0, 7.5, 30.0]]),
+        (op.igamma, *GAMMA), (op.igammac, *GAMMA), (op.igamma_grad_a, *GAMMA), (op.random_gamma_grad, *GAMMA),
+        (op.betainc, [[0.3, 2.0, 9.0, 1.0, 0.0, 2.0, -1.0]], [[1.5, 0.4, 30.0, 1.0, 1.0, 0.0, 1.0]],
+         [[0.2, 0.8, 0.3, 1.0, 0.5, 0.5, 0.5]])]
 TOLERANCE = {"float32": 1e-4, "float64": 1e-10}  # XLA's polynomials, and series cut off at the dtype's precision
 
 
@@ -28,13 +34,7 @@ def test_more_operands(function, operands, dtype):
         check(lambda *xs: [function(*xs)], *[np.array(x, dtype) for x in operands], rtol=TOLERANCE[dtype], atol=1e-12)
 
 
-NARROW = ["float16", "bfloat16"]
-
-
-@pytest.mark.parametrize("dtype", NARROW)
-@pytest.mark.parametrize("function, low, high", ONE, ids=[c[0].__name__ for c in ONE])
-def test_narrow_floats(function, low, high, dtype):
-    from ml_dtypes import bfloat16
-    kind = np.float16 if dtype == "float16" else bfloat16
-    eps = 2**-10 if dtype == "float16" else 2**-7
-    check(lambda x: [function(x)], np.linspace(low + 0.05, high - 0.05, 11).astype(kind), rtol=4 * eps, atol=eps)
+@pytest.mark.parametrize("dtype, eps", [(np.float16, 2**-10), (bfloat16, 2**-7)])
+@pytest.mark.parametrize("function, low, high", [ONE[0], ONE[2], ONE[5]], ids=["erf", "erf_inv", "bessel_i0e"])
+def test_narrow_floats(function, low, high, dtype, eps):
+    check(lambda x: [function(x)], np.linspace(low + 0.05, high - 0.05, 11).astype(dtype), rtol=4 * eps, atol=eps)
