@@ -37,7 +37,7 @@ def as_dtype(x: Any, dtype: Any, weak: bool) -> Any:
     aval = get_aval(x)
     if aval.dtype == dtype:
         return x
-    return op.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak and aval.weak_type)
+    return op.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak)
 
 
 def _cast_scalar(x: Any, dtype: Any) -> Any:
@@ -72,10 +72,6 @@ def _report_rank_promotion(name, operands):
 def promote(name: str, *operands: Any) -> list[Any]:
     """Promotes dtypes, then ranks: what every NumPy-style binary function does first."""
     return promote_shapes(name, *promote_dtypes(*operands))
-
-
-def _accepts(x: Any) -> bool:
-    return isinstance(x, Tracer) or type(x) in _SCALARS or is_array_like(x)
 
 
 def _fast_scalar(x: Any, dtype: Any) -> Any:
@@ -281,31 +277,61 @@ COMPARISONS: dict[str, Callable] = {"eq": equal, "ne": not_equal, "lt": less, "l
                                     "ge": greater_equal}
 
 
+_SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "divmod": "divmod()", "pow": "**",
+    "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "matmul": "@", "eq": "==", "ne": "!=", "lt": "<",
+    "le": "<=", "gt": ">", "ge": ">=",
+}
+
+
 def method_table() -> dict[str, Callable]:
     """The special methods of arrays, by name: `__add__`, `__radd__`, ..."""
     table: dict[str, Callable] = {}
     for name, function in BINARY_OPERATORS.items():
-        table[f"__{name}__"] = _method(function)
-        table[f"__r{name}__"] = _reflected(function)
+        table[f"__{name}__"] = _method(function, name)
+        table[f"__r{name}__"] = _reflected(function, name)
     for name, function in COMPARISONS.items():
-        table[f"__{name}__"] = _method(function)
+        table[f"__{name}__"] = _method(function, name)
     table["__neg__"] = lambda self: op.neg(self)
     table["__pos__"] = lambda self: self
     table["__abs__"] = absolute
     table["__invert__"] = invert
+    table["__setitem__"] = _refuse_item_assignment
     return table
 
 
-def _method(function):
+def _method(function, name):
     def method(self, other):
-        return function(self, other) if _accepts(other) else NotImplemented
+        if isinstance(other, Tracer) or type(other) in _SCALARS:
+            return function(self, other)
+        other = _operand(other, name)
+        return NotImplemented if other is NotImplemented else function(self, other)
     return method
 
 
-def _reflected(function):
+def _reflected(function, name):
     def method(self, other):
-        return function(other, self) if _accepts(other) else NotImplemented
+        if isinstance(other, Tracer) or type(other) in _SCALARS:
+            return function(other, self)
+        other = _operand(other, name)
+        return NotImplemented if other is NotImplemented else function(other, self)
     return method
+
+
+def _operand(x: Any, name: str) -> Any:
+    """The other operand as an array; NotImplemented for a type that may know better what to do with an array."""
+    if is_array_like(x):
+        convert = getattr(type(x), "__jax_array__", None)
+        return x if convert is None else convert(x)
+    if isinstance(x, (list, tuple, set, dict)):
+        raise TypeError(f"unsupported operand type(s) for {_SYMBOLS[name]}: 'Array' and {type(x).__name__!r}. "
+                        f"Make the {type(x).__name__} an array first, with laminax.numpy.array.")
+    return NotImplemented
+
+
+def _refuse_item_assignment(self, index, value):
+    raise TypeError("arrays are immutable and do not support in-place item assignment. Instead of x[index] = y, use "
+                    "x = x.at[index].set(y) or another method of .at[].")
 
 
 def _install() -> None:
