@@ -1,0 +1,295 @@
+"""Calls under the transformations: jit calls of jaxprs, and functions with derivative rules of their own (flat calls).
+
+Oracles: the same function without the call, closed formulas, central differences; counts of how often a rule ran.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numeric_checks import check_derivatives, check_vmap
+
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.check import check_jaxpr
+from laminax_ir.config import check, enable_x64
+from laminax_ir.jaxpr import jaxpr_as_fun
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, call_jaxpr
+from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.reference.evaluate import evaluate
+from laminax_ir.staging import stage
+from laminax_transforms import grad, jvp, linearize, vjp, vmap
+from laminax_transforms.zeros import ZERO
+
+
+@pytest.fixture(autouse=True)
+def x64_and_checked():
+    with enable_x64(), check():
+        yield
+
+
+X = np.array([0.3, -1.2, 2.0])
+
+
+def jit(fun):
+    """A jit call of the flat function, traced once per avals: what the api does, without compiling."""
+    cache = {}
+
+    def called(*args):
+        avals = tuple(get_aval(x) for x in args)
+        if avals not in cache:
+            cache[avals] = stage(lambda *xs: [fun(*xs)], avals, fun.__name__)
+        return call_jaxpr(cache[avals], *args, name=fun.__name__)[0]
+
+    called.cache = cache
+    return called
+
+
+def g(x, y):
+    return op.sin(x) * y + op.exp(y)
+
+
+# jit calls
+
+
+def test_a_call_is_transparent_to_every_transformation():
+    f, y = jit(g), X + 1
+    check_derivatives(f, X, y)
+    check_vmap(f, (np.stack([X, y]), np.stack([y, X])), (0, 1) if X.size == 2 else (0, 0))
+    check_vmap(f, (np.stack([X, y]), y), (0, None))
+    np.testing.assert_allclose(jvp(f, (X, y), (y, X))[1], jvp(g, (X, y), (y, X))[1], rtol=1e-12)
+    np.testing.assert_allclose(linearize(f, X, y)[1](y, X), jvp(g, (X, y), (y, X))[1], rtol=1e-12)
+    for a, b in zip(vjp(f, X, y)[1](X), vjp(g, X, y)[1](X)):
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_transformed_calls_stay_calls():
+    f, aval = jit(g), ShapedArray((3,), np.dtype(float))
+    for fun in (lambda x, y: [grad(lambda a: reduce_sum(f(a, y), (0,)))(x)], lambda x, y: list(jvp(f, (x, y), (y, x))),
+                lambda x, y: [vmap(f)(x, y)]):
+        closed = stage(fun, [aval, aval])
+        check_jaxpr(closed)
+        assert "jit" in {eqn.primitive.name for eqn in closed.eqns}
+        assert not {"sin", "exp"} & {eqn.primitive.name for eqn in closed.eqns}
+        plain = fun(X, X + 1)
+        for a, b in zip(evaluate(closed, X, X + 1), plain):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_one_program_serves_all_calls_of_a_function():
+    """A function called in each of many layers is differentiated once: the calls share their jaxprs."""
+    f = jit(lambda x: op.tanh(x * 2.0))
+
+    def deep(x):
+        for _ in range(5):
+            x = f(x)
+        return reduce_sum(x, (0,))
+
+    closed = stage(lambda x: [grad(deep)(x)], [ShapedArray((3,), np.dtype(float))])
+    programs = [id(eqn.params["jaxpr"]) for eqn in closed.eqns if eqn.primitive.name == "jit"]
+    assert len(programs) == 10 and len(set(programs)) == 2  # forward and backward
+    np.testing.assert_allclose(evaluate(closed, X)[0], grad(lambda x: deep(x))(X), rtol=1e-12)
+
+
+def test_calls_with_closed_over_values():
+    def outer(x, w):
+        f = jit(lambda y: y * w)  # w is a value of the enclosing trace
+        return reduce_sum(f(x) * f(x), (0,))
+
+    np.testing.assert_allclose(grad(outer, 1)(X, X + 1), 2 * X * X * (X + 1), rtol=1e-12)
+    np.testing.assert_allclose(vmap(outer)(np.stack([X, X]), np.stack([X, X])), [np.sum(X**4)] * 2)
+    array = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(grad(lambda x: reduce_sum(jit(lambda y: y * array)(x), (0,)))(X), array)
+
+
+def test_forwarded_unused_and_constant_results_of_a_call():
+    closed = stage(lambda x, y, unused: [x, y * x, 2.0, x, op.convert_element_type(x, np.int32)],
+                   [ShapedArray((3,), np.dtype(float))] * 3, "f")
+
+    def f(x, y, unused):
+        out = call_jaxpr(closed, x, y, unused, name="f")
+        return out[0] + out[1] + out[2] + out[3] + op.convert_element_type(out[4], float)
+
+    by_hand = lambda x, y, unused: 2.0 * x + y * x + 2.0 + op.convert_element_type(op.convert_element_type(x, np.int32), float)  # noqa: E731
+    np.testing.assert_allclose(f(X, X, X), by_hand(X, X, X))
+    for a, b in zip(vjp(f, X, X + 1, X)[1](X), vjp(by_hand, X, X + 1, X)[1](X)):
+        np.testing.assert_allclose(a, b)
+    check_derivatives(f, X + 0.1, X + 1, X)  # away from the jumps of the conversion
+
+
+def test_nested_calls():
+    inner = jit(lambda x: op.sin(x) * x)
+    outer = jit(lambda x: inner(x) + inner(inner(x)))
+    check_derivatives(outer, X)
+    check_derivatives(vmap(outer), np.stack([X, X + 1]))
+    third = grad(grad(grad(lambda x: reduce_sum(outer(x), ()))))(0.7)
+    plain = lambda x: (lambda f: f(x) + f(f(x)))(lambda v: op.sin(v) * v)  # noqa: E731
+    np.testing.assert_allclose(third, grad(grad(grad(plain)))(0.7), rtol=1e-10)
+
+
+def test_perturbations_do_not_mix_inside_calls():
+    f = jit(lambda x, y: x + y)
+    assert float(grad(lambda x: x * grad(lambda y: f(x, y))(1.0))(1.0)) == 1.0
+    mul = jit(lambda x, y: x * y)
+    assert float(grad(lambda x: mul(x, jvp(lambda y: mul(x, y), (3.0,), (1.0,))[1]))(5.0)) == 10.0
+
+
+def test_a_linear_call_is_transposed():
+    scale = jit(lambda c, x: x * c)
+    (ct,) = vjp(lambda x: scale(X, x), X)[1](np.ones(3))
+    np.testing.assert_array_equal(ct, X)
+
+
+# custom_jvp
+
+
+def sign_rule(scale):
+    """sin with the derivative scale * cos, so that one sees which rule ran; counts its uses."""
+    uses = []
+
+    def fun(x):
+        return [op.sin(x)]
+
+    def rule(primals, tangents):
+        uses.append(1)
+        (x,), (t,) = primals, tangents
+        return [op.sin(x)], [ZERO if t is ZERO else op.mul(t, scale * op.cos(x))]
+
+    return lambda x: CustomJVPCall(fun, rule, [x], "sine").bind()[0], uses
+
+
+def test_the_rule_of_custom_jvp_is_used():
+    f, uses = sign_rule(10.0)
+    np.testing.assert_allclose(f(X), np.sin(X))
+    assert not uses
+    np.testing.assert_allclose(jvp(f, (X,), (np.ones(3),))[1], 10 * np.cos(X))
+    np.testing.assert_allclose(grad(lambda x: reduce_sum(f(x), (0,)))(X), 10 * np.cos(X))
+    assert len(uses) == 2
+    # the second derivative is that of the rule
+    np.testing.assert_allclose(jvp(lambda x: jvp(f, (x,), (np.ones(3),))[1], (X,), (np.ones(3),))[1], -10 * np.sin(X))
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, lambda f: vmap(f), lambda f: jit(f), lambda f: vmap(jit(f)), lambda f: jit(vmap(f)),
+                                       lambda f: vmap(vmap(f))], ids=["", "vmap", "jit", "vmap jit", "jit vmap", "vmap vmap"])
+def test_the_rule_of_custom_jvp_survives_other_transformations(transform):
+    f, _ = sign_rule(10.0)
+    x = np.stack([np.stack([X, X + 1]), np.stack([X - 1, X])])
+    fun = transform(f)
+    np.testing.assert_allclose(fun(x), np.sin(x))
+    np.testing.assert_allclose(jvp(fun, (x,), (x,))[1], 10 * np.cos(x) * x, rtol=1e-12)
+    np.testing.assert_allclose(vjp(fun, x)[1](x)[0], 10 * np.cos(x) * x, rtol=1e-12)
+    np.testing.assert_allclose(grad(lambda a: reduce_sum(fun(a), (0, 1, 2)))(x), 10 * np.cos(x), rtol=1e-12)
+
+
+def test_a_staged_custom_jvp_call_is_an_equation_with_its_program():
+    f, uses = sign_rule(10.0)
+    closed = stage(lambda x: [f(x)], [ShapedArray((3,), np.dtype(float))])
+    (eqn,) = closed.eqns
+    assert eqn.primitive.name == "custom_jvp_call" and not uses
+    assert [e.primitive.name for e in eqn.params["call_jaxpr"].eqns] == ["sin"]
+    replay = lambda x: jaxpr_as_fun(closed)(x)[0]  # noqa: E731
+    np.testing.assert_allclose(jvp(replay, (X,), (X,))[1], 10 * np.cos(X) * X)
+    np.testing.assert_allclose(vmap(lambda x: grad(lambda y: reduce_sum(replay(y), (0,)))(x))(np.stack([X, X])), [10 * np.cos(X)] * 2)
+
+
+def test_a_custom_jvp_call_that_closes_over_a_traced_value():
+    def f(x, w):
+        def fun(a):
+            return [a * w]
+
+        def rule(primals, tangents):
+            return fun(*primals), [op.mul(tangents[0], w) * 3.0]
+
+        return CustomJVPCall(fun, rule, [x], "scaled").bind()[0]
+
+    assert evaluate(stage(lambda x, w: [f(x, w)], [ShapedArray((), np.dtype(float))] * 2), 2.0, 5.0)[0] == 10
+    np.testing.assert_allclose(vmap(lambda x, w: jvp(lambda a: f(a, w), (x,), (1.0,))[1])(X, X + 1), 3 * (X + 1))
+
+
+def test_zero_tangents_reach_the_rule_as_symbols():
+    seen = []
+
+    def fun(x, y):
+        return [x * y, y]
+
+    def rule(primals, tangents):
+        seen.append([t is ZERO for t in tangents])
+        return fun(*primals), [ZERO if tangents[0] is ZERO else op.mul(tangents[0], primals[1]), ZERO]
+
+    call = lambda x, y: CustomJVPCall(fun, rule, [x, y], "f").bind()  # noqa: E731
+    _, tangents = jvp(lambda x: call(x, 3.0), (2.0,), (1.0,))
+    assert seen == [[False, True]] and [float(t) for t in tangents] == [3.0, 0.0]
+
+
+# custom_vjp
+
+
+def clipped():
+    """The identity whose cotangent is clipped to [-1, 1], times a factor from the residuals."""
+    uses = []
+
+    def fun(x, scale):
+        return [op.mul(x, 1.0)]
+
+    def fwd(operands, perturbed):
+        x, scale = operands
+        uses.append("fwd")
+        return [op.mul(x, 1.0)], [scale]
+
+    def bwd(residuals, cts):
+        uses.append("bwd")
+        (ct,) = cts
+        return [ZERO if ct is ZERO else op.mul(op.clamp(-1.0, ct, 1.0), residuals[0]), ZERO]
+
+    return lambda x, scale: CustomVJPCall(fun, fwd, bwd, [x, scale], "clip").bind()[0], uses
+
+
+def test_the_rules_of_custom_vjp_are_used():
+    f, uses = clipped()
+    np.testing.assert_array_equal(f(X, 2.0), X)
+    assert not uses
+    (ct, scale_ct) = vjp(f, X, 2.0)[1](np.array([5.0, 0.5, -7.0]))
+    np.testing.assert_array_equal(ct, [2.0, 1.0, -2.0])
+    assert float(scale_ct) == 0 and uses == ["fwd", "bwd"]
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jit, lambda f: jit(jit(f))], ids=["", "jit", "jit jit"])
+def test_the_rules_of_custom_vjp_survive_vmap_and_jit(wrap):
+    f, _ = clipped()
+    f = wrap(f)
+    x, ct = np.stack([X, X + 1]), np.array([[5.0, 0.5, -7.0], [0.1, -3.0, 0.0]])
+    want = np.clip(ct, -1, 1) * 2
+    for fun in (vmap(f, in_axes=(0, None)), lambda x, s: vmap(lambda a: f(a, s))(x), vmap(f, in_axes=(0, None), out_axes=0)):
+        np.testing.assert_array_equal(vjp(lambda x: fun(x, 2.0), x)[1](ct)[0], want)
+    per_example = vmap(lambda x, ct, s: vjp(lambda a: f(a, s), x)[1](ct)[0], in_axes=(0, 0, 0))
+    np.testing.assert_array_equal(per_example(x, ct, np.array([2.0, 3.0])), np.clip(ct, -1, 1) * np.array([[2.0], [3.0]]))
+    np.testing.assert_array_equal(vmap(lambda x, ct: vjp(lambda a: f(a, 2.0), x)[1](ct)[0], in_axes=1, out_axes=1)(x, ct), want)
+
+
+def test_the_cotangent_of_a_shared_operand_adds_up():
+    def fun(x, w):
+        return [op.mul(x, w)]
+
+    call = lambda x, w: CustomVJPCall(fun, lambda xs, perturbed: (fun(*xs), xs), lambda r, cts: [op.mul(cts[0], r[1]), op.mul(cts[0], r[0])],  # noqa: E731
+                                      [x, w], "product").bind()[0]
+    x_ct, w_ct = vjp(lambda x, w: vmap(call, in_axes=(0, None))(x, w), X, 2.0)[1](np.ones(3))
+    np.testing.assert_allclose(x_ct, [2, 2, 2])
+    np.testing.assert_allclose(w_ct, X.sum())
+
+
+def test_second_derivatives_of_custom_vjp_differentiate_its_rules():
+    """x -> x^2 with the backward rule 3 x ct (instead of 2 x ct): its own derivative is 3."""
+    def fun(x):
+        return [x * x]
+
+    f = lambda x: CustomVJPCall(fun, lambda xs, perturbed: (fun(*xs), xs), lambda r, cts: [3.0 * r[0] * cts[0]], [x], "square").bind()[0]  # noqa: E731
+    assert float(grad(f)(5.0)) == 15 and float(grad(grad(f))(5.0)) == 3
+    assert vmap(grad(grad(f)))(X).tolist() == [3, 3, 3]
+    closed = stage(lambda x: [grad(grad(f))(x)], [ShapedArray((), np.dtype(float))])
+    assert float(evaluate(closed, 5.0)[0]) == 3
+
+
+def test_forward_mode_of_custom_vjp_is_refused_with_its_name():
+    f, _ = clipped()
+    with pytest.raises(TypeError, match="(?s)clip.*custom_jvp|custom_vjp.*clip"):
+        jvp(lambda x: f(x, 2.0), (X,), (X,))
