@@ -157,6 +157,8 @@ def test_default_precision_comes_from_the_configuration():
     with config.default_matmul_precision("high"):
         jaxpr = staged(lambda x: contraction.dot(x, x), aval((2, 2)))
     assert jaxpr.eqns[0].params["precision"] == (Precision.HIGH, Precision.HIGH)
+    with config.default_matmul_precision("BF16_BF16_F32"), pytest.raises(NotImplementedError, match="dot algorithm"):
+        staged(lambda x: contraction.dot(x, x), aval((2, 2)))
 
 
 def test_print_leaves_out_what_is_not_set():
@@ -184,7 +186,7 @@ dot_general = contraction.dot_general
     (lambda: dot_general(x234, y245, (((2,), (1,)), ((0,), (0,))), "exact"), ValueError, "'exact'"),
     (lambda: dot_general(x234, y245, (((2,), (1,)), ((0,), (0,))), ("high",) * 3), ValueError, "a pair"),
     (lambda: dot_general(x234, y245, (((2,), (1,)), ((0,), (0,))), 3), ValueError, "precision must be"),
-    (lambda: dot_general(x234, y245, (((2,), (1,)), ((0,), (0,))), "F32_F32_F32"), ValueError, "precision must be"),
+    (lambda: dot_general(x234, y245, (((2,), (1,)), ((0,), (0,))), "F32_F32_F32"), NotImplementedError, "dot algorithm"),
     (lambda: dot_general(x234, y245, (((2,), (1,)), ((0,), (0,))), out_sharding="x"), NotImplementedError, "out_sharding"),
     (lambda: dot_general(x234.astype(np.int32), y245.astype(np.int32), (((2,), (1,)), ((0,), (0,))),
                          preferred_element_type=np.int8), DTypeError, "int8 for a result of type int32"),

@@ -75,19 +75,19 @@ def canonicalize_precision(name: str, precision: PrecisionLike) -> CanonicalPrec
 
     Raises:
       ValueError: if it is none of these.
-      NotImplementedError: if the configuration's default names a dot algorithm.
+      NotImplementedError: if it names a dot algorithm.
     """
     if precision is None:
         precision = config.default_matmul_precision.value
         if precision is None:
             return None
-        if precision not in _precision_names:
-            raise NotImplementedError(f"{name}: the default_matmul_precision {precision!r} names a dot algorithm, which is "
-                                      f"not supported; expected one of {', '.join(filter(None, _precision_names))}")
     pair = tuple(precision) if isinstance(precision, (tuple, list)) else (precision, precision)
     try:
         lhs, rhs = map(Precision, pair)
     except ValueError:
+        if isinstance(precision, str) and precision.isupper():  # F32_F32_F32 and the like
+            raise NotImplementedError(f"{name}: the precision {precision!r} names a dot algorithm, which is not supported; expected "
+                                      f"one of {', '.join(filter(None, _precision_names))}") from None
         raise ValueError(
             f"{name}: the precision must be None, a Precision (DEFAULT, HIGH, HIGHEST), one of the names "
             f"{', '.join(filter(None, _precision_names))}, or a pair of these, one per operand; got {precision!r}") from None
