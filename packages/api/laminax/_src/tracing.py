@@ -6,8 +6,10 @@ avals, the static values, the configuration, and the named axes in scope.
 
 from __future__ import annotations
 
+import inspect
 import threading
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Callable, Hashable, Sequence
 from weakref import WeakKeyDictionary
 
@@ -75,17 +77,32 @@ class Call:
             kwargs[name] = static.value
         return fun(*args, **kwargs)
 
-    def path(self, index: int) -> str:
-        """The place of a leaf among the arguments, `args[0]['w']`."""
-        args, kwargs = self.in_tree.unflatten(list(range(self.in_tree.num_leaves)))
-        for i, _ in self.static_args:
-            args = (*args[:i], None, *args[i:])
-        for path, leaf in tree_flatten_with_path((args, kwargs))[0]:
-            if leaf == index and type(leaf) is int:
-                if path[0].idx == 1:
-                    return f"{path[1].key}{keystr(path[2:])}"
-                return f"args[{path[1].idx}]{keystr(path[2:])}"
-        return f"leaf {index}"
+    def namer(self, fun: Callable) -> Callable[[int], str]:
+        """A function from the number of a leaf to its name, such as `x['w']`; it does not hold the values."""
+        return partial(_argument_name, fun, self.in_tree, tuple(i for i, _ in self.static_args))
+
+
+def _argument_name(fun: Callable, in_tree: Any, static_positions: Sequence[int], index: int) -> str:
+    args, kwargs = in_tree.unflatten(range(in_tree.num_leaves))
+    for i in static_positions:
+        args = (*args[:i], None, *args[i:])
+    path = next(path for path, leaf in tree_flatten_with_path((args, kwargs))[0] if leaf == index)
+    if path[0].idx == 1:
+        return f"{path[1].key}{keystr(path[2:])}"
+    return f"{_parameter_name(fun, path[1].idx)}{keystr(path[2:])}"
+
+
+def _parameter_name(fun: Callable, position: int) -> str:
+    """The name of a positional parameter; `args[3]` for one of many behind a star, or when it is unknown."""
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):
+        return f"args[{position}]"
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if position < len(named):
+        return named[position].name
+    stars = [p.name for p in parameters if p.kind is p.VAR_POSITIONAL] or ["args"]
+    return f"{stars[0]}[{position - len(named)}]"
 
 
 class Static:
@@ -122,10 +139,10 @@ def argument_avals(transform: str, fun: Callable, call: Call) -> list[ShapedArra
             avals.append(get_aval(leaf))
         except TypeError:
             raise TypeError(
-                f"Cannot interpret value of type {type(leaf)} as an abstract array; it does not have a dtype attribute. "
-                f"{transform}({function_name(fun)}): Error interpreting argument to {function_name(fun)} as an abstract array: "
-                f"the argument {call.path(index)} is {_short(leaf)}. Arguments must be arrays, scalars or containers of "
-                "them; mark others as static with static_argnums or static_argnames.") from None
+                f"{transform}({function_name(fun)}): the argument {call.namer(fun)(index)} is not an array but of type "
+                f"{type(leaf)}: {_short(leaf)}. Error interpreting argument to {function_name(fun)} as an abstract array: "
+                "arguments must be arrays, scalars or containers of them. Mark others as static with static_argnums or "
+                "static_argnames.") from None
     return avals
 
 
@@ -148,17 +165,16 @@ def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transfor
         trees.append(out_tree)
         return out
 
-    closed = stage(flat_fun, avals, name)
+    closed = stage(flat_fun, avals, f"{transform}({name})", call.namer(fun))
     return TracedFunction(closed, trees[0], name)
 
 
 def _report_bad_result(transform: str, name: str, result: Any) -> None:
     for path, leaf in tree_flatten_with_path(result)[0]:
         if not is_array_like(leaf):
-            where = f" at result{keystr(path)}" if path else ""
-            raise TypeError(f"{transform}({name}): function {name} traced for {transform} returned a value of type {type(leaf)}"
-                            f"{where}, which is not a valid JAX type: {_short(leaf)}. Return arrays, scalars or containers "
-                            "of them.")
+            where = f"result{keystr(path)}" if path else "its result"
+            raise TypeError(f"{transform}({name}): {where} is of type {type(leaf)}, which is not a valid type for a result: "
+                            f"{_short(leaf)}. Return arrays, scalars or containers of them.")
 
 
 class TraceCache:
