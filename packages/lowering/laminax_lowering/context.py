@@ -10,6 +10,7 @@ from laminax_ir import dtypes, source
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from laminax_ir.keys import physical_aval
+from laminax_lowering.outlining import CallPlan
 from laminax_lowering.registry import find_rule
 from laminax_lowering.types import dense, splat, string_text, type_text, types_text
 
@@ -33,10 +34,13 @@ class ModuleContext:
     Args:
       platform: "cpu", "cuda", "rocm" or "tpu".
       name: the module's name, `jit_step`.
+      plan: what becomes of calls.
+      axis_env: sizes of named axes.
     """
 
-    def __init__(self, platform: str, name: str, axis_env: Mapping[Any, int] | None = None):
+    def __init__(self, platform: str, name: str, plan: CallPlan, axis_env: Mapping[Any, int] | None = None):
         self.platform = platform
+        self.plan = plan
         self.name = name
         self.axis_env = dict(axis_env or {})
         self.functions: list[str] = []
@@ -110,6 +114,7 @@ class FunctionWriter:
         self.avals_in: list[ShapedArray] = []
         self.avals_out: list[ShapedArray] = []
         self.loc = ""
+        self.is_top_level = False
         self._count = 0
         self._constant_count = -1
         self._constant_values: dict[Any, Value] = {}
@@ -168,6 +173,8 @@ class FunctionWriter:
     def constant(self, value: Any, dtype: Any = None, shape: Sequence[int] = ()) -> Value:
         """A constant: a scalar repeated over `shape`, or a NumPy array. One operation per distinct constant."""
         array = np.asarray(value, dtype)
+        if array.dtype == dtypes.float0:  # carries nothing; stored as booleans
+            array = np.zeros(array.shape, bool)
         key = (array.tobytes(), array.dtype, array.shape, shape)
         found = self._constant_values.get(key)
         if found is None:
@@ -223,8 +230,8 @@ class FunctionWriter:
           isolated: whether constants are written inside; the computations of reductions take nothing from outside.
         """
         args = [Value(self.new_name(), aval) for aval in arg_avals]
-        outer = self.lines, self.constants, self._constant_values, self._scalars
-        self.lines = []
+        outer = self.lines, self.constants, self._constant_values, self._scalars, self.is_top_level
+        self.lines, self.is_top_level = [], False
         if isolated:
             self.constants, self._constant_values, self._scalars = [], {}, {}
         try:
@@ -232,7 +239,7 @@ class FunctionWriter:
             results = [results] if isinstance(results, Value) else list(results)
             inner = [*self.constants, *self.lines] if isolated else self.lines
         finally:
-            self.lines, self.constants, self._constant_values, self._scalars = outer
+            self.lines, self.constants, self._constant_values, self._scalars, self.is_top_level = outer
         names = ", ".join(v.name for v in results)
         header = ", ".join(f"{v.name}: {type_text(v.aval)}" for v in args)
         block = [f"^bb0({header}):"] if args else []

@@ -9,6 +9,7 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import physical_aval
 from laminax_lowering.context import FunctionWriter, ModuleContext, live_equations, used_inputs
+from laminax_lowering.outlining import plan_calls
 from laminax_lowering.types import string_text
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
@@ -24,6 +25,7 @@ class LoweredModule:
     kept: indices of the arguments the module takes (after the consts); the others are unused.
     in_avals, out_avals: of all arguments and results.
     keepalives: objects that must live as long as the compiled program (callbacks).
+    unusable_donations: donated arguments that no result can take the place of.
     """
     text: str
     name: str
@@ -34,6 +36,7 @@ class LoweredModule:
     out_avals: tuple[ShapedArray, ...]
     donated: tuple[bool, ...] = ()
     keepalives: tuple[Any, ...] = field(default=(), compare=False)
+    unusable_donations: tuple[ShapedArray, ...] = ()
 
 
 def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str = "cpu", donated: Sequence[bool] | None = None,
@@ -64,28 +67,30 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str = "cpu", don
     live = live_equations(jaxpr)
     used = used_inputs(jaxpr, live)
     kept = [i for i in range(n_args) if keep_unused or used[n_consts + i]]
-    module = ModuleContext(platform, _module_name(name), axis_env)
+    aliases = _donation_aliases(jaxpr, donated, kept)
+    module = ModuleContext(platform, _module_name(name), plan_calls(jaxpr), axis_env)
     module.unique_name("main")
     writer = FunctionWriter(module)
+    writer.is_top_level = True
     main = writer.write(
         jaxpr, "main", live=live, kept=[*range(n_consts), *(n_consts + i for i in kept)],
-        arg_attributes=[*[""] * n_consts, *_arg_attributes(jaxpr, donated, kept, arg_names)],
+        arg_attributes=[*[""] * n_consts, *_arg_attributes(len(jaxpr.invars), aliases, arg_names)],
         result_attributes=[f"{{jax.result_info = {string_text(n)}}}" for n in result_names or ()])
     module.functions.insert(0, main)
     text = module.text({"mhlo.num_partitions": f"{num_partitions} : i32", "mhlo.num_replicas": f"{num_replicas} : i32"})
     return LoweredModule(text, module.name, platform, tuple(closed.consts), tuple(kept), tuple(closed.in_avals),
-                         tuple(closed.out_avals), donated, tuple(module.keepalives))
+                         tuple(closed.out_avals), donated, tuple(module.keepalives),
+                         tuple(jaxpr.invars[i].aval for i in kept if donated[i] and aliases[i] == _DONOR))
 
 
 def _module_name(name: str) -> str:
     return "jit_" + "".join(c if c.isalnum() or c == "_" else "_" for c in name)
 
 
-def _arg_attributes(jaxpr, donated, kept, arg_names) -> list[str]:
-    """Donation and names. A donated buffer is given to the first result of its type that has none yet."""
-    aliases = _donation_aliases(jaxpr, donated, kept)
+def _arg_attributes(count: int, aliases: dict[int, str], arg_names) -> list[str]:
+    """Donation and names of the arguments."""
     texts = []
-    for i in range(len(jaxpr.invars)):
+    for i in range(count):
         attributes = []
         if i in aliases:
             attributes.append(aliases[i])
@@ -95,7 +100,11 @@ def _arg_attributes(jaxpr, donated, kept, arg_names) -> list[str]:
     return texts
 
 
+_DONOR = "jax.buffer_donor = true"
+
+
 def _donation_aliases(jaxpr, donated, kept) -> dict[int, str]:
+    """A donated buffer is given to the first result of its type that has none yet."""
     free: dict[tuple, list[int]] = {}
     for position, v in enumerate(jaxpr.outvars):
         aval = physical_aval(v.aval)
@@ -105,5 +114,5 @@ def _donation_aliases(jaxpr, donated, kept) -> dict[int, str]:
         if donated[i]:
             aval = physical_aval(jaxpr.invars[i].aval)
             matching = free.get((aval.shape, aval.dtype))
-            aliases[i] = f"tf.aliasing_output = {matching.pop(0)} : i32" if matching else "jax.buffer_donor = true"
+            aliases[i] = f"tf.aliasing_output = {matching.pop(0)} : i32" if matching else _DONOR
     return aliases

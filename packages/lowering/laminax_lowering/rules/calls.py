@@ -1,17 +1,21 @@
-"""Calls: each distinct jaxpr is one private function."""
+"""Calls: written in place, as private functions, or as calls that the compiler keeps; see `outlining`."""
 
 from __future__ import annotations
 
 from laminax_ir.ops.calls import custom_jvp_call_p, custom_vjp_call_p, jit_p
 from laminax_lowering.registry import lowering_rule
 
+_KEEP_CALL = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
+
 
 @lowering_rule(jit_p)
 def _lower_jit(ctx, *operands, jaxpr, name, inline=False, **_params):
-    if inline or len(jaxpr.eqns) <= 1:
+    plan = ctx.module.plan
+    if inline or jaxpr in plan.in_place or len(jaxpr.eqns) <= 1:
         return ctx.run(jaxpr, operands)
+    is_outlined = ctx.is_top_level and jaxpr in plan.outlined
     function = ctx.module.private_function(jaxpr, name)
-    return ctx.call(function, operands, ctx.avals_out)
+    return ctx.call(function, operands, ctx.avals_out, _KEEP_CALL if is_outlined else "")
 
 
 @lowering_rule(custom_jvp_call_p, custom_vjp_call_p)

@@ -1,0 +1,78 @@
+"""Which calls are written in place, which become functions, and which stay calls in the compiled program.
+
+XLA inlines every call before it optimises, and some of its passes grow faster than the program, so N equal blocks cost
+more than N times one. A call marked `inlineable = "false"` stays a call through XLA's pipeline, which makes compile time
+linear in the number of calls, at the price of fusion across the block's border.
+
+The policy, in one place (`plan_calls`):
+  - a program called from one place is written there, in place;
+  - a program called from several places becomes one private function;
+  - of those, a block is outlined if it is called repeatedly from the top level of the module and is large enough that
+    fusion across its border does not matter. One level only: XLA clones outlined callees per call site, so nested
+    outlining would explode.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
+from laminax_ir.ops.calls import jit_p
+
+OUTLINE_MIN_CALLS = 3
+OUTLINE_MIN_EQUATIONS = 32
+
+
+@dataclass(frozen=True)
+class CallPlan:
+    """The decisions for one module, by called program."""
+    in_place: frozenset[ClosedJaxpr]
+    outlined: frozenset[ClosedJaxpr]
+
+
+def plan_calls(jaxpr: Jaxpr) -> CallPlan:
+    """Decides about every jit call reachable from a program."""
+    sites: dict[ClosedJaxpr, int] = {}
+    _count_sites(jaxpr, sites, set())
+    in_place = frozenset(closed for closed, count in sites.items() if count == 1)
+    repeated: dict[ClosedJaxpr, int] = {}
+    _count_top_level(jaxpr, in_place, repeated)
+    sizes: dict[int, int] = {}
+    outlined = frozenset(closed for closed, count in repeated.items()
+                         if count >= OUTLINE_MIN_CALLS and program_size(closed.jaxpr, sizes) >= OUTLINE_MIN_EQUATIONS)
+    return CallPlan(in_place, outlined)
+
+
+def _count_sites(jaxpr: Jaxpr, sites: dict[ClosedJaxpr, int], seen: set[int]) -> None:
+    """Counts the places that call each program; every distinct program's body counts once."""
+    if id(jaxpr) in seen:
+        return
+    seen.add(id(jaxpr))
+    for eqn in jaxpr.eqns:
+        if eqn.primitive is jit_p:
+            closed = eqn.params["jaxpr"]
+            sites[closed] = sites.get(closed, 0) + 1
+            _count_sites(closed.jaxpr, sites, seen)
+        elif eqn.primitive.multiple_results:  # every operation that holds programs has a list of results
+            for inner in subjaxprs(eqn):
+                _count_sites(inner, sites, seen)
+
+
+def _count_top_level(jaxpr: Jaxpr, in_place: frozenset[ClosedJaxpr], repeated: dict[ClosedJaxpr, int]) -> None:
+    """Counts calls from the top level, which includes what is written in place there."""
+    for eqn in jaxpr.eqns:
+        if eqn.primitive is jit_p:
+            closed = eqn.params["jaxpr"]
+            if closed in in_place:
+                _count_top_level(closed.jaxpr, in_place, repeated)
+            else:
+                repeated[closed] = repeated.get(closed, 0) + 1
+
+
+def program_size(jaxpr: Jaxpr, sizes: dict[int, int]) -> int:
+    """The number of equations of a program with those of the programs it calls."""
+    found = sizes.get(id(jaxpr))
+    if found is None:
+        found = sizes[id(jaxpr)] = len(jaxpr.eqns) + sum(
+            program_size(inner, sizes) for eqn in jaxpr.eqns if eqn.primitive.multiple_results for inner in subjaxprs(eqn))
+    return found
