@@ -173,7 +173,7 @@ class FunctionWriter:
     def constant(self, value: Any, dtype: Any = None, shape: Sequence[int] = ()) -> Value:
         """A constant: a scalar repeated over `shape`, or a NumPy array. One operation per distinct constant."""
         array = np.asarray(value, dtype)
-        if array.dtype == dtypes.float0:  # carries nothing; stored as booleans
+        if array.dtype.names is not None:  # float0, which carries nothing, is stored as booleans
             array = np.zeros(array.shape, bool)
         key = (array.tobytes(), array.dtype, array.shape, shape)
         found = self._constant_values.get(key)
