@@ -38,7 +38,7 @@ def init_params(key, sizes):
 
 
 def logits(params, image):
-    """Scores of the ten digits, for one image as a vector of 64 pixels."""
+    """Scores of the ten digits, for one image (a vector of 64 pixels) or several (one per row)."""
     *hidden, last = params
     x = image
     for layer in hidden:
@@ -83,10 +83,15 @@ def train_step(params, state, images, labels, learning_rate):
 
 
 @lx.jit
+def predict(params, images):
+    """The digit with the highest score, for each image."""
+    return jnp.argmax(logits(params, images), axis=-1)
+
+
+@lx.jit
 def evaluate(params, images, labels):
     """The mean loss, and the share of the images that are read right."""
-    predictions = jnp.argmax(logits(params, images), axis=-1)
-    return batch_loss(params, images, labels), jnp.mean(predictions == labels)
+    return batch_loss(params, images, labels), jnp.mean(predict(params, images) == labels)
 
 
 def minibatches(key, count, size):
@@ -172,7 +177,7 @@ def main(argv):
     print(f"test accuracy: {history['test_accuracy'][-1]:.4f} ({len(test_images)} images)")
 
     norms = np.asarray(gradient_norms(params, test_images, test_labels))
-    predictions = np.asarray(jnp.argmax(logits(params, test_images), axis=-1))
+    predictions = np.asarray(predict(params, test_images))
     most = np.argsort(norms)[::-1][:12]
     print("most surprising test images, by the norm of their gradient:")
     for i in most:
