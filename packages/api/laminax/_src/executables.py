@@ -1,15 +1,17 @@
 """From programs to executables: lowering and compiling with the layers below, and running on any values.
 
-Key arrays are stored as arrays of words; this module is where they are unwrapped on the way into an executable and
-wrapped again on the way out.
+Key arrays are stored as arrays of words, and float0 arrays, which carry nothing, as booleans; this module is where
+they are unwrapped on the way into an executable and wrapped again on the way out.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Mapping, Sequence
 
 import laminax_runtime as runtime
-from laminax_ir import dtypes
+import numpy as np
+from laminax_ir import dtypes, source
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray, physical_aval
@@ -17,35 +19,54 @@ from laminax_lowering import LoweredModule, lower
 
 
 class Program:
-    """A compiled program with its calling convention: constants first, key arrays as words."""
+    """A compiled program with its calling convention: constants first, key and float0 arrays as what stores them."""
 
-    __slots__ = ("executable", "const_args", "out_avals", "has_keys", "effects")
+    __slots__ = ("executable", "const_args", "out_avals", "is_wrapping", "effects")
 
     def __init__(self, executable: runtime.Executable, const_args: list[Any], out_avals: Sequence[ShapedArray],
-                 has_keys: bool, effects: frozenset):
+                 is_wrapping: bool, effects: frozenset):
         self.executable = executable
         self.const_args = const_args
         self.out_avals = out_avals
-        self.has_keys = has_keys
+        self.is_wrapping = is_wrapping
         self.effects = effects
 
     def run(self, args: Sequence[Any]) -> list[Any]:
         """Runs the program on one value per argument; returns one array per result."""
-        if not self.has_keys:
+        if not self.is_wrapping:
             return self.executable.execute([*self.const_args, *args])
-        outs = self.executable.execute([*self.const_args, *map(_words, args)])
-        return [PRNGKeyArray(aval.dtype.impl, out) if dtypes.is_extended(aval.dtype) else out
-                for out, aval in zip(outs, self.out_avals)]
+        outs = self.executable.execute([*self.const_args, *map(_stored, args)])
+        return [_wrapped(out, aval) for out, aval in zip(outs, self.out_avals)]
 
     def fastpath(self, out_tree: Any, outs: Sequence[Any], args: Sequence[Any]) -> runtime.FastpathData | None:
         """The data with which C++ runs the next such call itself, or None when it must not."""
-        if self.has_keys or self.effects:
+        if self.is_wrapping or self.effects:
             return None
         return runtime.fastpath_data(self.executable, out_tree, outs, args, const_args=self.const_args)
 
 
-def _words(x: Any) -> Any:
-    return x.base if isinstance(x, PRNGKeyArray) else x
+def _stored(x: Any) -> Any:
+    """What an executable takes for a value."""
+    if isinstance(x, PRNGKeyArray):
+        return x.base
+    if isinstance(x, np.ndarray) and x.dtype == dtypes.float0:
+        return np.zeros(x.shape, bool)
+    return x
+
+
+def _wrapped(out: Any, aval: ShapedArray) -> Any:
+    """The value that an executable's output stands for."""
+    if dtypes.is_extended(aval.dtype):
+        return PRNGKeyArray(aval.dtype.impl, out)
+    return np.zeros(aval.shape, dtypes.float0) if aval.dtype == dtypes.float0 else out
+
+
+def _stored_aval(aval: ShapedArray) -> ShapedArray:
+    return aval.update(dtype=np.bool_) if aval.dtype == dtypes.float0 else physical_aval(aval)
+
+
+def _is_wrapped(aval: ShapedArray) -> bool:
+    return dtypes.is_extended(aval.dtype) or aval.dtype == dtypes.float0
 
 
 def lowering_platform(device: runtime.Device) -> str:
@@ -70,20 +91,34 @@ def compile_program(closed: ClosedJaxpr, device: runtime.Device, *, name: str, d
       compiler_options: XLA options by name.
     """
     lowered = lower(closed, name=name, platform=lowering_platform(device), donated=donated, keep_unused=keep_unused)
+    report_unusable_donations(lowered)
     return compile_lowered(lowered, closed, device, is_pinned=is_pinned, compiler_options=compiler_options)
 
 
 def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, device: runtime.Device, *, is_pinned: bool = False,
                     compiler_options: Mapping[str, Any] | None = None) -> Program:
     """Compiles a lowered program for one device; arguments as for `compile_program`."""
-    const_args = [runtime.device_put(_words(c)) for c in lowered.consts]
+    const_args = [runtime.device_put(_stored(c)) for c in lowered.consts]
     const_avals = [c.aval for c in const_args]
+    kept = set(lowered.kept)
     executable = runtime.compile_module(
         lowered.text,
-        in_avals=[*const_avals, *map(physical_aval, closed.in_avals)],
-        out_avals=[physical_aval(aval) for aval in closed.out_avals],
-        kept=[*[True] * len(const_args), *(i in set(lowered.kept) for i in range(len(closed.in_avals)))],
+        in_avals=[*const_avals, *map(_stored_aval, closed.in_avals)],
+        out_avals=[_stored_aval(aval) for aval in closed.out_avals],
+        kept=[*[True] * len(const_args), *(i in kept for i in range(len(closed.in_avals)))],
         devices=[device], is_pinned=is_pinned, compiler_options=compiler_options, name=lowered.name,
         keepalives=lowered.keepalives)
-    has_keys = any(dtypes.is_extended(aval.dtype) for aval in (*closed.in_avals, *closed.out_avals))
-    return Program(executable, const_args, closed.out_avals, has_keys, closed.effects)
+    is_wrapping = any(map(_is_wrapped, (*closed.in_avals, *closed.out_avals)))
+    return Program(executable, const_args, closed.out_avals, is_wrapping, closed.effects)
+
+
+def report_unusable_donations(lowered: LoweredModule) -> None:
+    """Warns, at the user's line, of donated arguments whose buffers no result can take over."""
+    if not lowered.unusable_donations:
+        return
+    listed = ", ".join(aval.str_short(short_dtypes=False) for aval in lowered.unusable_donations)
+    where = source.position(source.current())
+    file, line = (where.file, where.line) if where is not None else ("laminax", 0)
+    warnings.warn_explicit(
+        f"Some donated buffers were not usable: {listed}.\nA donated buffer is reused for a result of the same shape and "
+        f"dtype, of which {lowered.name} has none left. Do not donate these arguments.", UserWarning, file, line)

@@ -11,7 +11,7 @@ from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.pytree import tree_flatten, tree_unflatten
 from laminax_lowering import LoweredModule, lower
 
-from laminax._src.executables import Program, compile_lowered, lowering_platform
+from laminax._src.executables import Program, compile_lowered, lowering_platform, report_unusable_donations
 
 
 def _struct(aval: ShapedArray) -> ShapeDtypeStruct:
@@ -65,6 +65,7 @@ class Traced:
         platform = lowering_platforms[0] if lowering_platforms else lowering_platform(device)
         module = lower(self.jaxpr, name=self.fun_name, platform=platform, donated=self._jit_function.donated(self._call),
                        keep_unused=options.keep_unused)
+        report_unusable_donations(module)
         return Lowered(self, module, device)
 
 
