@@ -16,6 +16,7 @@ from laminax_ir.pytree import tree_structure
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer, check_no_tracers, eval_trace, state
 
+from laminax._src.checked_results import check_results, is_checking
 from laminax._src.executables import Program, compile_program
 
 _LEAF = tree_structure(0)
@@ -62,6 +63,8 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
             found = programs[key] = (compile_program(closed, device, name=name), tree)
         program, tree = found
         outs = program.run(args)
+        if is_checking():
+            check_results(outs, name)
         return (outs if is_list else outs[0]), program.fastpath(tree, outs, args), False
 
     return runtime.make_eager_function(name, miss)

@@ -21,6 +21,7 @@ from laminax_ir.trace import eval_trace, state
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve
+from laminax._src.checked_results import check_results, is_checking
 from laminax._src.executables import Program, compile_program
 from laminax._src.stages import Lowered, Traced
 from laminax._src.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
@@ -178,6 +179,8 @@ class _JitFunction:
         device = runtime.execution_device(call.leaves, self.options.device)
         program = self.program(traced, call, device)
         outs = program.run(call.leaves)
+        if is_checking():
+            check_results(outs, f"jit({self.name})", traced.closed, call.leaves)
         fastpath = program.fastpath(traced.out_tree, outs, call.leaves)
         return tree_unflatten(traced.out_tree, outs), fastpath, False
 
