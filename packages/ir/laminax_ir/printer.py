@@ -3,8 +3,8 @@
 `{ lambda a:f32[3]; b:f32[]. let c:f32[] = cos b in (c,) }`: constvars before the semicolon, parameters after it,
 one equation a line when they do not fit on one. Variables are named a, b, ..., z, ba, ... in the order in which
 they are met; results of the outermost program that nobody uses are `_`. A nested jaxpr that occurs more than once,
-or is long, is printed once, in front: `let f = { ... } in`. The module that defines an operation says with
-`hide_params` or `equation_rule` what its equations show.
+or is long, is printed once, in front: `let f = { ... } in`. What the equations of an operation show is said with
+`hide_params` where it is defined, or with `equation_rule` here.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any, Callable, Iterable, Iterator
 
 import numpy as np
 
-from laminax_ir import dtypes, source
+from laminax_ir import dtypes, printer_params, source
 from laminax_ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from laminax_ir.layout import Break, Doc, Group, Nest, Text, concat, join, render
+from laminax_ir.printer_params import hide_params
 
 
 @dataclass(frozen=True)
@@ -136,14 +137,16 @@ class Printer:
 
     def equation(self, eqn: JaxprEqn) -> Doc:
         """One equation, in the form that its rule gives it."""
-        rule = _equation_rules.get(eqn.primitive.name) if self.options.custom_pp_eqn_rules else None
-        return self.assignment(eqn, eqn.params) if rule is None else rule(eqn, self)
+        if not self.options.custom_pp_eqn_rules:
+            return self.assignment(eqn, eqn.params)
+        rule = _equation_rules.get(eqn.primitive.name, _known_equation)
+        return rule(eqn, self)
 
     def assignment(self, eqn: JaxprEqn, params: dict[str, Any]) -> Doc:
         """`results = primitive[params] operands` with the given parameters: `name` first, the others sorted."""
         results = [self._binders(eqn.outvars), " = "] if eqn.outvars else []
         shown = sorted(params.items(), key=lambda item: (item[0] != "name", item[0]))
-        formats = _param_formats.get(eqn.primitive.name, {})
+        formats = printer_params.formats.get(eqn.primitive.name, {})
         pairs = [concat(f"{key}=", formats[key](value) if key in formats else self.parameter(value))
                  for key, value in shown]
         bracket = Group(concat(Nest(2, concat("[", Break(""), join(Break(), pairs))), Break(""), "]")) if pairs else ""
@@ -231,35 +234,24 @@ def parameter_text(value: Any) -> str:
 
 EquationRule = Callable[[JaxprEqn, Printer], Doc]
 _equation_rules: dict[str, EquationRule] = {}
-_param_formats: dict[str, dict[str, Callable[[Any], str]]] = {}
 
 
 def equation_rule(*primitive_names: str) -> Callable[[EquationRule], EquationRule]:
     """Decorator: `rule(eqn, printer) -> Doc` prints equations of these primitives."""
     def register(rule: EquationRule) -> EquationRule:
         for name in primitive_names:
-            if name in _equation_rules:
-                raise ValueError(f"{name}: a second printing rule, in {rule.__module__}; the first is in "
-                                 f"{_equation_rules[name].__module__}")
+            if name in _equation_rules or name in printer_params.hidden:
+                first = _equation_rules.get(name, hide_params).__module__
+                raise ValueError(f"{name}: a second printing rule, in {rule.__module__}; the first is in {first}")
             _equation_rules[name] = rule
         return rule
     return register
 
 
-def hide_params(primitive_name: str, **values: Any) -> None:
-    """Leaves parameters out of the printed form when they have the given values (`...` for any)."""
-    @equation_rule(primitive_name)
-    def _rule(eqn: JaxprEqn, printer: Printer) -> Doc:
-        return printer.assignment(eqn, {key: value for key, value in eqn.params.items()
-                                        if key not in values or not (values[key] is ... or values[key] == value)})
-
-
-def format_param(primitive_name: str, key: str) -> Callable[[Callable[[Any], str]], Callable[[Any], str]]:
-    """Decorator: the function gives the text of one parameter."""
-    def register(function: Callable[[Any], str]) -> Callable[[Any], str]:
-        _param_formats.setdefault(primitive_name, {})[key] = function
-        return function
-    return register
+def _known_equation(eqn: JaxprEqn, printer: Printer) -> Doc:
+    hidden = printer_params.hidden.get(eqn.primitive.name, {})
+    return printer.assignment(eqn, {key: value for key, value in eqn.params.items()
+                                    if key not in hidden or not (hidden[key] is ... or hidden[key] == value)})
 
 
 @equation_rule("jit")

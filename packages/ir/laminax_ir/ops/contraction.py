@@ -19,7 +19,7 @@ from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.elementwise import joined_named_shape
 from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.printer import format_param, hide_params
+from laminax_ir.printer_params import format_param, hide_params
 
 dot_general_p = Primitive("dot_general", family="contraction")
 hide_params("dot_general", precision=None, preferred_element_type=None, out_sharding=None)

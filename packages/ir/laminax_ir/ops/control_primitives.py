@@ -14,12 +14,12 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from laminax_ir import printer
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.dce import dce_closed_jaxpr, dce_rule
 from laminax_ir.errors import ShapeError
 from laminax_ir.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Var
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.printer_params import hide_params
 from laminax_ir.trace import state
 
 cond_p = Primitive("cond", multiple_results=True, family="control_flow")
@@ -27,7 +27,7 @@ while_p = Primitive("while", multiple_results=True, family="control_flow")
 scan_p = Primitive("scan", multiple_results=True, family="control_flow")
 platform_index_p = Primitive("platform_index", family="control_flow")
 
-printer.hide_params("scan", linear=..., _split_transpose=False)
+hide_params("scan", linear=..., _split_transpose=False)
 
 
 @shape_rule(cond_p)

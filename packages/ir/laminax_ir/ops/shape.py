@@ -20,7 +20,7 @@ from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.elementwise import convert_element_type, joined_named_shape, scalar_like
 from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.printer import hide_params
+from laminax_ir.printer_params import hide_params
 from laminax_ir.trace import state
 
 broadcast_in_dim_p = Primitive("broadcast_in_dim", family="shape")
