@@ -87,7 +87,10 @@ def _report(jaxpr: Jaxpr, eqn: JaxprEqn | None, path: Sequence[str], faults: Ite
 
 
 def _shown_jaxpr(jaxpr: Jaxpr, most: int = 20) -> str:
-    lines = str(jaxpr).split("\n")
+    try:
+        lines = str(jaxpr).split("\n")
+    except Exception:  # too malformed to be printed
+        lines = [f"(a jaxpr of {len(jaxpr.eqns)} equations that cannot be printed)"]
     return "\n  ".join(lines if len(lines) <= most else [*lines[:most // 2], "...", *lines[-most // 2:]])
 
 
@@ -96,8 +99,11 @@ def _shown_eqn(jaxpr: Jaxpr, eqn: JaxprEqn) -> str:
     from laminax_ir.layout import render
     from laminax_ir.printer import Options, Printer
     printer = Printer(Options())
-    printer.jaxpr(jaxpr)
-    return render(printer.equation(eqn)).replace("\n", "\n  ")
+    try:
+        printer.jaxpr(jaxpr)
+        return render(printer.equation(eqn)).replace("\n", "\n  ")
+    except Exception:  # too malformed to be printed
+        return f"... = {eqn.primitive} ...  (which cannot be printed)"
 
 
 def _binder_faults(what: str, binders: Sequence[Any], bound: set[Var]) -> Iterable[str]:
