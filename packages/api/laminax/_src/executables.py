@@ -7,7 +7,7 @@ they are unwrapped on the way into an executable and wrapped again on the way ou
 from __future__ import annotations
 
 import warnings
-from typing import Any, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 import laminax_runtime as runtime
 import numpy as np
@@ -15,7 +15,9 @@ from laminax_ir import dtypes, source
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray, physical_aval
-from laminax_lowering import LoweredModule, lower
+
+if TYPE_CHECKING:  # loaded when something is lowered
+    from laminax_lowering import LoweredModule
 
 
 class Program:
@@ -90,6 +92,7 @@ def compile_program(closed: ClosedJaxpr, device: runtime.Device, *, name: str, d
       is_pinned: whether results are committed to the device.
       compiler_options: XLA options by name.
     """
+    from laminax_lowering import lower
     lowered = lower(closed, name=name, platform=lowering_platform(device), donated=donated, keep_unused=keep_unused)
     report_unusable_donations(lowered)
     return compile_lowered(lowered, closed, device, is_pinned=is_pinned, compiler_options=compiler_options)

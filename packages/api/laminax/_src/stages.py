@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import laminax_runtime as runtime
 from laminax_ir.avals import ShapeDtypeStruct, ShapedArray, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.pytree import tree_flatten, tree_unflatten
-from laminax_lowering import LoweredModule, lower
 
 from laminax._src.executables import Program, compile_lowered, lowering_platform, report_unusable_donations
+
+if TYPE_CHECKING:  # loaded when something is lowered
+    from laminax_lowering import LoweredModule
 
 
 def _struct(aval: ShapedArray) -> ShapeDtypeStruct:
@@ -57,6 +59,7 @@ class Traced:
 
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
         """Lowers the program to StableHLO, for the device it would run on or for one named platform."""
+        from laminax_lowering import lower
         options = self._jit_function.options
         device = runtime.execution_device(self._call.leaves, options.device)
         if lowering_platforms is not None and len(lowering_platforms) != 1:
