@@ -13,6 +13,7 @@ import numpy as np
 
 from laminax_ir import canonical_dtypes, config, dtypes, source
 from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.gc_pause import paused_collection
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, leaked_tracer_error, state
 
@@ -27,6 +28,9 @@ class StagedTracer(Tracer):
         self.aval = aval
         self.var = var
         self.eqn = eqn
+
+    def concrete_value(self):
+        return self._trace.value_of(self.var)
 
     def describe_origin(self) -> str:
         if self.eqn is None:
@@ -52,6 +56,10 @@ class StagingTrace(Trace):
         var = Var(aval)
         self.invars.append(var)
         return StagedTracer(self, aval, var, None)
+
+    def value_of(self, var: Var) -> Any | None:
+        """The value of a variable while recording; a subclass may know it."""
+        return None
 
     def describe_input(self, var: Var) -> str:
         """An argument or a closed-over value, for messages."""
@@ -146,7 +154,7 @@ def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], na
     """
     trace = StagingTrace(name or getattr(fun, "__name__", "<unnamed>"), argument_names)
     try:
-        with current_trace(trace):
+        with paused_collection(), current_trace(trace):
             tracers = [trace.new_input(aval) for aval in in_avals]
             outputs = fun(*tracers)
             closed = trace.finish(outputs)

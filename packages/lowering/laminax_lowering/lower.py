@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Sequence
 
 from laminax_ir.avals import ShapedArray
+from laminax_ir.gc_pause import paused_collection
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import physical_aval
 from laminax_lowering.context import FunctionWriter, ModuleContext, live_equations, used_inputs
@@ -61,6 +62,12 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str = "cpu", don
     """
     if platform not in PLATFORMS:
         raise ValueError(f"lower: unknown platform {platform!r}; expected one of {', '.join(PLATFORMS)}")
+    with paused_collection():
+        return _lower(closed, name, platform, donated, keep_unused, arg_names, result_names, num_replicas, num_partitions,
+                      axis_env)
+
+
+def _lower(closed, name, platform, donated, keep_unused, arg_names, result_names, num_replicas, num_partitions, axis_env):
     jaxpr = closed.jaxpr
     n_consts, n_args = len(jaxpr.constvars), len(jaxpr.invars)
     donated = tuple(donated) if donated is not None else (False,) * n_args

@@ -11,6 +11,7 @@ from typing import Any, Callable, Hashable, Sequence
 from weakref import WeakKeyDictionary
 
 from laminax_ir import config
+from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr
 from laminax_ir.ops.shape import broadcast_in_dim, expand_dims, transpose
@@ -83,12 +84,15 @@ class BatchTrace(Trace):
         if not mapped and (self.axis.name is None or not names_axis(primitive, params)):
             return self.parent.process(primitive, operands, params)
         rule = batching_rules[primitive]
-        previous = state.trace
+        previous, origin = state.trace, state.source
         state.trace = self.parent
+        if origin is None:  # the operations of the rule come from the line of this one; it is looked up once
+            state.source = source.current()
         try:
             result, axis = rule(self.axis, values, batch_axes, params)
         finally:
             state.trace = previous
+            state.source = origin
         if not primitive.multiple_results:
             return result if axis is None else BatchTracer(self, result, axis)
         return [r if a is None else BatchTracer(self, r, a) for r, a in zip(result, axis)]

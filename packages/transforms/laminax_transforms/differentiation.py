@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 from laminax_ir import config
+from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, state
 from laminax_transforms.custom_rules import linearize_custom_vjp
@@ -63,12 +64,15 @@ class JVPTrace(Trace):
                 tangents.append(ZERO)
         if not active:
             return self.parent.process(primitive, operands, params)
-        previous = state.trace
+        previous, origin = state.trace, state.source
         state.trace = self.rule_trace
+        if origin is None:  # the operations of the rule come from the line of this one; it is looked up once
+            state.source = source.current()
         try:
             result, tangent = self.differentiate(primitive, primals, tangents, params)
         finally:
             state.trace = previous
+            state.source = origin
         if not primitive.multiple_results:
             return result if tangent is ZERO else DualTracer(self, result, tangent)
         return [r if t is ZERO else DualTracer(self, r, t) for r, t in zip(result, tangent)]
