@@ -10,51 +10,30 @@ import importlib
 
 __version__ = "0.1.0"
 
-_SUBMODULES = frozenset(("lax", "nn", "numpy", "random", "tree", "tree_util"))
+_SUBMODULES = frozenset(("core", "dtypes", "errors", "extend", "lax", "nn", "numpy", "random", "stages", "tree", "tree_util"))
 
-_MODULE_OF = {
+_NAMES = {
     # transformations
-    "jit": "laminax._src.jit",
-    "clear_caches": "laminax._src.jit",
-    "closure_convert": "laminax._src.transforms",
-    "custom_gradient": "laminax._src.transforms",
-    "custom_jvp": "laminax._src.transforms",
-    "custom_vjp": "laminax._src.transforms",
-    "grad": "laminax._src.transforms",
-    "hessian": "laminax._src.transforms",
-    "jacfwd": "laminax._src.transforms",
-    "jacobian": "laminax._src.transforms",
-    "jacrev": "laminax._src.transforms",
-    "jvp": "laminax._src.transforms",
-    "linear_transpose": "laminax._src.transforms",
-    "linearize": "laminax._src.transforms",
-    "value_and_grad": "laminax._src.transforms",
-    "vjp": "laminax._src.transforms",
-    "vmap": "laminax._src.transforms",
-    # programs and shapes
-    "ShapeDtypeStruct": "laminax_ir.avals",
-    "disable_jit": "laminax._src.api",
-    "eval_shape": "laminax._src.api",
-    "make_jaxpr": "laminax._src.api",
-    "typeof": "laminax._src.api",
+    "laminax._src.jit": "clear_caches jit",
+    "laminax._src.transforms": """
+        closure_convert custom_gradient custom_jvp custom_vjp grad hessian jacfwd jacobian jacrev jvp linear_transpose linearize
+        value_and_grad vjp vmap""",
+    # programs, shapes, names
+    "laminax_ir.avals": "ShapeDtypeStruct",
+    "laminax._src.api": """
+        block_until_ready device_get device_put device_put_replicated device_put_sharded disable_jit ensure_compile_time_eval
+        eval_shape live_arrays local_devices make_jaxpr named_call named_scope typeof""",
     # arrays and devices
-    "Array": "laminax_runtime",
-    "Device": "laminax_runtime",
-    "block_until_ready": "laminax._src.api",
-    "default_backend": "laminax_runtime",
-    "device_count": "laminax_runtime",
-    "device_get": "laminax._src.api",
-    "device_put": "laminax._src.api",
-    "devices": "laminax_runtime",
-    "local_device_count": "laminax_runtime",
-    "local_devices": "laminax_runtime",
-    "process_count": "laminax_runtime",
-    "process_index": "laminax_runtime",
+    "laminax_runtime": """
+        Array Device default_backend device_count devices local_device_count make_array_from_single_device_arrays process_count
+        process_index""",
     # settings
-    "config": "laminax_ir.config",
-    "default_device": "laminax_runtime",
-    "enable_x64": "laminax_ir.config",
+    "laminax._src.settings": """
+        checking_leaks config debug_infs debug_nans default_device default_matmul_precision default_prng_impl enable_checks
+        enable_x64 log_compiles numpy_dtype_promotion numpy_rank_promotion threefry_partitionable transfer_guard
+        transfer_guard_device_to_device transfer_guard_device_to_host transfer_guard_host_to_device""",
 }
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = ["__version__", *sorted(_SUBMODULES), *_MODULE_OF]
 
@@ -64,7 +43,8 @@ def __getattr__(name: str):
         return importlib.import_module(f"{__name__}.{name}")
     if (module := _MODULE_OF.get(name)) is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    importlib.import_module("laminax._src.setup")
+    if module != "laminax._src.settings":  # settings are wanted before anything is loaded
+        importlib.import_module("laminax._src.setup")
     value = getattr(importlib.import_module(module), name)
     globals()[name] = value
     return value

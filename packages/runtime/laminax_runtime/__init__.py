@@ -19,6 +19,7 @@ _MODULE_OF = {
     "platforms": "options",
     # backends and devices
     "Client": "backends",
+    "client": "backends",
     "PlatformError": "errors",
     "register_plugin": "backends",
     "Device": "placement",

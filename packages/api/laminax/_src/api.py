@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from copy import copy
 from functools import wraps
 from typing import Any, Callable, Iterator, Sequence
 
 import laminax_runtime as runtime
+import numpy as np
 from laminax_ir import config
-from laminax_ir.avals import ShapeDtypeStruct, ShapedArray
+from laminax_ir.avals import ShapeDtypeStruct, ShapedArray, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray
-from laminax_ir.pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
-from laminax_ir.trace import Tracer, extend_axis_env
+from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from laminax_ir.trace import Tracer, current_trace, eval_trace, extend_axis_env, name_scope
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve
 from laminax._src.jit import _abstract
-from laminax._src.tracing import Call, argument_avals, trace_call
+from laminax._src.tracing import Call, argument_avals, function_name, trace_call
 
 
 def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
@@ -87,34 +89,129 @@ def disable_jit(disable: bool = True) -> Iterator[None]:
         yield
 
 
-def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = False) -> Any:
+def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None) -> Any:
     """Transfers values to a device.
 
     Args:
       x: an array, scalar, or pytree of them.
       device: a device, a sharding, or a pytree of them that is a prefix of x; None leaves arrays where they are and
         puts other values on the default device, uncommitted.
-      src: where x is; accepted for compatibility, checked to be a device or sharding, and not needed.
+      src: where x is, a device or sharding; checked against where the arrays of x are.
       donate: whether the buffers of x may be reused.
+      may_alias: whether the result may share memory with x where x is on the device already; False copies. By default
+        it may.
 
     Returns:
       A pytree like x, of arrays, committed to the device if one is given.
+
+    Raises:
+      TypeError: if a leaf is no array or scalar.
+      ValueError: if `device` is no prefix of x, x is not at `src`, or both `donate` and `may_alias` are given.
+
+    Example:
+      >>> device_put(np.ones(3), devices()[0])
+      Array([1., 1., 1.], dtype=float32)
     """
-    from laminax_ir.pytree import broadcast_prefix
+    if donate and may_alias:
+        raise ValueError("device_put: donate and may_alias cannot both be True: a donated array is given up, not shared")
     leaves, tree = tree_flatten(x)
-    devices = [None] * len(leaves) if device is None else broadcast_prefix(device, x, is_leaf=lambda d: d is None)
-    return tree_unflatten(tree, [_put_leaf(leaf, d, donate) for leaf, d in zip(leaves, devices)])
+    devices = _broadcast_places("device", device, x, len(leaves))
+    for leaf, place in zip(leaves, _broadcast_places("src", src, x, len(leaves))):
+        _check_source(leaf, place)
+    return tree_unflatten(tree, [_put_leaf(leaf, d, donate, may_alias is False) for leaf, d in zip(leaves, devices)])
 
 
-def _put_leaf(x: Any, device: Any, donate: bool) -> Any:
+def _broadcast_places(name: str, places: Any, x: Any, count: int) -> list[Any]:
+    """One device, sharding or None for each leaf of x."""
+    if places is None:
+        return [None] * count
+    try:
+        flat = broadcast_prefix(places, x, is_leaf=lambda d: d is None)
+    except ValueError as error:
+        raise ValueError(f"device_put: {name} must be a device, a sharding, or a pytree of them that is a prefix of x: "
+                         f"{error}") from None
+    for place in flat:
+        if not (place is None or isinstance(place, (runtime.Device, runtime.Sharding))):
+            raise TypeError(f"device_put: {name} must be a device, a sharding, a pytree of them, or None; got {place!r} of "
+                            f"type {type(place).__name__}")
+    return flat
+
+
+def _check_source(x: Any, place: Any) -> None:
+    if place is None or not isinstance(x, runtime.ArrayImpl):
+        return
+    expected = {place} if isinstance(place, runtime.Device) else place.device_set
+    if x.devices() != expected:
+        raise ValueError(f"device_put: src is {place}, but {get_aval(x).str_short()} is on "
+                         f"{', '.join(sorted(map(str, x.devices())))}")
+
+
+def _put_leaf(x: Any, device: Any, donate: bool, is_copied: bool) -> Any:
     if isinstance(x, Tracer):
-        if device is None:
+        if device is None and not is_copied:
             return x
         raise NotImplementedError("device_put of a traced value to a device is not supported yet; move it outside the "
                                   f"traced function. Got {x!r} and {device}")
     if isinstance(x, PRNGKeyArray):
-        return PRNGKeyArray(x.impl, runtime.device_put(x.base, device, donate=donate))
-    return runtime.device_put(x, device, donate=donate)
+        return PRNGKeyArray(x.impl, _put_leaf(x.base, device, donate, is_copied))
+    placed = runtime.device_put(x, device, donate=donate)
+    return copy(placed) if is_copied and isinstance(x, runtime.ArrayImpl) else placed
+
+
+def device_put_sharded(shards: Sequence[Any], devices: Sequence[runtime.Device]) -> Any:
+    """Puts one value on each device and makes of them one array with a new leading axis.
+
+    Args:
+      shards: one array, scalar or pytree per device; all of one structure, and arrays of one shape and dtype.
+      devices: the devices.
+
+    Returns:
+      A pytree like each shard, of arrays of shape `(len(devices), *shape)`.
+
+    Raises:
+      ValueError: if the lengths, structures, shapes or dtypes differ.
+
+    Example:
+      >>> device_put_sharded([jnp.ones(5) for _ in local_devices()], local_devices())
+    """
+    if not isinstance(shards, Sequence):
+        raise TypeError(f"device_put_sharded: shards must be a sequence, got {type(shards).__name__}")
+    if len(shards) != len(devices):
+        raise ValueError(f"device_put_sharded: len(shards) = {len(shards)} must equal len(devices) = {len(devices)}")
+    if not shards:
+        raise ValueError("device_put_sharded: at least one shard is needed")
+    return tree_map(lambda *leaves: _stack_over_devices(leaves, devices), *shards)
+
+
+def device_put_replicated(x: Any, devices: Sequence[runtime.Device]) -> Any:
+    """Puts a copy of a value on each device, as one array with a new leading axis.
+
+    Args:
+      x: an array, scalar or pytree.
+      devices: the devices.
+
+    Returns:
+      A pytree like x, of arrays of shape `(len(devices), *shape)`.
+
+    Raises:
+      ValueError: if there are no devices.
+    """
+    if not isinstance(devices, Sequence) or not devices:
+        raise ValueError(f"device_put_replicated: devices must be a non-empty sequence of devices, got {devices!r}")
+    return tree_map(lambda leaf: _stack_over_devices([leaf] * len(devices), devices), x)
+
+
+def _stack_over_devices(values: Sequence[Any], devices: Sequence[runtime.Device]) -> Any:
+    if isinstance(values[0], PRNGKeyArray):
+        return PRNGKeyArray(values[0].impl, _stack_over_devices([x.base for x in values], devices))
+    avals = {get_aval(x).strip_weak_type() for x in values}
+    if len(avals) != 1:
+        raise ValueError("device_put_sharded: the shards must have one shape and dtype, got "
+                         + ", ".join(sorted(aval.str_short() for aval in avals)))
+    (aval,) = avals
+    parts = [runtime.device_put(np.asarray(x, aval.dtype)[None], device) for x, device in zip(values, devices)]
+    sharding = runtime.NamedSharding(runtime.Mesh(list(devices), ("shards",)), ("shards",))
+    return runtime.make_array_from_single_device_arrays((len(devices), *aval.shape), sharding, parts)
 
 
 def device_get(x: Any) -> Any:
@@ -132,9 +229,96 @@ def block_until_ready(x: Any) -> Any:
 
 
 def typeof(x: Any) -> ShapedArray:
-    """The aval of a value."""
-    from laminax_ir.avals import get_aval
+    """The aval of a value: shape, dtype and whether the dtype is weak.
+
+    Raises:
+      TypeError: if x is no array or scalar.
+    """
     return get_aval(x)
 
 
-__all__ = ["ClosedJaxpr", "block_until_ready", "device_get", "device_put", "disable_jit", "eval_shape", "make_jaxpr", "typeof"]
+def live_arrays(platform: str | None = None) -> list[Any]:
+    """The arrays of a platform, by default the default one, that have not been deleted."""
+    return runtime.client(platform).live_arrays()
+
+
+def local_devices(process_index: int | None = None, backend: str | None = None, host_id: int | None = None) -> list[Any]:
+    """The devices that belong to one process, by default to this one.
+
+    Args:
+      process_index: the process; None is this one.
+      backend: the platform: "cpu", "gpu" or "tpu"; None is the default one.
+      host_id: the older name of `process_index`.
+
+    Raises:
+      ValueError: if there is no such process, or both names are given.
+    """
+    if host_id is not None:
+        if process_index is not None:
+            raise ValueError("local_devices: host_id is the older name of process_index; give one of them")
+        process_index = host_id
+    return runtime.local_devices(process_index, backend)
+
+
+def named_scope(name: str) -> Any:
+    """A context manager and decorator that adds a name to the operations made inside; profiles and HLO show it.
+
+    Raises:
+      TypeError: if the name is no string.
+
+    Example:
+      >>> with named_scope("attention"):
+      ...     y = jnp.exp(x)
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"named_scope: name must be a string, got {name!r} of type {type(name).__name__}")
+    return name_scope(name)
+
+
+def named_call(fun: Callable, *, name: str | None = None) -> Callable:
+    """A function whose operations carry a name; profiles and HLO show it.
+
+    Args:
+      fun: the function.
+      name: the name; by default that of the function.
+
+    Returns:
+      The function, wrapped in a `named_scope`.
+
+    Raises:
+      TypeError: if `fun` is not callable or the name is no string.
+    """
+    if not callable(fun):
+        raise TypeError(f"named_call: expected a callable, got {fun!r}")
+    name = function_name(fun) if name is None else name
+    named_scope(name)  # checks the name now
+
+    @wraps(fun)
+    def call(*args, **kwargs):
+        with name_scope(name):
+            return fun(*args, **kwargs)
+
+    return call
+
+
+@contextmanager
+def ensure_compile_time_eval() -> Iterator[None]:
+    """Context manager: operations inside are computed at once, also while a function is being traced.
+
+    They must not depend on traced values; one that does raises `LeakedTracerError`.
+
+    Example:
+      >>> @jit
+      ... def f(x):
+      ...     with ensure_compile_time_eval():
+      ...         n = int(jnp.sum(jnp.arange(4)))  # a Python int
+      ...     return x * n
+    """
+    with current_trace(eval_trace):
+        yield
+
+
+__all__ = [
+    "ClosedJaxpr", "block_until_ready", "device_get", "device_put", "device_put_replicated", "device_put_sharded", "disable_jit",
+    "ensure_compile_time_eval", "eval_shape", "live_arrays", "local_devices", "make_jaxpr", "named_call", "named_scope", "typeof",
+]

@@ -1,0 +1,25 @@
+"""The exceptions of laminax; each subclasses the built-in exception a caller would expect."""
+
+from __future__ import annotations
+
+from laminax_ir.errors import (
+    ConcretizationTypeError, DTypeError, JaxprTypeError, KeyReuseError, LeakedTracerError, NonConcreteBooleanIndexError,
+    ShapeError, TracerArrayConversionError, TracerBoolConversionError, TracerIntegerConversionError, UnboundAxisNameError,
+    UnexpectedTracerError,
+)
+from laminax_runtime.errors import DeletedArrayError, PlatformError, UnsupportedValueError
+
+_FROM_JAXLIB = ("JaxRuntimeError", "XlaRuntimeError")  # what XLA raises; jaxlib is loaded only for who asks
+
+__all__ = [
+    "ConcretizationTypeError", "DTypeError", "DeletedArrayError", "JaxprTypeError", "KeyReuseError", "LeakedTracerError",
+    "NonConcreteBooleanIndexError", "PlatformError", "ShapeError", "TracerArrayConversionError", "TracerBoolConversionError",
+    "TracerIntegerConversionError", "UnboundAxisNameError", "UnexpectedTracerError", "UnsupportedValueError", *_FROM_JAXLIB,
+]
+
+
+def __getattr__(name: str):
+    if name in _FROM_JAXLIB:
+        from laminax_runtime import errors
+        return getattr(errors, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,36 @@
+"""Operations of your own: a primitive, and one rule per thing that can be done with it.
+
+A primitive needs a shape rule. With a lowering rule it can be compiled, with a differentiation and a transpose rule
+differentiated, with a batching rule mapped, and with a reference rule run by NumPy. The rules are those that laminax's
+own operations have, under `laminax_ir`, `laminax_transforms` and `laminax_lowering`; read one of them beside its tests.
+
+  twice_p = Primitive("twice")
+
+  @shape_rule(twice_p)
+  def _twice_shape(x): return x
+
+  @lowering_rule(twice_p)
+  def _lower_twice(ctx, x): return ctx.emit("stablehlo.add", [x, x])
+
+  define_linear(twice_p)   # its derivative is itself
+
+  @transpose_rule(twice_p)
+  def _twice_transpose(ct, x): return [twice_p.bind(ct)]
+"""
+
+from __future__ import annotations
+
+from laminax_ir.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.reference.evaluate import reference_rule
+from laminax_lowering.registry import lowering_rule
+from laminax_transforms.registry import (
+    axis_batching_rule, batching_rule, define_jvp, define_linear, define_zero_derivative, is_linear, jvp_rule, linearize_rule,
+    transpose_rule,
+)
+
+from laminax import core
+
+__all__ = [
+    "Primitive", "axis_batching_rule", "batching_rule", "core", "define_jvp", "define_linear", "define_zero_derivative",
+    "effects_rule", "is_linear", "jvp_rule", "linearize_rule", "lowering_rule", "reference_rule", "shape_rule", "transpose_rule",
+]
