@@ -111,6 +111,23 @@ RECORDED = [
      replace=False), "int32", [[1, 1], [0, 0], [2, 2]]),
     (lambda key: random.categorical(key, np.float32([[0.1, 2.0, 0.3], [1.0, 1.0, 0.0]]), axis=0, shape=(2, 3),
      replace=False), "int32", [[0, 0, 0], [1, 1, 1]]),
+    (lambda key: random.gamma(key, 2.5, (5,)), "float32", [2.078842, 2.2727783, 1.5440423, 4.702054, 3.6000705]),
+    (lambda key: random.gamma(key, np.float32([0.3, 20.0]), (3, 2)), "float32", [[0.6292697, 19.982956],
+     [0.005973231, 26.020464], [0.08742247, 20.695608]]),
+    (lambda key: random.gamma(key, 2.5), "float32", 2.078842),
+    (lambda key: random.loggamma(key, 0.05, (4,)), "float32", [-2.6082428, -2.1550865, -28.333117, -36.904026]),
+    (lambda key: random.beta(key, 0.5, 2.0, (4,)), "float32", [0.1880226, 0.028096942, 0.70359, 0.18822594]),
+    (lambda key: random.dirichlet(key, np.float32([0.5, 1.0, 3.0]), (2,)), "float32", [[0.24713923, 0.20291731,
+     0.54994345], [0.0155561315, 0.3350609, 0.649383]]),
+    (lambda key: random.chisquare(key, 3.0, (4,)), "float32", [2.205084, 2.4899669, 1.4557135, 6.424535]),
+    (lambda key: random.t(key, 3.0, (4,)), "float32", [0.69022465, -3.2393365, -1.6745249, -1.8150756]),
+    (lambda key: random.poisson(key, 3.0, (8,)), "int32", [0, 0, 4, 4, 1, 2, 2, 6]),
+    (lambda key: random.poisson(key, np.float32([0.0, 2.0, 9.0, 50.0, 1e5]), (2, 5)), "int32", [[0, 0, 10, 57,
+     99693], [0, 0, 11, 40, 100025]]),
+    (lambda key: random.multivariate_normal(key, np.float32([1, 2]), np.float32([[2, 0.5], [0.5, 1]]), (3,)),
+     "float32", [[3.2947626, 4.468152], [0.38680488, 1.7731614], [1.2490301, 1.1529512]]),
+    (lambda key: random.multivariate_normal(key, np.zeros((3, 2), np.float32), np.float32([[2, 0.5], [0.5, 1]])),
+     "float32", [[2.2947626, 2.4681523], [-0.6131951, -0.22683857], [0.24903013, -0.8470487]]),
 ]
 
 
@@ -159,6 +176,31 @@ def test_samples_differentiate_with_respect_to_bounds():
     np.testing.assert_allclose(slope, u, rtol=1e-6)
 
 
+def test_gamma_samples_differentiate_with_respect_to_the_parameter():
+    # At a fixed value of the distribution function: the sample as a quantile, moved by a.
+    special = pytest.importorskip("scipy.special")
+    for a in (0.4, 2.5, 30.0):
+        x = float(random.gamma(random.key(1), a))
+        p, h = special.gammainc(a, x), 1e-4
+        expected = (special.gammaincinv(a + h, p) - special.gammaincinv(a - h, p)) / (2 * h)
+        slope = laminax.grad(lambda a: random.gamma(random.key(1), a))(a)
+        np.testing.assert_allclose(slope, expected, rtol=1e-3)  # float32 on both sides of a quotient
+        np.testing.assert_allclose(laminax.grad(lambda a: random.loggamma(random.key(1), a))(a), expected / x, rtol=1e-3)
+
+
+def test_multivariate_normal_covariance():
+    cov = np.float32([[2, 0.5], [0.5, 1]])
+    for method in ("cholesky", "eigh", "svd"):
+        x = np.asarray(random.multivariate_normal(random.key(0), np.float32([1, -1]), cov, (20_000,), method=method))
+        np.testing.assert_allclose(np.cov(x.T), cov, atol=0.06)  # 3 standard errors
+        np.testing.assert_allclose(x.mean(0), [1, -1], atol=0.04)
+
+
+def test_dirichlet_sums_to_one():
+    x = np.asarray(random.dirichlet(random.key(0), np.float32([0.1, 1.0, 5.0]), (50,)))
+    np.testing.assert_allclose(x.sum(-1), 1, rtol=1e-6)
+
+
 # --- keys ---
 
 
@@ -196,6 +238,8 @@ def test_moments():
         (random.maxwell(key, (n,)), 2 * np.sqrt(2 / np.pi), 3 - 8 / np.pi), (random.geometric(key, 0.25, (n,)), 4, 12),
         (random.rademacher(key, (n,)), 0, 1), (random.randint(key, (n,), 0, 10), 4.5, 99 / 12),
         (random.triangular(key, 0.0, 1.0, 2.0, (n,)), 1, 1 / 6), (random.weibull_min(key, 1.0, 1.0, (n,)), 1, 1),
+        (random.gamma(key, 2.5, (n,)), 2.5, 2.5), (random.gamma(key, 0.5, (n,)), 0.5, 0.5), (random.beta(key, 2.0, 2.0, (n,)), 0.5, 0.05),
+        (random.poisson(key, 4.0, (n,)), 4, 4), (random.poisson(key, 40.0, (n,)), 40, 40), (random.chisquare(key, 3.0, (n,)), 3, 6),
         (random.pareto(key, 5.0, (n,)), 1.25, 5 / 48), (random.bernoulli(key, 0.3, (n,)), 0.3, 0.21),
     ]:
         x = np.asarray(samples, np.float64)
@@ -244,6 +288,10 @@ key0 = random.key(0)
     (lambda: random.bernoulli(key0, 0.5, mode="medium"), ValueError, "expected 'high' or 'low'"),
     (lambda: random.gumbel(key0, mode="medium"), ValueError, "mode must be 'high' or 'low'"),
     (lambda: random.randint(key0, (2,), 0, 5, "float32"), TypeError, "randint only accepts integer dtypes, got float32"),
+    (lambda: random.poisson(random.key(0, impl="rbg"), 1.0), NotImplementedError, "only implemented for the threefry2x32"),
+    (lambda: random.dirichlet(key0, 1.0), ValueError, "requires alpha.ndim >= 1"),
+    (lambda: random.multivariate_normal(key0, np.zeros(2), np.zeros((3, 3))), ValueError, r"\(\.\.\., n, n\) for n=2"),
+    (lambda: random.multivariate_normal(key0, np.zeros(2), np.eye(2), method="lu"), ValueError, "method must be one of"),
     (lambda: random.permutation(key0, 1.5), TypeError, "x must be an integer or at least 1-dimensional"),
     (lambda: random.permutation(key0, np.arange(3), axis=1), ValueError, "axis 1 is out of bounds"),
     (lambda: random.choice(key0, 0, (2,)), ValueError, "a must be greater than 0"),
