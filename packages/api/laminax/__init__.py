@@ -10,14 +10,14 @@ import importlib
 
 __version__ = "0.1.0"
 
-_SUBMODULES = frozenset(("core", "dtypes", "errors", "extend", "lax", "nn", "numpy", "random", "stages", "tree", "tree_util"))
+_SUBMODULES = frozenset(("ad_checkpoint", "core", "dtypes", "errors", "extend", "lax", "nn", "numpy", "random", "stages", "tree", "tree_util"))
 
 _NAMES = {
     # transformations
     "laminax._src.jit": "clear_caches jit",
     "laminax._src.transforms": """
-        closure_convert custom_gradient custom_jvp custom_vjp grad hessian jacfwd jacobian jacrev jvp linear_transpose linearize
-        value_and_grad vjp vmap""",
+        checkpoint checkpoint_policies closure_convert custom_gradient custom_jvp custom_vjp grad hessian jacfwd jacobian jacrev jvp
+        linear_transpose linearize remat value_and_grad vjp vmap""",
     # programs, shapes, names
     "laminax_ir.avals": "ShapeDtypeStruct",
     "laminax._src.api": """

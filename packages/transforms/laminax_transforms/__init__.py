@@ -4,6 +4,9 @@ from laminax_ir import operators as _operators  # noqa: F401  (arithmetic on tra
 from laminax_ir.source import register_internal_folder as _register_internal_folder
 
 from laminax_transforms.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
+from laminax_transforms.checkpoint import (
+    checkpoint, checkpoint_name, checkpoint_policies, print_saved_residuals, remat, saved_residuals,
+)
 from laminax_transforms.custom_derivatives import (
     CustomVJPPrimal, SymbolicZero, closure_convert, custom_gradient, custom_jvp, custom_vjp, stop_gradient,
 )
@@ -12,8 +15,9 @@ from laminax_transforms.vectorize import vmap
 
 __version__ = "0.1.0"
 __all__ = [
-    "CustomVJPPrimal", "SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp", "custom_vjp", "grad", "hessian",
-    "jacfwd", "jacobian", "jacrev", "jvp", "linear_transpose", "linearize", "stop_gradient", "value_and_grad", "vjp", "vmap",
+    "CustomVJPPrimal", "SymbolicZero", "checkpoint", "checkpoint_name", "checkpoint_policies", "closure_convert",
+    "custom_gradient", "custom_jvp", "custom_vjp", "grad", "hessian", "jacfwd", "jacobian", "jacrev", "jvp", "linear_transpose",
+    "linearize", "print_saved_residuals", "remat", "saved_residuals", "stop_gradient", "value_and_grad", "vjp", "vmap",
 ]
 
 _register_internal_folder(__file__)

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr
 from laminax_ir.staging import StagedTracer, StagingTrace, stage
-from laminax_ir.trace import current_trace
+from laminax_ir.trace import current_trace, state
 from laminax_transforms.differentiation import jvp_flat, linear_program_of, linearize_flat
 from laminax_transforms.zeros import ZERO, instantiate, zeros_of
 
@@ -30,7 +30,11 @@ def cached_by_jaxpr(transform: Callable) -> Callable:
             entries = cache[closed] = {}
         found = entries.get(key)
         if found is None:
-            found = entries[key] = transform(closed, *key)
+            previous, state.source = state.source, None  # the program's own positions, not those of whoever asks first
+            try:
+                found = entries[key] = transform(closed, *key)
+            finally:
+                state.source = previous
         return found
 
     lookup.cache = cache

@@ -1,4 +1,4 @@
-"""Calls: `jit`, and functions with derivative rules of their own.
+"""Calls: `jit`, `checkpoint`, and functions with derivative rules of their own.
 
 A jit call carries a closed jaxpr without constants; what the function closed over is passed as leading
 operands, so that one jaxpr serves every call. Custom calls meet each trace as an object, because an
@@ -18,16 +18,25 @@ from laminax_ir.staging import stage
 from laminax_ir.trace import state
 
 jit_p = Primitive("jit", multiple_results=True, family="calls")
+checkpoint_p = Primitive("checkpoint", multiple_results=True, family="calls")
+name_p = Primitive("name", family="calls")
 custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True, family="calls")
 custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True, family="calls")
 
 
 @shape_rule(jit_p)
+@shape_rule(checkpoint_p)
 def _jit_shape(*avals: ShapedArray, jaxpr: ClosedJaxpr, **_params) -> list[ShapedArray]:
     return jaxpr.out_avals
 
 
+@shape_rule(name_p)
+def _name_shape(x: ShapedArray, *, name: str) -> ShapedArray:
+    return x
+
+
 @effects_rule(jit_p)
+@effects_rule(checkpoint_p)
 def _jit_effects(*avals, jaxpr: ClosedJaxpr, **_params):
     return jaxpr.effects
 
@@ -44,7 +53,7 @@ def _custom_call_effects(*avals, call_jaxpr: ClosedJaxpr, **_params):
     return call_jaxpr.effects
 
 
-@check_rule(jit_p)
+@check_rule(jit_p, checkpoint_p)
 def _jit_faults(in_avals, out_avals, *, jaxpr: ClosedJaxpr, name: str, **_params):
     return call_faults(f"the function {name}", jaxpr, in_avals)
 
@@ -54,7 +63,7 @@ def _custom_call_faults(in_avals, out_avals, *, call_jaxpr: ClosedJaxpr, name: s
     return call_faults(f"the function {name}", call_jaxpr, in_avals)
 
 
-@dce_rule(jit_p)
+@dce_rule(jit_p, checkpoint_p)
 def _jit_dce(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
     """The call of the part that is needed. Parameters that speak of each operand or result are thinned out alike."""
     program, used_inputs = dce_closed_jaxpr(eqn.params["jaxpr"], used_outputs)
@@ -100,6 +109,23 @@ def call_jaxpr(closed: ClosedJaxpr, *operands: Any, name: str, inline: bool = Fa
     """
     program, consts = close_over_constants(closed)
     return jit_p.bind(*consts, *operands, jaxpr=program, name=name, inline=inline, **params)
+
+
+def bind_checkpoint(closed: ClosedJaxpr, *operands: Any, name: str, prevent_cse: bool, policy: Callable | None,
+                    differentiated: bool = False) -> list[Any]:
+    """Binds a call whose intermediate values are recomputed, not kept, for differentiation.
+
+    Args:
+      closed: the program; its constants become operands.
+      *operands: one per parameter of the program.
+      name: the called function's name.
+      prevent_cse: whether the compiler is kept from merging the recomputation with the first computation.
+      policy: which values may be kept after all, as for `laminax_transforms.checkpoint`.
+      differentiated: whether the program is the derivative part of such a call: the one that recomputes.
+    """
+    program, consts = close_over_constants(closed)
+    return checkpoint_p.bind(*consts, *operands, jaxpr=program, name=name, prevent_cse=prevent_cse, policy=policy,
+                             differentiated=differentiated)
 
 
 class CustomJVPCall:

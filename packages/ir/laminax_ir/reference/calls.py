@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from laminax_ir.ops.calls import custom_jvp_call_p, custom_vjp_call_p, jit_p
+from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, jit_p, name_p
 from laminax_ir.reference.evaluate import evaluate, reference_rule
 
 
-@reference_rule(jit_p)
+@reference_rule(jit_p, checkpoint_p)
 def _jit(*operands, jaxpr, **_params):
     return evaluate(jaxpr, *operands)
 
@@ -14,3 +14,8 @@ def _jit(*operands, jaxpr, **_params):
 @reference_rule(custom_jvp_call_p, custom_vjp_call_p)
 def _custom_call(*operands, call_jaxpr, **_params):
     return evaluate(call_jaxpr, *operands)
+
+
+@reference_rule(name_p)
+def _name(x, *, name):
+    return x

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laminax_ir.ops.calls import custom_jvp_call_p, custom_vjp_call_p, jit_p
+from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, jit_p, name_p
 from laminax_lowering.registry import lowering_rule
 
 _KEEP_CALL = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
@@ -16,6 +16,22 @@ def _lower_jit(ctx, *operands, jaxpr, name, inline=False, **_params):
     is_outlined = ctx.is_top_level and jaxpr in plan.outlined
     function = ctx.module.private_function(jaxpr, name)
     return ctx.call(function, operands, ctx.avals_out, _KEEP_CALL if is_outlined else "")
+
+
+@lowering_rule(checkpoint_p)
+def _lower_checkpoint(ctx, *operands, jaxpr, name, prevent_cse, policy, differentiated):
+    """The recomputation starts behind a barrier, or the compiler would see that its results are known already."""
+    if differentiated and prevent_cse and operands:
+        fenced = ctx.emit("stablehlo.optimization_barrier", operands, results=[x.aval for x in operands])
+        operands = [fenced] if len(operands) == 1 else fenced
+    if len(jaxpr.eqns) <= 1:
+        return ctx.run(jaxpr, operands)
+    return ctx.call(ctx.module.private_function(jaxpr, name), operands, ctx.avals_out)
+
+
+@lowering_rule(name_p)
+def _lower_name(ctx, x, *, name):
+    return x
 
 
 @lowering_rule(custom_jvp_call_p, custom_vjp_call_p)

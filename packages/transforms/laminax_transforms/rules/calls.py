@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from laminax_ir.jaxpr import eval_jaxpr
-from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, call_jaxpr, custom_jvp_call_p, custom_vjp_call_p, jit_p
+from laminax_ir.ops.calls import (
+    CustomJVPCall, CustomVJPCall, bind_checkpoint, call_jaxpr, checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, jit_p, name_p,
+)
 from laminax_transforms.custom_rules import batch_custom_jvp, batch_custom_vjp, linearize_custom_vjp
 from laminax_transforms.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
-from laminax_transforms.registry import axis_batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
+from laminax_transforms.rematerialization import rematerialize
+from laminax_transforms.registry import axis_batching_rule, batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
 from laminax_transforms.zeros import ZERO
 
 
@@ -58,6 +61,74 @@ def _jit_transpose(cts, *operands, **params):
 def _jit_batch(axis, operands, batch_axes, **params):
     batched = batch_jaxpr(params["jaxpr"], axis, tuple(batch_axes))
     return _call_like(params, batched.jaxpr, operands), list(batched.out_axes)
+
+
+# Checkpointed calls. Their linear part is one equation: a call that computes the residuals again.
+
+
+def _checkpoint_like(params: dict, closed, operands, differentiated: bool) -> list:
+    return bind_checkpoint(closed, *operands, name=params["name"], prevent_cse=params["prevent_cse"], policy=params["policy"],
+                           differentiated=differentiated)
+
+
+def _checkpoint_jvp(primals, tangents, params):
+    closed = params["jaxpr"]
+    derived = jvp_jaxpr(closed, tuple(t is not ZERO for t in tangents))
+    out = _checkpoint_like(params, derived.jaxpr, [*primals, *(t for t in tangents if t is not ZERO)], params["differentiated"])
+    count = len(closed.out_avals)
+    found = iter(out[count:])
+    return out[:count], [next(found) if has else ZERO for has in derived.out_nonzero]
+
+
+jvp_rules.add(checkpoint_p, _checkpoint_jvp)
+
+
+def _checkpoint_linearize(primals, tangents, params):
+    closed = params["jaxpr"]
+    split = rematerialize(closed, tuple(t is not ZERO for t in tangents), params["policy"])
+    outputs = _checkpoint_like(params, split.primal, primals, params["differentiated"])
+    count = len(closed.out_avals)
+    if not any(split.out_nonzero):
+        return outputs[:count], [ZERO] * count
+    residuals = [*[primals[i] for i in split.used_inputs], *outputs[count:]]
+    found = iter(_checkpoint_like(params, split.tangent, [*residuals, *(t for t in tangents if t is not ZERO)], True))
+    return outputs[:count], [next(found) if has else ZERO for has in split.out_nonzero]
+
+
+linearize_rule.add(checkpoint_p, _checkpoint_linearize)
+
+
+@transpose_rule(checkpoint_p)
+def _checkpoint_transpose(cts, *operands, **params):
+    linear = tuple(is_linear(x) for x in operands)
+    adjoint = transpose_jaxpr(params["jaxpr"], linear, tuple(ct is not ZERO for ct in cts))
+    fixed = [x for x in operands if not is_linear(x)]
+    out = iter(_checkpoint_like(params, adjoint.jaxpr, [*fixed, *(ct for ct in cts if ct is not ZERO)], params["differentiated"]))
+    has_ct = iter(adjoint.out_nonzero)
+    return [(next(out) if next(has_ct) else ZERO) if lin else None for lin in linear]
+
+
+@axis_batching_rule(checkpoint_p)
+def _checkpoint_batch(axis, operands, batch_axes, **params):
+    batched = batch_jaxpr(params["jaxpr"], axis, tuple(batch_axes))
+    return _checkpoint_like(params, batched.jaxpr, operands, params["differentiated"]), list(batched.out_axes)
+
+
+def _name_jvp(primals, tangents, params):
+    return name_p.bind(*primals, **params), tangents[0]
+
+
+jvp_rules.add(name_p, _name_jvp)
+
+
+@transpose_rule(name_p)
+def _name_transpose(ct, x, *, name):
+    return [ct]
+
+
+@batching_rule(name_p)
+def _name_batch(operands, batch_axes, *, name):
+    return name_p.bind(*operands, name=name), batch_axes[0]
 
 
 # Staged custom calls: the rules of the Python objects, on the equation's parameters.

@@ -1,0 +1,13 @@
+"""Checkpointing: what is kept for differentiation and what is computed again."""
+
+from __future__ import annotations
+
+from laminax._src import setup  # noqa: F401
+from laminax_transforms.checkpoint import (
+    Recompute, Saveable, checkpoint, checkpoint_name, checkpoint_policies, print_saved_residuals, remat, saved_residuals,
+)
+
+__all__ = [
+    "Recompute", "Saveable", "checkpoint", "checkpoint_name", "checkpoint_policies", "print_saved_residuals", "remat",
+    "saved_residuals",
+]

@@ -1,0 +1,81 @@
+"""Checkpointing and collectives through the api: compiled, and as the documentation shows them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import laminax
+import laminax.numpy as jnp
+from laminax import lax
+from laminax.ad_checkpoint import checkpoint_name, saved_residuals
+
+
+def test_the_documented_example():
+    @laminax.checkpoint
+    def g(x):
+        y = jnp.sin(x)
+        z = jnp.sin(y)
+        return z
+
+    np.testing.assert_allclose(laminax.grad(g)(2.0), -0.25563914, rtol=1e-6)
+    np.testing.assert_allclose(laminax.jit(laminax.grad(g))(2.0), -0.25563914, rtol=1e-6)
+
+
+def block(params, x):
+    y = checkpoint_name(jnp.tanh(x @ params["w"]), "hidden")
+    return x + jnp.tanh(y @ params["v"])
+
+
+@pytest.mark.parametrize("policy", [None, laminax.checkpoint_policies.dots_saveable,
+                                    laminax.checkpoint_policies.save_only_these_names("hidden")])
+def test_training_step(policy):
+    rng = np.random.default_rng(0)
+    params = [{k: rng.normal(size=(8, 8)).astype(np.float32) / 3 for k in "wv"} for _ in range(6)]
+    x = rng.normal(size=(4, 8)).astype(np.float32)
+
+    def loss(block, params, x):
+        for p in params:
+            x = block(p, x)
+        return jnp.sum(x ** 2)
+
+    want = laminax.jit(laminax.value_and_grad(lambda p: loss(block, p, x)))(params)
+    rematted = laminax.checkpoint(block, policy=policy)
+    out = laminax.jit(laminax.value_and_grad(lambda p: loss(rematted, p, x)))(params)
+    for a, b in zip(laminax.tree_util.tree_leaves(out), laminax.tree_util.tree_leaves(want)):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-5)
+    stacked = {k: np.stack([p[k] for p in params]) for k in "wv"}
+    scanned = laminax.grad(lambda p: jnp.sum(lax.scan(lambda x, p: (rematted(p, x), None), x, p)[0] ** 2))
+    for k, g in laminax.jit(scanned)(stacked).items():
+        np.testing.assert_allclose(g, np.stack([layer[k] for layer in want[1]]), rtol=2e-4, atol=1e-5)
+    kept = [where for _, where in saved_residuals(lambda p: loss(rematted, p, x), params) if "named" in where]
+    assert len(kept) == (6 if policy is not None and "names" in policy.__qualname__ else 0)
+
+
+def test_collectives_compiled():
+    x = np.arange(4, dtype=np.float32)
+    f = laminax.jit(laminax.vmap(lambda x: (x / lax.psum(x, "i"), lax.axis_index("i"), lax.all_gather(x, "i")), axis_name="i"))
+    shares, index, gathered = f(x)
+    np.testing.assert_allclose(shares, x / 6)
+    np.testing.assert_array_equal(index, [0, 1, 2, 3])
+    np.testing.assert_array_equal(gathered, np.stack([x] * 4))
+    with pytest.raises(NameError, match="unbound axis name: 'i'"):
+        laminax.jit(lambda x: lax.psum(x, "i"))(x)
+
+
+def test_reduce_axes_compiled():
+    w, x = np.float32(0.5), np.float32([1, 2, 3])
+    per_example = laminax.vmap(laminax.jit(laminax.grad(lambda w, x: jnp.sin(w * x))), in_axes=(None, 0), axis_name="batch")
+    total = laminax.jit(laminax.vmap(laminax.jit(laminax.grad(lambda w, x: jnp.sin(w * x), reduce_axes=("batch",))),
+                                     in_axes=(None, 0), out_axes=None, axis_name="batch"))
+    np.testing.assert_allclose(per_example(w, x), np.cos(w * x) * x, rtol=1e-6)
+    np.testing.assert_allclose(total(w, x), np.sum(np.cos(w * x) * x), rtol=1e-6)
+
+
+def test_a_jitted_function_inside_of_two_axes_is_traced_for_each():
+    @laminax.jit
+    def size():
+        return lax.axis_index("i") + lax.psum(1, "i")
+
+    for n in (3, 4):
+        np.testing.assert_array_equal(laminax.vmap(lambda _: size(), axis_name="i")(np.zeros(n)), np.arange(n) + n)
