@@ -51,6 +51,7 @@ def array(object: Any, dtype: Any = None, *, copy: bool = True, order: str | Non
 
     Raises:
       TypeError: if the value cannot be an array.
+      ValueError: for None, and for nested sequences of unequal lengths.
       NotImplementedError: for other orders.
 
     Example:
@@ -77,7 +78,9 @@ def _from_object(value: Any, dtype: Any) -> Any:
         return _with_dtype(value, dtype)
     if isinstance(value, (list, tuple)):
         return _from_sequence(value, dtype)
-    if value is None or isinstance(value, (str, bytes, dict, set)):
+    if value is None:
+        raise ValueError("numpy.array: None is not a valid value for an array. Expected numbers, or nested lists of them.")
+    if isinstance(value, (str, bytes, dict, set)):
         raise TypeError(f"numpy.array: a value of type {type(value).__name__} cannot be an array: {value!r:.80}. Expected "
                         "numbers, or nested lists and tuples of them.")
     return _from_host(np.asarray(value), dtype)  # __array__, the buffer protocol and the like
@@ -133,7 +136,9 @@ def _leaves_of(values: Any, leaves: list) -> tuple[int, ...]:
     if not isinstance(values, (list, tuple)):
         if hasattr(values, "__jax_array__") and not isinstance(values, Tracer):
             values = values.__jax_array__()
-        if isinstance(values, (str, bytes)) or values is None:
+        if values is None:
+            raise ValueError("numpy.array: None is not a valid value for an element of an array")
+        if isinstance(values, (str, bytes)):
             raise TypeError(f"numpy.array: {values!r} cannot be an element of an array")
         leaves.append(values if is_host_value(values) or hasattr(values, "aval") else np.asarray(values))
         return tuple(np.shape(leaves[-1])) if is_host_value(leaves[-1]) else tuple(leaves[-1].shape)

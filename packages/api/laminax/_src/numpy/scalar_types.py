@@ -89,7 +89,7 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     def as_dtype(x):
         own = getattr(x, "dtype", None)
         return own if own is not None else x
-    return bool(np.can_cast(np.dtype(as_dtype(from_)), np.dtype(as_dtype(to)), casting=casting))
+    return np.can_cast(np.dtype(as_dtype(from_)), np.dtype(as_dtype(to)), casting=casting)
 
 
 _KINDS = {

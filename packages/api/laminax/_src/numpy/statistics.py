@@ -1,0 +1,747 @@
+"""Statistics and differences: quantiles, histograms, covariance, interpolation, gradients."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from typing import Any, Sequence
+
+import numpy as np
+from laminax_ir import dtypes, operators
+from laminax_ir.avals import get_aval
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import indexing as indexing_ops
+from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops import sorting as sorting_ops
+from laminax_ir.ops.elementwise import scalar_like
+from laminax_ir.ops.indexing import GatherScatterMode, slice_in_dim
+from laminax_ir.ops.reduction import reduce_or, reduce_sum
+
+from laminax._src.fusion import fused
+from laminax._src.numpy import reductions
+from laminax._src.numpy.arguments import (
+    as_array,
+    axis_tuple,
+    concrete_numpy,
+    convert,
+    dtype_of,
+    ensure_array,
+    ensure_arrays,
+    is_host_value,
+    is_kind,
+    one_axis,
+    promote_dtypes,
+    promote_inexact,
+    refuse_out,
+    refuse_placement,
+    shape_of,
+    user_dtype,
+)
+from laminax._src.numpy.creation import asarray, linspace
+from laminax._src.numpy.indexing import _take
+from laminax._src.numpy.linear_algebra import _dot
+from laminax._src.numpy.manipulation import concatenate, moveaxis, ravel
+from laminax._src.numpy.reductions import _static_axis
+from laminax._src.numpy.selection import _where
+from laminax._src.numpy.sorting import searchsorted
+
+_INT32 = np.dtype(np.int32)
+
+# --- quantiles ---
+
+_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def quantile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
+             keepdims: bool = False, *, weights=None):
+    """The values below which given fractions of the elements lie.
+
+    Args:
+      a: an array of real numbers.
+      q: the fractions, from 0 to 1.
+      axis: the axis or axes; None is all.
+      out: must be None.
+      overwrite_input: without effect, because arrays do not change.
+      method: what to take between two elements: "linear", "lower", "higher", "midpoint" or "nearest".
+      keepdims: whether the reduced axes stay, with size 1.
+      weights: must be None.
+
+    Returns:
+      An array of shape [*q.shape, *the other axes]; NaN where an element is.
+
+    Raises:
+      ValueError: for another method, or complex numbers.
+      NotImplementedError: if weights are given.
+    """
+    refuse_out("quantile", out)
+    del overwrite_input
+    _refuse_weights("quantile", weights)
+    return _quantile_of("quantile", a, q, axis, method, keepdims, False, 1.0)
+
+
+def nanquantile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
+                method: str = "linear", keepdims: bool = False, *, weights=None):
+    """The values below which given fractions of the elements lie, NaN left out; see `quantile`."""
+    refuse_out("nanquantile", out)
+    del overwrite_input
+    _refuse_weights("nanquantile", weights)
+    return _quantile_of("nanquantile", a, q, axis, method, keepdims, True, 1.0)
+
+
+def percentile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
+               method: str = "linear", keepdims: bool = False, *, weights=None, out_sharding=None):
+    """The values below which given percentages of the elements lie; q is from 0 to 100; see `quantile`."""
+    refuse_out("percentile", out)
+    refuse_placement("percentile", out_sharding=out_sharding)
+    del overwrite_input
+    _refuse_weights("percentile", weights)
+    return _quantile_of("percentile", a, q, axis, method, keepdims, False, 100.0)
+
+
+def nanpercentile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
+                  method: str = "linear", keepdims: bool = False, *, weights=None):
+    """The values below which given percentages of the elements lie, NaN left out; see `percentile`."""
+    refuse_out("nanpercentile", out)
+    del overwrite_input
+    _refuse_weights("nanpercentile", weights)
+    return _quantile_of("nanpercentile", a, q, axis, method, keepdims, True, 100.0)
+
+
+def median(a, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False):
+    """The middle of the sorted elements, or the mean of the two in the middle; parameters as for `quantile`."""
+    refuse_out("median", out)
+    del overwrite_input
+    return _quantile_of("median", a, 0.5, axis, "midpoint", keepdims, False, 1.0)
+
+
+def nanmedian(a, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False):
+    """The median, NaN left out; parameters as for `quantile`."""
+    refuse_out("nanmedian", out)
+    del overwrite_input
+    return _quantile_of("nanmedian", a, 0.5, axis, "midpoint", keepdims, True, 1.0)
+
+
+def _refuse_weights(name: str, weights: Any) -> None:
+    if weights is not None:
+        raise NotImplementedError(f"{name}: weights are not supported yet; pass None")
+
+
+def _quantile_of(name: str, a, q, axis, method: str, keepdims: bool, ignores_nan: bool, whole: float):
+    if method not in _METHODS:
+        raise ValueError(f"{name}: method can only be one of {_METHODS}, got {method!r}")
+    a, q = ensure_arrays(name, a, q)
+    for x in (a, q):
+        if is_kind(x, dtypes.complexfloating):
+            raise ValueError(f"{name}: complex numbers have no order, got {get_aval(x).str_short()}")
+    return _quantile(a, q, name=name, axis=_static_axis(name, axis), method=method, keepdims=bool(keepdims),
+                     ignores_nan=ignores_nan, whole=whole)
+
+
+@fused(static_argnames=("name", "axis", "method", "keepdims", "ignores_nan", "whole"))
+def _quantile(a, q, name, axis, method, keepdims, ignores_nan, whole):
+    if len(shape_of(q)) > 1:
+        raise ValueError(f"{name}: q must be have rank <= 1, got shape {shape_of(q)}")
+    a, q = _inexact_pair(name, a, q)
+    dtype = dtype_of(a)
+    work = np.dtype(np.float32) if dtype.itemsize < 4 else dtype
+    a, q = convert(a, work), convert(q, work)
+    if whole != 1.0:
+        q = op.div(q, scalar_like(whole, work))
+    shape = shape_of(a)
+    axes = axis_tuple(name, axis, len(shape))
+    rest = tuple(i for i in range(len(shape)) if i not in axes)
+    size = math.prod(shape[i] for i in axes)
+    if size == 0:
+        raise ValueError(f"{name}: there is no element over the axes {axes} of shape {shape}")
+    rest_shape = tuple(shape[i] for i in rest)
+    flat = shape_ops.reshape(shape_ops.transpose(as_array(a), rest + axes), (*rest_shape, size))
+    is_nan = op.ne(flat, flat)
+    ordered = sorting_ops.sort(flat, len(rest))  # NaN last
+    q_shape = shape_of(q)
+    spread = shape_ops.reshape(as_array(q), (*q_shape, *(1,) * len(rest)))
+    full = (*q_shape, *rest_shape)
+    spread = shape_ops.broadcast_to_shape(spread, full)
+    if ignores_nan:
+        count = reduce_sum(convert(op.bitwise_not(is_nan), work), (len(rest),))
+        last = shape_ops.broadcast_to_shape(op.sub(count, scalar_like(1.0, work)), full)
+    else:
+        last = shape_ops.full(full, size - 1, work)
+    position = op.mul(spread, last)
+    low, high = op.floor(position), op.ceil(position)
+    weight = op.sub(position, low)
+    zero = scalar_like(0.0, work)
+    below, above = [_at(ordered, convert(op.max(op.min(op.max(p, zero), last), zero), _INT32), len(q_shape)) for p in (low, high)]
+    one, half = scalar_like(1.0, work), scalar_like(0.5, work)
+    if method == "linear":
+        result = op.add(op.mul(below, op.sub(one, weight)), op.mul(above, weight))
+    elif method == "midpoint":
+        result = op.mul(op.add(below, above), half)
+    elif method == "nearest":
+        result = op.select(op.le(weight, half), below, above)
+    else:
+        result = below if method == "lower" else above
+    if ignores_nan:
+        is_bad = op.lt(last, zero)
+    else:
+        is_bad = shape_ops.broadcast_to_shape(reduce_or(is_nan, (len(rest),)), full)
+    result = op.select(is_bad, shape_ops.full(full, math.nan, work), result)
+    if keepdims:
+        result = shape_ops.expand_dims(result, tuple(len(q_shape) + i for i in sorted(axes)))
+    return convert(result, dtype)
+
+
+def _inexact_pair(name, a, q):
+    dtype = dtypes.to_inexact_dtype(dtypes.result_type(a, q))
+    return convert(a, dtype), convert(q, dtype)
+
+
+def _at(ordered, places, q_rank: int):
+    """Elements of the last axis at places of shape [*q, *rest]."""
+    from laminax._src.numpy.indexing import _take_along_axis
+    rank = len(ordered.shape) - 1
+    if q_rank:
+        last = moveaxis(places, tuple(range(q_rank)), tuple(range(rank, rank + q_rank)))
+        found = _take_along_axis(ordered, last, rank, GatherScatterMode.PROMISE_IN_BOUNDS, None, False)
+        return moveaxis(found, tuple(range(rank, rank + q_rank)), tuple(range(q_rank)))
+    found = _take_along_axis(ordered, shape_ops.expand_dims(places, (rank,)), rank, GatherScatterMode.PROMISE_IN_BOUNDS, None, False)
+    return shape_ops.squeeze(found, (rank,))
+
+
+# --- covariance ---
+
+
+def cov(m, y=None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights=None, aweights=None, dtype=None):
+    """The covariance matrix of variables.
+
+    Args:
+      m: the variables, of rank at most 2.
+      y: further variables.
+      rowvar: whether each row is a variable; otherwise each column is.
+      bias: whether to divide by the number of observations instead of one less.
+      ddof: what to subtract from the number of observations, instead.
+      fweights: integers, how often each observation is repeated.
+      aweights: the weight of each observation.
+      dtype: the dtype of the result.
+
+    Returns:
+      A matrix; a scalar for one variable.
+
+    Raises:
+      ValueError: if ranks or sizes do not fit.
+    """
+    if ddof is not None and int(ddof) != ddof:
+        raise ValueError(f"cov: ddof must be an integer, got {ddof!r}")
+    return _cov(m, y, fweights, aweights, rowvar=bool(rowvar), ddof=int(ddof) if ddof is not None else 0 if bias else 1,
+                dtype=user_dtype("cov", dtype))
+
+
+@fused(static_argnames=("rowvar", "ddof", "dtype"))
+def _cov(m, y, fweights, aweights, rowvar, ddof, dtype):
+    given = ensure_arrays("cov", m) if y is None else ensure_arrays("cov", m, y)
+    given = promote_inexact("cov", *given) if dtype is None else [convert(x, dtype) for x in given]
+    common = dtypes.to_inexact_dtype(dtypes.result_type(*given))
+    rows = []
+    for x in given:
+        if len(shape_of(x)) > 2:
+            raise ValueError(f"cov: m and y must have at most 2 dimensions, got {get_aval(x).str_short()}")
+        x = convert(x, common)
+        x = shape_ops.reshape(x, (1, math.prod(shape_of(x)))) if len(shape_of(x)) < 2 else x
+        rows.append(shape_ops.transpose(x, (1, 0)) if not rowvar and x.shape[0] != 1 else x)
+    data = rows[0] if len(rows) == 1 else concatenate(rows, 0)
+    observations = data.shape[1]
+    real = dtypes.to_floating_dtype(common)
+    weights = None
+    for name, w in (("fweights", fweights), ("aweights", aweights)):
+        if w is None:
+            continue
+        w = ensure_array("cov", w)
+        if shape_of(w) != (observations,):
+            raise ValueError(f"cov: {name} must have shape ({observations},), got {shape_of(w)}")
+        if name == "fweights" and not is_kind(w, dtypes.integer):
+            raise TypeError(f"cov: fweights must be integers, got {get_aval(w).str_short()}")
+        w = convert(w, real)
+        weights = w if weights is None else op.mul(weights, w)
+    if weights is None:
+        mean = op.div(reduce_sum(data, (1,)), scalar_like(float(observations), common))
+        factor: Any = scalar_like(float(observations - ddof), real)
+    else:
+        total = reduce_sum(weights, (0,))
+        mean = op.div(reduce_sum(op.mul(data, shape_ops.expand_dims(convert(weights, common), (0,))), (1,)), convert(total, common))
+        if ddof == 0:
+            factor = total
+        elif aweights is None:
+            factor = op.sub(total, scalar_like(float(ddof), real))
+        else:
+            squares = reduce_sum(op.mul(weights, convert(aweights, real)), (0,))
+            factor = op.sub(total, op.div(op.mul(scalar_like(float(ddof), real), squares), total))
+    centered = op.sub(data, shape_ops.expand_dims(mean, (1,)))
+    weighted = centered if weights is None else op.mul(centered, shape_ops.expand_dims(convert(weights, common), (0,)))
+    other = op.conj(weighted) if is_kind(data, dtypes.complexfloating) else weighted
+    result = op.div(_dot(centered, shape_ops.transpose(other, (1, 0)), None, None), convert(factor, common))
+    return shape_ops.squeeze(result, tuple(i for i, n in enumerate(result.shape) if n == 1))
+
+
+def corrcoef(x, y=None, rowvar: bool = True, dtype=None):
+    """The matrix of correlation coefficients of variables; parameters as for `cov`."""
+    return _corrcoef(x, y, rowvar=bool(rowvar), dtype=user_dtype("corrcoef", dtype))
+
+
+@fused(static_argnames=("rowvar", "dtype"))
+def _corrcoef(x, y, rowvar, dtype):
+    from laminax._src.numpy.linear_algebra import _diagonal
+    c = _cov(x, y, None, None, rowvar, 1, dtype)
+    if len(c.shape) == 0:
+        return op.div(c, c)
+    scale = op.sqrt(_diagonal(op.real(c) if is_kind(c, dtypes.complexfloating) else c, 0, 0, 1))
+    scale = convert(scale, c.dtype)
+    c = op.div(op.div(c, shape_ops.expand_dims(scale, (1,))), shape_ops.expand_dims(scale, (0,)))
+    if is_kind(c, dtypes.complexfloating):
+        return op.complex(op.clamp(-1.0, op.real(c), 1.0), op.clamp(-1.0, op.imag(c), 1.0))
+    return op.clamp(scalar_like(-1.0, c.dtype), c, scalar_like(1.0, c.dtype))
+
+
+# --- histograms ---
+
+
+def bincount(x, weights=None, minlength: int = 0, *, length: int | None = None, out_sharding=None):
+    """How often each non-negative integer occurs; negative ones count as 0.
+
+    Args:
+      x: integers, rank 1.
+      weights: what each counts, by default 1.
+      minlength: the least length of the result.
+      length: the length of the result, for traced arrays; greater integers are not counted.
+      out_sharding: must be None.
+
+    Raises:
+      ConcretizationTypeError: if x is traced and length is not given.
+      TypeError: if x does not hold integers.
+    """
+    refuse_placement("bincount", out_sharding=out_sharding)
+    x = ensure_array("bincount", x)
+    if not is_kind(x, dtypes.integer) and dtype_of(x) != np.bool_:
+        raise TypeError(f"bincount: x must hold integers, got {get_aval(x).str_short()}")
+    if len(shape_of(x)) != 1:
+        raise ValueError(f"bincount: only 1-dimensional input is supported, got {get_aval(x).str_short()}")
+    minlength = operator.index(minlength)
+    if length is None:
+        values = concrete_numpy("bincount", "x", x)
+        length = max(minlength, int(values.max()) + 1 if values.size and values.max() >= 0 else (1 if values.size else 0))
+    else:
+        length = operator.index(length)
+    if weights is None:
+        weights = np.asarray(1, dtypes.scalar_dtype(int))
+    elif shape_of(ensure_array("bincount", weights)) != shape_of(x):
+        raise ValueError(f"bincount: shape of weights must match shape of x, got {shape_of(weights)} and {shape_of(x)}")
+    return _bincount(x, weights, length=length)
+
+
+@fused(static_argnames=("length",))
+def _bincount(x, weights, length):
+    places = op.max(convert(x, _INT32), np.int32(0))
+    dtype = dtype_of(weights)
+    updates = shape_ops.broadcast_to_shape(as_array(weights), shape_of(x)) if shape_of(weights) != shape_of(x) else weights
+    dims = indexing_ops.ScatterDimensionNumbers((), (0,), (0,))
+    return indexing_ops.scatter_add(shape_ops.full((length,), 0, dtype), shape_ops.expand_dims(places, (1,)), convert(updates, dtype),
+                                    dims, mode="drop")
+
+
+def histogram_bin_edges(a, bins=10, range: Sequence | None = None, weights=None):
+    """The edges of the bins of a histogram.
+
+    Args:
+      a: an array.
+      bins: the number of bins, or the edges themselves.
+      range: (lowest, highest) edge, by default those of the elements.
+      weights: without effect.
+
+    Raises:
+      NotImplementedError: for the names of NumPy's estimators.
+    """
+    if isinstance(bins, str):
+        raise NotImplementedError(f"histogram: the estimator {bins!r} of the number of bins is not supported; give a number or edges")
+    del weights
+    a = ensure_array("histogram_bin_edges", a)
+    dtype = dtypes.to_inexact_dtype(dtypes.result_type(a))
+    bins = asarray(bins) if isinstance(bins, (list, tuple)) else ensure_array("histogram_bin_edges", bins)
+    if len(shape_of(bins)) == 1:
+        return convert(bins, dtype)
+    if len(shape_of(bins)) > 1:
+        raise ValueError(f"histogram: bins must be a number or a vector of edges, got shape {shape_of(bins)}")
+    count = operator.index(bins)
+    flat = convert(ravel(a), dtype)
+    if range is None:
+        low, high = (reductions.min(flat), reductions.max(flat)) if flat.size else (convert(0, dtype), convert(1, dtype))
+    else:
+        low, high = [convert(ensure_array("histogram_bin_edges", x), dtype) for x in range]
+    same = operators.equal(low, high)
+    low = _where(same, operators.subtract(low, 0.5), low)
+    high = _where(same, operators.add(high, 0.5), high)
+    return linspace(low, high, count + 1, dtype=dtype)
+
+
+def histogram(a, bins=10, range: Sequence | None = None, weights=None, density: bool | None = None):
+    """How many elements fall into each bin; the last bin includes its right edge.
+
+    Args:
+      a: an array.
+      bins, range: see `histogram_bin_edges`.
+      weights: what each element counts, by default 1.
+      density: whether to divide so that the integral over the bins is 1.
+
+    Returns:
+      (counts, edges).
+    """
+    a = ensure_array("histogram", a)
+    flat = ravel(a)
+    edges = histogram_bin_edges(a, bins, range)
+    if weights is None:
+        weights = shape_ops.full(flat.shape, 1, dtypes.to_inexact_dtype(dtype_of(flat)))
+    else:
+        weights = ravel(ensure_array("histogram", weights))
+        if weights.shape != flat.shape:
+            raise ValueError(f"histogram: weights should have the same shape as a, got {weights.shape} and {flat.shape}")
+    counts = _histogram(flat, edges, weights)
+    if density:
+        widths = diff(edges)
+        counts = operators.true_divide(counts, operators.multiply(widths, reductions.sum(counts)))
+    return counts, edges
+
+
+@fused
+def _histogram(flat, edges, weights):
+    bins = edges.shape[0] - 1
+    flat = convert(flat, edges.dtype)
+    place = _bin_numbers(flat, edges)
+    weights = convert(weights, dtypes.to_inexact_dtype(dtype_of(weights)))
+    dims = indexing_ops.ScatterDimensionNumbers((), (0,), (0,))
+    return indexing_ops.scatter_add(shape_ops.full((bins,), 0, weights.dtype), shape_ops.expand_dims(place, (1,)), weights, dims,
+                                    mode="drop")
+
+
+def _bin_numbers(values, edges):
+    """The bin of each value, -1 or the number of bins for those outside; the last edge belongs to the last bin."""
+    bins = edges.shape[0] - 1
+    place = op.sub(searchsorted(edges, values, side="right"), np.int32(1))
+    last = indexing_ops.index_in_dim(edges, bins, 0, keepdims=False)
+    place = op.select(operators.equal(values, last), shape_ops.full(place.shape, bins - 1, _INT32), place)
+    return op.select(op.lt(place, np.int32(0)), shape_ops.full(place.shape, bins, _INT32), place)
+
+
+def histogram2d(x, y, bins=10, range: Sequence | None = None, weights=None, density: bool | None = None):
+    """How many points fall into each bin of a plane.
+
+    Args:
+      x, y: the coordinates, vectors of one length.
+      bins: a number for both axes, a vector of edges for both, or a pair of these.
+      range: a pair of (lowest, highest) edges.
+      weights, density: as for `histogram`.
+
+    Returns:
+      (counts, edges of x, edges of y).
+    """
+    from laminax._src.numpy.manipulation import stack
+    x, y = promote_dtypes("histogram2d", x, y)
+    if not isinstance(bins, (list, tuple)) and len(shape_of(bins)) == 1:
+        bins = [bins, bins]
+    elif isinstance(bins, (list, tuple)) and len(bins) not in (1, 2):
+        edges = asarray(bins)
+        bins = [edges, edges]
+    counts, edges_of = histogramdd(stack([x, y], 1), bins, range, weights, density)
+    return counts, edges_of[0], edges_of[1]
+
+
+def histogramdd(sample, bins=10, range: Sequence | None = None, weights=None, density: bool | None = None):
+    """How many points fall into each bin of a space.
+
+    Args:
+      sample: the points, [n, dimensions].
+      bins: a number for all dimensions, or one number or vector of edges for each.
+      range: (lowest, highest) edges for each dimension, or None for one of them.
+      weights, density: as for `histogram`.
+
+    Returns:
+      (counts, list of edges).
+    """
+    sample = ensure_array("histogramdd", sample)
+    if len(shape_of(sample)) != 2:
+        raise ValueError(f"histogramdd: sample must have shape [n, dimensions], got {get_aval(sample).str_short()}")
+    sample = as_array(convert(sample, dtypes.to_inexact_dtype(dtype_of(sample))))
+    count, dimensions = sample.shape
+    if range is not None and len(range) != dimensions:
+        raise ValueError(f"histogramdd: for sample.shape={sample.shape}, range must be None or have {dimensions} elements, got "
+                         f"{len(range)}")
+    per_axis = list(bins) if isinstance(bins, (list, tuple)) else [bins] * dimensions
+    if len(per_axis) != dimensions:
+        raise ValueError(f"histogramdd: there must be one entry of bins for each of the {dimensions} dimensions, got {len(per_axis)}")
+    edges = [histogram_bin_edges(sample[:, i], b, None if range is None else range[i]) for i, b in enumerate(per_axis)]
+    if weights is None:
+        weights = shape_ops.full((count,), 1, sample.dtype)
+    elif shape_of(ensure_array("histogramdd", weights)) != (count,):
+        raise ValueError(f"histogramdd: should have one weight for each of the {count} samples, got shape {shape_of(weights)}")
+    counts = _histogramdd(sample, edges, weights)
+    if density:
+        counts = operators.true_divide(counts, reductions.sum(counts))
+        for i, e in enumerate(edges):
+            widths = diff(e)
+            shape = tuple(widths.shape[0] if j == i else 1 for j in builtins.range(dimensions))
+            counts = operators.true_divide(counts, shape_ops.reshape(widths, shape))
+    return counts, edges
+
+
+@fused
+def _histogramdd(sample, edges, weights):
+    shape = tuple(e.shape[0] - 1 for e in edges)
+    columns = [shape_ops.expand_dims(_bin_numbers(sample[:, i], e), (1,)) for i, e in enumerate(edges)]
+    places = columns[0] if len(columns) == 1 else shape_ops.concatenate(columns, 1)
+    axes = tuple(builtins.range(len(edges)))
+    dims = indexing_ops.ScatterDimensionNumbers((), axes, axes)
+    weights = convert(weights, dtypes.to_inexact_dtype(dtype_of(weights)))
+    return indexing_ops.scatter_add(shape_ops.full(shape, 0, weights.dtype), places, weights, dims, mode="drop")
+
+
+# --- interpolation, differences and integrals ---
+
+
+def interp(x, xp, fp, left=None, right=None, period=None):
+    """Linear interpolation of a function given at points.
+
+    Args:
+      x: where to evaluate.
+      xp: the points, increasing, rank 1.
+      fp: the values there.
+      left: the value before the first point, by default the first value; "extrapolate" continues the line.
+      right: the value after the last point, by default the last value; "extrapolate" continues the line.
+      period: the period of the function, for which left and right are not used.
+
+    Returns:
+      An array of x's shape.
+
+    Raises:
+      ValueError: if xp and fp are not vectors of one length, or period is 0.
+    """
+    given = [x, xp, fp] + [v for v in (left, right, period) if v is not None and not isinstance(v, str)]
+    ensure_arrays("interp", *given)
+    for side, value in (("left", left), ("right", right)):
+        if isinstance(value, str) and value != "extrapolate":
+            raise ValueError(f"interp: the only valid string value of '{side}' is 'extrapolate', but got: {value!r}")
+    if len(shape_of(xp)) != 1 or shape_of(xp) != shape_of(fp):
+        raise ValueError(f"xp and fp must be one-dimensional arrays of equal size, got shapes {shape_of(xp)} and {shape_of(fp)}")
+    if period is not None and is_host_value(period) and period == 0:
+        raise ValueError("interp: period must be a non-zero value; got 0")
+    extrapolates = left == "extrapolate" if isinstance(left, str) else False, \
+        right == "extrapolate" if isinstance(right, str) else False
+    return _interp(x, xp, fp, None if isinstance(left, str) else left, None if isinstance(right, str) else right, period,
+                   extrapolates=extrapolates)
+
+
+@fused(static_argnames=("extrapolates",))
+def _interp(x, xp, fp, left, right, period, extrapolates):
+    x, xp = [as_array(convert(v, d)) for v, d in zip((x, xp), [dtypes.to_inexact_dtype(dtypes.result_type(x, xp))] * 2)]
+    fp = as_array(convert(fp, dtypes.to_inexact_dtype(dtypes.result_type(fp))))
+    if period is not None:
+        period = op.abs(convert(period, x.dtype))
+        x, xp = operators.remainder(x, period), operators.remainder(xp, period)
+        xp, fp = sorting_ops.sort((xp, fp), 0, True, num_keys=1)
+        ends = [indexing_ops.slice_in_dim(xp, xp.shape[0] - 1, xp.shape[0]), indexing_ops.slice_in_dim(xp, 0, 1)]
+        xp = shape_ops.concatenate([operators.subtract(ends[0], period), xp, operators.add(ends[1], period)], 0)
+        fp = shape_ops.concatenate([slice_in_dim(fp, fp.shape[0] - 1, fp.shape[0]), fp, slice_in_dim(fp, 0, 1)], 0)
+    count = xp.shape[0]
+    place = op.clamp(np.int32(1), searchsorted(xp, x, side="right"), np.int32(max(count - 1, 1)))
+    before = op.sub(place, np.int32(1))
+
+    def at(values, where):
+        return _take(values, op.min(where, np.int32(count - 1)), 0, GatherScatterMode.PROMISE_IN_BOUNDS, False, None, False, False)
+
+    rise = operators.subtract(at(fp, place), at(fp, before))
+    width = op.sub(at(xp, place), at(xp, before))
+    offset = op.sub(x, at(xp, before))
+    tiny = scalar_like(float(np.spacing(np.finfo(np.float32).eps)), width.dtype)
+    is_flat = op.le(op.abs(width), tiny)
+    slope = operators.true_divide(offset, _where(is_flat, scalar_like(1.0, width.dtype), width))
+    result = _where(is_flat, at(fp, before), operators.add(at(fp, before), operators.multiply(slope, rise)))
+    if period is None:
+        first, last = at(xp, np.int32(0)), at(xp, np.int32(count - 1))
+        if not extrapolates[0]:
+            edge = at(fp, np.int32(0)) if left is None else left
+            result = _where(operators.less(x, first), edge, result)
+        if not extrapolates[1]:
+            edge = at(fp, np.int32(count - 1)) if right is None else right
+            result = _where(operators.greater(x, last), edge, result)
+    return result
+
+
+def diff(a, n: int = 1, axis: int = -1, prepend=None, append=None):
+    """Differences of neighbours along an axis, n times over.
+
+    Args:
+      a: an array of rank at least 1.
+      n: how often.
+      axis: the axis.
+      prepend, append: values put before and after the elements first; a scalar, or an array.
+
+    Raises:
+      ValueError: for a scalar, or a negative n.
+    """
+    a = ensure_array("diff", a)
+    if not shape_of(a):
+        raise ValueError(f"diff requires input that is at least one dimensional; got {get_aval(a).str_short()}")
+    n = operator.index(n)
+    if n < 0:
+        raise ValueError(f"diff: order must be non-negative but got {n}")
+    return _diff(a, prepend, append, n=n, axis=axis)
+
+
+@fused(static_argnames=("n", "axis"))
+def _diff(a, prepend, append, n, axis):
+    if n == 0:
+        return as_array(a)
+    axis = one_axis("diff", axis, len(shape_of(a)))
+    parts = []
+    for value in (prepend, a, append):
+        if value is None:
+            continue
+        if value is not a and not shape_of(ensure_array("diff", value)):
+            value = shape_ops.broadcast_to_shape(as_array(value), tuple(1 if i == axis else m for i, m in enumerate(shape_of(a))))
+        parts.append(value)
+    x = concatenate(parts, axis) if len(parts) > 1 else as_array(a)
+    subtract = op.ne if x.dtype == np.bool_ else op.sub
+    for _ in range(n):
+        size = x.shape[axis]
+        x = subtract(slice_in_dim(x, min(1, size), size, 1, axis), slice_in_dim(x, 0, max(size - 1, 0), 1, axis))
+    return x
+
+
+def ediff1d(ary, to_end=None, to_begin=None):
+    """Differences of neighbours in the flat array, with values put before and after them."""
+    ary = ravel(ensure_array("ediff1d", ary))
+    parts = [diff(ary)]
+    if to_begin is not None:
+        parts.insert(0, convert(ravel(asarray(to_begin)), ary.dtype))
+    if to_end is not None:
+        parts.append(convert(ravel(asarray(to_end)), ary.dtype))
+    return concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+def gradient(f, *varargs, axis: int | Sequence[int] | None = None, edge_order: int | None = None):
+    """Differences in the middle of neighbours, one-sided at the ends: the slope of sampled values.
+
+    Args:
+      f: the values.
+      *varargs: the distance of the samples, one for all axes or one for each: a scalar, or the coordinates along the axis.
+      axis: the axis or axes; None is all.
+      edge_order: must be None or 1.
+
+    Returns:
+      An array, or a list of one for each axis if there are several.
+
+    Raises:
+      ValueError: if an axis is shorter than 2, or the distances do not fit.
+      NotImplementedError: for another edge_order.
+    """
+    if edge_order is not None and edge_order != 1:
+        raise NotImplementedError("gradient: the edge_order argument is not supported but for 1")
+    f, *spacings = ensure_arrays("gradient", f, *varargs)
+    shape = shape_of(f)
+    axes = axis_tuple("gradient", axis, len(shape))
+    if len(spacings) == 0:
+        spacings = [1.0] * len(axes)
+    elif len(spacings) == 1:
+        spacings = spacings * len(axes)
+    elif len(spacings) != len(axes):
+        raise TypeError(f"gradient: there must be one distance for all axes, or one for each of {axes}, got {len(spacings)}")
+    for i, h in zip(axes, spacings):
+        if shape[i] < 2:
+            raise ValueError(f"Shape of array too small to calculate a numerical gradient, at least 2 elements are required along "
+                             f"axis {i}, got {shape}")
+        if len(shape_of(h)) > 1 or len(shape_of(h)) == 1 and shape_of(h)[0] != shape[i]:
+            raise ValueError(f"gradient: distances must be scalars or vectors as long as their axis, got shape {shape_of(h)} for axis "
+                             f"{i} of {shape}")
+    results = _gradient(f, list(spacings), axes=axes)
+    return results[0] if len(axes) == 1 and (axis is None or np.ndim(axis) == 0) else list(results)
+
+
+@fused(static_argnames=("axes",))
+def _gradient(f, spacings, axes):
+    dtype = dtypes.to_inexact_dtype(dtypes.result_type(f, *spacings))
+    f = as_array(convert(f, dtype))
+    results = []
+    for axis, h in zip(axes, spacings):
+        size = f.shape[axis]
+
+        def part(start, stop, values=f, axis=axis):
+            return slice_in_dim(values, start, stop, 1, axis)
+
+        h = convert(h, dtype)
+        if not shape_of(h):
+            inner = op.div(op.sub(part(2, size), part(0, size - 2)), op.mul(scalar_like(2.0, dtype), h))
+            ends = h, h
+        else:
+            steps = _diff(h, None, None, 1, 0)
+            column = tuple(steps.shape[0] if i == axis else 1 for i in range(len(f.shape)))
+            steps = shape_ops.reshape(steps, column)
+            left, right = part(0, size - 2, steps), part(1, size - 1, steps)
+            both = op.add(left, right)
+            inner = op.sub(op.add(op.mul(op.div(op.neg(right), op.mul(left, both)), part(0, size - 2)),
+                                  op.mul(op.div(op.sub(right, left), op.mul(left, right)), part(1, size - 1))),
+                           op.neg(op.mul(op.div(left, op.mul(right, both)), part(2, size))))
+            ends = part(0, 1, steps), part(size - 2, size - 1, steps)
+        first = op.div(op.sub(part(1, 2), part(0, 1)), ends[0])
+        last = op.div(op.sub(part(size - 1, size), part(size - 2, size - 1)), ends[1])
+        results.append(shape_ops.concatenate([first, inner, last], axis))
+    return results
+
+
+@fused(static_argnames=("axis",))
+def trapezoid(y, x=None, dx=1.0, axis: int = -1):
+    """Integral along an axis by the trapezoidal rule.
+
+    Args:
+      y: the values.
+      x: where they are; by default they are dx apart.
+      dx: the distance.
+      axis: the axis.
+    """
+    given = [v for v in (y, x, dx) if v is not None]
+    dtype = dtypes.to_inexact_dtype(dtypes.result_type(*ensure_arrays("trapezoid", *given)))
+    y = as_array(convert(y, dtype))
+    y = moveaxis(y, axis, -1)
+    rank, size = len(y.shape), y.shape[-1]
+    if x is not None:
+        x = as_array(convert(x, dtype))
+        x = x if len(x.shape) == 1 else moveaxis(x, axis, -1)
+        dx = _diff(x, None, None, 1, -1)
+    else:
+        dx = convert(dx, dtype)
+    total = op.add(slice_in_dim(y, 1, size, 1, rank - 1), slice_in_dim(y, 0, size - 1, 1, rank - 1))
+    return op.mul(scalar_like(0.5, dtype), reduce_sum(operators.multiply(dx, total), (rank - 1,)))
+
+
+@fused(static_argnames=("axis",))
+def unwrap(p, discont=None, axis: int = -1, period=2 * math.pi):
+    """Adds multiples of a period so that neighbours along an axis are never further apart than half of it.
+
+    Args:
+      p: the values.
+      discont: jumps smaller than this are left, by default half the period.
+      axis: the axis.
+      period: the period.
+    """
+    from laminax._src.numpy.reductions import cumsum
+    p = ensure_array("unwrap", p)
+    is_integer = is_kind(p, dtypes.integer) and dtypes.issubdtype(dtypes.result_type(period), dtypes.integer)
+    dtype = dtypes.result_type(p, period) if is_integer else dtypes.to_inexact_dtype(dtypes.result_type(p, period))
+    p, period = as_array(convert(p, dtype)), convert(period, dtype)
+    axis = one_axis("unwrap", axis, len(p.shape))
+    half = op.div(period, scalar_like(2, dtype) if is_integer else scalar_like(2.0, dtype))
+    limit = half if discont is None else op.max(convert(discont, dtype), half)
+    low = op.neg(half)
+    step = _diff(p, None, None, 1, axis)
+    moved = operators.add(operators.remainder(operators.subtract(step, low), period), low)
+    at_border = op.bitwise_and(op.eq(moved, low), op.gt(step, scalar_like(0, dtype) if is_integer else scalar_like(0.0, dtype)))
+    moved = _where(at_border, half, moved)
+    correction = _where(op.lt(op.abs(step), limit), np.zeros((), dtype)[()], op.sub(moved, step))
+    size = p.shape[axis]
+    first, rest = slice_in_dim(p, 0, min(1, size), 1, axis), slice_in_dim(p, min(1, size), size, 1, axis)
+    return shape_ops.concatenate([first, op.add(rest, cumsum(correction, axis))], axis)
