@@ -85,7 +85,8 @@ def _checked_tangent(what: str, primal: Any, tangent: Any) -> Any:
     if aval.shape != expected.shape or aval.dtype != expected.dtype:
         raise TypeError(f"{what}: a tangent must have the shape and dtype of its primal, {expected.str_short()}; "
                         f"got {aval.str_short()}. Convert one of them.")
-    return tangent
+    # Rules ask tangents for their shape, which a Python scalar does not have.
+    return expected.dtype.type(tangent) if type(tangent) in dtypes.python_scalar_types else tangent
 
 
 def _describe(x: Any) -> str:

@@ -11,7 +11,9 @@ from functools import wraps
 from typing import Any, Callable, Sequence
 from weakref import WeakKeyDictionary
 
+from laminax_ir import config
 from laminax_ir.avals import ShapedArray
+from laminax_ir.check import check_jaxpr
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr
 from laminax_ir.staging import StagedTracer, StagingTrace, stage
 from laminax_ir.trace import current_trace, state
@@ -137,6 +139,9 @@ def linearize_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...], instantiate_
         out_nonzero = tuple(has or want for has, want in zip(out_nonzero, instantiate_out))
     linear = ClosedJaxpr(Jaxpr(constvars, invars, linear.outvars, linear.eqns, linear.effects, closed.jaxpr.debug_info),
                          list(constants.values()))
+    if config.check.value:
+        check_jaxpr(primal)
+        check_jaxpr(linear)
     return LinearizedJaxpr(primal, linear, tuple(sources), out_nonzero)
 
 
