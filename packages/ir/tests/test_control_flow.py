@@ -15,7 +15,7 @@ from laminax_ir.dce import dce_jaxpr
 from laminax_ir.errors import ConcretizationTypeError
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops.control_flow import cond, fori_loop, platform_dependent, scan, switch, while_loop
+from laminax_ir.ops.control_flow import cond, fori_loop, forget_traced_functions, platform_dependent, scan, switch, while_loop
 from laminax_ir.ops.random_bits import random_bits, random_split
 from laminax_ir.ops.indexing import index_in_dim
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
@@ -250,6 +250,16 @@ def test_a_function_without_captured_tracers_is_traced_once():
     with config.enable_x64(True):
         scan(step, f32(0), X)
     assert len(count) == 3
+
+
+def test_branches_that_capture_arrays_are_the_same_every_time():
+    branches = [lambda x: x + X, lambda x: x * N.astype(f32), lambda x: x]
+    (first,), (second,) = [[eqn.params["branches"] for eqn in traced(lambda i, x: switch(i, branches, x), np.int32(0), X).eqns
+                            if eqn.primitive.name == "cond"] for _ in range(2)]
+    assert all(a is b for a, b in zip(first, second))
+    forget_traced_functions()
+    closed = traced(lambda i, x: switch(i, branches, x), np.int32(0), X)
+    assert closed.eqns[-1].params["branches"][0] is not first[0]
 
 
 def test_a_captured_tracer_is_never_remembered():

@@ -235,6 +235,8 @@ def clear_caches() -> None:
     trace_cache.clear()
     _programs.clear()
     runtime.clear_dispatch_caches()
+    from laminax_ir.ops.control_flow import forget_traced_functions
+    forget_traced_functions()
 
 
 # Methods of jitted functions

@@ -81,6 +81,11 @@ def _trace(caller: str, what: str, fun: Callable, in_tree, in_avals: Sequence[Sh
     return program
 
 
+def forget_traced_functions() -> None:
+    """Empties the cache of traced functions, so that each is traced again when it is next used."""
+    _programs.clear()
+
+
 def _report_leaf(what: str, tree: Any) -> None:
     for path, leaf in tree_flatten_with_path(tree)[0]:
         if not is_array_like(leaf):
@@ -286,9 +291,26 @@ def _branch(name: str, index: Any, branches: Sequence[Callable], operands: tuple
         if program is not first:
             base = len(branches) - 1 if name == "cond" else 0
             _check_branches(name, first, program, (labels[base], label), (branches[base], branch))
-    consts, jaxprs = common_constants([_with_constvars(program) for program in programs])
+    consts, jaxprs = _joined_branches(programs)
     out = cond_p.bind(index, *consts, *flat, branches=jaxprs)
     return tree_unflatten(first.out_tree, out)
+
+
+_branches: WeakKeyDictionary[ClosedJaxpr, dict[tuple, tuple[list[Any], tuple[ClosedJaxpr, ...]]]] = WeakKeyDictionary()
+
+
+def _joined_branches(programs: Sequence[_Program]) -> tuple[list[Any], tuple[ClosedJaxpr, ...]]:
+    """The constants of all branches, and the branches as jaxprs that take all of them; the same ones for the same programs."""
+    if not any(program.consts for program in programs):
+        return [], tuple([program.jaxpr for program in programs])
+    first, *others = [program.jaxpr for program in programs]
+    known = _branches.setdefault(first, {})
+    found = known.get(tuple(others))
+    if found is None:
+        found = common_constants([_with_constvars(program) for program in programs])
+        if not any(isinstance(c, Tracer) for c in found[0]):
+            known[tuple(others)] = found
+    return found
 
 
 def _with_constvars(program: _Program) -> ClosedJaxpr:
