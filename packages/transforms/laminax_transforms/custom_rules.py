@@ -7,8 +7,7 @@ from typing import Any, Sequence
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall
 from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.trace import state
-from laminax_transforms.registry import batching_rules, is_linear, transpose_rule
+from laminax_transforms.registry import batching_rules, transpose_rule
 from laminax_transforms.zeros import ZERO, instantiate
 
 # The tangent map of a custom_vjp call: linear in the tangents, known only by its transpose.
