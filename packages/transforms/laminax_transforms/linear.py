@@ -8,7 +8,7 @@ linear value. Source: Radul et al., "You Only Linearize Once", POPL 2023.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
 from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
@@ -35,7 +35,7 @@ class LinearTracer(Tracer):
         return self._trace.describe_value(self.index)
 
 
-class LinearEqn:
+class LinearEqn(NamedTuple):
     """One recorded operation.
 
     Args:
@@ -44,18 +44,16 @@ class LinearEqn:
       outputs: tape indices of the results.
       out_avals: their avals.
     """
+    primitive: Primitive
+    operands: list[Any]
+    params: dict[str, Any]
+    inputs: list[tuple[int, int]]
+    outputs: list[int]
+    out_avals: list[ShapedArray]
+    source: source.SourceInfo
 
-    __slots__ = ("primitive", "operands", "params", "inputs", "outputs", "out_avals", "source")
 
-    def __init__(self, primitive: Primitive, operands: list, params: dict, inputs: list[tuple[int, int]],
-                 outputs: list[int], out_avals: list[ShapedArray], source_info):
-        self.primitive = primitive
-        self.operands = operands
-        self.params = params
-        self.inputs = inputs
-        self.outputs = outputs
-        self.out_avals = out_avals
-        self.source = source_info
+_new_tuple = tuple.__new__  # a named tuple's own constructor costs three times as much
 
 
 class TangentTrace(Trace):
@@ -84,23 +82,27 @@ class TangentTrace(Trace):
         return self.describe_argument(index)
 
     def process(self, primitive, operands, params):
-        inputs = []
-        recorded = []
-        position = 0
         for x in operands:
             if type(x) is LinearTracer and x._trace is self:
-                inputs.append((position, x.index))
-                recorded.append(x.aval)
-            else:
-                recorded.append(x)
-            position += 1
-        if not inputs:
+                break
+        else:
             return self.parent.process(primitive, operands, params)
-        result = primitive.shape_rule(*[x if type(x) is ShapedArray else get_aval(x) for x in recorded], **params)
+        inputs = []
+        recorded = []
+        avals = []
+        for x in operands:
+            if type(x) is LinearTracer and x._trace is self:
+                inputs.append((len(recorded), x.index))
+                x = aval = x.aval
+            else:
+                aval = x.aval if isinstance(x, Tracer) else get_aval(x)
+            recorded.append(x)
+            avals.append(aval)
+        result = primitive.shape_rule(*avals, **params)
         index = self.size
         if not primitive.multiple_results:
             self.size = index + 1
-            self.tape.append(LinearEqn(primitive, recorded, params, inputs, [index], [result], source.current()))
+            self.tape.append(_new_tuple(LinearEqn, (primitive, recorded, params, inputs, [index], [result], source.current())))
             return LinearTracer(self, result, index)
         outputs = list(range(index, index + len(result)))
         self.size = index + len(result)
