@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import importlib
 
+import laminax_runtime as _runtime  # noqa: F401  (refuses to live beside jax, before anything is loaded)
+
 __version__ = "0.1.0"
 
-_SUBMODULES = frozenset(("ad_checkpoint", "core", "dtypes", "errors", "extend", "lax", "nn", "numpy", "random", "stages", "tree", "tree_util"))
+_SUBMODULES = frozenset(("ad_checkpoint", "core", "custom_batching", "dtypes", "errors", "extend", "lax", "nn", "numpy", "random", "stages", "tree", "tree_util"))
 
 _NAMES = {
     # transformations

@@ -79,3 +79,14 @@ def test_a_jitted_function_inside_of_two_axes_is_traced_for_each():
 
     for n in (3, 4):
         np.testing.assert_array_equal(laminax.vmap(lambda _: size(), axis_name="i")(np.zeros(n)), np.arange(n) + n)
+
+
+def test_custom_vmap_compiled():
+    @laminax.custom_batching.custom_vmap
+    def f(x):
+        return jnp.sin(x)
+
+    f.def_vmap(lambda size, in_batched, x: (jnp.sin(x) + 1.0, True))
+    x = np.float32([0.1, 0.2])
+    np.testing.assert_allclose(laminax.jit(laminax.vmap(f))(x), np.sin(x) + 1, rtol=1e-6)
+    np.testing.assert_allclose(laminax.jit(f)(x), np.sin(x), rtol=1e-6)

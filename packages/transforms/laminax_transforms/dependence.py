@@ -11,7 +11,7 @@ from typing import Any, Callable, Sequence
 
 from laminax_ir import dtypes
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from laminax_ir.ops.calls import checkpoint_p, jit_p
+from laminax_ir.ops.calls import checkpoint_p, custom_vmap_call_p, jit_p
 from laminax_ir.ops.control_flow import cond_p, scan_p, while_p
 from laminax_transforms.jaxpr_transforms import cached_by_jaxpr
 from laminax_transforms.registry import axis_primitives, batching_rules, jvp_rules, zero_derivatives
@@ -85,6 +85,10 @@ def _jit_flow(params, flags, nested, _is_batching) -> Flags:
     return nested(params["jaxpr"], tuple(flags))
 
 
+def _custom_vmap_flow(params, flags, nested, is_batching: bool) -> Sequence[bool]:
+    return [True] * len(params["call"].out_avals) if is_batching else nested(params["call"], tuple(flags))
+
+
 def _cond_flow(params, flags, nested, is_batching: bool) -> Sequence[bool]:
     if is_batching and flags[0]:
         return [True] * len(params["branches"][0].out_avals)
@@ -105,7 +109,7 @@ def _while_flow(params, flags, nested, is_batching: bool) -> Sequence[bool]:
     return outs
 
 
-_nested_rules: dict[Any, Callable] = {jit_p: _jit_flow, checkpoint_p: _jit_flow, cond_p: _cond_flow, scan_p: _scan_flow, while_p: _while_flow}
+_nested_rules: dict[Any, Callable] = {jit_p: _jit_flow, checkpoint_p: _jit_flow, custom_vmap_call_p: _custom_vmap_flow, cond_p: _cond_flow, scan_p: _scan_flow, while_p: _while_flow}
 
 
 def union(*flags: Sequence[bool]) -> Flags:

@@ -21,6 +21,7 @@ jit_p = Primitive("jit", multiple_results=True, family="calls")
 checkpoint_p = Primitive("checkpoint", multiple_results=True, family="calls")
 name_p = Primitive("name", family="calls")
 custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True, family="calls")
+custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True, family="calls")
 custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True, family="calls")
 
 
@@ -51,6 +52,21 @@ def _custom_call_shape(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_params) 
 @effects_rule(custom_vjp_call_p)
 def _custom_call_effects(*avals, call_jaxpr: ClosedJaxpr, **_params):
     return call_jaxpr.effects
+
+
+@shape_rule(custom_vmap_call_p)
+def _custom_vmap_shape(*avals: ShapedArray, call: ClosedJaxpr, **_params) -> list[ShapedArray]:
+    return call.out_avals
+
+
+@effects_rule(custom_vmap_call_p)
+def _custom_vmap_effects(*avals, call: ClosedJaxpr, **_params):
+    return call.effects
+
+
+@check_rule(custom_vmap_call_p)
+def _custom_vmap_faults(in_avals, out_avals, *, call: ClosedJaxpr, name: str, **_params):
+    return call_faults(f"the function {name}", call, in_avals)
 
 
 @check_rule(jit_p, checkpoint_p)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, jit_p, name_p
+from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p, jit_p, name_p
 from laminax_ir.reference.evaluate import evaluate, reference_rule
 
 
@@ -19,3 +19,8 @@ def _custom_call(*operands, call_jaxpr, **_params):
 @reference_rule(name_p)
 def _name(x, *, name):
     return x
+
+
+@reference_rule(custom_vmap_call_p)
+def _custom_vmap_call(*operands, call, **_params):
+    return evaluate(call, *operands)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, jit_p, name_p
+from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p, jit_p, name_p
 from laminax_lowering.registry import lowering_rule
 
 _KEEP_CALL = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
@@ -37,3 +37,8 @@ def _lower_name(ctx, x, *, name):
 @lowering_rule(custom_jvp_call_p, custom_vjp_call_p)
 def _lower_custom_call(ctx, *operands, call_jaxpr, **_params):
     return ctx.run(call_jaxpr, operands)
+
+
+@lowering_rule(custom_vmap_call_p)
+def _lower_custom_vmap_call(ctx, *operands, call, **_params):
+    return ctx.run(call, operands)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from laminax_ir.avals import get_aval
+from laminax_ir.dce import dce_jaxpr
 from laminax_ir.jaxpr import eval_jaxpr
 from laminax_ir.ops.calls import (
-    CustomJVPCall, CustomVJPCall, bind_checkpoint, call_jaxpr, checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, jit_p, name_p,
+    CustomJVPCall, CustomVJPCall, bind_checkpoint, call_jaxpr, checkpoint_p, close_over_constants, custom_jvp_call_p,
+    custom_vjp_call_p, custom_vmap_call_p, jit_p, name_p,
 )
+from laminax_ir.ops.reduction import reduce_sum
+from laminax_transforms.batching import broadcast_batch, move_axis
 from laminax_transforms.custom_rules import batch_custom_jvp, batch_custom_vjp, linearize_custom_vjp
-from laminax_transforms.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
+from laminax_transforms.differentiation import jvp_flat, linear_program_of
+from laminax_transforms.jaxpr_transforms import (
+    add_batch_axis, batch_jaxpr, cached_by_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr,
+)
 from laminax_transforms.rematerialization import rematerialize
 from laminax_transforms.registry import axis_batching_rule, batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
-from laminax_transforms.zeros import ZERO
+from laminax_transforms.zeros import ZERO, instantiate
 
 
 def _call_like(params: dict, closed, operands, name: str | None = None) -> list:
@@ -197,3 +205,121 @@ jvp_rules.add(custom_vjp_call_p, _custom_vjp_call_jvp)
 def _custom_vjp_call_batch(axis, operands, batch_axes, **params):
     results = batch_custom_vjp(_as_custom_vjp(operands, params), axis, operands, batch_axes).bind()
     return results, [0] * len(results)
+
+
+# Calls with a batching rule of their own. Their derivatives are such calls too, whose rules are derived from the user's: a
+# rule is a function over the batch, which can be differentiated and transposed like any other.
+
+
+@axis_batching_rule(custom_vmap_call_p)
+def _custom_vmap_batch(axis, operands, batch_axes, *, call, rule, name):
+    mapped = [b is not None for b in batch_axes]
+    in_front = [x if b is None else move_axis(x, b, 0) for x, b in zip(operands, batch_axes)]
+    results, out_mapped = rule(axis.size, mapped, in_front)
+    return results, [0 if is_mapped else None for is_mapped in out_mapped]
+
+
+def _custom_vmap_jvp(primals, tangents, params):
+    call = params["call"]
+    nonzero = tuple(t is not ZERO for t in tangents)
+    derived = jvp_jaxpr(call, nonzero, True)
+    program, consts = close_over_constants(derived.jaxpr)
+    count = len(call.out_avals)
+    out = custom_vmap_call_p.bind(*consts, *primals, *(t for t in tangents if t is not ZERO), call=program, name=params["name"],
+                                  rule=_derivative_rule(params["rule"], nonzero, len(consts)))
+    return out[:count], [t if aval.to_tangent_aval() is aval else ZERO for t, aval in zip(out[count:], call.out_avals)]
+
+
+def _derivative_rule(rule, nonzero, skipped: int):
+    """The user's rule, with tangents: `(*consts, *primals, *tangents) -> (*results, *tangents of results)`."""
+    count = len(nonzero)
+
+    def derived(size, mapped, operands):
+        mapped, operands = mapped[skipped:], operands[skipped:]
+        primals, given = list(operands[:count]), list(zip(operands[count:], mapped[count:]))
+        flags, tangents = list(mapped[:count]), [ZERO] * count
+        for i, (t, is_mapped) in zip([i for i, has in enumerate(nonzero) if has], given):
+            if is_mapped != flags[i]:  # the rule knows one flag for both
+                primals[i] = primals[i] if flags[i] else broadcast_batch(primals[i], size, 0)
+                t, flags[i] = (t if is_mapped else broadcast_batch(t, size, 0)), True
+            tangents[i] = t
+        out_mapped: list[bool] = []
+
+        def over_the_batch(*xs):
+            results, found = rule(size, flags, xs)
+            out_mapped.extend(found)
+            return results
+
+        results, out = jvp_flat(over_the_batch, primals, tangents)
+        return [*results, *[instantiate(t, get_aval(r)) for t, r in zip(out, results)]], [*out_mapped, *out_mapped]
+
+    return derived
+
+
+jvp_rules.add(custom_vmap_call_p, _custom_vmap_jvp)
+
+
+def _custom_vmap_linearize(primals, tangents, params):
+    """The tangents are one linear equation, which computes again what it needs of the primals."""
+    call = params["call"]
+    nonzero = tuple(t is not ZERO for t in tangents)
+    derived = jvp_jaxpr(call, nonzero, True)
+    count, given = len(call.out_avals), [t for t in tangents if t is not ZERO]
+    program, consts = close_over_constants(_tangents_only(derived.jaxpr, count))
+    with_tangents = _derivative_rule(params["rule"], nonzero, len(consts))
+
+    def rule(size, mapped, operands):
+        results, out_mapped = with_tangents(size, mapped, operands)
+        return results[count:], out_mapped[count:]
+
+    results = custom_vmap_call_p.bind(*primals, **params)
+    out = custom_vmap_call_p.bind(*consts, *primals, *given, call=program, name=params["name"], rule=rule)
+    return results, [t if aval.to_tangent_aval() is aval else ZERO for t, aval in zip(out, call.out_avals)]
+
+
+linearize_rule.add(custom_vmap_call_p, _custom_vmap_linearize)
+
+
+@cached_by_jaxpr
+def _tangents_only(closed, count: int):
+    jaxpr, _ = dce_jaxpr(closed.jaxpr, [False] * count + [True] * (len(closed.out_avals) - count), True)
+    return closed.replace(jaxpr=jaxpr)
+
+
+@transpose_rule(custom_vmap_call_p)
+def _custom_vmap_transpose(cts, *operands, call, rule, name):
+    linear = tuple(is_linear(x) for x in operands)
+    has_ct = tuple(ct is not ZERO for ct in cts)
+    adjoint = transpose_jaxpr(call, linear, has_ct, True)
+    program, consts = close_over_constants(adjoint.jaxpr)
+    fixed = [x for x in operands if not is_linear(x)]
+    linear_avals = [x for x in operands if is_linear(x)]
+
+    def transposed(size, mapped, values):
+        mapped, values = mapped[len(consts):], values[len(consts):]
+        out_mapped: list[bool] = []
+
+        def over_the_batch(*tangents):
+            found, others, flags = iter(tangents), iter(values[:len(fixed)]), iter(mapped[:len(fixed)])
+            xs = [next(found) if is_lin else next(others) for is_lin in linear]
+            results, which = rule(size, [is_lin or next(flags) for is_lin in linear], xs)
+            out_mapped.extend(which)
+            return results
+
+        linear_program = linear_program_of(over_the_batch, [add_batch_axis(aval, size, 0) for aval in linear_avals])
+        given = iter(zip(values[len(fixed):], mapped[len(fixed):]))
+        batched = [_fitted(*next(given), is_mapped, size) if has else ZERO for has, is_mapped in zip(has_ct, out_mapped)]
+        in_cts = linear_program.transpose(batched)
+        in_cts = [instantiate(ct, add_batch_axis(aval, size, 0)) for ct, aval in zip(in_cts, linear_avals)]
+        return in_cts, [True] * len(in_cts)
+
+    out = iter(custom_vmap_call_p.bind(*consts, *fixed, *(ct for ct in cts if ct is not ZERO), call=program, name=name,
+                                       rule=transposed))
+    return [next(out) if is_lin else None for is_lin in linear]
+
+
+def _fitted(ct, is_mapped: bool, wanted: bool, size: int):
+    """A cotangent with a batch axis in front if its result has one, without if it has not."""
+    if is_mapped == wanted:
+        return ct
+    return broadcast_batch(ct, size, 0) if wanted else reduce_sum(ct, (0,))
