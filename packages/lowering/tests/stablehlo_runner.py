@@ -1,15 +1,19 @@
-"""Runs lowered programs with jaxlib's own client: the oracle for what the text means to XLA.
+"""Runs lowered programs with jaxlib: the oracle for what the text means to XLA.
 
-It stands on jaxlib alone, since the lowering layer's tests may not use the runtime layer.
+It stands on jaxlib alone, in a process of its own (`stablehlo_worker`), since the lowering layer's tests may not use the
+runtime layer.
 """
 
 from __future__ import annotations
 
 import functools
+import os
+import pickle
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
-from jaxlib import _hlo, _jax
 
 from laminax_ir.avals import get_aval
 from laminax_ir.jaxpr import ClosedJaxpr
@@ -19,48 +23,38 @@ from laminax_ir.staging import stage
 from laminax_lowering import lower
 
 
-sys.modules.setdefault("jax", None)  # jaxlib imports it where it is installed, and it would set the states below its own way
-# jaxlib reads these states at the first transfer, and they must be there. With x64 it leaves 64-bit values alone.
-_x64 = _jax.config.Config("enable_x64", True, include_in_jit_key=True, include_in_trace_context=True)
-_no_jit = _jax.config.Config("disable_jit", False, include_in_jit_key=True, include_in_trace_context=True)
-_post_hook = _jax.config.Config("post_hook", None)
-
-
 @functools.cache
-def _device():
-    _jax.jax_jit.set_enable_x64_state(_x64)
-    _jax.jax_jit.set_disable_jit_state(_no_jit)
-    _jax.jax_jit.set_post_hook_state(_post_hook)
-    if not hasattr(_jax.SingleDeviceSharding, "_to_xla_hlo_sharding"):  # asked for by jaxlib 0.10.2
-        _jax.SingleDeviceSharding._to_xla_hlo_sharding = lambda self, ndim: _hlo.HloSharding.replicate()
-    return _jax.get_tfrt_cpu_client(asynchronous=False).devices()[0]
+def _worker() -> subprocess.Popen:
+    script = Path(__file__).with_name("stablehlo_worker.py")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen([sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
 
 
-def compile_text(text: str):
-    """The loaded executable of a StableHLO module, for one CPU device."""
-    device = _device()
-    options = _jax.CompileOptions()
-    assignment = _jax.DeviceAssignment.create(np.array([[device.id]], np.int32))
-    options.device_assignment = options.executable_build_options.device_assignment = assignment
-    return device.client.compile_and_load(text, _jax.DeviceList((device,)), options)
+def run_text(text: str, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    """The results of a module for one CPU device.
+
+    Raises:
+      RuntimeError: with XLA's message, if it cannot be compiled or run.
+    """
+    worker = _worker()
+    pickle.dump((text, inputs), worker.stdin)
+    worker.stdin.flush()
+    succeeded, result = pickle.load(worker.stdout)
+    if not succeeded:
+        raise RuntimeError(result)
+    return result
 
 
 def run(closed: ClosedJaxpr, *args) -> list[np.ndarray]:
     """Lowers, compiles and runs a program; takes and returns NumPy arrays, of keys their words."""
     module = lower(closed, keep_unused=True)
-    executable = compile_text(module.text)
-    device = _device()
-    sharding = _jax.SingleDeviceSharding(device)
     avals = [*(v.aval for v in closed.jaxpr.constvars), *closed.in_avals]
-    inputs = []
-    for x, aval in zip([*closed.consts, *args], map(physical_aval, avals), strict=True):
-        inputs.append(_jax.batched_device_put(aval, sharding, [np.asarray(x, aval.dtype)], [device]))
-    results = executable.execute_sharded(inputs).disassemble_into_single_device_arrays()
-    return [_to_numpy(shards[0], physical_aval(aval)) for shards, aval in zip(results, closed.out_avals)]
+    inputs = [np.asarray(x, aval.dtype) for x, aval in zip([*closed.consts, *args], map(physical_aval, avals), strict=True)]
+    results = run_text(module.text, inputs)
+    return [_typed(x, physical_aval(aval)) for x, aval in zip(results, closed.out_avals, strict=True)]
 
 
-def _to_numpy(x, aval) -> np.ndarray:
-    array = x._single_device_array_to_np_array_did_copy()[0]
+def _typed(array: np.ndarray, aval) -> np.ndarray:
     assert array.shape == aval.shape, (array.shape, aval)
     return array if array.dtype == aval.dtype else array.view(aval.dtype)
 

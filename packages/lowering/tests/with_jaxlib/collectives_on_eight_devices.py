@@ -9,7 +9,7 @@ import numpy as np
 from jaxlib import _hlo, _jax
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-import stablehlo_runner  # noqa: E402
+import stablehlo_worker  # noqa: E402
 
 from laminax_ir.avals import ShapedArray  # noqa: E402
 from laminax_ir.ops.collectives import (  # noqa: E402
@@ -87,7 +87,7 @@ CASES = {
 
 
 def main() -> None:
-    stablehlo_runner._device()  # hands jaxlib its settings
+    stablehlo_worker.prepare()
     client = _jax.get_tfrt_cpu_client(num_devices=8, asynchronous=False)
     for name, (fun, expected) in CASES.items():
         np.testing.assert_allclose(run_replicated(fun, X, client), expected, rtol=1e-5, atol=1e-6, err_msg=name)

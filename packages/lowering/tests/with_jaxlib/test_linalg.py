@@ -5,8 +5,6 @@ Factors that are not unique (signs of vectors) are compared through the matrices
 
 import numpy as np
 import pytest
-from jaxlib import _jax
-from jaxlib.cpu import _lapack
 from stablehlo_runner import check, run
 
 from laminax_ir import config
@@ -17,13 +15,6 @@ from laminax_ir.staging import stage
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 SHAPES = [(3, 3), (2, 5, 2), (2, 5), (0, 3, 3), (3, 0)]
 SQUARE = [(4, 4), (2, 3, 3), (0, 3, 3), (0, 0)]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def lapack():
-    _lapack.initialize()
-    for name, target in _lapack.registrations().items():
-        _jax.register_custom_call_target(name, target, platform="cpu", api_version=1 if name.endswith("_ffi") else 0)
 
 
 @pytest.fixture(autouse=True)
