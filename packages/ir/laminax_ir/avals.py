@@ -13,7 +13,7 @@ from typing import Any, Callable, Mapping
 
 import numpy as np
 
-from laminax_ir import dtypes
+from laminax_ir import config, dtypes
 
 _interned: dict[tuple, weakref.ref] = {}
 
@@ -266,8 +266,14 @@ def _numpy_aval(array) -> ShapedArray:
 
 
 def _python_scalar_maker(kind: type):
+    avals: dict[bool, ShapedArray] = {}  # with and without 64-bit types
+
     def make(_value) -> ShapedArray:
-        return ShapedArray((), dtypes.scalar_dtype(kind), kind is not bool)
+        is_wide = config.enable_x64.value
+        aval = avals.get(is_wide)
+        if aval is None:
+            aval = avals[is_wide] = ShapedArray((), dtypes.scalar_dtype(kind), kind is not bool)
+        return aval
     return make
 
 

@@ -98,6 +98,8 @@ class StagingTrace(Trace):
 
     def lift(self, value: Any) -> Literal | Var:
         """The atom for an operand that is not this trace's own tracer."""
+        if type(value) in _python_scalars:
+            return Literal(value, get_aval(value))
         if isinstance(value, Tracer):
             if value._trace.ended:
                 raise leaked_tracer_error(value)
@@ -128,8 +130,10 @@ class StagingTrace(Trace):
         return ClosedJaxpr(Jaxpr(constvars, self.invars, outvars, self.eqns, debug_info=self.name), consts)
 
 
+_python_scalars = frozenset((bool, int, float, complex))
+
 # Types whose rank-0 values are written into the program; the runtime adds its array type.
-literal_types: set[type] = {bool, int, float, complex}
+literal_types: set[type] = set(_python_scalars)
 literal_types.update(dtype.type for dtype in canonical_dtypes.supported_dtypes if dtype != canonical_dtypes.float0)
 literal_types.update((np.longlong, np.ulonglong))  # NumPy has two 64-bit integer types
 literal_types.update(dtype.type for dtype in dtypes.supported_dtypes)
