@@ -68,7 +68,8 @@ def _run(library: str, program: str | None, quantities: list[str]) -> dict[str, 
     request = {"library": library, "program": program, "quantities": quantities, "collects": FLAGS.collects,
                "clock": FLAGS.clock}
     interpreter = FLAGS.laminax_python if library == "laminax" else FLAGS.jax_python
-    done = subprocess.run([interpreter, measure.__file__, json.dumps(request)], env=_environment(library),
+    environment = {**_environment(library), "LAMINAX_ENABLE_COMPILATION_CACHE": "0"}  # as JAX: nothing compiled before
+    done = subprocess.run([interpreter, measure.__file__, json.dumps(request)], env=environment,
                           capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"compare: measuring {library} failed for {json.dumps(request)}:\n{done.stderr}")

@@ -8,6 +8,7 @@ carry what XLA has no notion of, such as weak types.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -68,7 +69,10 @@ def compile_module(
         ffi.ensure_lapack()
     options = _compile_options(assignment, num_replicas, num_partitions, compiler_options, out_shardings is None)
     try:
-        loaded = _compile_and_load(text, assignment, options, host_callbacks)
+        if host_callbacks or keepalives:  # it holds addresses of this process
+            loaded = _compile_and_load(text, assignment, options, host_callbacks)
+        else:
+            loaded = _load_or_compile(text, assignment, options, name or "main")
     except _jaxlib.XlaRuntimeError as error:
         what = name or "a module"
         error.add_note(f"This came from compiling {what} for {assignment[0]}, with jaxlib {_jaxlib.version}.")
@@ -102,6 +106,21 @@ def _compile_options(assignment, num_replicas, num_partitions, compiler_options,
     if compiler_options:
         options.env_option_overrides = list(compiler_options.items())
     return options
+
+
+def _load_or_compile(text, assignment, options, name):
+    """The program from the disk, or else from the compiler, and then to the disk if that took long."""
+    from laminax_runtime import compilation_cache  # not needed before the first compilation
+
+    key = compilation_cache.make_key(text, assignment, options)
+    if key is None:
+        return _compile_and_load(text, assignment, options, ())
+    if (loaded := compilation_cache.load(key, assignment, options, name)) is not None:
+        return loaded
+    start = time.perf_counter()
+    loaded = _compile_and_load(text, assignment, options, ())
+    compilation_cache.store(key, loaded, time.perf_counter() - start, name)
+    return loaded
 
 
 def _compile_and_load(text, assignment, options, host_callbacks):

@@ -1,4 +1,4 @@
-"""The runtime's options: which platforms and how many devices, and where arrays go that name no device.
+"""The runtime's options: which platforms and how many devices, where arrays go that name no device, and the cache on disk.
 
 They live apart from the code that reads them so that they can be set before jaxlib is loaded.
 """
@@ -29,6 +29,38 @@ def _check_device(value: Any) -> Any:
     raise ValueError
 
 
+def _check_folder(value: Any) -> str | None:
+    if value is None or value == "":
+        return None
+    value = os.fspath(value) if isinstance(value, (str, os.PathLike)) else value
+    if isinstance(value, str) and "://" not in value:
+        return value
+    raise ValueError
+
+
+def _check_seconds(value: Any) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
+        return float(value)
+    raise ValueError
+
+
+def _check_size(value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= -1:
+        return value
+    raise ValueError
+
+
+def _from_jax(name: str, default: Any, value_type: config.ValueType) -> Any:
+    """JAX's environment variable for the option where it is set; LAMINAX_ and the option's name goes before it."""
+    text = os.environ.get(f"JAX_{name.upper()}")
+    if text is None:
+        return default
+    try:
+        return value_type.parse(text)
+    except ValueError:
+        raise ValueError(f"JAX_{name.upper()} cannot be {text!r}: it must be {value_type.description}.") from None
+
+
 def _parse_none(text: str) -> str | None:
     return None if text.strip().lower() in ("", "none") else text.strip()
 
@@ -52,4 +84,48 @@ default_device = config.define(
     None,
     config.ValueType("None, a device or a platform's name", _check_device, _parse_none),
     "Where uncommitted arrays and computations go; None is the default platform's first device.",
+)
+
+# --- the persistent compilation cache, with the names that JAX's options have ---
+
+_folder = config.ValueType("None or the path of a local folder", _check_folder, _parse_none)
+_seconds = config.ValueType("a number of seconds, 0 or more", _check_seconds, lambda text: _check_seconds(float(text)))
+_size = config.ValueType("a number of bytes, 0, or -1 for no limit", _check_size, lambda text: _check_size(int(text)))
+
+enable_compilation_cache = config.define(
+    "enable_compilation_cache",
+    _from_jax("enable_compilation_cache", True, config.boolean),
+    config.boolean,
+    "Keep compiled programs on disk, for the next process.",
+)
+compilation_cache_dir = config.define(
+    "compilation_cache_dir",
+    _from_jax("compilation_cache_dir", None, _folder),
+    _folder,
+    "The folder of the compilation cache; None is laminax's part of the user's cache folder.",
+)
+# At 0.2 s a program is worth the milliseconds of storing it, and single operations stay out.
+persistent_cache_min_compile_time_secs = config.define(
+    "persistent_cache_min_compile_time_secs",
+    _from_jax("persistent_cache_min_compile_time_secs", 0.2, _seconds),
+    _seconds,
+    "Programs that take less time to compile, in seconds, are not kept on disk.",
+)
+compilation_cache_max_size = config.define(
+    "compilation_cache_max_size",
+    _from_jax("compilation_cache_max_size", 2 << 30, _size),
+    _size,
+    "The size in bytes below which the folder of the compilation cache is kept; -1 is no limit, 0 no cache.",
+)
+compilation_cache_include_metadata_in_key = config.define(
+    "compilation_cache_include_metadata_in_key",
+    _from_jax("compilation_cache_include_metadata_in_key", False, config.boolean),
+    config.boolean,
+    "Tell programs on disk apart that differ only in source locations and name scopes.",
+)
+raise_persistent_cache_errors = config.define(
+    "raise_persistent_cache_errors",
+    _from_jax("raise_persistent_cache_errors", False, config.boolean),
+    config.boolean,
+    "Raise when the compilation cache cannot be used, instead of warning and compiling.",
 )

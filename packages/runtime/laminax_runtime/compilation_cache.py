@@ -1,0 +1,218 @@
+"""The persistent compilation cache: compiled programs on disk, for the next process that wants the same.
+
+Two programs are the same if the text of their modules is, source locations left out: where a line of the user's program
+stands does not change machine code, and a checkout in another folder, or a comment added above, should still find what
+was compiled. The price is that the metadata of a program taken from the cache (`as_text`, profiles) name the lines of
+its first compilation; `compilation_cache_include_metadata_in_key` makes them part of the key.
+
+Nothing that goes wrong here stops a program: it is warned of once, and compiled. Source of the options: JAX's guide
+"Persistent compilation cache".
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import threading
+import warnings
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from laminax_ir import config
+
+from laminax_runtime import _jaxlib, options
+from laminax_runtime.disk_cache import DamagedEntryError, DiskCache
+
+
+@dataclass(frozen=True)
+class CacheKey:
+    """What a compiled program depends on, each part readable or a digest.
+
+    module: digest of the module's text.
+    options: digest of the compile options; among them are the devices' ids, and what XLA_FLAGS says.
+    compiler: jaxlib's version and the platform's, which on GPUs names that of CUDA or ROCm.
+    machine: the kinds and number of devices; for the CPU its model, instruction sets and cores.
+    """
+
+    module: str
+    options: str
+    compiler: str
+    machine: str
+
+    @property
+    def name(self) -> str:
+        """The key as one digest: the name of the entry."""
+        return _digest(repr(self).encode())
+
+
+@dataclass
+class Statistics:
+    """What the cache has done in this process. `misses` counts programs looked for in vain, `stores` those kept."""
+
+    hits: int = 0
+    misses: int = 0
+    stores: int = 0
+    troubles: int = 0
+
+
+statistics = Statistics()
+
+
+def make_key(text: str, devices: tuple[_jaxlib.Device, ...], compile_options: _jaxlib.CompileOptions) -> CacheKey | None:
+    """The key of a compilation, or None if it must not come from the cache, or the cache is switched off."""
+    if not options.enable_compilation_cache.value or options.compilation_cache_max_size.value == 0:
+        return None
+    # A dump is made by compiling. And each process of several may only compile what all others compile with it.
+    if _is_dumping(compile_options) or any(d.process_index != devices[0].process_index for d in devices):
+        return None
+    if not options.compilation_cache_include_metadata_in_key.value:
+        text = _without_locations(text)
+    client = devices[0].client
+    return CacheKey(
+        _digest(text.encode()),
+        _digest(_options_text(compile_options)),
+        f"jaxlib {_jaxlib.version}, {client.platform} {client.platform_version}",
+        _host() if client.platform == "cpu" else f"{client.device_count()} of {sorted({d.device_kind for d in devices})}",
+    )
+
+
+def _is_dumping(compile_options: _jaxlib.CompileOptions) -> bool:
+    overrides = compile_options.env_option_overrides
+    return bool(compile_options.executable_build_options.debug_options.xla_dump_to) or any(
+        name == "xla_dump_to" for name, _ in overrides
+    )
+
+
+_LOCATION = re.compile(r" loc\(#loc\d*\)")
+
+
+def _without_locations(text: str) -> str:
+    """The text without locations as laminax_lowering writes them: an alias after each operation, defined at the end."""
+    end = text.find("\n}\n#loc")
+    return _LOCATION.sub("", text if end < 0 else text[:end])
+
+
+def _options_text(compile_options: _jaxlib.CompileOptions) -> bytes:
+    """The options as bytes that are equal in every process; the overrides are a map, of no fixed order."""
+    overrides = sorted(compile_options.env_option_overrides)
+    if not overrides:
+        return compile_options.SerializeAsString()
+    plain = _jaxlib.CompileOptions()
+    plain.ParseFromString(compile_options.SerializeAsString())
+    plain.env_option_overrides = []
+    return plain.SerializeAsString() + repr(overrides).encode()
+
+
+@functools.cache
+def _host() -> str:
+    """What XLA specialises CPU code for: the processor's model and instruction sets, and the cores to share loops among."""
+    import platform  # on first use
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    try:
+        with open("/proc/cpuinfo") as file:  # one paragraph per core
+            lines = [line for line in iter(file.readline, "\n") if line.startswith(_CPU_LINES)]
+    except OSError:
+        lines = []
+    # Where the processor cannot be asked, entries stay on the machine that made them.
+    processor = "".join(lines) or f"{platform.processor()} of {platform.node()}"
+    return f"{platform.machine()}, {cores} cores, {_digest(processor.encode())}"
+
+
+_CPU_LINES = ("model name", "flags", "Features", "CPU implementer", "CPU part", "isa")
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=20).hexdigest()
+
+
+def load(
+    key: CacheKey, devices: tuple[_jaxlib.Device, ...], compile_options: _jaxlib.CompileOptions, name: str
+) -> _jaxlib.LoadedExecutable | None:
+    """The program of this key, or None. Its custom calls must have been registered."""
+    cache = _open()
+    if cache is None:
+        return None
+    try:
+        serialized = cache.read(key.name)
+        if serialized is not None:
+            loaded = devices[0].client.deserialize_executable(serialized, _jaxlib.DeviceList(devices), compile_options)
+            _count("hits")
+            _log("hit for %s", name)
+            return loaded
+    except DamagedEntryError as error:
+        _report_trouble("damaged", f"an entry is damaged, and was removed: {error}. The program is compiled again.")
+    except _jaxlib.XlaRuntimeError as error:
+        cache.remove(key.name)
+        _report_trouble("refused", f"XLA cannot load an entry, which was removed: {error}. The program is compiled again.")
+    except OSError as error:
+        _report_trouble("read", f"it cannot be read: {error}. Programs are compiled without it.")
+    _count("misses")
+    _log("miss for %s, %s", name, key)
+    return None
+
+
+def store(key: CacheKey, loaded: _jaxlib.LoadedExecutable, seconds: float, name: str) -> None:
+    """Keeps a program that took so long to compile, if that is long enough."""
+    if seconds < options.persistent_cache_min_compile_time_secs.value or (cache := _open()) is None:
+        return
+    try:
+        serialized = loaded.client.serialize_executable(loaded)
+        if cache.write(key.name, serialized):
+            _count("stores")
+            _log("stored %s, which took %.2f s to compile", name, seconds)
+    except _jaxlib.XlaRuntimeError as error:  # a platform, or a custom call, that cannot be serialised
+        _log("%s cannot be serialised: %s", name, error)
+    except OSError as error:
+        _report_trouble("write", f"it cannot be written: {error}. Set compilation_cache_dir to a folder that can.")
+
+
+def _open() -> DiskCache | None:
+    folder = options.compilation_cache_dir.value
+    limit = options.compilation_cache_max_size.value
+    try:
+        return _cache_in(folder, None if limit < 0 else limit)
+    except (OSError, RuntimeError) as error:  # there is no home
+        _report_trouble("folder", f"there is no folder for it: {error}. Set compilation_cache_dir.")
+        return None
+
+
+@functools.lru_cache(maxsize=16)
+def _cache_in(folder: str | None, max_bytes: int | None) -> DiskCache:
+    if folder is not None:
+        return DiskCache(Path(folder).expanduser().absolute(), max_bytes, is_private=False)
+    import platformdirs  # on first use
+
+    return DiskCache(Path(platformdirs.user_cache_dir("laminax", appauthor=False)) / "compiled", max_bytes)
+
+
+_lock = threading.Lock()
+_reported: set[str] = set()
+
+
+def _count(what: str) -> None:
+    with _lock:
+        setattr(statistics, what, getattr(statistics, what) + 1)
+
+
+def _log(message: str, *args: Any) -> None:
+    if config.log_compiles.value:
+        import logging  # on first use
+
+        logging.getLogger("laminax").warning(f"Persistent compilation cache: {message}.", *args)
+
+
+def _report_trouble(kind: str, message: str) -> None:
+    """One warning per kind of trouble: a program that compiles a thousand functions must not warn a thousand times."""
+    message = f"The persistent compilation cache: {message}"
+    if options.raise_persistent_cache_errors.value:
+        raise RuntimeError(message)
+    with _lock:
+        statistics.troubles += 1
+        if kind in _reported:
+            return
+        _reported.add(kind)
+    warnings.warn(f"{message} LAMINAX_ENABLE_COMPILATION_CACHE=0 switches it off.", RuntimeWarning, stacklevel=3)

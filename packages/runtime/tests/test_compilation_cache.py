@@ -1,0 +1,215 @@
+"""Programs are compiled once for all processes, and nothing that happens to the folder stops a program."""
+
+import logging
+import os
+import warnings
+
+import numpy as np
+import pytest
+from stablehlo_modules import aval, binary, unary
+
+from laminax_ir.config import log_compiles
+from laminax_runtime import XlaRuntimeError, compilation_cache, compile_module, device_put, options
+
+A = aval((4,))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The cache in a folder of the test's own, for compilations of any length; nothing reported or counted yet."""
+    monkeypatch.setattr(compilation_cache, "_reported", set())
+    monkeypatch.setattr(compilation_cache, "statistics", compilation_cache.Statistics())
+    with (
+        options.enable_compilation_cache(True),
+        options.compilation_cache_dir(tmp_path / "cache"),
+        options.persistent_cache_min_compile_time_secs(0.0),
+    ):
+        yield tmp_path / "cache"
+
+
+def compiled(text=None, **given):
+    return compile_module(text or unary("negate", A), in_avals=[A], out_avals=[A], **given)
+
+
+def counted():
+    found = compilation_cache.statistics
+    return found.hits, found.misses, found.stores
+
+
+def test_the_second_time_comes_from_the_disk(folder):
+    first, second = compiled(), compiled()
+    assert counted() == (1, 1, 1) and len(list(folder.iterdir())) == 1
+    x = np.arange(4, dtype=np.float32)
+    for program in (first, second):
+        assert program.execute([x])[0].tolist() == [0, -1, -2, -3]
+    assert second.fingerprint == first.fingerprint and second.in_shardings == first.in_shardings
+    assert second.cost_analysis()["flops"] == 4 and "negate" in second.as_text()
+    assert second.memory_analysis().output_size_in_bytes == 16
+
+
+def test_what_makes_a_program_another(folder):
+    """Each of these is compiled: none may be taken for another."""
+    fast = {"xla_cpu_enable_fast_math": True}
+    compiled()
+    compiled(unary("abs", A))
+    compiled(compiler_options=fast)
+    compiled(compiler_options={**fast, "xla_backend_optimization_level": 1})
+    compiled(compiler_options={**fast, "xla_backend_optimization_level": 0})
+    assert counted() == (0, 5, 5)
+    compiled(compiler_options={"xla_backend_optimization_level": 0, **fast})  # in whatever order
+    assert counted() == (1, 5, 5)
+
+
+def located(file, line):
+    text = unary("negate", A).replace("-> tensor<4xf32>\n", "-> tensor<4xf32> loc(#loc1)\n", 1)
+    assert "loc(#loc1)" in text
+    return f'{text}\n#loc0 = loc("{file}":{line}:7)\n#loc1 = loc("jit_f/neg"(#loc0))\n'
+
+
+def test_source_locations_do_not_count(folder):
+    compiled(located("/home/a/train.py", 4))
+    compiled(located("/home/b/train.py", 17))
+    assert counted() == (1, 1, 1)
+    with options.compilation_cache_include_metadata_in_key(True):
+        compiled(located("/home/a/train.py", 4))
+        compiled(located("/home/b/train.py", 17))
+    assert counted() == (1, 3, 3)
+
+
+def test_donation_survives(folder):
+    for _ in range(2):
+        program = compile_module(binary("add", A, {0: "{tf.aliasing_output = 0 : i32}"}), in_avals=[A, A], out_avals=[A])
+        x, y = device_put(np.ones(4, np.float32)), device_put(np.ones(4, np.float32))
+        assert program.execute([x, y])[0].tolist() == [2, 2, 2, 2]
+        assert x.is_deleted() and not y.is_deleted()
+    assert counted() == (1, 1, 1)
+
+
+def test_quick_compilations_are_not_kept(folder):
+    with options.persistent_cache_min_compile_time_secs(3600.0):
+        compiled()
+    assert counted() == (0, 1, 0) and not folder.exists()
+
+
+@pytest.mark.parametrize("option, value", [("enable_compilation_cache", False), ("compilation_cache_max_size", 0)])
+def test_switched_off(folder, option, value):
+    with getattr(options, option)(value):
+        compiled()
+    assert counted() == (0, 0, 0) and not folder.exists()
+
+
+def test_programs_that_hold_addresses_are_not_kept(folder):
+    compiled(host_callbacks=[lambda x: x])
+    compiled(keepalives=[object()])
+    assert not folder.exists()
+
+
+def test_errors_of_the_compiler_come_through(folder):
+    with pytest.raises(XlaRuntimeError, match="custom op 'nonsense' is unknown"):
+        compiled("nonsense")
+    assert counted() == (0, 1, 0)
+
+
+def one_warning(match):
+    return pytest.warns(RuntimeWarning, match=match)
+
+
+def test_a_damaged_entry_is_a_miss_with_one_warning(folder):
+    compiled()
+    compiled(unary("abs", A))
+    for entry in folder.iterdir():
+        entry.write_bytes(entry.read_bytes()[:-3])
+    with one_warning("an entry is damaged, and was removed: .*digest.*compiled again") as caught:
+        assert compiled().execute([np.ones(4, np.float32)])[0].tolist() == [-1] * 4
+        compiled(unary("abs", A))
+    assert len(caught) == 1
+    assert counted() == (0, 4, 4)
+    compiled()
+    assert counted() == (1, 4, 4)
+
+
+def test_an_entry_that_xla_refuses(folder):
+    """Whole on the disk, and still no program: as if jaxlib had changed its format without its version."""
+    compiled()
+    (entry,) = folder.iterdir()
+    compilation_cache.DiskCache(folder).write(entry.stem, b"no program")
+    with one_warning("XLA cannot load an entry, which was removed"):
+        assert compiled().execute([np.ones(4, np.float32)])[0].tolist() == [-1] * 4
+    assert counted() == (0, 2, 2)
+
+
+def test_a_folder_that_cannot_be_used(folder):
+    folder.write_text("a file is in the way")
+    with pytest.warns(RuntimeWarning) as caught:
+        for _ in range(3):
+            assert compiled().execute([np.ones(4, np.float32)])[0].tolist() == [-1] * 4
+    assert ["cannot be read" in str(w.message) for w in caught] == [True, False]
+    assert "cannot be written" in str(caught[1].message) and "LAMINAX_ENABLE_COMPILATION_CACHE=0" in str(caught[1].message)
+    with options.raise_persistent_cache_errors(True), pytest.raises(RuntimeError, match="cannot be read"):
+        compiled()
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")
+def test_a_folder_without_permission(folder):
+    folder.mkdir(mode=0)
+    with pytest.warns(RuntimeWarning):
+        compiled()
+
+
+def test_a_log_of_hits_and_misses(folder, caplog):
+    with caplog.at_level(logging.WARNING, "laminax"), log_compiles(True):
+        compiled(name="step")
+        compiled(name="step")
+    assert [m.split(",")[0] for m in caplog.messages] == [
+        "Persistent compilation cache: miss for step",
+        "Persistent compilation cache: stored step",
+        "Persistent compilation cache: hit for step.",
+    ]
+
+
+@pytest.mark.parametrize("value", ["gs://bucket/cache", 3])
+def test_remote_folders_are_refused(value):
+    with pytest.raises(ValueError, match="the path of a local folder"):
+        options.compilation_cache_dir(value)
+
+
+PROGRAM = """
+    import numpy as np
+    from stablehlo_modules import aval, unary
+    from laminax_runtime import compile_module, compilation_cache
+    a = aval((4,))
+    program = compile_module(unary("negate", a), in_avals=[a], out_avals=[a], compiler_options={
+        "xla_llvm_disable_expensive_passes": True, "xla_backend_optimization_level": 1})
+    print(program.execute([np.ones(4, np.float32)])[0].tolist(), compilation_cache.statistics.hits)
+"""
+ON = {"LAMINAX_ENABLE_COMPILATION_CACHE": "1", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+
+
+def test_two_processes(run_python, tmp_path):
+    where = {**ON, "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache")}
+    assert run_python(PROGRAM, **where) == "[-1.0, -1.0, -1.0, -1.0] 0"
+    assert run_python(PROGRAM, **where) == "[-1.0, -1.0, -1.0, -1.0] 1"
+    other_flags = "--xla_cpu_enable_fast_math=true"
+    assert run_python(PROGRAM, XLA_FLAGS=other_flags, **where) == "[-1.0, -1.0, -1.0, -1.0] 0"
+    assert len(list((tmp_path / "cache").iterdir())) == 2
+
+
+def test_dumps_are_made_by_compiling(run_python, tmp_path):
+    where = {**ON, "LAMINAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache")}
+    for _ in range(2):
+        assert run_python(PROGRAM, XLA_FLAGS=f"--xla_dump_to={tmp_path}/dump", **where).endswith(" 0")
+    assert not (tmp_path / "cache").exists() and list((tmp_path / "dump").iterdir())
+
+
+def test_the_default_folder_is_in_the_users_cache_folder(run_python, tmp_path):
+    run_python(PROGRAM, XDG_CACHE_HOME=str(tmp_path), HOME=str(tmp_path), LAMINAX_COMPILATION_CACHE_DIR="", **ON)
+    (compiled_folder,) = tmp_path.rglob("compiled")
+    assert "laminax" in compiled_folder.parts and len(list(compiled_folder.iterdir())) == 1
+    assert compiled_folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_no_trouble_no_warning(folder):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compiled()
+        compiled()
