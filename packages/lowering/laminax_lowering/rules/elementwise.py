@@ -28,13 +28,19 @@ for _primitive, _name in [
         (op.cosh_p, "chlo.cosh"), (op.tanh_p, "stablehlo.tanh"), (op.asinh_p, "chlo.asinh"), (op.acosh_p, "chlo.acosh"),
         (op.atanh_p, "chlo.atanh"), (op.real_p, "stablehlo.real"), (op.imag_p, "stablehlo.imag"), (op.complex_p, "stablehlo.complex"),
         (op.not_p, "stablehlo.not"), (op.population_count_p, "stablehlo.popcnt"), (op.clz_p, "stablehlo.count_leading_zeros"),
-        (op.square_p, "chlo.square"),
         (op.add_p, "stablehlo.add"), (op.sub_p, "stablehlo.subtract"), (op.mul_p, "stablehlo.multiply"),
         (op.div_p, "stablehlo.divide"), (op.rem_p, "stablehlo.remainder"), (op.atan2_p, "stablehlo.atan2"),
         (op.nextafter_p, "chlo.next_after"), (op.and_p, "stablehlo.and"), (op.or_p, "stablehlo.or"), (op.xor_p, "stablehlo.xor"),
         (op.shift_left_p, "stablehlo.shift_left"), (op.shift_right_arithmetic_p, "stablehlo.shift_right_arithmetic"),
         (op.shift_right_logical_p, "stablehlo.shift_right_logical")]:
     _define(_primitive, _name)
+
+
+@lowering_rule(op.square_p)
+def _lower_square(ctx, x):
+    if dtypes.issubdtype(x.dtype, dtypes.integer):  # chlo.square has no integers
+        return ctx.emit("stablehlo.multiply", [x, x])
+    return ctx.emit("chlo.square", [x])
 
 
 @lowering_rule(op.abs_p)
