@@ -31,8 +31,8 @@ def instantiate(tangent: Any, primal_aval: ShapedArray) -> Any:
 
 
 def zeros_of(aval: ShapedArray) -> Any:
-    """Zeros of an aval, made under the current trace; float0 zeros are NumPy arrays."""
+    """Zeros of an aval, weakly typed if it is, made under the current trace; float0 zeros are NumPy arrays."""
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
-    from laminax_ir.ops.shape import full
-    return full(aval.shape, 0, aval.dtype)
+    from laminax_ir.ops.shape import full, full_like
+    return full_like(aval, 0) if aval.weak_type else full(aval.shape, 0, aval.dtype)

@@ -259,6 +259,12 @@ def test_only_what_is_needed_has_tangents():
     assert len(backward) == 1  # the result does not depend on x: there is nothing to go back through
 
 
+def test_derivatives_of_weakly_typed_values_are_weakly_typed():
+    f = lambda x: total(scan(lambda c, t: (c * 2.0 + x, c), x, None, length=3)[1])  # noqa: E731
+    closed = traced(lambda x: [grad(f)(x), jvp(f, (x,), (x,))[1]], 2.0)
+    assert [aval.weak_type for aval in closed.out_avals] == [True, True]
+
+
 def test_dependence():
     closed = stage(lambda x, n: [op.sin(x), op.floor(x), op.convert_element_type(x, np.int32), op.stop_gradient_one(x), n + n],
                    [get_aval(1.0), get_aval(1)])
