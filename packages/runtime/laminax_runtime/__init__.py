@@ -51,6 +51,9 @@ _MODULE_OF = {
     # compiling and running
     "Executable": "compile",
     "compile_module": "compile",
+    "hlo_computation": "modules",
+    "hlo_cost_analysis": "modules",
+    "mlir_module": "modules",
     "ensure_lapack": "ffi",
     "register_ffi_target": "ffi",
     # dispatch

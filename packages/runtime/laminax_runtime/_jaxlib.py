@@ -70,6 +70,7 @@ is_plugin_initialized = _jax.pjrt_plugin_initialized
 make_pjit_function = _jax.pjit
 register_custom_call_target = _jax.register_custom_call_target
 canonical_memory_kind = _jax.check_and_canonicalize_memory_kind
+hlo_cost_analysis = _jax.hlo_module_cost_analysis
 import_dlpack = _jax.dlpack_managed_tensor_to_buffer
 
 UNSET = _jax.config.unset  # what Config.set_local takes to end a thread's override
@@ -105,6 +106,11 @@ def lapack_module() -> types.ModuleType:
     from jaxlib.cpu import _lapack
 
     return _lapack
+
+
+def hlo_computation(text: str, use_tuple_args: bool = False, return_tuple: bool = False) -> Any:
+    """The StableHLO text as an XLA computation, as XLA has it before optimisation."""
+    return _jax.mlir.mlir_module_to_xla_computation(text, use_tuple_args, return_tuple)
 
 
 def mlir_module_from_text(text: str) -> tuple[Any, Any]:

@@ -63,7 +63,7 @@ def make_jit_function(
             every parameter that `cache_miss` depends on.
 
     Returns:
-        The function, with `_cache_size()`, `clear_cache()` and a writable `__dict__`.
+        The function, with `_cache_size()`, `_clear_cache()` and a writable `__dict__`.
     """
     return _jaxlib.make_pjit_function(
         name,
@@ -196,11 +196,3 @@ def install_jit_methods(members: Mapping[str, Any]) -> None:
         raise ValueError(f"install_jit_methods: the class of jitted functions already has {', '.join(taken)}")
     for name, member in members.items():
         setattr(PjitFunction, name, member)
-
-
-def _clear_cache(self: PjitFunction) -> None:
-    """Forgets this function's entries."""
-    self._clear_cache()
-
-
-PjitFunction.clear_cache = _clear_cache

@@ -265,7 +265,7 @@ def test_entries_die_with_their_function():
 def test_clearing_caches(negate):
     x = device_put(1.0)
     negate(x)
-    negate.call.clear_cache()
+    negate.call._clear_cache()
     assert negate.call._cache_size() == 0
     negate(x)
     assert negate.count == 2

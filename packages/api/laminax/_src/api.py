@@ -76,6 +76,10 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
     Returns:
       A pytree like the result, of `ShapeDtypeStruct`.
     """
+    if hasattr(fun, "_laminax_jit"):  # it knows which of its arguments are static
+        return fun.eval_shape(*args, **kwargs)
+    if not callable(fun):
+        raise TypeError(f"eval_shape: expected a callable, got {fun!r}")
     call = Call(args, kwargs, (), ())
     call.leaves = [_abstract(x) for x in call.leaves]
     traced = trace_call(fun, call, argument_avals("eval_shape", fun, call), "eval_shape")

@@ -6,9 +6,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Sequence
 
 import laminax_runtime as runtime
-from laminax_ir.avals import ShapeDtypeStruct, ShapedArray, get_aval
+from laminax_ir.avals import ShapeDtypeStruct, ShapedArray, get_aval, is_array_like
 from laminax_ir.jaxpr import ClosedJaxpr
-from laminax_ir.pytree import tree_flatten, tree_unflatten
+from laminax_ir.pytree import structure_errors, tree_flatten, tree_structure, tree_unflatten
+from laminax_ir.trace import Tracer
 
 from laminax._src.executables import Program, compile_lowered, lowering_platform, report_unusable_donations
 
@@ -88,11 +89,21 @@ class Lowered:
         """The module as text: "stablehlo" (default) or "hlo"."""
         if dialect in (None, "stablehlo"):
             return self._module.text
-        raise NotImplementedError(f"as_text: the dialect {dialect!r} is not supported yet; expected 'stablehlo'")
+        if dialect == "hlo":
+            return runtime.hlo_computation(self._module.text).as_hlo_text()
+        raise _unknown_dialect("as_text", dialect)
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
-        """The module in the compiler's form; as text for "stablehlo"."""
-        return self.as_text(dialect)
+        """The module as jaxlib's object: an MLIR module for "stablehlo" (default), an XLA computation for "hlo"."""
+        if dialect in (None, "stablehlo"):
+            return runtime.mlir_module(self._module.text)
+        if dialect == "hlo":
+            return runtime.hlo_computation(self._module.text)
+        raise _unknown_dialect("compiler_ir", dialect)
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimates of flops, bytes accessed and so on, before optimisation."""
+        return runtime.hlo_cost_analysis(self._module.text, self._device)
 
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
         """Compiles the module for the device it was lowered for."""
@@ -103,6 +114,10 @@ class Lowered:
         program = compile_lowered(self._module, self._traced.jaxpr, self._device, is_pinned=options.device is not None,
                                   compiler_options={**dict(options.compiler_options), **(compiler_options or {})})
         return Compiled(self, program)
+
+
+def _unknown_dialect(method: str, dialect: Any) -> ValueError:
+    return ValueError(f"{method}: unknown dialect {dialect!r}; expected 'stablehlo' or 'hlo'")
 
 
 class Compiled:
@@ -123,14 +138,47 @@ class Compiled:
     def __call__(self, *args, **kwargs) -> Any:
         leaves, in_tree = tree_flatten((args, kwargs))
         if in_tree != self.in_tree:
-            raise TypeError(f"the compiled function was traced for arguments of structure {self.in_tree}, but called with "
-                            f"{in_tree}. Static arguments are left out of the call.")
-        for position, (leaf, expected) in enumerate(zip(leaves, self._in_avals)):
-            aval = get_aval(leaf)
-            if aval.shape != expected.shape or aval.dtype != expected.dtype:
-                raise TypeError(f"Argument types differ from the types for which this computation was compiled: argument "
-                                f"{position} was compiled for {expected.str_short()}, but called with {aval.str_short()}.")
+            raise TypeError(self._describe_structure(args, kwargs))
+        avals = []
+        for position, leaf in enumerate(leaves):
+            if isinstance(leaf, Tracer):
+                raise TypeError(f"the compiled {self._name} cannot be called on traced values: argument {self._path(position)} is "
+                                f"{leaf!r}. Transformations apply to functions, not to executables; transform {self._name} "
+                                "itself, or its jit, instead.")
+            if not is_array_like(leaf):
+                raise TypeError(f"the compiled {self._name}: argument {self._path(position)} is not an array: {leaf!r}")
+            avals.append(get_aval(leaf))
+        wrong = [f"  argument {self._path(i)} was compiled for {expected.str_short()}, but called with {aval.str_short()}"
+                 for i, (aval, expected) in enumerate(zip(avals, self._in_avals))
+                 if aval.shape != expected.shape or aval.dtype != expected.dtype]
+        if wrong:
+            raise TypeError("\n".join([
+                f"Argument types differ from the types for which the computation {self._name} was compiled:", *wrong,
+                "Convert the arguments, or lower and compile for these types (enable_x64 changes types too)."]))
         return tree_unflatten(self.out_tree, self._program.run(leaves))
+
+    @property
+    def _name(self) -> str:
+        return self._lowered._traced.fun_name
+
+    def _path(self, position: int) -> str:
+        traced = self._lowered._traced
+        return traced._call.namer(traced._jit_function.fun)(position)
+
+    def _describe_structure(self, args: tuple, kwargs: dict) -> str:
+        if (len(args), sorted(kwargs)) != (shape := self._signature()):
+            found = f"{len(args)} positional arguments and the keywords {sorted(kwargs)}"
+            detail = f"it takes {shape[0]} positional arguments and the keywords {shape[1]}, and was called with {found}"
+        else:
+            expected = tree_unflatten(self.in_tree, range(self.in_tree.num_leaves))
+            mismatch = next(iter(structure_errors(tree_structure(expected), (args, kwargs), exact=True)), None)
+            detail = str(mismatch("arguments", "compiled", "called")) if mismatch else \
+                f"it was compiled for {self.in_tree}, and called with {tree_structure((args, kwargs))}"
+        return f"the compiled {self._name} was called with arguments of another structure: {detail.rstrip('.')}. Static arguments are left out."
+
+    def _signature(self) -> tuple[int, list[str]]:
+        args, kwargs = tree_unflatten(self.in_tree, range(self.in_tree.num_leaves))
+        return len(args), sorted(kwargs)
 
     def as_text(self) -> str:
         """The optimised HLO."""

@@ -11,7 +11,7 @@ import threading
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Callable, Hashable, Sequence
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from laminax_ir import config
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
@@ -177,32 +177,44 @@ def _report_bad_result(transform: str, name: str, result: Any) -> None:
                             f"{_short(leaf)}. Return arrays, scalars or containers of them.")
 
 
+class Entries(dict):
+    """The traced forms of one function, by key."""
+
+    __slots__ = ("__weakref__",)
+
+
 class TraceCache:
     """Traced functions by function (weakly) and key. Counts hits and misses."""
 
     def __init__(self):
-        self._by_function: WeakKeyDictionary[Callable, dict[tuple, TracedFunction]] = WeakKeyDictionary()
+        self._by_function: WeakKeyDictionary[Callable, Entries] = WeakKeyDictionary()
+        self._others: list[ref] = []  # the entries of functions that cannot be held weakly or hashed
         self._lock = threading.Lock()
         self.hits = 0
         self.misses = 0
 
-    def entries(self, fun: Callable) -> dict[tuple, TracedFunction]:
-        """The entries of one function; a fresh dictionary for one that cannot be held weakly or hashed."""
+    def entries(self, fun: Callable) -> Entries:
+        """The entries of one function; fresh ones for a function that cannot be held weakly or hashed."""
         try:
             with self._lock:
                 found = self._by_function.get(fun)
                 if found is None:
-                    found = self._by_function[fun] = {}
+                    found = self._by_function[fun] = Entries()
             return found
         except TypeError:
-            return {}
+            found = Entries()
+            self._others.append(ref(found, self._others.remove))
+            return found
 
     def clear(self) -> None:
+        """Forgets every traced function."""
         with self._lock:
-            self._by_function.clear()
+            for entries in [*self._by_function.values(), *(r() for r in self._others)]:
+                if entries is not None:
+                    entries.clear()
 
     def lookup(self, fun: Callable, call: Call, avals: Sequence[ShapedArray], transform: str,
-               entries: dict[tuple, TracedFunction]) -> TracedFunction:
+               entries: Entries) -> TracedFunction:
         """The traced function for a call, traced now if it has not been."""
         axes = state.axis_sizes
         key = (call.in_tree, tuple(avals), call.static_args, call.static_kwargs, call.count, config.trace_key(),

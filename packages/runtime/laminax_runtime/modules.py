@@ -1,0 +1,31 @@
+"""StableHLO modules as jaxlib's objects, without compiling them: for looking at, and for XLA's estimates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from laminax_runtime import _jaxlib, placement
+
+
+def hlo_computation(text: str, *, use_tuple_args: bool = False, return_tuple: bool = False) -> Any:
+    """A StableHLO module as jaxlib's XLA computation, with `as_hlo_text()` and the like.
+
+    Args:
+        text: the module.
+        use_tuple_args: whether the computation takes one tuple instead of several parameters.
+        return_tuple: whether it returns a tuple also for one result.
+
+    Raises:
+        XlaRuntimeError: the text is not a valid module.
+    """
+    return _jaxlib.hlo_computation(text, use_tuple_args, return_tuple)
+
+
+def hlo_cost_analysis(text: str, device: placement.Device) -> dict[str, float]:
+    """XLA's estimate, before optimisation, of the operations and memory traffic of one run on a device."""
+    return _jaxlib.hlo_cost_analysis(device.client, hlo_computation(text).as_hlo_module())
+
+
+def mlir_module(text: str) -> Any:
+    """A StableHLO module as jaxlib's MLIR object, which keeps its context alive."""
+    return _jaxlib.mlir_module_from_text(text)[0]
