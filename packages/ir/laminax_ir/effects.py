@@ -1,0 +1,38 @@
+"""Effects: what an operation does besides computing its result.
+
+An equation with effects is never dropped. The ordered ones happen in program order, also across loops and branches; a
+lowering threads a token through them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Iterable
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A kind of effect.
+
+    Args:
+      name: the printed name.
+      is_ordered: whether such effects keep the order in which the program states them.
+    """
+    name: str
+    is_ordered: bool = False
+
+    def __repr__(self):
+        return self.name
+
+    __str__ = __repr__
+
+
+io_effect = Effect("IO")
+ordered_io_effect = Effect("OrderedIO", is_ordered=True)
+debug_effect = Effect("Debug")
+ordered_debug_effect = Effect("OrderedDebug", is_ordered=True)
+
+
+def has_ordered(effects: Iterable) -> bool:
+    """Whether one of the effects is ordered."""
+    return any(getattr(effect, "is_ordered", False) for effect in effects)

@@ -1,0 +1,305 @@
+"""Callbacks: Python functions that a compiled program calls on the host.
+
+The function gets NumPy arrays of its own and returns arrays, or values that NumPy makes arrays of, of the types announced.
+`pure_callback` may be called any number of times, also none; `io_callback` and `debug_callback` have effects.
+"""
+
+from __future__ import annotations
+
+import string
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray, is_array_like
+from laminax_ir.effects import Effect, debug_effect, io_effect, ordered_debug_effect, ordered_io_effect
+from laminax_ir.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+
+pure_callback_p = Primitive("pure_callback", multiple_results=True, family="callbacks")
+io_callback_p = Primitive("io_callback", multiple_results=True, family="callbacks")
+debug_callback_p = Primitive("debug_callback", multiple_results=True, family="callbacks")
+
+VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized", None)
+
+
+class FlatCallback:
+    """A user's function on flat arrays. Equal ones call equal functions in the same way, which lets programs be found again.
+
+    Args:
+      fun: the function.
+      in_tree: the structure of its arguments, as (args, kwargs).
+      name: what it was given to, for messages: "pure_callback".
+    """
+
+    __slots__ = ("fun", "in_tree", "name")
+
+    def __init__(self, fun: Callable, in_tree, name: str):
+        self.fun = fun
+        self.in_tree = in_tree
+        self.name = name
+
+    def __call__(self, *flat: np.ndarray) -> Any:
+        """The function's result. It gets copies: what a running program lends is gone afterwards."""
+        args, kwargs = tree_unflatten(self.in_tree, [np.array(x) for x in flat])
+        return self.fun(*args, **kwargs)
+
+    def _key(self):
+        return self.fun, self.in_tree, self.name
+
+    def __eq__(self, other):
+        return isinstance(other, FlatCallback) and self._key() == other._key()
+
+    def __hash__(self):
+        try:
+            return hash(self._key())
+        except TypeError:
+            return hash((id(self.fun), self.in_tree, self.name))
+
+    def __repr__(self):
+        return f"{getattr(self.fun, '__name__', type(self.fun).__name__)}"
+
+
+@shape_rule(pure_callback_p)
+@shape_rule(io_callback_p)
+def _callback_shape(*_avals: ShapedArray, result_avals: tuple[ShapedArray, ...], **_params) -> list[ShapedArray]:
+    return list(result_avals)
+
+
+@effects_rule(io_callback_p)
+def _io_effects(*_avals, ordered: bool, **_params):
+    return {ordered_io_effect if ordered else io_effect}
+
+
+@shape_rule(debug_callback_p)
+def _debug_shape(*_avals: ShapedArray, **_params) -> list[ShapedArray]:
+    return []
+
+
+@effects_rule(debug_callback_p)
+def _debug_effects(*_avals, effect: Effect, **_params):
+    return {effect}
+
+
+def run_callback(callback: FlatCallback, result_avals: Sequence[ShapedArray], operands: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Calls back on NumPy arrays: what the operations mean.
+
+    Raises:
+      ValueError: if a result has another shape or dtype than was announced, or there are more or fewer of them.
+    """
+    leaves = tree_flatten(callback(*operands))[0]
+    if len(leaves) != len(result_avals):
+        raise ValueError(f"{callback.name}: the callback {callback!r} returned {len(leaves)} arrays, result_shape_dtypes announced "
+                         f"{len(result_avals)}")
+    return [_checked_result(callback, i, leaf, aval) for i, (leaf, aval) in enumerate(zip(leaves, result_avals))]
+
+
+def _checked_result(callback: FlatCallback, index: int, leaf: Any, aval: ShapedArray) -> np.ndarray:
+    array = np.asarray(leaf)
+    if dtypes.canonicalize_dtype(array.dtype) != aval.dtype and (type(leaf) not in dtypes.python_scalar_types
+                                                                or not np.can_cast(array.dtype, aval.dtype, "same_kind")):
+        raise ValueError(f"{callback.name}: incorrect output dtype for return value #{index} of the callback {callback!r}: expected "
+                         f"{aval.dtype}, got {array.dtype}")
+    if array.shape != aval.shape:
+        raise ValueError(f"{callback.name}: incorrect output shape for return value #{index} of the callback {callback!r}: expected "
+                         f"{aval.shape}, got {array.shape}")
+    return np.ascontiguousarray(array, aval.dtype).reshape(aval.shape)
+
+
+def _flat_arguments(name: str, callback: Any, args: tuple, kwargs: dict) -> tuple[list[Any], FlatCallback]:
+    if not callable(callback):
+        raise TypeError(f"{name}: the callback must be callable, got {callback!r}")
+    leaves, in_tree = tree_flatten((args, kwargs))
+    for path, leaf in tree_flatten_with_path((args, kwargs))[0]:
+        if not is_array_like(leaf):
+            raise TypeError(f"{name}: the argument at {keystr(path[1:])} is not an array: got {leaf!r:.80} of type "
+                            f"{type(leaf).__name__}. Let the callback close over it.")
+    return leaves, FlatCallback(callback, in_tree, name)
+
+
+def _result_avals(name: str, result_shape_dtypes: Any) -> tuple[tuple[ShapedArray, ...], Any]:
+    """The avals and the structure of the announced results."""
+    leaves, tree = tree_flatten(result_shape_dtypes)
+    avals = []
+    for leaf in leaves:
+        if not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")):
+            raise TypeError(f"{name}: result_shape_dtypes must be a pytree of objects with shape and dtype, such as "
+                            f"ShapeDtypeStruct; got {leaf!r:.80}")
+        dtype = np.dtype(leaf.dtype)
+        if dtypes.canonicalize_dtype(dtype) != dtype:
+            raise ValueError(f"{name}: result_shape_dtypes cannot specify 64-bit types when `enable_x64` is disabled, got "
+                             f"{dtype}")
+        avals.append(ShapedArray(tuple(leaf.shape), dtype))
+    return tuple(avals), tree
+
+
+def _refuse_sharding(name: str, sharding: Any) -> None:
+    if sharding is not None:
+        raise NotImplementedError(f"{name}: sharding={sharding!r} is not supported; leave it out")
+
+
+def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, sharding: Any = None,
+                  vmap_method: str | None = None, **kwargs: Any) -> Any:
+    """Calls a Python function without side effects on the host, from a program that may be compiled.
+
+    The function may be called several times, or not at all if its result is not needed. It cannot be differentiated:
+    give the function around it a rule with `custom_jvp`.
+
+    Args:
+      callback: takes NumPy arrays in containers like args and kwargs, returns arrays in a container like
+        result_shape_dtypes.
+      result_shape_dtypes: pytree of objects with shape and dtype that announces the result.
+      *args, **kwargs: arrays in containers.
+      sharding: not supported.
+      vmap_method: what `vmap` does: "sequential" calls it once per example in a loop; "sequential_unrolled" the same
+        without a loop; "expand_dims" calls it once with the batch in front of all arguments, of size 1 where an argument
+        is not mapped; "broadcast_all" once, with unmapped arguments repeated; "legacy_vectorized" once, with unmapped
+        arguments as they are. By default it is refused.
+
+    Returns:
+      Arrays in a container like result_shape_dtypes.
+
+    Raises:
+      ValueError: for an unknown vmap_method, or an announced 64-bit type without x64; when run, if the result is not as
+        announced.
+    """
+    if vmap_method not in VMAP_METHODS:
+        raise ValueError(f"pure_callback: vmap_method must be one of the allowed methods {list(VMAP_METHODS)}, but got: {vmap_method}")
+    _refuse_sharding("pure_callback", sharding)
+    leaves, flat = _flat_arguments("pure_callback", callback, args, kwargs)
+    avals, tree = _result_avals("pure_callback", result_shape_dtypes)
+    out = pure_callback_p.bind(*leaves, callback=flat, result_avals=avals, sharding=None, vmap_method=vmap_method)
+    return tree_unflatten(tree, out)
+
+
+def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, sharding: Any = None, ordered: bool = False,
+                **kwargs: Any) -> Any:
+    """Calls a Python function with side effects on the host, from a program that may be compiled: exactly once per run.
+
+    Args:
+      callback: takes NumPy arrays in containers like args and kwargs, returns arrays in a container like
+        result_shape_dtypes.
+      result_shape_dtypes: pytree of objects with shape and dtype that announces the result; may be None.
+      *args, **kwargs: arrays in containers.
+      sharding: not supported.
+      ordered: whether ordered callbacks are called in the order of the program.
+
+    Returns:
+      Arrays in a container like result_shape_dtypes.
+    """
+    _refuse_sharding("io_callback", sharding)
+    leaves, flat = _flat_arguments("io_callback", callback, args, kwargs)
+    avals, tree = _result_avals("io_callback", result_shape_dtypes)
+    out = io_callback_p.bind(*leaves, callback=flat, result_avals=avals, sharding=None, ordered=bool(ordered))
+    return tree_unflatten(tree, out)
+
+
+def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = False, partitioned: bool = False, **kwargs: Any) -> None:
+    """Calls a Python function on the host for its side effects, whatever transformations are applied.
+
+    Under differentiation it sees the primal values; under `vmap` it is called once per example.
+
+    Args:
+      callback: takes NumPy arrays in containers like args and kwargs; its result is ignored.
+      *args, **kwargs: arrays in containers; leaves that are not arrays are passed on as they are.
+      ordered: whether such callbacks are called in the order of the program.
+      partitioned: not supported.
+    """
+    if not callable(callback):
+        raise TypeError(f"debug.callback: the callback must be callable, got {callback!r}")
+    if partitioned:
+        raise NotImplementedError("debug.callback: partitioned=True is not supported; leave it out")
+    leaves, tree = tree_flatten((args, kwargs))
+    arrays = [x for x in leaves if is_array_like(x)]
+    if len(arrays) == len(leaves):
+        flat = FlatCallback(callback, tree, "debug.callback")
+    else:
+        flat = FlatCallback(_WithStaticLeaves(callback, tree, leaves), tree_flatten((tuple(arrays), {}))[1], "debug.callback")
+    debug_callback_p.bind(*arrays, callback=flat, effect=ordered_debug_effect if ordered else debug_effect, partitioned=False)
+
+
+class _WithStaticLeaves:
+    """A function some of whose arguments' leaves are Python values known already."""
+
+    def __init__(self, fun: Callable, tree, leaves: Sequence[Any]):
+        self.fun = fun
+        self.tree = tree
+        self.is_array = [is_array_like(x) for x in leaves]
+        self.static = [None if is_array else x for x, is_array in zip(leaves, self.is_array)]
+
+    def __call__(self, *arrays):
+        found = iter(arrays)
+        args, kwargs = tree_unflatten(self.tree, [next(found) if a else x for a, x in zip(self.is_array, self.static)])
+        return self.fun(*args, **kwargs)
+
+
+class _Formatter(string.Formatter):
+    """Python's formatting; complains of keyword arguments that the text does not mention."""
+
+    def check_unused_args(self, used_args, args, kwargs):
+        unused = [name for name in kwargs if name not in used_args]
+        if unused:
+            raise ValueError(f"Unused keyword arguments to `debug.print`: {unused}. You may be passing an f-string (i.e, "
+                             '`f"{x}"`) into `debug.print` and instead should pass in a regular string.')
+
+
+_formatter = _Formatter()
+
+
+class _Print:
+    """Prints a text with values in it; equal for equal texts, so that compiled programs are found again."""
+
+    __slots__ = ("text",)
+    __name__ = "print"
+
+    def __init__(self, text: str):
+        self.text = text
+
+    def __call__(self, *args, **kwargs):
+        print(self.text.format(*args, **kwargs), flush=True)
+
+    def __eq__(self, other):
+        return isinstance(other, _Print) and self.text == other.text
+
+    def __hash__(self):
+        return hash(self.text)
+
+
+class _AnyValue:
+    """Stands for a value that is not known yet, in a first check of the text."""
+
+    def __format__(self, spec):
+        return ""
+
+    def __getattr__(self, name):
+        return self
+
+    def __getitem__(self, index):
+        return self
+
+
+def debug_print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False, skip_format_check: bool = False,
+                **kwargs: Any) -> None:
+    """Prints values from a program that may be compiled.
+
+    Args:
+      fmt: a text with places for the values, `"x is {x}, y[0] is {}"`, as for `str.format`.
+      *args, **kwargs: the values: arrays, containers of them, or any Python values.
+      ordered: whether such texts are printed in the order of the program.
+      partitioned: not supported.
+      skip_format_check: whether to leave it to the run to find that the text and the values do not fit.
+
+    Raises:
+      IndexError, KeyError: if the text mentions a value that is not given.
+      ValueError: if it does not mention one that is given by name.
+
+    Example:
+      >>> debug_print("x = {x}", x=np.float32(1.5))
+      x = 1.5
+    """
+    if not isinstance(fmt, str):
+        raise TypeError(f"debug.print: the format must be a string, got {fmt!r}")
+    if not skip_format_check:
+        _formatter.format(fmt, *[_AnyValue()] * len(args), **dict.fromkeys(kwargs, _AnyValue()))
+    debug_callback(_Print(fmt), *args, ordered=ordered, partitioned=partitioned, **kwargs)

@@ -1,0 +1,17 @@
+"""Callbacks, evaluated by calling back at once."""
+
+from __future__ import annotations
+
+from laminax_ir.ops import callbacks as op
+from laminax_ir.reference.evaluate import reference_rule
+
+
+@reference_rule(op.pure_callback_p, op.io_callback_p)
+def _callback(*operands, callback, result_avals, **_params):
+    return op.run_callback(callback, result_avals, operands)
+
+
+@reference_rule(op.debug_callback_p)
+def _debug_callback(*operands, callback, **_params):
+    callback(*operands)
+    return []

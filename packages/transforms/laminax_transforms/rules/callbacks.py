@@ -1,0 +1,91 @@
+"""Callbacks: what `vmap` makes of them; there is nothing to differentiate in a Python function."""
+
+from __future__ import annotations
+
+from laminax_ir.ops import callbacks as op
+from laminax_ir.ops.indexing import index_in_dim
+from laminax_ir.ops.shape import concatenate, expand_dims
+from laminax_transforms.batching import batch_axis_first, move_axis
+from laminax_transforms.jaxpr_transforms import add_batch_axis
+from laminax_transforms.registry import axis_batching_rule, jvp_rules, transpose_rule
+
+
+def _pure_callback_jvp(primals, tangents, params):
+    raise ValueError("Pure callbacks do not support JVP. Please use `laminax.custom_jvp` to use callbacks while taking gradients. "
+                     f"The callback is {params['callback']!r}.")
+
+
+def _io_callback_jvp(primals, tangents, params):
+    raise ValueError(f"IO callbacks do not support JVP. The callback is {params['callback']!r}; give the function around it a rule "
+                     "with custom_jvp, or stop_gradient its arguments.")
+
+
+def _debug_callback_jvp(primals, tangents, params):
+    """Debugging sees the primal values."""
+    return op.debug_callback_p.bind(*primals, **params), []
+
+
+jvp_rules.add(op.pure_callback_p, _pure_callback_jvp)
+jvp_rules.add(op.io_callback_p, _io_callback_jvp)
+jvp_rules.add(op.debug_callback_p, _debug_callback_jvp)
+
+
+@transpose_rule(op.pure_callback_p, op.io_callback_p, op.debug_callback_p)
+def _callback_transpose(cts, *operands, callback, **_params):
+    raise ValueError(f"{callback.name} is not linear and cannot be transposed. The callback is {callback!r}.")
+
+
+@axis_batching_rule(op.pure_callback_p)
+def _pure_callback_batch(axis, operands, batch_axes, *, callback, result_avals, sharding, vmap_method):
+    params = {"callback": callback, "result_avals": result_avals, "sharding": sharding, "vmap_method": vmap_method}
+    if vmap_method is None:
+        raise NotImplementedError("vmap is only supported for the pure_callback primitive when vmap_method is one of 'sequential', "
+                                  "'sequential_unrolled', 'expand_dims', 'broadcast_all', or 'legacy_vectorized'. Got "
+                                  f"vmap_method=None. The callback is {callback!r}.")
+    operands = [x if b is None else move_axis(x, b, 0) for x, b in zip(operands, batch_axes)]
+    mapped = [b is not None for b in batch_axes]
+    if vmap_method.startswith("sequential"):
+        in_turn = _unrolled if vmap_method == "sequential_unrolled" else _looped
+        return in_turn(lambda *xs: op.pure_callback_p.bind(*xs, **params), operands, mapped, axis.size)
+    if vmap_method == "broadcast_all":
+        operands = [batch_axis_first(x, 0 if m else None, axis.size) for x, m in zip(operands, mapped)]
+    elif vmap_method == "expand_dims":
+        operands = [x if m else expand_dims(x, (0,)) for x, m in zip(operands, mapped)]
+    params["result_avals"] = tuple(add_batch_axis(aval, axis.size, 0) for aval in result_avals)
+    results = op.pure_callback_p.bind(*operands, **params)
+    return results, [0] * len(results)
+
+
+def _looped(fun, operands, mapped, size: int):
+    """One example after the other."""
+    from laminax_transforms.mapping import map as sequential_map
+
+    def one(chosen):
+        found = iter(chosen)
+        return fun(*[next(found) if m else x for x, m in zip(operands, mapped)])
+
+    results = sequential_map(one, [x for x, m in zip(operands, mapped) if m])
+    return results, [0] * len(results)
+
+
+def _unrolled(fun, operands, mapped, size: int):
+    """One example after the other, without a loop."""
+    rows = [fun(*[index_in_dim(x, i, 0, keepdims=False) if m else x for x, m in zip(operands, mapped)]) for i in range(size)]
+    results = [concatenate([expand_dims(y, (0,)) for y in column], 0) for column in zip(*rows)]
+    return results, [0] * len(results)
+
+
+@axis_batching_rule(op.io_callback_p)
+def _io_callback_batch(axis, operands, batch_axes, *, ordered, **params):
+    if ordered:
+        raise ValueError(f"Cannot `vmap` ordered IO callback. The callback is {params['callback']!r}; use ordered=False, or a scan.")
+    operands = [x if b is None else move_axis(x, b, 0) for x, b in zip(operands, batch_axes)]
+    return _looped(lambda *xs: op.io_callback_p.bind(*xs, ordered=False, **params), operands, [b is not None for b in batch_axes],
+                   axis.size)
+
+
+@axis_batching_rule(op.debug_callback_p)
+def _debug_callback_batch(axis, operands, batch_axes, **params):
+    """Once per example, in their order."""
+    operands = [x if b is None else move_axis(x, b, 0) for x, b in zip(operands, batch_axes)]
+    return _unrolled(lambda *xs: op.debug_callback_p.bind(*xs, **params), operands, [b is not None for b in batch_axes], axis.size)
