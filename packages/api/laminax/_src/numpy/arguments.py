@@ -85,7 +85,12 @@ def promote_inexact(name: str, *args: Any) -> list[Any]:
     """Operands in one floating or complex dtype and, but for scalars, one rank: what `arctan2` and the like compute on."""
     dtype, weak = dtypes.result_type(*ensure_arrays(name, *args), return_weak_type_flag=True)
     dtype = dtypes.to_inexact_dtype(dtype)
-    return promote_shapes(name, *[as_dtype(x, dtype, weak) for x in ensure_arrays(name, *args)])
+    return promote_shapes(name, *[_scalar_as(x, dtype, weak) for x in ensure_arrays(name, *args)])
+
+
+def _scalar_as(x: Any, dtype: Any, weak: bool) -> Any:
+    """As `as_dtype`; a bool, which is not weak, becomes a number that is not weak either."""
+    return np.dtype(dtype).type(x) if type(x) is bool else as_dtype(x, dtype, weak)
 
 
 def promote_arrays(name: str, *args: Any) -> list[Any]:
@@ -106,7 +111,21 @@ def inexact(name: str, x: Any) -> Any:
     aval = get_aval(x)
     if dtypes.issubdtype(aval.dtype, dtypes.inexact):
         return x
-    return as_dtype(x, dtypes.to_inexact_dtype(aval.dtype), aval.weak_type)
+    return _scalar_as(x, dtypes.to_inexact_dtype(aval.dtype), aval.weak_type)
+
+
+def strong(x: Any) -> Any:
+    """x with a dtype that does not yield in promotion."""
+    aval = get_aval(x)
+    return convert(x, aval.dtype) if aval.weak_type else x
+
+
+def promote_numeric(name: str, *args: Any) -> Sequence[Any]:
+    """The arguments, bools as the default integer if all are bools: for functions that bools have no meaning for."""
+    args = ensure_arrays(name, *args)
+    if all(type(x) is bool or getattr(x, "dtype", None) == np.bool_ for x in args):
+        return [convert(x, dtypes.scalar_dtype(int)) for x in args]
+    return args
 
 
 def dtype_of(x: Any) -> Any:

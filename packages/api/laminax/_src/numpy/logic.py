@@ -24,8 +24,10 @@ from laminax._src.numpy.arguments import (
     is_kind,
     promote_arrays,
     promote_inexact,
+    promote_numeric,
     refuse_out,
     shape_of,
+    strong,
 )
 
 _BOOL = np.dtype(bool)
@@ -133,8 +135,8 @@ def _bitwise(name: str, function: Callable, text: str) -> Callable:
 bitwise_and = _bitwise("bitwise_and", operators.bitwise_and, "And of the bits")
 bitwise_or = _bitwise("bitwise_or", operators.bitwise_or, "Or of the bits")
 bitwise_xor = _bitwise("bitwise_xor", operators.bitwise_xor, "Exclusive or of the bits")
-left_shift = _bitwise("left_shift", operators.left_shift, "x * 2**y in integers of fixed width, x << y")
-right_shift = _bitwise("right_shift", operators.right_shift, "x / 2**y rounded down, x >> y")
+left_shift = _bitwise("left_shift", lambda x, y: operators.left_shift(*promote_numeric("left_shift", x, y)), "x * 2**y in integers of fixed width, x << y")
+right_shift = _bitwise("right_shift", lambda x, y: operators.right_shift(*promote_numeric("right_shift", x, y)), "x / 2**y rounded down, x >> y")
 bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
 
 
@@ -149,7 +151,7 @@ bitwise_invert = invert = bitwise_not
 @fused
 def bitwise_count(x, /):
     """The number of set bits of |x|, elementwise, as uint8."""
-    x = ensure_array("bitwise_count", x)
+    (x,) = promote_numeric("bitwise_count", x)
     return convert(op.population_count(operators.absolute(x)), np.dtype(np.uint8))
 
 
@@ -320,7 +322,7 @@ def _all_equal(a1, a2, equal_nan):
     if is_kind(a1, dtypes.inexact):
         both_nan = op.bitwise_and(op.ne(a1, a1), op.ne(a2, a2))
         same = op.bitwise_or(same, op.bitwise_and(both_nan, _truth(equal_nan)))
-    return reduce_and(same, tuple(range(len(same.shape))))
+    return strong(reduce_and(same, tuple(range(len(same.shape)))))
 
 
 def array_equal(a1, a2, equal_nan: bool = False):

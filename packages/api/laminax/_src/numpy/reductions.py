@@ -30,6 +30,7 @@ from laminax._src.numpy.arguments import (
     one_axis,
     refuse_out,
     shape_of,
+    strong,
     user_dtype,
 )
 from laminax._src.numpy.logic import _truth
@@ -145,7 +146,8 @@ def sum(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, init
 
 @fused(static_argnames=("axis", "dtype", "keepdims", "promote_integers"))
 def _sum(a, axis, dtype, keepdims, initial, where, promote_integers):
-    return _reduce("sum", a, axis, dtype, keepdims, initial, where, reduction.reduce_sum, operators.add, "sum", promote_integers)
+    return strong(_reduce("sum", a, axis, dtype, keepdims, initial, where, reduction.reduce_sum, operators.add, "sum",
+                          promote_integers))
 
 
 def prod(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, initial=None, where=None,
@@ -157,8 +159,8 @@ def prod(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, ini
 
 @fused(static_argnames=("axis", "dtype", "keepdims", "promote_integers"))
 def _prod(a, axis, dtype, keepdims, initial, where, promote_integers):
-    return _reduce("prod", a, axis, dtype, keepdims, initial, where, reduction.reduce_prod, operators.multiply, "prod",
-                   promote_integers)
+    return strong(_reduce("prod", a, axis, dtype, keepdims, initial, where, reduction.reduce_prod, operators.multiply, "prod",
+                          promote_integers))
 
 
 sum.__doc__ = _DOC.format(text="Sum over axes", dtype=_DTYPE_DOC, more=_INITIAL_DOC + _PROMOTE_DOC, raises="")
@@ -208,7 +210,7 @@ def _extreme(name, a, axis, keepdims, initial, where, reduce, combine):
     x = reduce(a, axes)
     if initial is not None:
         x = combine(x, _initial(name, initial, aval.dtype))
-    return _kept(x, aval.shape, axes, keepdims)
+    return _kept(strong(x), aval.shape, axes, keepdims)
 
 
 def all(a, axis=None, out: None = None, keepdims: bool = False, *, where=None):
@@ -243,7 +245,7 @@ def _truth_reduction(name, a, axis, keepdims, where, reduce, neutral):
     truth = _truth(a)
     if where is not None:
         truth = _masked(name, truth, where, neutral)
-    return _kept(reduce(truth, axes), shape, axes, keepdims)
+    return _kept(strong(reduce(truth, axes)), shape, axes, keepdims)
 
 
 def count_nonzero(a, axis=None, keepdims: bool = False):
@@ -685,7 +687,7 @@ def _cumulative_reduction(a, name, axis, dtype, promote_integers, fill):
         dtype = _sum_dtype(source) if promote_integers or source == _BOOL else source
     if source != dtype:
         a = op.convert_element_type(a, dtype, weak_type=get_aval(a).weak_type)
-    return getattr(cumulative, name)(a, axis)
+    return strong(getattr(cumulative, name)(a, axis))
 
 
 def cumulative_sum(x, /, *, axis: int | None = None, dtype=None, include_initial: bool = False):

@@ -80,13 +80,12 @@ def select(condlist: Sequence, choicelist: Sequence, default=0):
     """For each element, the choice that belongs to the first condition that holds.
 
     Args:
-      condlist: bool arrays.
+      condlist: bool arrays; numbers are true where they are not 0.
       choicelist: arrays, one for each condition; shapes are broadcast and dtypes promoted.
       default: the value where no condition holds.
 
     Raises:
       ValueError: if there are not as many choices as conditions, or none.
-      TypeError: if a condition is not bool.
     """
     if len(condlist) != len(choicelist):
         raise ValueError(f"select: there must be one choice for each condition, got {len(condlist)} conditions and "
@@ -94,9 +93,6 @@ def select(condlist: Sequence, choicelist: Sequence, default=0):
     if len(condlist) == 0:
         raise ValueError("select: condlist must be non-empty")
     condlist = ensure_arrays("select", *condlist)
-    for i, condition in enumerate(condlist):
-        if dtype_of(condition) != _BOOL:
-            raise TypeError(f"select: conditions must be bool, got {get_aval(condition).str_short()} at position {i}")
     *choices, default = promote_dtypes("select", *choicelist, default)
     result = default
     for condition, choice in zip(reversed(condlist), reversed(choices)):

@@ -30,6 +30,7 @@ from laminax._src.numpy.arguments import (
     is_kind,
     promote_arrays,
     promote_inexact,
+    promote_numeric,
     refuse_out,
 )
 
@@ -179,10 +180,7 @@ def sign(x, /):
 
 def square(x, /):
     """x * x, elementwise."""
-    x = ensure_array("square", x)
-    if dtype_of(x) == np.bool_:
-        return as_array(x)
-    return op.square(x)
+    return op.square(*promote_numeric("square", x))
 
 
 def floor(x, /):
@@ -292,19 +290,35 @@ subtract = _binary("subtract", operators.subtract, "x - y", "\n\n    Raises:\n  
 multiply = _binary("multiply", operators.multiply, "x * y; of bools, and")
 true_divide = _binary("true_divide", operators.true_divide, "x / y; integers are taken as floats")
 divide = true_divide
-floor_divide = _binary("floor_divide", operators.floor_divide, "The largest whole number not above x / y")
-remainder = _binary("remainder", operators.remainder, "x - floor(x / y) * y, with the sign of y")
+
+
+def floor_divide(x, y, /):
+    """The largest whole number not above x / y, elementwise; bools are taken as integers."""
+    return operators.floor_divide(*promote_numeric("floor_divide", x, y))
+
+
+def remainder(x, y, /):
+    """x - floor(x / y) * y, with the sign of y, elementwise; bools are taken as integers."""
+    return operators.remainder(*promote_numeric("remainder", x, y))
+
+
 mod = remainder
 
 
 def divmod(x, y, /):
     """The pair (floor_divide(x, y), remainder(x, y))."""
-    return operators.divmod_(*ensure_arrays("divmod", x, y))
+    return operators.divmod_(*promote_numeric("divmod", x, y))
 
 
+@fused
 def fmod(x, y, /):
-    """Remainder of x / y with the sign of x, elementwise."""
-    return op.rem(*promote_arrays("fmod", x, y))
+    """Remainder of x / y with the sign of x, elementwise; of integers and 0 it is 0."""
+    from laminax._src.numpy.selection import _where
+    x, y = promote_arrays("fmod", *promote_numeric("fmod", x, y))
+    dtype = dtype_of(x)
+    if dtypes.issubdtype(dtype, dtypes.integer):
+        y = _where(op.eq(y, scalar_like(0, dtype)), scalar_like(1, dtype), y)
+    return op.rem(x, y)
 
 
 def power(x, y, /):
@@ -315,11 +329,11 @@ def power(x, y, /):
       y: an array or scalar; shapes are broadcast and dtypes promoted.
 
     Raises:
-      ValueError: for integers and a negative Python int as the exponent.
+      TypeError: for integers and a negative Python int as the exponent.
     """
-    x, y = ensure_arrays("power", x, y)
+    x, y = promote_numeric("power", x, y)
     if type(y) is int and y < 0 and type(x) is not float and is_kind(x, dtypes.integer):
-        raise ValueError(f"power: integers cannot be raised to a negative power, got {get_aval(x).str_short()} and {y}. "
+        raise TypeError(f"power: integers cannot be raised to a negative power, got {get_aval(x).str_short()} and {y}. "
                          "Make the base a float.")
     return operators.power(x, y)
 
@@ -374,12 +388,12 @@ def hypot(x1, x2, /):
     """sqrt(x1**2 + x2**2), elementwise, without overflow on the way; inf if either is infinite.
 
     Raises:
-      TypeError: for complex numbers.
+      ValueError: for complex numbers.
     """
     x1, x2 = promote_inexact("hypot", x1, x2)
     dtype = dtype_of(x1)
     if dtypes.issubdtype(dtype, dtypes.complexfloating):
-        raise TypeError("hypot: complex numbers are not accepted; numpy.abs gives the magnitude of one")
+        raise ValueError("hypot: complex numbers are not accepted; numpy.abs gives the magnitude of one")
     from laminax._src.numpy.selection import where
     x1, x2 = op.abs(x1), op.abs(x2)
     infinite = op.bitwise_or(op.eq(x1, scalar_like(math.inf, dtype)), op.eq(x2, scalar_like(math.inf, dtype)))
@@ -473,13 +487,13 @@ def spacing(x, /):
     """The distance between x and the next number of greater magnitude, with x's sign, elementwise.
 
     Raises:
-      TypeError: for complex numbers.
+      ValueError: for complex numbers.
     """
     from laminax._src.numpy.selection import where
     x = inexact("spacing", x)
     dtype = dtype_of(x)
     if dtypes.issubdtype(dtype, dtypes.complexfloating):
-        raise TypeError("spacing: complex numbers are not accepted")
+        raise ValueError("spacing: complex numbers are not accepted")
     outward = scalar_like(math.inf, dtype)
     direction = where(op.lt(x, scalar_like(0.0, dtype)), scalar_like(-math.inf, dtype), outward)
     return where(op.is_finite(x), op.sub(op.nextafter(x, direction), x), scalar_like(math.nan, dtype))
@@ -498,12 +512,23 @@ def ldexp(x1, x2, /):
         raise ValueError(f"ldexp: x1 must be real and x2 integers, got {get_aval(x1).str_short()} and {get_aval(x2).str_short()}")
     x1 = inexact("ldexp", x1)
     dtype = dtype_of(x1)
-    # In two halves, because 2**x2 alone can be out of range where the result is not.
-    x2 = convert(x2, np.dtype(np.int32))
-    half = op.shift_right_arithmetic(x2, scalar_like(1, np.dtype(np.int32)))
-    rest = op.sub(x2, half)
-    scaled = operators.multiply(x1, op.exp2(convert(half, dtype)))
-    return operators.multiply(scaled, op.exp2(convert(rest, dtype)))
+    work = np.dtype(np.float32) if dtype.itemsize < 4 else dtype
+    value, exponent = convert(x1, work), convert(x2, np.dtype(np.int32))
+    # In steps, because 2**x2 alone can be out of range where the result is not.
+    top = dtypes.finfo(work).maxexp - 1
+    for _ in range(3):
+        step = op.clamp(np.int32(1 - top), exponent, np.int32(top))
+        value = operators.multiply(value, _power_of_two(step, work))
+        exponent = op.sub(exponent, step)
+    return convert(value, dtype)
+
+
+def _power_of_two(exponent, dtype):
+    """2**exponent, exactly, for int32 exponents of normal numbers: written into the exponent's bits."""
+    info = dtypes.finfo(dtype)
+    integer = np.dtype(f"int{info.bits}")
+    biased = op.add(convert(exponent, integer), scalar_like(1 - info.minexp, integer))
+    return op.bitcast_convert_type(op.shift_left(biased, scalar_like(info.nmant, integer)), dtype)
 
 
 @fused
@@ -556,6 +581,8 @@ def heaviside(x1, x2, /):
     from laminax._src.numpy.selection import where
     x1, x2 = promote_inexact("heaviside", x1, x2)
     dtype = dtype_of(x1)
+    if dtypes.issubdtype(dtype, dtypes.complexfloating):
+        raise TypeError("heaviside: complex numbers have no order")
     zero = scalar_like(0.0, dtype)
     step = where(op.gt(x1, zero), scalar_like(1.0, dtype), where(op.lt(x1, zero), zero, x1))
     return where(op.eq(x1, zero), x2, step)
