@@ -25,6 +25,7 @@ _NAMES = {
     "laminax._src.api": """
         block_until_ready device_get device_put device_put_replicated device_put_sharded disable_jit ensure_compile_time_eval
         eval_shape live_arrays local_devices make_jaxpr named_call named_scope typeof""",
+    "laminax._src.xla_computation": "xla_computation",
     # arrays and devices
     "laminax_runtime": """
         Array Device default_backend device_count devices local_device_count make_array_from_single_device_arrays process_count

@@ -7,8 +7,9 @@ from typing import Any, Sequence
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.gc_pause import paused_collection
-from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from laminax_ir.keys import physical_aval
+from laminax_ir.ops.calls import jit_p
 from laminax_lowering.context import FunctionWriter, ModuleContext, live_equations, used_inputs
 from laminax_lowering.outlining import plan_calls
 from laminax_lowering.types import string_text
@@ -42,7 +43,9 @@ class LoweredModule:
 
 def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str = "cpu", donated: Sequence[bool] | None = None,
           keep_unused: bool = False, arg_names: Sequence[str] | None = None, result_names: Sequence[str] | None = None,
-          num_replicas: int = 1, num_partitions: int = 1, axis_env: dict | None = None) -> LoweredModule:
+          num_replicas: int = 1, num_partitions: int = 1, axis_env: dict | None = None,
+          arg_shardings: Sequence[str | None] | None = None, result_shardings: Sequence[str | None] | None = None,
+          inline_consts: bool = False) -> LoweredModule:
     """Writes a program as a StableHLO module.
 
     Args:
@@ -55,6 +58,9 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str = "cpu", don
       result_names: names of the results.
       num_replicas, num_partitions: how many devices run the module.
       axis_env: sizes of named axes that collectives refer to.
+      arg_shardings, result_shardings: how XLA splits each, in HLO's text for shardings, "{replicated}"; None is its choice.
+      inline_consts: whether constants are written into the module, which then stands alone, instead of being its first
+        arguments.
 
     Raises:
       ValueError: for an unknown platform.
@@ -62,12 +68,15 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str = "cpu", don
     """
     if platform not in PLATFORMS:
         raise ValueError(f"lower: unknown platform {platform!r}; expected one of {', '.join(PLATFORMS)}")
+    if inline_consts and closed.consts:
+        closed = _with_inline_consts(closed, name)
     with paused_collection():
         return _lower(closed, name, platform, donated, keep_unused, arg_names, result_names, num_replicas, num_partitions,
-                      axis_env)
+                      axis_env, arg_shardings, result_shardings)
 
 
-def _lower(closed, name, platform, donated, keep_unused, arg_names, result_names, num_replicas, num_partitions, axis_env):
+def _lower(closed, name, platform, donated, keep_unused, arg_names, result_names, num_replicas, num_partitions, axis_env,
+           arg_shardings, result_shardings):
     jaxpr = closed.jaxpr
     n_consts, n_args = len(jaxpr.constvars), len(jaxpr.invars)
     donated = tuple(donated) if donated is not None else (False,) * n_args
@@ -81,8 +90,8 @@ def _lower(closed, name, platform, donated, keep_unused, arg_names, result_names
     writer.is_top_level = True
     main = writer.write(
         jaxpr, "main", live=live, kept=[*range(n_consts), *(n_consts + i for i in kept)],
-        arg_attributes=[*[""] * n_consts, *_arg_attributes(len(jaxpr.invars), aliases, arg_names)],
-        result_attributes=[f"{{jax.result_info = {string_text(n)}}}" for n in result_names or ()])
+        arg_attributes=[*[""] * n_consts, *_arg_attributes(len(jaxpr.invars), aliases, arg_names, arg_shardings)],
+        result_attributes=_result_attributes(len(jaxpr.outvars), result_names, result_shardings))
     module.functions.insert(0, main)
     text = module.text({"mhlo.num_partitions": f"{num_partitions} : i32", "mhlo.num_replicas": f"{num_replicas} : i32"})
     return LoweredModule(text, module.name, platform, tuple(closed.consts), tuple(kept), tuple(closed.in_avals),
@@ -94,17 +103,38 @@ def _module_name(name: str) -> str:
     return "jit_" + "".join(c if c.isalnum() or c == "_" else "_" for c in name)
 
 
-def _arg_attributes(count: int, aliases: dict[int, str], arg_names) -> list[str]:
-    """Donation and names of the arguments."""
+def _with_inline_consts(closed: ClosedJaxpr, name: str) -> ClosedJaxpr:
+    """A program without constants that calls `closed` in place, which writes its constants there."""
+    invars = [Var(aval) for aval in closed.in_avals]
+    outvars = [Var(aval) for aval in closed.out_avals]
+    call = JaxprEqn(invars, outvars, jit_p, {"jaxpr": closed, "name": name, "inline": True}, closed.effects)
+    return ClosedJaxpr(Jaxpr([], invars, outvars, [call], closed.effects, closed.jaxpr.debug_info))
+
+
+def _arg_attributes(count: int, aliases: dict[int, str], arg_names, shardings) -> list[str]:
+    """Donation, shardings and names of the arguments."""
     texts = []
     for i in range(count):
         attributes = []
         if i in aliases:
             attributes.append(aliases[i])
+        if shardings and shardings[i] is not None:
+            attributes.append(f"mhlo.sharding = {string_text(shardings[i])}")
         if arg_names:
             attributes.append(f"jax.arg_info = {string_text(arg_names[i])}")
         texts.append("{" + ", ".join(attributes) + "}" if attributes else "")
     return texts
+
+
+def _result_attributes(count: int, names, shardings) -> list[str]:
+    """Names and shardings of the results."""
+    texts = []
+    for i in range(count):
+        attributes = [f"jax.result_info = {string_text(names[i])}"] if names else []
+        if shardings and shardings[i] is not None:
+            attributes.append(f"mhlo.sharding = {string_text(shardings[i])}")
+        texts.append("{" + ", ".join(attributes) + "}" if attributes else "")
+    return texts if any(texts) else []
 
 
 _DONOR = "jax.buffer_donor = true"
