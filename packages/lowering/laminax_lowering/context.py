@@ -46,6 +46,8 @@ class ModuleContext:
         self.functions: list[str] = []
         self.locations: list[str] = []
         self.keepalives: list[Any] = []
+        self.host_callbacks: list[Callable] = []
+        self.signatures: dict[tuple[ShapedArray, ...], str] = {}
         self._function_names: dict[str, int] = {}
         self._private: dict[tuple, str] = {}
         self._location_index: dict[Any, str] = {}
@@ -100,6 +102,25 @@ class ModuleContext:
         return "\n".join([f"module @{self.name} attributes {{{listed}}} {{", *self.functions, "}", *self.locations, ""])
 
 
+class _Constants:
+    """The constant operations of a function, or of a region that takes nothing from outside, and how to find them again.
+
+    values: by their bytes, dtype and shape.
+    literals: by the identity of the literal's value, and its aval; with the value itself.
+    scalars: the value of those of rank 0, by name.
+    splats: those made by repeating one of rank 0, by its name and their shape.
+    """
+
+    __slots__ = ("lines", "values", "literals", "scalars", "splats")
+
+    def __init__(self):
+        self.lines: list[str] = []
+        self.values: dict[tuple, Value] = {}
+        self.literals: dict[tuple[int, ShapedArray], tuple[Value, Any]] = {}
+        self.scalars: dict[str, np.ndarray] = {}
+        self.splats: dict[tuple[str, tuple[int, ...]], Value] = {}
+
+
 class FunctionWriter:
     """Writes one function: the context that rules are given.
 
@@ -110,15 +131,21 @@ class FunctionWriter:
         self.module = module
         self.platform = module.platform
         self.lines: list[str] = []
-        self.constants: list[str] = []
-        self.avals_in: list[ShapedArray] = []
-        self.avals_out: list[ShapedArray] = []
+        self.eqn: JaxprEqn | None = None
         self.loc = ""
         self.is_top_level = False
+        self.token: Value | None = None  # what ordered effects are threaded through; see `rules.callbacks`
         self._count = 0
         self._constant_count = -1
-        self._constant_values: dict[Any, Value] = {}
-        self._scalars: dict[str, np.ndarray] = {}
+        self._constants = _Constants()
+
+    @property
+    def avals_in(self) -> list[ShapedArray]:
+        return [v.aval for v in self.eqn.invars]
+
+    @property
+    def avals_out(self) -> list[ShapedArray]:
+        return [v.aval for v in self.eqn.outvars]
 
     # Writing operations
 
@@ -156,18 +183,24 @@ class FunctionWriter:
 
     def emit_elementwise(self, op: str, operands: Sequence[Value], attributes: str = "") -> Value:
         """Writes an elementwise operation whose operands may have to be broadcast to the result's shape."""
-        aval = self.avals_out[0]
+        aval = self.eqn.outvars[0].aval
         shape = aval.shape
         self._count += 1
         name = f"%{self._count}"
-        out = type_text(aval)
-        if len(operands) == 1:
-            (x,) = operands
-            self.lines.append(f'{name} = "{op}"({x.name}){attributes} : ({type_text(x.aval)}) -> {out}{self.loc}')
-            return Value(name, aval)
-        operands = [v if v.aval.shape == shape else self.broadcast_to(v, shape) for v in operands]
-        types = ", ".join([out if v.aval is aval else type_text(v.aval) for v in operands])
-        self.lines.append(f'{name} = "{op}"({", ".join([v.name for v in operands])}){attributes} : ({types}) -> {out}{self.loc}')
+        if len(operands) == 2:  # what programs are mostly made of: worth a way without loops
+            x, y = operands
+            if x.aval.shape != shape:
+                x = self.broadcast_to(x, shape)
+            if y.aval.shape != shape:
+                y = self.broadcast_to(y, shape)
+            names, avals = f"{x.name}, {y.name}", (x.aval, y.aval, aval)
+        else:
+            operands = [v if v.aval.shape == shape else self.broadcast_to(v, shape) for v in operands]
+            names, avals = ", ".join([v.name for v in operands]), (*[v.aval for v in operands], aval)
+        signature = self.module.signatures.get(avals)
+        if signature is None:
+            signature = self.module.signatures[avals] = f"({types_text(avals[:-1])}) -> {type_text(aval)}"
+        self.lines.append(f'{name} = "{op}"({names}){attributes} : {signature}{self.loc}')
         return Value(name, aval)
 
     def constant(self, value: Any, dtype: Any = None, shape: Sequence[int] = ()) -> Value:
@@ -176,9 +209,9 @@ class FunctionWriter:
         if array.dtype.names is not None:  # float0, which carries nothing, is stored as booleans
             array = np.zeros(array.shape, bool)
         key = (array.tobytes(), array.dtype, array.shape, shape)
-        found = self._constant_values.get(key)
+        found = self._constants.values.get(key)
         if found is None:
-            found = self._constant_values[key] = self._new_constant(array, tuple(shape) or array.shape)
+            found = self._constants.values[key] = self._new_constant(array, tuple(shape) or array.shape)
         return found
 
     def _new_constant(self, array: np.ndarray, shape: tuple[int, ...]) -> Value:
@@ -186,25 +219,34 @@ class FunctionWriter:
         text = dense(array) if array.ndim else splat(array, shape, array.dtype)
         self._constant_count += 1
         name = f"%c{self._constant_count}"
-        self.constants.append(f'{name} = "stablehlo.constant"() {{value = {text}}} : () -> {type_text(aval)}')
+        self._constants.lines.append(f'{name} = "stablehlo.constant"() {{value = {text}}} : () -> {type_text(aval)}')
         if not shape:
-            self._scalars[name] = array
+            self._constants.scalars[name] = array
         return Value(name, aval)
 
     def literal(self, literal: Literal) -> Value:
         """The constant for a literal of the program."""
-        return Value(self.constant(literal.val, literal.aval.dtype).name, literal.aval)
+        key = (id(literal.val), literal.aval)
+        found = self._constants.literals.get(key)
+        if found is None:
+            value = Value(self.constant(literal.val, literal.aval.dtype).name, literal.aval)
+            found = self._constants.literals[key] = value, literal.val  # kept, so that no other object gets its identity
+        return found[0]
 
     def known_scalar(self, value: Value) -> np.ndarray | None:
         """The scalar that a value is a constant of, or None."""
-        return self._scalars.get(value.name)
+        return self._constants.scalars.get(value.name)
 
     def broadcast_to(self, value: Value, shape: Sequence[int]) -> Value:
         """Broadcasts rank 0 or axes of size 1 to `shape`; a scalar constant becomes a constant of that shape."""
-        aval = value.aval
-        scalar = self._scalars.get(value.name)
+        aval, shape = value.aval, tuple(shape)
+        known = self._constants
+        if (value.name, shape) in known.splats:
+            return known.splats[value.name, shape]
+        scalar = known.scalars.get(value.name)
         if scalar is not None:
-            return self.constant(scalar, shape=shape)
+            splat = known.splats[value.name, shape] = self.constant(scalar, shape=shape)
+            return splat
         dims = range(len(shape) - aval.ndim, len(shape))
         physical = 0
         if dtypes.is_extended(aval.dtype):  # the key's own axes stay behind the array's
@@ -212,7 +254,7 @@ class FunctionWriter:
         listed = [*dims, *range(len(shape), len(shape) + physical)]
         attribute = f"array<i64: {', '.join(map(str, listed))}>" if listed else "array<i64>"
         return self.emit("stablehlo.broadcast_in_dim", [value], attributes={"broadcast_dimensions": attribute},
-                         results=[aval.update(shape=tuple(shape))])
+                         results=[aval.update(shape=shape)])
 
     def convert(self, value: Value, dtype: Any) -> Value:
         """Converts elements to another dtype with StableHLO's convert."""
@@ -230,16 +272,16 @@ class FunctionWriter:
           isolated: whether constants are written inside; the computations of reductions take nothing from outside.
         """
         args = [Value(self.new_name(), aval) for aval in arg_avals]
-        outer = self.lines, self.constants, self._constant_values, self._scalars, self.is_top_level
+        outer = self.lines, self._constants, self.is_top_level
         self.lines, self.is_top_level = [], False
         if isolated:
-            self.constants, self._constant_values, self._scalars = [], {}, {}
+            self._constants = _Constants()
         try:
             results = body(*args)
             results = [results] if isinstance(results, Value) else list(results)
-            inner = [*self.constants, *self.lines] if isolated else self.lines
+            inner = [*self._constants.lines, *self.lines] if isolated else self.lines
         finally:
-            self.lines, self.constants, self._constant_values, self._scalars, self.is_top_level = outer
+            self.lines, self._constants, self.is_top_level = outer
         names = ", ".join(v.name for v in results)
         header = ", ".join(f"{v.name}: {type_text(v.aval)}" for v in args)
         block = [f"^bb0({header}):"] if args else []
@@ -280,22 +322,21 @@ class FunctionWriter:
         """Writes the live equations of a jaxpr; `operands` are its constvars' values, then its invars'."""
         env: dict[Any, Value] = dict(zip([*jaxpr.constvars, *jaxpr.invars], operands, strict=True))
         platform, location = self.platform, self.module.location
-        outer_avals = self.avals_in, self.avals_out, self.loc
+        outer = self.eqn, self.loc
         for eqn in live_equations(jaxpr) if live is None else live:
             primitive = eqn.primitive
             rule = _rules.get((primitive, platform))
             if rule is None:
                 rule = _rules[primitive, platform] = find_rule(primitive, platform)
             self.loc = location(eqn.source_info, primitive.name)
-            self.avals_in = [v.aval for v in eqn.invars]
-            self.avals_out = [v.aval for v in eqn.outvars]
+            self.eqn = eqn
             operands = [self.literal(v) if type(v) is Literal else env[v] for v in eqn.invars]
             result = rule(self, *operands, **eqn.params)
             if primitive.multiple_results:
                 env.update(zip(eqn.outvars, result, strict=True))
             else:
                 env[eqn.outvars[0]] = result
-        self.avals_in, self.avals_out, self.loc = outer_avals
+        self.eqn, self.loc = outer
         return [self.literal(v) if type(v) is Literal else env[v] for v in jaxpr.outvars]
 
     def write(self, jaxpr: Jaxpr, name: str, *, private: bool = False, arg_attributes: Sequence[str] = (),
@@ -326,7 +367,17 @@ class FunctionWriter:
         returned = (f"func.return {', '.join(v.name for v in results)} : {types_text(v.aval for v in results)}"
                     if results else "func.return")
         return "\n".join([f"func.func {visibility} @{name}({', '.join(header)}) -> ({', '.join(result_types)}) {{",
-                          *self.constants, *self.lines, returned, "}"])
+                          *self._constants.lines, *self.lines, returned, "}"])
+
+
+def current_token(ctx: FunctionWriter) -> Value:
+    """What the next ordered effect depends on: the last one, or a constant before the first.
+
+    It is an ordinary boolean that each ordered operation takes and returns, so that loops and branches carry it like any value.
+    """
+    if ctx.token is None:
+        ctx.token = ctx.constant(False)
+    return ctx.token
 
 
 _rules: dict[tuple, Callable] = {}
@@ -334,19 +385,19 @@ _rules: dict[tuple, Callable] = {}
 
 def live_equations(jaxpr: Jaxpr) -> list[JaxprEqn]:
     """The equations with effects or whose results are used, in order."""
-    used = {v for v in jaxpr.outvars if type(v) is not Literal}
+    used = set(jaxpr.outvars)
     live = []
     for eqn in reversed(jaxpr.eqns):
         if eqn.effects or not used.isdisjoint(eqn.outvars):
             live.append(eqn)
-            used.update([v for v in eqn.invars if type(v) is not Literal])
+            used.update(eqn.invars)  # literals among them do no harm
     live.reverse()
     return live
 
 
 def used_inputs(jaxpr: Jaxpr, live: Sequence[JaxprEqn]) -> list[bool]:
     """Which parameters (constvars first) the live part of a program reads."""
-    used = {v for v in jaxpr.outvars if type(v) is not Literal}
+    used = set(jaxpr.outvars)
     for eqn in live:
-        used.update([v for v in eqn.invars if type(v) is not Literal])
+        used.update(eqn.invars)
     return [v in used for v in [*jaxpr.constvars, *jaxpr.invars]]
