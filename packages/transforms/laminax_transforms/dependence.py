@@ -7,10 +7,11 @@ never no where it should be yes.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable, Sequence
 
 from laminax_ir import dtypes
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from laminax_ir.ops.calls import checkpoint_p, custom_vmap_call_p, jit_p
 from laminax_ir.ops.control_flow import cond_p, scan_p, while_p
 from laminax_transforms.jaxpr_transforms import cached_by_jaxpr
@@ -26,10 +27,17 @@ def tangent_results(closed: ClosedJaxpr, nonzero: Flags) -> Flags:
 
 
 def _passes_tangents(eqn: JaxprEqn, _context) -> list[bool]:
-    jvp_rules.find(eqn.primitive)  # imports the family's rules, which say where derivatives are zero
-    if eqn.primitive in zero_derivatives:
+    primitive = eqn.primitive
+    if primitive not in jvp_rules:
+        jvp_rules.find(primitive)  # imports the family's rules, which say where derivatives are zero
+    if primitive in zero_derivatives:
         return [False] * len(eqn.outvars)
-    return [dtypes.issubdtype(v.aval.dtype, dtypes.inexact) for v in eqn.outvars]
+    return [_is_inexact(v.aval.dtype) for v in eqn.outvars]
+
+
+@functools.cache
+def _is_inexact(dtype) -> bool:
+    return dtypes.issubdtype(dtype, dtypes.inexact)
 
 
 @cached_by_jaxpr
@@ -49,7 +57,7 @@ def _passes_batches(eqn: JaxprEqn, _context) -> list[bool]:
 
 def _flow(jaxpr: Jaxpr, marked: Flags, nested: Callable, passes: Callable, has_name: bool | None) -> Flags:
     env = _marked_variables(jaxpr, marked, nested, passes, has_name)
-    return tuple(type(v) is not Literal and v in env for v in jaxpr.outvars)
+    return tuple([v in env for v in jaxpr.outvars])
 
 
 def _marked_variables(jaxpr: Jaxpr, marked: Flags, nested: Callable, passes: Callable,
@@ -63,12 +71,13 @@ def _marked_variables(jaxpr: Jaxpr, marked: Flags, nested: Callable, passes: Cal
     """
     env = {v for v, m in zip(jaxpr.invars, marked) if m}
     for eqn in jaxpr.eqns:
-        flags = [type(v) is not Literal and v in env for v in eqn.invars]
-        if any(flags) or has_name:
+        reads_marked = not env.isdisjoint(eqn.invars)
+        if reads_marked or has_name:
             inner = _nested_rules.get(eqn.primitive)
             if inner is not None:
+                flags = [v in env for v in eqn.invars]
                 outs: Sequence[bool] = inner(eqn.params, flags, nested, has_name is not None)
-            elif any(flags) or _names_axis(eqn.primitive):
+            elif reads_marked or _names_axis(eqn.primitive):
                 outs = passes(eqn, has_name)
             else:
                 continue
@@ -143,8 +152,8 @@ def linear_parts(jaxpr: Jaxpr, linear: Flags) -> set[Var]:
 def cotangent_parameters(jaxpr: Jaxpr, linear: Flags, ct_nonzero: Flags) -> Flags:
     """Which of the marked parameters can get a cotangent, if the given results have one."""
     parts = linear_parts(jaxpr, linear)
-    reached = {v for v, m in zip(jaxpr.outvars, ct_nonzero) if m and type(v) is not Literal and v in parts}
+    reached = {v for v, m in zip(jaxpr.outvars, ct_nonzero) if m and v in parts}
     for eqn in reversed(jaxpr.eqns):
         if not reached.isdisjoint(eqn.outvars):
-            reached.update([v for v in eqn.invars if type(v) is not Literal and v in parts])
+            reached.update(parts.intersection(eqn.invars))
     return tuple(m and v in reached for v, m in zip(jaxpr.invars, linear))

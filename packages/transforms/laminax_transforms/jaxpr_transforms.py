@@ -14,10 +14,11 @@ from weakref import WeakKeyDictionary
 from laminax_ir import config
 from laminax_ir.avals import ShapedArray
 from laminax_ir.check import check_jaxpr
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, eval_jaxpr
 from laminax_ir.staging import StagedTracer, StagingTrace, stage
 from laminax_ir.trace import current_trace, state
-from laminax_transforms.differentiation import jvp_flat, linear_program_of, linearize_flat
+from laminax_transforms.differentiation import jvp_flat, linearize_flat
+from laminax_transforms.linear import LinearEqn, LinearProgram, live_equations
 from laminax_transforms.zeros import ZERO, instantiate, zeros_of
 
 
@@ -194,11 +195,7 @@ def transpose_jaxpr(closed: ClosedJaxpr, linear: tuple[bool, ...], ct_nonzero: t
     def fun(*args):
         fixed, cts = args[:len(fixed_avals)], args[len(fixed_avals):]
 
-        def linear_fun(*tangents):
-            xs = _merge(linear, tangents, fixed)
-            return eval_jaxpr(closed.jaxpr, closed.consts, *xs)
-
-        in_cts = linear_program_of(linear_fun, linear_avals).transpose(_spread(cts, ct_nonzero))
+        in_cts = linear_program_of_jaxpr(closed, linear, fixed).transpose(_spread(cts, ct_nonzero))
         in_cts = [instantiate(ct, aval) if want else ct for ct, want, aval in zip(in_cts, wanted, linear_avals)]
         out_nonzero.extend(ct is not ZERO for ct in in_cts)
         return [ct for ct in in_cts if ct is not ZERO]
@@ -207,15 +204,56 @@ def transpose_jaxpr(closed: ClosedJaxpr, linear: tuple[bool, ...], ct_nonzero: t
     return TransposedJaxpr(stage(fun, [*fixed_avals, *ct_avals], closed.jaxpr.debug_info), tuple(out_nonzero))
 
 
+def linear_program_of_jaxpr(closed: ClosedJaxpr, linear: Sequence[bool], fixed: Sequence[Any]) -> LinearProgram:
+    """The linear program of a jaxpr: equations on linear values are recorded as they are, the others run now.
+
+    Args:
+      closed: a program that is linear in the marked inputs.
+      linear: which inputs are linear.
+      fixed: the values of the others.
+    """
+    jaxpr = closed.jaxpr
+    fixed = iter(fixed)
+    env: dict[Var, Any] = dict(zip(jaxpr.constvars, closed.consts))
+    index: dict[Var, int] = {}
+    for v, is_lin in zip(jaxpr.invars, linear):
+        if is_lin:
+            index[v] = len(index)
+        else:
+            env[v] = next(fixed)
+    in_avals = [v.aval for v in index]
+    tape = []
+    previous = state.source
+    try:
+        for eqn in jaxpr.eqns:
+            if index.keys().isdisjoint(eqn.invars):
+                state.source = eqn.source_info if previous is None and eqn.source_info.code is not None else previous
+                result = state.trace.process(eqn.primitive, [v.val if type(v) is Literal else env[v] for v in eqn.invars],
+                                             eqn.params)
+                env.update(zip(eqn.outvars, result if eqn.primitive.multiple_results else [result]))
+                continue
+            inputs, operands = [], []
+            for position, v in enumerate(eqn.invars):
+                if v in index:
+                    inputs.append((position, index[v]))
+                    operands.append(v.aval)
+                else:
+                    operands.append(v.val if type(v) is Literal else env[v])
+            outputs = list(range(len(index), len(index) + len(eqn.outvars)))
+            index.update(zip(eqn.outvars, outputs))
+            tape.append(LinearEqn(eqn.primitive, operands, eqn.params, inputs, outputs, [v.aval for v in eqn.outvars],
+                                  eqn.source_info))
+    finally:
+        state.source = previous
+    results = [index.get(v) for v in jaxpr.outvars]
+    out_avals = [None if i is None else v.aval for i, v in zip(results, jaxpr.outvars)]
+    return LinearProgram(live_equations(tape, results), in_avals, list(range(len(in_avals))), results, out_avals, len(index))
+
+
 def _spread(values: Sequence[Any], present: Sequence[bool]) -> list[Any]:
     """The values at the marked places, `ZERO` at the others."""
     values = iter(values)
     return [next(values) if has else ZERO for has in present]
-
-
-def _merge(first: Sequence[bool], chosen: Sequence[Any], others: Sequence[Any]) -> list[Any]:
-    chosen, others = iter(chosen), iter(others)
-    return [next(chosen) if take else next(others) for take in first]
 
 
 @dataclass(frozen=True)
