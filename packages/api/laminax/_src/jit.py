@@ -123,6 +123,8 @@ def _chosen_device(given: dict[str, Any]) -> Any:
     device, backend = given["device"], given["backend"]
     if device is not None and backend is not None:
         raise ValueError(f"can't specify both a device and a backend for jit, got device={device} and backend={backend}")
+    if device is not None and not isinstance(device, runtime.Device):
+        raise TypeError(f"jit: device must be a device, one of laminax.devices(), got {device!r} of type {type(device).__name__}")
     if backend is not None:
         return runtime.local_devices(backend=backend)[0]
     chosen = {d for name in ("in_shardings", "out_shardings") for d in _sharding_devices(name, given[name])}

@@ -1,0 +1,101 @@
+"""Importing laminax: what it loads, what it starts, and that every name it lists is there."""
+
+import importlib
+import os
+import subprocess
+import sys
+import textwrap
+
+import laminax
+import pytest
+
+SUBMODULES = ["core", "dtypes", "errors", "extend", "lax", "nn", "nn.initializers", "numpy", "random", "stages", "tree", "tree_util"]
+
+
+def run_python(code: str, **environment: str) -> str:
+    """Runs code in a fresh interpreter; returns what it printed."""
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "LAMINAX_", "XLA_", "TF_CPP"))}
+    path = os.pathsep.join(filter(None, sys.path))
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], env={**inherited, "PYTHONPATH": path, **environment},
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip() + done.stderr.strip()
+
+
+def test_importing_laminax_loads_little_and_starts_nothing():
+    assert run_python("""
+        import sys, threading
+        import laminax
+        assert threading.active_count() == 1
+        for name in ("jax", "jaxlib", "scipy", "laminax_transforms", "laminax_lowering", "laminax._src.setup"):
+            assert name not in sys.modules, name
+        print("fine")""") == "fine"
+
+
+def test_using_jit_loads_no_rules_and_starts_no_client():
+    assert run_python("""
+        import sys, threading
+        import laminax
+        laminax.jit, laminax.grad, laminax.vmap, laminax.lax, laminax.numpy, laminax.random, laminax.nn, laminax.tree
+        step = laminax.jit(laminax.grad(lambda x: x))
+        import laminax_runtime.backends as backends
+        assert not backends._clients
+        loaded = [name for name in sys.modules if ".rules." in name or name.split(".")[0] in ("jax", "scipy")]
+        assert not loaded, loaded
+        assert threading.active_count() == 1
+        print("fine")""") == "fine"
+
+
+def test_settings_can_be_made_before_jaxlib_is_loaded():
+    assert run_python("""
+        import sys
+        import laminax
+        laminax.config.update("num_cpu_devices", 3)
+        laminax.config.update("jax_platforms", "cpu")
+        assert "jaxlib" not in sys.modules or not sys.modules["laminax_runtime.backends"]._clients
+        assert laminax.device_count() == 3
+        print("fine")""") == "fine"
+
+
+def test_the_first_computation_says_nothing_on_stderr():
+    assert run_python("""
+        from laminax import random
+        import laminax.numpy as jnp
+        print(jnp.arange(3) + 1)""") == "[1 2 3]"
+
+
+@pytest.mark.parametrize("first, second", [("jax", "laminax"), ("laminax", "jax")])
+def test_jax_and_laminax_refuse_to_share_a_process(first, second, tmp_path):
+    (tmp_path / "jax.py").write_text("")
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    assert "cannot be used in one process" in run_python(f"""
+        import {first}
+        try:
+            import {second}
+        except ImportError as error:
+            print(error)""", PYTHONPATH=path)
+
+
+def test_every_listed_name_is_there():
+    assert dir(laminax) == sorted(laminax.__all__)
+    for name in laminax.__all__:
+        getattr(laminax, name)
+
+
+@pytest.mark.parametrize("submodule", SUBMODULES)
+def test_every_name_that_a_submodule_lists_is_there(submodule):
+    module = importlib.import_module(f"laminax.{submodule}")
+    assert module.__all__
+    missing = []
+    for name in module.__all__:
+        try:
+            getattr(module, name)
+        except (AttributeError, ImportError) as error:
+            missing.append(f"{name}: {error}")
+    assert not missing
+
+
+def test_submodules_are_attributes():
+    assert laminax.numpy is importlib.import_module("laminax.numpy")
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        laminax.nonsense
