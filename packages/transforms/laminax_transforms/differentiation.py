@@ -156,6 +156,11 @@ def jvp_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents
     Returns:
       The results and their tangents, which may be `ZERO`.
     """
+    if type(state.trace) is TangentTrace and any(type(t) is LinearTracer for t in tangents):
+        # Inside a derivative rule. A call would give primals and tangents as results of one operation, all of them linear
+        # for the tape; linearization keeps the two apart.
+        results, program = linearize_flat(fun, primals, [t is not ZERO for t in tangents], name)
+        return results, program.apply([t for t in tangents if t is not ZERO])
     trace = JVPTrace(state.trace, name)
     with ended_afterwards(trace), current_trace(trace):
         outputs = fun(*[trace.join(p, t) for p, t in zip(primals, tangents)])

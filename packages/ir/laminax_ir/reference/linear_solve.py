@@ -1,0 +1,12 @@
+"""A linear solve given by functions, evaluated by running the program that solves."""
+
+from __future__ import annotations
+
+from laminax_ir.ops.linear_solve import custom_linear_solve_p, split_operands
+from laminax_ir.reference.evaluate import evaluate, reference_rule
+
+
+@reference_rule(custom_linear_solve_p)
+def _linear_solve(*operands, const_lengths, jaxprs):
+    consts, b = split_operands(operands, const_lengths)
+    return evaluate(jaxprs.solve, *consts.solve, *b)

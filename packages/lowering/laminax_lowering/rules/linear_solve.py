@@ -1,0 +1,12 @@
+"""A linear solve given by functions: the program that solves, written in place."""
+
+from __future__ import annotations
+
+from laminax_ir.ops.linear_solve import custom_linear_solve_p, split_operands
+from laminax_lowering.registry import lowering_rule
+
+
+@lowering_rule(custom_linear_solve_p)
+def _lower_linear_solve(ctx, *operands, const_lengths, jaxprs):
+    consts, b = split_operands(operands, const_lengths)
+    return ctx.run(jaxprs.solve, [*consts.solve, *b])
