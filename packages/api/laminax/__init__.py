@@ -12,7 +12,10 @@ import laminax_runtime as _runtime  # noqa: F401  (refuses to live beside jax, b
 
 __version__ = "0.1.0"
 
-_SUBMODULES = frozenset(("ad_checkpoint", "core", "custom_batching", "dtypes", "errors", "extend", "lax", "nn", "numpy", "random", "stages", "tree", "tree_util"))
+_SUBMODULES = frozenset((
+    "ad_checkpoint", "core", "custom_batching", "debug", "dtypes", "errors", "experimental", "extend", "lax", "nn", "numpy",
+    "random", "stages", "tree", "tree_util",
+))
 
 _NAMES = {
     # transformations
@@ -22,6 +25,8 @@ _NAMES = {
         linear_transpose linearize remat value_and_grad vjp vmap""",
     # programs, shapes, names
     "laminax_ir.avals": "ShapeDtypeStruct",
+    "laminax_ir.ops.callbacks": "pure_callback",
+    "laminax._src.effects": "effects_barrier",
     "laminax._src.api": """
         block_until_ready device_get device_put device_put_replicated device_put_sharded disable_jit ensure_compile_time_eval
         eval_shape live_arrays local_devices make_jaxpr named_call named_scope typeof""",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.gc_pause import paused_collection
@@ -28,6 +28,7 @@ class LoweredModule:
     in_avals, out_avals: of all arguments and results.
     keepalives: objects that must live as long as the compiled program (callbacks).
     unusable_donations: donated arguments that no result can take the place of.
+    host_callbacks: functions that the program calls, by their index in the text.
     """
     text: str
     name: str
@@ -39,6 +40,7 @@ class LoweredModule:
     donated: tuple[bool, ...] = ()
     keepalives: tuple[Any, ...] = field(default=(), compare=False)
     unusable_donations: tuple[ShapedArray, ...] = ()
+    host_callbacks: tuple[Callable, ...] = field(default=(), compare=False)
 
 
 def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str = "cpu", donated: Sequence[bool] | None = None,
@@ -96,7 +98,8 @@ def _lower(closed, name, platform, donated, keep_unused, arg_names, result_names
     text = module.text({"mhlo.num_partitions": f"{num_partitions} : i32", "mhlo.num_replicas": f"{num_replicas} : i32"})
     return LoweredModule(text, module.name, platform, tuple(closed.consts), tuple(kept), tuple(closed.in_avals),
                          tuple(closed.out_avals), donated, tuple(module.keepalives),
-                         tuple(jaxpr.invars[i].aval for i in kept if donated[i] and aliases[i] == _DONOR))
+                         tuple(jaxpr.invars[i].aval for i in kept if donated[i] and aliases[i] == _DONOR),
+                         tuple(module.host_callbacks))
 
 
 def _module_name(name: str) -> str:

@@ -6,6 +6,7 @@ Operators on arrays go one step further: promotion and operation together are on
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Callable, Sequence
 
 import laminax_runtime as runtime
@@ -37,9 +38,17 @@ def evaluate(primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
 
 
 def _operation(primitive, params: dict[str, Any]) -> Callable:
+    if primitive.family == "callbacks":  # a Python function: nothing to compile
+        return partial(_call_back, primitive, params)
     if primitive.multiple_results:
         return compiled_function(lambda *xs: primitive.bind(*xs, **params), primitive.name, is_list=True)
     return compiled_function(lambda *xs: [primitive.bind(*xs, **params)], primitive.name)
+
+
+def _call_back(primitive, params: dict[str, Any], *operands: Any) -> list[Any]:
+    from laminax_ir.reference.evaluate import evaluate_primitive
+    check_no_tracers(operands)
+    return [runtime.device_put(x) for x in evaluate_primitive(primitive, [np.asarray(x) for x in operands], params)]
 
 
 def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list: bool = False) -> Callable:

@@ -13,6 +13,7 @@ import laminax_runtime as runtime
 import numpy as np
 from laminax_ir import dtypes, source
 from laminax_ir.avals import ShapedArray
+from laminax_ir.effects import has_ordered
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray, physical_aval
 
@@ -36,9 +37,15 @@ class Program:
     def run(self, args: Sequence[Any]) -> list[Any]:
         """Runs the program on one value per argument; returns one array per result."""
         if not self.is_wrapping:
-            return self.executable.execute([*self.const_args, *args])
-        outs = self.executable.execute([*self.const_args, *map(_stored, args)])
+            return self._execute([*self.const_args, *args])
+        outs = self._execute([*self.const_args, *map(_stored, args)])
         return [_wrapped(out, aval) for out, aval in zip(outs, self.out_avals)]
+
+    def _execute(self, args: Sequence[Any]) -> list[Any]:
+        if not self.effects:
+            return self.executable.execute(args)
+        from laminax._src import effects
+        return effects.execute(self.executable, args, has_ordered(self.effects))
 
     def fastpath(self, out_tree: Any, outs: Sequence[Any], args: Sequence[Any]) -> runtime.FastpathData | None:
         """The data with which C++ runs the next such call itself, or None when it must not."""
@@ -110,7 +117,7 @@ def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, device: runtime
         out_avals=[_stored_aval(aval) for aval in closed.out_avals],
         kept=[*[True] * len(const_args), *(i in kept for i in range(len(closed.in_avals)))],
         devices=[device], is_pinned=is_pinned, compiler_options=compiler_options, name=lowered.name,
-        keepalives=lowered.keepalives)
+        keepalives=lowered.keepalives, host_callbacks=lowered.host_callbacks)
     is_wrapping = any(map(_is_wrapped, (*closed.in_avals, *closed.out_avals)))
     return Program(executable, const_args, closed.out_avals, is_wrapping, closed.effects)
 

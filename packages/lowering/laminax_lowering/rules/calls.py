@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from laminax_ir.effects import has_ordered
 from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p, jit_p, name_p
 from laminax_lowering.registry import lowering_rule
 
@@ -11,7 +12,7 @@ _KEEP_CALL = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
 @lowering_rule(jit_p)
 def _lower_jit(ctx, *operands, jaxpr, name, inline=False, **_params):
     plan = ctx.module.plan
-    if inline or jaxpr in plan.in_place or len(jaxpr.eqns) <= 1:
+    if inline or jaxpr in plan.in_place or len(jaxpr.eqns) <= 1 or has_ordered(jaxpr.effects):
         return ctx.run(jaxpr, operands)
     is_outlined = ctx.is_top_level and jaxpr in plan.outlined
     function = ctx.module.private_function(jaxpr, name)
@@ -24,7 +25,7 @@ def _lower_checkpoint(ctx, *operands, jaxpr, name, prevent_cse, policy, differen
     if differentiated and prevent_cse and operands:
         fenced = ctx.emit("stablehlo.optimization_barrier", operands, results=[x.aval for x in operands])
         operands = [fenced] if len(operands) == 1 else fenced
-    if len(jaxpr.eqns) <= 1:
+    if len(jaxpr.eqns) <= 1 or has_ordered(jaxpr.effects):
         return ctx.run(jaxpr, operands)
     return ctx.call(ctx.module.private_function(jaxpr, name), operands, ctx.avals_out)
 

@@ -12,9 +12,10 @@ from typing import Sequence
 import numpy as np
 
 from laminax_ir.avals import ShapedArray
+from laminax_ir.effects import has_ordered
 from laminax_ir.keys import physical_aval
 from laminax_ir.ops.control_flow import cond_p, platform_index_p, scan_p, while_p
-from laminax_lowering.context import Value
+from laminax_lowering.context import Value, current_token
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.types import i64_array
 
@@ -27,8 +28,23 @@ def _lower_cond(ctx, index, *operands, branches):
     known = ctx.known_scalar(index)
     if known is not None:  # decided before compiling, by the platform for example: the other branches need not exist
         return ctx.run(branches[min(max(int(known), 0), len(branches) - 1)], operands)
+    if any(has_ordered(branch.effects) for branch in branches):
+        return _ordered_case(ctx, index, branches, operands)
     regions = [ctx.jaxpr_region(branch, operands) for branch in branches]
     return _listed(ctx.emit("stablehlo.case", [index], regions=regions))
+
+
+def _ordered_case(ctx, index, branches, operands) -> list[Value]:
+    """Each branch returns the token after it, too."""
+    before = current_token(ctx)
+
+    def run(branch) -> list[Value]:
+        ctx.token = before
+        return [*ctx.run(branch, operands), ctx.token]
+
+    regions = [ctx.region([], lambda branch=branch: run(branch)) for branch in branches]
+    *results, ctx.token = _listed(ctx.emit("stablehlo.case", [index], regions=regions, results=[*ctx.avals_out, before.aval]))
+    return results
 
 
 def _listed(results: Value | list[Value]) -> list[Value]:
@@ -49,11 +65,21 @@ def _lower_while(ctx, *operands, cond_jaxpr, body_jaxpr, cond_nconsts, body_ncon
     cond_consts = operands[:cond_nconsts]
     body_consts = operands[cond_nconsts:cond_nconsts + body_nconsts]
     carry = operands[cond_nconsts + body_nconsts:]
+    if has_ordered(cond_jaxpr.effects):
+        raise NotImplementedError("while_loop: ordered effects in the condition are not supported; move them to the body")
     return _emit_while(ctx, carry, lambda *state: ctx.run(cond_jaxpr, [*cond_consts, *state]),
-                       lambda *state: ctx.run(body_jaxpr, [*body_consts, *state]))
+                       lambda *state: ctx.run(body_jaxpr, [*body_consts, *state]), has_ordered(body_jaxpr.effects))
 
 
-def _emit_while(ctx, carry: Sequence[Value], condition, body) -> list[Value]:
+def _emit_while(ctx, carry: Sequence[Value], condition, body, is_ordered: bool = False) -> list[Value]:
+    """Args: `is_ordered`, whether the body has ordered effects; the token is carried along then."""
+    if is_ordered:
+        def threaded(*state):
+            ctx.token = state[-1]
+            return [*body(*state[:-1]), ctx.token]
+
+        *results, ctx.token = _emit_while(ctx, [*carry, current_token(ctx)], lambda *state: condition(*state[:-1]), threaded)
+        return results
     avals = [v.aval for v in carry]
     regions = [ctx.region(avals, condition), ctx.region(avals, body)]
     return _listed(ctx.emit("stablehlo.while", carry, regions=regions, results=avals))
@@ -97,7 +123,7 @@ def _lower_scan(ctx, *operands, jaxpr, length, reverse, unroll, num_consts, num_
     stacks = [_empty_stack(ctx, aval) for aval in y_avals]
     state = [*carry, *stacks]
     if length >= unroll:
-        _, *state = _emit_while(ctx, [ctx.constant(0, np.int32), *state], condition, body)
+        _, *state = _emit_while(ctx, [ctx.constant(0, np.int32), *state], condition, body, has_ordered(jaxpr.effects))
     carry, ys = state[:num_carry], state[num_carry:]
     for i in range(length - length % unroll, length):
         carry, outs = step(position(i), carry)

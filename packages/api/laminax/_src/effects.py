@@ -1,0 +1,50 @@
+"""Running programs with effects: in order where that was asked for, and all of them before Python ends."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from typing import Any, Sequence
+
+import laminax_runtime as runtime
+
+from laminax._src import setup  # noqa: F401
+
+_lock = threading.Lock()
+_running: list[Any] = []
+_LIMIT = 64
+_is_registered = False
+
+
+def execute(executable: runtime.Executable, args: Sequence[Any], is_ordered: bool) -> list[Any]:
+    """Runs a program with effects.
+
+    Args:
+      executable: the program.
+      args: its arguments.
+      is_ordered: whether its effects come before those of the next program; it is waited for then.
+    """
+    outs, token = executable.execute_with_token(args)
+    if is_ordered:
+        token.block_until_ready()
+        return outs
+    global _is_registered
+    with _lock:
+        if not _is_registered:
+            atexit.register(effects_barrier)
+            _is_registered = True
+        _running.append(token)
+        oldest = _running[:-_LIMIT]
+        del _running[:-_LIMIT]
+    for finished in oldest:
+        finished.block_until_ready()
+    return outs
+
+
+def effects_barrier() -> None:
+    """Waits until the callbacks of all programs that were started have been called."""
+    with _lock:
+        tokens = _running[:]
+        _running.clear()
+    for token in tokens:
+        token.block_until_ready()

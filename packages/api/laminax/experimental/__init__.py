@@ -1,0 +1,22 @@
+"""What may still change: a table of contents; a name's module is imported when the name is first used."""
+
+from __future__ import annotations
+
+import importlib
+
+_MODULE_OF = {"io_callback": "laminax_ir.ops.callbacks"}
+
+__all__ = sorted(_MODULE_OF)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str):
+    if (module := _MODULE_OF.get(name)) is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    importlib.import_module("laminax._src.setup")
+    value = getattr(importlib.import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

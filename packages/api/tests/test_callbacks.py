@@ -1,0 +1,182 @@
+"""Callbacks from compiled programs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import laminax
+import laminax.numpy as jnp
+from laminax import lax
+from laminax.experimental import io_callback
+
+S = laminax.ShapeDtypeStruct((3,), np.float32)
+SCALAR = laminax.ShapeDtypeStruct((), np.float32)
+X = np.float32([1, 2, 3])
+
+
+def test_pure_callback():
+    f = laminax.jit(lambda x: laminax.pure_callback(np.sin, S, x) * 2.0)
+    for _ in range(3):  # the later calls stay in C++
+        np.testing.assert_allclose(f(X), 2 * np.sin(X), rtol=1e-6)
+    assert isinstance(laminax.pure_callback(np.sin, S, X), laminax.Array)
+    np.testing.assert_allclose(laminax.pure_callback(np.sin, S, jnp.asarray(X)), np.sin(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "float16", "bfloat16", "float32", "complex64"])
+def test_types_and_layouts(dtype):
+    shape = laminax.ShapeDtypeStruct((2, 3), dtype)
+    x = np.arange(6).reshape(3, 2) % 2
+    f = laminax.jit(lambda x: laminax.pure_callback(lambda x: (x.T, x.dtype == x.dtype), (shape, laminax.ShapeDtypeStruct((), bool)), x))
+    out, flag = f(jnp.asarray(x, dtype))
+    np.testing.assert_array_equal(np.asarray(out, np.complex64), x.T)
+    assert bool(flag) and out.dtype == dtype
+
+
+def test_a_program_that_calls_back_twice():
+    def f(x):
+        y = laminax.pure_callback(np.sin, S, x)
+        return laminax.pure_callback(lambda a, b: {"sum": a + b, "n": np.int32(a.size)}, {"sum": S, "n": laminax.ShapeDtypeStruct((), np.int32)}, x, y)
+
+    out = laminax.jit(f)(X)
+    np.testing.assert_allclose(out["sum"], X + np.sin(X), rtol=1e-6)
+    assert out["n"] == 3
+
+
+@pytest.mark.parametrize("method", ["sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized"])
+def test_vmap(method):
+    f = laminax.jit(laminax.vmap(lambda x, y: laminax.pure_callback(np.add, S, x, y, vmap_method=method), in_axes=(0, None)))
+    x = np.stack([X, 2 * X])
+    np.testing.assert_allclose(f(x, X), x + X)
+
+
+def test_an_exception_in_a_callback():
+    def fail(x):
+        raise KeyError("out of luck")
+
+    with pytest.raises(Exception, match="out of luck"):
+        laminax.jit(lambda x: laminax.pure_callback(fail, S, x))(X).block_until_ready()
+    with pytest.raises(Exception, match=r"expected \(3,\), got \(2,\)"):
+        laminax.jit(lambda x: laminax.pure_callback(lambda x: x[:2], S, x))(X).block_until_ready()
+    with pytest.raises(KeyError):
+        laminax.pure_callback(fail, S, X)
+
+
+def test_effects_happen_in_every_run():
+    seen = []
+    f = laminax.jit(lambda x: io_callback(lambda x: seen.append(x.tolist()), None, x) or x + 1)
+    for i in range(3):
+        f(X * i)
+    laminax.effects_barrier()
+    assert sorted(seen) == [(X * i).tolist() for i in range(3)]
+    result = laminax.jit(lambda x: io_callback(lambda x: 2 * x, S, x))(X)
+    np.testing.assert_array_equal(result, 2 * X)
+
+
+def test_ordered_effects():
+    seen = []
+
+    def note(label, x):
+        io_callback(lambda x: seen.append((label, float(x))), None, x, ordered=True)
+
+    @laminax.jit
+    def inner(x):
+        note("inner", x)
+        return x + 1.0
+
+    @laminax.jit
+    def f(x):
+        note("first", x)
+        x = inner(inner(x))
+
+        def step(c, y):
+            note("scan", c)
+            return c + y, None
+
+        x, _ = lax.scan(step, x, jnp.arange(2.0))
+        x = lax.cond(x > 3.0, lambda x: note("high", x) or x, lambda x: note("low", x) or x, x)
+        x = lax.while_loop(lambda x: x < 7.0, lambda x: note("while", x) or x + 1.0, x)
+        x = lax.fori_loop(0, 2, lambda i, x: note("fori", x) or x, x)
+        note("last", x)
+        return x
+
+    expected = [("first", 1), ("inner", 1), ("inner", 2), ("scan", 3), ("scan", 3), ("high", 4), ("while", 4), ("while", 5),
+                ("while", 6), ("fori", 7), ("fori", 7), ("last", 7)]
+    for _ in range(3):
+        f(1.0)
+    assert seen == expected * 3
+    del seen[:]
+    with laminax.disable_jit():
+        f(1.0)
+    assert seen == expected
+
+
+def test_debug_print(capfd):
+    @laminax.jit
+    def f(x):
+        laminax.debug.print("x = {x}, {}", x[0], x=x)
+        return x * 2
+
+    f(X)
+    f(2 * X)
+    laminax.effects_barrier()
+    assert capfd.readouterr().out == "x = [1. 2. 3.], 1.0\nx = [2. 4. 6.], 2.0\n"
+    laminax.jit(laminax.vmap(lambda x: laminax.debug.print("{}", x, ordered=True) or x))(X)
+    laminax.effects_barrier()
+    assert capfd.readouterr().out == "1.0\n2.0\n3.0\n"
+    laminax.jit(laminax.grad(lambda x: laminax.debug.print("at {}", x) or jnp.sin(x)))(1.0)
+    laminax.effects_barrier()
+    assert capfd.readouterr().out == "at 1.0\n"
+    laminax.debug.print("eager {}", jnp.float32(2))
+    assert capfd.readouterr().out == "eager 2.0\n"
+
+
+def test_debug_callback_in_a_scan():
+    seen = []
+
+    def step(c, x):
+        laminax.debug.callback(lambda c: seen.append(float(c)), c, ordered=True)
+        return c + x, c
+
+    grad = laminax.jit(laminax.grad(lambda c: lax.scan(step, c, X)[0] ** 2))(1.0)
+    assert grad == 14 and seen == [1, 2, 4]
+
+
+def test_differentiation():
+    with pytest.raises(ValueError, match="Pure callbacks do not support JVP"):
+        laminax.jit(laminax.grad(lambda x: laminax.pure_callback(np.sin, SCALAR, x)))(1.0)
+
+
+def test_from_several_threads():
+    f = laminax.jit(lambda x: laminax.pure_callback(np.sin, S, x))
+    results = {}
+
+    def work(i):
+        for _ in range(5):
+            results[i] = np.asarray(f(X * i))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for i in range(6):
+        np.testing.assert_allclose(results[i], np.sin(X * i), rtol=1e-6)
+
+
+def test_equal_texts_share_a_program():
+    f = laminax.jit(lambda x: laminax.debug.print("{}", x) or x)
+    assert str(laminax.make_jaxpr(f)(1.0)) == str(laminax.make_jaxpr(f)(1.0))
+
+
+def test_the_last_callbacks_run_before_python_ends():
+    code = ("import laminax\n"
+            "f = laminax.jit(lambda x: laminax.debug.print('x is {}', x) or x)\n"
+            "f(1.0)\n")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True,
+                          env={**__import__("os").environ, "PYTHONPATH": ":".join(filter(None, sys.path))})
+    assert done.stdout == "x is 1.0\n"
