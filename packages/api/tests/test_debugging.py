@@ -1,0 +1,206 @@
+"""Finding out what goes wrong: jit switched off, NaN traps, logs, leaks, and errors of traced values."""
+
+import logging
+
+import laminax
+import laminax.numpy as jnp
+import numpy as np
+import pytest
+from laminax import errors
+from laminax_ir.trace import eval_trace, state
+from laminax_runtime import is_tracing
+
+
+# --- disable_jit ---
+
+
+def test_disable_jit_example(capsys):
+    @laminax.jit
+    def f(x):
+        y = x * 2
+        print("Value of y is", y)
+        return y + 3
+
+    np.testing.assert_array_equal(f(jnp.array([1, 2, 3])), [5, 7, 9])
+    assert capsys.readouterr().out.startswith("Value of y is Traced<")
+    with laminax.disable_jit():
+        np.testing.assert_array_equal(f(jnp.array([1, 2, 3])), [5, 7, 9])
+    assert capsys.readouterr().out == "Value of y is [2 4 6]\n"
+
+
+def test_disable_jit_reaches_nested_functions_and_can_be_undone():
+    seen = []
+    inner = laminax.jit(lambda x: seen.append(x) or x * 2)
+    outer = laminax.jit(lambda x, n: inner(x) * n, static_argnums=1)
+    with laminax.disable_jit():
+        assert float(outer(jnp.float32(1), 3)) == 6
+        assert isinstance(seen[-1], laminax.Array) and float(seen[-1]) == 1
+        with laminax.disable_jit(False), pytest.raises(errors.TracerBoolConversionError):
+            laminax.jit(lambda x: 1 if x > 0 else 2)(1.0)
+    assert float(outer(jnp.float32(2), 3)) == 12
+    with pytest.raises(errors.ConcretizationTypeError):
+        float(seen[-1])
+
+
+# --- debug_nans, debug_infs ---
+
+
+def test_debug_nans_names_the_operation_inside_a_jitted_function():
+    inner = laminax.jit(lambda x: x / x)
+    f = laminax.jit(lambda x: jnp.sin(x) + inner(x))
+    assert np.isnan(f(0.0))
+    with laminax.debug_nans(True):
+        for _ in range(2):
+            assert float(f(1.0)) == pytest.approx(np.sin(1.0) + 1)
+            with pytest.raises(FloatingPointError, match=r"\(nan\) encountered in div at test_debugging.py:\d+ in <lambda>, inside jit"):
+                f(0.0)
+    assert np.isnan(f(0.0))
+
+
+def test_debug_nans_of_single_operations_and_of_gradients():
+    zero = jnp.float32(0)
+    assert np.isnan(zero / zero)
+    with laminax.debug_nans(True):
+        with pytest.raises(FloatingPointError, match=r"\(nan\) encountered in truediv"):
+            zero / zero
+        with pytest.raises(FloatingPointError, match="log"):
+            laminax.lax.log(jnp.float32(-1))
+        with pytest.raises(FloatingPointError, match="mul"):
+            laminax.jit(laminax.grad(lambda x: jnp.sqrt(x) * 0.0))(0.0)  # 0 times infinity
+    assert np.isnan(zero / zero)
+
+
+def test_debug_nans_with_donated_arguments():
+    with laminax.debug_nans(True), pytest.raises(FloatingPointError, match="arguments were donated"):
+        laminax.jit(jnp.log, donate_argnums=0)(jnp.float32(-1))
+
+
+def test_debug_infs():
+    f = laminax.jit(lambda x: 1 / x)
+    with laminax.debug_infs(True), pytest.raises(FloatingPointError, match=r"\(inf\) encountered in div"):
+        f(0.0)
+    assert np.isinf(f(0.0))
+
+
+# --- logs ---
+
+
+def test_log_compiles(caplog):
+    f = laminax.jit(lambda x: x + 41)
+    with laminax.log_compiles(), caplog.at_level(logging.WARNING):
+        f(np.ones(3, np.float32))
+        f(np.ones(3, np.float32))
+    messages = [r.getMessage() for r in caplog.records if r.getMessage().startswith("Compiling")]
+    assert len(messages) == 1 and "jit(<lambda>) for arguments (f32[3])" in messages[0]
+
+
+# --- leaks ---
+
+
+def test_a_leaked_tracer_says_who_made_it_and_who_used_it():
+    kept = []
+
+    @laminax.jit
+    def step(x):
+        kept.append(x * 2)
+        return x
+
+    step(1.0)
+    for use in (lambda: kept[0] + 1, lambda: laminax.jit(lambda y: y + kept[0])(1.0), lambda: jnp.sin(kept[0])):
+        with pytest.raises(errors.LeakedTracerError) as caught:
+            use()
+        assert "traced by jit(step)" in str(caught.value)
+        assert "made by mul at test_debugging.py" in str(caught.value)
+        assert "Return it from the transformed function" in str(caught.value)
+
+
+@pytest.mark.parametrize("transform, argument", [(laminax.vmap, np.ones(3, np.float32)), (laminax.grad, 1.0)])
+def test_tracers_leaked_from_other_transformations(transform, argument):
+    kept = []
+    transform(lambda x: kept.append(x) or x)(argument)
+    with pytest.raises(errors.UnexpectedTracerError, match="was used after that trace had ended"):
+        kept[0] + 1
+
+
+def test_checking_leaks_reports_on_return():
+    kept = []
+    with laminax.checking_leaks():
+        assert float(laminax.jit(laminax.grad(lambda x: x * x))(3.0)) == 6
+        with pytest.raises(errors.LeakedTracerError, match="(?s)still alive.*kept by a list"):
+            laminax.jit(lambda x: kept.append(x) or x)(1.0)
+
+
+# --- traced values where Python needs concrete ones ---
+
+
+def conditional(x):
+    return x if x > 0 else -x
+
+
+@pytest.mark.parametrize("fun, argument, error, messages", [
+    (conditional, 1.0, errors.TracerBoolConversionError, ["made by gt at test_debugging.py", "in conditional", "lax.cond"]),
+    (lambda x: 3 in x, np.arange(3), errors.TracerBoolConversionError, ["truth value"]),
+    (lambda x: np.sin(x), 1.0, errors.TracerArrayConversionError, ["argument x of jit(<lambda>)", "laminax.numpy"]),
+    (lambda x: np.asarray(x), 1.0, errors.TracerArrayConversionError, ["argument x"]),
+    (lambda x: int(x), 1, errors.TracerIntegerConversionError, ["int() value", "static_argnums"]),
+    (lambda x: range(x), 1, errors.TracerIntegerConversionError, ["integer index", "static"]),
+    (lambda x: [1, 2][x], 1, errors.TracerIntegerConversionError, ["integer index"]),
+    (lambda x: float(x), 1.0, errors.ConcretizationTypeError, ["float() value"]),
+    (lambda x: complex(x), 1.0, errors.ConcretizationTypeError, ["complex() value"]),
+    (lambda x: {x: 1}, 1.0, TypeError, ["unhashable"]),
+])
+def test_traced_values_are_not_concrete(fun, argument, error, messages):
+    with pytest.raises(error) as caught:
+        laminax.jit(fun)(argument)
+    for message in messages:
+        assert message in str(caught.value)
+
+
+def test_gradients_without_jit_see_concrete_values():
+    assert float(laminax.grad(conditional)(-2.0)) == -1
+    assert float(laminax.grad(lambda x: x ** int(x))(3.0)) == 27
+
+
+def test_an_exception_leaves_no_trace_behind():
+    def failing(x):
+        raise KeyError("from the user")
+
+    g = laminax.jit(lambda x: x + 1)
+    for transformed in (laminax.jit(failing), laminax.grad(failing), laminax.jit(laminax.vmap(laminax.grad(failing)))):
+        with pytest.raises(KeyError, match="from the user"):
+            transformed(np.ones(2))
+    assert state.trace is eval_trace and not is_tracing() and not state.axis_sizes
+    assert float(g(1.0)) == float(g(1.0)) == 2
+
+
+# --- arguments and results that are no arrays ---
+
+
+@pytest.mark.parametrize("call, path", [
+    (lambda f: f("text"), "x"), (lambda f: f({"w": [1.0, "text"]}), r"x\['w'\]\[1\]"), (lambda f: f(1.0, "text"), r"rest\[0\]"),
+    (lambda f: f(1.0, a={"b": "text"}), r"a\['b'\]"), (lambda f: f(np.array(["text"])), "x"), (lambda f: f(object()), "x"),
+])
+def test_an_argument_that_is_no_array_is_named(call, path):
+    with pytest.raises(TypeError, match=f"(?s)the argument {path} is not an array.*static_argnums"):
+        call(laminax.jit(lambda x, *rest, **kwargs: 1))
+
+
+def test_a_result_that_is_no_array_is_named():
+    with pytest.raises(TypeError, match=r"result\['a'\]\[1\] is of type <class 'str'>"):
+        laminax.jit(lambda x: {"a": (x, "text")})(1.0)
+
+
+@pytest.mark.parametrize("operate", [lambda x, y: x + y, lambda x, y: jnp.maximum(x, y), laminax.lax.add])
+def test_shapes_that_do_not_fit(operate):
+    for run in (operate, laminax.jit(operate)):
+        with pytest.raises(TypeError, match=r"add|max"):
+            run(jnp.ones(3), jnp.ones(4))
+    with pytest.raises(TypeError, match=r"f32\[2,3\]"):
+        jnp.ones((2, 3)) @ jnp.ones((2, 3))
+
+
+def test_numbers_that_do_not_fit():
+    with pytest.raises(OverflowError, match="too large to convert to int32.*enable_x64"):
+        laminax.jit(lambda x: x)(2 ** 40)
+    with laminax.enable_x64(True):
+        assert int(laminax.jit(lambda x: x)(2 ** 40)) == 2 ** 40

@@ -1,0 +1,113 @@
+"""Ahead of time: tracing, lowering and compiling a jitted function, and calling what comes out."""
+
+import laminax
+import laminax.numpy as jnp
+import numpy as np
+import pytest
+from laminax import ShapeDtypeStruct, errors
+
+
+def matrix_product(x, y):
+    return {"product": x @ y["right"]}
+
+
+X, Y = ShapeDtypeStruct((2, 3), np.float32), {"right": ShapeDtypeStruct((3, 4), "float32")}
+
+
+def test_from_shapes_to_an_executable():
+    lowered = laminax.jit(matrix_product).lower(X, Y)
+    compiled = lowered.compile()
+    x, y = np.arange(6, dtype=np.float32).reshape(2, 3), np.arange(12, dtype=np.float32).reshape(3, 4)
+    np.testing.assert_allclose(compiled(x, {"right": y})["product"], x @ y)
+    for stage in (lowered, compiled):
+        assert stage.out_info == {"product": ShapeDtypeStruct((2, 4), np.float32)}
+        assert stage.args_info == ((X, Y), {})
+        assert stage.in_tree == laminax.tree.structure(((0, {"right": 0}), {}))
+
+
+def test_the_traced_stage():
+    traced = laminax.jit(lambda x, n, *, scale: (x * n, scale), static_argnums=1).trace(1.0, 3, scale=np.ones(2, np.float32))
+    assert str(traced.jaxpr) == "{ lambda ; a:f32[] b:f32[2]. let c:f32[] = mul a 3.0:f32[] in (c, b) }"
+    assert traced.fun_name == "<lambda>"
+    assert traced.out_info == (ShapeDtypeStruct((), np.float32, weak_type=True), ShapeDtypeStruct((2,), np.float32))
+
+
+def test_texts_and_estimates():
+    lowered = laminax.jit(matrix_product).lower(X, Y)
+    assert lowered.as_text().startswith("module @jit_matrix_product")
+    assert "stablehlo.dot_general" in lowered.as_text("stablehlo")
+    assert "HloModule" in lowered.as_text(dialect="hlo")
+    assert "dot_general" in str(lowered.compiler_ir())
+    assert "HloModule" in lowered.compiler_ir("hlo").as_hlo_text()
+    assert lowered.cost_analysis()["flops"] == lowered.compile().cost_analysis()["flops"] == 2 * 2 * 3 * 4
+    assert "HloModule" in lowered.compile().as_text()
+    assert lowered.compile().memory_analysis().output_size_in_bytes >= 2 * 4 * 4
+    with pytest.raises(ValueError, match="unknown dialect 'tosa'"):
+        lowered.as_text("tosa")
+
+
+def test_lowering_for_another_platform():
+    lowered = laminax.jit(jnp.sin).trace(1.0).lower(lowering_platforms=("tpu",))
+    assert "stablehlo.sine" in lowered.as_text()
+    with pytest.raises(ValueError, match="lowered for tpu"):
+        lowered.compile()
+    with pytest.raises(NotImplementedError, match="several platforms"):
+        laminax.jit(jnp.sin).trace(1.0).lower(lowering_platforms=("tpu", "cpu"))
+
+
+def test_static_arguments_are_left_out_of_the_call():
+    compiled = laminax.jit(lambda x, n: x * n, static_argnums=1).lower(1.0, 3).compile()
+    assert float(compiled(2.0)) == 6
+    with pytest.raises(TypeError, match="takes 1 positional arguments.*2 positional.*Static arguments are left out"):
+        compiled(2.0, 3)
+
+
+def test_keywords_unused_arguments_constants_and_donation():
+    table = jnp.arange(3.0)
+    compiled = laminax.jit(lambda x, unused, y: (x + y, table), donate_argnames="x").lower(
+        ShapeDtypeStruct((3,), np.float32), 1, y=2.0).compile()
+    x = jnp.ones(3)
+    total, same = compiled(x, 5, y=1.0)
+    np.testing.assert_array_equal(total, [2, 2, 2])
+    np.testing.assert_array_equal(same, [0, 1, 2])
+    assert x.is_deleted()
+
+
+@pytest.mark.parametrize("args, message", [
+    ((np.ones((2, 3), np.float32), {"right": np.ones((3, 5), np.float32)}),
+     r"argument y\['right'\] was compiled for f32\[3,4\], but called with f32\[3,5\]"),
+    ((np.ones((2, 3), np.int32), {"right": np.ones((3, 4), np.float32)}), r"argument x was compiled for f32\[2,3\].*i32\[2,3\]"),
+    ((np.ones((2, 3), np.float32), {"left": np.ones((3, 4), np.float32)}), "keys.*right.*left|left.*right"),
+    ((np.ones((2, 3), np.float32),), "takes 2 positional arguments"),
+    ((np.ones((2, 3), np.float32), {"right": "text"}), r"argument y\['right'\] is not an array: 'text'"),
+])
+def test_arguments_of_other_types(args, message):
+    compiled = laminax.jit(matrix_product).lower(X, Y).compile()
+    with pytest.raises(TypeError, match=f"(?s){message}"):
+        compiled(*args)
+
+
+def test_transformations_do_not_apply_to_executables():
+    compiled = laminax.jit(jnp.sin).lower(1.0).compile()
+    for transformed, x in ((laminax.jit(lambda x: compiled(x)), 1.0), (laminax.grad(compiled), 1.0), (laminax.vmap(compiled), np.ones(2))):
+        with pytest.raises(TypeError, match="cannot be called on traced values"):
+            transformed(x)
+
+
+def test_compiler_options():
+    lowered = laminax.jit(lambda x: x + 1).lower(1.0)
+    assert float(lowered.compile(compiler_options={"xla_cpu_enable_fast_math": True})(1.0)) == 2
+    with pytest.raises(errors.XlaRuntimeError, match="nonsense"):
+        lowered.compile(compiler_options={"nonsense": 1})
+
+
+def test_eval_shape_of_a_jitted_function_knows_its_static_arguments():
+    f = laminax.jit(lambda x, n: jnp.zeros((n,)) + x, static_argnums=1)
+    assert f.eval_shape(1.0, 3) == laminax.eval_shape(f, 1.0, 3) == ShapeDtypeStruct((3,), np.float32)
+
+
+def test_64_bit_shapes_mean_what_64_bit_arrays_do():
+    wide = ShapeDtypeStruct((2,), np.float64)
+    assert laminax.jit(lambda x: x).lower(wide).out_info.dtype == np.float32
+    with laminax.enable_x64(True):
+        assert laminax.jit(lambda x: x).lower(wide).out_info.dtype == np.float64
