@@ -78,15 +78,15 @@ def _run(library: str, program: str | None, quantities: list[str]) -> dict[str, 
 
 def _environment(library: str) -> dict[str, str]:
     """laminax is found where this process would find it, jax in the folders of --jax_paths."""
+    # What was compiled by an earlier process must not help this one.
+    environment = {**os.environ, "JAX_ENABLE_COMPILATION_CACHE": "false", "LAMINAX_ENABLE_COMPILATION_CACHE": "false"}
     if library == "laminax":
-        folders = sys.path
+        environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     elif FLAGS.jax_paths:
         # Not resolve(): the folders are beside the link that Bazel makes, not beside what it points to.
         listing = pathlib.Path(FLAGS.jax_paths).absolute()
-        folders = [str(listing.parent / line) for line in listing.read_text().splitlines()]
-    else:
-        return dict(os.environ)
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+        environment["PYTHONPATH"] = os.pathsep.join(str(listing.parent / line) for line in listing.read_text().splitlines())
+    return environment
 
 
 def _check_versions(known: dict[str, str], reported: dict[str, str]) -> None:
