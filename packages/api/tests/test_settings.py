@@ -1,0 +1,181 @@
+"""Settings, devices, transfers and names at the top level."""
+
+import threading
+
+import laminax
+import laminax.numpy as jnp
+import numpy as np
+import pytest
+from laminax import errors
+
+
+def test_config_update_and_reading():
+    for name in ("jax_enable_x64", "laminax_enable_x64", "enable_x64"):
+        laminax.config.update(name, True)
+        try:
+            assert jnp.arange(2.0).dtype == np.float64
+            assert laminax.config.jax_enable_x64 is True and laminax.config.read(name) is True
+        finally:
+            laminax.config.update(name, False)
+    assert jnp.arange(2.0).dtype == np.float32
+    with pytest.raises(AttributeError, match="no configuration option 'jax_enable_x46'.*jax_enable_x64"):
+        laminax.config.update("jax_enable_x46", True)
+    with pytest.raises(ValueError, match="cannot be 'maybe'"):
+        laminax.config.update("jax_enable_x64", "maybe")
+
+
+def test_enable_x64_holds_in_its_thread_only():
+    seen = []
+    with laminax.enable_x64(True):
+        thread = threading.Thread(target=lambda: seen.append(jnp.ones(1, float).dtype))
+        thread.start()
+        thread.join()
+        assert jnp.ones(1, float).dtype == np.float64
+    assert seen == [np.float32]
+
+
+def test_promotion_settings():
+    with laminax.numpy_rank_promotion("raise"), pytest.raises(ValueError, match="numpy_rank_promotion"):
+        jnp.ones((2, 3)) + jnp.ones(3)
+    with laminax.numpy_rank_promotion("warn"), pytest.warns(UserWarning, match="numpy_rank_promotion"):
+        jnp.ones((2, 3)) + jnp.ones(3)
+    with laminax.numpy_dtype_promotion("strict"):
+        np.testing.assert_array_equal(jnp.ones(2) + 1, [2, 2])
+        with pytest.raises(ValueError, match="strict"):
+            jnp.ones(2) + jnp.arange(2)
+
+
+def test_default_matmul_precision_is_part_of_the_key():
+    f = laminax.jit(lambda x: x @ x)
+    x = np.eye(2, dtype=np.float32)
+    assert "HIGHEST" not in str(f.trace(x).jaxpr)
+    with laminax.default_matmul_precision("float32"):
+        assert "HIGHEST" in str(f.trace(x).jaxpr)
+
+
+def test_transfer_guards_are_not_supported():
+    for name in ("transfer_guard", "transfer_guard_host_to_device", "transfer_guard_device_to_host",
+                 "transfer_guard_device_to_device"):
+        with pytest.raises(NotImplementedError, match=name):
+            getattr(laminax, name)("disallow")
+
+
+# --- devices ---
+
+
+def test_devices():
+    devices = laminax.devices()
+    assert laminax.devices(laminax.default_backend()) == devices
+    assert laminax.local_devices() == laminax.local_devices(process_index=0) == laminax.local_devices(host_id=0) == devices
+    assert laminax.device_count() == laminax.local_device_count() == len(devices)
+    assert (laminax.process_index(), laminax.process_count()) == (0, 1)
+    assert isinstance(devices[0], laminax.Device) and devices[0].platform == laminax.default_backend()
+    with pytest.raises(ValueError, match="no process 5"):
+        laminax.local_devices(process_index=5)
+    with pytest.raises(ValueError, match="older name"):
+        laminax.local_devices(0, host_id=0)
+    with pytest.raises(errors.PlatformError, match="nonsense"):
+        laminax.devices("nonsense")
+
+
+def test_default_device():
+    device = laminax.devices()[-1]
+    with laminax.default_device(device):
+        assert jnp.ones(2).devices() == laminax.jit(lambda x: x + 1)(1.0).devices() == {device}
+
+
+# --- transfers ---
+
+
+def test_device_put_and_get():
+    tree = {"a": np.arange(3), "b": (1.5, None), "c": jnp.ones(2)}
+    placed = laminax.device_put(tree, laminax.devices()[0])
+    assert all(leaf.committed for leaf in laminax.tree.leaves(placed))
+    assert not laminax.device_put(1.0).committed and laminax.device_put(tree)["c"] is tree["c"]
+    back = laminax.device_get(placed)
+    assert isinstance(back["a"], np.ndarray) and back["a"].tolist() == [0, 1, 2] and back["b"][1] is None
+    assert laminax.device_get(1) == 1
+    assert repr(laminax.device_get(jnp.array([1.0, 2.0, 3.0]))) == "array([1., 2., 3.], dtype=float32)"
+    assert laminax.block_until_ready(placed) is placed
+
+
+def test_device_put_options():
+    device, x = laminax.devices()[0], jnp.ones(3)
+    per_leaf = laminax.device_put({"a": 1.0, "b": [2.0, 3.0]}, {"a": None, "b": device})
+    assert not per_leaf["a"].committed and per_leaf["b"][1].committed
+    copied = laminax.device_put(x, device, src=device, may_alias=False)
+    assert copied.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
+    with pytest.raises(ValueError, match="donate and may_alias"):
+        laminax.device_put(x, device, donate=True, may_alias=True)
+    with pytest.raises(TypeError, match="device must be a device.*'gpu:0'"):
+        laminax.device_put(x, "gpu:0")
+    with pytest.raises(ValueError, match="prefix"):
+        laminax.device_put([1.0, 2.0], [device])
+    with pytest.raises(TypeError, match="text"):
+        laminax.device_put("text")
+
+
+def test_device_put_sharded_and_replicated_examples():
+    devices = laminax.local_devices()
+    x = [jnp.ones(5) for _ in devices]
+    np.testing.assert_array_equal(laminax.device_put_sharded(x, devices), np.stack(x))
+    pairs = [(i, jnp.arange(i, i + 4)) for i in range(len(devices))]
+    y = laminax.device_put_sharded(pairs, devices)
+    assert type(y) is tuple
+    np.testing.assert_array_equal(y[0], [a for a, _ in pairs])
+    np.testing.assert_array_equal(y[1], np.stack([b for _, b in pairs]))
+    values = jnp.array([1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(laminax.device_put_replicated(values, devices), np.stack([values for _ in devices]))
+    with pytest.raises(ValueError, match="must equal len"):
+        laminax.device_put_sharded([], devices)
+    with pytest.raises(ValueError, match="non-empty"):
+        laminax.device_put_replicated(values, [])
+
+
+def test_live_arrays():
+    x = jnp.ones(3) + 1
+    assert any(array is x for array in laminax.live_arrays())
+    x.delete()
+    assert not any(array is x for array in laminax.live_arrays())
+
+
+# --- names ---
+
+
+def test_named_call_and_named_scope():
+    @laminax.named_call
+    def first(x):
+        return x * 2
+
+    f = laminax.jit(lambda x: laminax.named_call(lambda y: y + 1, name="second")(first(x)))
+    assert float(f(1.0)) == 3 and float(laminax.grad(first)(1.0)) == 2
+    text = f.lower(1.0).as_text()
+    assert "first/mul" in text and "second/add" in text
+    with laminax.named_scope("outer"):
+        assert "outer/" in laminax.jit(lambda x: jnp.sin(x)).lower(1.0).as_text()
+    with pytest.raises(TypeError, match="name must be a string"):
+        laminax.named_scope(3)
+    with pytest.raises(TypeError, match="expected a callable"):
+        laminax.named_call(3)
+
+
+def test_ensure_compile_time_eval():
+    @laminax.jit
+    def f(x):
+        with laminax.ensure_compile_time_eval():
+            n = int(jnp.sum(jnp.arange(4)))
+        return x * n
+
+    assert float(f(2.0)) == 12
+    with pytest.raises(errors.UnexpectedTracerError), laminax.ensure_compile_time_eval():
+        laminax.jit(lambda x: _evaluated(x))(1.0)
+
+
+def _evaluated(x):
+    with laminax.ensure_compile_time_eval():
+        return x + 1
+
+
+def test_error_types_are_the_builtin_ones():
+    assert issubclass(errors.ConcretizationTypeError, TypeError) and issubclass(errors.UnexpectedTracerError, RuntimeError)
+    assert errors.JaxRuntimeError is errors.XlaRuntimeError
