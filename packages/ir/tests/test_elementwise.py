@@ -501,3 +501,27 @@ def test_division_is_undone_by_quotient_and_remainder(pairs):
             assert r == a
         else:
             assert (Fraction(a) - Fraction(r)) / Fraction(b) == math.trunc(Fraction(a) / Fraction(b))
+
+
+# The total order of IEEE 754
+
+TOTALLY_ORDERED = [-np.nan, -np.inf, -2.5, -1e-3, -0.0, 0.0, 1e-3, 2.5, np.inf, np.nan]
+
+
+@pytest.mark.parametrize("dtype", FLOATS + [ml_dtypes.float8_e5m2, np.int8, np.uint32, bool])
+def test_comparisons_in_the_total_order(dtype):
+    if dtypes.issubdtype(np.dtype(dtype), dtypes.floating):
+        values = np.array(TOTALLY_ORDERED, np.float64)
+        values = np.copysign(values, [-1] * 5 + [1] * 5).astype(dtype)
+    else:
+        values = np.array([0, 1] if dtype is bool else [np.iinfo(dtype).min, 1, np.iinfo(dtype).max], dtype)
+    places = np.arange(len(values))
+    left, right = np.meshgrid(places, places)
+    np.testing.assert_array_equal(op.eq_to(values[left], values[right]), left == right)
+    np.testing.assert_array_equal(op.lt_to(values[left], values[right]), left < right)
+    np.testing.assert_array_equal(op.le_to(values[left], values[right]), left <= right)
+
+
+def test_the_total_order_is_one_of_real_numbers():
+    with pytest.raises(DTypeError, match="lt_to"):
+        op.lt_to(np.complex64(1), np.complex64(2))

@@ -42,8 +42,11 @@ _NAMES = {
     "laminax_ir.ops.control_flow": "cond fori_loop platform_dependent scan switch while_loop",
     "laminax_ir.ops.collectives": """
         all_gather all_to_all axis_index axis_size pbroadcast pmax pmean pmin ppermute pshuffle psum psum_scatter pswapaxes""",
+    "laminax_ir.ops.linear_solve": "",
     "laminax_ir.ops.derived": "empty optimization_barrier reciprocal shape_as_value",
     "laminax_transforms.custom_derivatives": "stop_gradient",
+    "laminax_transforms.custom_solve": "custom_linear_solve custom_root",
+    "laminax_transforms.custom_solve": "custom_linear_solve custom_root",
     "laminax_transforms.mapping": "map",
 }
 

@@ -259,6 +259,9 @@ lt_p = _nary("lt", _NUMBER_BOOL, _bool_dtype)
 le_p = _nary("le", _NUMBER_BOOL, _bool_dtype)
 gt_p = _nary("gt", _NUMBER_BOOL, _bool_dtype)
 ge_p = _nary("ge", _NUMBER_BOOL, _bool_dtype)
+eq_to_p = _nary("eq_to", _REAL_BOOL, _bool_dtype)
+lt_to_p = _nary("lt_to", _REAL_BOOL, _bool_dtype)
+le_to_p = _nary("le_to", _REAL_BOOL, _bool_dtype)
 
 pow_p = Primitive("pow", family="elementwise")
 select_n_p = Primitive("select_n", family="elementwise")
@@ -600,6 +603,12 @@ lt = _binary_function(lt_p, "lt", "comparison x < y, a bool array")
 le = _binary_function(le_p, "le", "comparison x <= y, a bool array")
 gt = _binary_function(gt_p, "gt", "comparison x > y, a bool array")
 ge = _binary_function(ge_p, "ge", "comparison x >= y, a bool array")
+
+# IEEE 754 totalOrder: -NaN < -inf < ... < -0.0 < 0.0 < ... < inf < NaN; integers and bools as usual
+_TOTAL_ORDER = "in the total order of IEEE 754, where -0.0 < 0.0 and NaN equals itself and comes last, a bool array"
+eq_to = _binary_function(eq_to_p, "eq_to", f"comparison x == y {_TOTAL_ORDER}")
+lt_to = _binary_function(lt_to_p, "lt_to", f"comparison x < y {_TOTAL_ORDER}")
+le_to = _binary_function(le_to_p, "le_to", f"comparison x <= y {_TOTAL_ORDER}")
 
 
 def pow(x, y):

@@ -12,6 +12,7 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.reference.evaluate import reference_rule
+from laminax_ir.reference.ordering import total_order
 from laminax_ir.reference.widening import widened
 
 
@@ -153,6 +154,15 @@ _define_comparison(op.lt_p, np.less)
 _define_comparison(op.le_p, np.less_equal)
 _define_comparison(op.gt_p, np.greater)
 _define_comparison(op.ge_p, np.greater_equal)
+
+
+def _define_total_order(primitive, compare):
+    reference_rule.add(primitive, lambda x, y: compare(total_order(x), total_order(y)))
+
+
+_define_total_order(op.eq_to_p, np.equal)
+_define_total_order(op.lt_to_p, np.less)
+_define_total_order(op.le_to_p, np.less_equal)
 
 
 @reference_rule(op.nextafter_p)

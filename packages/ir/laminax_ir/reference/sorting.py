@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir import dtypes
 from laminax_ir.ops import sorting as ops
 from laminax_ir.reference.evaluate import reference_rule
+from laminax_ir.reference.ordering import in_numpy_type, total_order
 
 
 @reference_rule(ops.sort_p)
@@ -21,28 +21,11 @@ def _key_parts(x) -> list[np.ndarray]:
     """Arrays of NumPy's own real types, ordered as x is; NumPy sorts NaN last too."""
     if np.iscomplexobj(x):
         return [x.real, x.imag]
-    return [_in_numpy_type(x)]
-
-
-def _in_numpy_type(x):
-    """x in a type that NumPy can compare; each narrow type of ml_dtypes fits one exactly."""
-    if x.dtype.kind in "biuf":
-        return x
-    return x.astype(np.float32 if dtypes.issubdtype(x.dtype, dtypes.floating) else np.int32)
+    return [in_numpy_type(x)]
 
 
 @reference_rule(ops.top_k_p)
 def _top_k(x, *, k, axis):
-    order = np.argsort(-1 - _total_order(_in_numpy_type(x)), axis=axis, kind="stable")  # -1 - n reverses without overflow
+    order = np.argsort(-1 - total_order(x), axis=axis, kind="stable")  # -1 - n reverses without overflow
     indices = np.take(order, np.arange(k), axis)
     return [np.take_along_axis(x, indices, axis), indices.astype(np.int32)]
-
-
-def _total_order(x) -> np.ndarray:
-    """Signed integers ordered as IEEE 754 totalOrder orders x: the bits, with those of negative numbers mirrored."""
-    if x.dtype.kind == "u":
-        return (x ^ np.array(1 << (8 * x.itemsize - 1), x.dtype)).view(f"i{x.itemsize}")
-    if x.dtype.kind != "f":
-        return x.astype(np.int8) if x.dtype == bool else x
-    bits = x.view(f"i{x.itemsize}")
-    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)

@@ -147,7 +147,7 @@ def _complex_order(ctx, x, y, direction: str):
     return _select(ctx, tie, by_imag, by_real, tie.aval)
 
 
-def _comparison(direction: str):
+def _comparison(direction: str, is_total: bool = False):
     def rule(ctx, x, y):
         shape = ctx.avals_out[0].shape
         if dtypes.is_extended(x.dtype):
@@ -156,7 +156,8 @@ def _comparison(direction: str):
         y = y if y.shape == shape else ctx.broadcast_to(y, shape)
         if direction not in ("EQ", "NE") and dtypes.issubdtype(x.dtype, dtypes.complexfloating):
             return _complex_order(ctx, x, y, direction)
-        return _compare(ctx, x, y, direction)
+        kind = _compare_type(x.dtype)
+        return _compare(ctx, x, y, direction, "TOTALORDER" if is_total and kind == "FLOAT" else kind)
     return rule
 
 
@@ -180,6 +181,8 @@ def _compare_keys(ctx, x, y, direction: str, shape):
 for _primitive, _direction in [(op.eq_p, "EQ"), (op.ne_p, "NE"), (op.lt_p, "LT"), (op.le_p, "LE"), (op.gt_p, "GT"),
                                (op.ge_p, "GE")]:
     lowering_rule(_primitive)(_comparison(_direction))
+for _primitive, _direction in [(op.eq_to_p, "EQ"), (op.lt_to_p, "LT"), (op.le_to_p, "LE")]:
+    lowering_rule(_primitive)(_comparison(_direction, is_total=True))
 
 
 @lowering_rule(op.select_n_p)

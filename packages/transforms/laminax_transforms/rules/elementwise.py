@@ -40,7 +40,7 @@ define_linear(op.reduce_precision_p)
 define_zero_derivative(op.floor_p, op.ceil_p, op.round_p, op.is_finite_p, op.not_p, op.population_count_p,
                        op.clz_p, op.and_p, op.or_p, op.xor_p, op.shift_left_p, op.shift_right_arithmetic_p,
                        op.shift_right_logical_p, op.eq_p, op.ne_p, op.lt_p, op.le_p, op.gt_p, op.ge_p,
-                       op.nextafter_p, op.stop_gradient_p)
+                       op.nextafter_p, op.stop_gradient_p, op.eq_to_p, op.lt_to_p, op.le_to_p)
 
 define_jvp(op.exp_p, lambda t, y, x: mul(t, y))
 define_jvp(op.exp2_p, lambda t, y, x: mul(t, mul(y, float(np.log(2)))))
@@ -311,7 +311,8 @@ for _primitive in (
         op.square_p, op.integer_pow_p, op.copy_p, op.add_p, op.sub_p, op.mul_p, op.div_p, op.rem_p, op.max_p,
         op.min_p, op.atan2_p, op.nextafter_p, op.and_p, op.or_p, op.xor_p, op.shift_left_p,
         op.shift_right_arithmetic_p, op.shift_right_logical_p, op.eq_p, op.ne_p, op.lt_p, op.le_p, op.gt_p,
-        op.ge_p, op.pow_p, op.convert_element_type_p, op.reduce_precision_p, op.stop_gradient_p):
+        op.ge_p, op.pow_p, op.convert_element_type_p, op.reduce_precision_p, op.stop_gradient_p,
+        op.eq_to_p, op.lt_to_p, op.le_to_p):
     batching_rules.add(_primitive, batch_elementwise(_primitive))
 
 

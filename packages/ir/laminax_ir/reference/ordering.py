@@ -1,0 +1,25 @@
+"""Orders of numbers that NumPy has no comparison for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from laminax_ir import dtypes
+
+
+def in_numpy_type(x):
+    """x in a type that NumPy can compare; each narrow type of ml_dtypes fits one exactly."""
+    if x.dtype.kind in "biuf":
+        return x
+    return x.astype(np.float32 if dtypes.issubdtype(x.dtype, dtypes.floating) else np.int32)
+
+
+def total_order(x) -> np.ndarray:
+    """Signed integers ordered as IEEE 754 totalOrder orders x: the bits, with those of negative numbers mirrored."""
+    x = in_numpy_type(x)
+    if x.dtype.kind == "u":
+        return (x ^ np.array(1 << (8 * x.itemsize - 1), x.dtype)).view(f"i{x.itemsize}")
+    if x.dtype.kind != "f":
+        return x.astype(np.int8) if x.dtype == bool else x
+    bits = x.view(f"i{x.itemsize}")
+    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
