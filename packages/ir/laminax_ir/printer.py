@@ -170,6 +170,9 @@ class Printer:
         if type(value) is tuple and value and all(isinstance(v, (Jaxpr, ClosedJaxpr)) for v in value):
             jaxprs = join(Break(), [self.parameter(v) for v in value])
             return Group(concat(Nest(2, concat("(", Break(""), jaxprs)), Break(""), ")"))
+        if hasattr(value, "_fields") and any(isinstance(v, (Jaxpr, ClosedJaxpr)) for v in value):  # a named tuple
+            fields = [concat(f"{field}=", self.parameter(v)) for field, v in zip(value._fields, value)]
+            return Group(concat(f"{type(value).__name__}", Nest(2, concat("(", Break(""), join(Break(), fields))), Break(""), ")"))
         return Text(parameter_text(value))
 
     def _binders(self, variables: Iterable[Var]) -> Doc:

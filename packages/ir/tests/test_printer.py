@@ -319,3 +319,23 @@ def test_nesting_indents_new_lines_only():
     inner = layout.Group(layout.Nest(2, layout.concat("f(", layout.Break(""), "argument", layout.Break("; "), "other")))
     assert layout.render(inner, 10) == "f(\n  argument\n  other"
     assert layout.render(inner, 40) == "f(argument; other"
+
+
+def test_jaxprs_in_a_named_tuple_are_printed_like_jaxprs():
+    from laminax_ir.ops.linear_solve import SolveParts, bind_solve
+    f32 = ShapedArray((), np.dtype(np.float32))
+    program = stage(lambda a, b: [op.mul(a, b)], [f32, f32])
+    solve = stage(lambda a, b: bind_solve(SolveParts(program, None, program, None), SolveParts([a], [], [a], []), [b]), [f32, f32])
+    assert str(solve) == """\
+let jaxpr = { lambda ; a:f32[] b:f32[]. let c:f32[] = mul a b in (c,) } in
+{ lambda ; d:f32[] e:f32[]. let
+    f:f32[] = custom_linear_solve[
+      const_lengths=SolveParts(matvec=1, vecmat=0, solve=1, transpose_solve=0)
+      jaxprs=SolveParts(
+        matvec=jaxpr
+        vecmat=None
+        solve=jaxpr
+        transpose_solve=None
+      )
+    ] d d e
+  in (f,) }"""

@@ -46,7 +46,6 @@ _NAMES = {
     "laminax_ir.ops.derived": "empty optimization_barrier reciprocal shape_as_value",
     "laminax_transforms.custom_derivatives": "stop_gradient",
     "laminax_transforms.custom_solve": "custom_linear_solve custom_root",
-    "laminax_transforms.custom_solve": "custom_linear_solve custom_root",
     "laminax_transforms.mapping": "map",
 }
 
