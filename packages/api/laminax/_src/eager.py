@@ -38,17 +38,18 @@ def evaluate(primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
 
 
 def _operation(primitive, params: dict[str, Any]) -> Callable:
-    if primitive.family == "callbacks":  # a Python function: nothing to compile
-        return partial(_call_back, primitive, params)
+    if primitive.family in ("callbacks", "collectives"):  # a Python function, or communication of one with itself
+        return partial(_run_on_host, primitive, params)
     if primitive.multiple_results:
         return compiled_function(lambda *xs: primitive.bind(*xs, **params), primitive.name, is_list=True)
     return compiled_function(lambda *xs: [primitive.bind(*xs, **params)], primitive.name)
 
 
-def _call_back(primitive, params: dict[str, Any], *operands: Any) -> list[Any]:
+def _run_on_host(primitive, params: dict[str, Any], *operands: Any) -> Any:
     from laminax_ir.reference.evaluate import evaluate_primitive
     check_no_tracers(operands)
-    return [runtime.device_put(x) for x in evaluate_primitive(primitive, [np.asarray(x) for x in operands], params)]
+    result = evaluate_primitive(primitive, operands, params)
+    return [*map(as_array, result)] if primitive.multiple_results else as_array(result)
 
 
 def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list: bool = False) -> Callable:
