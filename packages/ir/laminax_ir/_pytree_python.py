@@ -586,3 +586,4 @@ def all_leaves(registry: PyTreeRegistry, values: Iterable[Any]) -> bool:
 
 registry = PyTreeRegistry()
 registry.__module__, registry.__name__ = __name__, "registry"  # how pickle finds it again
+dispatch_registry = None  # there is no C++ dispatch without jaxlib

@@ -19,6 +19,7 @@ Typ = TypeVar("Typ", bound=type)
 KeyLeafPair = tuple[Any, Any]
 
 registry = backend.registry
+dispatch_registry = backend.dispatch_registry
 DictKey = backend.DictKey
 
 
@@ -52,6 +53,8 @@ def register_pytree_node(
     """
     _check_new_type("register_pytree_node", nodetype)
     registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
+    if dispatch_registry is not None:
+        dispatch_registry.register_node(nodetype, flatten_func, unflatten_func)
 
 
 def _check_new_type(caller: str, nodetype: Any) -> None:
@@ -233,6 +236,8 @@ def register_dataclass(
     _check_fields(nodetype, fields, tuple(data_fields), tuple(meta_fields), tuple(drop_fields))
     _check_new_type("register_dataclass", nodetype)
     registry.register_dataclass_node(nodetype, list(data_fields), list(meta_fields))
+    if dispatch_registry is not None:
+        dispatch_registry.register_dataclass_node(nodetype, list(data_fields), list(meta_fields))
     return nodetype
 
 

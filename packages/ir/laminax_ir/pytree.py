@@ -52,7 +52,7 @@ from laminax_ir._pytree_registration import (
 
 __all__ = [
     # the registry in use
-    "PyTreeDef", "PyTreeRegistry", "backend_name", "default_registry", "flatten", "registry",
+    "PyTreeDef", "PyTreeRegistry", "backend_name", "default_registry", "dispatch_registry", "flatten", "registry",
     # apart and together
     "all_leaves", "flatten_one_level", "flatten_one_level_with_keys", "is_tree_node", "tree_flatten",
     "tree_leaves", "tree_structure", "tree_unflatten",
@@ -75,6 +75,7 @@ PyTreeDef = backend.PyTreeDef
 PyTreeRegistry = backend.PyTreeRegistry
 registry: PyTreeRegistry = backend.registry
 default_registry = registry
+dispatch_registry: PyTreeRegistry | None = backend.dispatch_registry
 flatten = registry.flatten
 
 _UNSPECIFIED = object()

@@ -72,7 +72,7 @@ def make_jit_function(
         list(static_argnums),
         list(static_argnames),
         cache_key,
-        pytree.registry,
+        pytree.dispatch_registry,
         shard_arg_fallback,
         _cache,
     )
@@ -98,7 +98,7 @@ def make_eager_function(name: str, cache_miss: Callable[..., MissResult]) -> Pji
 
     cache = _jaxlib.PjitFunctionCache(256)
     function = _jaxlib.make_pjit_function(
-        name, run_with_jit, cache_miss, [], [], (), pytree.registry, shard_arg_fallback, cache
+        name, run_with_jit, cache_miss, [], [], (), pytree.dispatch_registry, shard_arg_fallback, cache
     )
     return function
 

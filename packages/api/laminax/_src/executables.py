@@ -15,7 +15,8 @@ from laminax_ir import dtypes, source
 from laminax_ir.avals import ShapedArray
 from laminax_ir.effects import has_ordered
 from laminax_ir.jaxpr import ClosedJaxpr
-from laminax_ir.keys import PRNGKeyArray, physical_aval
+from laminax_ir.keys import PRNGKeyArray, keys_of_words, physical_aval
+from laminax_ir.pytree import dispatch_registry
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
@@ -49,8 +50,13 @@ class Program:
 
     def fastpath(self, out_tree: Any, outs: Sequence[Any], args: Sequence[Any]) -> runtime.FastpathData | None:
         """The data with which C++ runs the next such call itself, or None when it must not."""
-        if self.is_wrapping or self.effects:
+        if self.effects:
             return None
+        if self.is_wrapping:
+            if any(isinstance(x, np.ndarray) and x.dtype == dtypes.float0 for x in (*outs, *args)):
+                return None
+            outs, out_tree = dispatch_registry.flatten(out_tree.unflatten(outs))  # to C++, keys are nodes that hold words
+            args = [_stored(x) for x in args]
         return runtime.fastpath_data(self.executable, out_tree, outs, args, const_args=self.const_args)
 
 
@@ -66,7 +72,7 @@ def _stored(x: Any) -> Any:
 def _wrapped(out: Any, aval: ShapedArray) -> Any:
     """The value that an executable's output stands for."""
     if dtypes.is_extended(aval.dtype):
-        return PRNGKeyArray(aval.dtype.impl, out)
+        return keys_of_words(aval.dtype, out)
     return np.zeros(aval.shape, dtypes.float0) if aval.dtype == dtypes.float0 else out
 
 
