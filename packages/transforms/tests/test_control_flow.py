@@ -14,6 +14,7 @@ from laminax_ir.check import check_jaxpr
 from laminax_ir.jaxpr import subjaxprs
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.callbacks import debug_callback, io_callback
 from laminax_ir.ops.control_flow import cond, fori_loop, scan, switch, while_loop
 from laminax_ir.ops.contraction import dot_general
 from laminax_ir.ops.random_bits import random_bits
@@ -351,6 +352,24 @@ def test_an_infinite_derivative_in_the_other_branch_does_no_harm():
     f = lambda x: cond(x > 0, lambda x: op.log(x), lambda x: 0.0 * x, x)  # noqa: E731
     x = np.array([2.0, 0.0], f32)
     np.testing.assert_array_equal(grad(lambda x: total(vmap(f)(x)))(x), [0.5, 0.0])
+
+
+def test_effects_of_examples_that_take_another_way():
+    seen = []
+
+    def noisy(callback, x):
+        callback(lambda v: seen.append(float(v)), x)
+        return x
+
+    x = np.array([1.0, -1.0], f32)
+    debug = functools.partial(noisy, debug_callback)
+    vmap(lambda x: cond(x > 0, debug, lambda x: x, x))(x)
+    assert sorted(seen) == [-1.0, 1.0]  # debugging may see too much; other effects may not happen that did not ask for it
+    io = functools.partial(noisy, lambda f, v: io_callback(f, None, v))
+    with pytest.raises(NotImplementedError, match="vmap of cond: the predicate is batched and a branch has IO effects"):
+        vmap(lambda x: cond(x > 0, io, lambda x: x, x))(x)
+    with pytest.raises(NotImplementedError, match="vmap of while_loop: the condition is batched and the loop has IO effects"):
+        vmap(lambda x: while_loop(lambda c: c < 3, lambda c: io(c) + 1, x))(x)
 
 
 @pytest.mark.parametrize("batch_size", [None, 1, 2, 4, 5, 9])

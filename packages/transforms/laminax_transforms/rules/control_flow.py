@@ -13,6 +13,7 @@ from typing import Any, Callable, Sequence
 
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.effects import debug_effect
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import close_over_constants
@@ -514,10 +515,15 @@ def _batch_while(cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, axis, mapped:
     loop = _BatchedWhile(condition, cond_consts, body, body_consts, (*cond_flags, *flags), is_masked)
     if not is_masked:
         return loop
-    if cond_jaxpr.effects or body_jaxpr.effects:
-        raise NotImplementedError("vmap of while_loop: the condition is batched and the loop has effects, which would run "
+    if _has_io(cond_jaxpr, body_jaxpr):
+        raise NotImplementedError("vmap of while_loop: the condition is batched and the loop has IO effects, which would run "
                                   "for examples that are done. Move the effects out of the loop.")
     return _masked(loop, len(cond_consts) + cond_nconsts, len(body_consts) + body_nconsts, carry_flags)
+
+
+def _has_io(*jaxprs: ClosedJaxpr) -> bool:
+    """Whether they have effects other than debugging's, which may happen once too often."""
+    return any(effect != debug_effect for jaxpr in jaxprs for effect in jaxpr.effects)
 
 
 def _masked(loop: _BatchedWhile, num_cond: int, num_body: int, carry_flags: Flags) -> _BatchedWhile:
@@ -719,8 +725,8 @@ def _select_branch(axis, index, operands, mapped: Flags, branches):
     A branch sees the operands of the examples that did not choose it through stop_gradient, so that an infinite
     derivative there does not become NaN in theirs.
     """
-    if any(branch.effects for branch in branches):
-        raise NotImplementedError("vmap of cond: the predicate is batched and a branch has effects, which would run for "
+    if _has_io(*branches):
+        raise NotImplementedError("vmap of cond: the predicate is batched and a branch has IO effects, which would run for "
                                   "examples that did not choose it. Move the effects out of the branches.")
     count = len(branches[0].out_avals)
     results = []
