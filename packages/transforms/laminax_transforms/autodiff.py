@@ -7,13 +7,14 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes
+from laminax_ir import dtypes, source
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like, register_value_type
 from laminax_ir.ops.shape import full
 from laminax_ir.pytree import (
     keystr, register_pytree_node, tree_flatten, tree_flatten_with_path, tree_map, tree_structure, tree_unflatten,
 )
 from laminax_ir.trace import is_tracing, state
+from laminax_ir.weak_scalars import shaped, weak_scalar
 from laminax_transforms.differentiation import jvp_flat, linear_program_of, linearize_flat
 from laminax_transforms.linear import LinearProgram
 from laminax_transforms.zeros import ZERO, instantiate
@@ -67,7 +68,7 @@ def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
     flat_tangents = [_checked_tangent(f"jvp: tangents{keystr(path)}", p, t)
                      for (path, p), t in zip(tree_flatten_with_path(tuple(primals))[0], flat_tangents)]
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
-    results, out_tangents = jvp_flat(flat_fun, flat_primals, flat_tangents, f"jvp({_name(fun)})")
+    results, out_tangents = jvp_flat(flat_fun, [shaped(x) for x in flat_primals], flat_tangents, f"jvp({_name(fun)})")
     out_tangents = [instantiate(t, get_aval(r)) for r, t in zip(results, out_tangents)]
     result, tangent = tree_unflatten(flat_fun.out_tree, results), tree_unflatten(flat_fun.out_tree, out_tangents)
     return (result, tangent, flat_fun.aux) if has_aux else (result, tangent)
@@ -85,8 +86,14 @@ def _checked_tangent(what: str, primal: Any, tangent: Any) -> Any:
     if aval.shape != expected.shape or aval.dtype != expected.dtype:
         raise TypeError(f"{what}: a tangent must have the shape and dtype of its primal, {expected.str_short()}; "
                         f"got {aval.str_short()}. Convert one of them.")
-    # Rules ask tangents for their shape, which a Python scalar does not have.
-    return expected.dtype.type(tangent) if type(tangent) in dtypes.python_scalar_types else tangent
+    return _typed(tangent, expected)
+
+
+def _typed(x: Any, aval: ShapedArray) -> Any:
+    """A tangent or cotangent; a Python scalar, which has no shape that rules could ask for, becomes one of the aval."""
+    if type(x) not in dtypes.python_scalar_types:
+        return x
+    return weak_scalar(x, aval.dtype) if aval.weak_type else aval.dtype.type(x)
 
 
 def _describe(x: Any) -> str:
@@ -138,7 +145,7 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     _check_array_leaves("linearize: primals", primals)
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
     mask = [dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact) for x in flat]
-    results, program = linearize_flat(flat_fun, flat, mask, f"linearize({_name(fun)})", _paths(primals))
+    results, program = linearize_flat(flat_fun, [shaped(x) for x in flat], mask, f"linearize({_name(fun)})", _paths(primals))
     in_avals = [get_aval(x) for x in flat]
     result_avals = [get_aval(r) for r in results]
 
@@ -189,7 +196,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
     in_avals = [get_aval(x) for x in flat]
     mask = tuple(dtypes.issubdtype(aval.dtype, dtypes.inexact) for aval in in_avals)
-    results, program = linearize_flat(flat_fun, flat, mask, f"vjp({_name(fun)})", _paths(primals))
+    results, program = linearize_flat(flat_fun, [shaped(x) for x in flat], mask, f"vjp({_name(fun)})", _paths(primals))
     pullback = VJPFunction(program, in_tree, flat_fun.out_tree, mask, tuple(in_avals),
                            tuple(get_aval(r) for r in results), tuple(reduce_axes), tuple(flat) if reduce_axes else ())
     result = tree_unflatten(flat_fun.out_tree, results)
@@ -244,16 +251,15 @@ def _summed(cts: list[Any], primals: Sequence[Any], reduce_axes: Sequence) -> li
     return [ct if ct is ZERO else psum_shared(ct, x, reduce_axes) for ct, x in zip(cts, primals)]
 
 
-def _checked_cotangent(path: str, ct: Any, result_aval) -> Any:
+def _checked_cotangent(path: str, ct: Any, result_aval, transform: str = "vjp") -> Any:
     expected = result_aval.to_tangent_aval()
     if expected.dtype == dtypes.float0:
         return ZERO
     aval = get_aval(ct)
     if aval.shape != expected.shape or aval.dtype != expected.dtype:
-        raise ValueError(f"vjp: the cotangent{path} must have the shape and dtype of the result, "
+        raise ValueError(f"{transform}: the cotangent{path} must have the shape and dtype of the result, "
                          f"{expected.str_short()}; got {aval.str_short()}")
-    # Rules ask cotangents for their shape, which a Python scalar does not have.
-    return expected.dtype.type(ct) if type(ct) in dtypes.python_scalar_types else ct
+    return _typed(ct, expected)
 
 
 class _Slot:
@@ -301,17 +307,31 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -
             raise TypeError(f"linear_transpose: arguments must be floating or complex, got {aval.str_short()}")
     flat_fun = _FlatFunction(fun, in_tree)
     program = linear_program_of(flat_fun, avals)
-    out_tree = flat_fun.out_tree
+    _check_jointly_linear(fun, program)
+    out_tree, out_avals = flat_fun.out_tree, program.out_avals
     likes = [x if is_array_like(x) else np.zeros((), np.float32) for x in flat]  # a shape alone is shared by all examples
 
     def transposed(cotangent):
         cts, ct_tree = tree_flatten(cotangent)
         if ct_tree != out_tree:
             raise TypeError(f"linear_transpose: the cotangent must have the structure {out_tree}, got {ct_tree}")
+        cts = [ct if aval is None else _checked_cotangent("", ct, aval, "linear_transpose") for ct, aval in zip(cts, out_avals)]
         in_cts = _summed(program.transpose(cts), likes, reduce_axes)
         return tree_unflatten(in_tree, [instantiate(ct, aval) for ct, aval in zip(in_cts, avals)])
 
     return transposed
+
+
+_PRODUCTS = frozenset(("mul", "div", "dot_general", "conv_general_dilated"))
+
+
+def _check_jointly_linear(fun: Callable, program: LinearProgram) -> None:
+    """Products are linear in each operand alone: one of two values that both depend on the arguments is not linear."""
+    for eqn in program.eqns:
+        if eqn.primitive.name in _PRODUCTS and len(eqn.inputs) > 1:
+            where = source.summarize(eqn.source)
+            raise TypeError(f"linear_transpose: {_name(fun)} is not linear: {eqn.primitive}{' at ' + where if where else ''} "
+                            "has two operands that depend on the arguments. Use vjp for functions that are not linear.")
 
 
 def _shape_dtype_aval(x: Any):
@@ -383,10 +403,10 @@ def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: boo
         fun_of_chosen.__name__ = _name(fun)
         flat_fun = _FlatFunction(fun_of_chosen, in_tree, has_aux)
         mask = [dtypes.issubdtype(aval.dtype, dtypes.inexact) for aval in in_avals]
-        results, program = linearize_flat(flat_fun, flat, mask, f"{_transform}({_name(fun)})",
+        results, program = linearize_flat(flat_fun, [shaped(x) for x in flat], mask, f"{_transform}({_name(fun)})",
                                           lambda i: _input_name(chosen, positions, i).removeprefix("argument "))
         _check_scalar_output(_transform, fun, results, flat_fun.out_tree, holomorphic)
-        seed = _one(get_aval(results[0]).dtype)
+        seed = _one(get_aval(results[0]))
         found = iter(program.transpose([seed]))
         cts = _summed([next(found) if has else ZERO for has in mask], flat, reduce_axes)
         gradient = tree_unflatten(in_tree, [instantiate(ct, aval) for ct, aval in zip(cts, in_avals)])
@@ -398,9 +418,11 @@ def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: boo
     return value_and_grad_fun
 
 
-def _one(dtype: Any) -> Any:
+def _one(aval: ShapedArray) -> Any:
     """The cotangent of the scalar itself; while tracing a literal, which costs no equation."""
-    return np.dtype(dtype).type(1) if is_tracing() else full((), 1, dtype)
+    if aval.weak_type:
+        return weak_scalar(1, aval.dtype)
+    return np.dtype(aval.dtype).type(1) if is_tracing() else full((), 1, aval.dtype)
 
 
 def _checked_argnums(transform: str, argnums) -> int | tuple[int, ...]:
