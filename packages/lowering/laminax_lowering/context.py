@@ -9,7 +9,7 @@ import numpy as np
 from laminax_ir import dtypes, source
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
-from laminax_ir.keys import physical_aval
+from laminax_ir.keys import PRNGKeyArray, physical_aval
 from laminax_lowering.outlining import CallPlan
 from laminax_lowering.registry import find_rule
 from laminax_lowering.types import dense, splat, string_text, type_text, types_text
@@ -46,6 +46,7 @@ class ModuleContext:
         self.functions: list[str] = []
         self.locations: list[str] = []
         self.keepalives: list[Any] = []
+        self.imported: dict[Any, str] = {}  # exported programs, and what they are called here
         self.host_callbacks: list[Callable] = []
         self.signatures: dict[tuple[ShapedArray, ...], str] = {}
         self._function_names: dict[str, int] = {}
@@ -315,6 +316,8 @@ class FunctionWriter:
 
     def constant_array(self, value: Any, aval: ShapedArray) -> Value:
         """A constant operation for a concrete array."""
+        if isinstance(value, PRNGKeyArray):  # stored as words
+            return Value(self.constant(np.asarray(value.base)).name, aval)
         found = self.constant(np.asarray(value), aval.dtype)
         return Value(found.name, aval)
 

@@ -54,6 +54,8 @@ _MODULE_OF = {
     "hlo_computation": "modules",
     "hlo_cost_analysis": "modules",
     "mlir_module": "modules",
+    "deserialize_module": "modules",
+    "serialize_module": "modules",
     "ensure_lapack": "ffi",
     "register_ffi_target": "ffi",
     # dispatch

@@ -113,6 +113,24 @@ def hlo_computation(text: str, use_tuple_args: bool = False, return_tuple: bool 
     return _jax.mlir.mlir_module_to_xla_computation(text, use_tuple_args, return_tuple)
 
 
+def serialize_portable(text: str) -> bytes:
+    """The StableHLO text as a portable artifact, for versions of StableHLO back to that of twelve weeks ago."""
+    from jaxlib.mlir.dialects import stablehlo
+
+    window = stablehlo.StablehloCompatibilityRequirement.WEEK_12
+    version = stablehlo.get_version_from_compatibility_requirement(window)
+    try:
+        return _jax.mlir.serialize_portable_artifact(text, version)
+    except XlaRuntimeError:  # it uses what came since
+        return _jax.mlir.serialize_portable_artifact(text, stablehlo.get_current_version())
+
+
+def deserialize_portable(artifact: bytes) -> str:
+    """The text of a portable artifact."""
+    _, context = mlir_module_from_text("module {}")
+    return str(_jax.mlir.deserialize_portable_artifact(artifact, context))
+
+
 def mlir_module_from_text(text: str) -> tuple[Any, Any]:
     """The text as an MLIR module object, with its context, for what does not take text: compiling with callbacks."""
     from jaxlib.mlir import ir

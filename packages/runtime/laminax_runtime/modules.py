@@ -29,3 +29,26 @@ def hlo_cost_analysis(text: str, device: placement.Device) -> dict[str, float]:
 def mlir_module(text: str) -> Any:
     """A StableHLO module as jaxlib's MLIR object, which keeps its context alive."""
     return _jaxlib.mlir_module_from_text(text)[0]
+
+
+def serialize_module(text: str) -> bytes:
+    """A StableHLO module as a portable artifact, which later versions of jaxlib can read, and earlier ones of some weeks.
+
+    Raises:
+        XlaRuntimeError: the text is not a valid module, or has what is not portable.
+    """
+    return _jaxlib.serialize_portable(text)
+
+
+def deserialize_module(artifact: bytes) -> str:
+    """The text of a module from `serialize_module`.
+
+    Raises:
+        ValueError: it is no such artifact, or from a StableHLO that is too new for this jaxlib.
+    """
+    try:
+        return _jaxlib.deserialize_portable(artifact)
+    except _jaxlib.XlaRuntimeError as error:
+        raise ValueError(
+            f"jaxlib {_jaxlib.version} cannot read the StableHLO artifact: {error}. If a newer jaxlib wrote it, use that."
+        ) from error

@@ -1,0 +1,337 @@
+"""`export`: functions as artifacts that outlive the process: StableHLO with a calling convention.
+
+An exported function is called like any other, and inside other programs it becomes a function of their module. It cannot
+be traced again; its derivative is a program of its own, exported beside it when asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import Any, Callable, Mapping, Sequence
+
+import laminax_runtime as runtime
+from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, get_aval
+from laminax_ir.jaxpr import ClosedJaxpr, jaxpr_as_fun
+from laminax_ir.ops.exported import StableHLOProgram, call_exported
+from laminax_ir.pytree import keystr, structure_errors, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
+from laminax_ir.staging import stage
+from laminax_lowering import lower
+from laminax_transforms import custom_vjp, vjp
+
+from laminax._src import export_format, setup  # noqa: F401
+from laminax._src.executables import lowering_platform
+from laminax._src.jit import jit
+
+PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
+CALLING_CONVENTION_VERSION = 1
+
+
+class DisabledSafetyCheck:
+    """A check that an export leaves out: `DisabledSafetyCheck.custom_call(name)` or `DisabledSafetyCheck.platform()`."""
+
+    def __init__(self, text: str):
+        self._text = text
+
+    @classmethod
+    def platform(cls) -> DisabledSafetyCheck:
+        """Lets the function run on platforms that it was not exported for."""
+        return cls("platform")
+
+    @classmethod
+    def custom_call(cls, target_name: str) -> DisabledSafetyCheck:
+        """Lets it call a native function of which nobody promises that it stays the same."""
+        return cls(f"custom_call:{target_name}")
+
+    def is_custom_call(self) -> str | None:
+        """The native function's name, if it is that check."""
+        return self._text.partition(":")[2] or None
+
+    def __eq__(self, other):
+        return isinstance(other, DisabledSafetyCheck) and self._text == other._text
+
+    def __hash__(self):
+        return hash(self._text)
+
+    def __repr__(self):
+        return f"DisabledSafetyCheck({self._text})"
+
+
+class Exported:
+    """A function as StableHLO, with what it takes and returns.
+
+    Attributes:
+      fun_name: the function's name.
+      in_tree, out_tree: the structure of the arguments, as (args, kwargs), and of the result.
+      in_avals, out_avals: shapes and dtypes of their leaves.
+      platforms: what it was exported for.
+      disabled_safety_checks: the checks left out.
+      calling_convention_version: how the module expects its arguments.
+      nr_devices: how many devices it runs on.
+    """
+
+    nr_devices = 1
+
+    def __init__(self, fun_name: str, in_tree: Any, in_avals: Sequence[ShapedArray], out_tree: Any,
+                 out_avals: Sequence[ShapedArray], modules: Mapping[str, bytes],
+                 disabled_safety_checks: Sequence[DisabledSafetyCheck],
+                 make_vjp: Callable[[], Exported] | None, calling_convention_version: int = CALLING_CONVENTION_VERSION):
+        self.fun_name = fun_name
+        self.in_tree = in_tree
+        self.in_avals = tuple(in_avals)
+        self.out_tree = out_tree
+        self.out_avals = tuple(out_avals)
+        self.disabled_safety_checks = tuple(disabled_safety_checks)
+        self.calling_convention_version = calling_convention_version
+        self._modules = dict(modules)
+        self._make_vjp = make_vjp
+
+    @property
+    def platforms(self) -> tuple[str, ...]:
+        return tuple(self._modules)
+
+    @property
+    def mlir_module_serialized(self) -> bytes:
+        """The module for the first of the platforms, as a StableHLO portable artifact."""
+        return self._modules[self.platforms[0]]
+
+    def mlir_module(self, platform: str | None = None) -> str:
+        """The StableHLO module as text, for the first of the platforms or for the one named."""
+        platform = self.platforms[0] if platform is None else platform
+        if platform not in self._modules:
+            raise ValueError(f"mlir_module: {self.fun_name} was exported for {', '.join(self.platforms)}, not for {platform!r}")
+        return runtime.deserialize_module(self._modules[platform])
+
+    # Calling
+
+    def call(self, *args, **kwargs) -> Any:
+        """Calls the function, on values or inside programs that are traced; reverse-mode derivatives use `vjp()`.
+
+        Args:
+          *args, **kwargs: as when it was exported, without the static ones.
+
+        Raises:
+          ValueError: if their structure, shapes or dtypes are others, or the platform is.
+        """
+        leaves, in_tree = tree_flatten((args, kwargs))
+        if in_tree != self.in_tree:
+            raise ValueError(self._describe_structure(args, kwargs))
+        self._check_types(args, kwargs, leaves)
+        return tree_unflatten(self.out_tree, self._flat(*leaves))
+
+    def _describe_structure(self, args: tuple, kwargs: dict) -> str:
+        expected = tree_unflatten(self.in_tree, range(self.in_tree.num_leaves))
+        differences = [str(error("the arguments", "export", "call"))
+                       for error in structure_errors(tree_structure(expected), (args, kwargs), exact=True)]
+        detail = differences[0] if differences else f"expected {self.in_tree}, got {tree_structure((args, kwargs))}"
+        return (f"The exported function {self.fun_name!r} must be called with arguments of the structure that it was exported for: "
+                f"{detail}")
+
+    def _check_types(self, args: tuple, kwargs: dict, leaves: Sequence[Any]) -> None:
+        for index, (leaf, expected) in enumerate(zip(leaves, self.in_avals)):
+            aval = get_aval(leaf)
+            if aval.shape == expected.shape and aval.dtype == expected.dtype:
+                continue
+            path = tree_flatten_with_path((args, kwargs))[0][index][0]
+            name = f"{'kwargs' if path[0].idx else 'args'}{keystr(path[1:])}"
+            what = "Shape" if aval.shape != expected.shape else "dtype"
+            raise ValueError(f"{what} mismatch for {name}: the exported function {self.fun_name!r} takes {expected.str_short()}, and "
+                             f"was called with {aval.str_short()}. Convert it, or export for these types.")
+
+    @cached_property
+    def _flat(self) -> Callable[..., list]:
+        """The function of flat arguments, with its derivative."""
+        texts: dict[bytes, str] = {}  # platforms often share one module
+        for module in self._modules.values():
+            if module not in texts:
+                texts[module] = runtime.deserialize_module(module)
+        is_unchecked = DisabledSafetyCheck.platform() in self.disabled_safety_checks
+        program = StableHLOProgram(self.fun_name, {platform: texts[module] for platform, module in self._modules.items()},
+                                   self.in_avals, self.out_avals, is_unchecked)
+
+        @custom_vjp
+        def flat(*leaves):
+            return call_exported(program, *leaves)
+
+        # The forward rule calls `flat`, not the program: derivatives of derivatives need its rule again.
+        flat.defvjp(lambda *leaves: (flat(*leaves), leaves),
+                    lambda leaves, cotangents: tuple(self.vjp()._flat(*leaves, *cotangents)))
+        flat.__name__ = self.fun_name
+        return jit(flat)
+
+    # The derivative
+
+    def has_vjp(self) -> bool:
+        """Whether `vjp()` can be had."""
+        return self._make_vjp is not None
+
+    @cached_property
+    def _vjp(self) -> Exported:
+        return self._make_vjp()
+
+    def vjp(self) -> Exported:
+        """The derivative: takes the flat arguments and the cotangents of the flat results, returns those of the arguments.
+
+        Raises:
+          ValueError: if it was not kept.
+        """
+        if self._make_vjp is None:
+            raise ValueError(f"No VJP is available for the exported function {self.fun_name!r}: it was serialized without. Use "
+                             "exported.serialize(vjp_order=1), or higher for derivatives of derivatives.")
+        return self._vjp
+
+    # Serialisation
+
+    def serialize(self, vjp_order: int = 0) -> bytearray:
+        """The function as bytes, for `deserialize`, here or elsewhere.
+
+        Args:
+          vjp_order: how many times the reader may differentiate it.
+
+        Raises:
+          ValueError: if there is no derivative of that order, or a class among arguments and results cannot be written.
+        """
+        if not isinstance(vjp_order, int) or vjp_order < 0:
+            raise ValueError(f"serialize: vjp_order must be an int, 0 or more, got {vjp_order!r}")
+        distinct = list(dict.fromkeys(self._modules.values()))
+        parts = [*distinct, *([bytes(self.vjp().serialize(vjp_order - 1))] if vjp_order else [])]
+        return export_format.pack({
+            "calling_convention_version": self.calling_convention_version, "fun_name": self.fun_name,
+            "in_tree": export_format.tree_to_json(self.in_tree), "out_tree": export_format.tree_to_json(self.out_tree),
+            "in_avals": [export_format.aval_to_json(aval) for aval in self.in_avals],
+            "out_avals": [export_format.aval_to_json(aval) for aval in self.out_avals],
+            "platforms": {platform: distinct.index(module) for platform, module in self._modules.items()},
+            "disabled_safety_checks": [check._text for check in self.disabled_safety_checks], "has_vjp": vjp_order > 0}, parts)
+
+    def __repr__(self):
+        ins = ", ".join(aval.str_short() for aval in self.in_avals)
+        outs = ", ".join(aval.str_short() for aval in self.out_avals)
+        return f"Exported(fun_name={self.fun_name!r}, platforms={self.platforms}, ({ins}) -> ({outs}))"
+
+
+def deserialize(blob: bytes | bytearray) -> Exported:
+    """The exported function that `Exported.serialize` wrote.
+
+    Raises:
+      TypeError: if it is given no bytes.
+      ValueError: if the data are damaged, something else, or of another version.
+    """
+    if not isinstance(blob, (bytes, bytearray, memoryview)):
+        raise TypeError(f"deserialize: expected bytes, got {type(blob).__name__}")
+    header, parts = export_format.unpack(bytes(blob))
+    if header["calling_convention_version"] != CALLING_CONVENTION_VERSION:
+        raise ValueError(f"deserialize: the exported function has calling convention {header['calling_convention_version']}, and this "
+                         f"laminax has {CALLING_CONVENTION_VERSION}. Export it again.")
+    derivative = parts[-1] if header["has_vjp"] else None
+    return Exported(
+        header["fun_name"], export_format.tree_from_json(header["in_tree"]),
+        [export_format.aval_from_json(aval) for aval in header["in_avals"]], export_format.tree_from_json(header["out_tree"]),
+        [export_format.aval_from_json(aval) for aval in header["out_avals"]],
+        {platform: parts[index] for platform, index in header["platforms"].items()},
+        [DisabledSafetyCheck(text) for text in header["disabled_safety_checks"]],
+        None if derivative is None else lambda: deserialize(derivative), header["calling_convention_version"])
+
+
+def default_export_platform() -> str:
+    """The platform that functions are exported for when none is named: the default one of this process."""
+    return lowering_platform(runtime.local_devices()[0])
+
+
+def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
+           disabled_checks: Sequence[DisabledSafetyCheck] = ()) -> Callable[..., Exported]:
+    """Makes a function that exports `fun_jit` for arguments of given shapes and dtypes.
+
+    Args:
+      fun_jit: a function made with `jit`.
+      platforms: of "cpu", "cuda", "rocm" and "tpu"; the devices need not be there. By default the one of this process.
+      disabled_checks: checks to leave out.
+
+    Returns:
+      A function of arrays, or anything with shape and dtype, that returns an `Exported`.
+
+    Raises:
+      ValueError: for a function that is not jitted, or unknown platforms.
+
+    Example:
+      >>> exported = export(jit(jnp.sin), platforms=["cpu", "cuda"])(ShapeDtypeStruct((4,), np.float32))
+      >>> deserialize(exported.serialize()).call(np.ones(4, np.float32))
+    """
+    if not hasattr(fun_jit, "_laminax_jit"):
+        raise ValueError(f"export: the function must be the result of jit, got {fun_jit!r}. Use export(jit(fun)).")
+    if isinstance(platforms, str):
+        raise TypeError(f"export: platforms must be a sequence of names, got the string {platforms!r}; use [{platforms!r}]")
+    chosen = tuple(platforms) if platforms is not None else None
+    for platform in chosen or ():
+        if platform not in PLATFORMS:
+            hint = " (for GPUs, 'cuda' or 'rocm')" if platform == "gpu" else ""
+            raise ValueError(f"export: unknown platform {platform!r}{hint}; expected some of {', '.join(PLATFORMS)}")
+    if chosen == ():
+        raise ValueError("export: platforms is empty; leave it out for the default platform")
+    checks = tuple(disabled_checks)
+    for check in checks:
+        if not isinstance(check, DisabledSafetyCheck):
+            raise TypeError(f"export: disabled_checks must be DisabledSafetyCheck objects, got {check!r}")
+
+    def do_export(*args, **kwargs) -> Exported:
+        traced = fun_jit.trace(*args, **kwargs)
+        return _export_program(traced.jaxpr, traced.fun_name, traced.in_tree, traced.out_tree,
+                               chosen or (default_export_platform(),), checks)
+
+    return do_export
+
+
+def _export_program(closed: ClosedJaxpr, name: str, in_tree: Any, out_tree: Any, platforms: Sequence[str],
+                    checks: Sequence[DisabledSafetyCheck]) -> Exported:
+    modules: dict[str, bytes] = {}
+    by_text: dict[str, bytes] = {}
+    for platform in platforms:
+        lowered = lower(closed, name=name, platform=platform, keep_unused=True, inline_consts=True)
+        if lowered.host_callbacks or lowered.keepalives:
+            raise NotImplementedError(f"export({name}): the program calls back into this process, which an exported function cannot. "
+                                      "Remove its callbacks, such as debug.print and pure_callback.")
+        text = _without_locations(lowered.text)
+        _check_custom_calls(name, text, checks)
+        if text not in by_text:
+            by_text[text] = runtime.serialize_module(text)
+        modules[platform] = by_text[text]
+    return Exported(name, in_tree, closed.in_avals, out_tree, closed.out_avals, modules, checks,
+                    lambda: _export_vjp(closed, name, platforms, checks))
+
+
+def _export_vjp(closed: ClosedJaxpr, name: str, platforms: Sequence[str], checks: Sequence[DisabledSafetyCheck]) -> Exported:
+    """Of the flat function: (*arguments, *cotangents of the results) -> cotangents of the arguments."""
+    count = len(closed.in_avals)
+
+    def derivative(*leaves):
+        _, pull_back = vjp(jaxpr_as_fun(closed), *leaves[:count])
+        return list(pull_back(list(leaves[count:])))
+
+    avals = [*closed.in_avals, *(aval.to_tangent_aval() for aval in closed.out_avals)]
+    program = stage(derivative, avals, f"vjp({name})")
+    return _export_program(program, f"{name}_vjp", tree_structure((tuple(avals), {})), tree_structure(tuple(closed.in_avals)),
+                           platforms, checks)
+
+
+_LOCATION = re.compile(r" loc\(#loc\d*\)|^#loc.*\n?", re.MULTILINE)
+
+
+def _without_locations(text: str) -> str:
+    """Paths of the exporting machine are nobody's business elsewhere, and equal programs become equal bytes."""
+    return _LOCATION.sub("", text)
+
+
+# Native functions of jaxlib's own libraries, which change by new names only.
+_STABLE_TARGETS = ("lapack_", "cusolver_", "hipsolver_", "cu_", "hip_", "cublas_", "hipblas_", "Sharding", "annotate_device_placement")
+_TARGET = re.compile(r'call_target_name = "([^"]*)"')
+
+
+def _check_custom_calls(name: str, text: str, checks: Sequence[DisabledSafetyCheck]) -> None:
+    allowed = {check.is_custom_call() for check in checks}
+    for target in dict.fromkeys(_TARGET.findall(text)):
+        if not target.startswith(_STABLE_TARGETS) and target not in allowed:
+            raise ValueError(f"Cannot serialize code with custom calls whose targets have no compatibility guarantees: export({name}) "
+                             f"found {target!r}. Leave the check out with disabled_checks="
+                             f"[DisabledSafetyCheck.custom_call({target!r})] if it will be there where the function is called.")
+
+
+__all__ = ["DisabledSafetyCheck", "Exported", "ShapeDtypeStruct", "default_export_platform", "deserialize", "export"]

@@ -1,0 +1,47 @@
+"""Exported programs: their functions become private functions of the module that calls them."""
+
+from __future__ import annotations
+
+import re
+
+from laminax_ir.ops.exported import StableHLOProgram, call_exported_p
+from laminax_lowering.context import ModuleContext
+from laminax_lowering.registry import lowering_rule
+
+_DEFINITION = re.compile(r"func\.func (?:public |private )?@([\w$.-]+)\(")
+_PUBLIC = re.compile(r"func\.func (?:public |private )?@")
+_STRING_OR_SYMBOL = re.compile(r'"(?:[^"\\]|\\.)*"|@([\w$.-]+)')
+
+
+@lowering_rule(call_exported_p)
+def _call_exported(ctx, *operands, program: StableHLOProgram):
+    function = _imported_function(ctx.module, program)
+    return ctx.call(function, operands, ctx.avals_out)
+
+
+def _imported_function(module: ModuleContext, program: StableHLOProgram) -> str:
+    """The name that the program's `main` has in this module, which takes its functions in on the first call."""
+    known = module.imported
+    if program not in known:
+        body, names = renamed_functions(program.text_for(module.platform), program.name, module)
+        module.functions.append(body)
+        known[program] = names["main"]
+    return known[program]
+
+
+def renamed_functions(text: str, name: str, module: ModuleContext) -> tuple[str, dict[str, str]]:
+    """The functions of a module as text, private and under names that are free in another, and those names.
+
+    Args:
+      text: a module as MLIR prints it: a line that opens it, functions, a line that closes it.
+      name: what its `main` is to be called.
+      module: the other module.
+    """
+    body = text.strip().partition("{\n")[2].rpartition("}")[0]
+    names = {found: module.unique_name(name if found == "main" else found) for found in _DEFINITION.findall(body)}
+
+    def rename(match: re.Match) -> str:
+        symbol = match.group(1)
+        return f"@{names[symbol]}" if symbol in names else match.group(0)  # strings stay, and symbols from elsewhere
+
+    return _STRING_OR_SYMBOL.sub(rename, _PUBLIC.sub("func.func private @", body)).rstrip(), names
