@@ -73,6 +73,11 @@ def test_binary_with_broadcasting(fun, shapes):
     check_derivatives(lambda a: fun(a, a), np.abs(x) + 0.1) if fun not in (op.max, op.min, op.rem) else None
 
 
+def test_powers_of_complex_numbers():
+    check_derivatives(lambda z: op.pow(z, 2.5 + 0j), Z)
+    check_derivatives(op.pow, Z + 1.0, Z * 2.0)
+
+
 def test_complex_binary():
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=3) + 1j * rng.normal(size=3) for _ in range(2))
@@ -125,12 +130,14 @@ def d(fun, x):
 
 @pytest.mark.parametrize("fun, at, want", [
     (lambda x: op.max(x, 1.0), 1.0, 0.5), (lambda x: op.min(x, 1.0), 1.0, 0.5), (lambda x: op.max(x, x), 2.0, 1.0),
-    (op.abs, 0.0, 0.0), (op.sign, 0.0, 0.0), (op.sqrt, 0.0, np.inf), (op.log, 0.0, np.inf), (op.rsqrt, 0.0, -np.inf),
+    (op.abs, 0.0, 1.0), (op.abs, -0.0, 1.0), (op.abs, -2.0, -1.0), (op.sign, 0.0, 0.0), (op.sqrt, 0.0, np.inf), (op.log, 0.0, np.inf), (op.rsqrt, 0.0, -np.inf),
     (lambda x: op.pow(x, 0.0), 0.0, 0.0), (lambda x: op.pow(x, 1.0), 0.0, 1.0), (lambda x: op.pow(x, 2.0), 0.0, 0.0),
     (lambda x: op.pow(x, 0.0), 3.0, 0.0), (lambda x: op.integer_pow(x, 0), 0.0, 0.0), (lambda x: op.integer_pow(x, 1), 0.0, 1.0),
     (lambda x: op.integer_pow(x, 2), 0.0, 0.0), (lambda y: op.pow(0.0, y), 2.0, 0.0), (lambda y: op.pow(0.0, y), 0.0, 0.0),
     (lambda y: op.pow(1.0, y), 5.0, 0.0), (lambda x: op.pow(x, 3.0), -2.0, 12.0),
     (lambda x: op.clamp(0.0, x, 1.0), 0.5, 1.0), (lambda x: op.clamp(0.0, x, 1.0), 2.0, 0.0),
+    (lambda x: op.clamp(x, 0.0, 1.0), 0.5, 1.0), (lambda x: op.clamp(x, 0.0, 1.0), 2.0, 0.0), (lambda x: op.clamp(3.0, 2.0, x), 1.0, 1.0), (lambda x: op.clamp(x, 2.0, 1.0), 3.0, 0.0),
+    (lambda x: op.pow(x, 3), -2.0, 12.0), (lambda x: op.pow(x, 0), 0.0, 0.0), (lambda x: op.pow(x, np.int32(-1)), 2.0, -0.25),
     (lambda x: op.clamp(0.0, x, 1.0), 0.0, 0.0), (lambda x: op.clamp(0.0, x, 1.0), 1.0, 0.0),
     (lambda x: op.select(op.gt(x, 0.0), op.log(op.select(op.gt(x, 0.0), x, 1.0 + 0 * x)), 0.0 * x), -1.0, 0.0),
     (lambda x: x ** 0, 0.0, 0.0), (lambda x: op.square(x), 0.0, 0.0), (lambda x: op.logistic(x), -1000.0, 0.0),

@@ -1,8 +1,9 @@
 """Derivatives and batching of elementwise operations.
 
 Derivatives of the elementary functions are the textbook ones (Abramowitz and Stegun, chapters 4.2 to 4.6).
-Conventions at the hard places: max and min share the derivative equally in a tie; abs and sign have
-derivative sign(0) = 0 at 0; clamp has derivative 0 outside the open interval and 1 inside. Complex functions follow the
+Conventions at the hard places are JAX's: max and min share the derivative equally in a tie; abs has its right derivative, 1,
+at a real 0 (and 0 at a complex one); sign has derivative 0 at 0; clamp has derivative 1 inside the open interval and 0
+elsewhere, and passes that of a bound where the bound is the result. Complex functions follow the
 convention that grad of a real function of z = x + iy is df/dx - i df/dy.
 """
 
@@ -18,7 +19,7 @@ from laminax_ir.ops.elementwise import (
     select_n_p, sign, sin, sinh, square, sub,
 )
 from laminax_ir.ops.reduction import reduce_sum
-from laminax_ir.ops.shape import full, reshape
+from laminax_ir.ops.shape import full, full_like, reshape
 from laminax_transforms.batching import _align, batch_elementwise, move_axis
 from laminax_transforms.registry import (
     batching_rules, broadcast_like, define_jvp, define_linear, define_zero_derivative, is_linear, jvp_rules, transpose_rule,
@@ -71,7 +72,7 @@ define_jvp(op.integer_pow_p, lambda t, y_, x, *, y: ZERO if y == 0 else t if y =
 
 def _abs_partial(t, y, x):
     if not _is_complex(x):
-        return mul(t, sign(x))
+        return mul(t, select(op.ge(x, scalar_like(0, get_aval(x).dtype)), full_like(x, 1), full_like(x, -1)))
     # d|z| = Re(conj(z) dz) / |z|, and 0 at z = 0
     return op.real(mul(t, op.conj(sign(x))))
 
@@ -125,11 +126,11 @@ def _pow_partial_x(t, z, x, y):
     y_aval = get_aval(y)
     if dtypes.issubdtype(y_aval.dtype, dtypes.integer):
         y_typed = convert_element_type(y, get_aval(x).dtype)
-        safe = select(eq(y, 0), full(y_aval.shape, 1, y_aval.dtype), y)
-        factor = mul(y_typed, pow(x, sub(safe, 1)))
+        safe = select(eq(y, scalar_like(0, y_aval.dtype)), full(y_aval.shape, 1, y_aval.dtype), y)
+        factor = mul(y_typed, op.pow_p.bind(x, sub(safe, scalar_like(1, y_aval.dtype))))
     else:
         one = full(y_aval.shape, 1, y_aval.dtype)
-        factor = mul(y, pow(x, sub(select(eq(y, 0.0), one, y), 1.0)))
+        factor = mul(y, pow(x, sub(select(eq(y, scalar_like(0, y_aval.dtype)), one, y), one)))
     return mul(t, factor)
 
 
@@ -163,8 +164,9 @@ def _clamp_partial(t, z, low, x, high):
     return select(inside, t, full(z.shape, 0, z.dtype))
 
 
-def _clamp_partial_low(t, z, low, x, high):
-    return select(_full_shape(gt(low, x), z), broadcast_like(t, z.shape), full(z.shape, 0, z.dtype))
+def _clamp_partial_low(t, z, low, x, high):  # with the bounds the wrong way round the result is the upper one
+    is_result = bitwise_and(_full_shape(gt(low, x), z), _full_shape(lt(low, high), z))
+    return select(is_result, broadcast_like(t, z.shape), full(z.shape, 0, z.dtype))
 
 
 def _clamp_partial_high(t, z, low, x, high):
