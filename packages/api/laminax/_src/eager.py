@@ -18,7 +18,7 @@ from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer, check_no_tracers, eval_trace, state
 
 from laminax._src.checked_results import check_results, is_checking
-from laminax._src.executables import Program, compile_program
+from laminax._src.executables import Program, compile_program, execution_device
 
 _LEAF = tree_structure(0)
 _LIMIT = 8192
@@ -63,8 +63,7 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
     programs: dict[tuple, tuple[Program, Any]] = {}
 
     def miss(*args):
-        check_no_tracers(args)
-        device = runtime.execution_device(args)
+        device = execution_device(args)
         key = (*(get_aval(x) for x in args), device)
         found = programs.get(key)
         if found is None:

@@ -17,6 +17,7 @@ from laminax_ir.effects import has_ordered
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray, keys_of_words, physical_aval
 from laminax_ir.pytree import dispatch_registry
+from laminax_ir.trace import check_no_tracers
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
@@ -58,6 +59,17 @@ class Program:
             outs, out_tree = dispatch_registry.flatten(out_tree.unflatten(outs))  # to C++, keys are nodes that hold words
             args = [_stored(x) for x in args]
         return runtime.fastpath_data(self.executable, out_tree, outs, args, const_args=self.const_args)
+
+
+def execution_device(args: Sequence[Any], device: runtime.Device | None = None) -> runtime.Device:
+    """The device on which to run a computation on these arguments; the one given prevails.
+
+    Raises:
+      LeakedTracerError: if an argument is a tracer, which is then one whose trace has ended.
+      ValueError: if arguments are committed to different devices.
+    """
+    check_no_tracers(args)
+    return runtime.execution_device([_stored(x) for x in args], device)
 
 
 def _stored(x: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import laminax_runtime as runtime
 from laminax_ir import staging, trace
 from laminax_ir.avals import register_value_type
+from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.source import register_internal_folder
 from laminax_ir.trace import Tracer
 
@@ -24,6 +25,7 @@ def _compose() -> None:
     trace.set_evaluator(eager.evaluate)
     trace.set_tracing_hook(runtime.set_tracing)
     runtime.register_array_type(Tracer)
+    runtime.register_array_type(PRNGKeyArray)
     _install_methods()
 
 

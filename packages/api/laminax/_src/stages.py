@@ -11,7 +11,7 @@ from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.pytree import structure_errors, tree_flatten, tree_structure, tree_unflatten
 from laminax_ir.trace import Tracer
 
-from laminax._src.executables import Program, compile_lowered, lowering_platform, report_unusable_donations
+from laminax._src.executables import Program, compile_lowered, execution_device, lowering_platform, report_unusable_donations
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
@@ -62,7 +62,7 @@ class Traced:
         """Lowers the program to StableHLO, for the device it would run on or for one named platform."""
         from laminax_lowering import lower
         options = self._jit_function.options
-        device = runtime.execution_device(self._call.leaves, options.device)
+        device = execution_device(self._call.leaves, options.device)
         if lowering_platforms is not None and len(lowering_platforms) != 1:
             raise NotImplementedError("lower: lowering for several platforms at once is not supported yet; got "
                                       f"{lowering_platforms!r}")
