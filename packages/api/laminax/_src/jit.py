@@ -23,7 +23,7 @@ from laminax_ir.trace import eval_trace, state
 from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve
 from laminax._src.checked_results import check_results, is_checking
-from laminax._src.executables import Program, compile_program
+from laminax._src.executables import Program, compile_program, execution_device
 from laminax._src.stages import Lowered, Traced
 from laminax._src.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
 
@@ -179,7 +179,7 @@ class _JitFunction:
         call, avals, traced = self.traced(args, kwargs)
         if state.trace is not eval_trace:
             return self._bind(call, traced), None, False
-        device = runtime.execution_device(call.leaves, self.options.device)
+        device = execution_device(call.leaves, self.options.device)
         program = self.program(traced, call, device)
         outs = program.run(call.leaves)
         if is_checking():
