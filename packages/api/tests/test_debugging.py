@@ -204,3 +204,18 @@ def test_numbers_that_do_not_fit():
         laminax.jit(lambda x: x)(2 ** 40)
     with laminax.enable_x64(True):
         assert int(laminax.jit(lambda x: x)(2 ** 40)) == 2 ** 40
+
+
+def test_a_leaked_tracer_as_an_argument():
+    kept = []
+    laminax.jit(lambda x: kept.append(x) or x)(1.0)
+    for use in (laminax.jit(lambda x: x), laminax.grad(lambda x: x * 2)):
+        with pytest.raises(errors.LeakedTracerError, match=r"argument x of jit\(<lambda>\)"):
+            use(kept[0])
+
+
+def test_disable_jit_runs_control_flow_in_python():
+    seen = []
+    with laminax.disable_jit():
+        total, _ = laminax.lax.scan(lambda c, x: (c + x, seen.append(float(c))), 0.0, jnp.arange(3.0))
+    assert float(total) == 3 and seen == [0, 0, 1]

@@ -183,6 +183,7 @@ def test_arrays_and_tracers_are_instances_of_array():
         return x
 
     laminax.jit(check)(1.0)
+    assert isinstance(laminax.random.key(0), laminax.Array)
     assert isinstance(jnp.ones(2), laminax.Array) and not isinstance(np.ones(2), laminax.Array)
     with pytest.raises(TypeError, match="laminax.numpy.array"):
         laminax.Array()
