@@ -27,6 +27,19 @@ def test_barrier():
         assert "optimization_barrier" not in text_of(**params)
 
 
+def test_a_large_recomputation_stays_a_call_on_the_cpu():
+    def body(x):
+        for _ in range(10):
+            x = sin(x)
+        return [x]
+
+    inner = stage(body, [F32])
+    closed = stage(lambda x: bind_checkpoint(inner, x, name="layer", policy=None, prevent_cse=True, differentiated=True), [F32])
+    assert 'inlineable = "false"' in lower(closed).text
+    assert "inlineable" not in lower(closed, platform="cuda").text
+    assert "inlineable" not in text_of(prevent_cse=True, differentiated=True)
+
+
 def test_names_leave_no_trace():
     text = lower(stage(lambda x: [sin(name_p.bind(x, name="y"))], [F32])).text
     assert '"stablehlo.sine"(%arg0)' in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from laminax_ir.effects import has_ordered
 from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p, jit_p, name_p
+from laminax_lowering.outlining import keeps_recomputation
 from laminax_lowering.registry import lowering_rule
 
 _KEEP_CALL = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
@@ -27,7 +28,8 @@ def _lower_checkpoint(ctx, *operands, jaxpr, name, prevent_cse, policy, differen
         operands = [fenced] if len(operands) == 1 else fenced
     if len(jaxpr.eqns) <= 1 or has_ordered(jaxpr.effects):
         return ctx.run(jaxpr, operands)
-    return ctx.call(ctx.module.private_function(jaxpr, name), operands, ctx.avals_out)
+    is_kept = differentiated and prevent_cse and ctx.is_top_level and keeps_recomputation(ctx.platform, jaxpr.jaxpr)
+    return ctx.call(ctx.module.private_function(jaxpr, name), operands, ctx.avals_out, _KEEP_CALL if is_kept else "")
 
 
 @lowering_rule(name_p)
