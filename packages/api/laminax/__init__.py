@@ -38,7 +38,7 @@ _NAMES = {
     # settings
     "laminax._src.settings": """
         checking_leaks config debug_infs debug_nans default_device default_matmul_precision default_prng_impl enable_checks
-        enable_x64 log_compiles numpy_dtype_promotion numpy_rank_promotion threefry_partitionable transfer_guard
+        enable_x64 explain_cache_misses log_compiles numpy_dtype_promotion numpy_rank_promotion threefry_partitionable transfer_guard
         transfer_guard_device_to_device transfer_guard_device_to_host transfer_guard_host_to_device""",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}

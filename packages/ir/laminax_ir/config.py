@@ -425,6 +425,12 @@ disable_jit = define(
 debug_nans = define("debug_nans", False, boolean, "Raise when an operation returns a NaN.")
 debug_infs = define("debug_infs", False, boolean, "Raise when an operation returns an infinity.")
 log_compiles = define("log_compiles", False, boolean, "Log each compilation and what it was for, as warnings.")
+explain_cache_misses = define(
+    "explain_cache_misses",
+    False,
+    boolean,
+    "Log, as warnings, why a function is traced or compiled again: which argument or option changed, and how.",
+)
 default_prng_impl = define(
     "default_prng_impl",
     "threefry2x32",

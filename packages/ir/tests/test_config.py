@@ -48,6 +48,7 @@ def test_defaults_are_those_of_jax():
         "debug_nans": False,
         "debug_infs": False,
         "log_compiles": False,
+        "explain_cache_misses": False,
         "default_prng_impl": "threefry2x32",
         "threefry_partitionable": True,
     }
@@ -196,7 +197,7 @@ def test_a_trace_key_changes_with_the_options_that_affect_tracing_only():
             assert (config.trace_key() not in keys) == option.affects_tracing
             keys.add(config.trace_key())
     unaffected = {option.name for option in config.options() if not option.affects_tracing}
-    assert unaffected == {"debug_nans", "debug_infs", "log_compiles"}
+    assert unaffected == {"debug_nans", "debug_infs", "log_compiles", "explain_cache_misses"}
 
 
 def test_a_change_and_its_reversal_leave_no_stale_key():

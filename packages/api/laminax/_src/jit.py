@@ -152,6 +152,7 @@ def _sharding_devices(name: str, shardings: Any) -> set:
 
 # Compiled programs of traced functions: by closed jaxpr (weakly), then by device and options.
 _programs: WeakKeyDictionary[ClosedJaxpr, dict[tuple, Program]] = WeakKeyDictionary()
+_PROGRAM_KEY = ("the device", "the donated arguments", "keep_unused", "whether a device was given", "the compiler options")
 
 
 class _JitFunction:
@@ -219,6 +220,9 @@ class _JitFunction:
         key = (device, donated, options.keep_unused, options.device is not None, options.compiler_options)
         found = entries.get(key)
         if found is None:
+            if config.explain_cache_misses.value:
+                from laminax._src.cache_misses import explain_recompilation
+                explain_recompilation(f"jit({self.name})", _PROGRAM_KEY, key, entries)
             start = time.perf_counter()
             found = entries[key] = compile_program(
                 traced.closed, device, name=self.name, donated=donated, keep_unused=options.keep_unused,

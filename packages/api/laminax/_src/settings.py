@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NoReturn
 
 from laminax_ir.config import (
-    check, check_leaks, config, debug_infs, debug_nans, default_matmul_precision, default_prng_impl, enable_x64, log_compiles,
-    numpy_dtype_promotion, numpy_rank_promotion, threefry_partitionable,
+    check, check_leaks, config, debug_infs, debug_nans, default_matmul_precision, default_prng_impl, enable_x64,
+    explain_cache_misses, log_compiles, numpy_dtype_promotion, numpy_rank_promotion, threefry_partitionable,
 )
 from laminax_runtime.options import default_device
 
@@ -33,6 +33,7 @@ transfer_guard_host_to_device = _refuse_transfer_guard("transfer_guard_host_to_d
 
 __all__ = [
     "checking_leaks", "config", "debug_infs", "debug_nans", "default_device", "default_matmul_precision", "default_prng_impl",
-    "enable_checks", "enable_x64", "log_compiles", "numpy_dtype_promotion", "numpy_rank_promotion", "threefry_partitionable",
-    "transfer_guard", "transfer_guard_device_to_device", "transfer_guard_device_to_host", "transfer_guard_host_to_device",
+    "enable_checks", "enable_x64", "explain_cache_misses", "log_compiles", "numpy_dtype_promotion", "numpy_rank_promotion",
+    "threefry_partitionable", "transfer_guard", "transfer_guard_device_to_device", "transfer_guard_device_to_host",
+    "transfer_guard_host_to_device",
 ]

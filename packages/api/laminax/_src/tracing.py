@@ -10,7 +10,7 @@ import inspect
 import threading
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Callable, Hashable, Sequence
+from typing import Any, Callable, Hashable, NamedTuple, Sequence
 from weakref import WeakKeyDictionary, ref
 
 from laminax_ir import config
@@ -177,6 +177,17 @@ def _report_bad_result(transform: str, name: str, result: Any) -> None:
                             f"{_short(leaf)}. Return arrays, scalars or containers of them.")
 
 
+class TraceKey(NamedTuple):
+    """What a trace depends on, besides the function."""
+    in_tree: Any
+    avals: tuple[ShapedArray, ...]
+    static_args: tuple[tuple[int, Static], ...]
+    static_kwargs: tuple[tuple[str, Static], ...]
+    count: int
+    config: config.TraceKey
+    axes: tuple[tuple[Any, int], ...]
+
+
 class Entries(dict):
     """The traced forms of one function, by key."""
 
@@ -217,13 +228,16 @@ class TraceCache:
                entries: Entries) -> TracedFunction:
         """The traced function for a call, traced now if it has not been."""
         axes = state.axis_sizes
-        key = (call.in_tree, tuple(avals), call.static_args, call.static_kwargs, call.count, config.trace_key(),
-               tuple(axes.items()) if axes else ())
+        key = TraceKey(call.in_tree, tuple(avals), call.static_args, call.static_kwargs, call.count, config.trace_key(),
+                       tuple(axes.items()) if axes else ())
         found = entries.get(key)
         if found is not None and found.is_valid():
             self.hits += 1
             return found
         self.misses += 1
+        if config.explain_cache_misses.value:
+            from laminax._src.cache_misses import explain_retrace
+            explain_retrace(f"{transform}({function_name(fun)})", fun, call.namer(fun), key, entries)
         found = entries[key] = trace_call(fun, call, avals, transform)
         return found
 
