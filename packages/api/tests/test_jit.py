@@ -61,6 +61,14 @@ def test_options_can_be_given_in_a_decorator():
     np.testing.assert_array_equal(scaled(floats(1, 2), n=3), [3, 6])
 
 
+def test_a_flag_as_static_argument_and_a_scale_that_is_traced():  # the comparison in SciPy's notes on jax_autojit
+    fun = Counted(lambda x, y, plus: x + y if plus else x - y)
+    f = laminax.jit(fun, static_argnames="plus")
+    assert float(f(3.0, 1.0, plus=True)) == 4 and float(f(3.0, 1.0, plus=False)) == 2
+    assert float(f(3.0, 2.0, plus=True)) == 5
+    assert fun.count == 2  # once for each value of the flag, and not for each value of y
+
+
 # --- static arguments ---
 
 
