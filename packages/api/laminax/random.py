@@ -1,4 +1,4 @@
-"""Random numbers: a table of contents.
+"""Random numbers: a table of contents; a name's module is imported when the name is first used.
 
 A key is made from a seed, split for each use, and handed to samplers, which are functions: the same key gives the
 same numbers, on every platform and however the program is transformed or spread over devices.
@@ -10,22 +10,29 @@ same numbers, on every platform and however the program is transformed or spread
 
 from __future__ import annotations
 
-from laminax._src.random.gamma import beta, chisquare, dirichlet, gamma, loggamma, t
-from laminax._src.random.keys import (
-    PRNGKey, clone, fold_in, key, key_data, key_dtype, key_impl, split, wrap_key_data,
-)
-from laminax._src.random.multivariate import multivariate_normal
-from laminax._src.random.poisson import poisson
-from laminax._src.random.samplers import (
-    bernoulli, bits, cauchy, exponential, geometric, gumbel, laplace, logistic, lognormal, maxwell, normal, pareto, rademacher,
-    randint, rayleigh, triangular, truncated_normal, uniform, weibull_min,
-)
-from laminax._src.random.selection import categorical, choice, permutation
+import importlib
 
-__all__ = [
-    "PRNGKey", "bernoulli", "beta", "bits", "categorical", "cauchy", "chisquare", "choice", "clone", "dirichlet",
-    "exponential", "fold_in", "gamma", "geometric", "gumbel", "key", "key_data", "key_dtype", "key_impl", "laplace",
-    "loggamma", "logistic", "lognormal", "maxwell", "multivariate_normal", "normal", "pareto", "permutation",
-    "poisson", "rademacher", "randint", "rayleigh", "split", "t", "triangular", "truncated_normal", "uniform",
-    "weibull_min", "wrap_key_data",
-]
+_NAMES_OF = {
+    "gamma": "beta chisquare dirichlet gamma loggamma t",
+    "keys": "PRNGKey clone fold_in key key_data key_dtype key_impl split wrap_key_data",
+    "multivariate": "multivariate_normal",
+    "poisson": "poisson",
+    "samplers": "bernoulli bits cauchy exponential geometric gumbel laplace logistic lognormal maxwell normal pareto "
+                "rademacher randint rayleigh triangular truncated_normal uniform weibull_min",
+    "selection": "categorical choice permutation",
+}
+_MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
+
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name: str):
+    if (module := _MODULE_OF.get(name)) is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"laminax._src.random.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
