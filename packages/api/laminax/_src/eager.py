@@ -32,7 +32,7 @@ def evaluate(primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     if function is None:
         if len(_functions) >= _LIMIT:  # forget the oldest half: dictionaries keep insertion order
             for old in list(_functions)[:_LIMIT // 2]:
-                del _functions[old]
+                _functions.pop(old, None)  # another thread may be doing the same
         function = _functions[key] = _operation(primitive, dict(params))
     return function(*operands)
 

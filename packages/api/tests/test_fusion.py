@@ -1,0 +1,40 @@
+"""Composite functions of the library: one compiled call on values, their operations in a trace; and the eager caches."""
+
+import laminax
+import laminax.numpy as jnp
+import numpy as np
+from laminax._src import eager
+from laminax._src.fusion import fused
+
+
+@fused(static_argnames=("axes", "scale"))
+def scaled_sum(x, *, axes=(0,), scale=1.0):
+    """A sum."""
+    return jnp.sum(jnp.sin(x) * scale, axis=tuple(axes))
+
+
+def test_the_value_is_the_same_everywhere():
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    expected = np.sum(np.sin(x) * 2, axis=(0, 1))
+    for run in (scaled_sum, laminax.jit(scaled_sum, static_argnames=("axes", "scale"))):
+        np.testing.assert_allclose(run(x, axes=(0, 1), scale=2.0), expected, rtol=1e-6)
+    np.testing.assert_allclose(scaled_sum(x, axes=[0, 1], scale=2.0), expected, rtol=1e-6)  # a list is made hashable
+    with laminax.disable_jit():
+        np.testing.assert_allclose(scaled_sum(x, axes=(0, 1), scale=2.0), expected, rtol=1e-6)
+    assert scaled_sum.__doc__ == "A sum."
+
+
+def test_traces_see_the_operations_and_no_call():
+    names = [eqn.primitive.name for eqn in laminax.make_jaxpr(scaled_sum)(np.ones(3, np.float32)).eqns]
+    assert "sin" in names and "jit" not in names
+    np.testing.assert_allclose(laminax.grad(lambda x: scaled_sum(x))(jnp.ones(2)), np.cos(np.ones(2)), rtol=1e-6)
+
+
+def test_the_cache_of_operations_is_bounded(monkeypatch):
+    monkeypatch.setattr(eager, "_LIMIT", 4)
+    monkeypatch.setattr(eager, "_functions", {})
+    x = jnp.arange(12.0)
+    for size in range(1, 12):
+        assert laminax.lax.slice_in_dim(x, 0, size).shape == (size,)
+        assert len(eager._functions) <= 4
+    np.testing.assert_array_equal(laminax.lax.slice_in_dim(x, 0, 1), [0])
