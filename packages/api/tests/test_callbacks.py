@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -31,7 +32,8 @@ def test_pure_callback():
 def test_types_and_layouts(dtype):
     shape = laminax.ShapeDtypeStruct((2, 3), dtype)
     x = np.arange(6).reshape(3, 2) % 2
-    f = laminax.jit(lambda x: laminax.pure_callback(lambda x: (x.T, x.dtype == x.dtype), (shape, laminax.ShapeDtypeStruct((), bool)), x))
+    announced = (shape, laminax.ShapeDtypeStruct((), bool))
+    f = laminax.jit(lambda x: laminax.pure_callback(lambda x: (x.T, x.dtype == dtype), announced, x))
     out, flag = f(jnp.asarray(x, dtype))
     np.testing.assert_array_equal(np.asarray(out, np.complex64), x.T)
     assert bool(flag) and out.dtype == dtype
@@ -40,7 +42,8 @@ def test_types_and_layouts(dtype):
 def test_a_program_that_calls_back_twice():
     def f(x):
         y = laminax.pure_callback(np.sin, S, x)
-        return laminax.pure_callback(lambda a, b: {"sum": a + b, "n": np.int32(a.size)}, {"sum": S, "n": laminax.ShapeDtypeStruct((), np.int32)}, x, y)
+        announced = {"sum": S, "n": laminax.ShapeDtypeStruct((), np.int32)}
+        return laminax.pure_callback(lambda a, b: {"sum": a + b, "n": np.int32(a.size)}, announced, x, y)
 
     out = laminax.jit(f)(X)
     np.testing.assert_allclose(out["sum"], X + np.sin(X), rtol=1e-6)
@@ -178,5 +181,5 @@ def test_the_last_callbacks_run_before_python_ends():
             "f = laminax.jit(lambda x: laminax.debug.print('x is {}', x) or x)\n"
             "f(1.0)\n")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True,
-                          env={**__import__("os").environ, "PYTHONPATH": ":".join(filter(None, sys.path))})
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
     assert done.stdout == "x is 1.0\n"

@@ -103,7 +103,8 @@ def test_checkpointing_saves_memory():
             for _ in range(16):
                 x = layer(x, w)
             return jnp.sum(x)
-        compiled = laminax.jit(laminax.grad(loss, argnums=(0, 1))).lower(np.ones((64, 32), np.float32), np.eye(32, dtype=np.float32)).compile()
+        grad = laminax.jit(laminax.grad(loss, argnums=(0, 1)))
+        compiled = grad.lower(np.ones((64, 32), np.float32), np.eye(32, dtype=np.float32)).compile()
         return compiled.memory_analysis().temp_size_in_bytes
 
     # 64 activations without, 16 inputs and the four of one layer with it.

@@ -1,7 +1,7 @@
 """What varies along a named axis, for axes that no `vmap` takes away: those of devices, under `pmap`.
 
-`reduce_axes` sums the cotangents of values that are shared along an axis (see `ops.collectives.psum_shared`). A `vmap` knows what
-is shared when it meets the operation. For an axis of devices it is a matter of following the program from its inputs.
+`reduce_axes` sums the cotangents of values that are shared along an axis (see `ops.collectives.psum_shared`). A `vmap` knows
+what is shared when it meets the operation. For an axis of devices it is a matter of following the program from its inputs.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class _VaryingTrace(Trace):
         if primitive is op.psum_shared_p and self.axis_name in params["axes"]:
             return self._shared_sum(values, varies, params["axes"])
         if _contains_any_shared_sum(params):
-            raise NotImplementedError(f"reduce_axes={self.axis_name!r} inside of {primitive} is not supported for an axis of devices; "
-                                      "apply grad outside of it, or psum the gradient")
+            raise NotImplementedError(f"reduce_axes={self.axis_name!r} inside of {primitive} is not supported for an axis of "
+                                      "devices; apply grad outside of it, or psum the gradient")
         result = self._bind(primitive, values, params)
         if not self._result_varies(primitive, varies, params):
             return result

@@ -16,14 +16,16 @@ from laminax_ir.ops import callbacks as op
 from laminax_lowering.context import Value, current_token
 from laminax_lowering.registry import lowering_rule
 
-_TARGETS = {"cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_callback", "rocm": "xla_ffi_python_gpu_callback"}
+_TARGETS = {"cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_callback",
+            "rocm": "xla_ffi_python_gpu_callback"}
 
 
 def _emit_callback(ctx, function: Callable[..., Sequence[np.ndarray]], operands: Sequence[Value], results: Sequence[ShapedArray],
                    has_side_effect: bool) -> list[Value]:
     target = _TARGETS.get(ctx.platform)
     if target is None:
-        raise NotImplementedError(f"callbacks are not supported on the platform {ctx.platform}; they are on {', '.join(_TARGETS)}")
+        raise NotImplementedError(f"callbacks are not supported on the platform {ctx.platform}; they are on "
+                                  f"{', '.join(_TARGETS)}")
     ctx.module.host_callbacks.append(function)
     out = ctx.emit("stablehlo.custom_call", operands, results=results, attributes={
         "api_version": "4 : i32", "backend_config": f"{{index = {len(ctx.module.host_callbacks) - 1} : ui64}}",
@@ -34,8 +36,8 @@ def _emit_callback(ctx, function: Callable[..., Sequence[np.ndarray]], operands:
 
 def _row_major(values: Sequence[Any]) -> str:
     """Layouts in which the last axis varies fastest, as NumPy expects."""
-    layouts = [f"dense<{list(range(len(v.shape)))[::-1]}> : tensor<{len(v.shape)}xindex>" if v.shape else "dense<> : tensor<0xindex>"
-               for v in values]
+    ranks = [len(v.shape) for v in values]
+    layouts = [f"dense<{list(range(n))[::-1]}> : tensor<{n}xindex>" if n else "dense<> : tensor<0xindex>" for n in ranks]
     return f"[{', '.join(layouts)}]"
 
 
