@@ -2,7 +2,8 @@
 
 An equation records (code object, instruction offset, name stack); turning that into file and line waits
 until somebody looks. The user's frame is the first one outside the folders registered as internal. Finding
-it costs one `sys._getframe` and one dictionary look-up per internal frame, 0.2 to 0.4 microseconds.
+it costs one `sys._getframe` and one dictionary look-up per internal frame: 0.7 to 0.9 microseconds through the two frames
+that are between a user and a recorded equation, a quarter of what staging the equation costs.
 """
 
 from __future__ import annotations

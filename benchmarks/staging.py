@@ -1,0 +1,98 @@
+"""What tracing, transforming and lowering cost, in microseconds per equation of the program.
+
+    PYTHONPATH=packages/ir:packages/transforms:packages/lowering python benchmarks/staging.py
+    ./bazelw run //benchmarks:staging
+
+The program is a chain of elementwise operations and one contraction in eight, on arrays of 8 by 8; it is written out as often as
+it takes for 3,000 and 30,000 equations, so that a cost that grows faster than the program shows. Processor time of the
+fastest of several repetitions, each of a new function; the garbage collector stays on, as it is for users. Needs no
+jaxlib.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from laminax_ir.avals import ShapedArray
+from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.contraction import dot_general
+from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.staging import stage
+from laminax_lowering.lower import lower
+from laminax_transforms import grad, vmap
+
+MATRIX = ShapedArray((8, 8), np.dtype(np.float32))
+SCALE = np.float32(0.5)
+MATMUL = (((1,), (0,)), ((), ()))
+
+
+def program(equations: int) -> Callable[[Any, Any], Any]:
+    """A new function of two f32[8,8] that makes this many equations, and one sum."""
+
+    def chain(x, w):
+        for _ in range(equations // 8):
+            y = dot_general(x, w, MATMUL)
+            y = op.tanh(op.add(y, w))
+            x = op.mul(op.sub(op.sin(y), x), op.mul(SCALE, op.exp(y)))
+        return reduce_sum(x, axes=(0, 1))
+
+    return chain
+
+
+def staged(fun: Callable, *avals: ShapedArray) -> ClosedJaxpr:
+    return stage(lambda *args: [fun(*args)], avals)
+
+
+def quantities(equations: int) -> dict[str, tuple[Callable[[Any], Any], Callable[[], Any]]]:
+    """For each quantity what is measured, and what makes its argument; budgets in microseconds stand in `BUDGETS`."""
+    batch = ShapedArray((4, 8, 8), MATRIX.dtype)
+    return {
+        "staging": (lambda fun: staged(fun, MATRIX, MATRIX), lambda: program(equations)),
+        "grad": (lambda fun: staged(grad(fun), MATRIX, MATRIX), lambda: program(equations)),
+        "vmap": (lambda fun: staged(vmap(fun, in_axes=(0, None)), batch, MATRIX), lambda: program(equations)),
+        "lowering": (lambda closed: lower(closed), lambda: staged(program(equations), MATRIX, MATRIX)),
+    }
+
+
+# What the design aims at, in microseconds per equation of the program. Those of grad and vmap include staging; lowering's
+# is for the text alone.
+BUDGETS = {"staging": 6.0, "grad": 25.0, "vmap": 16.0, "lowering": 3.0}
+
+
+def best(measure: Callable[[Any], Any], prepare: Callable[[], Any], repetitions: int) -> float:
+    """The shortest processor time of `measure`, in seconds."""
+    seconds = []
+    for _ in range(repetitions):
+        argument = prepare()
+        gc.collect()
+        start = time.process_time()
+        measure(argument)
+        seconds.append(time.process_time() - start)
+    return min(seconds)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--equations", type=int, nargs="+", default=[3_000, 30_000])
+    parser.add_argument("--repetitions", type=int, default=5)
+    arguments = parser.parse_args()
+    for measure, prepare in quantities(80).values():  # modules load on first use
+        measure(prepare())
+    print("microseconds per equation | " + " | ".join(f"{n:,} equations" for n in arguments.equations) + " | budget")
+    for name in BUDGETS:
+        row = []
+        for equations in arguments.equations:
+            measure, prepare = quantities(equations)[name]
+            row.append(f"{best(measure, prepare, arguments.repetitions) / equations * 1e6:.2f}")
+        print(f"{name} | " + " | ".join(row) + f" | {BUDGETS[name]:g}")
+
+
+if __name__ == "__main__":
+    main()
