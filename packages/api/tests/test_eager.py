@@ -13,7 +13,7 @@ ARITHMETIC = [operator.add, operator.sub, operator.mul, operator.truediv, operat
 COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
 BITWISE = [operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift]
 VALUES = np.array([1.0, 2.0, 3.0], np.float32)
-OTHERS = [np.array([2.0, 2.0, 2.0], np.float32), np.float32(2), np.float64(2), np.int32(2), np.int8(2), 2, 2.0, np.bool_(True), True]
+OTHERS = [np.full(3, 2, np.float32), np.float32(2), np.float64(2), np.int32(2), np.int8(2), 2, 2.0, np.bool_(True), True]
 
 
 @pytest.mark.parametrize("op", ARITHMETIC + COMPARISONS, ids=lambda op: op.__name__)

@@ -9,7 +9,7 @@ import textwrap
 import laminax
 import pytest
 
-SUBMODULES = ["core", "dtypes", "errors", "extend", "lax", "nn", "nn.initializers", "numpy", "random", "stages", "tree", "tree_util"]
+SUBMODULES = [*sorted(laminax._SUBMODULES), "nn.initializers"]
 
 
 def run_python(code: str, **environment: str) -> str:

@@ -89,7 +89,8 @@ def test_arguments_of_other_types(args, message):
 
 def test_transformations_do_not_apply_to_executables():
     compiled = laminax.jit(jnp.sin).lower(1.0).compile()
-    for transformed, x in ((laminax.jit(lambda x: compiled(x)), 1.0), (laminax.grad(compiled), 1.0), (laminax.vmap(compiled), np.ones(2))):
+    cases = [(laminax.jit(lambda x: compiled(x)), 1.0), (laminax.grad(compiled), 1.0), (laminax.vmap(compiled), np.ones(2))]
+    for transformed, x in cases:
         with pytest.raises(TypeError, match="cannot be called on traced values"):
             transformed(x)
 

@@ -174,7 +174,8 @@ class Compiled:
             mismatch = next(iter(structure_errors(tree_structure(expected), (args, kwargs), exact=True)), None)
             detail = str(mismatch("arguments", "compiled", "called")) if mismatch else \
                 f"it was compiled for {self.in_tree}, and called with {tree_structure((args, kwargs))}"
-        return f"the compiled {self._name} was called with arguments of another structure: {detail.rstrip('.')}. Static arguments are left out."
+        return (f"the compiled {self._name} was called with arguments of another structure: {detail.rstrip('.')}. "
+                "Static arguments are left out.")
 
     def _signature(self) -> tuple[int, list[str]]:
         args, kwargs = tree_unflatten(self.in_tree, range(self.in_tree.num_leaves))
