@@ -238,7 +238,7 @@ def read(x: Any, index: Any, mode: Any, fill_value: Any, indices_are_sorted: boo
         return read(shape_ops.expand_dims(x, (axis,)), index, mode, fill_value, indices_are_sorted, unique_indices,
                     wrap_negative_indices)
     if mode is None:
-        mode = GatherScatterMode.PROMISE_IN_BOUNDS if fill_value is None else GatherScatterMode.FILL_OR_DROP
+        mode = GatherScatterMode.PROMISE_IN_BOUNDS
     else:
         mode = GatherScatterMode.from_any(mode)
     items = parse_index(x.shape, index)
@@ -426,7 +426,7 @@ def make_plan(shape: tuple[int, ...], items: list, wrap: bool) -> Plan:
         block = np.broadcast_shapes(*[() if type(items[p]) is int else shape_of(items[p]) for p in advanced])
     except ValueError:
         described = ", ".join(str(shape_of(items[p])) for p in advanced)
-        raise IndexError(f"Incompatible shapes for broadcasting: the index arrays have shapes {described}") from None
+        raise ValueError(f"Incompatible shapes for broadcasting: the index arrays have shapes {described}") from None
     is_adjacent = all(b == a + 1 for a, b in zip(advanced, advanced[1:]))
     first = advanced[0] if advanced and is_adjacent else -1
 
@@ -522,8 +522,8 @@ def take(a, indices, axis: int | None = None, out: None = None, mode: str | None
       indices: an integer array or scalar; negative ones count from the end.
       axis: the axis; None takes the array as flat.
       out: must be None.
-      mode: what indices out of bounds give: "fill" (the default) the fill value, "clip" the nearest element, "wrap" the
-        one of the index modulo the size; "promise_in_bounds" is the caller's word that there are none.
+      mode: what indices out of bounds give: "fill" (the default) the fill value, "clip" the nearest element (the first
+        for negative ones), "wrap" the one of the index modulo the size; "promise_in_bounds" is the caller's word that there are none.
       unique_indices: the caller's word that no index occurs twice.
       indices_are_sorted: the caller's word that the indices increase.
       fill_value: for "fill"; by default NaN, the smallest signed or largest unsigned integer, or True.
@@ -532,7 +532,8 @@ def take(a, indices, axis: int | None = None, out: None = None, mode: str | None
       An array whose axis is replaced by the axes of the indices.
 
     Raises:
-      TypeError: if the indices are not integers.
+      ValueError: if the indices are not integers.
+      IndexError: if the axis is empty and the indices are not.
       NotImplementedError: for mode="raise".
     """
     refuse_out("take", out)
@@ -541,7 +542,7 @@ def take(a, indices, axis: int | None = None, out: None = None, mode: str | None
         raise NotImplementedError("take: mode='raise' is not supported, because compiled programs cannot raise; use 'fill', 'clip' "
                                   "or 'wrap'")
     if not is_kind(indices, dtypes.integer):
-        raise TypeError(f"take requires integer indices, got {get_aval(indices).str_short()}")
+        raise ValueError(f"take requires integer indices, got {get_aval(indices).str_short()}")
     is_wrapping = mode == "wrap"
     gather_mode = GatherScatterMode.PROMISE_IN_BOUNDS if is_wrapping else GatherScatterMode.from_any("fill" if mode is None else mode)
     return _take(a, indices, axis=None if axis is None else operator.index(axis), mode=gather_mode, is_wrapping=is_wrapping,
@@ -556,12 +557,12 @@ def _take(a, indices, axis, mode, is_wrapping, fill_value, unique_indices, indic
     shape = shape_of(a)
     axis = one_axis("take", axis, len(shape))
     if shape[axis] == 0 and math.prod(shape_of(indices)):
-        raise ValueError(f"take: cannot do a non-empty take from the empty axis {axis} of {get_aval(a).str_short()}")
+        raise IndexError(f"take: cannot do a non-empty take from the empty axis {axis} of {get_aval(a).str_short()}")
     if is_wrapping:
         from laminax_ir import operators
         indices = operators.remainder(convert(indices, np.dtype(np.int32)), shape[axis])
     items = [indices if i == axis else Slice(0, size, 1) for i, size in enumerate(shape)]
-    plan = make_plan(shape, items, wrap=not is_wrapping)
+    plan = make_plan(shape, items, wrap=mode is GatherScatterMode.FILL_OR_DROP)
     if 0 in plan.shape:
         return shape_ops.full(plan.shape, 0, dtype_of(a))
     dims = GatherDimensionNumbers(plan.window_axes, plan.collapsed, plan.index_map)
@@ -664,7 +665,7 @@ def put(a, ind, v, mode: str | None = None, *, inplace: bool = True):
       a: an array.
       ind: integers, places in the flat array.
       v: the values, repeated if there are fewer than places.
-      mode: "clip" moves places out of bounds to the end, "wrap" takes them modulo the size, None drops them.
+      mode: "clip" (also None) moves places out of bounds to the ends, "wrap" takes them modulo the size.
       inplace: must be False, because arrays do not change.
 
     Returns:
@@ -681,9 +682,9 @@ def put(a, ind, v, mode: str | None = None, *, inplace: bool = True):
         return a
     if mode == "wrap":
         ind = operators.remainder(ind, a.size)
-    elif mode == "clip":
-        ind = op.clamp(0, ind, a.size - 1)
-    elif mode is not None:
+    elif mode in (None, "clip"):
+        ind = op.clamp(-a.size, ind, a.size - 1)
+    else:
         raise ValueError(f"put: mode must be None, 'clip' or 'wrap', got {mode!r}")
     flat = update("set", ravel(a), ind, resize(v, ind.shape))
     return shape_ops.reshape(flat, a.shape)

@@ -54,9 +54,9 @@ def sort(a, axis: int | None = -1, *, kind: None = None, order: None = None, sta
 
 def _refuse_kind(name: str, kind: Any, order: Any) -> None:
     if kind is not None:
-        raise ValueError(f"{name}: the kind of sort cannot be chosen, got {kind!r}; use stable=True or False")
+        raise TypeError(f"{name}: the kind of sort cannot be chosen, got {kind!r}; use stable=True or False")
     if order is not None:
-        raise ValueError(f"{name}: order is for structured dtypes, which arrays do not have; got {order!r}")
+        raise TypeError(f"{name}: order is for structured dtypes, which arrays do not have; got {order!r}")
 
 
 @fused(static_argnames=("axis", "stable", "descending"))

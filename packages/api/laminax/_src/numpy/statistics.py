@@ -477,7 +477,7 @@ def histogramdd(sample, bins=10, range: Sequence | None = None, weights=None, de
         raise ValueError(f"histogramdd: there must be one entry of bins for each of the {dimensions} dimensions, got {len(per_axis)}")
     edges = [histogram_bin_edges(sample[:, i], b, None if range is None else range[i]) for i, b in enumerate(per_axis)]
     if weights is None:
-        weights = shape_ops.full((count,), 1, sample.dtype)
+        weights = shape_ops.full((count,), 1, dtypes.scalar_dtype(int))
     elif shape_of(ensure_array("histogramdd", weights)) != (count,):
         raise ValueError(f"histogramdd: should have one weight for each of the {count} samples, got shape {shape_of(weights)}")
     counts = _histogramdd(sample, edges, weights)
@@ -497,8 +497,7 @@ def _histogramdd(sample, edges, weights):
     places = columns[0] if len(columns) == 1 else shape_ops.concatenate(columns, 1)
     axes = tuple(builtins.range(len(edges)))
     dims = indexing_ops.ScatterDimensionNumbers((), axes, axes)
-    weights = convert(weights, dtypes.to_inexact_dtype(dtype_of(weights)))
-    return indexing_ops.scatter_add(shape_ops.full(shape, 0, weights.dtype), places, weights, dims, mode="drop")
+    return indexing_ops.scatter_add(shape_ops.full(shape, 0, dtype_of(weights)), places, weights, dims, mode="drop")
 
 
 # --- interpolation, differences and integrals ---

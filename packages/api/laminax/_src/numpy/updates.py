@@ -50,6 +50,9 @@ def update(kind: str, x: Any, index: Any, values: Any, *, indices_are_sorted: bo
         return shape_ops.squeeze(wide, (axis,))
     mode = GatherScatterMode.FILL_OR_DROP if mode is None else GatherScatterMode.from_any(mode)
     if values is not None:
+        if isinstance(values, (list, tuple)):
+            from laminax._src.numpy.creation import asarray
+            values = asarray(values)
         values = ensure_array(f"x.at[...].{kind}", values)
         _warn_of_narrowing(x, values)
     spec, positions = separate(parse_index(x.shape, index))

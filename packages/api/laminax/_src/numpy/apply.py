@@ -1,0 +1,307 @@
+"""Functions applied along axes, mapped over broadcast arguments, and made into ufuncs."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import re
+from typing import Any, Callable, Sequence
+
+import numpy as np
+from laminax_ir.avals import get_aval
+from laminax_ir.ops import shape as shape_ops
+
+from laminax._src.numpy.arguments import as_array, ensure_array, ensure_arrays, one_axis, refuse_out, shape_of
+
+
+def apply_along_axis(func1d: Callable, axis: int, arr, *args: Any, **kwargs: Any):
+    """Applies a function of a vector to each vector along an axis.
+
+    Args:
+      func1d: takes a vector, and args and kwargs; what it returns takes the place of the axis.
+      axis: the axis.
+      arr: an array.
+      *args, **kwargs: passed on to the function.
+    """
+    from laminax import vmap
+    arr = as_array(ensure_array("apply_along_axis", arr))
+    axis = one_axis("apply_along_axis", axis, len(arr.shape))
+    mapped = lambda x: func1d(x, *args, **kwargs)  # noqa: E731
+    for _ in range(1, len(arr.shape) - axis):
+        mapped = vmap(mapped, in_axes=-1, out_axes=-1)
+    for _ in range(axis):
+        mapped = vmap(mapped, in_axes=0, out_axes=0)
+    return mapped(arr)
+
+
+def apply_over_axes(func: Callable, a, axes: Sequence[int]):
+    """Applies a function of an array and an axis once for each axis, its result to the next.
+
+    Args:
+      func: takes an array and an axis; its result has as many axes, or lacks this one, which is put back.
+      a: an array.
+      axes: the axes.
+    """
+    a = as_array(ensure_array("apply_over_axes", a))
+    for axis in (axes,) if np.ndim(axes) == 0 else axes:
+        result = func(a, axis)
+        if len(shape_of(result)) == len(a.shape) - 1:
+            result = shape_ops.expand_dims(result, (one_axis("apply_over_axes", axis, len(a.shape)),))
+        elif len(shape_of(result)) != len(a.shape):
+            raise ValueError(f"apply_over_axes: the function must return an array with the axes it takes, or one less; got "
+                             f"{get_aval(result).str_short()} for {get_aval(a).str_short()}")
+        a = result
+    return a
+
+
+# --- vectorize ---
+
+_AXIS = r"\w+"
+_ARGUMENT = rf"\((?:{_AXIS}(?:,{_AXIS})*)?\)"
+_SIGNATURE = re.compile(rf"^{_ARGUMENT}(?:,{_ARGUMENT})*->{_ARGUMENT}(?:,{_ARGUMENT})*$")
+
+
+def vectorize(pyfunc: Callable, *, excluded=frozenset(), signature: str | None = None) -> Callable:
+    """Makes a function of scalars, or of arrays of given ranks, one of arrays with any further leading axes, broadcast.
+
+    Args:
+      pyfunc: the function.
+      excluded: numbers and names of the arguments that are passed on as they are.
+      signature: the axes of arguments and results, "(m,n),(n)->(m)"; by default all are scalars.
+
+    Returns:
+      The function; leading axes are mapped with `vmap`.
+
+    Raises:
+      ValueError: if the signature is malformed.
+      TypeError: if excluded holds other things than numbers and names.
+
+    Example:
+      >>> vectorize(lambda a, b: a * b, signature="(n),()->(n)")(ones((2, 3)), 2.).shape
+      (2, 3)
+    """
+    if any(not isinstance(e, (str, int)) for e in excluded):
+        raise TypeError(f"vectorize: excluded must hold integers and names, got {set(excluded)!r}")
+    if any(isinstance(e, int) and e < 0 for e in excluded):
+        raise ValueError(f"vectorize: excluded must not hold negative numbers, got {set(excluded)!r}")
+    parsed = None if signature is None else _parse_signature(signature)
+
+    @functools.wraps(pyfunc)
+    def wrapped(*args, **kwargs):
+        left_out = {e for e in excluded if isinstance(e, int) and e < len(args)}
+        names = [k for k in kwargs if k not in excluded]
+        places = [i for i in range(len(args)) if i not in left_out]
+        arrays = [args[i] for i in places] + [kwargs[k] for k in names]
+        arrays = [as_array(x) for x in ensure_arrays("vectorize", *arrays)]
+
+        def core(*values):
+            full = list(args)
+            for i, v in zip(places, values):
+                full[i] = v
+            return pyfunc(*full, **{**kwargs, **dict(zip(names, values[len(places):]))})
+
+        return _vectorized(core, arrays, parsed)
+
+    return wrapped
+
+
+def _parse_signature(signature: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    text = signature.replace(" ", "")
+    if not _SIGNATURE.match(text):
+        raise ValueError(f"not a valid gufunc signature: {signature!r}. Expected the axes of arguments and results, such as "
+                         "'(m,n),(n)->(m)'.")
+    return tuple([tuple(re.findall(_AXIS, group)) for group in re.findall(_ARGUMENT, side)]  # type: ignore[return-value]
+                 for side in text.split("->"))
+
+
+def _vectorized(core: Callable, arrays: list, parsed) -> Any:
+    from laminax import vmap
+    inputs, outputs = parsed if parsed is not None else ([()] * len(arrays), None)
+    if len(inputs) != len(arrays):
+        raise TypeError(f"vectorize: wrong number of positional arguments: expected {len(inputs)}, got {len(arrays)}")
+    sizes: dict[str, int] = {}
+    leading = []
+    for x, axes in zip(arrays, inputs):
+        if len(x.shape) < len(axes):
+            raise ValueError(f"vectorize: {get_aval(x).str_short()} does not have enough axes for its core axes {axes}")
+        split = len(x.shape) - len(axes)
+        leading.append(tuple(x.shape[:split]))
+        for name, size in zip(axes, x.shape[split:]):
+            if sizes.setdefault(name, size) != size:
+                raise ValueError(f"vectorize: inconsistent size for core dimension {name!r}: {size} vs {sizes[name]}")
+    shape = shape_ops.broadcast_shapes(*leading) if leading else ()
+    squeezed = []
+    for x, own in zip(arrays, leading):  # axes of size 1 are not mapped, which broadcasts them
+        stretched = tuple(i for i, n in enumerate(own) if n == 1 and shape[len(shape) - len(own) + i] != 1)
+        squeezed.append(shape_ops.squeeze(x, stretched))
+    mapped = _checked(core, outputs, sizes)
+    for axis in reversed(range(len(shape))):
+        has = [len(shape) - len(own) <= axis and (own[axis - len(shape) + len(own)] != 1 or shape[axis] == 1) for own in leading]
+        if any(has):
+            mapped = vmap(mapped, in_axes=tuple(0 if h else None for h in has))
+    return mapped(*squeezed)
+
+
+def _checked(core: Callable, outputs, sizes: dict[str, int]) -> Callable:
+    """The function with its results compared with the signature."""
+    def call(*values):
+        result = core(*values)
+        known = dict(sizes)
+        results = list(result) if isinstance(result, (list, tuple)) else [result]
+        wanted = [()] * len(results) if outputs is None else outputs
+        if outputs is not None and len(results) != len(wanted):
+            raise TypeError(f"vectorize: wrong number of results: expected {len(wanted)}, got {len(results)}")
+        for x, axes in zip(results, wanted):
+            shape = shape_of(x)
+            if len(shape) != len(axes):
+                raise ValueError(f"vectorize: output shape {shape} does not match core dimensions {axes}")
+            for name, size in zip(axes, shape):
+                if known.setdefault(name, size) != size:
+                    raise ValueError(f"vectorize: inconsistent size for core dimension {name!r}: {size} vs {known[name]}")
+        return result
+    return call
+
+
+# --- ufuncs ---
+
+
+class ufunc:
+    """An elementwise function of scalars, with NumPy's methods to reduce, accumulate and tabulate it.
+
+    Args:
+      func: takes `nin` arrays and returns `nout`, elementwise.
+      nin: the number of arguments.
+      nout: the number of results.
+      identity: the neutral value of a function of two arguments, if it has one.
+    """
+
+    def __init__(self, func: Callable, /, nin: int, nout: int, *, name: str | None = None, identity: Any = None):
+        self._function = func
+        self.nin, self.nout = operator.index(nin), operator.index(nout)
+        self.nargs = self.nin + self.nout
+        self.identity = identity
+        self.__name__ = self.__qualname__ = name or getattr(func, "__name__", "ufunc")
+        self.__doc__ = func.__doc__
+
+    def __call__(self, *args, out: None = None, where: None = None):
+        refuse_out(self.__name__, out)
+        if where is not None:
+            raise NotImplementedError(f"{self.__name__}: where is not supported; use numpy.where on the result")
+        if len(args) != self.nin:
+            raise TypeError(f"{self.__name__} takes {self.nin} arguments, got {len(args)}")
+        return self._function(*ensure_arrays(self.__name__, *args))
+
+    def __repr__(self) -> str:
+        return f"<laminax.numpy.ufunc '{self.__name__}'>"
+
+    def _binary_only(self, method: str) -> None:
+        if self.nin != 2 or self.nout != 1:
+            raise ValueError(f"ufunc.{method} is for functions of two arguments with one result; {self.__name__} takes {self.nin} "
+                             f"and returns {self.nout}")
+
+    def reduce(self, a, axis: int | None = 0, dtype=None, out: None = None, keepdims: bool = False, initial=None, where=None):
+        """Combines the elements along an axis, from the first on.
+
+        Args:
+          a: an array.
+          axis: the axis; None is the flat array.
+          dtype: the dtype to compute in.
+          out: must be None.
+          keepdims: whether the axis stays, with size 1.
+          initial: what to start with; by default the identity, or the first element.
+          where: must be None.
+        """
+        self._binary_only("reduce")
+        refuse_out(f"{self.__name__}.reduce", out)
+        if where is not None:
+            raise NotImplementedError(f"{self.__name__}.reduce: where is not supported; put the identity there with numpy.where")
+        from laminax_ir.ops.control_flow import scan
+        x, axis, shape = self._prepared("reduce", a, axis, dtype)
+        if initial is None:
+            if x.shape[0] == 0:
+                if self.identity is None:
+                    raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
+                start, rest = shape_ops.full(x.shape[1:], self.identity, x.dtype), x
+            else:
+                start, rest = x[0], x[1:]
+        else:
+            from laminax._src.numpy.arguments import convert
+            start, rest = shape_ops.broadcast_to_shape(as_array(convert(initial, x.dtype)), x.shape[1:]), x
+        result, _ = scan(lambda acc, row: (self(acc, row).astype(x.dtype), None), start, rest)
+        if not keepdims:
+            return result
+        return shape_ops.reshape(result, tuple(1 for _ in shape) if axis is None else
+                                 tuple(1 if i == axis else n for i, n in enumerate(shape)))
+
+    def accumulate(self, a, axis: int = 0, dtype=None, out: None = None):
+        """Combines the elements along an axis up to each one."""
+        self._binary_only("accumulate")
+        refuse_out(f"{self.__name__}.accumulate", out)
+        from laminax_ir.ops.control_flow import scan
+
+        from laminax._src.numpy.manipulation import concatenate, moveaxis
+        x, axis, _ = self._prepared("accumulate", a, axis, dtype)
+        if x.shape[0] == 0:
+            return moveaxis(x, 0, axis)
+
+        def step(acc, row):
+            acc = self(acc, row).astype(x.dtype)
+            return acc, acc
+
+        _, rest = scan(step, x[0], x[1:])
+        return moveaxis(concatenate([x[:1], rest]), 0, axis)
+
+    def _prepared(self, method: str, a, axis, dtype):
+        from laminax._src.numpy.arguments import convert, user_dtype
+        from laminax._src.numpy.manipulation import moveaxis, ravel
+        a = as_array(ensure_array(f"{self.__name__}.{method}", a))
+        if dtype is not None:
+            a = convert(a, user_dtype(self.__name__, dtype))
+        if not a.shape:
+            raise ValueError(f"{self.__name__}.{method}: an array with an axis is expected, got a scalar")
+        if axis is None:
+            return ravel(a), None, a.shape
+        axis = one_axis(method, axis, len(a.shape))
+        return moveaxis(a, axis, 0), axis, a.shape
+
+    def outer(self, A, B, /):
+        """The function of every element of A with every element of B: [*A.shape, *B.shape]."""
+        self._binary_only("outer")
+        A, B = ensure_arrays(f"{self.__name__}.outer", A, B)
+        a_rank, b_rank = len(shape_of(A)), len(shape_of(B))
+        return self(shape_ops.expand_dims(as_array(A), tuple(range(a_rank, a_rank + b_rank))), as_array(B))
+
+    def at(self, a, indices, b=None, /, *, inplace: bool = True):
+        """An array with the function applied at an index; each element named once.
+
+        Args:
+          a: an array.
+          indices: an index.
+          b: the second argument of a function of two.
+          inplace: must be False, because arrays do not change.
+        """
+        from laminax._src.numpy.indexing import _refuse_inplace
+        _refuse_inplace(f"{self.__name__}.at", inplace)
+        a = as_array(ensure_array(f"{self.__name__}.at", a))
+        old = a[indices]
+        return a.at[indices].set(self(old) if b is None else self(old, b))
+
+    def reduceat(self, a, indices, axis: int = 0, dtype=None, out: None = None):
+        """Not supported yet.
+
+        Raises:
+          NotImplementedError: always.
+        """
+        raise NotImplementedError(f"{self.__name__}.reduceat is not supported yet; use segment sums or reduce on slices")
+
+
+def frompyfunc(func: Callable, /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
+    """A ufunc from a function of scalars.
+
+    Args:
+      func: takes `nin` scalars and returns `nout`; it is mapped with `vectorize`.
+      nin: the number of arguments.
+      nout: the number of results.
+      identity: the neutral value of a function of two arguments, if it has one.
+    """
+    return ufunc(vectorize(func), nin, nout, name=getattr(func, "__name__", None), identity=identity)

@@ -1,0 +1,305 @@
+"""Objects that make arrays and indices from what stands in brackets, and functions that change an array's length."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Sequence
+
+import numpy as np
+from laminax_ir import dtypes, operators
+from laminax_ir.avals import get_aval
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops.elementwise import scalar_like
+
+from laminax._src.fusion import fused
+from laminax._src.numpy.arguments import (
+    as_array,
+    concrete_numpy,
+    convert,
+    dtype_of,
+    ensure_array,
+    ensure_arrays,
+    is_kind,
+    one_axis,
+    promote_dtypes,
+    shape_of,
+    user_dtype,
+)
+from laminax._src.numpy.creation import arange, asarray, linspace, meshgrid
+from laminax._src.numpy.manipulation import broadcast_arrays, concatenate, ravel, stack
+from laminax._src.numpy.selection import _where
+
+
+class _Grid:
+    """`mgrid` and `ogrid`: coordinate arrays from slices.
+
+    A slice start:stop:step is a range; with an imaginary step nj it is n evenly spaced numbers that include stop.
+    """
+
+    def __init__(self, is_sparse: bool, name: str):
+        self._is_sparse, self._name = is_sparse, name
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return _range_of(self._name, key)
+        ranges = [_range_of(self._name, k) for k in key]
+        ranges = promote_dtypes(self._name, *ranges)
+        grids = meshgrid(*ranges, indexing="ij", sparse=self._is_sparse)
+        return grids if self._is_sparse else stack(grids)
+
+    def __repr__(self) -> str:
+        return f"laminax.numpy.{self._name}"
+
+
+def _range_of(name: str, part: Any) -> Any:
+    if not isinstance(part, slice):
+        raise TypeError(f"{name}: slices are expected in the brackets, got {part!r}")
+    start, stop, step = part.start or 0, part.stop, 1 if part.step is None else part.step
+    if isinstance(step, complex):
+        return linspace(start, stop, int(abs(step)))
+    return arange(start, stop, step)
+
+
+mgrid, ogrid = _Grid(False, "mgrid"), _Grid(True, "ogrid")
+
+
+class _Concatenator:
+    """`r_` and `c_`: arrays joined from what stands in the brackets, slices meaning ranges.
+
+    A string "axis,ndim,place" in front says along which axis, with at least how many axes, and where an array's own axes
+    stand among them.
+    """
+
+    def __init__(self, name: str, axis: int, ndim: int, place: int):
+        self._name, self._defaults = name, (axis, ndim, place)
+
+    def __getitem__(self, key: Any) -> Any:
+        items = key if isinstance(key, tuple) else (key,)
+        axis, ndim, place = self._defaults
+        if items and isinstance(items[0], str):
+            axis, ndim, place = self._directive(items[0])
+            items = items[1:]
+        arrays = []
+        for item in items:
+            if isinstance(item, str):
+                raise ValueError(f"{self._name}: a string may stand in front only, got {item!r}")
+            value = _range_of(self._name, item) if isinstance(item, slice) else asarray(item)
+            arrays.append(self._with_axes(value, ndim, place))
+        return concatenate(arrays, axis)
+
+    def _directive(self, text: str) -> tuple[int, int, int]:
+        axis, ndim, place = self._defaults
+        try:
+            numbers = [int(n) for n in text.split(",")]
+        except ValueError:
+            raise ValueError(f"{self._name}: the directive {text!r} is not understood; expected 'axis', 'axis,ndim' or "
+                             "'axis,ndim,place'") from None
+        if len(numbers) > 3:
+            raise ValueError(f"{self._name}: the directive {text!r} is not understood; expected at most three numbers")
+        axis, ndim, place = numbers + [axis, ndim, place][len(numbers):]
+        return axis, ndim, place
+
+    @staticmethod
+    def _with_axes(x: Any, ndim: int, place: int) -> Any:
+        missing = ndim - len(x.shape)
+        if missing <= 0:
+            return shape_ops.reshape(x, (1,)) if not x.shape else x
+        if not x.shape:
+            return shape_ops.reshape(x, (1,) * ndim)
+        start = place if place >= 0 else missing + 1 + place
+        return shape_ops.expand_dims(x, tuple(i for i in range(ndim) if not start <= i < start + len(x.shape)))
+
+
+r_, c_ = _Concatenator("r_", 0, 1, -1), _Concatenator("c_", -1, 2, 0)
+s_, index_exp = np.s_, np.index_exp
+
+
+def ix_(*args) -> tuple:
+    """Index arrays for the product of index vectors: each gets an axis of its own; bool vectors mean where they hold."""
+    from laminax._src.numpy.sorting import nonzero
+    vectors = []
+    for x in ensure_arrays("ix_", *args):
+        if len(shape_of(x)) != 1:
+            raise ValueError(f"Arguments to ix_ must be 1-dimensional, got shape {shape_of(x)}")
+        vectors.append(nonzero(x)[0] if dtype_of(x) == np.bool_ else as_array(x))
+    return tuple(shape_ops.reshape(x, tuple(x.shape[0] if i == axis else 1 for i in range(len(vectors))))
+                 for axis, x in enumerate(vectors))
+
+
+def unravel_index(indices, shape) -> tuple:
+    """The index along each axis of places in the flat array; places out of bounds give the nearest one.
+
+    Args:
+      indices: integers; negative ones count from the end.
+      shape: the sizes of the axes.
+
+    Returns:
+      One integer array for each axis.
+    """
+    indices = ensure_array("unravel_index", indices)
+    shape = shape_ops.canonical_shape("unravel_index", shape)
+    if any(n < 0 for n in shape):
+        raise ValueError(f"unravel_index: sizes must not be negative, got {shape}")
+    return tuple(_unravel(indices, shape=shape))
+
+
+@fused(static_argnames=("shape",))
+def _unravel(indices, shape):
+    if not is_kind(indices, dtypes.integer):
+        raise TypeError(f"unravel_index: indices must be integers, got {get_aval(indices).str_short()}")
+    dtype, total = dtype_of(indices), math.prod(shape)
+    last = scalar_like(total - 1, dtype)
+    if is_kind(indices, dtypes.unsignedinteger):
+        flat = op.min(indices, last)
+    else:
+        indices = op.clamp(scalar_like(-total, dtype), indices, last)
+        flat = _where(op.lt(indices, scalar_like(0, dtype)), op.add(indices, scalar_like(total, dtype)), indices)
+    results = []
+    for n in reversed(shape):
+        divisor = scalar_like(n, dtype)
+        results.append(op.rem(flat, divisor))
+        flat = op.div(flat, divisor)
+    return results[::-1]
+
+
+def ravel_multi_index(multi_index: Sequence, dims: Sequence[int], mode: str = "raise", order: str = "C", *, dtype=None):
+    """Places in the flat array from the index along each axis.
+
+    Args:
+      multi_index: one integer array for each axis.
+      dims: the sizes of the axes.
+      mode: what to do with indices out of bounds: "clip", "wrap", or "raise", which needs known values.
+      order: "C" or "F".
+      dtype: the integer dtype of the result.
+
+    Raises:
+      ValueError: if an index is out of bounds with mode="raise", or the arguments do not fit.
+    """
+    dims = shape_ops.canonical_shape("ravel_multi_index", dims)
+    if len(multi_index) != len(dims):
+        raise ValueError(f"ravel_multi_index: there must be one index array for each of the {len(dims)} axes, got {len(multi_index)}")
+    arrays = [as_array(x) for x in ensure_arrays("ravel_multi_index", *multi_index)]
+    for x in arrays:
+        if not is_kind(x, dtypes.integer):
+            raise TypeError(f"ravel_multi_index: indices must be integers, got {get_aval(x).str_short()}")
+    if mode == "raise":
+        for x, n in zip(arrays, dims):
+            values = concrete_numpy("ravel_multi_index(mode='raise')", "the index", x)
+            if values.size and (values.min() < 0 or values.max() >= n):
+                raise ValueError("invalid entry in coords array: an index is out of bounds; use mode='clip' or 'wrap'")
+    elif mode == "clip":
+        arrays = [op.clamp(0, x, n - 1) for x, n in zip(arrays, dims)]
+    elif mode == "wrap":
+        arrays = [operators.remainder(x, n) for x, n in zip(arrays, dims)]
+    else:
+        raise ValueError(f"ravel_multi_index: mode must be 'raise', 'clip' or 'wrap', got {mode!r}")
+    if order not in ("C", "F"):
+        raise ValueError(f"ravel_multi_index: order must be 'C' or 'F', got {order!r}")
+    strides = np.cumprod((1, *reversed(dims[1:])))[::-1] if order == "C" else np.cumprod((1, *dims[:-1]))
+    total = None
+    for x, stride in zip(broadcast_arrays(*arrays), strides):
+        term = operators.multiply(x, int(stride))
+        total = term if total is None else operators.add(total, term)
+    dtype = user_dtype("ravel_multi_index", dtype)
+    return total if dtype is None else convert(total, dtype)
+
+
+# --- deleting and inserting ---
+
+
+def delete(arr, obj, axis: int | None = None, *, assume_unique_indices: bool = False):
+    """A copy without some slices along an axis.
+
+    Args:
+      arr: an array.
+      obj: which: an integer, a slice, an array of integers or a mask. Arrays must be known while a function is traced,
+        unless assume_unique_indices is given.
+      axis: the axis; None takes the array as flat.
+      assume_unique_indices: the caller's word that integers do not repeat, which then may be traced.
+    """
+    arr = as_array(ensure_array("delete", arr))
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    axis = one_axis("delete", axis, len(arr.shape))
+    size = arr.shape[axis]
+    from laminax._src.numpy.indexing import take
+    if assume_unique_indices and not isinstance(obj, (int, slice)) and is_kind(obj, dtypes.integer):
+        return _delete_unique(arr, ravel(obj), axis=axis)
+    if isinstance(obj, slice):
+        gone = np.arange(size)[obj]
+    elif isinstance(obj, (list, tuple)):
+        raise TypeError(f"delete requires ndarray or scalar arguments, got {type(obj)} at position 1")
+    else:
+        gone = concrete_numpy("delete", "obj", ensure_array("delete", obj))
+        if gone.dtype == bool:
+            if gone.shape != (size,):
+                raise ValueError(f"delete: a mask must have shape ({size},), got {gone.shape}")
+            gone = np.flatnonzero(gone)
+        elif gone.ndim == 0 and not -size <= gone < size:
+            raise IndexError(f"delete: index {gone} is out of bounds for axis {axis} with size {size}")
+    kept = np.delete(np.arange(size), gone[(gone >= -size) & (gone < size)] if gone.ndim else gone)
+    return take(arr, kept.astype(np.int32), axis, mode="clip", indices_are_sorted=True, unique_indices=True)
+
+
+@fused(static_argnames=("axis",))
+def _delete_unique(arr, obj, axis):
+    """Element n of the result is element n plus the number of deleted ones before it."""
+    from laminax._src.numpy.indexing import take
+    from laminax._src.numpy.reductions import sum
+    size = arr.shape[axis]
+    obj = convert(obj, np.dtype(np.int32))
+    obj = _where(op.lt(obj, 0), op.add(obj, size), obj)
+    from laminax_ir.ops.sorting import sort
+    ordered = sort(op.clamp(0, obj, size - 1), 0)
+    shifted = op.sub(ordered, shape_ops.iota(np.int32, ordered.shape[0]))
+    places = shape_ops.iota(np.int32, size - ordered.shape[0])
+    before = sum(operators.less_equal(shape_ops.expand_dims(shifted, (1,)), shape_ops.expand_dims(places, (0,))), axis=0)
+    return take(arr, op.add(places, before), axis, mode="clip")
+
+
+def insert(arr, obj, values, axis: int | None = None):
+    """A copy with values put in along an axis.
+
+    Args:
+      arr: an array.
+      obj: before which positions: an integer, a slice, an array of integers or a mask, known while a function is traced.
+      values: what to put in; converted to arr's dtype.
+      axis: the axis; None takes the array as flat.
+    """
+    arr = as_array(ensure_array("insert", arr))
+    values = as_array(convert(ensure_array("insert", values), arr.dtype))
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    axis = one_axis("insert", axis, len(arr.shape))
+    size = arr.shape[axis]
+    if isinstance(obj, slice):
+        places = np.arange(size)[obj]
+    else:
+        places = concrete_numpy("insert", "obj", ensure_array("insert", obj))
+        if places.dtype == bool:
+            places = np.flatnonzero(places)
+        elif not np.issubdtype(places.dtype, np.integer):
+            raise TypeError(f"insert: positions must be integers, got dtype {places.dtype}")
+    if places.ndim == 0 and len(values.shape):
+        values = shape_ops.expand_dims(values, tuple(range(len(arr.shape) - len(values.shape)))) \
+            if len(values.shape) < len(arr.shape) else values
+        order = [i for i in range(1, len(values.shape))]
+        order.insert(axis, 0)
+        values = shape_ops.transpose(values, tuple(order)) if values.shape[0] != 1 or len(arr.shape) > 1 and axis else values
+    count = places.size if places.ndim else (values.shape[axis] if len(values.shape) == len(arr.shape) else 1)
+    places = np.clip(np.where(places < 0, places + size, places), 0, size)
+    if places.ndim == 0:
+        places = np.full(count, places)
+    shape = tuple(count if i == axis else n for i, n in enumerate(arr.shape))
+    values = shape_ops.broadcast_to_shape(values, shape)
+    order = np.argsort(places, kind="stable")
+    targets = np.empty(count, np.int64)
+    targets[order] = places[order] + np.arange(count)
+    source = np.zeros(size + count, np.int64)
+    is_new = np.zeros(size + count, bool)
+    is_new[targets] = True
+    source[targets] = size + np.arange(count)
+    source[~is_new] = np.arange(size)
+    from laminax._src.numpy.indexing import take
+    return take(concatenate([arr, values], axis), source.astype(np.int32), axis, mode="clip")

@@ -1,0 +1,131 @@
+"""Indexing, `.at` and the take family against NumPy's semantics, in and out of bounds, eager and traced."""
+
+import laminax
+import laminax.numpy as jnp
+import numpy as np
+import pytest
+
+X = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
+
+INDICES = [
+    0, -1, slice(1, 3), slice(None, None, -1), (slice(None, None, 2), slice(1, None), slice(None, None, -2)), (Ellipsis, 0),
+    (0, Ellipsis, 1), None, (slice(None), None, 0), (None, 0, None, slice(1, 3), slice(None, None, -1)), (), Ellipsis,
+    (slice(2, 1), 0), (0, 1, 2), np.array([0, 2]), np.array([[0], [1]]), (np.array([0, 1]), slice(None), np.array([1, 2])),
+    (slice(None), np.array([0, 1]), np.array([1, 2])), (np.array([0, 1]), 1), (0, slice(None), np.array([1, 2])),
+    (np.array([[0], [1]]), np.array([1, 2])), (np.array([0, 1]), None, np.array([1, 2])), (np.array([0, 1]), slice(1, 3), None),
+    (None, np.array([0, 1]), slice(None, None, -1), slice(1, 3)), (slice(None, None, 2), np.array([0, 1]), slice(None, None, -2)),
+    (slice(None, None, 2), np.array([[0, 1]]), slice(3, 0, -1)), np.zeros((0,), int), X > 20,
+    np.array([True, False, True]), (slice(None), np.array([True, False, True, False])), (np.array([True, False, True]), 0),
+    (X[..., 0] > 20, 1), True, False, np.array([-1, 0]), (Ellipsis, np.array([-1, 1])), np.int64(1)]
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_reading(index):
+    x = jnp.asarray(X)
+    np.testing.assert_array_equal(x[index], X[index])
+    np.testing.assert_array_equal(laminax.jit(lambda x: x[index])(x), X[index])
+
+
+@pytest.mark.parametrize("index", [i for i in INDICES if i is not None], ids=str)
+def test_writing(index):
+    values = np.random.default_rng(0).normal(size=X[index].shape).astype(np.float32)
+    want, added = X.copy(), X.copy()
+    want[index] = values
+    np.add.at(added, index, 1.5)
+    x = jnp.asarray(X)
+    np.testing.assert_array_equal(x.at[index].set(values), want)
+    np.testing.assert_array_equal(laminax.jit(lambda x: x.at[index].add(1.5))(x), added)
+
+
+def test_repeated_positions_are_all_added():
+    np.testing.assert_array_equal(jnp.zeros(3).at[np.array([0, 0, 2])].add(1.0), [2, 0, 1])
+    np.testing.assert_array_equal(jnp.ones(3).at[np.array([0, 0, 2])].multiply(3.0), [9, 1, 3])
+
+
+@pytest.mark.parametrize("method, function", [("subtract", np.subtract), ("multiply", np.multiply), ("divide", np.divide),
+                                              ("power", np.power), ("min", np.minimum), ("max", np.maximum)])
+def test_other_updates(method, function):
+    want = X.copy()
+    want[1] = function(X[1], np.float32(2.5))
+    np.testing.assert_allclose(getattr(jnp.asarray(X).at[1], method)(2.5), want, rtol=1e-6)
+
+
+def test_apply():
+    np.testing.assert_array_equal(jnp.arange(4.0).at[1:3].apply(lambda v: v * 10), [0, 10, 20, 3])
+
+
+def test_traced_positions():
+    x = jnp.asarray(X)
+    read = laminax.jit(lambda x, i: x[i, 1:3, ::2])
+    for i in (0, 2, -1):
+        np.testing.assert_array_equal(read(x, i), X[i, 1:3, ::2])
+    np.testing.assert_array_equal(laminax.jit(lambda x, i: x[i, :, i])(x, jnp.array([1, -1])), X[[1, -1], :, [1, -1]])
+    write = laminax.jit(lambda x, i: x.at[:, i].set(0))
+    want = X.copy()
+    want[:, 2] = 0
+    np.testing.assert_array_equal(write(x, 2), want)
+
+
+def test_out_of_bounds():
+    x = jnp.arange(5.0)
+    np.testing.assert_array_equal(x[jnp.array([7, -9])], [4, 0])  # reading takes the nearest
+    assert float(x[7]) == 4
+    np.testing.assert_array_equal(x.at[jnp.array([7, 1])].get(mode="fill"), [np.nan, 1])
+    np.testing.assert_array_equal(x.at[jnp.array([7, 1])].get(mode="fill", fill_value=-1), [-1, 1])
+    np.testing.assert_array_equal(x.at[jnp.array([7, 1])].set(9), [0, 9, 2, 3, 4])  # writing drops
+    np.testing.assert_array_equal(x.at[jnp.array([7])].set(9, mode="clip"), [0, 1, 2, 3, 9])
+    np.testing.assert_array_equal(jnp.take(x, np.array([7, -1])), [np.nan, 4])
+    np.testing.assert_array_equal(jnp.take(x, np.array([7, -1]), mode="clip"), [4, 0])
+    np.testing.assert_array_equal(jnp.take(x, np.array([7, -1]), mode="wrap"), [2, 4])
+
+
+@pytest.mark.parametrize("index, error, text", [
+    ((0, 0, 0, 0), IndexError, "Too many indices: array is 3-dimensional, but 4 were indexed"),
+    ((Ellipsis, Ellipsis), IndexError, "single ellipsis"), (1.5, TypeError, "an index must be an integer"),
+    ([0, 1], TypeError, "non-tuple sequence"), (np.array([0.5]), TypeError, "integer or boolean type"),
+    (np.array([True, False]), IndexError, "boolean index did not match"),
+    ((np.array([0, 1]), np.array([0, 1, 2])), ValueError, "Incompatible shapes for broadcasting")])
+def test_bad_indices(index, error, text):
+    with pytest.raises(error, match=text):
+        jnp.asarray(X)[index]
+
+
+def test_traced_masks_and_slice_bounds_are_refused():
+    with pytest.raises(IndexError, match="boolean indices must be concrete"):
+        laminax.jit(lambda x: x[x > 0])(X)
+    with pytest.raises(IndexError, match="static start/stop/step"):
+        laminax.jit(lambda x, i: x[i:])(X, 1)
+
+
+def test_updates_keep_the_dtype():
+    with pytest.warns(FutureWarning, match="incompatible types"):
+        assert jnp.arange(3).at[0].set(2.5).dtype == np.int32
+    with pytest.raises(ValueError, match="must broadcast to the shape of x"):
+        jnp.zeros((2, 3)).at[0].set(np.zeros(4))
+
+
+def test_gradient_of_reading_adds_up():
+    # d/dx sum(w * x[i]) puts each w where it was read
+    got = laminax.grad(lambda x: jnp.sum(x[jnp.array([0, 0, 2])] * np.array([1.0, 2.0, 4.0])))(jnp.zeros(3))
+    np.testing.assert_array_equal(got, [3, 0, 4])
+
+
+def test_vmap_equals_the_loop():
+    x, i = jnp.asarray(X), jnp.array([0, 3, 1])
+    np.testing.assert_array_equal(laminax.vmap(lambda a, j: a[j])(x, i), np.stack([X[n, j] for n, j in enumerate([0, 3, 1])]))
+    want = X.copy()
+    for n, j in enumerate([0, 3, 1]):
+        want[n, :, j] = 7
+    np.testing.assert_array_equal(laminax.vmap(lambda a, j: a.at[:, j].set(7))(x, i), want)
+
+
+def test_along_axis_and_iteration():
+    order = np.argsort(-X, axis=1)
+    np.testing.assert_array_equal(jnp.take_along_axis(X, order, 1), np.take_along_axis(X, order, 1))
+    want = X.copy()
+    np.put_along_axis(want, order[:, :1], 7, 1)
+    np.testing.assert_array_equal(jnp.put_along_axis(X, order[:, :1], 7, 1, inplace=False), want)
+    rows = list(jnp.asarray(X))
+    assert len(rows) == 3
+    np.testing.assert_array_equal(rows[2], X[2])
+    assert len(list(jnp.zeros((130, 2)))) == 130
