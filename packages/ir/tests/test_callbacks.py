@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir import config
+from laminax_ir import config, dtypes
 from laminax_ir.avals import ShapedArray, ShapeDtypeStruct
 from laminax_ir.check import check_jaxpr
 from laminax_ir.dce import dce_jaxpr
@@ -95,6 +95,13 @@ def test_debug_print(capsys):
 def test_wrong_calls(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_random_keys_are_refused():
+    key = ShapedArray((2,), dtypes.key_dtype("threefry2x32"))
+    for call in (lambda k: debug_print("{}", k), lambda k: pure_callback(np.sin, S32, k), lambda k: io_callback(print, None, k)):
+        with pytest.raises(TypeError, match=r"NumPy has no arrays of random keys, got key<fry>\[2\]. Pass random.key_data"):
+            stage(lambda k: call(k) or [], [key])
 
 
 def test_64_bit_results_with_x64():

@@ -12,7 +12,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray, is_array_like
+from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.effects import Effect, debug_effect, io_effect, ordered_debug_effect, ordered_io_effect
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
@@ -115,7 +115,16 @@ def _flat_arguments(name: str, callback: Any, args: tuple, kwargs: dict) -> tupl
         if not is_array_like(leaf):
             raise TypeError(f"{name}: the argument at {keystr(path[1:])} is not an array: got {leaf!r:.80} of type "
                             f"{type(leaf).__name__}. Let the callback close over it.")
+    _refuse_keys(name, leaves)
     return leaves, FlatCallback(callback, in_tree, name)
+
+
+def _refuse_keys(name: str, leaves: Sequence[Any]) -> None:
+    for leaf in leaves:
+        aval = get_aval(leaf)
+        if dtypes.is_extended(aval.dtype):
+            raise TypeError(f"{name}: NumPy has no arrays of random keys, got {aval.str_short()}. Pass random.key_data(key), and make "
+                            "a key of it again with random.wrap_key_data.")
 
 
 def _result_avals(name: str, result_shape_dtypes: Any) -> tuple[tuple[ShapedArray, ...], Any]:
@@ -212,6 +221,7 @@ def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = Fal
         raise NotImplementedError("debug.callback: partitioned=True is not supported; leave it out")
     leaves, tree = tree_flatten((args, kwargs))
     arrays = [x for x in leaves if is_array_like(x)]
+    _refuse_keys("debug.callback", arrays)
     if len(arrays) == len(leaves):
         flat = FlatCallback(callback, tree, "debug.callback")
     else:
