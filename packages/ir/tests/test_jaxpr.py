@@ -112,6 +112,23 @@ def test_calls_are_thinned_out():
     assert again.eqns[0].params["jaxpr"] is eqn.params["jaxpr"]  # the same program, so that caches by identity work
 
 
+def test_unused_results_of_a_custom_jvp_call_are_dropped_from_its_program_and_its_rule():
+    from laminax_ir.ops.calls import CustomJVPCall
+
+    def rule(primals, tangents):
+        (x,), (dot,) = primals, tangents
+        return [op.sin(x), op.exp(x)], [dot * 2.0, dot * 3.0]
+
+    closed = stage(lambda x: CustomJVPCall(lambda x: [op.sin(x), op.exp(x)], rule, [x], "f").bind(), [f32()])
+    jaxpr, used = dce_jaxpr(closed.jaxpr, [False, True])
+    check_jaxpr(jaxpr)
+    (eqn,) = jaxpr.eqns
+    assert used == [True] and names(eqn.params["call_jaxpr"].jaxpr) == ["exp"]
+    results, dots = eqn.params["jvp"]([np.float32(0)], [np.float32(1)])
+    assert [float(x) for x in (*results, *dots)] == [1.0, 3.0]
+    assert dce_jaxpr(closed.jaxpr, [True, True])[0].eqns[0] is closed.eqns[0]
+
+
 def test_a_call_that_is_needed_whole_stays_as_it_is():
     inner = stage(lambda x: [op.sin(x)], [f32()], "inner")
     closed = stage(lambda x: call_jaxpr(inner, x, name="inner"), [f32()])

@@ -293,3 +293,20 @@ def test_forward_mode_of_custom_vjp_is_refused_with_its_name():
     f, _ = clipped()
     with pytest.raises(TypeError, match="(?s)clip.*custom_jvp|custom_vjp.*clip"):
         jvp(lambda x: f(x, 2.0), (X,), (X,))
+
+
+def test_a_rule_may_differentiate_a_function_that_calls():
+    """`jvp` in a derivative rule: the call's results and their tangents are told apart."""
+    from laminax_transforms import custom_jvp
+
+    def two(x):
+        return op.sin(x), op.mul(x, x)
+
+    def composed(x):
+        called = call_jaxpr(stage(lambda x: list(two(x)), [get_aval(x)]), x, name="two")
+        return op.mul(op.sin(called[0]), called[1])
+
+    f = custom_jvp(lambda x: composed(x))
+    f.defjvp(lambda primals, tangents: jvp(composed, primals, tangents))
+    check_derivatives(f, X)
+    np.testing.assert_allclose(grad(f)(1.3), np.cos(np.sin(1.3)) * np.cos(1.3) * 1.3**2 + np.sin(np.sin(1.3)) * 2.6, rtol=1e-10)

@@ -23,6 +23,8 @@ name_p = Primitive("name", family="calls")
 custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True, family="calls")
 custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True, family="calls")
 custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True, family="calls")
+# The tangent map of a custom_vjp call: linear in the tangents, known only by its transpose, so it cannot be run.
+custom_vjp_tangent_p = Primitive("custom_vjp_tangent", multiple_results=True, family="calls")
 
 
 @shape_rule(jit_p)
@@ -52,6 +54,17 @@ def _custom_call_shape(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_params) 
 @effects_rule(custom_vjp_call_p)
 def _custom_call_effects(*avals, call_jaxpr: ClosedJaxpr, **_params):
     return call_jaxpr.effects
+
+
+@shape_rule(custom_vjp_tangent_p)
+def _custom_vjp_tangent_shape(*avals: ShapedArray, out_avals, **_params) -> list[ShapedArray]:
+    return [aval.to_tangent_aval() for aval in out_avals]
+
+
+def forward_mode_error(name: str) -> TypeError:
+    """For whoever would have to run the tangent map of a custom_vjp function."""
+    return TypeError(f"can't apply forward-mode autodiff (jvp) to a custom_vjp function: {name}. Use reverse mode (vjp, grad, "
+                     "jacrev), or give it a rule with custom_jvp.")
 
 
 @shape_rule(custom_vmap_call_p)
@@ -91,6 +104,22 @@ def _jit_dce(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], J
     params["jaxpr"] = program
     return used_inputs, eqn.replace(invars=_thinned(eqn.invars, used_inputs), outvars=_thinned(eqn.outvars, used_outputs),
                                     params=params, effects=program.effects)
+
+
+@dce_rule(custom_jvp_call_p)
+def _custom_jvp_dce(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn]:
+    """The call without its unused results. All operands stay, since the user's rule takes all of them."""
+    all_inputs = [True] * len(eqn.invars)
+    if all(used_outputs):
+        return all_inputs, eqn
+    program, _ = dce_closed_jaxpr(eqn.params["call_jaxpr"], used_outputs, True)
+    rule = eqn.params["jvp"]
+
+    def jvp(primals, tangents):
+        return tuple([_thinned(list(values), used_outputs) for values in rule(primals, tangents)])
+
+    return all_inputs, eqn.replace(outvars=_thinned(eqn.outvars, used_outputs), effects=program.effects,
+                                   params={**eqn.params, "call_jaxpr": program, "jvp": jvp})
 
 
 def _flags_of(key: str, used_inputs: Sequence[bool], used_outputs: Sequence[bool]) -> Sequence[bool]:
@@ -183,9 +212,10 @@ class CustomVJPCall:
     Args:
       fun: the flat function.
       fwd: flat forward rule, `fwd(operands, perturbed) -> (results, residuals)`; `perturbed` tells which operands
-        have tangents.
-      bwd: flat backward rule, `bwd(residuals, cotangents) -> cotangents of the operands`; cotangents may be
-        symbolic zeros on both sides.
+        have tangents. It may return a third item, the backward rule for this run of it: residuals of different runs may
+        differ in structure.
+      bwd: flat backward rule, `bwd(residuals, cotangents) -> cotangents of the operands`, for a `fwd` that returns none;
+        cotangents may be symbolic zeros on both sides.
       operands: the values.
       name: the function's name.
     """
@@ -206,6 +236,11 @@ class CustomVJPCall:
     def call_primal(self) -> list[Any]:
         """Runs the function itself under the current trace."""
         return list(self.fun(*self.operands))
+
+    def forward(self, operands: Sequence[Any], perturbed: Sequence[bool]) -> tuple[list[Any], list[Any], Callable]:
+        """Runs the forward rule: results, residuals, and the backward rule for them."""
+        results, residuals, *own = self.fwd(operands, perturbed)
+        return results, residuals, own[0] if own else self.bwd
 
     def stage(self) -> tuple[Primitive, list[Any], dict[str, Any]]:
         """Primitive, operands and parameters of the equation that stands for this call."""
