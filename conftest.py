@@ -1,8 +1,10 @@
 """Settings of all tests: hypothesis draws the same examples in each run, no clock fails a test, nothing is compiled before."""
 
 import os
+import sys
 
 import hypothesis
+import pytest
 
 hypothesis.settings.register_profile("deterministic", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("explore", deadline=None)
@@ -10,3 +12,11 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "determini
 
 # What a test compiles is neither taken from the user's cache on disk nor left there; the cache's own tests switch it on.
 os.environ.setdefault("LAMINAX_ENABLE_COMPILATION_CACHE", "0")
+
+
+@pytest.fixture(autouse=True)
+def lower_layers_on_the_reference_evaluator(request, monkeypatch):
+    """The tests of ir and transforms mean the NumPy evaluator, also where the api's, in the same process, installed another."""
+    trace = sys.modules.get("laminax_ir.trace")
+    if trace is not None and request.path.parts[-3:-1] in (("ir", "tests"), ("transforms", "tests")):
+        monkeypatch.setattr(trace.eval_trace, "evaluate", trace._reference_evaluator)
