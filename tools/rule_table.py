@@ -36,6 +36,7 @@ REASONS: dict[tuple[str, str], str] = {
     ("batching", "platform_index"): _NO_OPERANDS,
     ("jvp", "geqrf"): _FACTORS,
     ("jvp", "householder_product"): _FACTORS,
+    ("jvp", "custom_vjp_tangent"): "it is transposed before anything differentiates it",
     ("jvp", "hessenberg"): "not defined by JAX either",
     ("jvp", "schur"): "not defined by JAX either",
     ("reference", "call_exported"): "it holds StableHLO, which the reference cannot run",
@@ -45,7 +46,7 @@ REASONS: dict[tuple[str, str], str] = {
 
 # Operations that tests know by the function that makes them.
 TESTED_AS = {"reduce_scatter": "psum_scatter", "platform_index": "platform_dependent", "psum_shared": "reduce_axes",
-             "call_exported": "export"}
+             "call_exported": "export", "custom_vjp_tangent": "custom_vjp"}
 
 
 def default_reason(column: str, primitive: Primitive) -> str | None:

@@ -13,8 +13,8 @@ import laminax_runtime as _runtime  # noqa: F401  (refuses to live beside jax, b
 __version__ = "0.1.0"
 
 _SUBMODULES = frozenset((
-    "ad_checkpoint", "core", "custom_batching", "debug", "dtypes", "errors", "experimental", "export", "extend", "lax", "nn", "numpy",
-    "random", "stages", "tree", "tree_util",
+    "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug", "dtypes", "errors", "experimental", "export", "extend",
+    "lax", "nn", "numpy", "random", "stages", "tree", "tree_util",
 ))
 
 _NAMES = {

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from functools import update_wrapper
 from typing import Any, Callable, Sequence
 
+import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
-from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.jaxpr import Jaxpr, eval_jaxpr
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall
-from laminax_ir.ops.elementwise import stop_gradient_p
-from laminax_ir.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_structure, tree_unflatten
+from laminax_ir.ops.elementwise import convert_element_type, stop_gradient_p
+from laminax_ir.pytree import (
+    keystr, register_pytree_node, tree_flatten, tree_flatten_with_path, tree_map, tree_structure, tree_unflatten,
+)
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer
 from laminax_transforms.zeros import ZERO, instantiate, zeros_of
@@ -82,6 +86,11 @@ class _Arguments:
             if not is_array_like(leaf):
                 raise TypeError(f"{what} {_name(fun)}: the argument{keystr(path)} is not an array: {leaf!r} of type "
                                 f"{type(leaf).__name__}. List its position in nondiff_argnums.")
+
+    def stop_gradients(self) -> None:
+        """Makes constants of those non-differentiable arguments that are traced: a rule gives them no derivative."""
+        self.args = tuple(tree_map(lambda leaf: stop_gradient(leaf) if isinstance(leaf, Tracer) else leaf, x)
+                          if i in self.nondiff else x for i, x in enumerate(self.args))
 
     def nondiff_values(self) -> list[Any]:
         return [self.args[i] for i in self.nondiff]
@@ -176,6 +185,7 @@ class custom_jvp:  # noqa: N801  (a decorator)
         if self.jvp is None:
             raise AttributeError(f"No JVP defined for custom_jvp function {_name(self.fun)} using defjvp.")
         arguments = _Arguments("custom_jvp", self.fun, _positional(self.fun, args, kwargs), self.nondiff_argnums)
+        arguments.stop_gradients()
         trees: list[Any] = []
 
         def fun(*leaves):
@@ -276,7 +286,6 @@ class custom_vjp:  # noqa: N801  (a decorator)
             raise AttributeError(f"No VJP defined for custom_vjp function {_name(self.fun)} using defvjp.")
         arguments = _Arguments("custom_vjp", self.fun, _positional(self.fun, args, kwargs), self.nondiff_argnums)
         trees: list[Any] = []
-        residual_trees: list[Any] = []
 
         def fun(*leaves):
             out, tree = tree_flatten(self.fun(*arguments.full(leaves)))
@@ -284,16 +293,12 @@ class custom_vjp:  # noqa: N801  (a decorator)
             return out
 
         def fwd(leaves, perturbed):
-            return self._run_fwd(arguments, leaves, perturbed, trees, residual_trees)
+            return self._run_fwd(arguments, leaves, perturbed, trees)
 
-        def bwd(residuals, cts):
-            return self._run_bwd(arguments, residuals, cts, trees, residual_trees)
-
-        bwd.__name__ = _name(self.bwd)
-        outs = CustomVJPCall(fun, fwd, bwd, arguments.leaves, _name(self.fun)).bind()
+        outs = CustomVJPCall(fun, fwd, self.bwd, arguments.leaves, _name(self.fun)).bind()
         return tree_unflatten(trees[-1], outs)
 
-    def _run_fwd(self, arguments: _Arguments, leaves, perturbed, trees: list, residual_trees: list):
+    def _run_fwd(self, arguments: _Arguments, leaves, perturbed, trees: list):
         if self.symbolic_zeros:
             leaves = [CustomVJPPrimal(x, p) for x, p in zip(leaves, perturbed)]
         pair = self.fwd(*arguments.full(leaves))
@@ -310,16 +315,16 @@ class custom_vjp:  # noqa: N801  (a decorator)
             if not is_array_like(leaf):
                 raise TypeError(f"Custom VJP fwd rule {rule} for function {name}: residuals must be arrays, got {leaf!r}")
         trees.append(tree)
-        residual_trees.append((residual_tree, tuple(get_aval(r) for r in results)))
-        return results, residuals
+        out_avals = [get_aval(r) for r in results]
+        return results, residuals, lambda values, cts: self._run_bwd(arguments, tree, out_avals, residual_tree, values, cts)
 
-    def _run_bwd(self, arguments: _Arguments, residuals, cts, trees: list, residual_trees: list) -> list[Any]:
-        residual_tree, out_avals = residual_trees[-1]
+    def _run_bwd(self, arguments: _Arguments, out_tree, out_avals, residual_tree, residuals, cts) -> list[Any]:
+        """The backward rule for one run of the forward rule."""
         if self.symbolic_zeros:
             cts = [SymbolicZero(aval.to_tangent_aval()) if ct is ZERO else ct for ct, aval in zip(cts, out_avals)]
         else:
             cts = [instantiate(ct, aval) for ct, aval in zip(cts, out_avals)]
-        result = self.bwd(*arguments.nondiff_values(), tree_unflatten(residual_tree, residuals), tree_unflatten(trees[-1], cts))
+        result = self.bwd(*arguments.nondiff_values(), tree_unflatten(residual_tree, residuals), tree_unflatten(out_tree, cts))
         return self._checked_cotangents(arguments, result)
 
     def _checked_cotangents(self, arguments: _Arguments, result: Any) -> list[Any]:
@@ -349,27 +354,36 @@ class _Hole:
 
 def _matched(rule: str, position: int, example: Any, ct: Any) -> list[Any]:
     """One argument's cotangent leaves, None anywhere standing for zeros below it."""
-    holes, tree = tree_flatten(example)
-    if ct is None:
-        return [ZERO] * len(holes)
     leaves, ct_tree = tree_flatten(ct, is_leaf=lambda x: x is None or isinstance(x, SymbolicZero))
-    hole_tree = tree_structure(example, is_leaf=lambda x: x is None)
-    if not ct_tree == tree and not ct_tree == hole_tree:
+    try:
+        parts = ct_tree.flatten_up_to(example)
+        if any(leaf is not None and not isinstance(part, _Hole) for leaf, part in zip(leaves, parts)):
+            raise ValueError("an array in the place of a container")
+    except ValueError:
         raise TypeError(f"Custom VJP bwd rule {rule} must produce an output with the same container (pytree) structure as the "
                         f"args tuple of the primal function; for argument {position} it produced {ct_tree}, the argument is "
-                        f"{tree}.")
-    checked = []
-    for hole, leaf in zip(holes, leaves):
-        expected = hole.aval.to_tangent_aval()
-        if leaf is None or isinstance(leaf, SymbolicZero) or expected.dtype == dtypes.float0:
-            checked.append(ZERO)
-            continue
-        aval = get_aval(leaf)
-        if aval.shape != expected.shape or aval.dtype != expected.dtype:
-            raise ValueError(f"Custom VJP bwd rule {rule} must produce a cotangent of the shape and dtype of the primal, "
-                             f"{expected.str_short()}, for argument {position}, but got {aval.str_short()}.")
-        checked.append(leaf)
+                        f"{tree_structure(example)}. None may stand for zeros.") from None
+    checked: list[Any] = []
+    for leaf, part in zip(leaves, parts):
+        if leaf is None or isinstance(leaf, SymbolicZero):
+            checked.extend([ZERO] * len(tree_flatten(part)[0]))
+        else:
+            checked.append(_checked_cotangent(rule, position, leaf, part.aval.to_tangent_aval()))
     return checked
+
+
+def _checked_cotangent(rule: str, position: int, ct: Any, expected: ShapedArray) -> Any:
+    """The cotangent in the dtype of its primal: rules may compute in a wider or narrower one."""
+    if expected.dtype == dtypes.float0:
+        return ZERO
+    aval = get_aval(ct)
+    if aval.shape == expected.shape:
+        if aval.dtype == expected.dtype:
+            return ct
+        if dtypes.issubdtype(aval.dtype, np.complexfloating if expected.dtype.kind == "c" else dtypes.floating):
+            return convert_element_type(ct, expected.dtype)
+    raise ValueError(f"Custom VJP bwd rule {rule} must produce a cotangent of the shape and dtype of the primal, "
+                     f"{expected.str_short()}, for argument {position}, but got {aval.str_short()}.")
 
 
 def custom_gradient(fun: Callable) -> Callable:
@@ -382,8 +396,6 @@ def custom_gradient(fun: Callable) -> Callable:
     Returns:
       A function that returns only the result, with that derivative.
     """
-    rules: list[Any] = []
-
     @custom_vjp
     def wrapped(*args):
         return fun(*args)[0]
@@ -399,17 +411,28 @@ def custom_gradient(fun: Callable) -> Callable:
             return out
 
         closed = stage(flat_rule, [get_aval(x).to_tangent_aval() for x in leaves], "custom_gradient")
-        rules.append((closed.jaxpr, trees[0], len(args)))
-        return result, closed.consts
+        return result, _Pullback(closed.jaxpr, closed.consts, trees[0], len(args))
 
-    def bwd(consts, ct):
-        jaxpr, tree, count = rules[-1]
-        out = tree_unflatten(tree, eval_jaxpr(jaxpr, consts, *tree_flatten(ct)[0]))
-        return (out,) if count == 1 and not (isinstance(out, tuple) and len(out) == 1) else tuple(out)
+    def bwd(pullback, ct):
+        out = tree_unflatten(pullback.out_tree, eval_jaxpr(pullback.jaxpr, pullback.consts, *tree_flatten(ct)[0]))
+        return (out,) if pullback.num_args == 1 and not (isinstance(out, tuple) and len(out) == 1) else tuple(out)
 
     wrapped.defvjp(fwd, bwd)
     update_wrapper(wrapped, fun)
     return wrapped
+
+
+@dataclass
+class _Pullback:
+    """A staged pullback, of which only the constants are arrays: a pytree, so that it can be a residual."""
+    jaxpr: Jaxpr
+    consts: list[Any]
+    out_tree: Any
+    num_args: int
+
+
+register_pytree_node(_Pullback, lambda p: (p.consts, (p.jaxpr, p.out_tree, p.num_args)),
+                     lambda static, consts: _Pullback(static[0], list(consts), *static[1:]))
 
 
 def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[Any]]:

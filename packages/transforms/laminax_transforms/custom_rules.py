@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall
-from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.avals import get_aval
+from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, custom_vjp_tangent_p
 from laminax_transforms.registry import batching_rules, transpose_rule
 from laminax_transforms.zeros import ZERO, instantiate
-
-# The tangent map of a custom_vjp call: linear in the tangents, known only by its transpose.
-custom_vjp_tangent_p = Primitive("custom_vjp_tangent", multiple_results=True)
-
-
-@shape_rule(custom_vjp_tangent_p)
-def _tangent_shape(*avals: ShapedArray, out_avals, **_params) -> list[ShapedArray]:
-    return [aval.to_tangent_aval() for aval in out_avals]
 
 
 def linearize_custom_vjp(call: CustomVJPCall, primals: Sequence[Any], tangents: Sequence[Any]):
     """Results of the forward rule, and tangents that record the backward rule; the tangent trace is current."""
-    results, residuals = call.fwd(primals, [t is not ZERO for t in tangents])
+    results, residuals, bwd = call.forward(primals, [t is not ZERO for t in tangents])
     out_avals = tuple(get_aval(r) for r in results)
     full = [instantiate(t, get_aval(x)) for x, t in zip(primals, tangents)]
-    out_tangents = custom_vjp_tangent_p.bind(*residuals, *full, bwd=call.bwd, num_residuals=len(residuals),
+    out_tangents = custom_vjp_tangent_p.bind(*residuals, *full, bwd=bwd, num_residuals=len(residuals),
                                              out_avals=out_avals, name=call.name)
     return results, [ZERO if aval.to_tangent_aval() is not aval else t for t, aval in zip(out_tangents, out_avals)]
 
@@ -68,29 +59,29 @@ def batch_custom_jvp(call: CustomJVPCall, axis, values: Sequence[Any], batch_axe
 def batch_custom_vjp(call: CustomVJPCall, axis, values: Sequence[Any], batch_axes: Sequence[int | None]) -> CustomVJPCall:
     """The call over a batch; its results have the batch axis in front."""
     from laminax_transforms.batching import batch_axis_first, batch_flat
-    residual_axes: list[int | None] = []
 
     def fun(*args):
         results, axes = batch_flat(call.fun, axis, args, batch_axes)
         return [batch_axis_first(r, b, axis.size) for r, b in zip(results, axes)]
 
     def fwd(args, perturbed):
-        counts: list[int] = []
+        runs: list[tuple[int, Any]] = []
 
         def rule(*xs):
-            results, residuals = call.fwd(xs, perturbed)
-            counts.append(len(results))
+            results, residuals, bwd = call.forward(xs, perturbed)
+            runs.append((len(results), bwd))
             return [*results, *residuals]
 
         outputs, axes = batch_flat(rule, axis, args, batch_axes)
-        split = counts[0]
-        residual_axes[:] = axes[split:]
-        return [batch_axis_first(r, b, axis.size) for r, b in zip(outputs[:split], axes)], outputs[split:]
+        (split, one_bwd), = runs
+        residual_axes = axes[split:]
 
-    def bwd(residuals, cts):
-        return _batched_bwd(call.bwd, axis, residuals, residual_axes, cts, [0] * len(cts), batch_axes)
+        def bwd(residuals, cts):
+            return _batched_bwd(one_bwd, axis, residuals, residual_axes, cts, [0] * len(cts), batch_axes)
 
-    return CustomVJPCall(fun, fwd, bwd, values, call.name)
+        return [batch_axis_first(r, b, axis.size) for r, b in zip(outputs[:split], axes)], outputs[split:], bwd
+
+    return CustomVJPCall(fun, fwd, call.bwd, values, call.name)
 
 
 def _batched_bwd(bwd, axis, residuals, residual_axes, cts, ct_axes, in_axes) -> list[Any]:

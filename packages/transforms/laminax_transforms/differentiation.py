@@ -12,6 +12,7 @@ from typing import Any, Callable, Sequence
 from laminax_ir import config
 from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.ops.calls import forward_mode_error
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, state
 from laminax_transforms.custom_rules import linearize_custom_vjp
 from laminax_transforms.linear import LinearProgram, LinearTracer, TangentTrace
@@ -108,8 +109,7 @@ class JVPTrace(Trace):
             with current_trace(self.parent):
                 return self.parent.process_custom_vjp(call)
         if type(self) is JVPTrace:
-            raise TypeError("can't apply forward-mode differentiation (jvp) to a custom_vjp function: "
-                            f"{call.name}. Use reverse mode (vjp, grad, jacrev), or give it a rule with custom_jvp.")
+            raise forward_mode_error(call.name)
         with current_trace(self.rule_trace):
             results, out_tangents = linearize_custom_vjp(call, primals, tangents)
         return [self.join(r, t) for r, t in zip(results, out_tangents)]

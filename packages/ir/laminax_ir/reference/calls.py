@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p, jit_p, name_p
+from laminax_ir.ops.calls import (
+    checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, custom_vjp_tangent_p, custom_vmap_call_p, forward_mode_error, jit_p, name_p,
+)
 from laminax_ir.reference.evaluate import evaluate, reference_rule
 
 
@@ -14,6 +16,11 @@ def _jit(*operands, jaxpr, **_params):
 @reference_rule(custom_jvp_call_p, custom_vjp_call_p)
 def _custom_call(*operands, call_jaxpr, **_params):
     return evaluate(call_jaxpr, *operands)
+
+
+@reference_rule(custom_vjp_tangent_p)
+def _custom_vjp_tangent(*operands, name, **_params):
+    raise forward_mode_error(name)
 
 
 @reference_rule(name_p)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from laminax_ir.effects import has_ordered
-from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p, jit_p, name_p
+from laminax_ir.ops.calls import (
+    checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, custom_vjp_tangent_p, custom_vmap_call_p, forward_mode_error, jit_p, name_p,
+)
 from laminax_lowering.outlining import keeps_recomputation
 from laminax_lowering.registry import lowering_rule
 
@@ -40,6 +42,11 @@ def _lower_name(ctx, x, *, name):
 @lowering_rule(custom_jvp_call_p, custom_vjp_call_p)
 def _lower_custom_call(ctx, *operands, call_jaxpr, **_params):
     return ctx.run(call_jaxpr, operands)
+
+
+@lowering_rule(custom_vjp_tangent_p)
+def _lower_custom_vjp_tangent(ctx, *operands, name, **_params):
+    raise forward_mode_error(name)
 
 
 @lowering_rule(custom_vmap_call_p)

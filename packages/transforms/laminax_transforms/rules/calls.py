@@ -185,13 +185,16 @@ def _transpose_linear_call(cts, operands, closed):
 
 def _as_custom_vjp(operands, params) -> CustomVJPCall:
     closed, skipped = params["call_jaxpr"], params["num_consts"]
-    fwd, bwd = params["fwd"], params["bwd"]
+    staged = CustomVJPCall(None, params["fwd"], params["bwd"], operands[skipped:], params["name"])
 
     def fun(*args):
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)
 
-    return CustomVJPCall(fun, lambda args, perturbed: fwd(args[skipped:], perturbed[skipped:]),
-                         lambda residuals, cts: [ZERO] * skipped + list(bwd(residuals, cts)), operands, params["name"])
+    def fwd(args, perturbed):  # the constants that the function closed over come first and have no cotangents
+        results, residuals, bwd = staged.forward(args[skipped:], perturbed[skipped:])
+        return results, residuals, lambda residuals, cts: [*[ZERO] * skipped, *bwd(residuals, cts)]
+
+    return CustomVJPCall(fun, fwd, params["bwd"], operands, params["name"])
 
 
 def _custom_vjp_call_jvp(primals, tangents, params):

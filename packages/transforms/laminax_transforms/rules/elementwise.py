@@ -252,6 +252,9 @@ def _sub_transpose(ct, x, y):
 @transpose_rule(op.mul_p)
 def _mul_transpose(ct, x, y):
     if is_linear(x):
+        if is_linear(y):
+            raise TypeError("mul: both operands depend on the tangents, so their product is not linear and cannot be transposed. "
+                            "Derivative rules must be linear in the tangents.")
         return [unbroadcast(mul(ct, y), x), None]
     return [None, unbroadcast(mul(x, ct), y)]
 
