@@ -18,6 +18,7 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.calls import CustomJVPCall
 from laminax_ir.ops.elementwise import scalar_like
 from laminax_ir.trace import Tracer, state
+from laminax_runtime import ArrayImpl
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import (
@@ -32,14 +33,18 @@ from laminax._src.numpy.arguments import (
     promote_inexact,
     promote_numeric,
     refuse_out,
+    strong,
 )
 
 # --- functions that are one operation on floats ---
 
 
+_ARRAYS = (ArrayImpl, Tracer)
+
+
 def _unary(name: str, primitive, text: str, detail: str = "") -> Callable:
     def fun(x, /):
-        if isinstance(x, Tracer) and x.aval.dtype.kind == "f":
+        if isinstance(x, _ARRAYS) and x.aval.dtype.kind == "f":
             return state.trace.process(primitive, (x,), {})
         return state.trace.process(primitive, (inexact(name, x),), {})
 
@@ -86,14 +91,14 @@ asinh, acosh, atanh = arcsinh, arccosh, arctanh
 def log2(x, /):
     """Logarithm to base 2, elementwise; parameters as for `log`."""
     x = inexact("log2", x)
-    return op.div(op.log(x), scalar_like(math.log(2), dtype_of(x)))
+    return strong(op.div(op.log(x), scalar_like(math.log(2), dtype_of(x))))
 
 
 @fused
 def log10(x, /):
     """Logarithm to base 10, elementwise; parameters as for `log`."""
     x = inexact("log10", x)
-    return op.div(op.log(x), scalar_like(math.log(10), dtype_of(x)))
+    return strong(op.div(op.log(x), scalar_like(math.log(10), dtype_of(x))))
 
 
 @fused
@@ -221,7 +226,7 @@ def rint(x, /):
     x = inexact("rint", x)
     if is_kind(x, dtypes.complexfloating):
         return op.complex(rint(op.real(x)), rint(op.imag(x)))
-    return op.round(x, op.RoundingMethod.TO_NEAREST_EVEN)
+    return strong(op.round(x, op.RoundingMethod.TO_NEAREST_EVEN))
 
 
 def round(a, decimals: int = 0, out: None = None):
@@ -288,7 +293,8 @@ def _binary(name: str, function: Callable, text: str, raises: str = "") -> Calla
 add = _binary("add", operators.add, "x + y; of bools, or")
 subtract = _binary("subtract", operators.subtract, "x - y", "\n\n    Raises:\n      TypeError: for bools.")
 multiply = _binary("multiply", operators.multiply, "x * y; of bools, and")
-true_divide = _binary("true_divide", operators.true_divide, "x / y; integers are taken as floats")
+true_divide = _binary("true_divide", lambda x, y: operators.true_divide(*promote_numeric("true_divide", x, y)),
+                      "x / y; integers are taken as floats")
 divide = true_divide
 
 
@@ -334,7 +340,9 @@ def power(x, y, /):
     x, y = promote_numeric("power", x, y)
     if type(y) is int and y < 0 and type(x) is not float and is_kind(x, dtypes.integer):
         raise TypeError(f"power: integers cannot be raised to a negative power, got {get_aval(x).str_short()} and {y}. "
-                         "Make the base a float.")
+                        "Make the base a float.")
+    if type(x) is int and type(y) is int:
+        return op.integer_pow(x, y)
     return operators.power(x, y)
 
 
@@ -496,7 +504,7 @@ def spacing(x, /):
         raise ValueError("spacing: complex numbers are not accepted")
     outward = scalar_like(math.inf, dtype)
     direction = where(op.lt(x, scalar_like(0.0, dtype)), scalar_like(-math.inf, dtype), outward)
-    return where(op.is_finite(x), op.sub(op.nextafter(x, direction), x), scalar_like(math.nan, dtype))
+    return strong(where(op.is_finite(x), op.sub(op.nextafter(x, direction), x), scalar_like(math.nan, dtype)))
 
 
 @fused
@@ -667,4 +675,4 @@ def angle(z, deg: bool = False):
         result = op.atan2(op.imag(z), op.real(z))
     else:
         result = op.atan2(shape_ops.full_like(z, 0), z)
-    return degrees(result) if deg else result
+    return strong(degrees(result) if deg else result)
