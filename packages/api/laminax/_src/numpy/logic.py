@@ -135,8 +135,10 @@ def _bitwise(name: str, function: Callable, text: str) -> Callable:
 bitwise_and = _bitwise("bitwise_and", operators.bitwise_and, "And of the bits")
 bitwise_or = _bitwise("bitwise_or", operators.bitwise_or, "Or of the bits")
 bitwise_xor = _bitwise("bitwise_xor", operators.bitwise_xor, "Exclusive or of the bits")
-left_shift = _bitwise("left_shift", lambda x, y: operators.left_shift(*promote_numeric("left_shift", x, y)), "x * 2**y in integers of fixed width, x << y")
-right_shift = _bitwise("right_shift", lambda x, y: operators.right_shift(*promote_numeric("right_shift", x, y)), "x / 2**y rounded down, x >> y")
+left_shift = _bitwise("left_shift", lambda x, y: operators.left_shift(*promote_numeric("left_shift", x, y)),
+                      "x * 2**y in integers of fixed width, x << y")
+right_shift = _bitwise("right_shift", lambda x, y: operators.right_shift(*promote_numeric("right_shift", x, y)),
+                       "x / 2**y rounded down, x >> y")
 bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
 
 

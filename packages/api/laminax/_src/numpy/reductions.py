@@ -20,12 +20,10 @@ from laminax_ir.trace import Tracer
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import (
-    as_array,
     axis_tuple,
     convert,
     dtype_of,
     ensure_array,
-    ensure_arrays,
     is_kind,
     one_axis,
     refuse_out,
