@@ -2,7 +2,7 @@
 
 load("@rules_python//python:defs.bzl", "py_library", "py_test")
 
-def pytest_tests(name, srcs, deps, data = [], suffix = "", size = "medium", **kwargs):
+def pytest_tests(name, srcs, deps, data = [], suffix = "", timeout = "long", **kwargs):
     """One test target per test file: `tests/test_scan.py` becomes `:test_scan<suffix>`.
 
     Whatever else lies in `tests/` goes with each of them: conftest.py, helper modules (imported by
@@ -14,7 +14,7 @@ def pytest_tests(name, srcs, deps, data = [], suffix = "", size = "medium", **kw
       deps: what the tests import, pytest and hypothesis excepted.
       data: further files that the tests read.
       suffix: keeps the names apart when the same files are tested twice.
-      size: Bazel's test size; `medium` is stopped after five minutes.
+      timeout: Bazel's; `long` is fifteen minutes. The tests take seconds, on a busy machine minutes, since they compile.
       **kwargs: passed to each py_test.
     """
     support = native.glob(
@@ -38,7 +38,8 @@ def pytest_tests(name, srcs, deps, data = [], suffix = "", size = "medium", **kw
     for src in srcs:
         py_test(
             name = src[:-len(".py")].split("/")[-1] + suffix,
-            size = size,
+            size = "medium",
+            timeout = timeout,
             srcs = [
                 src,
                 "//tools:run_pytest.py",
