@@ -39,6 +39,7 @@ REASONS: dict[tuple[str, str], str] = {
     ("jvp", "custom_vjp_tangent"): "it is transposed before anything differentiates it",
     ("jvp", "hessenberg"): "not defined by JAX either",
     ("jvp", "schur"): "not defined by JAX either",
+    ("jvp", "custom_vjp_tangent"): "known by its transpose only: forward mode through custom_vjp is refused",
     ("reference", "call_exported"): "it holds StableHLO, which the reference cannot run",
     ("jvp", "call_exported"): "an exported program holds its own derivatives, if any",
     ("batching", "call_exported"): "an exported program has fixed shapes",
@@ -46,6 +47,7 @@ REASONS: dict[tuple[str, str], str] = {
 
 # Operations that tests know by the function that makes them.
 TESTED_AS = {"reduce_scatter": "psum_scatter", "platform_index": "platform_dependent", "psum_shared": "reduce_axes",
+             "custom_vjp_tangent": "custom_vjp",
              "call_exported": "export", "custom_vjp_tangent": "custom_vjp"}
 
 
