@@ -110,8 +110,12 @@ def _unary(name: str, kinds: tuple, result_dtype=None) -> Primitive:
     return primitive
 
 
+_kinds: dict[Primitive, tuple] = {}  # the dtypes that each operation of two operands takes, for the docstrings
+
+
 def _nary(name: str, kinds: tuple, result_dtype=None) -> Primitive:
     primitive = Primitive(name, family="elementwise")
+    _kinds[primitive] = kinds
 
     accepted: set = set()
 
@@ -406,7 +410,7 @@ def exp2(x, accuracy=None):
 
 
 def expm1(x, accuracy=None):
-    """Elementwise exp(x) - 1, accurate near 0."""
+    """Elementwise exp(x) - 1 (floating or complex), accurate near 0."""
     return _bind_with_accuracy(expm1_p, x, accuracy)
 
 
@@ -416,12 +420,12 @@ def log(x, accuracy=None):
 
 
 def log1p(x, accuracy=None):
-    """Elementwise log(1 + x), accurate near 0."""
+    """Elementwise log(1 + x) (floating or complex), accurate near 0."""
     return _bind_with_accuracy(log1p_p, x, accuracy)
 
 
 def logistic(x, accuracy=None):
-    """Elementwise sigmoid, 1 / (1 + exp(-x))."""
+    """Elementwise sigmoid (floating or complex), 1 / (1 + exp(-x))."""
     return _bind_with_accuracy(logistic_p, x, accuracy)
 
 
@@ -431,7 +435,7 @@ def sqrt(x, accuracy=None):
 
 
 def rsqrt(x, accuracy=None):
-    """Elementwise reciprocal square root, 1/sqrt(x)."""
+    """Elementwise reciprocal square root (floating or complex), 1/sqrt(x)."""
     return _bind_with_accuracy(rsqrt_p, x, accuracy)
 
 
@@ -441,17 +445,17 @@ def cbrt(x, accuracy=None):
 
 
 def sin(x, accuracy=None):
-    """Elementwise sine; x in radians."""
+    """Elementwise sine (floating or complex); x in radians."""
     return _bind_with_accuracy(sin_p, x, accuracy)
 
 
 def cos(x, accuracy=None):
-    """Elementwise cosine; x in radians."""
+    """Elementwise cosine (floating or complex); x in radians."""
     return _bind_with_accuracy(cos_p, x, accuracy)
 
 
 def tan(x, accuracy=None):
-    """Elementwise tangent; x in radians."""
+    """Elementwise tangent (floating or complex); x in radians."""
     return _bind_with_accuracy(tan_p, x, accuracy)
 
 
@@ -462,47 +466,47 @@ def _bind_with_accuracy(primitive, x, accuracy):
 
 
 def asin(x):
-    """Elementwise arc sine, in radians."""
+    """Elementwise arc sine (floating or complex), in radians."""
     return asin_p.bind(x)
 
 
 def acos(x):
-    """Elementwise arc cosine, in radians."""
+    """Elementwise arc cosine (floating or complex), in radians."""
     return acos_p.bind(x)
 
 
 def atan(x):
-    """Elementwise arc tangent, in radians."""
+    """Elementwise arc tangent (floating or complex), in radians."""
     return atan_p.bind(x)
 
 
 def sinh(x):
-    """Elementwise hyperbolic sine."""
+    """Elementwise hyperbolic sine (floating or complex)."""
     return sinh_p.bind(x)
 
 
 def cosh(x):
-    """Elementwise hyperbolic cosine."""
+    """Elementwise hyperbolic cosine (floating or complex)."""
     return cosh_p.bind(x)
 
 
 def tanh(x, accuracy=None):
-    """Elementwise hyperbolic tangent."""
+    """Elementwise hyperbolic tangent (floating or complex)."""
     return _bind_with_accuracy(tanh_p, x, accuracy)
 
 
 def asinh(x):
-    """Elementwise inverse hyperbolic sine."""
+    """Elementwise inverse hyperbolic sine (floating or complex)."""
     return asinh_p.bind(x)
 
 
 def acosh(x):
-    """Elementwise inverse hyperbolic cosine."""
+    """Elementwise inverse hyperbolic cosine (floating or complex)."""
     return acosh_p.bind(x)
 
 
 def atanh(x):
-    """Elementwise inverse hyperbolic tangent."""
+    """Elementwise inverse hyperbolic tangent (floating or complex)."""
     return atanh_p.bind(x)
 
 
@@ -542,7 +546,7 @@ def clz(x):
 
 
 def square(x):
-    """Elementwise x*x."""
+    """Elementwise x*x (integer, floating or complex)."""
     return square_p.bind(x)
 
 
@@ -554,15 +558,23 @@ def integer_pow(x, y: int):
     return integer_pow_p.bind(x, y=int(y))
 
 
-def _binary_docstring(text: str):
+_KIND_WORDS = {dtypes.number: "integer, floating or complex", dtypes.integer: "integer", dtypes.floating: "floating",
+               dtypes.complexfloating: "complex", np.bool_: "bool", dtypes.extended: "random keys"}
+
+
+def _binary_docstring(primitive: Primitive, text: str):
+    result = "bool" if text.endswith("a bool array") else "the operands' dtype"
     return f"""Elementwise {text}.
 
     Args:
-      x: an array.
+      x: an array: {" or ".join([_KIND_WORDS[kind] for kind in _kinds[primitive]])}.
       y: an array of the same dtype and a compatible shape (equal sizes, size 1, or rank 0), or a scalar.
 
+    Returns:
+      An array of the joint shape and of {result}.
+
     Raises:
-      TypeError: if dtypes differ or shapes do not fit.
+      TypeError: if dtypes differ or are others, or shapes do not fit.
     """
 
 
@@ -576,7 +588,7 @@ def _binary_function(primitive: Primitive, name: str, text: str):
         return state.trace.process(primitive, (x, y), {})
 
     fun.__name__ = fun.__qualname__ = name
-    fun.__doc__ = _binary_docstring(text)
+    fun.__doc__ = _binary_docstring(primitive, text)
     return fun
 
 
@@ -680,7 +692,7 @@ def reduce_precision(operand, exponent_bits: int, mantissa_bits: int):
 
 
 def copy(x):
-    """A copy of the array."""
+    """A copy of the array (any dtype)."""
     return copy_p.bind(x)
 
 
