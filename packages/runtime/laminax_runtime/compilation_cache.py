@@ -14,17 +14,17 @@ from __future__ import annotations
 import functools
 import os
 import re
+import sys
 import threading
 import warnings
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from laminax_ir import config
 
 from laminax_runtime import _jaxlib, options
-from laminax_runtime.disk_cache import DamagedEntryError, DiskCache
+from laminax_runtime.disk_cache import DamagedEntryError, DiskCache, blake2b
 
 
 @dataclass(frozen=True)
@@ -109,17 +109,17 @@ def _options_text(compile_options: _jaxlib.CompileOptions) -> bytes:
 @functools.cache
 def _host() -> str:
     """What XLA specialises CPU code for: the processor's model and instruction sets, and the cores to share loops among."""
-    import platform  # on first use
-
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     try:
         with open("/proc/cpuinfo") as file:  # one paragraph per core
             lines = [line for line in iter(file.readline, "\n") if line.startswith(_CPU_LINES)]
     except OSError:
         lines = []
-    # Where the processor cannot be asked, entries stay on the machine that made them.
-    processor = "".join(lines) or f"{platform.processor()} of {platform.node()}"
-    return f"{platform.machine()}, {cores} cores, {_digest(processor.encode())}"
+    if not lines:  # the processor cannot be asked, so entries stay on the machine that made them
+        import platform  # which takes 3 ms
+
+        lines = [platform.machine(), platform.processor(), platform.node()]
+    return f"{cores} cores, {_digest(''.join(lines).encode())}"
 
 
 _CPU_LINES = ("model name", "flags", "Features", "CPU implementer", "CPU part", "isa")
@@ -184,9 +184,17 @@ def _open() -> DiskCache | None:
 def _cache_in(folder: str | None, max_bytes: int | None) -> DiskCache:
     if folder is not None:
         return DiskCache(Path(folder).expanduser().absolute(), max_bytes, is_private=False)
-    import platformdirs  # on first use
+    return DiskCache(_user_cache_folder() / "laminax" / "compiled", max_bytes)
 
-    return DiskCache(Path(platformdirs.user_cache_dir("laminax", appauthor=False)) / "compiled", max_bytes)
+
+def _user_cache_folder() -> Path:
+    """What platformdirs says; on Linux without importing it, which takes longer than a small program to compile."""
+    if sys.platform == "linux":
+        folder = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        return folder if folder.is_absolute() else Path.home() / ".cache"
+    import platformdirs
+
+    return Path(platformdirs.user_cache_path())
 
 
 _lock = threading.Lock()

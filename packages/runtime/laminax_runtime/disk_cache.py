@@ -12,8 +12,12 @@ import os
 import stat
 import time
 import zlib
-from hashlib import blake2b
 from pathlib import Path
+
+try:
+    from _blake2 import blake2b  # hashlib's own, without OpenSSL, which takes 5 ms to load
+except ImportError:
+    from hashlib import blake2b
 
 _MAGIC = b"laminax cache 1\n"
 _DIGEST_BYTES = 32

@@ -5,6 +5,7 @@ import os
 import warnings
 
 import numpy as np
+import platformdirs
 import pytest
 from stablehlo_modules import aval, binary, unary
 
@@ -206,6 +207,15 @@ def test_the_default_folder_is_in_the_users_cache_folder(run_python, tmp_path):
     (compiled_folder,) = tmp_path.rglob("compiled")
     assert "laminax" in compiled_folder.parts and len(list(compiled_folder.iterdir())) == 1
     assert compiled_folder.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("variable", ["/somewhere/else", "", "relative/folder", None])
+def test_the_users_cache_folder_is_that_of_platformdirs(monkeypatch, variable):
+    if variable is None:
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    else:
+        monkeypatch.setenv("XDG_CACHE_HOME", variable)
+    assert compilation_cache._user_cache_folder() == platformdirs.user_cache_path()
 
 
 def test_no_trouble_no_warning(folder):
