@@ -11,7 +11,7 @@ from laminax_ir import dtypes, source
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like, register_value_type
 from laminax_ir.ops.shape import full
 from laminax_ir.pytree import (
-    keystr, register_pytree_node, tree_flatten, tree_flatten_with_path, tree_map, tree_structure, tree_unflatten,
+    keystr, register_pytree_node, structure_errors, tree_flatten, tree_flatten_with_path, tree_map, tree_structure, tree_unflatten,
 )
 from laminax_ir.trace import is_tracing, state
 from laminax_ir.weak_scalars import shaped, weak_scalar
@@ -62,8 +62,8 @@ def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
     flat_primals, in_tree = tree_flatten(tuple(primals))
     flat_tangents, tangent_tree = tree_flatten(tuple(tangents))
     if in_tree != tangent_tree:
-        raise TypeError("jvp: primals and tangents must have the same structure; "
-                        f"primals are {in_tree}, tangents are {tangent_tree}")
+        raise TypeError("jvp: primals and tangents must have the same structure; " +
+                        _where_trees_part(in_tree, tuple(tangents), "primals", "tangents"))
     _check_array_leaves("jvp: primals", tuple(primals))
     flat_tangents = [_checked_tangent(f"jvp: tangents{keystr(path)}", p, t)
                      for (path, p), t in zip(tree_flatten_with_path(tuple(primals))[0], flat_tangents)]
@@ -72,6 +72,14 @@ def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
     out_tangents = [instantiate(t, get_aval(r)) for r, t in zip(results, out_tangents)]
     result, tangent = tree_unflatten(flat_fun.out_tree, results), tree_unflatten(flat_fun.out_tree, out_tangents)
     return (result, tangent, flat_fun.aux) if has_aux else (result, tangent)
+
+
+def _where_trees_part(expected, tree: Any, expected_name: str, tree_name: str) -> str:
+    """The first place where a tree has another structure than it should, as part of a sentence."""
+    for mismatch in structure_errors(expected, tree, exact=True):
+        where = keystr(mismatch.path)
+        return f"{expected_name}{where} is {mismatch.prefix}, {tree_name}{where} is {mismatch.full}"
+    return f"{expected_name} is {expected}, {tree_name} is {tree_structure(tree)}"
 
 
 def _checked_tangent(what: str, primal: Any, tangent: Any) -> Any:
@@ -152,8 +160,8 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     def f_jvp(*tangents):
         flat_tangents, tangent_tree = tree_flatten(tangents)
         if tangent_tree != in_tree:
-            raise TypeError(f"linearized function: the tangents have the structure {tangent_tree}, "
-                            f"the primals {in_tree}")
+            raise TypeError("linearized function: the tangents must have the structure of the primals; " +
+                            _where_trees_part(in_tree, tangents, "primals", "tangents"))
         checked = [_checked_tangent("linearized function: tangent", _AvalOnly(aval), t)
                    for aval, t in zip(in_avals, flat_tangents)]
         out = program.apply([t for t, has in zip(checked, mask) if has])
@@ -234,8 +242,8 @@ class VJPFunction:
     def __call__(self, cotangent: Any) -> Any:
         flat, ct_tree = tree_flatten(cotangent)
         if ct_tree != self.out_tree:
-            raise ValueError("vjp: the cotangent must have the structure of the function's result; "
-                             f"the result is {self.out_tree}, the cotangent {ct_tree}")
+            raise ValueError("vjp: the cotangent must have the structure of the function's result; " +
+                             _where_trees_part(self.out_tree, cotangent, "result", "cotangent"))
         paths = [keystr(path) for path, _ in tree_flatten_with_path(cotangent)[0]]
         cts = [_checked_cotangent(path, ct, aval) for path, ct, aval in zip(paths, flat, self.out_avals)]
         found = iter(self.program.transpose(cts))
@@ -314,7 +322,8 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -
     def transposed(cotangent):
         cts, ct_tree = tree_flatten(cotangent)
         if ct_tree != out_tree:
-            raise TypeError(f"linear_transpose: the cotangent must have the structure {out_tree}, got {ct_tree}")
+            raise TypeError("linear_transpose: the cotangent must have the structure of the function's result; " +
+                            _where_trees_part(out_tree, cotangent, "result", "cotangent"))
         cts = [ct if aval is None else _checked_cotangent("", ct, aval, "linear_transpose") for ct, aval in zip(cts, out_avals)]
         in_cts = _summed(program.transpose(cts), likes, reduce_axes)
         return tree_unflatten(in_tree, [instantiate(ct, aval) for ct, aval in zip(in_cts, avals)])

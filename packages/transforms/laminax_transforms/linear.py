@@ -138,7 +138,8 @@ def live_equations(tape: Sequence[LinearEqn], results: Iterable[int | None]) -> 
     for eqn in reversed(tape):
         if not needed.isdisjoint(eqn.outputs):
             live.append(eqn)
-            needed.update(index for _, index in eqn.inputs)
+            for _, index in eqn.inputs:
+                needed.add(index)
     live.reverse()
     return live
 

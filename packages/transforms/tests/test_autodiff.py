@@ -341,10 +341,21 @@ def test_vjp_refuses_cotangents_that_do_not_fit():
     with pytest.raises(ValueError, match=r"the cotangent\['z'\] must have the shape and dtype of the result, f64\[3\]; got f64\[2\]"):
         pullback({"y": X, "z": X[:2]})
     _, f_jvp = linearize(lambda x: x * 2, X)
-    with pytest.raises(TypeError, match="linearized function: the tangents have the structure"):
+    with pytest.raises(TypeError, match="linearized function: the tangents must have the structure"):
         f_jvp(X, X)
     with pytest.raises(TypeError, match=r"f64\[3\]; got f64\[1\]"):
         f_jvp(X[:1])
+
+
+@pytest.mark.parametrize("call", [
+    lambda: jvp(lambda t: t["w"][0], ({"w": [X, X]},), ({"w": [X, {"b": X}]},)),
+    lambda: vjp(lambda x: {"w": [x, x]}, X)[1]({"w": [X, {"b": X}]}),
+    lambda: linearize(lambda t: t["w"][0], {"w": [X, X]})[1]({"w": [X, {"b": X}]}),
+    lambda: linear_transpose(lambda x: {"w": [x, x]}, X)({"w": [X, {"b": X}]}),
+], ids=["jvp", "vjp", "linearize", "linear_transpose"])
+def test_another_structure_of_tangents_or_cotangents_is_shown_by_its_path(call):
+    with pytest.raises((TypeError, ValueError), match=r"must have the .*structure.*\['w'\]\[1\] is a leaf.*\['w'\]\[1\] is a dict.*'b'"):
+        call()
 
 
 def test_functions_that_are_not_linear_are_not_transposed():

@@ -19,6 +19,7 @@ from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
 from laminax_transforms import grad, jvp, linearize, vjp, vmap
+from laminax_transforms.jaxpr_transforms import batch_jaxpr, linearize_jaxpr, transpose_jaxpr
 from laminax_transforms.zeros import ZERO
 
 
@@ -89,6 +90,54 @@ def test_one_program_serves_all_calls_of_a_function():
     programs = [id(eqn.params["jaxpr"]) for eqn in closed.eqns if eqn.primitive.name == "jit"]
     assert len(programs) == 10 and len(set(programs)) == 2  # forward and backward
     np.testing.assert_allclose(evaluate(closed, X)[0], grad(lambda x: deep(x))(X), rtol=1e-12)
+
+
+def test_each_question_about_a_called_program_is_answered_once():
+    """Forty calls under grad and vmap: one entry in each cache per (program, which inputs are differentiated or mapped)."""
+    f = jit(lambda x, w: op.tanh(x * w))
+
+    def deep(x, w, shared):
+        for i in range(40):
+            x = f(x, w if i % 2 else shared)
+        return reduce_sum(x, (0,))
+
+    avals = [ShapedArray((3,), np.dtype(float))] * 3
+    stage(lambda x, w, shared: [vmap(grad(deep), in_axes=(0, 0, None))(x, w, shared)], [ShapedArray((4, 3), np.dtype(float))] * 2 + avals[:1])
+    (program,) = f.cache.values()
+    assert set(linearize_jaxpr.cache[program]) == {((True, False),)}
+    split = linearize_jaxpr(program, (True, False))
+    # the first call is mapped in x alone or x and w; later ones always in x; the shared operand makes the difference
+    assert {axes for _, axes, *_ in batch_jaxpr.cache[split.primal]} == {(0, None), (0, 0)}
+    assert len(transpose_jaxpr.cache[split.linear]) == 1
+    fresh = jit(lambda x, w: op.tanh(x * w))
+    stage(lambda x, w: list(vjp(lambda a, b: fresh(fresh(a, 2.0 * a), b), x, w)[1](x)), avals[:2])
+    (program,) = fresh.cache.values()
+    assert set(linearize_jaxpr.cache[program]) == {((True, True),)}
+
+
+def test_residuals_that_are_inputs_or_results_of_a_call_are_not_stored_twice():
+    """The primal part of x*w*tanh(w) saves only what is neither an operand nor a result of the call."""
+    def split_of(fun, count, nonzero=None):
+        closed = stage(fun, [ShapedArray((3,), np.dtype(float))] * count, "f")
+        split = linearize_jaxpr(closed, nonzero or (True,) * count)
+        return len(split.primal.out_avals) - len(closed.out_avals), split
+
+    saved, split = split_of(lambda x, w: [x * w], 2)
+    assert saved == 0 and sorted(split.residual_sources) == [("in", 0), ("in", 1)]
+    saved, split = split_of(lambda x: [op.exp(x)], 1)  # its derivative is its result
+    assert saved == 0 and split.residual_sources == (("out", 0),)
+    saved, split = split_of(lambda x: [op.sin(x)], 1)
+    assert saved == 1
+    saved, _ = split_of(lambda x, w: [op.sin(x) * w, op.sin(x) * 2.0], 2)  # cos x twice, as traced, and sin x
+    assert saved == 3
+    array = np.array([1.0, 2.0, 3.0])  # a constant of the program stays a constant of its linear part
+    saved, split = split_of(lambda x: [x * array], 1)
+    assert saved == 0 and split.residual_sources == () and split.linear.consts[0] is array
+
+    f = jit(lambda x, w: op.exp(x * w))
+    closed = stage(lambda x, w: [grad(lambda a: reduce_sum(f(f(a, w), w), (0,)))(x)], [ShapedArray((3,), np.dtype(float))] * 2)
+    forward = [eqn for eqn in closed.eqns if eqn.primitive.name == "jit"][:2]
+    assert all(len(eqn.outvars) == 1 for eqn in forward)  # exp(x w) is kept once, w not at all
 
 
 def test_calls_with_closed_over_values():
