@@ -46,6 +46,7 @@ class DiskCache:
         self.folder = folder
         self.max_bytes = max_bytes
         self._is_private = is_private
+        self._unaccounted: int | None = None  # bytes written since the folder was last looked through
 
     def read(self, name: str) -> bytes | None:
         """The value, or None if there is none; it counts as used now.
@@ -88,7 +89,17 @@ class DiskCache:
         except BaseException:
             _remove(temporary)
             raise
-        self._evict()
+        if self._needs_eviction(len(data)):
+            self._evict()
+        return True
+
+    def _needs_eviction(self, written: int) -> bool:
+        """Looking through a folder of many files takes time: on the first write, then after each 64th part of the limit."""
+        if self._unaccounted is not None:
+            self._unaccounted += written
+            if self.max_bytes is None or self._unaccounted <= self.max_bytes // 64:
+                return False
+        self._unaccounted = 0
         return True
 
     def remove(self, name: str) -> None:

@@ -93,6 +93,15 @@ def test_the_least_recently_used_values_make_room(tmp_path):
     assert sum(p.stat().st_size for p in tmp_path.iterdir()) <= 3500
 
 
+def test_small_values_are_bounded_too(tmp_path):
+    """The folder is not looked through on every write, and stays within the limit and a 64th of it all the same."""
+    cache = DiskCache(tmp_path, max_bytes=64_000)
+    for i in range(400):
+        cache.write(f"{i}", os.urandom(200))
+        assert i % 50 or sum(p.stat().st_size for p in tmp_path.iterdir()) <= 64_000 + 64_000 // 64 + 300
+    assert cache.read("399") is not None and cache.read("0") is None
+
+
 def test_other_files_stay(tmp_path):
     (tmp_path / "notes.txt").write_text("x" * 10_000)
     cache = DiskCache(tmp_path, max_bytes=2000)
