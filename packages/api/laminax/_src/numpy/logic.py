@@ -36,6 +36,7 @@ _BOOL = np.dtype(bool)
 
 
 def _comparison(name: str, function: Callable, text: str) -> Callable:
+    @fused
     def fun(x, y, /):
         x, y = ensure_arrays(name, x, y)
         return function(x, y)

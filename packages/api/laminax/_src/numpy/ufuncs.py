@@ -278,6 +278,7 @@ def _round_float(x, decimals: int):
 
 
 def _binary(name: str, function: Callable, text: str, raises: str = "") -> Callable:
+    @fused
     def fun(x, y, /):
         x, y = ensure_arrays(name, x, y)
         return function(x, y)
