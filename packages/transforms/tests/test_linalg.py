@@ -7,7 +7,8 @@ import pytest
 
 from laminax_ir import config
 from laminax_ir.ops import linalg as op
-from laminax_transforms import jvp, vjp, vmap
+from laminax_ir.ops.reduction import reduce_sum
+from laminax_transforms import grad, jvp, vjp, vmap
 
 
 @pytest.fixture(autouse=True)
@@ -138,3 +139,16 @@ def test_refused_derivatives(call, shape, message):
     x = draw(shape, "float64")
     with pytest.raises(NotImplementedError, match=message):
         jvp(call, (x,), (x,))
+
+
+def test_degenerate_eigenvalues_and_singular_values():
+    """Values have derivatives (of symmetric functions: the trace's is the identity), vectors have none."""
+    def total(x):
+        return reduce_sum(x, tuple(range(len(x.shape))))
+
+    with np.errstate(all="ignore"):
+        for matrix in (np.eye(2), 2 * np.eye(3)):
+            np.testing.assert_allclose(grad(lambda a: total(op.eigh(a)[1]))(matrix), np.eye(len(matrix)), atol=1e-12)
+            assert np.isnan(grad(lambda a: total(op.eigh(a)[0]))(matrix)).all()
+            np.testing.assert_allclose(grad(lambda a: total(op.svd(a, compute_uv=False)))(matrix), np.eye(len(matrix)), atol=1e-12)
+            assert np.isnan(grad(lambda a: total(op.svd(a)[0]))(matrix)).all()

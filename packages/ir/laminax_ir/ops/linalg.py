@@ -354,6 +354,9 @@ def eigh(x, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalu
          implementation=None) -> tuple[Any, Any]:
     """Eigenvectors and eigenvalues of Hermitian matrices: x v[:, i] = w[i] v[:, i].
 
+    Where eigenvalues coincide, eigenvectors are not functions of the matrix: their derivatives are infinite or NaN there.
+    Those of the eigenvalues are finite, and are the derivatives of their sum and of other symmetric functions of them.
+
     Args:
       x: [..., n, n].
       lower: which triangle is read if the input is not symmetrized.
@@ -377,6 +380,9 @@ def eigh(x, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalu
 
 def svd(x, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_index=None, algorithm=None):
     """The singular value decomposition: x = U diag(s) V^H.
+
+    Where singular values coincide, singular vectors are not functions of the matrix: their derivatives are infinite or NaN
+    there. Those of the singular values are finite.
 
     Args:
       x: [..., m, n].
