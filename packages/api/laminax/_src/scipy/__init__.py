@@ -1,0 +1,1 @@
+"""The implementation of `laminax.scipy`, a module for each subject."""

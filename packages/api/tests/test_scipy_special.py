@@ -1,0 +1,121 @@
+"""Special functions against SciPy, with derivatives against central differences in float64."""
+
+import laminax
+import laminax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.special
+from laminax.scipy import special
+
+REAL = np.array([-3.3, -1.5, -0.2, 0.3, 1.0, 2.7, 9.5])
+POSITIVE = np.array([0.05, 0.3, 1.0, 2.0, 3.7, 12.0, 40.0])
+UNIT = np.array([0.001, 0.1, 0.3, 0.5, 0.7, 0.9, 0.999])
+OTHER = np.array([4.5, 1.2, 30.0, 0.7, 2.0, 9.0, 0.1])
+
+CASES = {
+    **{name: (REAL,) for name in ("erf", "erfc", "expit", "i0", "i0e", "i1", "i1e", "gamma", "gammaln", "digamma", "gammasgn", "ndtr",
+                                  "log_ndtr")},
+    **{name: (UNIT,) for name in ("logit", "ndtri", "erfinv")},
+    "entr": (POSITIVE,), "factorial": (POSITIVE,),
+    **{name: (POSITIVE, OTHER) for name in ("xlogy", "xlog1py", "betaln", "beta", "gammainc", "gammaincc", "rel_entr", "kl_div")},
+    "betainc": (POSITIVE, OTHER, UNIT), "zeta": (POSITIVE + 1.5, OTHER), "polygamma": (np.array([0, 1, 2, 3, 1, 2, 0]), OTHER),
+}
+WITHOUT_DERIVATIVE = {"betainc": 2, "zeta": 1, "polygamma": 1}  # how many leading arguments
+
+
+@pytest.fixture(autouse=True)
+def double_precision():
+    with laminax.enable_x64(True):
+        yield
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values(name):
+    args = CASES[name]
+    got, expected = getattr(special, name)(*args), getattr(scipy.special, name)(*args)
+    np.testing.assert_allclose(got, expected, rtol=2e-9, atol=1e-13)  # the incomplete gamma functions of XLA lose some digits
+    assert got.dtype == np.float64
+    single = laminax.eval_shape(getattr(special, name), *(x.astype(np.float32) if x.dtype == np.float64 else x for x in args))
+    assert single.dtype == np.float32  # integers do not widen floats
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "gammasgn"])
+def test_derivatives(name):
+    args = list(CASES[name])
+    fun, step = getattr(special, name), 1e-6
+    for i in range(WITHOUT_DERIVATIVE.get(name, 0), len(args)):
+        @laminax.jit
+        def with_tangent(x, i=i):
+            return laminax.jvp(lambda x: fun(*args[:i], x, *args[i + 1:]), (x,), (jnp.ones_like(x),))
+        h = step * args[i]
+        difference = (np.asarray(with_tangent(args[i] + h)[0]) - np.asarray(with_tangent(args[i] - h)[0])) / (2 * h)
+        _, tangent = with_tangent(args[i])
+        np.testing.assert_allclose(tangent, difference, rtol=1e-5, atol=1e-7)
+
+
+def test_far_tails_of_the_normal_distribution():
+    x = np.array([-300.0, -40.0, -25.0, -12.0, 9.0, 30.0])
+    # three terms of the asymptotic series leave an error of 105 / x^8
+    np.testing.assert_allclose(special.log_ndtr(x), scipy.special.log_ndtr(x), rtol=1e-8, atol=1e-300)
+    np.testing.assert_allclose(special.log_ndtr(x, series_order=8), scipy.special.log_ndtr(x), rtol=1e-12, atol=1e-300)
+    p = np.array([1e-300, 1e-30, 1e-9, 1 - 1e-9])
+    np.testing.assert_allclose(special.ndtri(p), scipy.special.ndtri(p), rtol=1e-7)
+    np.testing.assert_allclose(laminax.grad(special.log_ndtr)(-40.0), 40 + 1 / 40, rtol=1e-4)
+    with laminax.enable_x64(False):
+        single = np.array([1e-30, 1e-3, 0.4, 0.99], np.float32)
+        np.testing.assert_allclose(special.ndtri(single), scipy.special.ndtri(single), rtol=2e-6)
+
+
+def test_edges():
+    edges = np.array([0.0, -1.0, 2.0, 0.5])
+    np.testing.assert_array_equal(np.isnan(special.ndtri(edges)), [False, True, True, False])
+    assert special.ndtri(0.0) == -np.inf and special.ndtri(1.0) == np.inf
+    assert special.xlogy(0.0, 0.0) == 0 and special.xlog1py(0.0, -1.0) == 0 and np.isnan(special.xlogy(0.0, np.nan))
+    assert special.entr(0.0) == 0 and special.entr(-1.0) == -np.inf
+    p, q = np.array([0.0, 0.0, 1.0, 1.0, -1.0, np.nan]), np.array([1.0, 0.0, 0.0, -1.0, 1.0, 1.0])
+    np.testing.assert_array_equal(special.rel_entr(p, q), scipy.special.rel_entr(p, q))
+    np.testing.assert_array_equal(special.kl_div(p, q), scipy.special.kl_div(p, q))
+    assert laminax.grad(special.rel_entr)(0.0, 1.0) == 0
+    assert special.gamma(0.0) == np.inf and special.gamma(-0.0) == -np.inf and np.isnan(special.gamma(-2.0))
+    assert special.factorial(-1.0) == 0
+
+
+def test_large_arguments_of_beta_do_not_cancel():
+    a, b = np.array([0.5, 3.0, 2e5]), np.array([1e9, 1e12, 1e6])
+    np.testing.assert_allclose(special.betaln(a, b), scipy.special.betaln(a, b), rtol=1e-11)
+
+
+def test_multigammaln():
+    for a in (3.5, POSITIVE + 1.5):
+        np.testing.assert_allclose(special.multigammaln(a, 3), scipy.special.multigammaln(a, 3), rtol=1e-10)
+
+
+@pytest.mark.parametrize("axis", [None, 0, (0, 1)])
+def test_softmax(axis):
+    x = np.stack([REAL, POSITIVE])
+    np.testing.assert_allclose(special.softmax(x, axis=axis), scipy.special.softmax(x, axis), rtol=1e-9)
+    np.testing.assert_allclose(special.log_softmax(x, axis=axis), scipy.special.log_softmax(x, axis), rtol=1e-9)
+    np.testing.assert_allclose(special.logsumexp(x, axis=axis, b=x * x), scipy.special.logsumexp(x, axis, b=x * x), rtol=1e-9)
+
+
+def test_integers_and_scalars():
+    with laminax.enable_x64(False):
+        assert special.gammaln(3).dtype == np.float32
+        assert special.polygamma(1, np.float32(2)).dtype == np.float32
+        np.testing.assert_allclose(special.factorial(np.array([3, 4])), [6, 24], rtol=1e-5)
+        np.testing.assert_allclose(special.entr(np.array([1, 2])), [0, -2 * np.log(2)], rtol=1e-6)
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: special.polygamma(1.5, 2.0), ValueError, "polygamma: n must be of integer dtype"),
+    (lambda: special.zeta(2.0), NotImplementedError, "give q=1"),
+    (lambda: special.factorial(3, exact=True), NotImplementedError, "exact=True is not supported"),
+    (lambda: special.ndtr(1), TypeError, "ndtr: x must be float32 or float64"),
+    (lambda: special.log_ndtr(1.0, series_order=31), ValueError, "series_order must be from 0 to 30, got 31"),
+    (lambda: special.multigammaln(3.0, 2.5), TypeError, "integer"),
+    (lambda: special.erf([1.0]), TypeError, "erf requires ndarray or scalar arguments"),
+    (lambda: special.erf(1j), TypeError, "erf"),
+])
+def test_refusals(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
