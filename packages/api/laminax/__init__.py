@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 _SUBMODULES = frozenset((
     "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug", "dtypes", "errors", "experimental", "export", "extend",
-    "lax", "nn", "numpy", "random", "stages", "tree", "tree_util",
+    "lax", "nn", "numpy", "random", "scipy", "stages", "tree", "tree_util",
 ))
 
 _NAMES = {

@@ -8,8 +8,8 @@ _MODULE_OF = {
     "logsumexp": "laminax._src.nn.normalization",
     **dict.fromkeys((
         "beta", "betainc", "betaln", "digamma", "entr", "erf", "erfc", "erfinv", "expit", "factorial", "gamma", "gammainc",
-        "gammaincc", "gammaln", "gammasgn", "i0", "i0e", "i1", "i1e", "kl_div", "log_ndtr", "log_softmax", "logit", "multigammaln",
-        "ndtr", "ndtri", "polygamma", "rel_entr", "softmax", "xlog1py", "xlogy", "zeta"), "laminax._src.scipy.special"),
+        "gammaincc", "gammaln", "gammasgn", "i0", "i0e", "i1", "i1e", "kl_div", "log_ndtr", "log_softmax", "loggamma", "logit",
+        "multigammaln", "ndtr", "ndtri", "polygamma", "rel_entr", "softmax", "xlog1py", "xlogy", "zeta"), "laminax._src.scipy.special"),
 }
 
 __all__ = sorted(_MODULE_OF)

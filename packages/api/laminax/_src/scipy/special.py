@@ -36,6 +36,7 @@ erf = _function("erf", special.erf, "Error function, the integral of 2/sqrt(pi) 
 erfc = _function("erfc", special.erfc, "Complement of the error function, 1 - erf(x), accurate where that is small")
 erfinv = _function("erfinv", special.erf_inv, "Inverse of the error function; infinite at -1 and 1, NaN outside")
 gammaln = _function("gammaln", special.lgamma, "Logarithm of the absolute value of the gamma function")
+loggamma = gammaln
 digamma = _function("digamma", special.digamma, "Derivative of the logarithm of the gamma function")
 expit = _function("expit", op.logistic, "Logistic function, 1 / (1 + exp(-x))")
 i0e = _function("i0e", special.bessel_i0e, "Modified Bessel function of order 0, times exp(-|x|)")
@@ -161,7 +162,11 @@ def multigammaln(a, d: int):
     Raises:
       TypeError: if d is no integer.
     """
-    return _multigammaln(a, d=operator.index(d))
+    try:
+        d = operator.index(d)
+    except TypeError:
+        raise TypeError(f"multigammaln: d must be a static integer, got {d!r}") from None
+    return _multigammaln(a, d=d)
 
 
 @fused(static_argnames=("d",))
@@ -254,8 +259,19 @@ def _zero_times(x, y, function):
 @fused
 def entr(x):
     """-x log(x), elementwise; 0 at 0 and -inf below."""
-    x = inexact("entr", x)
+    return _entr(inexact("entr", x))
+
+
+@custom_jvp
+def _entr(x):
     return jnp.where(x < 0, jnp.full_like(x, -math.inf), -_xlogy(x, x))
+
+
+@_entr.defjvp
+def _entr_jvp(primals, tangents):
+    """Its slope is infinite at 0: as a derivative of xlogy in both arguments it would be inf + 0/0."""
+    (x,), (x_dot,) = primals, tangents
+    return _entr(x), x_dot * (-1 - jnp.log(x))
 
 
 @fused
