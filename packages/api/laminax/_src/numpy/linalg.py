@@ -10,7 +10,6 @@ import math
 import operator
 from typing import Any, NamedTuple, Sequence
 
-import laminax.numpy as jnp
 import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
@@ -19,8 +18,18 @@ from laminax_ir.ops import linalg as la
 from laminax_transforms import custom_jvp, stop_gradient
 from laminax_transforms.custom_solve import custom_linear_solve
 
+import laminax.numpy as jnp
 from laminax._src.fusion import fused
-from laminax._src.numpy.arguments import axis_tuple, convert, dtype_of, ensure_array, ensure_arrays, inexact, shape_of, user_dtype
+from laminax._src.numpy.arguments import (
+    axis_tuple,
+    convert,
+    dtype_of,
+    ensure_array,
+    ensure_arrays,
+    inexact,
+    shape_of,
+    user_dtype,
+)
 
 
 class EigResult(NamedTuple):

@@ -10,7 +10,6 @@ import math
 import operator
 from typing import Any, Callable
 
-import laminax.numpy as jnp
 import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
@@ -18,8 +17,15 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import special
 from laminax_transforms import custom_jvp
 
+import laminax.numpy as jnp
 from laminax._src.fusion import fused
-from laminax._src.numpy.arguments import dtype_of, ensure_array, ensure_arrays, inexact, promote_inexact
+from laminax._src.numpy.arguments import (
+    dtype_of,
+    ensure_array,
+    ensure_arrays,
+    inexact,
+    promote_inexact,
+)
 
 # --- functions that are one operation ---
 
