@@ -156,6 +156,7 @@ def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], na
       LeakedTracerError: if the function uses a tracer of a finished trace, or, with the option
         `check_leaks`, keeps one of its own.
     """
+    import laminax_ir.operators  # noqa: F401  (gives tracers their arithmetic; the operations it needs import this module)
     trace = StagingTrace(name or getattr(fun, "__name__", "<unnamed>"), argument_names)
     try:
         with paused_collection(), current_trace(trace):

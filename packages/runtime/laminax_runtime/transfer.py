@@ -13,7 +13,7 @@ import numpy as np
 from laminax_ir import canonical_dtypes
 from laminax_ir.avals import ShapedArray
 
-from laminax_runtime import _jaxlib, arrays, placement, shardings
+from laminax_runtime import _jaxlib, arrays, context, placement, shardings  # noqa: F401  (context: jaxlib's x64 setting)
 from laminax_runtime.arrays import ArrayImpl
 from laminax_runtime.errors import UnsupportedValueError
 
