@@ -22,7 +22,7 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import physical_aval
 from laminax_ir.ops import elementwise, indexing, random_bits, shape as shapes
-from laminax_ir.ops.random_bits import UINT32, UINT_DTYPES, iota_2x32_shape, rng_bit_generator, threefry2x32
+from laminax_ir.ops.random_bits import UINT32, UINT_DTYPES, iota_2x32_shape, threefry2x32
 from laminax_ir.primitive import Primitive
 from laminax_ir.staging import stage
 

@@ -12,7 +12,7 @@ from typing import Any, Iterator
 import numpy as np
 
 from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray, get_aval, register_value_type
+from laminax_ir.avals import ShapedArray, register_value_type
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.pytree import dispatch_registry
 from laminax_ir.trace import Tracer

@@ -163,7 +163,7 @@ def _lower_lu_pivots_to_permutation(ctx, pivots, *, permutation_size):
 
 def _permutation(ctx, pivots: Value, aval: ShapedArray) -> Value:
     """Applies the exchanges one by one to the row numbers, in a loop; each is a select by the two positions."""
-    batch, size = aval.shape[:-1], aval.shape[-1]
+    batch = aval.shape[:-1]
     last = len(batch)
     rows = ctx.emit("stablehlo.iota", [], results=[aval], attributes={"iota_dimension": f"{last} : i64"})
     count = pivots.shape[-1]

@@ -1,6 +1,5 @@
 """Contractions through XLA against the reference."""
 
-import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings

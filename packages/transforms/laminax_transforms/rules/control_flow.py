@@ -9,7 +9,7 @@ the constants in its carry. while has no transpose: how many residuals it needs 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable, Sequence
+from typing import Any, Sequence
 
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, get_aval

@@ -431,7 +431,6 @@ def _logaddexp(x1, x2):
 
 
 def _complex_logaddexp(x1, x2):
-    dtype = dtype_of(x1)
     larger, difference = op.max(x1, x2), op.sub(x1, x2)
     down = op.select(op.eq(larger, x1), op.neg(difference), difference) if larger.shape == get_aval(x1).shape \
         else op.sub(op.min(x1, x2), larger)
