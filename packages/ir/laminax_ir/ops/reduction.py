@@ -32,7 +32,16 @@ _accepted: dict[tuple[Any, tuple], bool] = {}
 
 
 def check_dtype(name: str, dtype, kinds: tuple) -> None:
-    """Raises DTypeError unless the dtype is a subtype of one of the kinds."""
+    """Checks that the dtype is a subtype of one of the kinds.
+
+    Args:
+      name: the operation, for the message.
+      dtype: the dtype to check.
+      kinds: abstract or concrete dtypes.
+
+    Raises:
+      DTypeError: if it is not.
+    """
     accepted = _accepted.get((dtype, kinds))
     if accepted is None:
         accepted = _accepted[dtype, kinds] = any(dtypes.issubdtype(dtype, kind) for kind in kinds)
@@ -44,6 +53,14 @@ def check_dtype(name: str, dtype, kinds: tuple) -> None:
 
 def reduced_shape(name: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape without the axes.
+
+    Args:
+      name: the operation, for the message.
+      shape: a shape.
+      axes: axes, not negative.
+
+    Returns:
+      A tuple of ints.
 
     Raises:
       ValueError: if an axis is out of range or repeated.
@@ -179,14 +196,35 @@ def reduce_sum(operand, axes: Sequence[int], *, out_sharding=None):
 
 
 def reduce_prod(operand, axes: Sequence[int]):
-    """Product of numbers over axes; 1 where there is nothing. Arguments and errors as `reduce_sum`."""
+    """Product of numbers over axes; 1 where there is nothing; integers wrap around.
+
+    Args:
+      operand: an array of numbers.
+      axes: the axes to reduce over, non-negative and distinct.
+
+    Returns:
+      An array of the operand's dtype and of its shape without those axes.
+
+    Raises:
+      ValueError: if an axis is out of range or repeated.
+      TypeError: if the operand is not of numbers.
+    """
     return reduce_prod_p.bind(operand, axes=_axes(axes))
 
 
 def reduce_max(operand, axes: Sequence[int]):
     """Maximum over axes: NaN if one is there, complex numbers in lexicographic order, the dtype's least value where empty.
 
-    Arguments and errors as `reduce_sum`; bools are accepted.
+    Args:
+      operand: an array of numbers or bools.
+      axes: the axes to reduce over, non-negative and distinct.
+
+    Returns:
+      An array of the operand's dtype and of its shape without those axes.
+
+    Raises:
+      ValueError: if an axis is out of range or repeated.
+      TypeError: if the operand is not of numbers or bools.
     """
     return reduce_max_p.bind(operand, axes=_axes(axes))
 
@@ -194,23 +232,68 @@ def reduce_max(operand, axes: Sequence[int]):
 def reduce_min(operand, axes: Sequence[int]):
     """Minimum over axes: NaN if one is there, complex numbers in lexicographic order, the dtype's greatest value where empty.
 
-    Arguments and errors as `reduce_sum`; bools are accepted.
+    Args:
+      operand: an array of numbers or bools.
+      axes: the axes to reduce over, non-negative and distinct.
+
+    Returns:
+      An array of the operand's dtype and of its shape without those axes.
+
+    Raises:
+      ValueError: if an axis is out of range or repeated.
+      TypeError: if the operand is not of numbers or bools.
     """
     return reduce_min_p.bind(operand, axes=_axes(axes))
 
 
 def reduce_and(operand, axes: Sequence[int]):
-    """And of bools, or bitwise and of integers, over axes. Arguments and errors as `reduce_sum`."""
+    """And of bools, or bitwise and of integers, over axes; all ones where there is nothing.
+
+    Args:
+      operand: an array of integers or bools.
+      axes: the axes to reduce over, non-negative and distinct.
+
+    Returns:
+      An array of the operand's dtype and of its shape without those axes.
+
+    Raises:
+      ValueError: if an axis is out of range or repeated.
+      TypeError: if the operand is not of integers or bools.
+    """
     return reduce_and_p.bind(operand, axes=_axes(axes))
 
 
 def reduce_or(operand, axes: Sequence[int]):
-    """Or of bools, or bitwise or of integers, over axes. Arguments and errors as `reduce_sum`."""
+    """Or of bools, or bitwise or of integers, over axes; zero where there is nothing.
+
+    Args:
+      operand: an array of integers or bools.
+      axes: the axes to reduce over, non-negative and distinct.
+
+    Returns:
+      An array of the operand's dtype and of its shape without those axes.
+
+    Raises:
+      ValueError: if an axis is out of range or repeated.
+      TypeError: if the operand is not of integers or bools.
+    """
     return reduce_or_p.bind(operand, axes=_axes(axes))
 
 
 def reduce_xor(operand, axes: Sequence[int]):
-    """Exclusive or of bools, or bitwise of integers, over axes. Arguments and errors as `reduce_sum`."""
+    """Exclusive or of bools, or bitwise of integers, over axes; zero where there is nothing.
+
+    Args:
+      operand: an array of integers or bools.
+      axes: the axes to reduce over, non-negative and distinct.
+
+    Returns:
+      An array of the operand's dtype and of its shape without those axes.
+
+    Raises:
+      ValueError: if an axis is out of range or repeated.
+      TypeError: if the operand is not of integers or bools.
+    """
     return reduce_xor_p.bind(operand, axes=_axes(axes))
 
 
@@ -223,7 +306,7 @@ def argmax(operand, axis: int, index_dtype):
       index_dtype: the integer dtype of the result.
 
     Returns:
-      An array of index_dtype without that axis.
+      An array of index_dtype, of the operand's shape without that axis.
 
     Raises:
       ValueError: if the axis is out of range or empty.
@@ -233,7 +316,20 @@ def argmax(operand, axis: int, index_dtype):
 
 
 def argmin(operand, axis: int, index_dtype):
-    """Index of the first least element along an axis; the first NaN wins over all numbers. As `argmax` otherwise."""
+    """Index of the first least element along an axis; the first NaN wins over all numbers.
+
+    Args:
+      operand: a real array.
+      axis: the axis, non-negative; it must not be empty.
+      index_dtype: the integer dtype of the result.
+
+    Returns:
+      An array of index_dtype, of the operand's shape without that axis.
+
+    Raises:
+      ValueError: if the axis is out of range or empty.
+      TypeError: if the operand is complex or index_dtype no integer dtype.
+    """
     return argmin_p.bind(operand, axes=(index(axis),), index_dtype=dtypes.check_user_dtype_supported(index_dtype, "argmin"))
 
 
@@ -249,7 +345,7 @@ def reduce(operands, init_values, computation: Callable, dimensions: Sequence[in
       out_sharding: must be None.
 
     Returns:
-      Arrays without those axes, in the pytree of the operands.
+      Arrays of the operands' dtypes and of their shape without those axes, in the pytree of the operands.
 
     Raises:
       TypeError: if shapes or dtypes do not fit, or the computation returns something else than it takes.
@@ -271,6 +367,7 @@ def reduce(operands, init_values, computation: Callable, dimensions: Sequence[in
 
 
 def is_leaf(x) -> bool:
+    """Whether x is one array rather than a container of them (or None)."""
     return not isinstance(x, (tuple, list, dict)) and x is not None
 
 
@@ -296,7 +393,15 @@ _named_functions = {"sum": reduce_sum, "prod": reduce_prod, "max": reduce_max, "
 
 
 def identity(monoid: str, dtype) -> np.generic:
-    """The identity of a named monoid ("sum", "prod", "max", "min", "and", "or", "xor") as a scalar of the dtype."""
+    """The identity of a named monoid ("sum", "prod", "max", "min", "and", "or", "xor") as a scalar of the dtype.
+
+    Args:
+      monoid: one of these names.
+      dtype: a number or bool dtype that the monoid is defined for.
+
+    Returns:
+      A NumPy scalar of the dtype.
+    """
     make = np.dtype(dtype).type
     if monoid in ("sum", "or", "xor"):
         return make(0)
@@ -309,7 +414,14 @@ def identity(monoid: str, dtype) -> np.generic:
 
 
 def least(dtype):
-    """The least value of a dtype as a Python scalar: -inf where there is one."""
+    """The least value of a dtype as a Python scalar: -inf where there is one.
+
+    Args:
+      dtype: a number or bool dtype.
+
+    Returns:
+      A bool, int, float or complex.
+    """
     if dtype == np.bool_:
         return False
     if dtypes.issubdtype(dtype, dtypes.integer):
@@ -320,7 +432,14 @@ def least(dtype):
 
 
 def greatest(dtype):
-    """The greatest value of a dtype as a Python scalar: inf where there is one."""
+    """The greatest value of a dtype as a Python scalar: inf where there is one.
+
+    Args:
+      dtype: a number or bool dtype.
+
+    Returns:
+      A bool, int, float or complex.
+    """
     if dtype == np.bool_:
         return True
     if dtypes.issubdtype(dtype, dtypes.integer):
@@ -367,6 +486,14 @@ def flatten_monoid(name: str, operands, init_values, computation: Callable):
 def stage_monoid(name: str, flat_computation: Callable, scalar_dtypes: Sequence) -> ClosedJaxpr:
     """The computation as a jaxpr on two scalars of each dtype.
 
+    Args:
+      name: the operation, for messages.
+      flat_computation: takes 2 n scalars, returns n.
+      scalar_dtypes: the n dtypes.
+
+    Returns:
+      The jaxpr, of 2 n scalars.
+
     Raises:
       NotImplementedError: if it closes over a traced value.
     """
@@ -379,5 +506,13 @@ def stage_monoid(name: str, flat_computation: Callable, scalar_dtypes: Sequence)
 
 
 def apply_monoid(jaxpr: ClosedJaxpr, left: Sequence, right: Sequence) -> list:
-    """The computation applied to values under the current trace."""
+    """The computation applied to values under the current trace.
+
+    Args:
+      jaxpr: what `stage_monoid` returns for n dtypes.
+      left, right: n arrays or scalars each, of those dtypes.
+
+    Returns:
+      The n results, of those dtypes.
+    """
     return eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *left, *right)

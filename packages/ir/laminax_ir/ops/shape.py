@@ -161,7 +161,15 @@ def _pad_shape(x: ShapedArray, padding_value: ShapedArray, *, padding_config) ->
 
 
 def dilated_size(size: int, dilation: int) -> int:
-    """The size of an axis after moving its elements `dilation` apart."""
+    """The size of an axis after moving its elements `dilation` apart.
+
+    Args:
+      size: the number of elements, an int.
+      dilation: the distance, a positive int.
+
+    Returns:
+      An int: 0 for no elements, else 1 + dilation * (size - 1).
+    """
     return 0 if size == 0 else 1 + dilation * (size - 1)
 
 
@@ -216,6 +224,9 @@ def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:
       name: the operation, for the message.
       shape: a sequence of integers; one integer stands for a shape of one axis.
 
+    Returns:
+      A tuple of ints, one per axis.
+
     Raises:
       TypeError: if a size is not an integer, a traced one included.
     """
@@ -235,6 +246,14 @@ def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:
 def canonical_axis(name: str, axis: Any, rank: int) -> int:
     """The axis as an int in [0, rank); negative ones count from the end.
 
+    Args:
+      name: the operation, for the message.
+      axis: an integer.
+      rank: the number of axes.
+
+    Returns:
+      An int.
+
     Raises:
       ValueError: if it is out of range.
     """
@@ -246,6 +265,14 @@ def canonical_axis(name: str, axis: Any, rank: int) -> int:
 
 def canonical_axes(name: str, axes: Any, rank: int) -> tuple[int, ...]:
     """The axes as ints in [0, rank), in the order given.
+
+    Args:
+      name: the operation, for the message.
+      axes: a sequence of integers.
+      rank: the number of axes.
+
+    Returns:
+      A tuple of ints, as long as axes.
 
     Raises:
       ValueError: if one is out of range or two are the same.
@@ -326,7 +353,7 @@ def broadcast(operand, sizes: Sequence[int], *, out_sharding=None):
       out_sharding: must be None.
 
     Returns:
-      An array of shape `(*sizes, *operand.shape)`.
+      An array of shape `(*sizes, *operand.shape)` and the operand's dtype.
     """
     sizes = _int_tuple("broadcast", "sizes", sizes)
     if not sizes and _is_array(operand):
@@ -337,6 +364,12 @@ def broadcast(operand, sizes: Sequence[int], *, out_sharding=None):
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     """The shape that arrays of the given shapes broadcast to by NumPy's rules.
+
+    Args:
+      *shapes: sequences of ints; shorter ones are padded with leading 1.
+
+    Returns:
+      A tuple of ints, as long as the longest shape.
 
     Raises:
       ValueError: if two sizes of an axis differ and neither is 1.
@@ -359,7 +392,18 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 def broadcast_to_rank(x, rank: int):
-    """Adds leading axes of size 1 until the array has `rank` axes."""
+    """Adds leading axes of size 1 until the array has `rank` axes.
+
+    Args:
+      x: an array or scalar of at most `rank` axes, any dtype.
+      rank: the number of axes of the result.
+
+    Returns:
+      An array of shape `(1, ..., 1, *x.shape)` and x's dtype.
+
+    Raises:
+      ValueError: if x has more axes.
+    """
     missing = rank - len(_shape_of(x))
     if missing < 0:
         raise ValueError(f"broadcast_to_rank: the array already has more than {rank} axes: {get_aval(x).str_short()}")
@@ -367,7 +411,18 @@ def broadcast_to_rank(x, rank: int):
 
 
 def broadcast_to_shape(x, shape: Sequence[int]):
-    """NumPy-style broadcast of an array or scalar to a shape; itself when it has that shape already."""
+    """NumPy-style broadcast of an array or scalar to a shape; itself when it has that shape already.
+
+    Args:
+      x: an array or scalar with at most as many axes as the shape, any dtype.
+      shape: the result's shape.
+
+    Returns:
+      An array of the given shape and x's dtype.
+
+    Raises:
+      TypeError: if x does not broadcast to the shape.
+    """
     aval = get_aval(x)
     if aval.shape == tuple(shape) and aval.shape:
         return x
@@ -385,6 +440,9 @@ def reshape(operand, new_sizes: Sequence[int], dimensions: Sequence[int] | None 
       new_sizes: the result's shape, with as many elements; no -1 (numpy.reshape has that).
       dimensions: the order in which the operand's axes are read, a permutation; by default as they are.
       out_sharding: must be None.
+
+    Returns:
+      An array of shape new_sizes and the operand's dtype.
 
     Raises:
       TypeError: if the number of elements changes, or dimensions is not a permutation.
@@ -410,6 +468,13 @@ def reshape(operand, new_sizes: Sequence[int], dimensions: Sequence[int] | None 
 def transpose(operand, permutation: Sequence[int]):
     """Reorders the axes: axis i of the result is axis permutation[i] of the operand.
 
+    Args:
+      operand: an array of any dtype.
+      permutation: for each axis of the result the axis of the operand that it is, not negative.
+
+    Returns:
+      An array of shape `tuple(operand.shape[i] for i in permutation)` and the operand's dtype.
+
     Raises:
       TypeError: if permutation is not a permutation of the operand's axes.
 
@@ -430,6 +495,9 @@ def squeeze(array, dimensions: Sequence[int]):
       array: an array.
       dimensions: the axes to remove; negative ones count from the end.
 
+    Returns:
+      An array of the operand's shape without those axes, and of its dtype.
+
     Raises:
       ValueError: if an axis is out of range, given twice, or not of size 1.
     """
@@ -445,6 +513,10 @@ def expand_dims(array, dimensions: Sequence[int]):
     Args:
       array: an array or scalar.
       dimensions: where the new axes are in the result; negative ones count from the result's end.
+
+    Returns:
+      An array of the operand's dtype, with an axis of size 1 at each of the dimensions and the operand's sizes, in
+      order, elsewhere.
 
     Raises:
       ValueError: if an axis is out of range or given twice.
@@ -471,6 +543,9 @@ def concatenate(operands, dimension: int):
         whose rows along its first axis are joined.
       dimension: the axis, not negative.
 
+    Returns:
+      An array of the operands' dtype and shape, but for the size along `dimension`, which is the sum of theirs.
+
     Raises:
       ValueError: if there are no operands.
       TypeError: if they do not fit together.
@@ -489,6 +564,10 @@ def pad(operand, padding_value, padding_config: Sequence[tuple[int, int, int]]):
       padding_value: a scalar of the operand's dtype.
       padding_config: (low, high, interior) for each axis: how many go before the first element, after the last one,
         and between two neighbours. Negative low and high remove elements instead.
+
+    Returns:
+      An array of the operand's dtype, of size low + high + size + interior * (size - 1) along each axis (low + high
+      where size is 0).
 
     Raises:
       ValueError: if padding_config does not fit, or more is removed than there is.
@@ -510,12 +589,33 @@ def pad(operand, padding_value, padding_config: Sequence[tuple[int, int, int]]):
 
 
 def rev(operand, dimensions: Sequence[int]):
-    """Reverses the order of the elements along the given axes (not negative, unique)."""
+    """Reverses the order of the elements along the given axes (not negative, unique).
+
+    Args:
+      operand: an array of any dtype.
+      dimensions: the axes, not negative, distinct.
+
+    Returns:
+      An array of the operand's shape and dtype.
+
+    Raises:
+      TypeError: if an axis is out of range or given twice.
+    """
     return state.trace.process(rev_p, (operand,), {"dimensions": _int_tuple("rev", "dimensions", dimensions)})
 
 
 def iota(dtype, size: int):
     """The numbers 0, 1, ..., size - 1 as an array of the given dtype.
+
+    Args:
+      dtype: a number dtype.
+      size: the number of elements, an int.
+
+    Returns:
+      An array of shape [size] and the canonical form of the dtype (32 bits instead of 64 unless x64 mode is on).
+
+    Raises:
+      TypeError: if the size is negative or the dtype is not a number's.
 
     Example:
       >>> iota('int32', 3)
@@ -532,6 +632,9 @@ def broadcasted_iota(dtype, shape: Sequence[int], dimension: int, *, out_shardin
       shape: the result's shape.
       dimension: the axis that counts, not negative.
       out_sharding: must be None.
+
+    Returns:
+      An array of the given shape and the canonical form of the dtype (32 bits instead of 64 unless x64 mode is on).
 
     Raises:
       TypeError: if a size is negative or the dtype is not a number's.
@@ -553,7 +656,7 @@ def split(operand, sizes: Sequence[int], axis: int = 0):
       axis: the axis; a negative one counts from the end.
 
     Returns:
-      The list of pieces.
+      The list of pieces: arrays of the operand's dtype and of its shape, but for size sizes[i] along the axis.
 
     Raises:
       ValueError: if the sizes do not add up, or the axis is out of range.
@@ -564,6 +667,14 @@ def split(operand, sizes: Sequence[int], axis: int = 0):
 
 def collapse(operand, start_dimension: int, stop_dimension: int | None = None):
     """Merges the axes from start_dimension up to, not including, stop_dimension (by default all after it) into one.
+
+    Args:
+      operand: an array of any dtype.
+      start_dimension: the first axis merged; a negative one counts from the end.
+      stop_dimension: the first axis after them that is not; by default the end.
+
+    Returns:
+      An array of the operand's dtype; the merged axis has the product of their sizes, and size 1 if there are none.
 
     Raises:
       ValueError: if the range is reversed.
@@ -582,6 +693,13 @@ def collapse(operand, start_dimension: int, stop_dimension: int | None = None):
 
 def tile(operand, reps: Sequence[int]):
     """Repeats an array as a whole, reps[i] times along axis i.
+
+    Args:
+      operand: an array of any dtype.
+      reps: a count for each axis.
+
+    Returns:
+      An array of size operand.shape[i] * reps[i] along axis i, of the operand's dtype.
 
     Raises:
       TypeError: if there is not one non-negative count for each axis.
@@ -657,5 +775,12 @@ def full_like(x, fill_value, dtype=None, shape: Sequence[int] | None = None, sha
 
 
 def zeros_like_shaped(x):
-    """Zeros of the shape and dtype of x: an array, an aval or a `ShapeDtypeStruct`."""
+    """Zeros of the shape and dtype of x: an array, an aval or a `ShapeDtypeStruct`.
+
+    Args:
+      x: anything with `shape` and `dtype`.
+
+    Returns:
+      An array of x's shape and dtype, strongly typed.
+    """
     return full(x.shape, 0, x.dtype)
