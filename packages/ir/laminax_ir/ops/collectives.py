@@ -39,7 +39,14 @@ psum_shared_p = Primitive("psum_shared", family="collectives")
 
 
 def axis_names(axis_name: Any) -> tuple:
-    """The names in an axis_name argument: one name, or a tuple or list of them."""
+    """The names in an axis_name argument: one name, or a tuple or list of them.
+
+    Args:
+      axis_name: a name, or a tuple or list of them.
+
+    Returns:
+      A tuple of names.
+    """
     return tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
 
 
@@ -201,7 +208,8 @@ def psum(x, axis_name, *, axis_index_groups=None):
       axis_index_groups: a list of lists of indices that splits the axis into groups to sum over.
 
     Returns:
-      Arrays of the same shapes, without the ordinary axes that were summed over.
+      Arrays of the same shapes, without the ordinary axes that were summed over, and of the same dtypes; the
+      default integer dtype for booleans.
 
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
@@ -250,12 +258,38 @@ def _reduce_over(primitive: Primitive, reduce: Callable, x, names: tuple, axes: 
 
 
 def pmax(x, axis_name, *, axis_index_groups=None):
-    """The maximum over a named axis; arguments as for `psum`."""
+    """The maximum over a named axis; every participant gets it.
+
+    Args:
+      x: an array or a pytree of them, of numbers or booleans.
+      axis_name: the axis' name, or a tuple of names; an int among them is an ordinary axis of the arrays.
+      axis_index_groups: a list of lists of indices that splits the axis into groups.
+
+    Returns:
+      Arrays of the same dtypes and shapes, without the ordinary axes that were reduced.
+
+    Raises:
+      NameError: if no enclosing vmap or pmap defines a name.
+      ValueError: if the groups do not cover the axis.
+    """
     return _extremum("pmax", pmax_p, reduce_max, x, axis_name, axis_index_groups)
 
 
 def pmin(x, axis_name, *, axis_index_groups=None):
-    """The minimum over a named axis; arguments as for `psum`."""
+    """The minimum over a named axis; every participant gets it.
+
+    Args:
+      x: an array or a pytree of them, of numbers or booleans.
+      axis_name: the axis' name, or a tuple of names; an int among them is an ordinary axis of the arrays.
+      axis_index_groups: a list of lists of indices that splits the axis into groups.
+
+    Returns:
+      Arrays of the same dtypes and shapes, without the ordinary axes that were reduced.
+
+    Raises:
+      NameError: if no enclosing vmap or pmap defines a name.
+      ValueError: if the groups do not cover the axis.
+    """
     return _extremum("pmin", pmin_p, reduce_min, x, axis_name, axis_index_groups)
 
 
@@ -266,7 +300,20 @@ def _extremum(function: str, primitive: Primitive, reduce: Callable, x, axis_nam
 
 
 def pmean(x, axis_name, *, axis_index_groups=None):
-    """The mean over a named axis; arguments as for `psum`. Integers become floats."""
+    """The mean over a named axis; every participant gets it.
+
+    Args:
+      x: a number array or a pytree of them; booleans are counted as integers.
+      axis_name: the axis' name, or a tuple of names; an int among them is an ordinary axis of the arrays.
+      axis_index_groups: a list of lists of indices, of equal length, that splits the axis into groups.
+
+    Returns:
+      Arrays of the same shapes, without the ordinary axes, and of the same dtypes; integers become floats.
+
+    Raises:
+      NameError: if no enclosing vmap or pmap defines a name.
+      ValueError: if the groups do not cover the axis evenly.
+    """
     from laminax_ir.operators import true_divide
     names, axes = _split_axes("pmean", axis_name)
     groups = _normal_groups("pmean", axis_index_groups, axis_size(names), same_size=True)
@@ -291,7 +338,8 @@ def all_gather(x, axis_name, *, axis_index_groups=None, axis: int = 0, tiled: bo
       tiled: whether to concatenate rather than stack.
 
     Returns:
-      Arrays with an axis of the named axis' size at `axis`; with `tiled` of the same rank, that many times as long.
+      Arrays of the same dtypes, with a new axis of the named axis' (or a group's) size at `axis`; with `tiled` of
+      the same rank, that many times as long along `axis`.
 
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
@@ -323,7 +371,8 @@ def psum_scatter(x, axis_name, *, scatter_dimension: int = 0, axis_index_groups=
       tiled: whether the scattered axis stays, with the size of a block.
 
     Returns:
-      Arrays without the scattered axis, or with a block of it.
+      Arrays of the same shapes without the scattered axis, or with `tiled` a block of it, and of the same dtypes;
+      the default integer dtype for booleans.
 
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
@@ -357,7 +406,9 @@ def all_to_all(x, axis_name, split_axis: int, concat_axis: int, *, axis_index_gr
       tiled: whether to hand out blocks and concatenate them, instead of indices.
 
     Returns:
-      Arrays of the same rank.
+      Arrays of the same dtypes and rank: `split_axis` is gone and an axis of the named axis' (or a group's) size is
+      inserted at `concat_axis`; with `tiled`, `split_axis` is that many times shorter and `concat_axis` that many
+      times longer.
 
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
@@ -388,7 +439,7 @@ def ppermute(x, axis_name, perm: Sequence[tuple[int, int]]):
         zeros.
 
     Returns:
-      Arrays of the same shapes.
+      Arrays of the same shapes and dtypes.
 
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
@@ -413,6 +464,9 @@ def pshuffle(x, axis_name, perm: Sequence[int]):
       axis_name: the axis' name, or a tuple of names.
       perm: a permutation of the axis' indices.
 
+    Returns:
+      Arrays of the same shapes and dtypes.
+
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
       ValueError: if `perm` is not a permutation.
@@ -424,7 +478,21 @@ def pshuffle(x, axis_name, perm: Sequence[int]):
 
 
 def pswapaxes(x, axis_name, axis: int, *, axis_index_groups=None):
-    """Exchanges a named axis with an axis of the array: `all_to_all` that splits and stacks along `axis`."""
+    """Exchanges a named axis with an axis of the array: `all_to_all` that splits and stacks along `axis`.
+
+    Args:
+      x: an array or a pytree of them.
+      axis_name: the axis' name, or a tuple of names.
+      axis: the axis of the arrays, of the named axis' size.
+      axis_index_groups: a list of lists of indices, of equal length, that splits the axis into groups.
+
+    Returns:
+      Arrays of the same shapes and dtypes.
+
+    Raises:
+      NameError: if no enclosing vmap or pmap defines a name.
+      ValueError: if the size of `axis` does not fit.
+    """
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
 
@@ -435,6 +503,9 @@ def pbroadcast(x, axis_name, source: int):
       x: a number array or a pytree of them.
       axis_name: the axis' name, or a tuple of names.
       source: the index of the participant.
+
+    Returns:
+      Arrays of the same shapes and dtypes.
 
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
@@ -460,7 +531,7 @@ def axis_index(axis_name: Hashable | Sequence[Hashable]):
       axis_name: the axis' name, or a tuple of names, of which the first varies slowest.
 
     Returns:
-      An i32 scalar.
+      A scalar, shape [] and dtype int32.
 
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
@@ -486,6 +557,9 @@ def psum_shared(x, like, axes: Sequence[Hashable]):
       like: the value it is the cotangent of.
       axes: names of axes.
 
+    Returns:
+      An array of x's shape and dtype.
+
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
     """
@@ -495,7 +569,14 @@ def psum_shared(x, like, axes: Sequence[Hashable]):
 
 
 def group_index(groups: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
-    """For each index of an axis split into groups: the members of its group, i32[n, size], and its position there, i32[n]."""
+    """The members of each index's group, and its position there, for an axis split into groups.
+
+    Args:
+      groups: disjoint lists of indices of equal length, which cover 0 to n - 1.
+
+    Returns:
+      (members, positions): i32[n, size of a group] and i32[n].
+    """
     count = sum(map(len, groups))
     members = np.zeros((count, len(groups[0])), np.int32)
     positions = np.zeros(count, np.int32)

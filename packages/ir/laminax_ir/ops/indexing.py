@@ -269,7 +269,16 @@ def _check_increasing(name, what, axes, rank, described) -> None:
 
 
 def interleave(batch: Sequence, window: Sequence, window_axes: Sequence[int]) -> tuple:
-    """Merges two sequences in order so that the items of `window` come to stand at the positions `window_axes`."""
+    """Merges two sequences in order so that the items of `window` come to stand at the positions `window_axes`.
+
+    Args:
+      batch: the other items, in order.
+      window: as many items as window_axes.
+      window_axes: positions in the result, increasing.
+
+    Returns:
+      A tuple of len(batch) + len(window) items.
+    """
     batch_items, window_items = iter(batch), iter(window)
     return tuple([next(window_items) if axis in window_axes else next(batch_items)
                   for axis in range(len(batch) + len(window))])
@@ -318,7 +327,16 @@ def _check_scatter(name, shape, indices_shape, updates_shape, dims: ScatterDimen
 
 
 def scatter_window(shape: Sequence[int], updates_shape: Sequence[int], dims: ScatterDimensionNumbers) -> tuple[int, ...]:
-    """The size of a scatter's windows along each axis of the operand: 1 where the updates lack the axis."""
+    """The size of a scatter's windows along each axis of the operand: 1 where the updates lack the axis.
+
+    Args:
+      shape: the operand's shape.
+      updates_shape: the updates' shape.
+      dims: the scatter's dimension numbers.
+
+    Returns:
+      A tuple of ints, one per axis of the operand.
+    """
     sizes = iter([updates_shape[axis] for axis in dims.update_window_dims])
     return tuple([1 if axis in dims.inserted_window_dims or axis in dims.operand_batching_dims else next(sizes)
                   for axis in range(len(shape))])
@@ -335,6 +353,9 @@ def slice(operand, start_indices: Sequence[int], limit_indices: Sequence[int], s
       start_indices: the first index along each axis.
       limit_indices: the first index beyond the window along each axis, at most the axis' size.
       strides: the distance between two elements read, positive; by default 1.
+
+    Returns:
+      An array of the operand's dtype, of size ceil((limit - start) / stride) along each axis.
 
     Raises:
       TypeError: if the window does not lie within the operand.
@@ -358,6 +379,13 @@ def slice_in_dim(operand, start_index: int | None, limit_index: int | None, stri
       limit_index: the first index not read; None is the axis' size, a negative one counts from the end.
       stride: the distance between two elements read, positive.
       axis: the axis; a negative one counts from the end.
+
+    Returns:
+      An array of the operand's dtype and shape, but for size ceil((limit - start) / stride) along the axis.
+
+    Raises:
+      TypeError: if the window does not lie within the operand, or the stride is not positive.
+      ValueError: if the axis is out of range.
 
     Example:
       >>> slice_in_dim(np.arange(6, dtype='int32'), 1, -1, 2)
@@ -384,8 +412,12 @@ def index_in_dim(operand, index: int, axis: int = 0, keepdims: bool = True):
       axis: the axis; a negative one counts from the end.
       keepdims: whether the axis stays, with size 1.
 
+    Returns:
+      An array of the operand's dtype and of its shape without the axis, or with keepdims of size 1 along it.
+
     Raises:
       IndexError: if the index is out of bounds.
+      ValueError: if the axis is out of range.
     """
     shape = _shape_of(operand)
     axis, index = canonical_axis("index_in_dim", axis, len(shape)), operator.index(index)
@@ -411,6 +443,9 @@ def dynamic_slice(operand, start_indices, slice_sizes: Sequence[int], *, allow_n
       allow_negative_indices: whether negative start indices count from the end; a bool, or one for each axis.
         False saves a few operations where they are known not to be negative.
 
+    Returns:
+      An array of shape slice_sizes and the operand's dtype.
+
     Raises:
       TypeError: if the indices are not integers or the window is larger than the operand.
       ValueError: if the number of indices is not that of the axes.
@@ -434,7 +469,7 @@ def dynamic_update_slice(operand, update, start_indices, *, allow_negative_indic
       allow_negative_indices: whether negative start indices count from the end; a bool, or one for each axis.
 
     Returns:
-      An array like the operand with the window replaced.
+      An array of the operand's shape and dtype, with the window replaced.
 
     Raises:
       TypeError: if the indices are not integers, or the update does not fit.
@@ -516,7 +551,22 @@ def _axis_starts(operand, index, axis: int) -> list:
 
 
 def dynamic_slice_in_dim(operand, start_index, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True):
-    """Reads `slice_size` positions along one axis, from a computed one on; see `dynamic_slice`."""
+    """Reads positions along one axis, from a computed one on, clamped so that they fit; see `dynamic_slice`.
+
+    Args:
+      operand: an array of any dtype.
+      start_index: an integer scalar.
+      slice_size: how many positions, an int, at most the size of the axis.
+      axis: the axis; a negative one counts from the end.
+      allow_negative_indices: whether a negative index counts from the end.
+
+    Returns:
+      An array of the operand's dtype and shape, but for size slice_size along the axis.
+
+    Raises:
+      TypeError: if the index is no integer scalar, or slice_size does not fit.
+      ValueError: if the axis is out of range.
+    """
     shape = _shape_of(operand)
     axis = canonical_axis("dynamic_slice_in_dim", axis, len(shape))
     sizes = (*shape[:axis], operator.index(slice_size), *shape[axis + 1:])
@@ -525,14 +575,44 @@ def dynamic_slice_in_dim(operand, start_index, slice_size: int, axis: int = 0, *
 
 
 def dynamic_index_in_dim(operand, index, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True):
-    """Reads one computed position along an axis, clamped to the axis; the axis stays, with size 1, if keepdims."""
+    """Reads one computed position along an axis, clamped to the axis.
+
+    Args:
+      operand: an array of any dtype.
+      index: an integer scalar.
+      axis: the axis; a negative one counts from the end.
+      keepdims: whether the axis stays, with size 1.
+      allow_negative_indices: whether a negative index counts from the end.
+
+    Returns:
+      An array of the operand's dtype and of its shape without the axis, or with keepdims of size 1 along it.
+
+    Raises:
+      TypeError: if the index is no integer scalar, or the axis is empty.
+      ValueError: if the axis is out of range.
+    """
     axis = canonical_axis("dynamic_index_in_dim", axis, len(_shape_of(operand)))
     result = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
     return result if keepdims else squeeze(result, (axis,))
 
 
 def dynamic_update_slice_in_dim(operand, update, start_index, axis: int, *, allow_negative_indices: bool = True):
-    """Writes an update over the positions along one axis from a computed one on; see `dynamic_update_slice`."""
+    """Writes an update over the positions along one axis from a computed one on; see `dynamic_update_slice`.
+
+    Args:
+      operand: an array of any dtype.
+      update: an array of the operand's dtype and number of axes, no larger.
+      start_index: an integer scalar.
+      axis: the axis; a negative one counts from the end.
+      allow_negative_indices: whether a negative index counts from the end.
+
+    Returns:
+      An array of the operand's shape and dtype.
+
+    Raises:
+      TypeError: if the index is no integer scalar, or the update does not fit.
+      ValueError: if the axis is out of range.
+    """
     axis = canonical_axis("dynamic_update_slice_in_dim", axis, len(_shape_of(operand)))
     return dynamic_update_slice(operand, update, _axis_starts(operand, start_index, axis),
                                 allow_negative_indices=allow_negative_indices)
@@ -542,11 +622,18 @@ def dynamic_update_index_in_dim(operand, update, index, axis: int, *, allow_nega
     """Writes an update at one computed position along an axis, clamped to it.
 
     Args:
-      operand: an array.
-      update: an array of the operand's shape without the axis, or with the axis of size 1.
+      operand: an array of any dtype.
+      update: an array of the operand's dtype, of its shape without the axis, or with the axis of size 1.
       index: an integer scalar.
       axis: the axis; a negative one counts from the end.
       allow_negative_indices: whether a negative index counts from the end.
+
+    Returns:
+      An array of the operand's shape and dtype.
+
+    Raises:
+      TypeError: if the index is no integer scalar, or the update does not fit.
+      ValueError: if the axis is out of range.
     """
     rank = len(_shape_of(operand))
     axis = canonical_axis("dynamic_update_index_in_dim", axis, rank)
@@ -578,7 +665,8 @@ def gather(operand, start_indices, dimension_numbers: GatherDimensionNumbers, sl
         True.
 
     Returns:
-      An array with the axes of start_indices but the last, and those of a window at `offset_dims`.
+      An array of the operand's dtype with the axes of start_indices but the last, and those of a window at
+      `offset_dims`.
 
     Raises:
       TypeError: if shapes, dtypes or dimension numbers do not fit together.
@@ -617,6 +705,12 @@ def _remembered_dimension_numbers(name: str, dims):
 def default_fill_value(dtype):
     """What "fill" reads out of bounds unless told: NaN, the smallest signed or largest unsigned integer, or True.
 
+    Args:
+      dtype: a dtype that is not extended.
+
+    Returns:
+      A float, an int or a bool.
+
     Raises:
       NotImplementedError: for extended dtypes.
     """
@@ -640,7 +734,7 @@ def index_take(src, idxs: Sequence, axes: Sequence[int]):
       axes: axes of src, not negative.
 
     Returns:
-      An array of shape [n, sizes of src's other axes].
+      An array of shape [n, sizes of src's other axes] and src's dtype.
     """
     shape = _shape_of(src)
     columns = []
@@ -736,6 +830,9 @@ def scatter_apply(operand, scatter_indices, func: Callable, dimension_numbers: S
       indices_are_sorted: the caller's word that the positions are in increasing order.
       unique_indices: the caller's word that no element is met twice. Otherwise the function is applied that often.
       mode: what becomes of windows out of bounds, as for `scatter`.
+
+    Returns:
+      An array of the operand's shape and dtype.
 
     Raises:
       TypeError: if shapes, dtypes or dimension numbers do not fit, or func changes shape or dtype.

@@ -71,7 +71,7 @@ def sort(operand, dimension: int = -1, is_stable: bool = True, num_keys: int = 1
       num_keys: how many of the arrays are keys; the first decides, the next ones break its ties.
 
     Returns:
-      The sorted array, or for a sequence the tuple of them. NaN sort last.
+      The sorted array, or for a sequence the tuple of them, of the operands' shape and dtypes. NaN sort last.
 
     Raises:
       TypeError: if shapes differ or there is nothing to sort.
@@ -92,7 +92,21 @@ def sort(operand, dimension: int = -1, is_stable: bool = True, num_keys: int = 1
 
 
 def sort_key_val(keys, values, dimension: int = -1, is_stable: bool = True):
-    """Sorts keys along an axis and puts values in the same order; returns both. See `sort`."""
+    """Sorts keys along an axis and puts values in the same order; see `sort`.
+
+    Args:
+      keys: an array of any dtype that is not extended.
+      values: an array of the same shape, of any dtype.
+      dimension: the axis; a negative one counts from the end.
+      is_stable: whether elements with equal keys keep their order.
+
+    Returns:
+      (keys, values): arrays of their shape and dtypes.
+
+    Raises:
+      TypeError: if the shapes differ or the keys have no order.
+      ValueError: if the axis is out of range.
+    """
     return sort((keys, values), dimension, is_stable, num_keys=1)
 
 
@@ -105,8 +119,8 @@ def top_k(operand, k: int, *, axis: int = -1):
       axis: the axis; a negative one counts from the end.
 
     Returns:
-      (values, indices): the operand's shape with size k along the axis; the indices are int32. Of equal elements the
-      earlier one comes first.
+      [values, indices]: of the operand's shape with size k along the axis; the values have its dtype, the indices
+      are int32. Of equal elements the earlier one comes first.
 
     Raises:
       ValueError: if k or the axis is out of range, or the operand is complex.

@@ -56,37 +56,107 @@ def _bind(primitive: Primitive, *operands):
 
 
 def erf(x):
-    r"""Elementwise error function, :math:`\frac{2}{\sqrt\pi} \int_0^x e^{-t^2} dt`, of a floating array."""
+    r"""Elementwise error function, :math:`\frac{2}{\sqrt\pi} \int_0^x e^{-t^2} dt`.
+
+    Args:
+      x: floating, of any shape.
+
+    Returns:
+      An array of x's shape and dtype.
+
+    Raises:
+      TypeError: if x is not floating.
+    """
     return state.trace.process(erf_p, (x,), {})
 
 
 def erfc(x):
-    """Elementwise complementary error function, 1 - erf(x), accurate where that is small (floating)."""
+    """Elementwise complementary error function, 1 - erf(x), accurate where that is small.
+
+    Args:
+      x: floating, of any shape.
+
+    Returns:
+      An array of x's shape and dtype.
+
+    Raises:
+      TypeError: if x is not floating.
+    """
     return state.trace.process(erfc_p, (x,), {})
 
 
 def erf_inv(x):
-    """Elementwise inverse of `erf`: infinite at -1 and 1, NaN outside them (floating)."""
+    """Elementwise inverse of `erf`: infinite at -1 and 1, NaN outside them.
+
+    Args:
+      x: floating, of any shape.
+
+    Returns:
+      An array of x's shape and dtype.
+
+    Raises:
+      TypeError: if x is not floating.
+    """
     return state.trace.process(erf_inv_p, (x,), {})
 
 
 def lgamma(x):
-    """Elementwise logarithm of |Γ(x)|; infinite at 0, -1, -2, ... (floating)."""
+    """Elementwise logarithm of |Γ(x)|; infinite at 0, -1, -2, ...
+
+    Args:
+      x: floating, of any shape.
+
+    Returns:
+      An array of x's shape and dtype.
+
+    Raises:
+      TypeError: if x is not floating.
+    """
     return state.trace.process(lgamma_p, (x,), {})
 
 
 def digamma(x):
-    """Elementwise derivative of the logarithm of Γ; NaN at its poles 0, -1, -2, ... (floating)."""
+    """Elementwise derivative of the logarithm of Γ; NaN at its poles 0, -1, -2, ...
+
+    Args:
+      x: floating, of any shape.
+
+    Returns:
+      An array of x's shape and dtype.
+
+    Raises:
+      TypeError: if x is not floating.
+    """
     return state.trace.process(digamma_p, (x,), {})
 
 
 def bessel_i0e(x):
-    """Elementwise modified Bessel function of order 0, scaled: exp(-|x|) I0(x) (floating)."""
+    """Elementwise modified Bessel function of order 0, scaled: exp(-|x|) I0(x).
+
+    Args:
+      x: floating, of any shape.
+
+    Returns:
+      An array of x's shape and dtype.
+
+    Raises:
+      TypeError: if x is not floating.
+    """
     return state.trace.process(bessel_i0e_p, (x,), {})
 
 
 def bessel_i1e(x):
-    """Elementwise modified Bessel function of order 1, scaled: exp(-|x|) I1(x) (floating)."""
+    """Elementwise modified Bessel function of order 1, scaled: exp(-|x|) I1(x).
+
+    Args:
+      x: floating, of any shape.
+
+    Returns:
+      An array of x's shape and dtype.
+
+    Raises:
+      TypeError: if x is not floating.
+    """
     return state.trace.process(bessel_i1e_p, (x,), {})
 
 
@@ -94,8 +164,14 @@ def polygamma(m, x):
     """Elementwise m-th derivative of `digamma` at x.
 
     Args:
-      m: the order, whole numbers from 0 in a floating dtype; elsewhere the result is NaN.
-      x: an array of the same dtype.
+      m: the order, whole numbers from 0 in a floating dtype, of any shape; elsewhere the result is NaN.
+      x: of the same dtype, and of the same shape or one of them a scalar.
+
+    Returns:
+      An array of the operands' dtype and common shape.
+
+    Raises:
+      TypeError: if an operand is not floating, or dtypes or shapes differ.
     """
     return _bind(polygamma_p, m, x)
 
@@ -104,8 +180,14 @@ def zeta(x, q):
     r"""Elementwise Hurwitz zeta function, :math:`\sum_{n \ge 0} (n + q)^{-x}`.
 
     Args:
-      x: the exponent; infinite at 1, NaN below.
-      q: the shift, an array of the same dtype; infinite at 0, -1, -2, ...
+      x: the exponent, floating, of any shape; infinite at 1, NaN below.
+      q: the shift, of the same dtype, and of the same shape or one of them a scalar; infinite at 0, -1, -2, ...
+
+    Returns:
+      An array of the operands' dtype and common shape.
+
+    Raises:
+      TypeError: if an operand is not floating, or dtypes or shapes differ.
     """
     return _bind(zeta_p, x, q)
 
@@ -114,19 +196,47 @@ def igamma(a, x):
     r"""Elementwise regularised lower incomplete gamma function, :math:`P(a, x) = \int_0^x t^{a-1} e^{-t} dt / \Gamma(a)`.
 
     Args:
-      a: positive; NaN elsewhere, and at 0 where x is 0.
-      x: not negative; NaN elsewhere. An array of the same dtype.
+      a: positive, floating, of any shape; NaN elsewhere, and at 0 where x is 0.
+      x: not negative, of the same dtype, and of the same shape or one of them a scalar; NaN elsewhere.
+
+    Returns:
+      An array of the operands' dtype and common shape.
+
+    Raises:
+      TypeError: if an operand is not floating, or dtypes or shapes differ.
     """
     return _bind(igamma_p, a, x)
 
 
 def igammac(a, x):
-    """Elementwise regularised upper incomplete gamma function, Q(a, x) = 1 - P(a, x); arguments as for `igamma`."""
+    """Elementwise regularised upper incomplete gamma function, Q(a, x) = 1 - P(a, x).
+
+    Args:
+      a: positive, floating, of any shape, as for `igamma`.
+      x: not negative, of the same dtype, and of the same shape or one of them a scalar.
+
+    Returns:
+      An array of the operands' dtype and common shape.
+
+    Raises:
+      TypeError: if an operand is not floating, or dtypes or shapes differ.
+    """
     return _bind(igammac_p, a, x)
 
 
 def igamma_grad_a(a, x):
-    """Elementwise derivative of `igamma(a, x)` with respect to a."""
+    """Elementwise derivative of `igamma(a, x)` with respect to a.
+
+    Args:
+      a: positive, floating, of any shape.
+      x: not negative, of the same dtype, and of the same shape or one of them a scalar.
+
+    Returns:
+      An array of the operands' dtype and common shape.
+
+    Raises:
+      TypeError: if an operand is not floating, or dtypes or shapes differ.
+    """
     return _bind(igamma_grad_a_p, a, x)
 
 
@@ -134,9 +244,15 @@ def random_gamma_grad(a, x, *, dtype=None):
     """Elementwise derivative of a sample from the gamma distribution with respect to its shape parameter.
 
     Args:
-      a: the shape parameter.
-      x: the sample, an array of the same dtype.
+      a: the shape parameter, floating, of any shape.
+      x: the sample, of the same dtype, and of the same shape or one of them a scalar.
       dtype: the dtype of the operands; only to be checked.
+
+    Returns:
+      An array of the operands' dtype and common shape.
+
+    Raises:
+      TypeError: if an operand is not floating, dtypes or shapes differ, or the dtype is not the one given.
 
     Source: implicit differentiation of the distribution function, dx/da = -(∂P/∂a) / (∂P/∂x); Figurnov et al.,
       "Implicit reparameterization gradients", 2018.
@@ -152,8 +268,15 @@ def betainc(a, b, x):
     r"""Elementwise regularised incomplete beta function, :math:`I_x(a, b)`.
 
     Args:
-      a: positive.
-      b: positive, of the same dtype.
-      x: in [0, 1], of the same dtype. The result is NaN where an argument is out of range.
+      a: positive, floating, of any shape.
+      b: positive, of the same dtype, and of the same shape or one of them a scalar.
+      x: in [0, 1], of the same dtype, and of the same shape or one of them a scalar. The result is NaN where an
+        argument is out of range.
+
+    Returns:
+      An array of the operands' dtype and common shape.
+
+    Raises:
+      TypeError: if an operand is not floating, or dtypes or shapes differ.
     """
     return _bind(regularized_incomplete_beta_p, a, b, x)
