@@ -214,6 +214,13 @@ def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = Fal
       *args, **kwargs: arrays in containers; leaves that are not arrays are passed on as they are.
       ordered: whether such callbacks are called in the order of the program.
       partitioned: not supported.
+
+    Returns:
+      None.
+
+    Raises:
+      TypeError: if the callback is not callable.
+      NotImplementedError: if partitioned is set.
     """
     if not callable(callback):
         raise TypeError(f"debug.callback: the callback must be callable, got {callback!r}")
@@ -299,6 +306,9 @@ def debug_print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool =
       ordered: whether such texts are printed in the order of the program.
       partitioned: not supported.
       skip_format_check: whether to leave it to the run to find that the text and the values do not fit.
+
+    Returns:
+      None.
 
     Raises:
       IndexError, KeyError: if the text mentions a value that is not given.

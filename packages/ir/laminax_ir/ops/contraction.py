@@ -73,6 +73,9 @@ def canonicalize_precision(name: str, precision: PrecisionLike) -> CanonicalPrec
       name: the operation, for messages.
       precision: None, a `Precision` or its name, or a pair of these, one per operand.
 
+    Returns:
+      A pair of `Precision`, or None.
+
     Raises:
       ValueError: if it is none of these.
       NotImplementedError: if it names a dot algorithm.
@@ -132,7 +135,15 @@ def _dot_general_result_shape(lhs_shape: tuple[int, ...], rhs_shape: tuple[int, 
 
 
 def free_axes(ndim: int, *taken: Sequence[int]) -> tuple[int, ...]:
-    """The axes of an operand of rank ndim that are in none of the lists, in order."""
+    """The axes of an operand of rank ndim that are in none of the lists, in order.
+
+    Args:
+      ndim: the rank.
+      *taken: lists of axes, not negative.
+
+    Returns:
+      A tuple of ints, increasing.
+    """
     used = {axis for axes in taken for axis in axes}
     return tuple(axis for axis in range(ndim) if axis not in used)
 
@@ -160,6 +171,14 @@ def _check_partners(name: str, kind: str, lhs_shape, rhs_shape, lhs_axes, rhs_ax
 
 def contraction_dtype(name: str, lhs, rhs, preferred):
     """The result dtype of a product: `preferred`, or the operand dtype of the higher precision.
+
+    Args:
+      name: the operation, for messages.
+      lhs, rhs: the operands' dtypes.
+      preferred: a dtype or None.
+
+    Returns:
+      A dtype.
 
     Raises:
       DTypeError: if an operand is neither number nor bool, or `preferred` is too narrow for integers.
@@ -202,6 +221,13 @@ def _precision_rank(name: str, dtype) -> tuple:
 def canonicalize_dot_dimension_numbers(name: str, dimension_numbers) -> DotDimensionNumbers:
     """Dimension numbers as nested tuples of ints.
 
+    Args:
+      name: the operation, for the message.
+      dimension_numbers: a pair of pairs of sequences of axes.
+
+    Returns:
+      A pair of pairs of tuples of ints.
+
     Raises:
       ValueError: if they are not of the form ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)).
     """
@@ -236,7 +262,8 @@ def dot_general(lhs, rhs, dimension_numbers, precision: PrecisionLike = None, pr
       out_sharding: must be None.
 
     Returns:
-      An array of shape batch + free axes of lhs + free axes of rhs.
+      An array of the dtype preferred_element_type, by default that of the operand with the higher precision, of
+      shape batch + free axes of lhs + free axes of rhs.
 
     Raises:
       TypeError: if axes are out of range or repeated, sizes differ, or a dtype does not fit.
@@ -265,8 +292,14 @@ def dot(lhs, rhs, *, dimension_numbers=None, precision: PrecisionLike = None, pr
       rhs: an array of shape [k] or [k, n].
       dimension_numbers, precision, preferred_element_type, out_sharding: as for `dot_general`.
 
+    Returns:
+      An array of the dtype preferred_element_type, by default that of the operand with the higher precision, of
+      shape lhs.shape[:-1] + rhs.shape[1:], that is [], [m], [n] or [m, n]; with dimension_numbers as for
+      `dot_general`.
+
     Raises:
       ValueError: if the shapes are not these and dimension_numbers is not given.
+      TypeError: if a dtype is neither a number's nor bool.
     """
     if dimension_numbers is None:
         lhs_shape, rhs_shape = get_aval(lhs).shape, get_aval(rhs).shape
@@ -287,7 +320,15 @@ _MATRIX_DOT = (((1,), (0,)), ((), ()))
 
 
 def batch_matmul(lhs, rhs, precision: PrecisionLike = None):
-    """Matrix products over leading batch axes: [b..., m, k] times [b..., k, n] gives [b..., m, n].
+    """Matrix products over leading batch axes.
+
+    Args:
+      lhs: numbers or bools of shape [b..., m, k].
+      rhs: numbers or bools of shape [b..., k, n].
+      precision: as for `dot_general`.
+
+    Returns:
+      An array of shape [b..., m, n] and the dtype of the operand with the higher precision.
 
     Raises:
       ValueError: if an operand has fewer than two axes, or their numbers of axes differ.
@@ -395,6 +436,10 @@ def ragged_dot_general(lhs, rhs, group_sizes, ragged_dot_dimension_numbers: Ragg
       precision, preferred_element_type: as for `dot_general`.
       group_offset, out_sharding: must be None.
 
+    Returns:
+      An array of the dtype preferred_element_type, by default that of the operand with the higher precision, of the
+      shape above.
+
     Raises:
       TypeError: if axes, sizes or dtypes do not fit.
     """
@@ -420,7 +465,11 @@ def ragged_dot(lhs, rhs, group_sizes, precision: PrecisionLike = None, preferred
       group_offset, out_sharding: must be None.
 
     Returns:
-      An array of shape [m, n].
+      An array of the dtype preferred_element_type, by default that of the operand with the higher precision, of
+      shape [m, n].
+
+    Raises:
+      TypeError: if axes, sizes or dtypes do not fit.
     """
     return ragged_dot_general(lhs, rhs, group_sizes, _RAGGED_DOT, precision, preferred_element_type, group_offset, out_sharding)
 

@@ -68,6 +68,9 @@ def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int], window
       padding: 'VALID' (none), 'SAME' (the result has ceil(size / stride) elements, an odd one out is put high) or
         'SAME_LOWER' (low).
 
+    Returns:
+      A list of pairs of ints, one per axis.
+
     Raises:
       ValueError: for another name.
     """
@@ -209,6 +212,9 @@ def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int], d
         batch, C for feature, O and I for output and input feature, other letters for the spatial axes, whose order is
         that in the second string; or a `ConvDimensionNumbers`.
 
+    Returns:
+      A `ConvDimensionNumbers`: three tuples of n + 2 ints.
+
     Raises:
       TypeError: if they do not fit the ranks or each other.
 
@@ -262,7 +268,9 @@ def conv_general_dilated(lhs, rhs, window_strides: Sequence[int], padding, lhs_d
       out_sharding: must be None.
 
     Returns:
-      An array of n + 2 axes in the order of the third dimension number.
+      An array of n + 2 axes in the order of the third dimension number: batch size / batch_group_count, the output
+      features of rhs, and along each spatial axis the number of windows that fit. Its dtype is
+      preferred_element_type, by default the operands'.
 
     Raises:
       ValueError: if groups do not divide sizes, or a number is not positive.
@@ -293,14 +301,41 @@ def conv_general_dilated(lhs, rhs, window_strides: Sequence[int], padding, lhs_d
 
 
 def conv(lhs, rhs, window_strides: Sequence[int], padding, precision: PrecisionLike = None, preferred_element_type=None):
-    """Convolution of lhs [batch, feature, spatial...] with rhs [out feature, in feature, spatial...]; see `conv_general_dilated`."""
+    """Convolution in the standard order of axes; see `conv_general_dilated`.
+
+    Args:
+      lhs: the input, [batch, feature, spatial...].
+      rhs: the kernel, [out feature, in feature, spatial...], of lhs's dtype.
+      window_strides, padding, precision, preferred_element_type: as for `conv_general_dilated`.
+
+    Returns:
+      An array of axes [batch, out feature, spatial...] and of the dtype preferred_element_type, by default the
+      operands'.
+
+    Raises:
+      ValueError, TypeError: as `conv_general_dilated`.
+    """
     return conv_general_dilated(lhs, rhs, window_strides, padding, precision=precision,
                                 preferred_element_type=preferred_element_type)
 
 
 def conv_with_general_padding(lhs, rhs, window_strides: Sequence[int], padding, lhs_dilation, rhs_dilation,
                               precision: PrecisionLike = None, preferred_element_type=None):
-    """As `conv`, with dilations and explicit padding; see `conv_general_dilated`."""
+    """As `conv`, with dilations; see `conv_general_dilated`.
+
+    Args:
+      lhs: the input, [batch, feature, spatial...].
+      rhs: the kernel, [out feature, in feature, spatial...], of lhs's dtype.
+      window_strides, padding, lhs_dilation, rhs_dilation, precision, preferred_element_type: as for
+        `conv_general_dilated`.
+
+    Returns:
+      An array of axes [batch, out feature, spatial...] and of the dtype preferred_element_type, by default the
+      operands'.
+
+    Raises:
+      ValueError, TypeError: as `conv_general_dilated`.
+    """
     return conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation, precision=precision,
                                 preferred_element_type=preferred_element_type)
 
@@ -324,6 +359,10 @@ def conv_transpose(lhs, rhs, strides: Sequence[int], padding, rhs_dilation: Sequ
       transpose_kernel: whether to flip the kernel's spatial axes and swap its features, which makes this exactly the
         gradient of the convolution with that kernel.
       precision, preferred_element_type: as for `dot_general`.
+
+    Returns:
+      An array of n + 2 axes in the order of the third dimension number, of the dtype preferred_element_type, by
+      default the operands'. With padding 'SAME' its spatial sizes are those of lhs times the strides.
 
     Raises:
       ValueError, TypeError: as `conv_general_dilated`.
@@ -384,7 +423,8 @@ def conv_general_dilated_patches(lhs, filter_shape: Sequence[int], window_stride
         `conv_general_dilated`.
 
     Returns:
-      An array whose feature axis has size features * prod(filter_shape), the input's feature varying slowest.
+      An array of n + 2 axes, of the dtype preferred_element_type, by default lhs's, whose feature axis has size
+      features * prod(filter_shape), the input's feature varying slowest.
     """
     aval = get_aval(lhs)
     filter_shape = int_tuple("conv_general_dilated_patches", "filter_shape", filter_shape)
@@ -412,6 +452,13 @@ def conv_general_dilated_local(lhs, rhs, window_strides: Sequence[int], padding,
         spatial axes of the result.
       filter_shape: the n sizes of a patch.
       window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers, precision: as for `conv_general_dilated`.
+
+    Returns:
+      An array of n + 2 axes in the order of the third dimension number, of the dtype of the operand with the higher
+      precision.
+
+    Raises:
+      ValueError, TypeError: as `conv_general_dilated` and `dot_general`.
     """
     numbers = conv_dimension_numbers(get_aval(lhs).shape, get_aval(rhs).shape, dimension_numbers)
     patches = conv_general_dilated_patches(lhs, filter_shape, window_strides, padding, lhs_dilation, rhs_dilation, numbers,

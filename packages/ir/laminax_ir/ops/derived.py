@@ -16,22 +16,47 @@ def optimization_barrier(operand, /):
       operand: pytree of arrays.
 
     Returns:
-      The same pytree; everything it holds is computed before anything that uses the result.
+      The same pytree, shapes and dtypes; everything it holds is computed before anything that uses the result.
     """
     leaves, treedef = tree_flatten(operand)
     return tree_unflatten(treedef, op.optimization_barrier_flat(*leaves) if leaves else [])
 
 
 def reciprocal(x):
-    """Elementwise reciprocal, 1 / x, of floating or complex numbers."""
+    """Elementwise reciprocal, 1 / x.
+
+    Args:
+      x: floating or complex, of any shape.
+
+    Returns:
+      An array of x's shape and dtype.
+
+    Raises:
+      TypeError: if x is of integers or bools.
+    """
     return op.integer_pow(x, -1)
 
 
 def empty(shape, dtype):
-    """An array whose values the caller promises not to rely on; they are zeros."""
+    """An array whose values the caller promises not to rely on; they are zeros.
+
+    Args:
+      shape: the result's shape; an integer stands for one axis.
+      dtype: the result's dtype.
+
+    Returns:
+      An array of that shape and dtype.
+    """
     return full(shape, 0, dtype)
 
 
 def shape_as_value(shape):
-    """A shape as an array of its sizes, i32[rank]."""
+    """A shape as an array of its sizes.
+
+    Args:
+      shape: a sequence of n ints.
+
+    Returns:
+      A NumPy array of shape [n] and dtype int32.
+    """
     return np.asarray(shape, np.int32)

@@ -66,8 +66,8 @@ def fft(x, fft_type: FftType | str, fft_lengths: Sequence[int]):
       fft_lengths: the sizes of the transformed axes, one to three of them: the last axes of x, for IRFFT of the result.
 
     Returns:
-      An array like x; for RFFT complex with n // 2 + 1 in place of the last size n, for IRFFT real with `fft_lengths`
-      as last sizes.
+      An array like x, of the complex dtype of its precision; for RFFT with n // 2 + 1 in place of the last size n;
+      for IRFFT of the real dtype, with `fft_lengths` as last sizes.
 
     Raises:
       TypeError: if fft_type is none of the four.

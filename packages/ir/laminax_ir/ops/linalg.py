@@ -243,7 +243,7 @@ def cholesky(x, *, symmetrize_input: bool = True):
         read.
 
     Returns:
-      [..., n, n]; NaN for a matrix that is not positive definite.
+      [..., n, n] of x's dtype; NaN for a matrix that is not positive definite.
 
     Raises:
       TypeError: if x is not square, or of another dtype.
@@ -267,7 +267,7 @@ def triangular_solve(a, b, *, left_side: bool = False, lower: bool = False, tran
       unit_diagonal: whether the diagonal is taken for ones.
 
     Returns:
-      The unknown, in b's shape.
+      The unknown, in b's shape and dtype.
 
     Raises:
       TypeError: if shapes or dtypes do not fit.
@@ -289,8 +289,8 @@ def lu(x) -> tuple[Any, Any, Any]:
       x: [..., m, n].
 
     Returns:
-      The factors in one array [..., m, n] (L below the diagonal, with ones on it, U above), the pivots i32[..., min(m, n)]
-      (row i was exchanged with row pivots[i]), and the permutation i32[..., m].
+      The factors in one array [..., m, n] of x's dtype (L below the diagonal, with ones on it, U above), the pivots
+      i32[..., min(m, n)] (row i was exchanged with row pivots[i]), and the permutation i32[..., m].
     """
     return tuple(lu_p.bind(x))
 
@@ -315,7 +315,7 @@ def geqrf(a) -> tuple[Any, Any]:
       a: [..., m, n].
 
     Returns:
-      The array [..., m, n] and the factors [..., min(m, n)].
+      The array [..., m, n] and the factors [..., min(m, n)], both of a's dtype.
     """
     return tuple(geqrf_p.bind(a))
 
@@ -328,7 +328,7 @@ def householder_product(a, taus):
       taus: [..., k], k <= n, the factors.
 
     Returns:
-      [..., m, n] with orthonormal columns.
+      [..., m, n] of a's dtype, with orthonormal columns.
     """
     return householder_product_p.bind(a, taus)
 
@@ -343,7 +343,8 @@ def qr(x, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool
       use_magma: must be None.
 
     Returns:
-      Q and R.
+      Q [..., m, m] and R [..., m, n], or without full_matrices Q [..., m, k] and R [..., k, n] for k = min(m, n),
+      of x's dtype.
     """
     if pivoting or use_magma is not None:
         raise NotImplementedError(f"qr: only pivoting=False and use_magma=None are supported, got {pivoting=} and {use_magma=}")
@@ -366,7 +367,8 @@ def eigh(x, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalu
       implementation: must be None.
 
     Returns:
-      v, [..., n, n], orthonormal columns; and w, real [..., n], ascending.
+      v, [..., n, n] of x's dtype, orthonormal columns; and w, [..., n] of the real dtype of x's precision,
+      ascending.
     """
     aval = get_aval(x)
     _, n = _check_square("eigh", aval)
@@ -392,7 +394,9 @@ def svd(x, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_ind
       algorithm: must be None.
 
     Returns:
-      U, s (real, descending) and V^H; s alone without `compute_uv`.
+      U [..., m, m], s [..., k] and V^H [..., n, n], for k = min(m, n); without full_matrices U [..., m, k] and V^H
+      [..., k, n]. U and V^H have x's dtype; s has the real dtype of its precision, and descends. s alone without
+      `compute_uv`.
     """
     if subset_by_index is not None or algorithm is not None:
         raise NotImplementedError(f"svd: subset_by_index and algorithm must be None, got {subset_by_index!r} and {algorithm!r}")
@@ -412,7 +416,8 @@ def eig(x, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors
       implementation: must be None.
 
     Returns:
-      [w, vl, vr] as far as asked for, complex, the vectors of norm 1.
+      [w, vl, vr] as far as asked for: [..., n], [..., n, n] and [..., n, n] of the complex dtype of x's precision,
+      the vectors of norm 1.
     """
     if enable_eigvec_derivs or implementation is not None:
         raise NotImplementedError("eig: only enable_eigvec_derivs=False and implementation=None are supported, got "
@@ -432,7 +437,7 @@ def schur(x, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False,
       select_callable: must be None.
 
     Returns:
-      [T, Z], or [T].
+      [T, Z], or [T]: [..., n, n] of x's dtype.
     """
     if sort_eig_vals or select_callable is not None:
         raise NotImplementedError(f"schur: eigenvalues cannot be sorted yet, got {sort_eig_vals=} and {select_callable=}")
@@ -446,7 +451,8 @@ def hessenberg(a) -> tuple[Any, Any]:
       a: [..., n, n].
 
     Returns:
-      [..., n, n] with the form on and above the first subdiagonal and the vectors below it, and their factors [..., n - 1].
+      [..., n, n] with the form on and above the first subdiagonal and the vectors below it, and their factors [...,
+      n - 1], both of a's dtype.
     """
     return tuple(hessenberg_p.bind(a))
 
@@ -462,7 +468,7 @@ def tridiagonal_solve(dl, d, du, b, *, perturb_singular: bool = False):
       perturb_singular: must be False.
 
     Returns:
-      [..., n, k].
+      [..., n, k] of b's dtype.
     """
     if perturb_singular:
         raise NotImplementedError("tridiagonal_solve: perturb_singular=True is not supported")
@@ -479,7 +485,7 @@ def symmetric_product(a_matrix, c_matrix, *, alpha: float = 1.0, beta: float = 0
       symmetrize_output: whether the upper triangle is made the mirror of the lower one; else it is what the sum gives.
 
     Returns:
-      [..., n, n].
+      [..., n, n] of the operands' dtype.
     """
     result = symmetric_product_p.bind(a_matrix, c_matrix, alpha=float(alpha), beta=float(beta))
     if symmetrize_output:

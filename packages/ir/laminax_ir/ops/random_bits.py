@@ -90,7 +90,14 @@ def _iota_2x32_shape_shape(*, shape) -> list[ShapedArray]:
 
 
 def iota_2x32_shape(shape: Sequence[int]) -> tuple:
-    """The numbers 0, 1, 2, ... in row-major order over a shape, as the high and the low words of 64-bit counters."""
+    """The numbers 0, 1, 2, ... in row-major order over a shape, as the high and the low words of 64-bit counters.
+
+    Args:
+      shape: the shape of the results.
+
+    Returns:
+      (high, low): two uint32 arrays of that shape.
+    """
     return tuple(iota_2x32_shape_p.bind(shape=_checked_shape("iota_2x32_shape", shape)))
 
 
@@ -119,7 +126,7 @@ def rng_bit_generator(key, shape: Sequence[int], dtype=np.uint32,
       out_sharding: must be None; the layout of the result over devices cannot be asked for yet.
 
     Returns:
-      The new state, like `key`, and the bits.
+      The new state, of the shape and dtype of `key`, and the bits, of the given shape and dtype.
 
     Raises:
       TypeError: if the key has another shape or dtype, or the dtype is none of the four.
@@ -205,7 +212,17 @@ def _random_unwrap_shape(keys: ShapedArray) -> ShapedArray:
 
 
 def random_unwrap(keys):
-    """The uint32 words of an array of keys, of shape `(*keys.shape, *key_shape)`."""
+    """The words of an array of keys.
+
+    Args:
+      keys: an array of keys, of any shape.
+
+    Returns:
+      A uint32 array of shape `(*keys.shape, *key_shape)`.
+
+    Raises:
+      TypeError: if `keys` are no keys.
+    """
     return random_unwrap_p.bind(keys)
 
 
@@ -249,6 +266,9 @@ def random_fold_in(keys, data):
       keys: an array of keys.
       data: uint32 of the same shape; rank 0 of either stands for any shape.
 
+    Returns:
+      An array of keys of the keys' dtype and the common shape.
+
     Raises:
       TypeError: if `keys` are no keys, `data` is not uint32, or the shapes do not fit.
     """
@@ -290,5 +310,15 @@ def _random_clone_shape(keys: ShapedArray) -> ShapedArray:
 
 
 def random_clone(keys):
-    """The same keys, which reuse checking takes for fresh ones."""
+    """The same keys, which reuse checking takes for fresh ones.
+
+    Args:
+      keys: an array of keys, of any shape.
+
+    Returns:
+      An array of keys of the same shape and dtype.
+
+    Raises:
+      TypeError: if `keys` are no keys.
+    """
     return random_clone_p.bind(keys)

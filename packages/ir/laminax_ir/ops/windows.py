@@ -33,6 +33,15 @@ def windowed_shape(name: str, shape: tuple[int, ...], window_dimensions, window_
                    window_dilation) -> tuple[int, ...]:
     """The number of windows along each axis.
 
+    Args:
+      name: the operation, for messages.
+      shape: the operand's shape.
+      window_dimensions, window_strides, base_dilation, window_dilation: a positive int per axis.
+      padding: a pair (low, high) per axis.
+
+    Returns:
+      A tuple of ints, one per axis.
+
     Raises:
       ShapeError: if a parameter has not one entry per axis.
       ValueError: if a size, stride or dilation is not positive, or negative padding cuts off more than there is.
@@ -138,7 +147,7 @@ def reduce_window(operand, init_value, computation: Callable, window_dimensions:
       window_dilation: steps between elements of the window; 1 by default.
 
     Returns:
-      Arrays with one element per window, in the pytree of the operands.
+      Arrays of the operands' dtypes with one element per window, in the pytree of the operands.
 
     Raises:
       TypeError: if numbers of axes, shapes or dtypes do not fit.
@@ -190,7 +199,7 @@ def select_and_scatter_add(source, operand, select_prim: Primitive, window_dimen
       window_dimensions, window_strides, padding: as for `reduce_window`, padding as pairs.
 
     Returns:
-      An array of the operand's shape.
+      An array of the operand's shape and dtype.
     """
     name = "select_and_scatter_add"
     return select_and_scatter_add_p.bind(
@@ -211,7 +220,7 @@ def select_and_gather_add(tangents, operand, select_prim: Primitive, window_dime
       window_dimensions, window_strides, padding, base_dilation, window_dilation: as for `reduce_window`, padding as pairs.
 
     Returns:
-      One element per window.
+      An array of the operand's dtype with one element per window.
     """
     name = "select_and_gather_add"
     rank = get_aval(operand).ndim
