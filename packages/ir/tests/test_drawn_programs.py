@@ -14,18 +14,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from laminax_ir.avals import ShapeDtypeStruct, get_aval
 from laminax_ir.check import check_jaxpr
 from laminax_ir.ops import collectives, cumulative, special, windows
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.callbacks import io_callback, pure_callback
-from laminax_ir.ops.calls import (
-    CustomJVPCall,
-    CustomVJPCall,
-    bind_checkpoint,
-    call_jaxpr,
-    name_p,
-)
+from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, bind_checkpoint, call_jaxpr, name_p
 from laminax_ir.ops.control_flow import cond, fori_loop, scan, switch, while_loop
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
