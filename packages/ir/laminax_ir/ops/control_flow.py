@@ -353,7 +353,8 @@ def platform_dependent(*args, default: Callable | None = None, **per_platform: C
       **per_platform: functions by platform: cpu, cuda, rocm, tpu.
 
     Returns:
-      What the chosen function returns; all must return the same structure and types. Only the chosen one is compiled.
+      What the chosen function returns; all must return the same structure, shapes and dtypes. Only the chosen one
+      is compiled.
 
     Raises:
       ValueError: if no function is given; when compiled, NotImplementedError if none fits the platform.
@@ -645,7 +646,17 @@ def _unroll_factor(unroll: int | bool, length: int) -> int:
 
 
 def scan_slices(name: str, f: Callable, xs, identity: Callable | None = None):
-    """A scan without a carry: `f` of each slice of `xs`, stacked. `identity` as for the cache of traced functions."""
+    """A scan without a carry: a function of each slice, stacked.
+
+    Args:
+      name: the operation, for messages.
+      f: function of a pytree like xs without the leading axes, returns a pytree of arrays.
+      xs: a pytree of arrays with equal leading sizes n.
+      identity: as for the cache of traced functions.
+
+    Returns:
+      What f returns, each array with a leading axis of size n, of the same dtype.
+    """
     def body(_, x):
         return (), f(x)
     _, ys = _scan(name, body, (), xs, None, False, 1, "carry", body if identity is None else identity)

@@ -49,12 +49,27 @@ ConvGeneralDilatedDimensionNumbers = None | ConvDimensionNumbers | tuple[str, st
 
 
 def dilated(size: int, dilation: int) -> int:
-    """The size of an axis with dilation - 1 holes between its elements."""
+    """The size of an axis with dilation - 1 holes between its elements.
+
+    Args:
+      size: the number of elements, an int.
+      dilation: a positive int.
+
+    Returns:
+      An int; 0 for no elements.
+    """
     return 0 if size == 0 else (size - 1) * dilation + 1
 
 
 def windows_along(size: int, window: int, stride: int) -> int:
-    """How many windows fit along an axis; sizes with padding and dilation."""
+    """How many windows fit along an axis; sizes with padding and dilation.
+
+    Args:
+      size, window, stride: ints, the stride positive.
+
+    Returns:
+      An int, at least 0.
+    """
     return max((size - window) // stride + 1, 0)
 
 
@@ -90,6 +105,14 @@ def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int], window
 def canonical_pads(name: str, padding, rank: int) -> tuple[tuple[int, int], ...]:
     """Explicit padding as pairs of ints.
 
+    Args:
+      name: the operation, for messages.
+      padding: a sequence of pairs of integers.
+      rank: the number of axes.
+
+    Returns:
+      A tuple of pairs of ints.
+
     Raises:
       ValueError: if it is no sequence of pairs of integers.
       ShapeError: if there is not one pair per axis.
@@ -118,7 +141,19 @@ def check_per_axis(name: str, what: str, values: tuple[int, ...], rank: int, axe
 
 
 def int_tuple(name: str, what: str, values, rank: int | None = None) -> tuple[int, ...]:
-    """A tuple of ints; `rank` ones for None."""
+    """A tuple of ints; `rank` ones for None.
+
+    Args:
+      name, what: the operation and the argument, for the message.
+      values: a sequence of integers, or None if rank is given.
+      rank: the length of the result for None.
+
+    Returns:
+      A tuple of ints.
+
+    Raises:
+      TypeError: if it is no sequence of integers.
+    """
     if values is None and rank is not None:
         return (1,) * rank
     try:

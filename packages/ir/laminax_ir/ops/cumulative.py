@@ -81,7 +81,7 @@ def associative_scan(fn: Callable, elems, reverse: bool = False, axis: int = 0):
       axis: the axis.
 
     Returns:
-      A pytree like elems: element i combines elements 0 to i.
+      A pytree like elems, of the same shapes and dtypes: element i combines elements 0 to i.
 
     Raises:
       TypeError: if fn is not callable.
@@ -113,7 +113,17 @@ def associative_scan(fn: Callable, elems, reverse: bool = False, axis: int = 0):
 
 
 def scan_associatively(combine: Callable[[list, list], list], arrays: Sequence, axis: int, reverse: bool = False) -> list:
-    """`associative_scan` on flat lists, unchecked."""
+    """`associative_scan` on flat lists, unchecked.
+
+    Args:
+      combine: takes two lists of slices and returns one.
+      arrays: a list of arrays of equal sizes along the axis.
+      axis: the axis, not negative.
+      reverse: whether to start at the end.
+
+    Returns:
+      A list of arrays of the same shapes.
+    """
     if reverse:
         flipped = scan_associatively(combine, [rev(x, (axis,)) for x in arrays], axis)
         return [rev(x, (axis,)) for x in flipped]

@@ -66,7 +66,14 @@ def _check_square(name: str, x: ShapedArray) -> tuple[tuple[int, ...], int]:
 
 
 def real_dtype(dtype) -> np.dtype:
-    """The dtype of the parts of a complex dtype; a real one itself."""
+    """The dtype of the parts of a complex dtype; a real one itself.
+
+    Args:
+      dtype: float32, float64, complex64 or complex128, or another inexact NumPy dtype.
+
+    Returns:
+      A real dtype.
+    """
     return np.dtype(dtype).type(0).real.dtype
 
 
@@ -197,26 +204,57 @@ def _symmetric_product_shape(a: ShapedArray, c: ShapedArray, *, alpha, beta) -> 
 
 
 def adjoint(x):
-    """The conjugate transpose of the last two axes."""
+    """The conjugate transpose of the last two axes.
+
+    Args:
+      x: numbers, [..., m, n].
+
+    Returns:
+      [..., n, m] of x's dtype.
+    """
     x = swap_last(x)
     return elementwise.conj(x) if dtypes.issubdtype(x.dtype, dtypes.complexfloating) else x
 
 
 def swap_last(x):
-    """The transpose of the last two axes."""
+    """The transpose of the last two axes.
+
+    Args:
+      x: any dtype, [..., m, n].
+
+    Returns:
+      [..., n, m] of x's dtype.
+    """
     rank = len(x.shape)
     return transpose(x, (*range(rank - 2), rank - 1, rank - 2))
 
 
 def matmul(a, b):
-    """The product of matrices with equal batch axes, in full precision."""
+    """The product of matrices with equal batch axes, in full precision.
+
+    Args:
+      a: numbers, [..., m, k].
+      b: numbers, [..., k, n], with a's batch axes.
+
+    Returns:
+      [..., m, n] of the dtype of the operand with the higher precision.
+    """
     rank = len(a.shape)
     batch = tuple(range(rank - 2))
     return dot_general(a, b, (((rank - 1,), (rank - 2,)), (batch, batch)), precision="highest")
 
 
 def triangle(x, lower: bool = True, k: int = 0):
-    """x with zeros above (or below) the k-th diagonal."""
+    """x with zeros above (or below) the k-th diagonal.
+
+    Args:
+      x: [..., m, n].
+      lower: whether the lower triangle is kept.
+      k: the diagonal, counted from the main one to the right; a negative one to the left.
+
+    Returns:
+      An array of x's shape and dtype.
+    """
     shape = x.shape
     row, column = (broadcasted_iota(_INT32, shape, len(shape) - 2 + i) for i in range(2))
     row = elementwise.add(row, np.int32(k))
@@ -225,7 +263,14 @@ def triangle(x, lower: bool = True, k: int = 0):
 
 
 def symmetrize(x):
-    """The mean of x and its adjoint."""
+    """The mean of x and its adjoint.
+
+    Args:
+      x: floating or complex, [..., n, n].
+
+    Returns:
+      An array of x's shape and dtype.
+    """
     return elementwise.mul(elementwise.add(x, adjoint(x)), np.array(0.5, x.dtype)[()])
 
 
@@ -246,7 +291,7 @@ def cholesky(x, *, symmetrize_input: bool = True):
       [..., n, n] of x's dtype; NaN for a matrix that is not positive definite.
 
     Raises:
-      TypeError: if x is not square, or of another dtype.
+      TypeError: if x is not square, or its dtype is not float32, float64, complex64 or complex128.
     """
     _check_square("cholesky", get_aval(x))
     if symmetrize_input:
@@ -270,7 +315,8 @@ def triangular_solve(a, b, *, left_side: bool = False, lower: bool = False, tran
       The unknown, in b's shape and dtype.
 
     Raises:
-      TypeError: if shapes or dtypes do not fit.
+      TypeError: if shapes do not fit, or the dtypes are not one of float32, float64, complex64 or complex128, the
+        same for all.
     """
     conjugate_a = bool(conjugate_a and dtypes.issubdtype(get_aval(a).dtype, dtypes.complexfloating))
     a_aval, b_aval = get_aval(a), get_aval(b)
@@ -291,6 +337,9 @@ def lu(x) -> tuple[Any, Any, Any]:
     Returns:
       The factors in one array [..., m, n] of x's dtype (L below the diagonal, with ones on it, U above), the pivots
       i32[..., min(m, n)] (row i was exchanged with row pivots[i]), and the permutation i32[..., m].
+
+    Raises:
+      TypeError: if it is no matrix or batch of them, or its dtype is not float32, float64, complex64 or complex128.
     """
     return tuple(lu_p.bind(x))
 
@@ -304,6 +353,9 @@ def lu_pivots_to_permutation(pivots, permutation_size: int):
 
     Returns:
       i32[..., permutation_size].
+
+    Raises:
+      TypeError: if pivots is not int32, or the permutation is too small.
     """
     return lu_pivots_to_permutation_p.bind(pivots, permutation_size=int(permutation_size))
 
@@ -316,6 +368,9 @@ def geqrf(a) -> tuple[Any, Any]:
 
     Returns:
       The array [..., m, n] and the factors [..., min(m, n)], both of a's dtype.
+
+    Raises:
+      TypeError: if it is no matrix or batch of them, or its dtype is not float32, float64, complex64 or complex128.
     """
     return tuple(geqrf_p.bind(a))
 
@@ -329,6 +384,10 @@ def householder_product(a, taus):
 
     Returns:
       [..., m, n] of a's dtype, with orthonormal columns.
+
+    Raises:
+      TypeError: if shapes do not fit, or the dtypes are not one of float32, float64, complex64 or complex128, the
+        same for all.
     """
     return householder_product_p.bind(a, taus)
 
@@ -345,6 +404,10 @@ def qr(x, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool
     Returns:
       Q [..., m, m] and R [..., m, n], or without full_matrices Q [..., m, k] and R [..., k, n] for k = min(m, n),
       of x's dtype.
+
+    Raises:
+      TypeError: if it is no matrix or batch of them, or its dtype is not float32, float64, complex64 or complex128.
+      NotImplementedError: if an argument is not what it must be.
     """
     if pivoting or use_magma is not None:
         raise NotImplementedError(f"qr: only pivoting=False and use_magma=None are supported, got {pivoting=} and {use_magma=}")
@@ -369,6 +432,10 @@ def eigh(x, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalu
     Returns:
       v, [..., n, n] of x's dtype, orthonormal columns; and w, [..., n] of the real dtype of x's precision,
       ascending.
+
+    Raises:
+      TypeError: if x is not square, or its dtype is not float32, float64, complex64 or complex128.
+      NotImplementedError: if an argument is not what it must be.
     """
     aval = get_aval(x)
     _, n = _check_square("eigh", aval)
@@ -397,6 +464,10 @@ def svd(x, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_ind
       U [..., m, m], s [..., k] and V^H [..., n, n], for k = min(m, n); without full_matrices U [..., m, k] and V^H
       [..., k, n]. U and V^H have x's dtype; s has the real dtype of its precision, and descends. s alone without
       `compute_uv`.
+
+    Raises:
+      TypeError: if it is no matrix or batch of them, or its dtype is not float32, float64, complex64 or complex128.
+      NotImplementedError: if an argument is not what it must be.
     """
     if subset_by_index is not None or algorithm is not None:
         raise NotImplementedError(f"svd: subset_by_index and algorithm must be None, got {subset_by_index!r} and {algorithm!r}")
@@ -418,6 +489,10 @@ def eig(x, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors
     Returns:
       [w, vl, vr] as far as asked for: [..., n], [..., n, n] and [..., n, n] of the complex dtype of x's precision,
       the vectors of norm 1.
+
+    Raises:
+      TypeError: if x is not square, or its dtype is not float32, float64, complex64 or complex128.
+      NotImplementedError: if an argument is not what it must be.
     """
     if enable_eigvec_derivs or implementation is not None:
         raise NotImplementedError("eig: only enable_eigvec_derivs=False and implementation=None are supported, got "
@@ -438,6 +513,10 @@ def schur(x, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False,
 
     Returns:
       [T, Z], or [T]: [..., n, n] of x's dtype.
+
+    Raises:
+      TypeError: if x is not square, or its dtype is not float32, float64, complex64 or complex128.
+      NotImplementedError: if an argument is not what it must be.
     """
     if sort_eig_vals or select_callable is not None:
         raise NotImplementedError(f"schur: eigenvalues cannot be sorted yet, got {sort_eig_vals=} and {select_callable=}")
@@ -453,6 +532,9 @@ def hessenberg(a) -> tuple[Any, Any]:
     Returns:
       [..., n, n] with the form on and above the first subdiagonal and the vectors below it, and their factors [...,
       n - 1], both of a's dtype.
+
+    Raises:
+      TypeError: if a is not square, or its dtype is not float32, float64, complex64 or complex128.
     """
     return tuple(hessenberg_p.bind(a))
 
@@ -469,6 +551,11 @@ def tridiagonal_solve(dl, d, du, b, *, perturb_singular: bool = False):
 
     Returns:
       [..., n, k] of b's dtype.
+
+    Raises:
+      TypeError: if shapes do not fit, or the dtypes are not one of float32, float64, complex64 or complex128, the
+        same for all.
+      NotImplementedError: if an argument is not what it must be.
     """
     if perturb_singular:
         raise NotImplementedError("tridiagonal_solve: perturb_singular=True is not supported")
@@ -486,6 +573,10 @@ def symmetric_product(a_matrix, c_matrix, *, alpha: float = 1.0, beta: float = 0
 
     Returns:
       [..., n, n] of the operands' dtype.
+
+    Raises:
+      TypeError: if shapes do not fit, or the dtypes are not one of float32, float64, complex64 or complex128, the
+        same for all.
     """
     result = symmetric_product_p.bind(a_matrix, c_matrix, alpha=float(alpha), beta=float(beta))
     if symmetrize_output:

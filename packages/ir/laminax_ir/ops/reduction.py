@@ -139,7 +139,18 @@ def _reduce_shape(*avals: ShapedArray, dimensions: tuple[int, ...], jaxpr: Close
 
 
 def split_operands(name: str, values: Sequence) -> tuple[Sequence, Sequence]:
-    """Operands and initial values, which a variadic reduction takes one after the other."""
+    """Operands and initial values, which a variadic reduction takes one after the other.
+
+    Args:
+      name: the operation, for the message.
+      values: n operands and then n initial values.
+
+    Returns:
+      (operands, initial values).
+
+    Raises:
+      ShapeError: if the number of values is odd or zero.
+    """
     if not values or len(values) % 2:
         raise ShapeError(f"{name}: one initial value per operand is needed, and at least one operand; got {len(values)} "
                          "arguments in all")
@@ -149,6 +160,12 @@ def split_operands(name: str, values: Sequence) -> tuple[Sequence, Sequence]:
 
 def check_monoid(name: str, operands: Sequence[ShapedArray], inits: Sequence[ShapedArray], jaxpr: ClosedJaxpr) -> None:
     """Checks operands of one shape, scalar initial values of their dtypes, and a computation on such scalars.
+
+    Args:
+      name: the operation, for messages.
+      operands: n avals.
+      inits: n scalar avals.
+      jaxpr: the computation, from 2 n scalars to n.
 
     Raises:
       ShapeError, DTypeError: if they do not fit.
