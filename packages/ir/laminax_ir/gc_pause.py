@@ -1,8 +1,8 @@
 """Pausing Python's cyclic garbage collector while programs are built.
 
 Tracing and lowering make hundreds of thousands of small objects that all stay alive; the collector, which runs every few
-hundred allocations, walks them again and again and finds nothing. On a program of 3,000 equations that is 40 % of the time,
-and its share grows with the program.
+hundred allocations, walks them again and again and finds nothing. On a program of 1,200 equations that was 15 to 40 % of staging in
+two measurements on busy machines.
 """
 
 from __future__ import annotations

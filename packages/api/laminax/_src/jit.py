@@ -284,10 +284,7 @@ def _trace(self, *args, **kwargs) -> Traced:
 
 
 def _lower(self, *args, **kwargs) -> Lowered:
-    """Traces and lowers the function for arguments (arrays, or anything with shape and dtype) without running it.
-
-    Keyword arguments named with a leading underscore and `lowering_platforms` are reserved.
-    """
+    """Traces and lowers the function for arguments (arrays, or anything with shape and dtype) without running it."""
     return _trace(self, *args, **kwargs).lower()
 
 
