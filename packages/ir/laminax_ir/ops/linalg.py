@@ -174,9 +174,7 @@ def _schur_shape(x: ShapedArray, *, compute_schur_vectors, sort_eig_vals, select
 @shape_rule(hessenberg_p)
 def _hessenberg_shape(x: ShapedArray) -> list[ShapedArray]:
     batch, n = _check_square("hessenberg", x)
-    if n < 1:
-        raise ShapeError(f"hessenberg: the matrix must not be empty, got {x.str_short()}")
-    return [x, x.update(shape=(*batch, n - 1))]
+    return [x, x.update(shape=(*batch, max(n - 1, 0)))]
 
 
 @shape_rule(tridiagonal_solve_p)
@@ -531,7 +529,7 @@ def hessenberg(a) -> tuple[Any, Any]:
 
     Returns:
       [..., n, n] with the form on and above the first subdiagonal and the vectors below it, and their factors [...,
-      n - 1], both of a's dtype.
+      n - 1] (none where n is 0), both of a's dtype.
 
     Raises:
       TypeError: if a is not square, or its dtype is not float32, float64, complex64 or complex128.

@@ -136,6 +136,8 @@ def _schur(x, *, compute_schur_vectors, sort_eig_vals, select_callable):
 
 
 def _hessenberg(x):
+    if not len(x):
+        return x, np.zeros(0, x.dtype)
     gehrd = _scipy("scipy.linalg.lapack").get_lapack_funcs(("gehrd",), (x,))[0]
     h, tau, _ = gehrd(x)
     return h, tau

@@ -128,6 +128,7 @@ def test_eig_schur_hessenberg(dtype):
     is_unitary(z)
     close(z @ t @ adjoint(z), a)
     check(op.hessenberg, a, atol=tolerance(dtype))
+    check(op.hessenberg, a[:, :0, :0])
 
 
 def test_tridiagonal_solve_and_symmetric_product():
