@@ -33,7 +33,8 @@ def promote_dtypes(*operands: Any) -> list[Any]:
 def as_dtype(x: Any, dtype: Any, weak: bool) -> Any:
     """One operand in the dtype that promotion chose."""
     if type(x) in _SCALARS:
-        return _cast_scalar(x, dtype)
+        # a bool is a strong type: where it makes a strong number, a Python number, which is a weak one, will not do
+        return _cast_scalar(x, dtype) if weak or type(x) is not bool else np.asarray(x).astype(dtype)[()]
     aval = get_aval(x)
     if aval.dtype == dtype:
         return x

@@ -229,6 +229,14 @@ def test_floor_division_of_large_floats_is_exact():
     assert all((r == 0 or (r < 0) == (b < 0)) and abs(r) <= abs(b) for r, b in zip(rest, y))
 
 
+def test_bools_make_strong_numbers():
+    """A bool is a strong type, so the quotient of two is no weak float, though a Python float is one."""
+    assert not get_aval(operators.as_dtype(True, F32, False)).weak_type
+    assert get_aval(operators.as_dtype(2, F32, True)).weak_type
+    quotient, = stage(lambda: [operators.true_divide(True, True)], []).out_avals
+    assert quotient is ShapedArray((), F32)
+
+
 def test_operators_leave_other_types_alone():
     class Other:
         def __radd__(self, x):

@@ -73,24 +73,24 @@ def _positional(fun: Callable, args: tuple, kwargs: dict) -> tuple:
 
 
 class _Arguments:
-    """A call's arguments, split into differentiable leaves and the rest."""
+    """What the rules need of a call's arguments: the non-differentiable ones, and where the differentiable leaves go.
 
-    __slots__ = ("args", "nondiff", "leaves", "in_tree")
+    The leaves themselves are not kept: rules live as long as the program that the call is recorded in, and would hold
+    on to the values of a finished trace.
+    """
 
-    def __init__(self, what: str, fun: Callable, args: tuple, nondiff_argnums: Sequence[int]):
-        self.args = args
-        self.nondiff = tuple(sorted({i % len(args) for i in nondiff_argnums if -len(args) <= i < len(args)}))
-        chosen = tuple(x for i, x in enumerate(args) if i not in self.nondiff)
-        self.leaves, self.in_tree = tree_flatten(chosen)
-        for path, leaf in tree_flatten_with_path(chosen)[0] if not all(map(is_array_like, self.leaves)) else ():
-            if not is_array_like(leaf):
-                raise TypeError(f"{what} {_name(fun)}: the argument{keystr(path)} is not an array: {leaf!r} of type "
-                                f"{type(leaf).__name__}. List its position in nondiff_argnums.")
+    __slots__ = ("args", "nondiff", "in_avals", "in_tree")
+
+    def __init__(self, args: tuple, nondiff: tuple[int, ...], in_avals: list[ShapedArray], in_tree):
+        self.args = tuple(x if i in nondiff else None for i, x in enumerate(args))
+        self.nondiff = nondiff
+        self.in_avals = in_avals
+        self.in_tree = in_tree
 
     def stop_gradients(self) -> None:
         """Makes constants of those non-differentiable arguments that are traced: a rule gives them no derivative."""
         self.args = tuple(tree_map(lambda leaf: stop_gradient(leaf) if isinstance(leaf, Tracer) else leaf, x)
-                          if i in self.nondiff else x for i, x in enumerate(self.args))
+                          for x in self.args)
 
     def nondiff_values(self) -> list[Any]:
         return [self.args[i] for i in self.nondiff]
@@ -103,6 +103,18 @@ class _Arguments:
     def split(self, leaves: Sequence[Any]) -> tuple:
         """The differentiable arguments as a tuple."""
         return tuple(tree_unflatten(self.in_tree, leaves))
+
+
+def _split_arguments(what: str, fun: Callable, args: tuple, nondiff_argnums: Sequence[int]) -> tuple[_Arguments, list[Any]]:
+    """A call's arguments, split into what rules need and the differentiable leaves."""
+    nondiff = tuple(sorted({i % len(args) for i in nondiff_argnums if -len(args) <= i < len(args)}))
+    chosen = tuple(x for i, x in enumerate(args) if i not in nondiff)
+    leaves, in_tree = tree_flatten(chosen)
+    for path, leaf in tree_flatten_with_path(chosen)[0] if not all(map(is_array_like, leaves)) else ():
+        if not is_array_like(leaf):
+            raise TypeError(f"{what} {_name(fun)}: the argument{keystr(path)} is not an array: {leaf!r} of type "
+                            f"{type(leaf).__name__}. List its position in nondiff_argnums.")
+    return _Arguments(args, nondiff, [get_aval(x) for x in leaves], in_tree), leaves
 
 
 def _nondiff(fun: Callable, argnums, argnames) -> tuple[int, ...]:
@@ -184,7 +196,7 @@ class custom_jvp:  # noqa: N801  (a decorator)
     def __call__(self, *args, **kwargs):
         if self.jvp is None:
             raise AttributeError(f"No JVP defined for custom_jvp function {_name(self.fun)} using defjvp.")
-        arguments = _Arguments("custom_jvp", self.fun, _positional(self.fun, args, kwargs), self.nondiff_argnums)
+        arguments, leaves = _split_arguments("custom_jvp", self.fun, _positional(self.fun, args, kwargs), self.nondiff_argnums)
         arguments.stop_gradients()
         trees: list[Any] = []
 
@@ -196,7 +208,7 @@ class custom_jvp:  # noqa: N801  (a decorator)
         def jvp(primals, tangents):
             return self._run_rule(arguments, primals, tangents, trees)
 
-        outs = CustomJVPCall(fun, jvp, arguments.leaves, _name(self.fun)).bind()
+        outs = CustomJVPCall(fun, jvp, leaves, _name(self.fun)).bind()
         return tree_unflatten(trees[-1], outs)
 
     def _run_rule(self, arguments: _Arguments, primals, tangents, trees: list):
@@ -284,7 +296,7 @@ class custom_vjp:  # noqa: N801  (a decorator)
     def __call__(self, *args, **kwargs):
         if self.fwd is None or self.bwd is None:
             raise AttributeError(f"No VJP defined for custom_vjp function {_name(self.fun)} using defvjp.")
-        arguments = _Arguments("custom_vjp", self.fun, _positional(self.fun, args, kwargs), self.nondiff_argnums)
+        arguments, leaves = _split_arguments("custom_vjp", self.fun, _positional(self.fun, args, kwargs), self.nondiff_argnums)
         trees: list[Any] = []
 
         def fun(*leaves):
@@ -295,7 +307,7 @@ class custom_vjp:  # noqa: N801  (a decorator)
         def fwd(leaves, perturbed):
             return self._run_fwd(arguments, leaves, perturbed, trees)
 
-        outs = CustomVJPCall(fun, fwd, self.bwd, arguments.leaves, _name(self.fun)).bind()
+        outs = CustomVJPCall(fun, fwd, self.bwd, leaves, _name(self.fun)).bind()
         return tree_unflatten(trees[-1], outs)
 
     def _run_fwd(self, arguments: _Arguments, leaves, perturbed, trees: list):
@@ -331,7 +343,7 @@ class custom_vjp:  # noqa: N801  (a decorator)
         rule = _name(self.bwd)
         if isinstance(result, list):
             result = tuple(result)
-        examples = arguments.split([_Hole(x) for x in arguments.leaves])
+        examples = arguments.split([_Hole(aval) for aval in arguments.in_avals])
         if not isinstance(result, tuple) or len(result) != len(examples):
             raise TypeError(f"Custom VJP bwd rule {rule} must produce an output with the same container (pytree) structure as "
                             "the args tuple of the primal function, and in particular must produce a tuple of length equal "
@@ -348,8 +360,8 @@ class _Hole:
 
     __slots__ = ("aval",)
 
-    def __init__(self, value: Any):
-        self.aval = get_aval(value)
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
 
 
 def _matched(rule: str, position: int, example: Any, ct: Any) -> list[Any]:

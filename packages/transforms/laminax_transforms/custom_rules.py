@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 from laminax_ir.avals import get_aval
-from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, custom_vjp_tangent_p
+from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, custom_vjp_tangent_p, run_forward
 from laminax_transforms.registry import batching_rules, transpose_rule
 from laminax_transforms.zeros import ZERO, instantiate
 
 
 def linearize_custom_vjp(call: CustomVJPCall, primals: Sequence[Any], tangents: Sequence[Any]):
     """Results of the forward rule, and tangents that record the backward rule; the tangent trace is current."""
-    results, residuals, bwd = call.forward(primals, [t is not ZERO for t in tangents])
+    results, residuals, bwd = run_forward(call.fwd, call.bwd, primals, [t is not ZERO for t in tangents])
     out_avals = tuple(get_aval(r) for r in results)
     full = [instantiate(t, get_aval(x)) for x, t in zip(primals, tangents)]
     out_tangents = custom_vjp_tangent_p.bind(*residuals, *full, bwd=bwd, num_residuals=len(residuals),
@@ -29,9 +29,10 @@ def _tangent_transpose(cts, *operands, bwd, num_residuals, out_avals, name):
 def batch_custom_jvp(call: CustomJVPCall, axis, values: Sequence[Any], batch_axes: Sequence[int | None]) -> CustomJVPCall:
     """The call over a batch; its results have the batch axis in front."""
     from laminax_transforms.batching import batch_axis_first, batch_flat
+    one_fun, one_jvp = call.fun, call.jvp  # the rules outlive the call, and must not hold on to its operands
 
     def fun(*args):
-        results, axes = batch_flat(call.fun, axis, args, batch_axes)
+        results, axes = batch_flat(one_fun, axis, args, batch_axes)
         return [batch_axis_first(r, b, axis.size) for r, b in zip(results, axes)]
 
     def jvp(primals, tangents):
@@ -42,7 +43,7 @@ def batch_custom_jvp(call: CustomJVPCall, axis, values: Sequence[Any], batch_axe
 
         def rule(*args):
             found = iter(args[count:])
-            results, out_tangents = call.jvp(list(args[:count]), [next(found) if p else ZERO for p in present])
+            results, out_tangents = one_jvp(list(args[:count]), [next(found) if p else ZERO for p in present])
             out_present.extend(t is not ZERO for t in out_tangents)
             return [*results, *(t for t in out_tangents if t is not ZERO)]
 
@@ -59,16 +60,17 @@ def batch_custom_jvp(call: CustomJVPCall, axis, values: Sequence[Any], batch_axe
 def batch_custom_vjp(call: CustomVJPCall, axis, values: Sequence[Any], batch_axes: Sequence[int | None]) -> CustomVJPCall:
     """The call over a batch; its results have the batch axis in front."""
     from laminax_transforms.batching import batch_axis_first, batch_flat
+    one_fun, one_fwd, any_bwd = call.fun, call.fwd, call.bwd  # the rules must not hold on to the call's operands
 
     def fun(*args):
-        results, axes = batch_flat(call.fun, axis, args, batch_axes)
+        results, axes = batch_flat(one_fun, axis, args, batch_axes)
         return [batch_axis_first(r, b, axis.size) for r, b in zip(results, axes)]
 
     def fwd(args, perturbed):
         runs: list[tuple[int, Any]] = []
 
         def rule(*xs):
-            results, residuals, bwd = call.forward(xs, perturbed)
+            results, residuals, bwd = run_forward(one_fwd, any_bwd, xs, perturbed)
             runs.append((len(results), bwd))
             return [*results, *residuals]
 
@@ -81,7 +83,7 @@ def batch_custom_vjp(call: CustomVJPCall, axis, values: Sequence[Any], batch_axe
 
         return [batch_axis_first(r, b, axis.size) for r, b in zip(outputs[:split], axes)], outputs[split:], bwd
 
-    return CustomVJPCall(fun, fwd, call.bwd, values, call.name)
+    return CustomVJPCall(fun, fwd, any_bwd, values, call.name)
 
 
 def _batched_bwd(bwd, axis, residuals, residual_axes, cts, ct_axes, in_axes) -> list[Any]:

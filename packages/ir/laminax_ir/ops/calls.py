@@ -237,13 +237,14 @@ class CustomVJPCall:
         """Runs the function itself under the current trace."""
         return list(self.fun(*self.operands))
 
-    def forward(self, operands: Sequence[Any], perturbed: Sequence[bool]) -> tuple[list[Any], list[Any], Callable]:
-        """Runs the forward rule: results, residuals, and the backward rule for them."""
-        results, residuals, *own = self.fwd(operands, perturbed)
-        return results, residuals, own[0] if own else self.bwd
-
     def stage(self) -> tuple[Primitive, list[Any], dict[str, Any]]:
         """Primitive, operands and parameters of the equation that stands for this call."""
         program, consts = close_over_constants(stage(self.fun, [get_aval(x) for x in self.operands], self.name))
         params = {"call_jaxpr": program, "fwd": self.fwd, "bwd": self.bwd, "name": self.name, "num_consts": len(consts)}
         return custom_vjp_call_p, [*consts, *self.operands], params
+
+
+def run_forward(fwd: Callable, bwd: Callable, operands: Sequence[Any], perturbed: Sequence[bool]) -> tuple[list, list, Callable]:
+    """Runs the forward rule of a `CustomVJPCall`: results, residuals, and the backward rule for them."""
+    results, residuals, *own = fwd(operands, perturbed)
+    return results, residuals, own[0] if own else bwd

@@ -7,7 +7,7 @@ from laminax_ir.dce import dce_jaxpr
 from laminax_ir.jaxpr import eval_jaxpr
 from laminax_ir.ops.calls import (
     CustomJVPCall, CustomVJPCall, bind_checkpoint, call_jaxpr, checkpoint_p, close_over_constants, custom_jvp_call_p,
-    custom_vjp_call_p, custom_vmap_call_p, jit_p, name_p,
+    custom_vjp_call_p, custom_vmap_call_p, jit_p, name_p, run_forward,
 )
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_transforms.batching import broadcast_batch, move_axis
@@ -185,16 +185,16 @@ def _transpose_linear_call(cts, operands, closed):
 
 def _as_custom_vjp(operands, params) -> CustomVJPCall:
     closed, skipped = params["call_jaxpr"], params["num_consts"]
-    staged = CustomVJPCall(None, params["fwd"], params["bwd"], operands[skipped:], params["name"])
+    staged_fwd, staged_bwd = params["fwd"], params["bwd"]
 
     def fun(*args):
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)
 
     def fwd(args, perturbed):  # the constants that the function closed over come first and have no cotangents
-        results, residuals, bwd = staged.forward(args[skipped:], perturbed[skipped:])
+        results, residuals, bwd = run_forward(staged_fwd, staged_bwd, args[skipped:], perturbed[skipped:])
         return results, residuals, lambda residuals, cts: [*[ZERO] * skipped, *bwd(residuals, cts)]
 
-    return CustomVJPCall(fun, fwd, params["bwd"], operands, params["name"])
+    return CustomVJPCall(fun, fwd, staged_bwd, operands, params["name"])
 
 
 def _custom_vjp_call_jvp(primals, tangents, params):
