@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 _SUBMODULES = frozenset((
     "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug", "dtypes", "errors", "experimental", "export", "extend",
-    "lax", "nn", "numpy", "random", "scipy", "stages", "tree", "tree_util",
+    "flatten_util", "lax", "nn", "numpy", "ops", "random", "scipy", "stages", "test_util", "testing", "tree", "tree_util", "typing",
 ))
 
 _NAMES = {
@@ -37,8 +37,9 @@ _NAMES = {
         process_index""",
     # settings
     "laminax._src.settings": """
-        checking_leaks config debug_infs debug_nans default_device default_matmul_precision default_prng_impl enable_checks
-        enable_x64 explain_cache_misses log_compiles numpy_dtype_promotion numpy_rank_promotion threefry_partitionable transfer_guard
+        array_garbage_collection_guard check_tracer_leaks checking_leaks config debug_infs debug_nans default_device
+        default_matmul_precision default_prng_impl enable_checks enable_x64 explain_cache_misses log_compiles
+        numpy_dtype_promotion numpy_rank_promotion thread_guard threefry_partitionable transfer_guard
         transfer_guard_device_to_device transfer_guard_device_to_host transfer_guard_host_to_device""",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}

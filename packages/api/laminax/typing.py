@@ -1,0 +1,24 @@
+"""Types for annotations: what counts as an array, and as a dtype, in the functions of laminax."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, Union
+
+import numpy as np
+from laminax_runtime import Array
+
+__all__ = ["ArrayLike", "DTypeLike"]
+
+ArrayLike = Union[Array, np.ndarray, np.bool_, np.number, bool, int, float, complex]
+"""What functions take for an array: arrays, NumPy arrays and scalars, and Python's numbers; no lists and tuples."""
+
+
+class _HasDType(Protocol):
+    """A value with an attribute `dtype`."""
+
+    @property
+    def dtype(self) -> np.dtype: ...
+
+
+DTypeLike = Union[str, type[Any], np.dtype, _HasDType]
+"""What functions take for a dtype: its name, a scalar type, a NumPy dtype, or something that has a dtype."""
