@@ -12,6 +12,7 @@ from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from laminax_ir.keys import PRNGKeyArray, physical_aval
 from laminax_lowering.outlining import CallPlan
 from laminax_lowering.registry import find_rule
+from laminax_lowering.shardings import MeshTable
 from laminax_lowering.types import dense, splat, string_text, type_text, types_text
 
 
@@ -48,6 +49,7 @@ class ModuleContext:
         self.keepalives: list[Any] = []
         self.imported: dict[Any, str] = {}  # exported programs, and what they are called here
         self.host_callbacks: list[Callable] = []
+        self.meshes = MeshTable()
         self.signatures: dict[tuple[ShapedArray, ...], str] = {}
         self._function_names: dict[str, int] = {}
         self._private: dict[tuple, str] = {}
@@ -100,7 +102,7 @@ class ModuleContext:
     def text(self, attributes: Mapping[str, str]) -> str:
         """The module."""
         listed = ", ".join(f"{key} = {value}" for key, value in attributes.items())
-        return "\n".join([f"module @{self.name} attributes {{{listed}}} {{", *self.functions, "}", *self.locations, ""])
+        return "\n".join([f"module @{self.name} attributes {{{listed}}} {{", *self.meshes.lines(), *self.functions, "}", *self.locations, ""])
 
 
 class _Constants:

@@ -12,6 +12,7 @@ from laminax_ir.keys import physical_aval
 from laminax_ir.ops.calls import jit_p
 from laminax_lowering.context import FunctionWriter, ModuleContext, live_equations, used_inputs
 from laminax_lowering.outlining import plan_calls
+from laminax_lowering.shardings import MeshTable, sharding_attribute
 from laminax_lowering.types import string_text
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
@@ -46,7 +47,7 @@ class LoweredModule:
 def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str = "cpu", donated: Sequence[bool] | None = None,
           keep_unused: bool = False, arg_names: Sequence[str] | None = None, result_names: Sequence[str] | None = None,
           num_replicas: int = 1, num_partitions: int = 1, axis_env: dict | None = None,
-          arg_shardings: Sequence[str | None] | None = None, result_shardings: Sequence[str | None] | None = None,
+          arg_shardings: Sequence[Any] | None = None, result_shardings: Sequence[Any] | None = None,
           inline_consts: bool = False) -> LoweredModule:
     """Writes a program as a StableHLO module.
 
@@ -60,7 +61,8 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str = "cpu", don
       result_names: names of the results.
       num_replicas, num_partitions: how many devices run the module.
       axis_env: sizes of named axes that collectives refer to.
-      arg_shardings, result_shardings: how XLA splits each, in HLO's text for shardings, "{replicated}"; None is its choice.
+      arg_shardings, result_shardings: how XLA splits each: a sharding with `mesh` and `spec`, or HLO's text for one,
+        "{replicated}"; None is its choice.
       inline_consts: whether constants are written into the module, which then stands alone, instead of being its first
         arguments.
 
@@ -85,20 +87,20 @@ def _lower(closed, name, platform, donated, keep_unused, arg_names, result_names
     live = live_equations(jaxpr)
     used = used_inputs(jaxpr, live)
     kept = [i for i in range(n_args) if keep_unused or used[n_consts + i]]
-    aliases = _donation_aliases(jaxpr, donated, kept)
+    aliases, unusable = _donation_aliases(jaxpr, donated, kept, arg_shardings, result_shardings)
     module = ModuleContext(platform, _module_name(name), plan_calls(jaxpr), axis_env)
     module.unique_name("main")
     writer = FunctionWriter(module)
     writer.is_top_level = True
     main = writer.write(
         jaxpr, "main", live=live, kept=[*range(n_consts), *(n_consts + i for i in kept)],
-        arg_attributes=[*[""] * n_consts, *_arg_attributes(len(jaxpr.invars), aliases, arg_names, arg_shardings)],
-        result_attributes=_result_attributes(len(jaxpr.outvars), result_names, result_shardings))
+        arg_attributes=[*[""] * n_consts, *_arg_attributes(module.meshes, closed.in_avals, aliases, arg_names, arg_shardings)],
+        result_attributes=_result_attributes(module.meshes, closed.out_avals, result_names, result_shardings))
     module.functions.insert(0, main)
     text = module.text({"mhlo.num_partitions": f"{num_partitions} : i32", "mhlo.num_replicas": f"{num_replicas} : i32"})
     return LoweredModule(text, module.name, platform, tuple(closed.consts), tuple(kept), tuple(closed.in_avals),
                          tuple(closed.out_avals), donated, tuple(module.keepalives),
-                         tuple(jaxpr.invars[i].aval for i in kept if donated[i] and aliases[i] == _DONOR),
+                         tuple(jaxpr.invars[i].aval for i in unusable),
                          tuple(module.host_callbacks))
 
 
@@ -114,28 +116,28 @@ def _with_inline_consts(closed: ClosedJaxpr, name: str) -> ClosedJaxpr:
     return ClosedJaxpr(Jaxpr([], invars, outvars, [call], closed.effects, closed.jaxpr.debug_info))
 
 
-def _arg_attributes(count: int, aliases: dict[int, str], arg_names, shardings) -> list[str]:
+def _arg_attributes(meshes: MeshTable, avals, aliases: dict[int, str], arg_names, shardings) -> list[str]:
     """Donation, shardings and names of the arguments."""
     texts = []
-    for i in range(count):
+    for i, aval in enumerate(avals):
         attributes = []
         if i in aliases:
             attributes.append(aliases[i])
         if shardings and shardings[i] is not None:
-            attributes.append(f"mhlo.sharding = {string_text(shardings[i])}")
+            attributes.append(sharding_attribute(meshes, shardings[i], aval))
         if arg_names:
             attributes.append(f"jax.arg_info = {string_text(arg_names[i])}")
         texts.append("{" + ", ".join(attributes) + "}" if attributes else "")
     return texts
 
 
-def _result_attributes(count: int, names, shardings) -> list[str]:
+def _result_attributes(meshes: MeshTable, avals, names, shardings) -> list[str]:
     """Names and shardings of the results."""
     texts = []
-    for i in range(count):
+    for i, aval in enumerate(avals):
         attributes = [f"jax.result_info = {string_text(names[i])}"] if names else []
         if shardings and shardings[i] is not None:
-            attributes.append(f"mhlo.sharding = {string_text(shardings[i])}")
+            attributes.append(sharding_attribute(meshes, shardings[i], aval))
         texts.append("{" + ", ".join(attributes) + "}" if attributes else "")
     return texts if any(texts) else []
 
@@ -143,16 +145,27 @@ def _result_attributes(count: int, names, shardings) -> list[str]:
 _DONOR = "jax.buffer_donor = true"
 
 
-def _donation_aliases(jaxpr, donated, kept) -> dict[int, str]:
-    """A donated buffer is given to the first result of its type that has none yet."""
+def _donation_aliases(jaxpr, donated, kept, arg_shardings, result_shardings) -> tuple[dict[int, str], list[int]]:
+    """A donated buffer is given to the first result of its type that has none yet; and those that no result can take.
+
+    Where the compiler chooses how arguments or results are split, it is left to it which result takes the buffer.
+    """
     free: dict[tuple, list[int]] = {}
     for position, v in enumerate(jaxpr.outvars):
         aval = physical_aval(v.aval)
         free.setdefault((aval.shape, aval.dtype), []).append(position)
-    aliases = {}
+    aliases, unusable = {}, []
     for i in kept:
-        if donated[i]:
-            aval = physical_aval(jaxpr.invars[i].aval)
-            matching = free.get((aval.shape, aval.dtype))
-            aliases[i] = f"tf.aliasing_output = {matching.pop(0)} : i32" if matching else _DONOR
-    return aliases
+        if not donated[i]:
+            continue
+        aval = physical_aval(jaxpr.invars[i].aval)
+        matching = free.get((aval.shape, aval.dtype))
+        aliases[i] = _DONOR
+        if not matching:
+            unusable.append(i)
+            continue
+        position = matching.pop(0)
+        if arg_shardings is None and result_shardings is None or (
+                arg_shardings and result_shardings and arg_shardings[i] is not None and arg_shardings[i] == result_shardings[position]):
+            aliases[i] = f"tf.aliasing_output = {position} : i32"
+    return aliases, unusable

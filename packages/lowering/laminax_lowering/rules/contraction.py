@@ -13,15 +13,19 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
+from laminax_ir.dot_algorithms import (
+    TF32, DotAlgorithm, DotAlgorithmPreset, concrete_algorithm, storage_dtype,
+)
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import contraction as op
 from laminax_ir.ops.cumulative import cumsum
 from laminax_ir.ops.elementwise import bitwise_and, convert_element_type, le, lt, select, sub
 from laminax_ir.ops.shape import broadcast_in_dim, broadcasted_iota, full, transpose
 from laminax_ir.staging import stage
+from laminax_lowering.comparisons import compare
 from laminax_lowering.context import Value
 from laminax_lowering.registry import lowering_rule
-from laminax_lowering.types import int_list
+from laminax_lowering.types import bool_text, element_type, int_list
 
 
 @lowering_rule(op.dot_general_p)
@@ -31,6 +35,11 @@ def _dot_general(ctx, lhs, rhs, *, dimension_numbers, precision, preferred_eleme
 
 def emit_dot_general(ctx, lhs, rhs, out: ShapedArray, dimension_numbers, precision) -> Value:
     """Writes a product with the result's aval `out`, in one operation and conversions where dtypes need them."""
+    if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
+        algorithm = concrete_algorithm(precision, lhs.aval.dtype, rhs.aval.dtype, out.dtype)
+        if algorithm is not None:
+            return _emit_by_algorithm(ctx, lhs, rhs, out, dimension_numbers, precision, algorithm)
+        precision = None
     operand_dtype, result_dtype = product_dtypes(lhs.aval.dtype, rhs.aval.dtype, out.dtype)
     attributes = {"dot_dimension_numbers": _dimension_numbers(dimension_numbers)}
     if precision is not None:
@@ -38,6 +47,30 @@ def emit_dot_general(ctx, lhs, rhs, out: ShapedArray, dimension_numbers, precisi
     product = ctx.emit("stablehlo.dot_general", [ctx.convert(lhs, operand_dtype), ctx.convert(rhs, operand_dtype)],
                        attributes=attributes, results=[out.update(dtype=result_dtype)])
     return converted_product(ctx, product, out)
+
+
+# What XLA's CPU backend computes as asked for; the compilers of other platforms refuse what they do not support.
+_CPU_ALGORITHMS = (DotAlgorithmPreset.F16_F16_F16, DotAlgorithmPreset.F32_F32_F32, DotAlgorithmPreset.F64_F64_F64,
+                   DotAlgorithmPreset.BF16_BF16_F32, DotAlgorithmPreset.BF16_BF16_F32_X3, DotAlgorithmPreset.BF16_BF16_F32_X6)
+
+
+def _emit_by_algorithm(ctx, lhs, rhs, out: ShapedArray, dimension_numbers, asked, algorithm: DotAlgorithm) -> Value:
+    if ctx.platform == "cpu" and not any(
+            concrete_algorithm(p, lhs.aval.dtype, rhs.aval.dtype, out.dtype) == algorithm for p in _CPU_ALGORITHMS):
+        raise NotImplementedError(f"dot_general: the algorithm {asked} is not supported on cpu; expected one of "
+                                  f"{', '.join(['DEFAULT', *map(str, _CPU_ALGORITHMS)])}")
+    types = (algorithm.lhs_precision_type, algorithm.rhs_precision_type)
+    operands = [ctx.convert(x, storage_dtype(algorithm, t, x.aval.dtype)) for x, t in zip((lhs, rhs), types)]
+    names = [t if t is TF32 else element_type(t) for t in types]
+    text = (f"#stablehlo.dot_algorithm<lhs_precision_type = {names[0]}, rhs_precision_type = {names[1]}, "
+            f"accumulation_type = {element_type(algorithm.accumulation_type)}, "
+            f"lhs_component_count = {algorithm.lhs_component_count}, rhs_component_count = {algorithm.rhs_component_count}, "
+            f"num_primitive_operations = {algorithm.num_primitive_operations}, "
+            f"allow_imprecise_accumulation = {bool_text(algorithm.allow_imprecise_accumulation)}>")
+    product = ctx.emit("stablehlo.dot_general", operands, results=[out.update(dtype=algorithm.accumulation_type)], attributes={
+        "dot_dimension_numbers": _dimension_numbers(dimension_numbers),
+        "precision_config": precision_text((op.Precision.DEFAULT, op.Precision.DEFAULT)), "algorithm": text})
+    return ctx.convert(product, out.dtype)
 
 
 @functools.lru_cache(maxsize=None)
@@ -64,8 +97,7 @@ def converted_product(ctx, product: Value, out: ShapedArray) -> Value:
         part = np.dtype(np.float32 if product.aval.dtype == np.complex64 else np.float64)
         product = ctx.emit("stablehlo.real", [product], results=[out.update(dtype=part)])
     if out.dtype == np.bool_:
-        return ctx.emit("stablehlo.compare", [product, ctx.constant(0, product.aval.dtype, out.shape)], results=[out],
-                        attributes={"comparison_direction": "#stablehlo<comparison_direction NE>"})
+        return compare(ctx, product, ctx.constant(0, product.aval.dtype, out.shape), "NE")
     return ctx.convert(product, out.dtype)
 
 

@@ -15,12 +15,12 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.effects import has_ordered
 from laminax_ir.keys import physical_aval
 from laminax_ir.ops.control_flow import cond_p, platform_index_p, scan_p, while_p
+from laminax_lowering.comparisons import compare
 from laminax_lowering.context import Value, current_token
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.types import i64_array
 
 _INT32 = ShapedArray((), np.int32)
-_BOOL = ShapedArray((), np.bool_)
 
 
 @lowering_rule(cond_p)
@@ -112,9 +112,7 @@ def _lower_scan(ctx, *operands, jaxpr, length, reverse, unroll, num_consts, num_
         return [*carry, *ys]
 
     def condition(i, *_state):
-        return ctx.emit("stablehlo.compare", [i, ctx.constant(length - length % unroll, np.int32)],
-                        attributes={"comparison_direction": "#stablehlo<comparison_direction LT>",
-                                    "compare_type": "#stablehlo<comparison_type SIGNED>"}, results=[_BOOL])
+        return compare(ctx, i, ctx.constant(length - length % unroll, np.int32), "LT")
 
     def body(i, *state):
         advanced = several_steps(i, state)

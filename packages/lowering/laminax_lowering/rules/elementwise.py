@@ -8,6 +8,8 @@ from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.keys import physical_aval
 from laminax_ir.ops import elementwise as op
+from laminax_lowering.comparisons import compare, compare_type, complex_order, select
+from laminax_lowering.context import Value
 from laminax_lowering.registry import lowering_rule, lowering_rules
 
 
@@ -59,7 +61,7 @@ def _lower_sign(ctx, x):
     if not dtypes.issubdtype(x.dtype, dtypes.unsignedinteger):
         return ctx.emit("stablehlo.sign", [x])
     zero, one = ctx.constant(0, x.dtype, x.shape), ctx.constant(1, x.dtype, x.shape)
-    return _select(ctx, _compare(ctx, x, zero, "EQ"), zero, one, x.aval)
+    return select(ctx, compare(ctx, x, zero, "EQ"), zero, one, x.aval)
 
 
 @lowering_rule(op.round_p)
@@ -110,41 +112,12 @@ def _extremum(name: str, direction: str):
             return ctx.emit_elementwise(name, [x, y])
         x, y = ctx.broadcast_to(x, aval.shape) if x.shape != aval.shape else x, \
             ctx.broadcast_to(y, aval.shape) if y.shape != aval.shape else y
-        return _select(ctx, _complex_order(ctx, x, y, direction), x, y, aval)
+        return select(ctx, complex_order(ctx, x, y, direction), x, y, aval)
     return rule
 
 
 lowering_rule(op.max_p)(_extremum("stablehlo.maximum", "GT"))
 lowering_rule(op.min_p)(_extremum("stablehlo.minimum", "LT"))
-
-
-def _compare_type(dtype) -> str:
-    if dtypes.issubdtype(dtype, dtypes.inexact):
-        return "FLOAT"
-    unsigned = dtype == bool or dtypes.issubdtype(dtype, dtypes.unsignedinteger)
-    return "UNSIGNED" if unsigned else "SIGNED"
-
-
-def _compare(ctx, x, y, direction: str, kind: str | None = None):
-    attributes = {"comparison_direction": f"#stablehlo<comparison_direction {direction}>",
-                  "compare_type": f"#stablehlo<comparison_type {kind or _compare_type(x.dtype)}>"}
-    return ctx.emit("stablehlo.compare", [x, y], attributes=attributes,
-                    results=[ShapedArray(x.shape, np.dtype(bool))])
-
-
-def _select(ctx, pred, on_true, on_false, aval):
-    return ctx.emit("stablehlo.select", [pred, on_true, on_false], results=[aval])
-
-
-def _complex_order(ctx, x, y, direction: str):
-    """Lexicographic comparison of complex numbers: by real part, then by imaginary part."""
-    part = ShapedArray(x.shape, np.dtype(np.float32 if x.dtype == np.complex64 else np.float64))
-    real = [ctx.emit("stablehlo.real", [v], results=[part]) for v in (x, y)]
-    imag = [ctx.emit("stablehlo.imag", [v], results=[part]) for v in (x, y)]
-    tie = _compare(ctx, *real, "EQ")
-    by_real = _compare(ctx, *real, direction)
-    by_imag = _compare(ctx, *imag, direction)
-    return _select(ctx, tie, by_imag, by_real, tie.aval)
 
 
 def _comparison(direction: str, is_total: bool = False):
@@ -155,9 +128,9 @@ def _comparison(direction: str, is_total: bool = False):
         x = x if x.shape == shape else ctx.broadcast_to(x, shape)
         y = y if y.shape == shape else ctx.broadcast_to(y, shape)
         if direction not in ("EQ", "NE") and dtypes.issubdtype(x.dtype, dtypes.complexfloating):
-            return _complex_order(ctx, x, y, direction)
-        kind = _compare_type(x.dtype)
-        return _compare(ctx, x, y, direction, "TOTALORDER" if is_total and kind == "FLOAT" else kind)
+            return complex_order(ctx, x, y, direction)
+        kind = compare_type(x.dtype)
+        return compare(ctx, x, y, direction, "TOTALORDER" if is_total and kind == "FLOAT" else kind)
     return rule
 
 
@@ -166,10 +139,7 @@ def _compare_keys(ctx, x, y, direction: str, shape):
     x = x if x.shape == shape else ctx.broadcast_to(x, shape)
     y = y if y.shape == shape else ctx.broadcast_to(y, shape)
     data = physical_aval(x.aval)
-    flag = ShapedArray(data.shape, np.dtype(bool))
-    attributes = {"comparison_direction": f"#stablehlo<comparison_direction {direction}>",
-                  "compare_type": "#stablehlo<comparison_type UNSIGNED>"}
-    words = ctx.emit("stablehlo.compare", [x, y], attributes=attributes, results=[flag])
+    words = compare(ctx, Value(x.name, data), Value(y.name, data), direction)
     joined = "stablehlo.and" if direction == "EQ" else "stablehlo.or"
     scalar = ShapedArray((), np.dtype(bool))
     region = ctx.region([scalar, scalar], lambda a, b: ctx.emit(joined, [a, b], results=[scalar]))
@@ -192,14 +162,14 @@ def _lower_select_n(ctx, which, *cases):
     if len(cases) == 1:
         return cases[0]
     if which.dtype == bool:
-        return _select(ctx, _predicate(ctx, which, aval), cases[1], cases[0], aval)
+        return select(ctx, _predicate(ctx, which, aval), cases[1], cases[0], aval)
 
     def choose(low: int, high: int):
         if high - low == 1:
             return cases[low]
         middle = (low + high) // 2
-        below = _compare(ctx, which, ctx.constant(middle, which.dtype, which.shape), "LT")
-        return _select(ctx, _predicate(ctx, below, aval), choose(low, middle), choose(middle, high), aval)
+        below = compare(ctx, which, ctx.constant(middle, which.dtype, which.shape), "LT")
+        return select(ctx, _predicate(ctx, below, aval), choose(low, middle), choose(middle, high), aval)
 
     return choose(0, len(cases))
 
@@ -225,7 +195,7 @@ def _lower_convert(ctx, x, *, new_dtype, weak_type, sharding=None):
     if x.dtype == aval.dtype:
         return type(x)(x.name, aval)
     if aval.dtype == bool:  # StableHLO's convert to i1 keeps the lowest bit of some types; the meaning is x != 0
-        return _compare(ctx, x, ctx.constant(0, x.dtype, x.shape), "NE")
+        return compare(ctx, x, ctx.constant(0, x.dtype, x.shape), "NE")
     return ctx.emit("stablehlo.convert", [x])
 
 

@@ -15,6 +15,7 @@ from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import indexing as op
 from laminax_ir.ops.indexing import GatherScatterMode, default_fill_value
+from laminax_lowering.comparisons import compare
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.rules.shape import key_axes, key_shape, sliced
 from laminax_lowering.types import bool_text, i64_array, int_list
@@ -114,13 +115,9 @@ def _clamped(ctx, indices, room: Sequence[int]):
 def _all_inside(ctx, indices, room: Sequence[int]):
     """For each index vector whether all its components lie between 0 and `room`."""
     aval = indices.aval
-    flags = ShapedArray(aval.shape, _BOOL)
-    signedness = "UNSIGNED" if dtypes.issubdtype(aval.dtype, dtypes.unsignedinteger) else "SIGNED"
-    tests = [ctx.emit("stablehlo.compare", [indices, _along_last_axis(ctx, values, aval)], results=[flags], attributes={
-        "comparison_direction": f"#stablehlo<comparison_direction {direction}>",
-        "compare_type": f"#stablehlo<comparison_type {signedness}>"})
-        for direction, values in (("GE", [0] * len(room)), ("LE", room))]
-    both = ctx.emit("stablehlo.and", tests, results=[flags])
+    tests = [compare(ctx, indices, _along_last_axis(ctx, values, aval), direction)
+             for direction, values in (("GE", [0] * len(room)), ("LE", room))]
+    both = ctx.emit("stablehlo.and", tests, results=[tests[0].aval])
     batch = ShapedArray(aval.shape[:-1], _BOOL)
     if len(room) == 1:
         return ctx.emit("stablehlo.reshape", [both], results=[batch])

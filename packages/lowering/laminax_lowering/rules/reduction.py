@@ -12,9 +12,9 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import reduction as op
+from laminax_lowering.comparisons import compare, complex_order, select
 from laminax_lowering.context import Value
 from laminax_lowering.registry import lowering_rule
-from laminax_lowering.rules.elementwise import _compare, _complex_order, _select
 from laminax_lowering.types import i64_array
 
 _FLAG = np.dtype(bool)
@@ -30,7 +30,7 @@ def monoid_region(ctx, monoid: str, dtype) -> str:
 
     def body(a: Value, b: Value) -> Value:
         if monoid in ("max", "min") and dtypes.issubdtype(dtype, dtypes.complexfloating):
-            return _select(ctx, _complex_order(ctx, a, b, "GT" if monoid == "max" else "LT"), a, b, scalar)
+            return select(ctx, complex_order(ctx, a, b, "GT" if monoid == "max" else "LT"), a, b, scalar)
         return ctx.emit(_operations[monoid], [a, b], results=[scalar])
 
     return ctx.region([scalar, scalar], body)
@@ -91,14 +91,14 @@ def _define_position(primitive, direction: str, extreme: Callable) -> None:
 def _first_extreme(ctx, direction: str, x: Value, x_index: Value, y: Value, y_index: Value) -> list[Value]:
     """The pair that wins: a NaN over numbers, then the extreme value, then the smaller index."""
     flag = ShapedArray((), _FLAG)
-    better = _compare(ctx, x, y, direction)
+    better = compare(ctx, x, y, direction)
     if dtypes.issubdtype(x.aval.dtype, dtypes.floating):
-        better = ctx.emit("stablehlo.or", [better, _compare(ctx, x, x, "NE")], results=[flag])
-    chosen = _select(ctx, better, x, y, x.aval)
-    tie = _compare(ctx, x, y, "EQ")
-    earlier = ctx.emit("stablehlo.and", [tie, _compare(ctx, x_index, y_index, "LT")], results=[flag])
+        better = ctx.emit("stablehlo.or", [better, compare(ctx, x, x, "NE")], results=[flag])
+    chosen = select(ctx, better, x, y, x.aval)
+    tie = compare(ctx, x, y, "EQ")
+    earlier = ctx.emit("stablehlo.and", [tie, compare(ctx, x_index, y_index, "LT")], results=[flag])
     keep = ctx.emit("stablehlo.or", [better, earlier], results=[flag])
-    return [chosen, _select(ctx, keep, x_index, y_index, x_index.aval)]
+    return [chosen, select(ctx, keep, x_index, y_index, x_index.aval)]
 
 
 _define_position(op.argmax_p, "GT", op.least)

@@ -12,6 +12,7 @@ from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import sorting as op
 from laminax_ir.ops.indexing import GatherDimensionNumbers
+from laminax_lowering.comparisons import compare, compare_type, select
 from laminax_lowering.context import Value
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.rules.indexing import gather_numbers
@@ -61,11 +62,11 @@ def _comes_first(ctx, pairs) -> Value:
         keys.extend(zip(_sortable_parts(ctx, left), _sortable_parts(ctx, right)))
     first = None
     for left, right in reversed(keys):  # the last key decides where all before it are equal
-        less = _compare(ctx, "LT", left, right)
+        less = _in_total_order(ctx, "LT", left, right)
         if first is None:
             first = less
         else:
-            tie = ctx.emit("stablehlo.and", [_compare(ctx, "EQ", left, right), first], results=[_FLAG])
+            tie = ctx.emit("stablehlo.and", [_in_total_order(ctx, "EQ", left, right), first], results=[_FLAG])
             first = ctx.emit("stablehlo.or", [less, tie], results=[_FLAG])
     return first
 
@@ -81,10 +82,9 @@ def _sortable_parts(ctx, x) -> list[Value]:
 
 def _one_zero_one_nan(ctx, x) -> Value:
     zero, nan = _inner_constant(ctx, 0, x.aval), _inner_constant(ctx, np.nan, x.aval)
-    is_zero = _emit_compare(ctx, "EQ", x, zero, "FLOAT")
-    is_nan = _emit_compare(ctx, "NE", x, x, "FLOAT")
-    result = ctx.emit("stablehlo.select", [is_zero, zero, x], results=[x.aval])
-    return ctx.emit("stablehlo.select", [is_nan, nan, result], results=[x.aval])
+    is_zero = compare(ctx, x, zero, "EQ")
+    is_nan = compare(ctx, x, x, "NE")
+    return select(ctx, is_nan, nan, select(ctx, is_zero, zero, x, x.aval), x.aval)
 
 
 def _inner_constant(ctx, value, aval: ShapedArray) -> Value:
@@ -94,17 +94,8 @@ def _inner_constant(ctx, value, aval: ShapedArray) -> Value:
     return Value(name, aval)
 
 
-def _compare(ctx, direction: str, left, right) -> Value:
-    dtype = left.aval.dtype
-    kind = ("TOTALORDER" if dtypes.issubdtype(dtype, dtypes.floating) else
-            "SIGNED" if dtypes.issubdtype(dtype, dtypes.signedinteger) else "UNSIGNED")
-    return _emit_compare(ctx, direction, left, right, kind)
-
-
-def _emit_compare(ctx, direction: str, left, right, kind: str) -> Value:
-    return ctx.emit("stablehlo.compare", [left, right], results=[_FLAG], attributes={
-        "comparison_direction": f"#stablehlo<comparison_direction {direction}>",
-        "compare_type": f"#stablehlo<comparison_type {kind}>"})
+def _in_total_order(ctx, direction: str, left, right) -> Value:
+    return compare(ctx, left, right, direction, "TOTALORDER" if compare_type(left.aval.dtype) == "FLOAT" else None)
 
 
 @lowering_rule(op.top_k_p)

@@ -13,9 +13,9 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import windows as op
 from laminax_ir.ops.elementwise import ge_p
 from laminax_ir.ops.reduction import greatest, identity, least, split_operands
+from laminax_lowering.comparisons import compare, select
 from laminax_lowering.context import Value
 from laminax_lowering.registry import lowering_rule
-from laminax_lowering.rules.elementwise import _compare, _select
 from laminax_lowering.rules.reduction import computation_region, monoid_region
 from laminax_lowering.types import i64_array, i64_tensor
 
@@ -58,7 +58,7 @@ def _reduce_window(ctx, *values, jaxpr, **window):
 def _select_and_scatter_add(ctx, source, operand, *, select_prim, window_dimensions, window_strides, padding):
     scalar = ShapedArray((), operand.aval.dtype)
     direction = "GE" if select_prim is ge_p else "LE"
-    select = ctx.region([scalar, scalar], lambda a, b: _compare(ctx, a, b, direction))
+    select = ctx.region([scalar, scalar], lambda a, b: compare(ctx, a, b, direction))
     scatter = monoid_region(ctx, "sum", scalar.dtype)
     return ctx.emit("stablehlo.select_and_scatter", [operand, source, ctx.constant(0, scalar.dtype)], regions=[select, scatter],
                     attributes={"window_dimensions": i64_array(window_dimensions), "window_strides": i64_array(window_strides),
@@ -75,8 +75,8 @@ def _select_and_gather_add(ctx, tangents, operand, *, select_prim, **window):
     inits = [ctx.constant(least(dtype) if is_greatest else greatest(dtype), dtype), ctx.constant(0, dtype)]
 
     def keep_first(value, tangent, other_value, other_tangent):
-        keep = _compare(ctx, value, other_value, "GE" if is_greatest else "LE")
-        return [_select(ctx, keep, value, other_value, scalar), _select(ctx, keep, tangent, other_tangent, scalar)]
+        keep = compare(ctx, value, other_value, "GE" if is_greatest else "LE")
+        return [select(ctx, keep, value, other_value, scalar), select(ctx, keep, tangent, other_tangent, scalar)]
 
     region = ctx.region([scalar] * 4, keep_first)
     return emit_reduce_window(ctx, [operand, tangents], inits, region, [out, out], **window)[1]

@@ -1,0 +1,19 @@
+"""Placement: Shardy's constraint, for the partitioner; on one device nothing is to be done."""
+
+from __future__ import annotations
+
+from laminax_ir.ops import sharding as op
+from laminax_lowering.context import Value
+from laminax_lowering.registry import lowering_rule
+from laminax_lowering.shardings import sharding_text
+from laminax_lowering.types import type_text
+
+
+@lowering_rule(op.sharding_constraint_p, op.device_put_p)
+def _lower_placement(ctx, x, *, sharding):
+    if getattr(sharding, "mesh", None) is None and getattr(sharding, "num_devices", 1) == 1:
+        return x
+    name = ctx.new_name()
+    text = sharding_text(ctx.module.meshes, sharding, x.aval)
+    ctx.lines.append(f"{name} = sdy.sharding_constraint {x.name} {text} : {type_text(x.aval)}{ctx.loc}")
+    return Value(name, x.aval)

@@ -1,0 +1,64 @@
+"""Shardings as text: Shardy's attributes.
+
+A module names each mesh once, `sdy.mesh @mesh = <["data"=4, "model"=2]>`; a sharding of an array of some rank refers to it and
+says of each axis over which mesh axes it is split: `#sdy.sharding<@mesh, [{"data"}, {}]>`, with `{?}` where the compiler
+decides. A sharding is anything with `mesh` (`axis_names`, `axis_sizes`) and `spec`, a partition spec.
+Source: the Shardy documentation, "Sharding representation".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from laminax_ir.avals import ShapedArray
+from laminax_ir.keys import physical_aval
+from laminax_ir.partition_specs import UNCONSTRAINED
+from laminax_lowering.types import string_text
+
+
+class MeshTable:
+    """The meshes of a module, by their axes, in the order of their first use."""
+
+    def __init__(self):
+        self._names: dict[tuple, str] = {}
+
+    def name(self, mesh: Any) -> str:
+        """The symbol of a mesh, `@mesh`; equal meshes share one."""
+        axes = tuple(zip(map(str, mesh.axis_names), mesh.axis_sizes, strict=True))
+        found = self._names.get(axes)
+        if found is None:
+            found = self._names[axes] = f"@mesh_{len(self._names) - 1}" if self._names else "@mesh"
+        return found
+
+    def lines(self) -> list[str]:
+        """The operations that define the meshes."""
+        listed = {name: ", ".join(f"{string_text(axis)}={size}" for axis, size in axes) for axes, name in self._names.items()}
+        return [f"sdy.mesh {name} = <[{axes}]>" for name, axes in listed.items()]
+
+
+def sharding_text(meshes: MeshTable, sharding: Any, aval: ShapedArray) -> str:
+    """The part between `#sdy.sharding` and the end: `<@mesh, [{"x"}, {}]>`.
+
+    Raises:
+      NotImplementedError: if the sharding is not given by a mesh and a spec.
+    """
+    spec = getattr(sharding, "spec", None)
+    if spec is None:
+        raise NotImplementedError(f"lowering: {sharding} cannot be written into a program. Use a NamedSharding.")
+    ndim = physical_aval(aval).ndim  # keys are stored with one more axis
+    axes = [_axis_text(entry) for entry in spec] + ["{}"] * (ndim - len(spec))
+    return f"<{meshes.name(sharding.mesh)}, [{', '.join(axes)}]>"
+
+
+def _axis_text(entry: Any) -> str:
+    if entry is UNCONSTRAINED:
+        return "{?}"
+    names = entry if isinstance(entry, tuple) else () if entry is None else (entry,)
+    return "{" + ", ".join(string_text(str(name)) for name in names) + "}"
+
+
+def sharding_attribute(meshes: MeshTable, sharding: Any, aval: ShapedArray) -> str:
+    """The attribute of an argument or result, from a sharding or from HLO's text for one."""
+    if isinstance(sharding, str):
+        return f"mhlo.sharding = {string_text(sharding)}"
+    return f"sdy.sharding = #sdy.sharding{sharding_text(meshes, sharding, aval)}"
