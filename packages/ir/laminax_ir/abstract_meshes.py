@@ -1,0 +1,155 @@
+"""Abstract meshes: grids of devices with named axes, known by their sizes and names alone."""
+
+from __future__ import annotations
+
+import collections
+import enum
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+
+class AxisType(enum.Enum):
+    """Who decides how arrays are split over a mesh axis: the compiler, the types in the program, or the programmer."""
+
+    Auto = enum.auto()
+    Explicit = enum.auto()
+    Manual = enum.auto()
+
+    def __repr__(self) -> str:
+        return self.name
+
+    __str__ = __repr__
+
+
+class NamedGrid:
+    """What meshes of devices and abstract ones have in common: axes with sizes, names and types.
+
+    Subclasses set `axis_sizes`, `axis_names` and `axis_types`.
+    """
+
+    axis_sizes: tuple[int, ...]
+    axis_names: tuple[Hashable, ...]
+    axis_types: tuple[AxisType, ...]
+
+    @property
+    def shape(self) -> collections.OrderedDict[Hashable, int]:
+        """The size of each axis, by name."""
+        return collections.OrderedDict(zip(self.axis_names, self.axis_sizes, strict=True))
+
+    @property
+    def shape_tuple(self) -> tuple[tuple[Hashable, int], ...]:
+        """Pairs of an axis' name and its size."""
+        return tuple(zip(self.axis_names, self.axis_sizes, strict=True))
+
+    @property
+    def size(self) -> int:
+        """How many devices there are; an empty mesh has none."""
+        return math.prod(self.axis_sizes) if self.axis_names else 0
+
+    @property
+    def empty(self) -> bool:
+        return not self.axis_names
+
+    def _axes_of_type(self, kind: AxisType) -> tuple[Hashable, ...]:
+        return tuple(name for name, found in zip(self.axis_names, self.axis_types, strict=True) if found is kind)
+
+    @property
+    def auto_axes(self) -> tuple[Hashable, ...]:
+        return self._axes_of_type(AxisType.Auto)
+
+    @property
+    def explicit_axes(self) -> tuple[Hashable, ...]:
+        return self._axes_of_type(AxisType.Explicit)
+
+    @property
+    def manual_axes(self) -> tuple[Hashable, ...]:
+        return self._axes_of_type(AxisType.Manual)
+
+    @property
+    def are_all_axes_auto(self) -> bool:
+        return all(kind is AxisType.Auto for kind in self.axis_types)
+
+    @property
+    def are_all_axes_explicit(self) -> bool:
+        return all(kind is AxisType.Explicit for kind in self.axis_types)
+
+    @property
+    def are_all_axes_manual(self) -> bool:
+        return all(kind is AxisType.Manual for kind in self.axis_types)
+
+    def _describe(self) -> str:
+        axes = ", ".join(f"{name!r}: {size}" for name, size in self.shape_tuple)
+        return f"{axes}, axis_types={self.axis_types}" if axes else ""
+
+
+class AbstractMesh(NamedGrid):
+    """A mesh without devices: what a program needs to know of the mesh it runs on.
+
+    Args:
+      axis_sizes: the size of each axis.
+      axis_names: a hashable name per axis; a string for a mesh of one axis.
+      axis_types: one type for all axes, one per axis, or None: all `AxisType.Auto`.
+
+    Raises:
+      ValueError: if their numbers differ or a name comes twice.
+
+    Example:
+      >>> AbstractMesh((4, 2), ("data", "model"))
+      AbstractMesh('data': 4, 'model': 2, axis_types=(Auto, Auto))
+    """
+
+    def __init__(self, axis_sizes: Sequence[int], axis_names: Hashable | Sequence[Hashable],
+                 axis_types: AxisType | Sequence[AxisType] | None = None):
+        self.axis_sizes = tuple(axis_sizes)
+        self.axis_names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
+        self.axis_types = normal_axis_types("AbstractMesh", axis_types, len(self.axis_names))
+        if len(self.axis_sizes) != len(self.axis_names):
+            raise ValueError(f"AbstractMesh: {len(self.axis_sizes)} axis sizes, {self.axis_sizes}, but {len(self.axis_names)} names, "
+                             f"{self.axis_names}. Name each axis.")
+        if len(set(self.axis_names)) != len(self.axis_names):
+            raise ValueError(f"AbstractMesh: the axis names {self.axis_names} are not distinct")
+        self._key = (self.axis_sizes, self.axis_names, self.axis_types)
+        self._hash = hash(self._key)
+
+    @property
+    def abstract_mesh(self) -> AbstractMesh:
+        return self
+
+    _internal_device_list = None  # what jaxlib's NamedSharding reads
+
+    def update(self, axis_sizes=None, axis_names=None, axis_types=None) -> AbstractMesh:
+        """The mesh that differs in what is given."""
+        return AbstractMesh(self.axis_sizes if axis_sizes is None else axis_sizes,
+                            self.axis_names if axis_names is None else axis_names,
+                            self.axis_types if axis_types is None else axis_types)
+
+    def __eq__(self, other: Any) -> bool:
+        return self is other or (isinstance(other, AbstractMesh) and self._key == other._key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self):
+        return AbstractMesh, self._key
+
+    def __repr__(self) -> str:
+        return f"AbstractMesh({self._describe() or '()'})"
+
+
+def normal_axis_types(what: str, axis_types: Any, count: int) -> tuple[AxisType, ...]:
+    """One type per axis; Auto by default.
+
+    Raises:
+      TypeError: if they are no axis types.
+      ValueError: if their number is not `count`.
+    """
+    if axis_types is None:
+        return (AxisType.Auto,) * count
+    types = (axis_types,) * count if isinstance(axis_types, AxisType) else tuple(axis_types)
+    for kind in types:
+        if not isinstance(kind, AxisType):
+            raise TypeError(f"{what}: axis_types must be AxisType values, got {kind!r} of type {type(kind).__name__}")
+    if len(types) != count:
+        raise ValueError(f"{what}: {len(types)} axis_types for {count} axes: {types}")
+    return types

@@ -1,0 +1,11 @@
+"""Placement, evaluated: there is one place."""
+
+from __future__ import annotations
+
+from laminax_ir.ops import sharding as op
+from laminax_ir.reference.evaluate import reference_rule
+
+
+@reference_rule(op.sharding_constraint_p, op.device_put_p)
+def _placed(x, *, sharding):
+    return x

@@ -1,0 +1,69 @@
+"""Partition specs and abstract meshes: values with equality, normal forms and errors."""
+
+import copy
+import pickle
+
+import pytest
+from laminax_ir.abstract_meshes import AbstractMesh, AxisType
+from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec, P
+
+
+@pytest.mark.parametrize("spec, entries, text", [
+    (P(), (), "P()"),
+    (P("x"), ("x",), "P('x',)"),
+    (P(None), (None,), "P(None,)"),
+    (P("x", None, ("x2", "y")), ("x", None, ("x2", "y")), "P('x', None, ('x2', 'y'))"),
+    (P(("x",), [], ["x2", "y"], ()), ("x", None, ("x2", "y"), None), "P('x', None, ('x2', 'y'), None)"),
+    (P(UNCONSTRAINED, "x"), (UNCONSTRAINED, "x"), "P(UNCONSTRAINED, 'x')"),
+    (P("y", unreduced={"x"}), ("y",), "P('y', unreduced={'x'})"),
+    (P(unreduced={"x"}, reduced={"z", "y"}), (), "P(unreduced={'x'}, reduced={'y', 'z'})"),
+])
+def test_entries_and_text(spec, entries, text):
+    assert tuple(spec) == spec.partitions == entries and len(spec) == len(entries) and repr(spec) == text
+    for same in (PartitionSpec(*spec, unreduced=spec.unreduced, reduced=spec.reduced), pickle.loads(pickle.dumps(spec)),
+                 copy.deepcopy(spec)):
+        assert same == spec and hash(same) == hash(spec)
+
+
+def test_equality_is_by_entries_not_by_meaning():
+    assert P("x") != P("x", None) and P("x") != ("x",) and P("x") != P("x", unreduced={"y"}) and P(("x",)) == P("x")
+
+
+def test_specs_are_sequences():
+    spec = P("x", ("y", "z"), None)
+    assert spec[0] == "x" and spec[1:] == (("y", "z"), None) and spec.index(("y", "z")) == 1 and spec.count(None) == 1
+    assert list(spec.names()) == ["x", "y", "z"] and list(P(UNCONSTRAINED, None).names()) == []
+    assert P("x") + P(None, "y") == P("x", None, "y") == P("x") + (None, "y") and ("x",) + P("y") == P("x", "y")
+    assert spec.update(partitions=("x",)) == P("x") and P("x").update(unreduced={"y"}) == P("x", unreduced={"y"})
+
+
+def test_specs_refuse():
+    with pytest.raises(AttributeError, match="immutable"):
+        P("x").partitions = ()
+    with pytest.raises(TypeError, match="unreduced must be a set of names of mesh axes, got 'x' of type str"):
+        P(unreduced="x")
+    with pytest.raises(ValueError, match="'x'.*cannot both split an axis and be in unreduced"):
+        P(("x", "y"), unreduced={"x"})
+    with pytest.raises(ValueError, match="both in unreduced and in reduced"):
+        P(unreduced={"x"}, reduced={"x"})
+
+
+def test_abstract_meshes():
+    mesh = AbstractMesh((4, 2), ("x", "y"), (AxisType.Auto, AxisType.Manual))
+    assert dict(mesh.shape) == {"x": 4, "y": 2} and mesh.size == 8 and not mesh.empty
+    assert mesh.auto_axes == ("x",) and mesh.manual_axes == ("y",) and mesh.explicit_axes == ()
+    assert repr(mesh) == "AbstractMesh('x': 4, 'y': 2, axis_types=(Auto, Manual))"
+    assert pickle.loads(pickle.dumps(mesh)) == mesh and hash(mesh.update()) == hash(mesh)
+    assert mesh != AbstractMesh((4, 2), ("x", "y")) and mesh.update(axis_types=AxisType.Auto) == AbstractMesh((4, 2), ("x", "y"))
+    assert AbstractMesh((2,), "x").axis_names == ("x",) and AbstractMesh((), ()).empty and AbstractMesh((), ()).size == 0
+
+
+@pytest.mark.parametrize("arguments, error, message", [
+    (((4,), ("x", "y")), ValueError, r"1 axis sizes, \(4,\), but 2 names"),
+    (((4, 2), ("x", "x")), ValueError, "not distinct"),
+    (((4,), ("x",), ("auto",)), TypeError, "axis_types must be AxisType values, got 'auto' of type str"),
+    (((4,), ("x",), (AxisType.Auto,) * 2), ValueError, "2 axis_types for 1 axes"),
+])
+def test_abstract_meshes_refuse(arguments, error, message):
+    with pytest.raises(error, match=message):
+        AbstractMesh(*arguments)

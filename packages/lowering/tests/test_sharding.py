@@ -1,0 +1,74 @@
+"""Shardings in the text: what Shardy's documentation says of meshes, dimensions and constraints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from laminax_ir.abstract_meshes import AbstractMesh
+from laminax_ir.avals import ShapedArray
+from laminax_ir.extended_dtypes import key_dtype
+from laminax_ir.ops.sharding import device_put_p, sharding_constraint_p
+from laminax_ir.partition_specs import P
+from laminax_ir.staging import stage
+from laminax_lowering import lower
+
+
+@dataclass(frozen=True)
+class Split:
+    mesh: AbstractMesh
+    spec: P
+
+
+MESH, OTHER = AbstractMesh((4, 2), ("x", "y")), AbstractMesh((8,), ("all",))
+A = ShapedArray((8, 4), np.float32)
+
+
+def test_arguments_and_results():
+    program = stage(lambda x, y, z: [x + y + z, y], [A, A, A])
+    text = lower(program, num_partitions=8, arg_shardings=[Split(MESH, P("x")), Split(OTHER, P(None, "all")), None],
+                 result_shardings=[Split(AbstractMesh((4, 2), ("x", "y")), P(("y", "x"), None)), None]).text
+    assert 'sdy.mesh @mesh = <["x"=4, "y"=2]>\nsdy.mesh @mesh_0 = <["all"=8]>\nfunc.func public @main' in text
+    assert '%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, ' in text
+    assert '%arg1: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh_0, [{}, {"all"}]>}, %arg2: tensor<8x4xf32>)' in text
+    assert '-> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y", "x"}, {}]>}, tensor<8x4xf32>)' in text
+    assert "mhlo.num_partitions = 8 : i32" in text
+
+
+@pytest.mark.parametrize("primitive", [sharding_constraint_p, device_put_p])
+def test_constraints(primitive):
+    program = stage(lambda x: [primitive.bind(x, sharding=Split(MESH, P(P.UNCONSTRAINED, "y")))], [A])
+    text = lower(program, num_partitions=8).text
+    assert 'sdy.mesh @mesh = <["x"=4, "y"=2]>' in text
+    assert '= sdy.sharding_constraint %arg0 <@mesh, [{?}, {"y"}]> : tensor<8x4xf32>' in text
+
+
+def test_a_program_without_shardings_names_no_mesh():
+    assert "sdy" not in lower(stage(lambda x: [x + x], [A])).text
+
+
+def test_keys_have_an_axis_of_words():
+    keys = ShapedArray((8,), key_dtype("threefry2x32"))
+    text = lower(stage(lambda k: [k], [keys]), num_partitions=8, arg_shardings=[Split(MESH, P("x"))]).text
+    assert '%arg0: tensor<8x2xui32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}' in text
+
+
+@pytest.mark.parametrize("in_spec, out_spec, expected", [
+    (P("x"), P("x"), "tf.aliasing_output = 0 : i32"),
+    (P("x"), P("y"), "jax.buffer_donor = true"),
+    (P("x"), None, "jax.buffer_donor = true"),
+])
+def test_donated_buffers_go_to_results_that_are_split_alike(in_spec, out_spec, expected):
+    module = lower(stage(lambda x: [x + x], [A]), num_partitions=8, donated=[True], arg_shardings=[Split(MESH, in_spec)],
+                   result_shardings=[out_spec and Split(MESH, out_spec)])
+    assert f"%arg0: tensor<8x4xf32> {{{expected}, sdy.sharding" in module.text and not module.unusable_donations
+
+
+def test_what_is_no_mesh_and_spec_is_refused():
+    class Tiles:
+        num_devices = 8
+
+    program = stage(lambda x: [sharding_constraint_p.bind(x, sharding=Tiles())], [A])
+    with pytest.raises(NotImplementedError, match="cannot be written into a program. Use a NamedSharding"):
+        lower(program, num_partitions=8)

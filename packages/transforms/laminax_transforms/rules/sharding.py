@@ -1,0 +1,47 @@
+"""Placement: linear, and its own transpose. A batch axis is split over the mesh axes that `spmd_axis_name` gives."""
+
+from __future__ import annotations
+
+from laminax_ir.avals import get_aval
+from laminax_ir.ops import sharding as op
+from laminax_ir.partition_specs import UNCONSTRAINED
+from laminax_transforms.registry import axis_batching_rule, define_linear, transpose_rule
+
+
+def _define_placement(primitive) -> None:
+    define_linear(primitive)
+
+    @transpose_rule(primitive)
+    def transpose(ct, x, *, sharding):
+        return [primitive.bind(ct, sharding=sharding)]
+
+    @axis_batching_rule(primitive)
+    def batch(axis, operands, batch_axes, *, sharding):
+        (x,), (b,) = operands, batch_axes
+        return primitive.bind(x, sharding=batched_sharding(sharding, axis, b, len(get_aval(x).shape) - 1)), b
+
+
+_define_placement(op.sharding_constraint_p)
+_define_placement(op.device_put_p)
+
+
+def batched_sharding(sharding, axis, batch_axis: int, ndim: int):
+    """The sharding of arrays of `ndim` axes with one more at `batch_axis`.
+
+    Raises:
+      ValueError: if the mesh axes for the batch are in use.
+      NotImplementedError: if the sharding has several parts but is not given by a mesh and a spec.
+    """
+    spec = getattr(sharding, "spec", None)
+    if spec is None:
+        if getattr(sharding, "num_devices", 1) == 1:
+            return sharding
+        raise NotImplementedError(f"vmap of a function that places values with {sharding} is not supported. Use a NamedSharding.")
+    name = axis.spmd_name
+    names = name if isinstance(name, tuple) else () if name is None else (name,)
+    if used := set(names) & set(spec.names()):
+        raise ValueError(f"vmap: spmd_axis_name={name!r} names mesh axes that split other axes already: {sorted(used, key=str)} in "
+                         f"{spec}. Leave them out of the spec inside of the function, or out of spmd_axis_name.")
+    entries = [*spec, *[None] * (ndim - len(spec))]
+    entries.insert(batch_axis, names if names else UNCONSTRAINED)
+    return sharding.update(spec=spec.update(partitions=entries))
