@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 
 from laminax_ir import config
 from laminax_ir.avals import ShapedArray
+from laminax_ir.dot_algorithms import DotAlgorithm, DotAlgorithmPreset
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import contraction
 from laminax_ir.ops.contraction import Precision, RaggedDotDimensionNumbers
+from laminax_ir.ops.convolution import conv
 from laminax_ir.staging import stage
 
 f32 = np.float32
@@ -157,8 +159,59 @@ def test_default_precision_comes_from_the_configuration():
     with config.default_matmul_precision("high"):
         jaxpr = staged(lambda x: contraction.dot(x, x), aval((2, 2)))
     assert jaxpr.eqns[0].params["precision"] == (Precision.HIGH, Precision.HIGH)
-    with config.default_matmul_precision("BF16_BF16_F32"), pytest.raises(NotImplementedError, match="dot algorithm"):
-        staged(lambda x: contraction.dot(x, x), aval((2, 2)))
+    with config.default_matmul_precision("BF16_BF16_F32"):
+        jaxpr = staged(lambda x: contraction.dot(x, x), aval((2, 2)))
+        convolved = staged(lambda x: conv(x, x, (1, 1), "SAME"), aval((1, 1, 2, 2)))
+    assert jaxpr.eqns[0].params["precision"] is DotAlgorithmPreset.BF16_BF16_F32
+    assert convolved.eqns[0].params["precision"] is None  # a dot algorithm says nothing of convolutions
+
+
+def by_algorithm(x, y, algorithm, **options):
+    return contraction.dot(x, y, precision=algorithm, **options)
+
+
+def tf32(x):
+    """Ten mantissa bits, by arithmetic on significands."""
+    significand, exponent = np.frexp(x.astype(np.float64))
+    return np.ldexp(np.round(significand * 2**11) / 2**11, exponent)
+
+
+@pytest.mark.parametrize("algorithm, rounded", [
+    ("BF16_BF16_F32", lambda x: x.astype(ml_dtypes.bfloat16)), ("F16_F16_F32", lambda x: x.astype(np.float16)),
+    ("TF32_TF32_F32", tf32), ("F32_F32_F32", lambda x: x), ("DEFAULT", lambda x: x),
+    (DotAlgorithm(np.float16, ml_dtypes.bfloat16, f32), None)])
+def test_an_algorithm_rounds_the_operands(algorithm, rounded):
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=(5, 5)).astype(f32) for _ in range(2))
+    left, right = (rounded(x), rounded(y)) if rounded else (x.astype(np.float16), y.astype(ml_dtypes.bfloat16))
+    result = by_algorithm(x, y, algorithm)
+    assert result.dtype == f32
+    # sums of five products in float32
+    np.testing.assert_allclose(result, left.astype(np.float64) @ right.astype(np.float64), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("algorithm, bits", [
+    ("BF16_BF16_F32", 8), ("BF16_BF16_F32_X3", 16), ("BF16_BF16_F32_X6", 22), ("BF16_BF16_F32_X9", 22), ("TF32_TF32_F32", 11),
+    ("TF32_TF32_F32_X3", 21)])
+def test_more_products_of_components_are_more_accurate(algorithm, bits):
+    x, y = np.random.default_rng(0).uniform(1, 2, size=(2, 200)).astype(f32)
+    exact = x.astype(np.float64) * y.astype(np.float64)
+    result = contraction.dot_general(x, y, (((), ()), ((0,), (0,))), algorithm)
+    error = np.max(np.abs(result - exact) / exact)
+    assert error < 2.0 ** (1 - bits)  # each of two operands off by half a unit of the last of `bits` bits
+    assert bits > 20 or error > 2.0 ** (-2 - bits)
+
+
+def test_the_accumulation_type_is_where_sums_are_rounded():
+    x = np.full((1, 3), 256, f32)
+    y = np.array([[1], [2**-8], [2**-8]], f32)
+    assert by_algorithm(x, y, "F16_F16_F16") == 258 and by_algorithm(x, y, "BF16_BF16_BF16") == 258
+    assert by_algorithm(x, y + f32(2**-10), "BF16_BF16_BF16") == 258  # 258.75 has no bfloat16
+    assert by_algorithm(x, y, "BF16_BF16_BF16").dtype == f32
+    assert by_algorithm(x, y, "F16_F16_F32", preferred_element_type=np.float64 if config.enable_x64.value else np.int32) == 258
+    eight = np.ones((2, 2), ml_dtypes.float8_e4m3fn)
+    assert by_algorithm(eight, eight, "ANY_F8_ANY_F8_F32", preferred_element_type=f32).tolist() == [[2, 2], [2, 2]]
+    assert by_algorithm(eight, eight, DotAlgorithmPreset.ANY_F8_ANY_F8_ANY).dtype == ml_dtypes.float8_e4m3fn
 
 
 def test_print_leaves_out_what_is_not_set():
@@ -186,7 +239,11 @@ dot_general = contraction.dot_general
     (lambda: dot_general(x234, y245, (((2,), (1,)), ((0,), (0,))), "exact"), ValueError, "'exact'"),
     (lambda: dot_general(x234, y245, (((2,), (1,)), ((0,), (0,))), ("high",) * 3), ValueError, "a pair"),
     (lambda: dot_general(x234, y245, (((2,), (1,)), ((0,), (0,))), 3), ValueError, "precision must be"),
-    (lambda: dot_general(x234, y245, (((2,), (1,)), ((0,), (0,))), "F32_F32_F32"), NotImplementedError, "dot algorithm"),
+    (lambda: dot_general(x234, y245, (((2,), (1,)), ((0,), (0,))), "F32_F32"), ValueError, "DotAlgorithmPreset; got 'F32_F32'"),
+    (lambda: dot_general(x234, y245, (((2,), (1,)), ((0,), (0,))), ("F32_F32_F32", "high")), ValueError, "a pair"),
+    (lambda: dot_general(x234, y245, (((2,), (1,)), ((0,), (0,))), "ANY_F8_ANY_F8_F32"), DTypeError, "lhs has the dtype float32"),
+    (lambda: dot_general(x234, y245 * 1j, (((2,), (1,)), ((0,), (0,))), "F32_F32_F32"), DTypeError, "rhs has the dtype complex64"),
+    (lambda: conv(x234, x234, (1,), "SAME", "F32_F32_F32"), ValueError, "for products of matrices"),
     (lambda: dot_general(x234, y245, (((2,), (1,)), ((0,), (0,))), out_sharding="x"), NotImplementedError, "out_sharding"),
     (lambda: dot_general(x234.astype(np.int32), y245.astype(np.int32), (((2,), (1,)), ((0,), (0,))),
                          preferred_element_type=np.int8), DTypeError, "int8 for a result of type int32"),

@@ -29,6 +29,20 @@ def test_precision():
     assert "precision_config" not in text_of(lambda x: dot(x, x), x)
 
 
+def test_dot_algorithms():
+    x, half = ShapedArray((3, 3), f32), ShapedArray((3, 3), np.float16)
+    text = text_of(lambda x: dot(x, x, precision="BF16_BF16_F32_X3"), x)
+    assert ("algorithm = #stablehlo.dot_algorithm<lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, "
+            "lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 3, allow_imprecise_accumulation = false>") in text
+    assert "(tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>" in text and "stablehlo.convert" not in text
+    text = text_of(lambda x: dot(x, x, precision="F16_F16_F32"), half, platform="cuda")
+    assert "(tensor<3x3xf16>, tensor<3x3xf16>) -> tensor<3x3xf32>" in text and "(tensor<3x3xf32>) -> tensor<3x3xf16>" in text
+    assert "lhs_precision_type = tf32" in text_of(lambda x: dot(x, x, precision="TF32_TF32_F32"), x, platform="cuda")
+    assert "algorithm" not in text_of(lambda x: dot(x, x, precision="DEFAULT"), x)
+    with pytest.raises(ValueError, match="TF32_TF32_F32 is not supported on cpu; expected one of DEFAULT, F16_F16_F16"):
+        text_of(lambda x: dot(x, x, precision="TF32_TF32_F32"), x)
+
+
 def test_accumulation_dtype_is_the_result_dtype():
     text = text_of(lambda x: dot(x, x, preferred_element_type=np.int32), ShapedArray((3, 3), np.int8))
     assert "(tensor<3x3xi8>, tensor<3x3xi8>) -> tensor<3x3xi32>" in text and "stablehlo.convert" not in text

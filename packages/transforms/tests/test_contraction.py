@@ -69,6 +69,15 @@ def test_cotangents_have_the_dtype_of_their_operands():
     np.testing.assert_array_equal(np.asarray(x_ct, f32), np.full((2, 3), 4))
 
 
+def test_derivatives_of_a_dot_algorithm_are_computed_by_it():
+    x = np.array([[1 + 2**-9, 1], [2, 3]], f32)  # the first has no bfloat16, and the derivative loses what it loses
+    loss = lambda x, algorithm: dot(dot(np.eye(2, dtype=f32), x, precision=algorithm)[0], np.ones(2, f32), precision=algorithm)
+    square = lambda algorithm: grad(lambda a: dot(a, a, precision=algorithm)[0, 0])(x)[0, 0]
+    assert grad(lambda x: loss(x, "BF16_BF16_F32"))(x).tolist() == [[1, 1], [0, 0]]
+    assert square("BF16_BF16_F32") == 2 and square("F32_F32_F32") == 2 + 2**-8
+    check_vmap(lambda x: dot(x, x, precision="BF16_BF16_F32"), [np.stack([x, x + 1])], [0])
+
+
 def test_real_operand_of_a_complex_product_gets_a_real_cotangent():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=3).astype(f32), (rng.normal(size=3) + 1j * rng.normal(size=3)).astype(np.complex64)

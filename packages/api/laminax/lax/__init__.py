@@ -22,6 +22,7 @@ _NAMES = {
     "laminax_ir.ops.contraction": """
         DotDimensionNumbers Precision PrecisionLike RaggedDotDimensionNumbers batch_matmul dot dot_general ragged_dot
         ragged_dot_general""",
+    "laminax_ir.dot_algorithms": "DotAlgorithm DotAlgorithmPreset",
     "laminax_ir.ops.reduction": """
         argmax argmin reduce reduce_and reduce_max reduce_min reduce_or reduce_prod reduce_sum reduce_xor""",
     "laminax_ir.ops.cumulative": "associative_scan cumlogsumexp cummax cummin cumprod cumsum",

@@ -16,6 +16,7 @@ import numpy as np
 
 from laminax_ir import config, dtypes
 from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.dot_algorithms import DotAlgorithm, DotAlgorithmPreset, concrete_algorithm
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.elementwise import joined_named_shape
 from laminax_ir.primitive import Primitive, shape_rule
@@ -62,39 +63,51 @@ _precision_names = {None: "DEFAULT", "default": "DEFAULT", "fastest": "DEFAULT",
                     "high": "HIGH", "bfloat16_3x": "HIGH", "tensorfloat32": "HIGH",
                     "highest": "HIGHEST", "float32": "HIGHEST"}
 
-PrecisionLike = None | str | Precision | tuple[str, str] | tuple[Precision, Precision]
-CanonicalPrecision = None | tuple[Precision, Precision]
+PrecisionLike = None | str | Precision | tuple[str, str] | tuple[Precision, Precision] | DotAlgorithm | DotAlgorithmPreset
+CanonicalPrecision = None | tuple[Precision, Precision] | DotAlgorithm | DotAlgorithmPreset
 
 
-def canonicalize_precision(name: str, precision: PrecisionLike) -> CanonicalPrecision:
-    """The precision of both operands, or None where neither the call nor the configuration states one.
+def canonicalize_precision(name: str, precision: PrecisionLike, *, algorithms: bool = True) -> CanonicalPrecision:
+    """The precision of both operands or the dot algorithm; None where neither the call nor the configuration states one.
 
     Args:
       name: the operation, for messages.
-      precision: None, a `Precision` or its name, or a pair of these, one per operand.
+      precision: None, a `Precision` or its name, a pair of these, one per operand, or a dot algorithm or its name.
+      algorithms: whether the operation takes dot algorithms. If not, one that the configuration states is not meant for
+        it, and counts for nothing.
 
     Returns:
-      A pair of `Precision`, or None.
+      A pair of `Precision`, a `DotAlgorithm`, a `DotAlgorithmPreset`, or None.
 
     Raises:
       ValueError: if it is none of these.
-      NotImplementedError: if it names a dot algorithm.
     """
-    if precision is None:
+    is_stated = precision is not None
+    if not is_stated:
         precision = config.default_matmul_precision.value
         if precision is None:
             return None
+    algorithm = _as_algorithm(precision)
+    if algorithm is not None:
+        if is_stated and not algorithms:
+            raise ValueError(f"{name}: dot algorithms are for products of matrices, got precision {precision!r}; expected one of "
+                             f"{', '.join(filter(None, _precision_names))}")
+        return algorithm if algorithms else None
     pair = tuple(precision) if isinstance(precision, (tuple, list)) else (precision, precision)
     try:
         lhs, rhs = map(Precision, pair)
     except ValueError:
-        if isinstance(precision, str) and precision.isupper():  # F32_F32_F32 and the like
-            raise NotImplementedError(f"{name}: the precision {precision!r} names a dot algorithm, which is not supported; expected "
-                                      f"one of {', '.join(filter(None, _precision_names))}") from None
         raise ValueError(
             f"{name}: the precision must be None, a Precision (DEFAULT, HIGH, HIGHEST), one of the names "
-            f"{', '.join(filter(None, _precision_names))}, or a pair of these, one per operand; got {precision!r}") from None
+            f"{', '.join(filter(None, _precision_names))}, a pair of these, one per operand, or a DotAlgorithm or the name of a "
+            f"DotAlgorithmPreset; got {precision!r}") from None
     return lhs, rhs
+
+
+def _as_algorithm(precision: PrecisionLike) -> DotAlgorithm | DotAlgorithmPreset | None:
+    if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
+        return precision
+    return DotAlgorithmPreset.__members__.get(precision) if isinstance(precision, str) else None
 
 
 # dot_general
@@ -105,7 +118,10 @@ def _dot_general_shape(lhs: ShapedArray, rhs: ShapedArray, *, dimension_numbers:
                        precision: CanonicalPrecision, preferred_element_type, out_sharding) -> ShapedArray:
     if out_sharding is not None:
         refuse_out_sharding("dot_general", out_sharding)
-    return _dot_general_aval(lhs, rhs, dimension_numbers, preferred_element_type)
+    aval = _dot_general_aval(lhs, rhs, dimension_numbers, preferred_element_type)
+    if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
+        concrete_algorithm(precision, lhs.dtype, rhs.dtype, aval.dtype)  # refuses operands that it does not multiply
+    return aval
 
 
 # Pure in its arguments, and a program's layers repeat them: worth remembering on the staging path.
@@ -257,7 +273,8 @@ def dot_general(lhs, rhs, dimension_numbers, precision: PrecisionLike = None, pr
       rhs: an array; of another dtype too, the result then has the one of higher precision.
       dimension_numbers: `((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))`, each a sequence of axes;
         paired axes have equal sizes.
-      precision: None, a `Precision` or its name, or a pair, one per operand.
+      precision: None, a `Precision` or its name, a pair of these, one per operand, or a `DotAlgorithm`, a
+        `DotAlgorithmPreset` or its name.
       preferred_element_type: the dtype of the result, in which the compiler should accumulate.
       out_sharding: must be None.
 

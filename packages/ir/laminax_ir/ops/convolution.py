@@ -331,7 +331,7 @@ def conv_general_dilated(lhs, rhs, window_strides: Sequence[int], padding, lhs_d
     return conv_general_dilated_p.bind(
         lhs, rhs, window_strides=window_strides, padding=canonical_pads(name, padding, rank), lhs_dilation=lhs_dilation,
         rhs_dilation=rhs_dilation, dimension_numbers=numbers, feature_group_count=index(feature_group_count),
-        batch_group_count=index(batch_group_count), precision=canonicalize_precision(name, precision),
+        batch_group_count=index(batch_group_count), precision=canonicalize_precision(name, precision, algorithms=False),
         preferred_element_type=canonical_preferred(name, preferred_element_type), out_sharding=out_sharding)
 
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from laminax_ir import dtypes
+from laminax_ir.dot_algorithms import TF32, DotAlgorithm, DotAlgorithmPreset, concrete_algorithm, storage_dtype
 from laminax_ir.ops.contraction import (
     contraction_dtype,
     dot_general_p,
@@ -20,8 +21,42 @@ from laminax_ir.reference.widening import computation_dtype
 
 @reference_rule(dot_general_p)
 def _dot_general(lhs, rhs, *, dimension_numbers, precision, preferred_element_type, out_sharding):
+    if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
+        out = contraction_dtype("dot_general", lhs.dtype, rhs.dtype, preferred_element_type)
+        algorithm = concrete_algorithm(precision, lhs.dtype, rhs.dtype, out)
+        if algorithm is not None:
+            return _by_algorithm(lhs, rhs, dimension_numbers, algorithm).astype(out)
     lhs, rhs, result_dtype = in_common_dtype(lhs, rhs, preferred_element_type)
     return to_result(_contract(lhs, rhs, dimension_numbers), result_dtype)
+
+
+def _by_algorithm(lhs, rhs, dimension_numbers, algorithm: DotAlgorithm):
+    """The sum of products of components, the greatest ones, in the accumulation type."""
+    wide = computation_dtype(algorithm.accumulation_type)
+    count = max(algorithm.lhs_component_count, algorithm.rhs_component_count)
+    while count * count < algorithm.num_primitive_operations:
+        count += 1
+    lhs = [x.astype(wide) for x in _components(lhs, algorithm, algorithm.lhs_precision_type, count)]
+    rhs = [x.astype(wide) for x in _components(rhs, algorithm, algorithm.rhs_precision_type, count)]
+    pairs = sorted(((i, j) for i in range(count) for j in range(count)), key=sum)[:algorithm.num_primitive_operations]
+    total = sum(_contract(lhs[i], rhs[j], dimension_numbers) for i, j in reversed(pairs))  # the smallest first
+    return np.asarray(total).astype(algorithm.accumulation_type)
+
+
+def _components(x, algorithm: DotAlgorithm, precision_type, count: int):
+    rest = x.astype(storage_dtype(algorithm, precision_type, x.dtype))
+    for _ in range(count):
+        part = _rounded_to_tf32(rest) if precision_type is TF32 else rest.astype(precision_type)
+        yield part
+        rest = (rest - part.astype(rest.dtype)).astype(rest.dtype)
+
+
+def _rounded_to_tf32(x):
+    """To 10 of float32's 23 mantissa bits, half to even."""
+    bits = np.ascontiguousarray(x).view(np.uint32)
+    half_to_even = np.uint32(0x0FFF) + ((bits >> np.uint32(13)) & np.uint32(1))
+    rounded = ((bits + half_to_even) & np.uint32(0xFFFFE000)).view(np.float32).reshape(x.shape)
+    return np.where(np.isfinite(x), rounded, x)
 
 
 def in_common_dtype(lhs, rhs, preferred):

@@ -57,6 +57,23 @@ def test_dtypes(lhs, rhs, preferred):
         check(lambda x, y: [dot(x, y, preferred_element_type=preferred)], x, y)
 
 
+@pytest.mark.parametrize("algorithm", ["DEFAULT", "F16_F16_F16", "F32_F32_F32", "F64_F64_F64", "BF16_BF16_F32", "BF16_BF16_F32_X3",
+                                       "BF16_BF16_F32_X6"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32"])
+def test_dot_algorithms(algorithm, dtype):
+    from laminax_ir import config
+    with config.enable_x64(True):
+        x, y = np.array([[0.5, 1], [2, 3]]).astype(dtype), np.array([[1.5, 1], [0, 2]]).astype(dtype)
+        check(lambda x, y: [dot(x, y, precision=algorithm)], x, y)  # few bits: exact in every algorithm
+
+
+@pytest.mark.parametrize("algorithm", ["BF16_BF16_F32_X3", "BF16_BF16_F32_X6", "F32_F32_F32"])
+def test_dot_algorithms_at_their_accuracy(algorithm):
+    x, y = np.random.default_rng(0).normal(size=(2, 4, 4)).astype(f32)
+    # XLA's CPU backend may compute more accurately than three products of components, which keep 16 bits
+    check(lambda x, y: [dot(x, y, precision=algorithm)], x, y, atol=1e-4 if algorithm.endswith("X3") else 2e-6)
+
+
 @pytest.mark.parametrize("precision", [None, Precision.DEFAULT, "high", ("highest", "default")])
 def test_precisions(precision):
     rng = np.random.default_rng(0)
