@@ -53,14 +53,69 @@ def test_default_matmul_precision_is_part_of_the_key():
         assert "HIGHEST" in str(f.trace(x).jaxpr)
 
 
-def test_transfer_guards_are_not_supported():
-    for name in ("transfer_guard", "transfer_guard_host_to_device", "transfer_guard_device_to_host",
-                 "transfer_guard_device_to_device"):
-        with pytest.raises(NotImplementedError, match=name):
-            getattr(laminax, name)("disallow")
+@pytest.mark.parametrize("level, refuses_implicit, refuses_explicit", [
+    ("allow", False, False), ("disallow", True, False), ("disallow_explicit", True, True)])
+def test_transfer_guard_levels(level, refuses_implicit, refuses_explicit):
+    x, host = jnp.arange(4.0), np.ones(4, np.float32)
+    multiply = laminax.jit(lambda a, b: a * b)
+    for _ in range(2):  # the second time, the calls are in C++
+        implicit = {"jit": lambda: multiply(x, host), "operator": lambda: x + 1, "array": lambda: jnp.array(host),
+                    "scalar": lambda: multiply(x, 2.0)}
+        explicit = {"device_put": lambda: laminax.device_put(host),
+                    "pytree": lambda: laminax.device_put({"a": host}, laminax.devices()[0])}
+        with laminax.transfer_guard(level):
+            for calls, refuses in ((implicit, refuses_implicit), (explicit, refuses_explicit)):
+                for name, call in calls.items():
+                    if refuses:
+                        with pytest.raises(errors.XlaRuntimeError, match="Disallowed host-to-device transfer"):
+                            call()
+                    else:
+                        assert call() is not None, name
+            np.testing.assert_array_equal(x * x, [0, 1, 4, 9])
 
 
-# --- devices ---
+def test_the_constants_of_a_program_are_not_guarded():
+    table = np.arange(4.0, dtype=np.float32)
+    with laminax.transfer_guard("disallow_explicit"):
+        total = laminax.jit(lambda: jnp.sum(table * 2))()
+    assert float(total) == 12
+
+
+def test_transfer_guards_nest_and_hold_in_their_thread_only():
+    host, seen = np.ones(4, np.float32), []
+
+    def put_in_a_thread():
+        thread = threading.Thread(target=lambda: seen.append(jnp.asarray(host)))
+        thread.start()
+        thread.join()
+
+    with laminax.transfer_guard("disallow"):
+        with laminax.transfer_guard_host_to_device("allow"):
+            jnp.asarray(host)
+            with laminax.transfer_guard("disallow"), pytest.raises(errors.XlaRuntimeError):
+                jnp.asarray(host)
+            jnp.asarray(host)
+        with pytest.raises(errors.XlaRuntimeError):
+            jnp.asarray(host)
+        put_in_a_thread()
+    assert len(seen) == 1
+    jnp.asarray(host)
+    with pytest.raises(ValueError, match="'forbid'.*'disallow'"):
+        with laminax.transfer_guard("forbid"):
+            pass
+
+
+def test_transfer_guard_of_the_process():
+    laminax.config.update("jax_transfer_guard", "disallow")
+    try:
+        assert laminax.config.jax_transfer_guard_device_to_host == "disallow"
+        with pytest.raises(errors.XlaRuntimeError, match="Disallowed host-to-device"):
+            jnp.asarray(np.ones(2))
+        with laminax.transfer_guard("allow"):
+            jnp.asarray(np.ones(2))
+    finally:
+        laminax.config.update("jax_transfer_guard", "allow")
+    jnp.asarray(np.ones(2))
 
 
 def test_devices():

@@ -17,6 +17,12 @@ _MODULE_OF = {
     "default_device": "options",
     "num_cpu_devices": "options",
     "platforms": "options",
+    "array_garbage_collection_guard": "options",
+    "thread_guard": "options",
+    "transfer_guard": "options",
+    "transfer_guard_device_to_device": "options",
+    "transfer_guard_device_to_host": "options",
+    "transfer_guard_host_to_device": "options",
     # backends and devices
     "Client": "backends",
     "client": "backends",
@@ -48,6 +54,8 @@ _MODULE_OF = {
     "block_until_ready": "transfer",
     "device_get": "transfer",
     "device_put": "transfer",
+    "explicit_transfer": "guards",
+    "unguarded_transfers": "guards",
     # compiling and running
     "Executable": "compile",
     "compile_module": "compile",

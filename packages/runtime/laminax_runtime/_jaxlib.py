@@ -42,6 +42,7 @@ Config = _jax.config.Config
 Device = _jax.Device
 DeviceAssignment = _jax.DeviceAssignment
 DeviceList = _jax.DeviceList
+GarbageCollectionGuardLevel = _jax.guard_lib.GarbageCollectionGuardLevel
 GSPMDSharding = _jax.GSPMDSharding
 HloPrintOptions = _hlo.HloPrintOptions
 HloSharding = _hlo.HloSharding
@@ -53,6 +54,7 @@ PjitFunction = _jax.PjitFunction
 PjitFunctionCache = _jax.PjitFunctionCache
 Sharding = _jax.Sharding
 SingleDeviceSharding = _jax.SingleDeviceSharding
+TransferGuardLevel = _jax.guard_lib.TransferGuardLevel
 XlaRuntimeError = _jax.JaxRuntimeError
 
 # functions
@@ -71,6 +73,9 @@ make_pjit_function = _jax.pjit
 register_custom_call_target = _jax.register_custom_call_target
 canonical_memory_kind = _jax.check_and_canonicalize_memory_kind
 hlo_cost_analysis = _jax.hlo_module_cost_analysis
+guard_state_of_process = _jax.guard_lib.global_state
+guard_state_of_thread = _jax.guard_lib.thread_local_state
+set_thread_guard = _jax.guard_lib.update_thread_guard_global_state
 import_dlpack = _jax.dlpack_managed_tensor_to_buffer
 
 UNSET = _jax.config.unset  # what Config.set_local takes to end a thread's override

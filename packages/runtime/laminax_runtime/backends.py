@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 from laminax_ir.avals import ShapedArray
 
-from laminax_runtime import _jaxlib, arrays, options, plugins, shardings  # noqa: F401  (arrays: its methods must be set)
+from laminax_runtime import _jaxlib, arrays, guards, options, plugins, shardings  # noqa: F401  (arrays: its methods must be set)
 from laminax_runtime.errors import PlatformError
 
 Client = _jaxlib.Client
@@ -173,7 +173,7 @@ def _answer_lookups(started: Client) -> None:
     if _has_answered_lookups or not devices:
         return
     zero = np.zeros((), np.int32)
-    with _jaxlib.answered_jax_lookups():
+    with _jaxlib.answered_jax_lookups(), guards.unguarded_transfers():
         sharding = shardings.on_device(devices[0])
         array = _jaxlib.batched_device_put(ShapedArray((), zero.dtype), sharding, [zero], devices[:1])
         array._single_device_array_to_np_array_did_copy()

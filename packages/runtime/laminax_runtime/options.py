@@ -5,7 +5,9 @@ They live apart from the code that reads them so that they can be set before jax
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from laminax_ir import config
@@ -129,3 +131,68 @@ raise_persistent_cache_errors = config.define(
     config.boolean,
     "Raise when the compilation cache cannot be used, instead of warning and compiling.",
 )
+
+# --- guards, which `guards` hands to jaxlib ---
+
+# The option of each direction, by jaxlib's name for it; None leaves the level to jaxlib, whose default is "allow".
+_LEVELS = config.one_of("allow", "log", "disallow", "log_explicit", "disallow_explicit", optional=True)
+TRANSFER_DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
+transfer_guard_host_to_device, transfer_guard_device_to_device, transfer_guard_device_to_host = transfer_guards = tuple(
+    config.define(
+        f"transfer_guard_{direction}",
+        _from_jax(f"transfer_guard_{direction}", None, _LEVELS),
+        _LEVELS,
+        f"What to do about transfers {direction.replace('_', ' ')}: allow, log or disallow the implicit ones, or all.",
+    )
+    for direction in TRANSFER_DIRECTIONS
+)
+_all_transfers = config.define(
+    "transfer_guard",
+    _from_jax("transfer_guard", None, _LEVELS),
+    _LEVELS,
+    "The transfer guard of all three directions; set-only, the level of a direction is its own option's.",
+)
+array_garbage_collection_guard = config.define(
+    "array_garbage_collection_guard",
+    _from_jax("array_garbage_collection_guard", None, config.one_of("allow", "log", "fatal", optional=True)),
+    config.one_of("allow", "log", "fatal", optional=True),
+    "What to do when an array is freed by the garbage collector, which is late, and not with its last reference.",
+)
+thread_guard = config.define(
+    "thread_guard",
+    False,
+    config.boolean,
+    "Raise when a computation of several processes is started by another thread than the one that set this.",
+)
+
+
+def _set_all_directions(option: config.Option, scope: config.Scope, value: Any) -> None:
+    if option is _all_transfers and scope == "global" and value is not None:
+        for guard in transfer_guards:
+            guard.set_global(value)
+
+
+config.subscribe(_set_all_directions)
+
+
+@contextlib.contextmanager
+def transfer_guard(level: str | None) -> Iterator[None]:
+    """Context manager: what to do about transfers between host and devices, in all directions, in this thread.
+
+    Transfers that were asked for, by `device_put` and `device_get`, are explicit; those that an operation needs, for
+    operands in NumPy or Python, are implicit. On the CPU, arrays are read without a transfer.
+
+    Args:
+        level: "allow"; "log" or "disallow" the implicit ones; "log_explicit" or "disallow_explicit" all of them.
+
+    Raises:
+        ValueError: there is no such level.
+
+    Example:
+        >>> with transfer_guard("disallow"):
+        ...     y = jnp.sin(x)  # x + 1 would raise: the 1 has to be brought to the device
+    """
+    with contextlib.ExitStack() as stack:
+        for guard in transfer_guards:
+            stack.enter_context(guard(level))
+        yield

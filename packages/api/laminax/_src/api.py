@@ -93,6 +93,7 @@ def disable_jit(disable: bool = True) -> Iterator[None]:
         yield
 
 
+@runtime.explicit_transfer("device_put")
 def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None) -> Any:
     """Transfers values to a device.
 
@@ -162,6 +163,7 @@ def _put_leaf(x: Any, device: Any, donate: bool, is_copied: bool) -> Any:
     return copy(placed) if is_copied and isinstance(x, runtime.ArrayImpl) else placed
 
 
+@runtime.explicit_transfer("device_put")
 def device_put_sharded(shards: Sequence[Any], devices: Sequence[runtime.Device]) -> Any:
     """Puts one value on each device and makes of them one array with a new leading axis.
 
@@ -187,6 +189,7 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[runtime.Device])
     return tree_map(lambda *leaves: _stack_over_devices(leaves, devices), *shards)
 
 
+@runtime.explicit_transfer("device_put")
 def device_put_replicated(x: Any, devices: Sequence[runtime.Device]) -> Any:
     """Puts a copy of a value on each device, as one array with a new leading axis.
 
@@ -218,6 +221,7 @@ def _stack_over_devices(values: Sequence[Any], devices: Sequence[runtime.Device]
     return runtime.make_array_from_single_device_arrays((len(devices), *aval.shape), sharding, parts)
 
 
+@runtime.explicit_transfer("device_get")
 def device_get(x: Any) -> Any:
     """Transfers arrays to the host: a pytree like x, with NumPy arrays in the place of arrays."""
     for leaf in tree_leaves(x):

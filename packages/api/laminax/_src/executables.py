@@ -126,7 +126,8 @@ def compile_program(closed: ClosedJaxpr, device: runtime.Device, *, name: str, d
 def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, device: runtime.Device, *, is_pinned: bool = False,
                     compiler_options: Mapping[str, Any] | None = None) -> Program:
     """Compiles a lowered program for one device; arguments as for `compile_program`."""
-    const_args = [runtime.device_put(_stored(c)) for c in lowered.consts]
+    with runtime.unguarded_transfers():
+        const_args = [runtime.device_put(_stored(c)) for c in lowered.consts]
     const_avals = [c.aval for c in const_args]
     kept = set(lowered.kept)
     executable = runtime.compile_module(

@@ -5,35 +5,21 @@ Loads neither jaxlib nor NumPy's relatives, so that platforms and device counts 
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from laminax_ir.config import (
     check, check_leaks, config, debug_infs, debug_nans, default_matmul_precision, default_prng_impl, enable_x64,
     explain_cache_misses, log_compiles, numpy_dtype_promotion, numpy_rank_promotion, threefry_partitionable,
 )
-from laminax_runtime.options import default_device
+from laminax_runtime.options import (
+    array_garbage_collection_guard, default_device, thread_guard, transfer_guard, transfer_guard_device_to_device,
+    transfer_guard_device_to_host, transfer_guard_host_to_device,
+)
 
-checking_leaks = check_leaks
+check_tracer_leaks = checking_leaks = check_leaks
 enable_checks = check
 
-
-def _refuse_transfer_guard(name: str):
-    def guard(*_args, **_kwargs) -> NoReturn:
-        raise NotImplementedError(f"{name}: guarding transfers between host and devices is not supported")
-
-    guard.__name__ = guard.__qualname__ = name
-    guard.__doc__ = "Not supported: raises NotImplementedError."
-    return guard
-
-
-transfer_guard = _refuse_transfer_guard("transfer_guard")
-transfer_guard_device_to_device = _refuse_transfer_guard("transfer_guard_device_to_device")
-transfer_guard_device_to_host = _refuse_transfer_guard("transfer_guard_device_to_host")
-transfer_guard_host_to_device = _refuse_transfer_guard("transfer_guard_host_to_device")
-
 __all__ = [
-    "checking_leaks", "config", "debug_infs", "debug_nans", "default_device", "default_matmul_precision", "default_prng_impl",
-    "enable_checks", "enable_x64", "explain_cache_misses", "log_compiles", "numpy_dtype_promotion", "numpy_rank_promotion",
-    "threefry_partitionable", "transfer_guard", "transfer_guard_device_to_device", "transfer_guard_device_to_host",
-    "transfer_guard_host_to_device",
+    "array_garbage_collection_guard", "check_tracer_leaks", "checking_leaks", "config", "debug_infs", "debug_nans",
+    "default_device", "default_matmul_precision", "default_prng_impl", "enable_checks", "enable_x64", "explain_cache_misses",
+    "log_compiles", "numpy_dtype_promotion", "numpy_rank_promotion", "thread_guard", "threefry_partitionable", "transfer_guard",
+    "transfer_guard_device_to_device", "transfer_guard_device_to_host", "transfer_guard_host_to_device",
 ]
