@@ -525,3 +525,12 @@ def test_comparisons_in_the_total_order(dtype):
 def test_the_total_order_is_one_of_real_numbers():
     with pytest.raises(DTypeError, match="lt_to"):
         op.lt_to(np.complex64(1), np.complex64(2))
+
+
+def test_atan2_of_complex_numbers():
+    """Its tangent is the quotient; on real numbers it is the real function, all four quadrants included."""
+    rng = np.random.default_rng(0)
+    with enable_x64():
+        y, x = (rng.normal(size=20) + 1j * rng.normal(size=20) for _ in range(2))
+        np.testing.assert_allclose(np.tan(op.atan2(y, x)), y / x, rtol=1e-12)
+        np.testing.assert_allclose(op.atan2(y.real + 0j, x.real + 0j), np.arctan2(y.real, x.real), atol=1e-12)

@@ -32,6 +32,11 @@ def _cbrt(x):
     return np.cbrt(x)
 
 
+def _atan2(y, x):
+    """For complex numbers the principal value of the angle; StableHLO's atan2."""
+    return -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y)) if _is_complex(x) else np.arctan2(y, x)
+
+
 def _sign(x):
     if _is_complex(x):
         magnitude = np.abs(x)
@@ -60,13 +65,21 @@ def _integer_pow(x, *, y):
     return x ** y if y >= 0 else 1 / x ** -y
 
 
+def _define_accurate(primitive, function) -> None:
+    """What the compiler is asked for in accuracy does not change the meaning."""
+    reference_rule.add(primitive, lambda x, accuracy=None: function(widened(x)))
+
+
+for _primitive, _function in [
+        (op.exp_p, np.exp), (op.exp2_p, np.exp2), (op.expm1_p, np.expm1), (op.log_p, np.log), (op.log1p_p, np.log1p),
+        (op.logistic_p, _logistic), (op.sqrt_p, np.sqrt), (op.rsqrt_p, lambda x: 1 / np.sqrt(x)), (op.cbrt_p, _cbrt),
+        (op.sin_p, np.sin), (op.cos_p, np.cos), (op.tan_p, np.tan), (op.tanh_p, np.tanh)]:
+    _define_accurate(_primitive, _function)
+
 for _primitive, _function in [
         (op.neg_p, np.negative), (op.sign_p, _sign), (op.floor_p, np.floor), (op.ceil_p, np.ceil),
-        (op.round_p, _round_half_away), (op.is_finite_p, np.isfinite), (op.abs_p, np.abs), (op.exp_p, np.exp),
-        (op.exp2_p, np.exp2), (op.expm1_p, np.expm1), (op.log_p, np.log), (op.log1p_p, np.log1p),
-        (op.logistic_p, _logistic), (op.sqrt_p, np.sqrt), (op.rsqrt_p, lambda x: 1 / np.sqrt(x)), (op.cbrt_p, _cbrt),
-        (op.sin_p, np.sin), (op.cos_p, np.cos), (op.tan_p, np.tan), (op.asin_p, np.arcsin), (op.acos_p, np.arccos),
-        (op.atan_p, np.arctan), (op.sinh_p, np.sinh), (op.cosh_p, np.cosh), (op.tanh_p, np.tanh),
+        (op.round_p, _round_half_away), (op.is_finite_p, np.isfinite), (op.abs_p, np.abs), (op.asin_p, np.arcsin),
+        (op.acos_p, np.arccos), (op.atan_p, np.arctan), (op.sinh_p, np.sinh), (op.cosh_p, np.cosh),
         (op.asinh_p, np.arcsinh), (op.acosh_p, np.arccosh), (op.atanh_p, np.arctanh), (op.real_p, np.real),
         (op.imag_p, np.imag), (op.square_p, lambda x: x * x), (op.integer_pow_p, _integer_pow)]:
     _define(_primitive, _function)
@@ -137,7 +150,7 @@ def _lexicographic(x, y, wins):
 
 for _primitive, _function in [
         (op.add_p, np.add), (op.sub_p, np.subtract), (op.mul_p, np.multiply), (op.div_p, _div), (op.rem_p, _rem),
-        (op.max_p, _maximum), (op.min_p, _minimum), (op.atan2_p, np.arctan2), (op.and_p, np.bitwise_and), (op.or_p, np.bitwise_or),
+        (op.max_p, _maximum), (op.min_p, _minimum), (op.atan2_p, _atan2), (op.and_p, np.bitwise_and), (op.or_p, np.bitwise_or),
         (op.xor_p, np.bitwise_xor), (op.eq_p, np.equal), (op.ne_p, np.not_equal)]:
     _define(_primitive, _function)
 
