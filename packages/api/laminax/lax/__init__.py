@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 
 _NAMES = {
+    "laminax_ir.accuracy": "AccuracyMode Tolerance",
     "laminax_ir.ops.elementwise": """
         RoundingMethod abs acos acosh add asin asinh atan atan2 atanh bitcast_convert_type bitwise_and bitwise_not bitwise_or
         bitwise_xor cbrt ceil clamp clz complex conj convert_element_type copy cos cosh div eq exp exp2 expm1 floor ge gt imag

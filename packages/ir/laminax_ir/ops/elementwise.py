@@ -3,6 +3,9 @@
 Operands of one operation have one dtype and one shape, except that a rank-0 operand stands for an array of
 any shape, and an axis of size 1 for an axis of any size. A Python scalar takes the dtype of the operand
 beside it. Dtype promotion between arrays is not done here; `laminax_ir.operators` and the api do it.
+
+Some functions take an `accuracy`, which asks the compiler for an implementation: a `Tolerance`, an `AccuracyMode`, or
+None. The reference computes as exactly as NumPy does, whatever the accuracy.
 """
 
 from __future__ import annotations
@@ -14,10 +17,13 @@ from typing import Any, Sequence
 import numpy as np
 
 from laminax_ir import dtypes
+from laminax_ir.accuracy import AccuracyMode, Tolerance, check_accuracy
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.trace import state
+
+Accuracy = Tolerance | AccuracyMode | None
 
 _FLOATING = (dtypes.floating,)
 _INEXACT = (dtypes.floating, dtypes.complexfloating)
@@ -399,70 +405,72 @@ def abs(x):
     return abs_p.bind(x)
 
 
-def exp(x, accuracy=None):
+def exp(x, *, accuracy: Accuracy = None):
     """Elementwise exponential (floating or complex)."""
     return _bind_with_accuracy(exp_p, x, accuracy)
 
 
-def exp2(x, accuracy=None):
+def exp2(x, *, accuracy: Accuracy = None):
     """Elementwise power of two, 2**x (floating or complex)."""
     return _bind_with_accuracy(exp2_p, x, accuracy)
 
 
-def expm1(x, accuracy=None):
+def expm1(x, *, accuracy: Accuracy = None):
     """Elementwise exp(x) - 1 (floating or complex), accurate near 0."""
     return _bind_with_accuracy(expm1_p, x, accuracy)
 
 
-def log(x, accuracy=None):
+def log(x, *, accuracy: Accuracy = None):
     """Elementwise natural logarithm (floating or complex)."""
     return _bind_with_accuracy(log_p, x, accuracy)
 
 
-def log1p(x, accuracy=None):
+def log1p(x, *, accuracy: Accuracy = None):
     """Elementwise log(1 + x) (floating or complex), accurate near 0."""
     return _bind_with_accuracy(log1p_p, x, accuracy)
 
 
-def logistic(x, accuracy=None):
+def logistic(x, *, accuracy: Accuracy = None):
     """Elementwise sigmoid (floating or complex), 1 / (1 + exp(-x))."""
     return _bind_with_accuracy(logistic_p, x, accuracy)
 
 
-def sqrt(x, accuracy=None):
+def sqrt(x, *, accuracy: Accuracy = None):
     """Elementwise square root (floating or complex)."""
     return _bind_with_accuracy(sqrt_p, x, accuracy)
 
 
-def rsqrt(x, accuracy=None):
+def rsqrt(x, *, accuracy: Accuracy = None):
     """Elementwise reciprocal square root (floating or complex), 1/sqrt(x)."""
     return _bind_with_accuracy(rsqrt_p, x, accuracy)
 
 
-def cbrt(x, accuracy=None):
+def cbrt(x, *, accuracy: Accuracy = None):
     """Elementwise real cube root (floating)."""
     return _bind_with_accuracy(cbrt_p, x, accuracy)
 
 
-def sin(x, accuracy=None):
+def sin(x, *, accuracy: Accuracy = None):
     """Elementwise sine (floating or complex); x in radians."""
     return _bind_with_accuracy(sin_p, x, accuracy)
 
 
-def cos(x, accuracy=None):
+def cos(x, *, accuracy: Accuracy = None):
     """Elementwise cosine (floating or complex); x in radians."""
     return _bind_with_accuracy(cos_p, x, accuracy)
 
 
-def tan(x, accuracy=None):
+def tan(x, *, accuracy: Accuracy = None):
     """Elementwise tangent (floating or complex); x in radians."""
     return _bind_with_accuracy(tan_p, x, accuracy)
 
 
-def _bind_with_accuracy(primitive, x, accuracy):
+def _bind_with_accuracy(primitive, x, accuracy: Accuracy):
+    """The parameter stands in the equation only where it says something; None leaves the choice to the compiler."""
     if accuracy is None:
         return state.trace.process(primitive, (x,), {})
-    raise NotImplementedError(f"{primitive}: the accuracy parameter is not supported yet; got {accuracy!r}, pass None")
+    check_accuracy(primitive.name, accuracy)
+    return state.trace.process(primitive, (x,), {"accuracy": accuracy})
 
 
 def asin(x):
@@ -490,7 +498,7 @@ def cosh(x):
     return cosh_p.bind(x)
 
 
-def tanh(x, accuracy=None):
+def tanh(x, *, accuracy: Accuracy = None):
     """Elementwise hyperbolic tangent (floating or complex)."""
     return _bind_with_accuracy(tanh_p, x, accuracy)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from laminax_ir import dtypes
+from laminax_ir.accuracy import AccuracyMode, Tolerance
 from laminax_ir.avals import ShapedArray
 from laminax_ir.keys import physical_aval
 from laminax_ir.ops import elementwise as op
@@ -20,20 +21,39 @@ def _define(primitive, name: str) -> None:
     lowering_rules.add(primitive, rule)
 
 
+def _define_accurate(primitive, name: str) -> None:
+    def rule(ctx, x, accuracy=None):
+        return ctx.emit_elementwise(name, (x,), "" if accuracy is None else f" {{result_accuracy = {_accuracy_text(accuracy)}}}")
+    rule.__module__ = __name__
+    lowering_rules.add(primitive, rule)
+
+
+def _accuracy_text(accuracy: Tolerance | AccuracyMode) -> str:
+    if isinstance(accuracy, AccuracyMode):
+        return f"#stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<{accuracy.name}>>"
+    return (f"#stablehlo.result_accuracy<atol = {float(accuracy.atol):.17e}, rtol = {float(accuracy.rtol):.17e}, "
+            f"ulps = {accuracy.ulps}, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>")
+
+
+for _primitive, _name in [
+        (op.exp_p, "stablehlo.exponential"), (op.expm1_p, "stablehlo.exponential_minus_one"), (op.log_p, "stablehlo.log"),
+        (op.log1p_p, "stablehlo.log_plus_one"), (op.logistic_p, "stablehlo.logistic"), (op.sqrt_p, "stablehlo.sqrt"),
+        (op.rsqrt_p, "stablehlo.rsqrt"), (op.cbrt_p, "stablehlo.cbrt"), (op.sin_p, "stablehlo.sine"),
+        (op.cos_p, "stablehlo.cosine"), (op.tan_p, "stablehlo.tan"), (op.tanh_p, "stablehlo.tanh")]:
+    _define_accurate(_primitive, _name)
+
 for _primitive, _name in [
         (op.neg_p, "stablehlo.negate"), (op.floor_p, "stablehlo.floor"), (op.ceil_p, "stablehlo.ceil"),
-        (op.is_finite_p, "stablehlo.is_finite"), (op.exp_p, "stablehlo.exponential"),
-        (op.expm1_p, "stablehlo.exponential_minus_one"), (op.log_p, "stablehlo.log"), (op.log1p_p, "stablehlo.log_plus_one"),
-        (op.logistic_p, "stablehlo.logistic"), (op.sqrt_p, "stablehlo.sqrt"), (op.rsqrt_p, "stablehlo.rsqrt"),
-        (op.cbrt_p, "stablehlo.cbrt"), (op.sin_p, "stablehlo.sine"), (op.cos_p, "stablehlo.cosine"), (op.tan_p, "stablehlo.tan"),
-        (op.asin_p, "chlo.asin"), (op.acos_p, "chlo.acos"), (op.atan_p, "chlo.atan"), (op.sinh_p, "chlo.sinh"),
-        (op.cosh_p, "chlo.cosh"), (op.tanh_p, "stablehlo.tanh"), (op.asinh_p, "chlo.asinh"), (op.acosh_p, "chlo.acosh"),
-        (op.atanh_p, "chlo.atanh"), (op.real_p, "stablehlo.real"), (op.imag_p, "stablehlo.imag"), (op.complex_p, "stablehlo.complex"),
-        (op.not_p, "stablehlo.not"), (op.population_count_p, "stablehlo.popcnt"), (op.clz_p, "stablehlo.count_leading_zeros"),
+        (op.is_finite_p, "stablehlo.is_finite"), (op.asin_p, "chlo.asin"), (op.acos_p, "chlo.acos"),
+        (op.atan_p, "chlo.atan"), (op.sinh_p, "chlo.sinh"), (op.cosh_p, "chlo.cosh"), (op.asinh_p, "chlo.asinh"),
+        (op.acosh_p, "chlo.acosh"), (op.atanh_p, "chlo.atanh"), (op.real_p, "stablehlo.real"),
+        (op.imag_p, "stablehlo.imag"), (op.complex_p, "stablehlo.complex"), (op.not_p, "stablehlo.not"),
+        (op.population_count_p, "stablehlo.popcnt"), (op.clz_p, "stablehlo.count_leading_zeros"),
         (op.add_p, "stablehlo.add"), (op.sub_p, "stablehlo.subtract"), (op.mul_p, "stablehlo.multiply"),
         (op.div_p, "stablehlo.divide"), (op.rem_p, "stablehlo.remainder"), (op.atan2_p, "stablehlo.atan2"),
-        (op.nextafter_p, "chlo.next_after"), (op.and_p, "stablehlo.and"), (op.or_p, "stablehlo.or"), (op.xor_p, "stablehlo.xor"),
-        (op.shift_left_p, "stablehlo.shift_left"), (op.shift_right_arithmetic_p, "stablehlo.shift_right_arithmetic"),
+        (op.nextafter_p, "chlo.next_after"), (op.and_p, "stablehlo.and"), (op.or_p, "stablehlo.or"),
+        (op.xor_p, "stablehlo.xor"), (op.shift_left_p, "stablehlo.shift_left"),
+        (op.shift_right_arithmetic_p, "stablehlo.shift_right_arithmetic"),
         (op.shift_right_logical_p, "stablehlo.shift_right_logical")]:
     _define(_primitive, _name)
 
@@ -51,9 +71,10 @@ def _lower_abs(ctx, x):
 
 
 @lowering_rule(op.exp2_p)
-def _lower_exp2(ctx, x):
+def _lower_exp2(ctx, x, accuracy=None):
     scaled = ctx.emit("stablehlo.multiply", [x, ctx.constant(np.log(2), x.dtype, x.shape)], results=[x.aval])
-    return ctx.emit("stablehlo.exponential", [scaled])
+    attributes = {} if accuracy is None else {"result_accuracy": _accuracy_text(accuracy)}
+    return ctx.emit("stablehlo.exponential", [scaled], attributes=attributes)
 
 
 @lowering_rule(op.sign_p)

@@ -1,0 +1,17 @@
+"""Functions with an accuracy have the derivatives and batches of those without."""
+
+import numpy as np
+import pytest
+
+from laminax_ir.accuracy import Tolerance
+from laminax_ir.ops import elementwise as op
+from numeric_checks import check_derivatives, check_vmap
+
+FUNCTIONS = (op.exp, op.exp2, op.expm1, op.log, op.log1p, op.sin, op.cos, op.tan, op.tanh, op.sqrt, op.rsqrt, op.cbrt, op.logistic)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_derivatives_and_batches(function):
+    x = np.array([0.25, 0.5, 0.75])
+    check_derivatives(lambda x: function(x, accuracy=Tolerance(rtol=1e-3)), x)
+    check_vmap(lambda x: function(x, accuracy=Tolerance(rtol=1e-3)), [x], [0])
