@@ -76,17 +76,6 @@ for _primitive, _function in [
         (op.sin_p, np.sin), (op.cos_p, np.cos), (op.tan_p, np.tan), (op.tanh_p, np.tanh)]:
     _define_accurate(_primitive, _function)
 
-def _define_accurate(primitive, function) -> None:
-    """What the compiler is asked for in accuracy does not change the meaning."""
-    reference_rule.add(primitive, lambda x, accuracy=None: function(widened(x)))
-
-
-for _primitive, _function in [
-        
-        
-        ]:
-    _define_accurate(_primitive, _function)
-
 for _primitive, _function in [
         (op.neg_p, np.negative), (op.sign_p, _sign), (op.floor_p, np.floor), (op.ceil_p, np.ceil),
         (op.round_p, _round_half_away), (op.is_finite_p, np.isfinite), (op.abs_p, np.abs), (op.asin_p, np.arcsin),
