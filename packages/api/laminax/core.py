@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.avals import AbstractValue, ShapedArray, ShapeDtypeStruct, get_aval
 from laminax_ir.check import check_jaxpr
 from laminax_ir.errors import JaxprTypeError
@@ -12,9 +14,25 @@ from laminax_ir.primitive import Primitive
 from laminax_ir.trace import Trace, Tracer
 
 from laminax._src import setup  # noqa: F401
+from laminax._src.api import ensure_compile_time_eval
 
 __all__ = [
-    "AbstractValue", "Atom", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprEqn", "JaxprTypeError", "Literal", "Primitive",
-    "ShapeDtypeStruct", "ShapedArray", "Trace", "Tracer", "Var", "check_jaxpr", "eval_jaxpr", "get_aval", "jaxpr_as_fun",
-    "no_effects", "subjaxprs",
+    "AbstractValue", "Atom", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprEqn", "JaxprTypeError", "Literal", "ParamDict", "Primitive",
+    "ShapeDtypeStruct", "ShapedArray", "Trace", "Tracer", "Value", "Var", "check_jaxpr", "ensure_compile_time_eval",
+    "eval_context", "eval_jaxpr", "get_aval", "jaxpr_as_fun", "max_dim", "min_dim", "no_effects", "subjaxprs",
 ]
+
+ParamDict = dict[str, Any]
+Value = Any
+
+eval_context = ensure_compile_time_eval
+
+
+def max_dim(d1: int, d2: int) -> int:
+    """The larger of two sizes."""
+    return max(d1, d2)
+
+
+def min_dim(d1: int, d2: int) -> int:
+    """The smaller of two sizes."""
+    return min(d1, d2)

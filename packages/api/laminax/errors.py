@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from laminax_ir.errors import (
-    ConcretizationTypeError, DTypeError, JaxprTypeError, KeyReuseError, LeakedTracerError, NonConcreteBooleanIndexError,
-    ShapeError, TracerArrayConversionError, TracerBoolConversionError, TracerIntegerConversionError, UnboundAxisNameError,
+    ConcretizationTypeError, DTypeError, JAXIndexError, JAXTypeError, JaxprTypeError, KeyReuseError, LeakedTracerError,
+    NonConcreteBooleanIndexError, ShapeError, TracerArrayConversionError, TracerBoolConversionError, TracerIntegerConversionError, UnboundAxisNameError,
     UnexpectedTracerError,
 )
 from laminax_runtime.errors import DeletedArrayError, PlatformError, UnsupportedValueError
@@ -12,8 +12,8 @@ from laminax_runtime.errors import DeletedArrayError, PlatformError, Unsupported
 _FROM_JAXLIB = ("JaxRuntimeError", "XlaRuntimeError")  # what XLA raises; jaxlib is loaded only for who asks
 
 __all__ = [
-    "ConcretizationTypeError", "DTypeError", "DeletedArrayError", "JaxprTypeError", "KeyReuseError", "LeakedTracerError",
-    "NonConcreteBooleanIndexError", "PlatformError", "ShapeError", "TracerArrayConversionError", "TracerBoolConversionError",
+    "ConcretizationTypeError", "DTypeError", "DeletedArrayError", "JAXIndexError", "JAXTypeError", "JaxprTypeError",
+    "KeyReuseError", "LeakedTracerError", "NonConcreteBooleanIndexError", "PlatformError", "ShapeError", "TracerArrayConversionError", "TracerBoolConversionError",
     "TracerIntegerConversionError", "UnboundAxisNameError", "UnexpectedTracerError", "UnsupportedValueError", *_FROM_JAXLIB,
 ]
 

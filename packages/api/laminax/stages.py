@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from laminax._src.stages import Compiled, Lowered, Traced
+from laminax._src.stages import ArgInfo, Compiled, CompilerOptions, Lowered, Traced, Wrapped
 
-__all__ = ["Compiled", "Lowered", "Traced"]
+__all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "Traced", "Wrapped"]

@@ -21,7 +21,8 @@ def test_from_shapes_to_an_executable():
     np.testing.assert_allclose(compiled(x, {"right": y})["product"], x @ y)
     for stage in (lowered, compiled):
         assert stage.out_info == {"product": ShapeDtypeStruct((2, 4), np.float32)}
-        assert stage.args_info == ((X, Y), {})
+        structs = laminax.tree.map(lambda info: ShapeDtypeStruct(info.shape, info.dtype), stage.args_info)
+        assert structs == ((X, Y), {}) and not stage.args_info[0][0].donated
         assert stage.in_tree == laminax.tree.structure(((0, {"right": 0}), {}))
 
 
@@ -30,6 +31,12 @@ def test_the_traced_stage():
     assert str(traced.jaxpr) == "{ lambda ; a:f32[] b:f32[2]. let c:f32[] = mul a 3.0:f32[] in (c, b) }"
     assert traced.fun_name == "<lambda>"
     assert traced.out_info == (ShapeDtypeStruct((), np.float32, weak_type=True), ShapeDtypeStruct((2,), np.float32))
+
+
+def test_arguments_that_are_donated_say_so():
+    jitted = laminax.jit(lambda x, y: x + y, donate_argnums=1)
+    assert [info.donated for info in jitted.trace(1.0, 2.0).args_info[0]] == [False, True]
+    assert isinstance(jitted, laminax.stages.Wrapped) and not isinstance(len, laminax.stages.Wrapped)
 
 
 def test_texts_and_estimates():

@@ -17,7 +17,15 @@ class UnboundAxisNameError(NameError):
     """A collective names an axis that no enclosing `vmap`, `pmap` or mesh defines."""
 
 
-class ConcretizationTypeError(TypeError):
+class JAXTypeError(TypeError):
+    """The base of the type errors that concern traced values, by JAX's name for it."""
+
+
+class JAXIndexError(IndexError):
+    """The base of the index errors that concern traced values, by JAX's name for it."""
+
+
+class ConcretizationTypeError(JAXTypeError):
     """A traced value was used where a concrete Python value is needed."""
 
 
@@ -29,11 +37,11 @@ class TracerIntegerConversionError(ConcretizationTypeError):
     """A traced array was used as a Python integer (`range(n)`, a list index)."""
 
 
-class TracerArrayConversionError(TypeError):
+class TracerArrayConversionError(JAXTypeError):
     """A traced array was handed to NumPy, which needs concrete values."""
 
 
-class NonConcreteBooleanIndexError(IndexError):
+class NonConcreteBooleanIndexError(JAXIndexError):
     """A traced boolean mask was used as an index; the result's shape would depend on its values."""
 
 

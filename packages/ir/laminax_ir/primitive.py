@@ -27,7 +27,7 @@ class Primitive:
     `effects_rule(*avals, **params)`, which returns the set of effects.
     """
 
-    __slots__ = ("name", "multiple_results", "family", "shape_rule", "effects_rule", "is_call", "__weakref__")
+    __slots__ = ("name", "multiple_results", "family", "shape_rule", "effects_rule", "impl", "is_call", "__weakref__")
 
     def __init__(self, name: str, *, multiple_results: bool = False, family: str | None = None):
         self.name = name
@@ -35,6 +35,23 @@ class Primitive:
         self.family = family
         self.shape_rule: Callable | None = None
         self.effects_rule: Callable | None = None
+        self.impl: Callable | None = None
+
+    def def_impl(self, impl: Callable) -> Callable:
+        """Sets what computes the operation on values outside of every transformation: `impl(*operands, **params)`."""
+        self.impl = impl
+        return impl
+
+    def def_abstract_eval(self, rule: Callable) -> Callable:
+        """Sets the shape rule: `rule(*avals, **params)` gives the result's aval, or a sequence of them."""
+        self.shape_rule = rule
+        return rule
+
+    def def_effectful_abstract_eval(self, rule: Callable) -> Callable:
+        """Sets shape and effects rule in one: `rule(*avals, **params)` gives what the shape rule gives, and a set of effects."""
+        self.shape_rule = lambda *avals, **params: rule(*avals, **params)[0]
+        self.effects_rule = lambda *avals, **params: frozenset(rule(*avals, **params)[1])
+        return rule
 
     def bind(self, *operands, **params):
         """Applies the operation to operands under the current trace."""

@@ -38,11 +38,18 @@ def evaluate(primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
 
 
 def _operation(primitive, params: dict[str, Any]) -> Callable:
+    if primitive.impl is not None:
+        return partial(_run_impl, primitive, params)
     if primitive.family in ("callbacks", "collectives"):  # a Python function, or communication of one with itself
         return partial(_run_on_host, primitive, params)
     if primitive.multiple_results:
         return compiled_function(lambda *xs: primitive.bind(*xs, **params), primitive.name, is_list=True)
     return compiled_function(lambda *xs: [primitive.bind(*xs, **params)], primitive.name)
+
+
+def _run_impl(primitive, params: dict[str, Any], *operands: Any) -> Any:
+    check_no_tracers(operands)
+    return primitive.impl(*operands, **params)
 
 
 def _run_on_host(primitive, params: dict[str, Any], *operands: Any) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, Sequence, runtime_checkable
 
 import laminax_runtime as runtime
 from laminax_ir.avals import ShapeDtypeStruct, ShapedArray, get_aval, is_array_like
@@ -19,6 +20,38 @@ if TYPE_CHECKING:  # loaded when something is lowered
 
 def _struct(aval: ShapedArray) -> ShapeDtypeStruct:
     return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+
+
+CompilerOptions = dict[str, str | bool]
+
+
+@dataclass(frozen=True)
+class ArgInfo:
+    """The type of an argument, and whether its buffer may be overwritten."""
+
+    _aval: ShapedArray
+    donated: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self._aval.dtype
+
+
+@runtime_checkable
+class Wrapped(Protocol):
+    """A function that can be traced and lowered ahead of time: what `jit` returns."""
+
+    def __call__(self, *args, **kwargs) -> Any: ...
+
+    def trace(self, *args, **kwargs) -> Traced: ...
+
+    def lower(self, *args, **kwargs) -> Lowered: ...
+
+    def eval_shape(self, *args, **kwargs) -> Any: ...
 
 
 class Traced:
@@ -52,7 +85,8 @@ class Traced:
 
     @property
     def args_info(self) -> Any:
-        return tree_unflatten(self.in_tree, [_struct(aval) for aval in self._avals])
+        donated = self._jit_function.donated(self._call)
+        return tree_unflatten(self.in_tree, [ArgInfo(aval, bool(d)) for aval, d in zip(self._avals, donated)])
 
     @property
     def out_info(self) -> Any:

@@ -16,9 +16,13 @@ own operations have, under `laminax_ir`, `laminax_transforms` and `laminax_lower
 
   @transpose_rule(twice_p)
   def _twice_transpose(ct, x): return [twice_p.bind(ct)]
+
+`laminax.interpreters` takes rules in JAX's form; the modules here are those of JAX's `extend`.
 """
 
 from __future__ import annotations
+
+import importlib
 
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.reference.evaluate import reference_rule
@@ -28,9 +32,15 @@ from laminax_transforms.registry import (
     transpose_rule,
 )
 
-from laminax import core
+_SUBMODULES = ("backend", "core", "linear_util", "random", "source_info_util")
 
 __all__ = [
-    "Primitive", "axis_batching_rule", "batching_rule", "core", "define_jvp", "define_linear", "define_zero_derivative",
-    "effects_rule", "is_linear", "jvp_rule", "linearize_rule", "lowering_rule", "reference_rule", "shape_rule", "transpose_rule",
+    "Primitive", "axis_batching_rule", "batching_rule", "define_jvp", "define_linear", "define_zero_derivative", "effects_rule",
+    "is_linear", "jvp_rule", "linearize_rule", "lowering_rule", "reference_rule", "shape_rule", "transpose_rule", *_SUBMODULES,
 ]
+
+
+def __getattr__(name: str):
+    if name not in _SUBMODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module(f"{__name__}.{name}")

@@ -1,0 +1,1 @@
+"""What libraries on top of laminax need below its functions."""

@@ -1,0 +1,1 @@
+"""The registration functions of JAX's interpreters, on the rule tables of laminax."""

@@ -1,0 +1,25 @@
+"""The primitives of programs, `sin_p` and so on: those of `laminax.lax`, and of random numbers, calls and factorizations."""
+
+from __future__ import annotations
+
+import importlib
+
+from laminax_ir.primitive import Primitive
+
+_MODULES = ("calls", "collectives", "contraction", "control_flow", "convolution", "cumulative", "derived", "elementwise", "fft",
+            "indexing", "linalg", "linear_solve", "random_bits", "reduction", "shape", "sorting", "special", "windows")
+_ALIASES = {"add_jaxvals_p": "add_p", "remat_p": "checkpoint_p"}
+
+
+def _all() -> dict[str, Primitive]:
+    importlib.import_module("laminax._src.setup")
+    found = {}
+    for module in _MODULES:
+        for name, value in vars(importlib.import_module(f"laminax_ir.ops.{module}")).items():
+            if isinstance(value, Primitive) and name.endswith("_p") and not name.startswith("_"):
+                found[name] = value
+    return found | {name: found[other] for name, other in _ALIASES.items()}
+
+
+globals().update(_found := _all())
+__all__ = sorted(_found)  # pyright: ignore[reportUnsupportedDunderAll]
