@@ -35,9 +35,12 @@ _NAMES = {
         dynamic_slice_in_dim dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim gather index_in_dim
         index_take scatter scatter_add scatter_apply scatter_max scatter_min scatter_mul scatter_sub slice slice_in_dim""",
     "laminax_ir.ops.convolution": """
-        ConvDimensionNumbers conv conv_dimension_numbers conv_general_dilated conv_general_dilated_local
+        ConvDimensionNumbers ConvGeneralDilatedDimensionNumbers conv conv_dimension_numbers conv_general_dilated conv_general_dilated_local
         conv_general_dilated_patches conv_transpose conv_with_general_padding padtype_to_pads""",
     "laminax_ir.ops.windows": "reduce_window",
+    "laminax_ir.ops.shape_tuples": """
+        conv_general_permutations conv_general_shape_tuple conv_shape_tuple conv_transpose_shape_tuple
+        reduce_window_shape_tuple""",
     "laminax_ir.ops.sorting": "approx_max_k approx_min_k sort sort_key_val top_k",
     "laminax_ir.ops.fft": "FftType fft",
     "laminax_ir.ops.random_bits": "RandomAlgorithm rng_bit_generator",

@@ -419,7 +419,7 @@ def conv_transpose(lhs, rhs, strides: Sequence[int], padding, rhs_dilation: Sequ
     check_per_axis(name, "rhs_dilation", rhs_dilation, rank, "spatial axis")
     sizes = [dilated(rhs_aval.shape[axis], d) for axis, d in zip(numbers.rhs_spec[2:], rhs_dilation)]
     if isinstance(padding, str):
-        pads = [_transposed_pads(size, stride, padding) for size, stride in zip(sizes, strides)]
+        pads = [transposed_pads(size, stride, padding) for size, stride in zip(sizes, strides)]
     else:
         pads = canonical_pads(name, padding, rank)
         if use_consistent_padding:
@@ -432,8 +432,20 @@ def conv_transpose(lhs, rhs, strides: Sequence[int], padding, rhs_dilation: Sequ
                                 preferred_element_type=preferred_element_type)
 
 
-def _transposed_pads(size: int, stride: int, padding: str) -> tuple[int, int]:
-    """Padding of the dilated input for which the result has size * stride elements ('SAME') or all that are touched."""
+def transposed_pads(size: int, stride: int, padding: str) -> tuple[int, int]:
+    """The (low, high) padding of a transposed convolution's input, elements a stride apart, for a padding by name.
+
+    Args:
+      size: the kernel's size, an int.
+      stride: the factor of upsampling, a positive int.
+      padding: 'SAME', for which the result has the input's size times the stride, or 'VALID', for all that is touched.
+
+    Returns:
+      A pair of ints.
+
+    Raises:
+      ValueError: for another name.
+    """
     name = padding.upper()
     if name == "SAME":
         total = size + stride - 2
