@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from laminax_ir import ops
 from laminax_ir.primitive import Primitive
 from laminax_ir.reference.evaluate import reference_rule
-from laminax_lowering.registry import lowering_rules, platform_rules
+from laminax_lowering.lower import PLATFORMS
+from laminax_lowering.registry import lowering_rules, platform_rules, unsupported
 from laminax_transforms.registry import batching_rules, jvp_rules, linearize_rules, transpose_rule, zero_derivatives
 
 PACKAGES = pathlib.Path(__file__).absolute().parents[1] / "packages"
@@ -81,15 +82,13 @@ def primitives() -> dict[str, list[Primitive]]:
 def row(primitive: Primitive, tested: set[str]) -> dict[str, str]:
     """The cells of one operation: what there is, or the reason why there is nothing, in parentheses."""
     jvp = _flag(jvp_rules.find(primitive) or linearize_rules.find(primitive))  # imports the family's rules
-    lowered = _flag(lowering_rules.find(primitive))
-    platforms = sorted(platform for known, platform in platform_rules if known is primitive)
     cells = {
         "shape": _flag(primitive.shape_rule),
         "reference": _flag(reference_rule.find(primitive)),
         "jvp": "zero" if primitive in zero_derivatives else jvp,
         "transpose": _flag(transpose_rule.find(primitive)),
         "batching": _flag(batching_rules.find(primitive)),
-        "lowering": lowered or ", ".join(platforms),
+        "lowering": _lowering_cell(primitive),
         "tests": "yes" if _is_tested(primitive, tested) else "",
     }
     for column, cell in cells.items():
@@ -97,6 +96,16 @@ def row(primitive: Primitive, tested: set[str]) -> dict[str, str]:
             reason = REASONS.get((column, str(primitive))) or default_reason(column, primitive)
             cells[column] = f"({reason})" if reason else "**missing**"
     return cells
+
+
+def _lowering_cell(primitive: Primitive) -> str:
+    """`yes`, or the platforms, with the reason why there are no others."""
+    general = lowering_rules.find(primitive)
+    reasons = {unsupported[primitive, platform] for platform in PLATFORMS if (primitive, platform) in unsupported}
+    platforms = [platform for platform in PLATFORMS if (primitive, platform) not in unsupported
+                 and (general is not None or (primitive, platform) in platform_rules)]
+    cell = "yes" if len(platforms) == len(PLATFORMS) else ", ".join(platforms)
+    return " ".join([cell, *(f"({reason})" for reason in sorted(reasons))])
 
 
 def _flag(rule) -> str:
@@ -121,8 +130,8 @@ def lines() -> Iterator[str]:
     yield ""
     yield "Written by `tools/rule_table.py`, which says how to write it again; a test compares. A family is the module of the same"
     yield "name in `laminax_ir/ops`, `laminax_ir/reference`, `laminax_transforms/rules` and `laminax_lowering/rules`. In"
-    yield "parentheses: why there is no rule. `zero`: the derivative is zero wherever it exists. A platform's name: lowered for that"
-    yield "platform only. `tests`: some layer's tests name it."
+    yield "parentheses: why there is no rule. `zero`: the derivative is zero wherever it exists. Names of platforms: lowered"
+    yield "for those only. `tests`: some layer's tests name it."
     for family, found in primitives().items():
         yield ""
         yield f"## {family}"

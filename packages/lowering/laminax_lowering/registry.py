@@ -13,6 +13,7 @@ from laminax_ir.primitive import Primitive, RuleTable
 
 lowering_rules = RuleTable("lowering", "laminax_lowering.rules", "Register one with lowering_rule.")
 platform_rules: dict[tuple[Primitive, str], Callable] = {}
+unsupported: dict[tuple[Primitive, str], str] = {}  # why
 
 
 def lowering_rule(*primitives: Primitive, platforms: tuple[str, ...] | None = None) -> Callable[[Callable], Callable]:
@@ -30,6 +31,12 @@ def lowering_rule(*primitives: Primitive, platforms: tuple[str, ...] | None = No
     return register
 
 
+def not_supported(primitive: Primitive, platforms: tuple[str, ...], reason: str) -> None:
+    """States that platforms have no such operation; `reason` says why, and what to do instead."""
+    for platform in platforms:
+        unsupported[primitive, platform] = reason
+
+
 def find_rule(primitive: Primitive, platform: str) -> Callable:
     """The rule for a primitive on a platform.
 
@@ -40,6 +47,8 @@ def find_rule(primitive: Primitive, platform: str) -> Callable:
     special = platform_rules.get((primitive, platform))
     if special is not None:
         return special
+    if (primitive, platform) in unsupported:
+        raise NotImplementedError(f"{primitive} is not supported on {platform}: {unsupported[primitive, platform]}.")
     if rule is None:
         elsewhere = sorted(p for q, p in platform_rules if q is primitive)
         where = f" It has rules for {', '.join(elsewhere)}." if elsewhere else ""

@@ -1,0 +1,131 @@
+"""Linear algebra on CPU: calls of jaxlib's LAPACK kernels.
+
+Where a kernel reports failure (its info is not 0), the results of that matrix become NaN.
+"""
+
+from __future__ import annotations
+
+from typing import Mapping, Sequence
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray
+from laminax_ir.ops import linalg as op
+from laminax_ir.ops.linalg import real_dtype
+from laminax_lowering.context import Value
+from laminax_lowering.custom_calls import emit_ffi_call, info_aval, nan_unless
+from laminax_lowering.rules.linalg_kernels import kernel_rule, permutation_of, zeros
+
+_PREFIX = {np.dtype(np.float32): "s", np.dtype(np.float64): "d", np.dtype(np.complex64): "c", np.dtype(np.complex128): "z"}
+_INT32 = np.dtype(np.int32)
+
+
+def _call(ctx, routine: str, operands: Sequence[Value], results: Sequence[ShapedArray], batch_rank: int,
+          config: Mapping[str, str] | None = None, aliases: Mapping[int, int] | None = None) -> list[Value]:
+    """Calls `lapack_<type><routine>_ffi`; the arguments are those of `emit_ffi_call`."""
+    target = f"lapack_{_PREFIX[operands[0].dtype]}{routine}_ffi"
+    return emit_ffi_call(ctx, target, operands, results, config=config, batch_rank=batch_rank, aliases=aliases)
+
+
+def _letter(char: str) -> str:
+    return f"{ord(char)} : ui8"
+
+
+@kernel_rule(op.cholesky_p, "cpu")
+def _lower_cholesky(ctx, x):
+    aval = ctx.avals_out[0]
+    factor, info = _call(ctx, "potrf", [x], [aval, info_aval(x)], aval.ndim - 2, {"uplo": _letter("L")}, {0: 0})
+    return nan_unless(ctx, info, [factor])[0]
+
+
+@kernel_rule(op.triangular_solve_p, "cpu")
+def _lower_triangular_solve(ctx, a, b, *, left_side, lower, transpose_a, conjugate_a, unit_diagonal):
+    if conjugate_a and not transpose_a:
+        a = ctx.emit("chlo.conj", [a], results=[a.aval])
+    config = {"side": _letter("L" if left_side else "R"), "uplo": _letter("L" if lower else "U"),
+              "trans_x": _letter("N" if not transpose_a else "C" if conjugate_a else "T"),
+              "diag": _letter("U" if unit_diagonal else "N")}
+    return _call(ctx, "trsm", [a, b], ctx.avals_out, a.aval.ndim - 2, config, {1: 0})[0]
+
+
+@kernel_rule(op.lu_p, "cpu")
+def _lower_lu(ctx, x):
+    out, pivot_aval, permutation = ctx.avals_out
+    factors, pivots, info = _call(ctx, "getrf", [x], [out, pivot_aval, info_aval(x)], out.ndim - 2, None, {0: 0})
+    pivots = ctx.emit("stablehlo.subtract", [pivots, ctx.constant(1, _INT32, pivots.shape)], results=[pivot_aval])
+    (factors,) = nan_unless(ctx, info, [factors], "GE")  # a positive info tells of a zero pivot, which is no failure
+    return [factors, pivots, permutation_of(ctx, pivots, permutation)]
+
+
+@kernel_rule(op.geqrf_p, "cpu")
+def _lower_geqrf(ctx, x):
+    return _call(ctx, "geqrf", [x], ctx.avals_out, x.aval.ndim - 2, None, {0: 0})
+
+
+@kernel_rule(op.householder_product_p, "cpu")
+def _lower_householder_product(ctx, a, taus):
+    is_complex = dtypes.issubdtype(a.dtype, dtypes.complexfloating)
+    return _call(ctx, "ungqr" if is_complex else "orgqr", [a, taus], ctx.avals_out, a.aval.ndim - 2, None, {0: 0})[0]
+
+
+@kernel_rule(op.eigh_p, "cpu")
+def _lower_eigh(ctx, x, *, lower, sort_eigenvalues, subset_by_index, algorithm):
+    is_complex = dtypes.issubdtype(x.dtype, dtypes.complexfloating)
+    v, w, info = _call(ctx, "heevd" if is_complex else "syevd", [x], [*ctx.avals_out, info_aval(x)], x.aval.ndim - 2,
+                       {"mode": _letter("V"), "uplo": _letter("L" if lower else "U")}, {0: 0})
+    return nan_unless(ctx, info, [v, w])
+
+
+@kernel_rule(op.svd_p, "cpu")
+def _lower_svd(ctx, x, *, full_matrices, compute_uv, subset_by_index, algorithm):
+    *batch, m, n = x.shape
+    k = min(m, n)
+    rows, columns = (m, n) if full_matrices else (k, k)
+    values = ShapedArray((*batch, k), real_dtype(x.dtype))
+    u, vt = (ShapedArray(shape, x.dtype) for shape in ((*batch, m, rows), (*batch, columns, n)))
+    mode = _letter("N" if not compute_uv else "A" if full_matrices else "S")
+    _, s, u, vt, info = _call(ctx, "gesdd", [x], [x.aval, values, u, vt, info_aval(x)], len(batch), {"mode": mode}, {0: 0})
+    return nan_unless(ctx, info, [s, u, vt] if compute_uv else [s])
+
+
+@kernel_rule(op.eig_p, "cpu")
+def _lower_eig(ctx, x, *, compute_left_eigenvectors, compute_right_eigenvectors, enable_eigvec_derivs, implementation):
+    values_aval = ctx.avals_out[0]
+    is_complex = dtypes.issubdtype(x.dtype, dtypes.complexfloating)
+    vectors = ShapedArray(x.shape, values_aval.dtype)
+    values = [values_aval] if is_complex else [ShapedArray(values_aval.shape, x.dtype)] * 2
+    config = {"compute_left": _letter("V" if compute_left_eigenvectors else "N"),
+              "compute_right": _letter("V" if compute_right_eigenvectors else "N")}
+    *w, left, right, info = _call(ctx, "geev", [x], [*values, vectors, vectors, info_aval(x)], x.aval.ndim - 2, config)
+    w = w[0] if is_complex else ctx.emit("stablehlo.complex", w, results=[values_aval])
+    kept = [w, *[left] * compute_left_eigenvectors, *[right] * compute_right_eigenvectors]
+    return nan_unless(ctx, info, kept)
+
+
+@kernel_rule(op.schur_p, "cpu")
+def _lower_schur(ctx, x, *, compute_schur_vectors, sort_eig_vals, select_callable):
+    is_complex = dtypes.issubdtype(x.dtype, dtypes.complexfloating)
+    values = ShapedArray(x.shape[:-1], x.dtype)
+    config = {"mode": _letter("V" if compute_schur_vectors else "N"), "sort": _letter("N")}
+    results = [x.aval, x.aval, *[values] * (1 if is_complex else 2), info_aval(x), info_aval(x)]
+    t, z, *_, info = _call(ctx, "gees", [x], results, x.aval.ndim - 2, config, {0: 0})
+    return nan_unless(ctx, info, [t, z] if compute_schur_vectors else [t])
+
+
+@kernel_rule(op.hessenberg_p, "cpu")
+def _lower_hessenberg(ctx, x):
+    if x.shape[-1] == 1:
+        return [x, *zeros(ctx, ctx.avals_out[1:])]
+    config = {"low": "1 : i32", "high": f"{x.shape[-1]} : i32"}
+    packed, taus, info = _call(ctx, "gehrd", [x], [*ctx.avals_out, info_aval(x)], x.aval.ndim - 2, config, {0: 0})
+    return nan_unless(ctx, info, [packed, taus])
+
+
+@kernel_rule(op.tridiagonal_solve_p, "cpu")
+def _lower_tridiagonal_solve(ctx, dl, d, du, b, *, perturb_singular):
+    batch = b.aval.ndim - 2
+    info = ShapedArray(b.shape[:-2], _INT32)
+    *_, x, info = _call(ctx, "gtsv", [dl, d, du, b], [dl.aval, d.aval, du.aval, b.aval, info], batch, None,
+                        {i: i for i in range(4)})
+    return nan_unless(ctx, info, [x])[0]

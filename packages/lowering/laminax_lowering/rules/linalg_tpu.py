@@ -1,0 +1,40 @@
+"""Linear algebra on TPUs: functions that the TPU compiler has itself, and programs where it has none."""
+
+from __future__ import annotations
+
+from laminax_ir.ops import linalg as op
+from laminax_lowering.custom_calls import emit_builtin_call
+from laminax_lowering.rules.linalg_kernels import kernel_rule, run_program
+from laminax_lowering.rules.linalg_programs import solve_tridiagonal, svd_program
+
+
+@kernel_rule(op.lu_p, "tpu")
+def _lower_lu(ctx, x):
+    return emit_builtin_call(ctx, "LuDecomposition", [x], ctx.avals_out, api_version=2)
+
+
+@kernel_rule(op.geqrf_p, "tpu")
+def _lower_geqrf(ctx, x):
+    return emit_builtin_call(ctx, "Qr", [x], ctx.avals_out)
+
+
+@kernel_rule(op.householder_product_p, "tpu")
+def _lower_householder_product(ctx, a, taus):
+    return emit_builtin_call(ctx, "ProductOfElementaryHouseholderReflectors", [a, taus], ctx.avals_out)[0]
+
+
+@kernel_rule(op.eigh_p, "tpu")
+def _lower_eigh(ctx, x, *, lower, sort_eigenvalues, subset_by_index, algorithm):
+    """By Jacobi's method, in at most 100 sweeps, up to a relative error of 1e-6."""
+    return emit_builtin_call(ctx, "Eigh", [x], ctx.avals_out, backend_config=f"{int(lower)},1,100,1e-6")
+
+
+@kernel_rule(op.svd_p, "tpu")
+def _lower_svd(ctx, x, *, full_matrices, compute_uv, subset_by_index, algorithm):
+    program = svd_program(x.aval.strip_weak_type(), full_matrices, compute_uv)
+    return ctx.call(ctx.module.private_function(program, "svd"), [x], ctx.avals_out)
+
+
+@kernel_rule(op.tridiagonal_solve_p, "tpu")
+def _lower_tridiagonal_solve(ctx, dl, d, du, b, *, perturb_singular):
+    return run_program(ctx, lambda *xs: [solve_tridiagonal(*xs)], [dl, d, du, b])[0]
