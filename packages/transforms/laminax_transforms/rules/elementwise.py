@@ -39,9 +39,9 @@ define_linear(op.real_p)
 define_linear(op.imag_p)
 define_linear(op.reduce_precision_p)
 define_zero_derivative(op.floor_p, op.ceil_p, op.round_p, op.is_finite_p, op.not_p, op.population_count_p,
-                       op.clz_p, op.and_p, op.or_p, op.xor_p, op.shift_left_p, op.shift_right_arithmetic_p,
+                       op.clz_p, op.mulhi_p, op.and_p, op.or_p, op.xor_p, op.shift_left_p, op.shift_right_arithmetic_p,
                        op.shift_right_logical_p, op.eq_p, op.ne_p, op.lt_p, op.le_p, op.gt_p, op.ge_p,
-                       op.nextafter_p, op.stop_gradient_p, op.eq_to_p, op.lt_to_p, op.le_to_p)
+                       op.nextafter_p, op.stop_gradient_p, op.bitcast_convert_type_p, op.eq_to_p, op.lt_to_p, op.le_to_p)
 
 # An accuracy is asked for the function, not for its derivative.
 define_jvp(op.exp_p, lambda t, y, x, accuracy=None: mul(t, y))
@@ -196,13 +196,6 @@ def _convert_jvp(primals, tangents, params):
 jvp_rules.add(op.convert_element_type_p, _convert_jvp)
 
 
-def _bitcast_jvp(primals, tangents, params):
-    return op.bitcast_convert_type_p.bind(*primals, **params), ZERO
-
-
-jvp_rules.add(op.bitcast_convert_type_p, _bitcast_jvp)
-
-
 def _optimization_barrier_jvp(primals, tangents, params):
     full_tangents = [instantiate(t, get_aval(x)) for x, t in zip(primals, tangents)]
     return op.optimization_barrier_p.bind(*primals), op.optimization_barrier_p.bind(*full_tangents)
@@ -314,7 +307,7 @@ for _primitive in (
         op.expm1_p, op.log_p, op.log1p_p, op.logistic_p, op.sqrt_p, op.rsqrt_p, op.cbrt_p, op.sin_p, op.cos_p,
         op.tan_p, op.asin_p, op.acos_p, op.atan_p, op.sinh_p, op.cosh_p, op.tanh_p, op.asinh_p, op.acosh_p,
         op.atanh_p, op.real_p, op.imag_p, op.conj_p, op.complex_p, op.not_p, op.population_count_p, op.clz_p,
-        op.square_p, op.integer_pow_p, op.copy_p, op.add_p, op.sub_p, op.mul_p, op.div_p, op.rem_p, op.max_p,
+        op.square_p, op.integer_pow_p, op.copy_p, op.add_p, op.sub_p, op.mul_p, op.mulhi_p, op.div_p, op.rem_p, op.max_p,
         op.min_p, op.atan2_p, op.nextafter_p, op.and_p, op.or_p, op.xor_p, op.shift_left_p,
         op.shift_right_arithmetic_p, op.shift_right_logical_p, op.eq_p, op.ne_p, op.lt_p, op.le_p, op.gt_p,
         op.ge_p, op.pow_p, op.convert_element_type_p, op.reduce_precision_p, op.stop_gradient_p,

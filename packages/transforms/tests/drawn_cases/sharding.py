@@ -1,0 +1,21 @@
+"""Placement on one device, which changes nothing."""
+
+from __future__ import annotations
+
+from laminax_ir.ops import sharding as op
+from laminax_ir.ops.elementwise import mul, sin
+
+from .case import Case
+
+
+class OneDevice:
+    """All that the operations ask of a sharding without a mesh."""
+
+    num_devices = 1
+
+
+def placed(primitive):
+    return Case(lambda x, y: mul(primitive.bind(sin(x), sharding=OneDevice()), y))
+
+
+CASES = {"device_put": placed(op.device_put_p), "sharding_constraint": placed(op.sharding_constraint_p)}
