@@ -263,3 +263,10 @@ def test_vmap_of_grad_and_grad_of_vmap():
         total = grad(lambda w: reduce_sum(vmap(loss, in_axes=(None, 0))(w, x), (0,)))(w)
         np.testing.assert_allclose(total, closed_form.sum(0), rtol=1e-12)
         check_derivatives(lambda w, x: vmap(loss, in_axes=(None, 0))(w, x), w, x)
+
+
+def test_the_high_half_of_a_product_is_batched_and_has_no_derivative():
+    x = np.array([2**30, -5, 7], np.int32)
+    check_vmap(lambda x, y: op.mulhi(x, y), [x, x[::-1].copy()], [0, 0])
+    check_vmap(lambda x: op.mulhi(x, 2**20), [x], [0])
+    assert not np.any(jvp(lambda y: op.mulhi(op.convert_element_type(y, np.int32), 3) * 1.0, (np.ones(3),), (np.ones(3),))[1])

@@ -14,7 +14,7 @@ _NAMES = {
     "laminax_ir.ops.elementwise": """
         RoundingMethod abs acos acosh add asin asinh atan atan2 atanh bitcast_convert_type bitwise_and bitwise_not bitwise_or
         bitwise_xor cbrt ceil clamp clz complex conj convert_element_type copy cos cosh div eq exp exp2 expm1 floor ge gt imag
-        integer_pow is_finite le log log1p logistic lt max min mul ne neg nextafter population_count pow real reduce_precision
+        integer_pow is_finite le log log1p logistic lt max min mul mulhi ne neg nextafter population_count pow real reduce_precision
         rem round rsqrt select select_n shift_left shift_right_arithmetic shift_right_logical sign sin sinh sqrt square sub tan
         tanh""",
     "laminax_ir.ops.special": """
@@ -30,6 +30,7 @@ _NAMES = {
     "laminax_ir.ops.shape": """
         broadcast broadcast_in_dim broadcast_shapes broadcast_to_rank broadcasted_iota collapse concatenate expand_dims full
         full_like iota pad reshape rev split squeeze tile transpose""",
+    "laminax_ir.ops.stacking": "stack unstack",
     "laminax_ir.ops.indexing": """
         GatherDimensionNumbers GatherScatterMode ScatterDimensionNumbers dynamic_index_in_dim dynamic_slice
         dynamic_slice_in_dim dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim gather index_in_dim
@@ -48,7 +49,7 @@ _NAMES = {
     "laminax_ir.ops.collectives": """
         all_gather all_to_all axis_index axis_size pbroadcast pmax pmean pmin ppermute pshuffle psum psum_scatter pswapaxes""",
     "laminax_ir.ops.linear_solve": "",
-    "laminax_ir.ops.derived": "empty optimization_barrier reciprocal shape_as_value",
+    "laminax_ir.ops.derived": "broadcast_like dtype empty optimization_barrier reciprocal shape_as_value",
     "laminax_transforms.custom_derivatives": "stop_gradient",
     "laminax_transforms.custom_solve": "custom_linear_solve custom_root",
     "laminax_transforms.mapping": "map",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from laminax_ir.avals import get_aval
+from laminax_ir.dtypes import result_type
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops.shape import full
+from laminax_ir.ops.shape import broadcast_in_dim, full
 from laminax_ir.pytree import tree_flatten, tree_unflatten
 
 
@@ -48,6 +52,47 @@ def empty(shape, dtype):
       An array of that shape and dtype.
     """
     return full(shape, 0, dtype)
+
+
+def broadcast_like(arr, like_arr):
+    """An array broadcast to the shape of another one, by NumPy's rule.
+
+    Args:
+      arr: an array or scalar, of any dtype.
+      like_arr: an array or scalar; its shape alone matters.
+
+    Returns:
+      An array of like_arr's shape and arr's dtype.
+
+    Raises:
+      ValueError: if arr has more axes than like_arr.
+      TypeError: if a size of arr is neither like_arr's nor 1.
+
+    Example:
+      >>> broadcast_like(np.array([1, 2]), np.zeros((2, 2)))
+      array([[1, 2],
+             [1, 2]], dtype=int32)
+    """
+    aval, like = get_aval(arr), get_aval(like_arr)
+    if aval.ndim > like.ndim:
+        raise ValueError(f"broadcast_like: arr has more axes than like_arr and cannot be broadcast to its shape, got "
+                         f"{aval.str_short()} and {like.str_short()}")
+    return arr if aval.shape == like.shape else broadcast_in_dim(arr, like.shape, range(like.ndim - aval.ndim, like.ndim))
+
+
+def dtype(x) -> Any:
+    """The dtype that a value has, or would have, as an array.
+
+    Args:
+      x: an array, a scalar, a dtype, or a Python or NumPy scalar type.
+
+    Returns:
+      A dtype, of 64 bits only if x64 is enabled.
+
+    Raises:
+      TypeError: if x is none of these.
+    """
+    return result_type(x)
 
 
 def shape_as_value(shape):

@@ -123,6 +123,12 @@ def _div(x, y):
     return np.where(y == 0, np.array(-1).astype(x.dtype), truncated)
 
 
+@reference_rule(op.mulhi_p)
+def _mulhi(x, y):
+    """In integers without bounds; the shift rounds towards minus infinity, as the high bits of a negative number do."""
+    return np.asarray(x.astype(object) * y.astype(object) >> dtypes.bit_width(x.dtype)).astype(np.int64 if x.dtype.kind != "u" else np.uint64)
+
+
 def _rem(x, y):
     if not _is_integer(x):
         return np.fmod(x, y)

@@ -58,6 +58,21 @@ for _primitive, _name in [
     _define(_primitive, _name)
 
 
+@lowering_rule(op.mulhi_p)
+def _lower_mulhi(ctx, x, y):
+    (aval,) = ctx.avals_out
+    bits = dtypes.bit_width(aval.dtype)
+    if bits >= 8:
+        return ctx.emit_elementwise("chlo.mulhi", [x, y])
+    # Below a byte XLA computes in bytes (seen with jaxlib 0.10.2), which hold the whole product.
+    signed = dtypes.issubdtype(aval.dtype, dtypes.signedinteger)
+    wide = aval.update(dtype=np.dtype(np.int8 if signed else np.uint8))
+    factors = [ctx.convert(v if v.shape == aval.shape else ctx.broadcast_to(v, aval.shape), wide.dtype) for v in (x, y)]
+    product = ctx.emit("stablehlo.multiply", factors, results=[wide])
+    shift = "stablehlo.shift_right_arithmetic" if signed else "stablehlo.shift_right_logical"
+    return ctx.convert(ctx.emit(shift, [product, ctx.constant(bits, wide.dtype, wide.shape)], results=[wide]), aval.dtype)
+
+
 @lowering_rule(op.square_p)
 def _lower_square(ctx, x):
     if dtypes.issubdtype(x.dtype, dtypes.integer):  # chlo.square has no integers

@@ -1,0 +1,18 @@
+"""What stacking means, in NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from laminax_ir.ops import stacking as op
+from laminax_ir.reference.evaluate import reference_rule
+
+
+@reference_rule(op.stack_p)
+def _stack(*operands, axis):
+    return np.stack(operands, axis)
+
+
+@reference_rule(op.unstack_p)
+def _unstack(x, *, axis):
+    return list(np.moveaxis(x, axis, 0))
