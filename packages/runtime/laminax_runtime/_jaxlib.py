@@ -113,6 +113,28 @@ def lapack_module() -> types.ModuleType:
     return _lapack
 
 
+def gpu_plugin_module(kind: str, name: str) -> types.ModuleType | None:
+    """A module of the package that comes with a GPU plugin, "cuda" or "rocm"; None where none fits this jaxlib."""
+    from jaxlib import plugin_support
+
+    return plugin_support.import_from_plugin(kind, name)
+
+
+def gpu_kernels(platform: str) -> list[tuple[str, Any, int]]:
+    """The kernels in the GPU plugin's package, "CUDA" or "ROCM": names, addresses, versions of the calling convention."""
+    from jaxlib import gpu_linalg, gpu_prng, gpu_solver, gpu_sparse
+
+    modules = (gpu_linalg, gpu_prng, gpu_solver, gpu_sparse)
+    return [kernel for module in modules for kernel in module.registrations()[platform]]
+
+
+def initialize_hybrid_kernels() -> None:
+    """Gives the GPU kernels that compute on the host the LAPACK of scipy."""
+    from jaxlib import gpu_solver
+
+    gpu_solver.initialize_hybrid_kernels()
+
+
 def hlo_computation(text: str, use_tuple_args: bool = False, return_tuple: bool = False) -> Any:
     """The StableHLO text as an XLA computation, as XLA has it before optimisation."""
     return _jax.mlir.mlir_module_to_xla_computation(text, use_tuple_args, return_tuple)

@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 from laminax_ir.avals import ShapedArray
 
-from laminax_runtime import _jaxlib, arrays, guards, options, plugins, shardings  # noqa: F401  (arrays: its methods must be set)
+from laminax_runtime import _jaxlib, arrays, ffi, guards, options, plugins, shardings  # noqa: F401  (arrays: its methods must be set)
 from laminax_runtime.errors import PlatformError
 
 Client = _jaxlib.Client
@@ -146,7 +146,7 @@ def _load(plugin: plugins.Plugin) -> Client:
         raise PlatformError(f"Its plugin's library {plugin.library} does not exist.")
     try:
         if not _jaxlib.is_plugin_loaded(plugin.name):
-            _jaxlib.load_plugin(plugin.name, str(plugin.library))
+            ffi.connect_plugin(plugin.platform, _jaxlib.load_plugin(plugin.name, str(plugin.library)))
         if not _jaxlib.is_plugin_initialized(plugin.name):
             _jaxlib.initialize_plugin(plugin.name)
         return _jaxlib.make_plugin_client(plugin.name, plugin.options)

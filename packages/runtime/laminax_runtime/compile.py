@@ -65,8 +65,7 @@ def compile_module(
             f"compile_module: {num_replicas} replicas of {num_partitions} partitions need "
             f"{num_replicas * num_partitions} devices, got {len(assignment)}"
         )
-    if "lapack_" in text and assignment[0].platform == "cpu":
-        ffi.ensure_lapack()
+    ffi.ensure_kernels(text, assignment[0].client)
     options = _compile_options(assignment, num_replicas, num_partitions, compiler_options, out_shardings is None)
     try:
         if host_callbacks or keepalives:  # it holds addresses of this process
