@@ -215,7 +215,7 @@ floor_p = _unary("floor", _FLOATING)
 ceil_p = _unary("ceil", _FLOATING)
 round_p = _unary("round", _FLOATING)
 is_finite_p = _unary("is_finite", _FLOATING, _bool_dtype)
-abs_p = _unary("abs", _NUMBER, _component_dtype)
+abs_p = _unary("abs", (dtypes.signedinteger, *_INEXACT), _component_dtype)
 exp_p = _unary("exp", _INEXACT)
 exp2_p = _unary("exp2", _INEXACT)
 expm1_p = _unary("expm1", _INEXACT)
@@ -286,7 +286,7 @@ optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True
 
 @shape_rule(conj_p)
 def _conj_shape(x: ShapedArray, *, input_dtype) -> ShapedArray:
-    _check_dtype("conj", x.dtype, _INEXACT)
+    _check_dtype("conj", x.dtype, (np.float32, np.float64, dtypes.complexfloating))
     return x.update(dtype=_COMPLEX_OF.get(x.dtype, x.dtype))
 
 
@@ -344,9 +344,11 @@ def _convert_shape(x: ShapedArray, *, new_dtype, weak_type, sharding=None) -> Sh
 @shape_rule(bitcast_convert_type_p)
 def _bitcast_shape(x: ShapedArray, *, new_dtype) -> ShapedArray:
     old_bits, new_bits = dtypes.bit_width(x.dtype), dtypes.bit_width(new_dtype)
-    if dtypes.issubdtype(x.dtype, dtypes.complexfloating) != dtypes.issubdtype(new_dtype, dtypes.complexfloating):
-        raise DTypeError("bitcast_convert_type: complex and real dtypes cannot be bitcast into each other, "
-                         f"got {dtypes.dtype_name(x.dtype)} and {dtypes.dtype_name(new_dtype)}")
+    if x.dtype != new_dtype and any(dtype == _BOOL or dtypes.issubdtype(dtype, dtypes.complexfloating)
+                                    for dtype in (x.dtype, new_dtype)):
+        raise DTypeError("bitcast_convert_type: bool and complex dtypes can be bitcast to themselves only, got "
+                         f"{x.str_short()} and the new dtype {dtypes.dtype_name(new_dtype)}. The view method of arrays "
+                         "reinterprets them")
     if old_bits == new_bits:
         return ShapedArray(x.shape, new_dtype, named_shape=x.named_shape)
     if old_bits > new_bits:
@@ -402,7 +404,7 @@ def is_finite(x):
 
 
 def abs(x):
-    """Elementwise absolute value; of complex input the real magnitude."""
+    """Elementwise absolute value of signed integers or floats; of complex input the real magnitude."""
     return abs_p.bind(x)
 
 
@@ -530,7 +532,7 @@ def imag(x):
 
 
 def conj(x):
-    """Elementwise complex conjugate; a real input becomes complex."""
+    """Elementwise complex conjugate; a float32 or float64 input becomes complex."""
     return conj_p.bind(x, input_dtype=get_aval(x).dtype)
 
 
@@ -689,7 +691,19 @@ def convert_element_type(operand, new_dtype, weak_type: bool = False):
 
 
 def bitcast_convert_type(operand, new_dtype):
-    """Reinterprets the bits of each element as another dtype; a change of width adds or removes a last axis."""
+    """Reinterprets the bits of each element as another dtype; a change of width adds or removes a last axis.
+
+    Args:
+      operand: an array of any shape and dtype; bool and complex stay what they are.
+      new_dtype: the dtype, neither bool nor complex unless the operand's, canonicalised to 32 bits unless x64 is enabled.
+
+    Returns:
+      An array of new_dtype: of the operand's shape, with a last axis more of size old width / new width, or without the
+      last axis, which must have size new width / old width.
+
+    Raises:
+      TypeError: if a dtype is bool or complex and the other one is not the same, or the last axis does not fit.
+    """
     return bitcast_convert_type_p.bind(operand, new_dtype=dtypes.canonicalize_dtype(new_dtype))
 
 

@@ -87,7 +87,7 @@ for _primitive, _function in [
 
 @reference_rule(op.conj_p)
 def _conj(x, *, input_dtype):
-    return np.conj(x) if _is_complex(x) else x + np.zeros((), x.dtype) * 1j
+    return np.conj(x) if _is_complex(x) else _complex(x, np.zeros((), x.dtype))
 
 
 @reference_rule(op.complex_p)
@@ -134,6 +134,12 @@ def _rem(x, y):
         return np.fmod(x, y)
     safe = np.where((y == 0) | (y == -1 if x.dtype.kind == "i" else False), 1, y).astype(y.dtype)
     return np.where(y == 0, x, np.fmod(x, safe))
+
+
+def _atan2(y, x):
+    if not _is_complex(y):
+        return np.arctan2(y, x)
+    return -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))
 
 
 def _maximum(x, y):
@@ -280,7 +286,7 @@ def _convert(x, *, new_dtype, weak_type, sharding=None):
         return _saturating(widened(x), new_dtype)
     if _is_complex(x) and new_dtype.kind != "c":
         x = x.real
-    return (widened(x) if x.dtype.kind not in "biufc" else x).astype(new_dtype)
+    return widened(x).astype(new_dtype)
 
 
 def _saturating(x, dtype):
@@ -309,9 +315,10 @@ def _bitcast(x, *, new_dtype):
 def _bitcast_subbyte(x, new_dtype):
     """By way of the bits, least significant first."""
     old_bits, new_bits = dtypes.bit_width(x.dtype), dtypes.bit_width(new_dtype)
-    source = x.view(np.uint8) if x.dtype.itemsize == 1 else x.reshape(*x.shape, 1).view(np.uint8)
-    bits = np.unpackbits(source.reshape(*x.shape, -1), axis=-1, bitorder="little")[..., :old_bits]
-    bits = bits.reshape(*x.shape, -1, new_bits) if old_bits >= new_bits else bits.reshape(*x.shape[:-1], 1, new_bits)
+    source = np.ascontiguousarray(x).view(np.uint8).reshape(*x.shape, x.dtype.itemsize)
+    bits = np.unpackbits(source, axis=-1, bitorder="little")[..., :old_bits]
+    bits = bits.reshape(*x.shape, old_bits // new_bits, new_bits) if old_bits >= new_bits else \
+        bits.reshape(*x.shape[:-1], 1, new_bits)
     padded = np.zeros((*bits.shape[:-1], new_dtype.itemsize * 8), np.uint8)
     padded[..., :new_bits] = bits
     packed = np.ascontiguousarray(np.packbits(padded, axis=-1, bitorder="little")).view(new_dtype)[..., 0]
@@ -320,15 +327,17 @@ def _bitcast_subbyte(x, new_dtype):
 
 @reference_rule(op.reduce_precision_p)
 def _reduce_precision(x, *, exponent_bits, mantissa_bits):
-    """Rounds the significand to nearest even, then flushes what the exponent range cannot hold."""
+    """Rounds the significand to nearest even, a subnormal number's at the same bit as the least normal one's. Fewer exponent
+    bits than the dtype has make what is too large infinite, and what is too small for a normal number zero."""
+    info = dtypes.finfo(x.dtype)
     wide = x.astype(np.float64)
-    significand, exponent = np.frexp(wide)
-    scale = float(2 ** (mantissa_bits + 1))
-    rounded = np.ldexp(np.round(significand * scale) / scale, exponent)
-    highest = 2.0 ** (2 ** (exponent_bits - 1) - 1) * (2 - 2.0 ** -mantissa_bits) if exponent_bits < 11 else np.inf
-    lowest = 2.0 ** (2 - 2 ** (exponent_bits - 1)) if exponent_bits < 11 else 0.0
-    rounded = np.where(np.abs(rounded) > highest, np.copysign(np.inf, wide), rounded)
-    rounded = np.where(np.abs(rounded) < lowest, np.copysign(0.0, wide), rounded)
+    exponent = np.maximum(np.frexp(wide)[1], info.minexp + 1)
+    rounded = np.ldexp(np.rint(np.ldexp(wide, mantissa_bits + 1 - exponent)), exponent - mantissa_bits - 1)
+    if exponent_bits < info.nexp:
+        highest = 2.0 ** (2 ** (exponent_bits - 1) - 1) * (2 - 2.0 ** -mantissa_bits)
+        lowest = 2.0 ** (2 - 2 ** (exponent_bits - 1))
+        rounded = np.where(np.abs(rounded) > highest, np.copysign(np.inf, wide), rounded)
+        rounded = np.where(np.abs(rounded) < lowest, np.copysign(0.0, wide), rounded)
     return np.where(np.isfinite(wide), rounded, wide)
 
 
