@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 _SUBMODULES = frozenset((
     "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug", "dtypes", "errors", "experimental", "export", "extend",
-    "flatten_util", "interpreters", "lax", "nn", "numpy", "ops", "random", "scipy", "stages", "test_util", "testing",
+    "flatten_util", "interpreters", "lax", "nn", "numpy", "ops", "random", "scipy", "sharding", "stages", "test_util", "testing",
     "tree", "tree_util", "typing", "version",
 ))
 
@@ -26,6 +26,7 @@ _NAMES = {
         linear_transpose linearize remat value_and_grad vjp vmap""",
     # programs, shapes, names
     "laminax_ir.avals": "ShapeDtypeStruct",
+    "laminax_ir.partition_specs": "P",
     "laminax_ir.ops.callbacks": "pure_callback",
     "laminax._src.effects": "effects_barrier",
     "laminax._src.api": """
@@ -34,8 +35,9 @@ _NAMES = {
     "laminax._src.xla_computation": "xla_computation",
     # arrays and devices
     "laminax_runtime": """
-        Array Device default_backend device_count devices local_device_count make_array_from_single_device_arrays process_count
-        process_index""",
+        Array Device default_backend device_count devices local_device_count make_array_from_callback
+        make_array_from_process_local_data make_array_from_single_device_arrays make_mesh NamedSharding process_count
+        process_index set_mesh""",
     # settings
     "laminax._src.settings": """
         array_garbage_collection_guard check_tracer_leaks checking_leaks config debug_infs debug_nans default_device

@@ -124,7 +124,7 @@ class AbstractMesh(NamedGrid):
                             self.axis_names if axis_names is None else axis_names,
                             self.axis_types if axis_types is None else axis_types)
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, AbstractMesh) and self._key == other._key)
 
     def __hash__(self) -> int:

@@ -108,7 +108,7 @@ class PartitionSpec:
     def __radd__(self, other: Any) -> PartitionSpec:
         return self.update(partitions=other + self.partitions) if isinstance(other, tuple) else NotImplemented
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         if self is other:
             return True
         return (isinstance(other, PartitionSpec) and self.partitions == other.partitions and self.unreduced == other.unreduced

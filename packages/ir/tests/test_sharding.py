@@ -10,7 +10,8 @@ from laminax_ir.ops.sharding import device_put_p, sharding_constraint_p, shardin
 from laminax_ir.staging import stage
 
 
-def test_placement_does_not_change_a_value(rng=np.random.default_rng(0)):
+def test_placement_does_not_change_a_value():
+    rng = np.random.default_rng(0)
     x = rng.normal(size=(2, 3)).astype(np.float32)
     for primitive in (sharding_constraint_p, device_put_p):
         np.testing.assert_array_equal(primitive.bind(x, sharding=None), x)

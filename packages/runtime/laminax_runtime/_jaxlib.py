@@ -5,7 +5,8 @@ reading one file. What was found, by running each version:
 
     0.10.2     `array_result_handler` runs the Python method `_check_and_rearrange` of arrays unless `_skip_checks` is
                given. `buffer_to_dlpack_managed_tensor` makes unversioned capsules only. A call with a donated array is
-               a ValueError from C++; later versions let the miss function report it.
+               a ValueError from C++; later versions let the miss function report it. With a deleted array of several
+               parts a call that C++ has an entry for crashes the process, with jax as with laminax.
     0.11.2     The check moved to C++ and the argument went with it. `shard_args` exists in C++.
     0.12.0.1   `buffer_to_dlpack_managed_tensor` takes `max_version` and `copied`.
     all        Shardings have no method `_to_xla_hlo_sharding` until somebody sets it. Classes can be given methods with

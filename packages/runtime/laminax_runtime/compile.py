@@ -26,8 +26,9 @@ def compile_module(
     out_avals: Sequence[ShapedArray],
     kept: Sequence[bool] | None = None,
     devices: Sequence[placement.Device] | None = None,
-    in_shardings: Sequence[shardings.Sharding] | None = None,
-    out_shardings: Sequence[shardings.Sharding] | None = None,
+    in_shardings: Sequence[shardings.Sharding | None] | None = None,
+    out_shardings: Sequence[shardings.Sharding | None] | None = None,
+    known_shardings: Sequence[tuple[shardings.Sharding, int | None]] = (),
     num_replicas: int = 1,
     num_partitions: int | None = None,
     compiler_options: Mapping[str, Any] | None = None,
@@ -45,8 +46,11 @@ def compile_module(
         out_avals: one per result.
         kept: for each argument of the caller, whether `main` has a parameter for it; by default all.
         devices: where it runs, `num_replicas * num_partitions` of them; by default one, the default device.
-        in_shardings: one per parameter of `main`; by default on the only device, or else what XLA chose.
+        in_shardings: one per parameter of `main`, as in the text, or None where XLA is to choose; by default on the
+            only device, or else all XLA's choice.
         out_shardings: one per result, likewise.
+        known_shardings: shardings over these devices in whose words XLA's choices are put, each with its array's
+            rank if it is one's; those in `in_shardings` come first.
         num_replicas: how many copies of the program run, each on its own data.
         num_partitions: over how many devices XLA splits each copy; by default all that are left.
         compiler_options: XLA's debug options by name, such as {"xla_cpu_enable_fast_math": True}.
@@ -66,7 +70,13 @@ def compile_module(
             f"{num_replicas * num_partitions} devices, got {len(assignment)}"
         )
     ffi.ensure_kernels(text, assignment[0].client)
-    options = _compile_options(assignment, num_replicas, num_partitions, compiler_options, out_shardings is None)
+    kept = tuple(kept) if kept is not None else (True,) * len(in_avals)
+    kept_avals = [aval for aval, is_kept in zip(in_avals, kept, strict=True) if is_kept]
+    in_shardings = _one_each("in_shardings", in_shardings, kept_avals)
+    out_shardings = _one_each("out_shardings", out_shardings, out_avals)
+    options = _compile_options(
+        assignment, num_replicas, num_partitions, compiler_options, in_shardings, out_shardings
+    )
     try:
         if host_callbacks or keepalives:  # it holds addresses of this process
             loaded = _compile_and_load(text, assignment, options, host_callbacks)
@@ -76,7 +86,7 @@ def compile_module(
         what = name or "a module"
         error.add_note(f"This came from compiling {what} for {assignment[0]}, with jaxlib {_jaxlib.version}.")
         raise
-    kept = tuple(kept) if kept is not None else (True,) * len(in_avals)
+    known = [(s, aval.ndim) for s, aval in zip(in_shardings, kept_avals, strict=True) if s is not None] + [*known_shardings]
     return Executable(
         loaded,
         name or "main",
@@ -84,24 +94,32 @@ def compile_module(
         tuple(in_avals),
         tuple(out_avals),
         kept,
-        _chosen_shardings(in_shardings, loaded.get_parameter_shardings, assignment, sum(kept)),
-        _chosen_shardings(out_shardings, loaded.get_output_shardings, assignment, len(out_avals)),
+        _chosen_shardings(in_shardings, loaded.get_parameter_shardings, assignment, kept_avals, known),
+        _chosen_shardings(out_shardings, loaded.get_output_shardings, assignment, out_avals, known),
         is_pinned,
         tuple(keepalives),
     )
 
 
-def _compile_options(assignment, num_replicas, num_partitions, compiler_options, is_output_free):
+def _one_each(name: str, given: Sequence[Any] | None, avals: Sequence[ShapedArray]) -> tuple:
+    if given is not None and len(given) != len(avals):
+        raise ValueError(f"compile_module: {len(given)} {name} were given for {len(avals)} arrays")
+    return (None,) * len(avals) if given is None else tuple(given)
+
+
+def _compile_options(assignment, num_replicas, num_partitions, compiler_options, in_shardings, out_shardings):
     options = _jaxlib.CompileOptions()
     build = options.executable_build_options
     options.num_replicas = build.num_replicas = num_replicas
     options.num_partitions = build.num_partitions = num_partitions
     ids = np.array([device.id for device in assignment], dtype=np.int32).reshape(num_replicas, num_partitions)
     options.device_assignment = build.device_assignment = _jaxlib.DeviceAssignment.create(ids)
-    build.use_spmd_partitioning = num_partitions > 1
-    build.use_shardy_partitioner = num_partitions > 1
-    if num_partitions > 1 and is_output_free:
-        build.allow_spmd_sharding_propagation_to_output = [True]
+    build.use_spmd_partitioning = build.use_shardy_partitioner = num_partitions > 1
+    if num_partitions > 1:
+        if None in in_shardings:
+            build.allow_spmd_sharding_propagation_to_parameters = [s is None for s in in_shardings]
+        if None in out_shardings:
+            build.allow_spmd_sharding_propagation_to_output = [s is None for s in out_shardings]
     if compiler_options:
         options.env_option_overrides = list(compiler_options.items())
     return options
@@ -132,21 +150,23 @@ def _compile_and_load(text, assignment, options, host_callbacks):
         return client.compile_and_load(module, device_list, options, list(host_callbacks))
 
 
-def _chosen_shardings(given, read_back, assignment, count) -> tuple[shardings.Sharding, ...]:
-    """The caller's shardings, or XLA's choice."""
-    if given is not None:
-        given = tuple(given)
-        if len(given) != count:
-            raise ValueError(f"compile_module: {len(given)} shardings were given for {count} arrays")
+def _chosen_shardings(given, read_back, assignment, avals, known) -> tuple[shardings.Sharding, ...]:
+    """The caller's shardings, and XLA's choice where there is none."""
+    if None not in given:
         return given
     if len(assignment) == 1:
-        return (shardings.on_device(assignment[0]),) * count
-    protos = read_back()
-    if protos is None:
-        return (shardings.get_replicated(assignment),) * count
-    if len(protos) == 1 and count != 1 and (elements := protos[0].tuple_shardings):
-        protos = elements
-    return tuple(shardings.GSPMDSharding(assignment, proto) for proto in protos)
+        if not any(isinstance(s, shardings.NamedSharding) for s, _ in known):
+            return tuple(shardings.on_device(assignment[0]) if s is None else s for s in given)
+        chosen = [shardings.REPLICATED] * len(avals)
+    else:
+        protos = read_back()
+        if protos is not None and len(protos) == 1 and len(avals) != 1 and (elements := protos[0].tuple_shardings):
+            protos = elements
+        chosen = [shardings.REPLICATED] * len(avals) if protos is None else map(_jaxlib.HloSharding.from_proto, protos)
+    return tuple(
+        shardings.as_given(hlo, aval.ndim, assignment, known) if s is None else s
+        for s, hlo, aval in zip(given, chosen, avals, strict=True)
+    )
 
 
 class Executable:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from laminax_ir import pytree
 
-from laminax_runtime import _jaxlib, context, placement, shardings
+from laminax_runtime import _jaxlib, context, meshes, placement, shardings
 from laminax_runtime.arrays import ArrayImpl
 from laminax_runtime.compile import Executable, place_argument
 
@@ -153,12 +153,21 @@ def shard_arg_fallback(x: Any, sharding: shardings.Sharding, layout: Any) -> Arr
     return place_argument(x, sharding)
 
 
-def execution_device(args: Sequence[Any], device: placement.Device | None = None) -> placement.Device:
+def execution_device(
+    args: Sequence[Any],
+    device: placement.Device | None = None,
+    namer: Callable[[int], str] | None = None,
+) -> placement.Device | None:
     """The one device on which to run a computation on these arguments.
 
     Args:
         args: flat arguments; only arrays committed to a device decide.
         device: the caller's choice, which prevails.
+        namer: from the number of an argument to its name, for errors.
+
+    Returns:
+        The device. None if it is no matter of one device: an argument is spread over a mesh, or, where no argument
+        decides, a mesh is set.
 
     Raises:
         ValueError: arguments are committed to different devices.
@@ -168,17 +177,20 @@ def execution_device(args: Sequence[Any], device: placement.Device | None = None
     first = None
     for position, x in enumerate(args):
         if type(x) is ArrayImpl and x._committed:
-            if len(assignment := x._sharding._device_assignment) != 1:
-                continue
+            if type(sharding := x._sharding) is not shardings.SingleDeviceSharding:
+                return None
             if first is None:
-                first, first_position = assignment[0], position
-            elif assignment[0] != first:
+                first, first_position = sharding._device, position
+            elif sharding._device != first:
+                name = namer or "argument {}".format
                 raise ValueError(
                     "Received incompatible devices for jitted computation: "
-                    f"argument {first_position} is on {first}, argument {position} on {assignment[0]}. "
+                    f"{name(first_position)} is on {first}, {name(position)} on {sharding._device}. "
                     "Move one of them with device_put."
                 )
-    return first if first is not None else placement.placement_device()
+    if first is not None:
+        return first
+    return placement.placement_device() if meshes.current_mesh_option.value is None else None
 
 
 def clear_dispatch_caches() -> None:

@@ -1,34 +1,45 @@
-"""Meshes: devices in a grid whose axes have names."""
+"""Meshes: devices in a grid whose axes have names, and the mesh that a thread's programs run on."""
 
 from __future__ import annotations
 
-import collections
+import contextlib
 import functools
 import math
+import threading
 from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
+from laminax_ir import config
+from laminax_ir.abstract_meshes import AbstractMesh, AxisType, NamedGrid, normal_axis_types
 
-from laminax_runtime import _jaxlib
+from laminax_runtime import _jaxlib, context
 
 
-class Mesh:
+class Mesh(NamedGrid):
     """An n-dimensional array of devices with one name per axis.
 
     Args:
         devices: a NumPy array of devices, or nested sequences of them, or one device.
         axis_names: one hashable name per axis, or a single string for one axis.
+        axis_types: one type for all axes, one per axis, or None. Only `AxisType.Auto`, the default, is supported: the
+            compiler decides how values inside of a program are split.
 
     Raises:
         ValueError: the names do not match the array's axes, or a device or a name comes twice.
+        NotImplementedError: an axis is of another type than Auto.
 
     Example:
         >>> Mesh(devices("cpu"), ("data",)).shape
         OrderedDict({'data': 1})
     """
 
-    def __init__(self, devices: Any, axis_names: str | Sequence[Hashable]) -> None:
+    def __init__(
+        self,
+        devices: Any,
+        axis_names: str | Sequence[Hashable],
+        axis_types: AxisType | Sequence[AxisType] | None = None,
+    ) -> None:
         grid = np.array(devices, dtype=object)
         names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
         if grid.ndim != len(names):
@@ -36,35 +47,52 @@ class Mesh:
                 f"Mesh: {grid.ndim} axes of devices, of shape {grid.shape}, but {len(names)} names: {names}. "
                 "Reshape the devices, or name each axis."
             )
-        if len(set(names)) != len(names):
-            raise ValueError(f"Mesh: the axis names {names} are not distinct")
+        if len(set(names)) != len(names) or None in names:
+            raise ValueError(f"Mesh: the axis names {names} must be distinct, and none may be None")
         if len(set(grid.flat)) != grid.size:
             raise ValueError("Mesh: a device comes twice in the array of devices")
         grid.flags.writeable = False
         self.devices = grid
         self.axis_names = names
-
-    @functools.cached_property
-    def shape(self) -> collections.OrderedDict[Hashable, int]:
-        """The size of each axis, by name."""
-        return collections.OrderedDict(zip(self.axis_names, self.devices.shape, strict=True))
-
-    @property
-    def axis_sizes(self) -> tuple[int, ...]:
-        return self.devices.shape
-
-    @property
-    def size(self) -> int:
-        """How many devices there are."""
-        return math.prod(self.devices.shape)
+        self.axis_sizes = grid.shape
+        self.axis_types = normal_axis_types("Mesh", axis_types, len(names))
+        if not self.are_all_axes_auto:
+            raise NotImplementedError(
+                f"Mesh: axis_types={self.axis_types} is not supported: types of values do not carry shardings in "
+                "laminax. Use AxisType.Auto, and with_sharding_constraint where the compiler needs to be told."
+            )
 
     @property
     def ndim(self) -> int:
         return self.devices.ndim
 
+    @functools.cached_property
+    def abstract_mesh(self) -> AbstractMesh:
+        """The mesh without its devices."""
+        return AbstractMesh(self.axis_sizes, self.axis_names, self.axis_types)
+
     @property
-    def empty(self) -> bool:
-        return self.size == 0
+    def is_multi_process(self) -> bool:
+        """Whether devices of another process belong to the mesh."""
+        return len(self.local_devices) < self.devices.size
+
+    def update(self, devices: Any = None, axis_names: Any = None, axis_types: Any = None) -> Mesh:
+        """The mesh that differs in what is given."""
+        return Mesh(
+            self.devices if devices is None else devices,
+            self.axis_names if axis_names is None else axis_names,
+            self.axis_types if axis_types is None else axis_types,
+        )
+
+    def __enter__(self) -> Mesh:
+        """Makes this the mesh that partition specs refer to; `set_mesh(mesh)` is the newer way."""
+        override = current_mesh_option(self)
+        override.__enter__()
+        _entered.stack.append(override)
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        _entered.stack.pop().__exit__(*exc_info)
 
     @property
     def device_ids(self) -> np.ndarray:
@@ -99,8 +127,7 @@ class Mesh:
         return _from_ids, (self.devices.flat[0].platform if self.size else None, self.device_ids, self.axis_names)
 
     def __repr__(self) -> str:
-        axes = ", ".join(f"{name!r}: {size}" for name, size in self.shape.items())
-        return f"Mesh({axes})"
+        return f"Mesh({self._describe()})"
 
 
 def _from_ids(platform: str | None, ids: np.ndarray, axis_names: tuple) -> Mesh:
@@ -111,3 +138,137 @@ def _from_ids(platform: str | None, ids: np.ndarray, axis_names: tuple) -> Mesh:
     for position, device_id in np.ndenumerate(ids):
         grid[position] = by_id[device_id]
     return Mesh(grid, axis_names)
+
+
+def make_mesh(
+    axis_shapes: Sequence[int],
+    axis_names: Sequence[Hashable],
+    axis_types: AxisType | Sequence[AxisType] | None = None,
+    *,
+    devices: Sequence[Any] | None = None,
+) -> Mesh:
+    """A mesh over the first devices there are, in their order.
+
+    Args:
+        axis_shapes: the size of each axis.
+        axis_names: a name per axis.
+        axis_types: as for `Mesh`; None is Auto for all axes.
+        devices: the devices to choose from; by default all of the default platform.
+
+    Raises:
+        ValueError: there are not enough devices, or the names do not match the sizes.
+
+    Example:
+        >>> make_mesh((4, 2), ("data", "model"))
+        Mesh('data': 4, 'model': 2, axis_types=(Auto, Auto))
+    """
+    from laminax_runtime import placement
+
+    sizes = tuple(axis_shapes)
+    if len(sizes) != len(axis_names):
+        raise ValueError(f"make_mesh: {len(sizes)} sizes, {sizes}, but {len(axis_names)} names, {tuple(axis_names)}")
+    chosen = placement.devices() if devices is None else list(devices)
+    count = math.prod(sizes)
+    if count > len(chosen):
+        raise ValueError(
+            f"make_mesh: a mesh of shape {sizes} needs {count} devices, but there are {len(chosen)}. "
+            "On the CPU, laminax.config.update('num_cpu_devices', n) makes n devices if it comes first."
+        )
+    grid = np.empty(count, dtype=object)
+    grid[:] = chosen[:count]
+    return Mesh(grid.reshape(sizes), tuple(axis_names), axis_types)
+
+
+# --- the mesh of a thread ---
+
+
+class _Entered(threading.local):
+    """The meshes that `with mesh:` has made current in this thread."""
+
+    def __init__(self) -> None:
+        self.stack: list[contextlib.AbstractContextManager] = []
+
+
+_entered = _Entered()
+
+
+def _check_mesh(value: Any) -> Mesh | None:
+    if value is None or isinstance(value, Mesh):
+        return None if value is None or value.empty else value
+    raise ValueError
+
+
+def _parse_mesh(text: str) -> None:
+    raise ValueError
+
+
+current_mesh_option = config.define(
+    "mesh",
+    None,
+    config.ValueType("None or a Mesh, from the program and not from the environment", _check_mesh, _parse_mesh),
+    "The mesh that partition specs refer to; set by laminax.set_mesh.",
+    affects_tracing=True,
+)
+
+
+def current_mesh() -> Mesh | None:
+    """The mesh that partition specs refer to in this thread, if one has been set."""
+    return current_mesh_option.value
+
+
+class set_mesh(contextlib.ContextDecorator):
+    """Sets the mesh that partition specs refer to: until further notice, or as a context manager for a block.
+
+    Computations on values that are on no particular device run on all devices of the mesh.
+
+    Args:
+        mesh: the mesh; None unsets it.
+
+    Raises:
+        TypeError: it is no mesh.
+        ValueError: a function is being traced.
+
+    Example:
+        >>> with set_mesh(make_mesh((8,), ("data",))):
+        ...     y = jit(f, in_shardings=PartitionSpec("data"))(x)
+    """
+
+    def __init__(self, mesh: Mesh | None) -> None:
+        if mesh is not None and not isinstance(mesh, Mesh):
+            raise TypeError(f"set_mesh: expected a Mesh or None, got {mesh!r} of type {type(mesh).__name__}")
+        if context.is_tracing():
+            raise ValueError("set_mesh can only be used outside of jit: a program runs on the mesh it is called under.")
+        self._mesh = mesh
+        self._before = current_mesh_option.local_value
+        current_mesh_option.set_local(mesh)
+
+    def _recreate_cm(self) -> set_mesh:
+        return set_mesh(self._mesh)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc_info: object) -> None:
+        current_mesh_option.set_local(self._before)
+
+
+def get_mesh() -> Mesh:
+    """The mesh that `set_mesh` has set, or an empty one.
+
+    Raises:
+        ValueError: while a function is traced, whose program may run on other devices; use `get_abstract_mesh` there.
+    """
+    if context.is_tracing():
+        raise ValueError("get_mesh can only be used outside of jit. Use get_abstract_mesh instead.")
+    return current_mesh() or _empty_mesh()
+
+
+def get_abstract_mesh() -> AbstractMesh:
+    """The axes of the mesh that `set_mesh` has set, or an abstract mesh without axes."""
+    mesh = current_mesh()
+    return AbstractMesh((), ()) if mesh is None else mesh.abstract_mesh
+
+
+@functools.cache
+def _empty_mesh() -> Mesh:
+    return Mesh(np.empty((), dtype=object), ())

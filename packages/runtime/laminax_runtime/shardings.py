@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 
 from laminax_runtime import _jaxlib, meshes
 
@@ -25,7 +26,7 @@ Device = _jaxlib.Device
 Index = tuple[slice, ...]
 Shape = tuple[int, ...]
 
-_REPLICATED = _jaxlib.HloSharding.replicate()
+REPLICATED = _jaxlib.HloSharding.replicate()
 
 
 # --- any sharding ---
@@ -92,13 +93,8 @@ class _SharedMethods:
         tiling = _tiling(self, len(shape))
         if tiling is None:
             return shape
-        for axis, (size, parts) in enumerate(zip(shape, tiling.parts, strict=True)):
-            if size % parts:
-                raise ValueError(
-                    f"an array of shape {shape} cannot be split by {self}: axis {axis} has size {size}, which is not "
-                    f"a multiple of its {parts} parts. Pad axis {axis} to {-(-size // parts) * parts}, or split "
-                    "another axis."
-                )
+        if reason := misfit(self, shape):
+            raise ValueError(f"an array of shape {shape} {reason}")
         return tuple(size // parts for size, parts in zip(shape, tiling.parts, strict=True))
 
     def devices_indices_map(self, global_shape: Shape) -> dict[Device, Index]:
@@ -120,6 +116,36 @@ class _SharedMethods:
 
     def check_compatible_aval(self, aval_shape: Shape) -> None:
         """Raises ValueError if arrays of this shape cannot be laid out so."""
+
+
+def misfit(sharding: Sharding, shape: Shape) -> str | None:
+    """Why arrays of this shape cannot be laid out so, as the end of a sentence about one; None if they can."""
+    spec = getattr(sharding, "spec", None)
+    where = f"as {spec}" if spec is not None else f"by {sharding}"
+    if spec is not None and len(spec) > len(shape):
+        return (
+            f"cannot be split {where}: the spec has {len(spec)} entries, and the array {len(shape)} axes. "
+            f"Shorten the spec to at most {len(shape)} entries."
+        )
+    if spec is None:
+        sharding.check_compatible_aval(shape)
+    tiling = _tiling(sharding, len(shape))
+    for axis, (size, parts) in enumerate(zip(shape, tiling.parts, strict=True) if tiling is not None else ()):
+        if size % parts:
+            return (
+                f"cannot be split {where}: axis {axis} has size {size}, {_of_mesh(sharding, axis, parts)}.\n"
+                f"Pad axis {axis} to {-(-size // parts) * parts}, or shard an axis whose size is a multiple of {parts}."
+            )
+    return None
+
+
+def _of_mesh(sharding: Sharding, axis: int, parts: int) -> str:
+    """`mesh axis 'data' has 4 devices.` and the mesh."""
+    if not isinstance(sharding, NamedSharding):
+        return f"which is not a multiple of its {parts} parts"
+    entry = sharding.spec[axis]
+    what = f"the mesh axes {entry} have" if isinstance(entry, tuple) else f"mesh axis {entry!r} has"
+    return f"{what} {parts} devices; mesh {dict(sharding.mesh.shape)}"
 
 
 def are_equal_hlo_shardings(a: _jaxlib.HloSharding, b: _jaxlib.HloSharding) -> bool:
@@ -204,7 +230,7 @@ class _SingleDeviceMethods:
         return (self._device,)
 
     def _to_xla_hlo_sharding(self, num_dimensions: int) -> _jaxlib.HloSharding:
-        return _REPLICATED
+        return REPLICATED
 
     def with_memory_kind(self, kind: str) -> SingleDeviceSharding:
         return SingleDeviceSharding(self._device, memory_kind=kind)
@@ -255,7 +281,7 @@ class _NamedMethods:
 
     @property
     def is_fully_replicated(self) -> bool:
-        return self.mesh.size == 1 or math.prod(self.mesh.shape[name] for name in _names(self.spec)) == 1
+        return self.mesh.size == 1 or math.prod(map(self.mesh.shape.get, self.spec.names())) == 1
 
     @property
     def _is_concrete(self) -> bool:
@@ -266,13 +292,15 @@ class _NamedMethods:
 
     def check_compatible_aval(self, aval_shape: Shape) -> None:
         if len(aval_shape) < len(self.spec):
-            raise ValueError(
-                f"{self} splits {len(self.spec)} axes, but the array has shape {tuple(aval_shape)}, with "
-                f"{len(aval_shape)} axes. Shorten the spec to at most {len(aval_shape)} entries."
-            )
+            raise ValueError(f"an array of shape {tuple(aval_shape)} {misfit(self, tuple(aval_shape))}")
 
     def with_memory_kind(self, kind: str) -> NamedSharding:
         return NamedSharding(self.mesh, self.spec, memory_kind=kind)
+
+    @property
+    def replicated_axes(self) -> frozenset:
+        """The mesh axes over which the array is copied, not split."""
+        return frozenset(self.mesh.axis_names) - set(self.spec.names())
 
     def update(self, **changes) -> NamedSharding:
         """The sharding that differs in the given ones of `mesh`, `spec` and `memory_kind`."""
@@ -290,27 +318,14 @@ def _named_from_parts(mesh: Any, spec: Any, memory_kind: str | None) -> NamedSha
     return NamedSharding(mesh, spec, memory_kind=memory_kind)
 
 
-def _names(spec: Any) -> Iterator[Any]:
-    """The mesh axes that a spec uses."""
-    for entry in spec:
-        if isinstance(entry, tuple):
-            yield from entry
-        elif entry is not None and not _is_unconstrained(entry):
-            yield entry
-
-
-def _is_unconstrained(entry: Any) -> bool:
-    return getattr(type(entry), "__name__", "").lower().startswith(("unconstrained", "_unconstrained"))
-
-
 @functools.lru_cache(maxsize=4096)
 def _named_to_hlo(sharding: NamedSharding, ndim: int) -> _jaxlib.HloSharding:
     """The devices' grid with the mesh axes in the order of the array axes they split, the unused ones last."""
     mesh = sharding.mesh
     sizes = dict(mesh.shape)
-    if getattr(sharding.spec, "unreduced", None):
+    if sharding.spec.unreduced:
         raise NotImplementedError(f"{sharding}: unreduced axes are not supported by laminax_runtime yet")
-    entries = [e if isinstance(e, tuple) else () if e is None or _is_unconstrained(e) else (e,) for e in sharding.spec]
+    entries = [e if isinstance(e, tuple) else () if e is None or e is UNCONSTRAINED else (e,) for e in sharding.spec]
     if len(entries) > ndim:
         sharding.check_compatible_aval((1,) * ndim)
     entries += [()] * (ndim - len(entries))
@@ -318,7 +333,7 @@ def _named_to_hlo(sharding: NamedSharding, ndim: int) -> _jaxlib.HloSharding:
     parts = [math.prod(sizes[name] for name in entry) for entry in entries]
     copies = mesh.size // math.prod(parts)
     if math.prod(parts) == 1:
-        return _REPLICATED
+        return REPLICATED
     position = {name: i for i, name in enumerate(sizes)}
     order = [position[name] for name in (*used, *(name for name in sizes if name not in used))]
     grid = np.arange(mesh.size, dtype=np.int64).reshape(tuple(sizes.values())).transpose(order)
@@ -331,8 +346,13 @@ def _named_to_hlo(sharding: NamedSharding, ndim: int) -> _jaxlib.HloSharding:
 
 def _check_spec(mesh: Any, spec: Any) -> None:
     """Runs in the constructor of every NamedSharding: each name is an axis of the mesh and comes once."""
+    if not isinstance(spec, PartitionSpec):
+        raise TypeError(
+            f"NamedSharding: expected a PartitionSpec for spec, got {spec!r} of type {type(spec).__name__}. "
+            "Write PartitionSpec('data', None), with one entry per axis of the array."
+        )
     seen: set[Any] = set()
-    for name in _names(spec):
+    for name in (*spec.names(), *spec.unreduced, *spec.reduced):
         if name not in mesh.axis_names:
             raise ValueError(
                 f"NamedSharding: the spec {spec} names the axis {name!r}, which {mesh} does not have. "
@@ -344,6 +364,93 @@ def _check_spec(mesh: Any, spec: Any) -> None:
 
 
 _jaxlib.set_spec_check(_check_spec)
+
+
+def named_from_hlo(hlo: _jaxlib.HloSharding, mesh: meshes.Mesh, ndim: int) -> NamedSharding | None:
+    """The sharding over a mesh that means the same as an XLA sharding of its devices; None if there is none.
+
+    The device numbers along each axis of the tiles tell which mesh axes it runs along: the fastest varying of them is
+    the one whose coordinate changes between the first two devices, and so on.
+    """
+    if is_replicated(hlo):
+        return NamedSharding(mesh, PartitionSpec())
+    if not hlo.is_tiled():
+        return None
+    parts = tuple(hlo.tile_assignment_dimensions()[:ndim])
+    order = np.asarray(hlo.tile_assignment_devices()).reshape(*parts, -1)
+    entries = []
+    for axis, count in enumerate(parts):
+        line = np.moveaxis(order, axis, 0).reshape(count, -1)[:, 0]
+        names = _names_along(line, mesh)
+        if names is None:
+            return None
+        entries.append(names)
+    while entries and not entries[-1]:
+        entries.pop()
+    found = NamedSharding(mesh, PartitionSpec(*entries))
+    return found if are_equal_hlo_shardings(_named_to_hlo(found, ndim), hlo) else None
+
+
+def _names_along(line: np.ndarray, mesh: meshes.Mesh) -> tuple | None:
+    """The mesh axes that a line of device numbers runs along, the slowest varying first; None if it cuts through one."""
+    coordinates = np.stack(np.unravel_index(line, mesh.axis_sizes), axis=1)
+    names: list[Any] = []
+    stride = 1
+    while stride < len(line):
+        changed = np.flatnonzero(coordinates[stride] != coordinates[0])
+        if len(changed) != 1:
+            return None
+        names.insert(0, mesh.axis_names[changed[0]])
+        stride *= mesh.axis_sizes[changed[0]]
+    return tuple(names) if stride == len(line) and len(set(names)) == len(names) else None
+
+
+def as_named(sharding: Sharding, ndim: int) -> NamedSharding | None:
+    """A sharding of arrays of a rank by a mesh and a spec; None for one on a single device that has no mesh.
+
+    Raises:
+        NotImplementedError: it is an XLA sharding that deals the devices out in another order than theirs.
+    """
+    if isinstance(sharding, NamedSharding):
+        return sharding
+    if sharding.num_devices == 1:
+        return None
+    return _named_from_gspmd(sharding, ndim)
+
+
+@functools.lru_cache(maxsize=1024)
+def _named_from_gspmd(sharding: Sharding, ndim: int) -> NamedSharding:
+    devices = np.array(sharding._device_assignment, dtype=object)
+    tiling = _tiling(sharding, ndim)
+    parts = () if tiling is None else tiling.parts
+    names = tuple(f"_axis_{i}" for i in range(len(parts) + 1))
+    mesh = meshes.Mesh(devices.reshape(*parts, -1), names)
+    found = NamedSharding(mesh, PartitionSpec(*names[:-1]))
+    if not are_equal_hlo_shardings(_named_to_hlo(found, ndim), sharding._to_xla_hlo_sharding(ndim)):
+        raise NotImplementedError(f"{sharding} deals out the devices in another order than their own. Use a NamedSharding.")
+    return found
+
+
+def as_given(
+    hlo: _jaxlib.HloSharding, ndim: int, devices: Sequence[Device], given: Sequence[tuple[Sharding, int | None]]
+) -> Sharding:
+    """An XLA sharding over devices in the words of shardings that the caller knows.
+
+    Args:
+        hlo: the sharding.
+        ndim: of what rank the array is.
+        devices: the devices it numbers.
+        given: shardings over these devices, with the ranks of their arrays if known. One for the same rank that means
+            the same is taken; else the mesh of the first that has one.
+    """
+    for known, known_ndim in given:
+        if isinstance(known, NamedSharding) and known_ndim == ndim:
+            if are_equal_hlo_shardings(known._to_xla_hlo_sharding(ndim), hlo):
+                return known
+    for known, _ in given:
+        if isinstance(known, NamedSharding) and (found := named_from_hlo(hlo, known.mesh, ndim)) is not None:
+            return found
+    return GSPMDSharding(devices, hlo)
 
 
 # --- an XLA sharding ---
@@ -378,7 +485,7 @@ class _GSPMDMethods:
         )
 
     def __hash__(self) -> int:
-        hlo_sharding = _REPLICATED if self.is_fully_replicated else self._hlo_sharding
+        hlo_sharding = REPLICATED if self.is_fully_replicated else self._hlo_sharding
         return hash((self._internal_device_list, hash(hlo_sharding), self._memory_kind))
 
     def __repr__(self) -> str:
@@ -402,7 +509,7 @@ def _gspmd_from_ids(ids: list[tuple[str, int]], serialized: bytes, memory_kind: 
 
 def get_replicated(devices: Any, *, memory_kind: str | None = None) -> GSPMDSharding:
     """The sharding that gives each of the devices the whole array."""
-    return GSPMDSharding(devices, _REPLICATED, memory_kind=memory_kind)
+    return GSPMDSharding(devices, REPLICATED, memory_kind=memory_kind)
 
 
 # --- putting the methods on jaxlib's classes ---

@@ -7,6 +7,7 @@ import pytest
 from stablehlo_modules import aval, module, unary
 
 import laminax_runtime as runtime
+from laminax_ir.partition_specs import P
 from laminax_runtime import GSPMDSharding, Mesh, NamedSharding, SingleDeviceSharding, compile_module, device_put
 from laminax_runtime._jaxlib import HloSharding
 
@@ -61,7 +62,7 @@ def test_donated_transfers_consume_their_source():
 def test_named_sharding_places_the_parts_that_the_spec_says(rng, spec, parts, order):
     """`order` is which block of rows and columns each device gets, by hand."""
     value = rng.normal(size=(8, 4)).astype(np.float32)
-    sharding = NamedSharding(mesh_2x2(), spec)
+    sharding = NamedSharding(mesh_2x2(), P(*spec))
     x = device_put(value, sharding)
     np.testing.assert_array_equal(np.asarray(x), value)
     height, width = 8 // parts[0], 4 // parts[1]
@@ -79,14 +80,14 @@ def test_named_sharding_places_the_parts_that_the_spec_says(rng, spec, parts, or
 
 
 def test_replica_ids():
-    x = device_put(np.zeros((4, 4)), NamedSharding(mesh_2x2(), ("y",)))
+    x = device_put(np.zeros((4, 4)), NamedSharding(mesh_2x2(), P("y")))
     assert [shard.replica_id for shard in x.addressable_shards] == [0, 0, 1, 1]
 
 
 def test_resharding_keeps_the_value(rng):
     value = rng.normal(size=(8, 4)).astype(np.float32)
     mesh = mesh_2x2()
-    targets = [NamedSharding(mesh, spec) for spec in ((), ("x",), ("y", "x"))] + list(runtime.devices()[1:3])
+    targets = [NamedSharding(mesh, P(*spec)) for spec in ((), ("x",), ("y", "x"))] + list(runtime.devices()[1:3])
     x = device_put(value)
     for target in targets + targets[::-1]:
         x = device_put(x, target)
@@ -95,11 +96,11 @@ def test_resharding_keeps_the_value(rng):
 
 def test_equivalence_and_equality():
     mesh = mesh_2x2()
-    a, b = NamedSharding(mesh, ("x", "y")), NamedSharding(mesh_2x2(), ("x", "y"))
+    a, b = NamedSharding(mesh, P("x", "y")), NamedSharding(mesh_2x2(), P("x", "y"))
     assert a == b and hash(a) == hash(b) and a.is_equivalent_to(b, 2)
-    assert a != NamedSharding(mesh, ("y", "x")) and not a.is_equivalent_to(NamedSharding(mesh, ("y", "x")), 2)
-    assert NamedSharding(mesh, ()) != NamedSharding(mesh, (None, None))
-    assert NamedSharding(mesh, ()).is_equivalent_to(NamedSharding(mesh, (None, None)), 2)
+    assert a != NamedSharding(mesh, P("y", "x")) and not a.is_equivalent_to(NamedSharding(mesh, P("y", "x")), 2)
+    assert NamedSharding(mesh, P()) != NamedSharding(mesh, P(None, None))
+    assert NamedSharding(mesh, P()).is_equivalent_to(NamedSharding(mesh, P(None, None)), 2)
     tiled = GSPMDSharding(runtime.devices(), HloSharding.iota_tile((2, 2)))
     assert tiled.is_equivalent_to(a, 2) and tiled.shard_shape((4, 4)) == (2, 2)
     assert tiled == GSPMDSharding(runtime.devices(), HloSharding.iota_tile((2, 2)))
@@ -112,7 +113,7 @@ def test_equivalence_and_equality():
     "make",
     [
         lambda: SingleDeviceSharding(runtime.devices()[2]),
-        lambda: NamedSharding(mesh_2x2(), ("x", None)),
+        lambda: NamedSharding(mesh_2x2(), P("x", None)),
         lambda: GSPMDSharding(runtime.devices(), HloSharding.iota_tile((2, 2))),
         lambda: GSPMDSharding.get_replicated(runtime.devices()[:2]),
     ],
@@ -125,14 +126,14 @@ def test_shardings_pickle_and_print(make):
 
 def test_errors_of_shardings():
     mesh = mesh_2x2()
-    with pytest.raises(ValueError, match=r"names the axis 'z', which Mesh\('x': 2, 'y': 2\) does not have"):
-        NamedSharding(mesh, ("z",))
+    with pytest.raises(ValueError, match=r"names the axis 'z', which Mesh\('x': 2, 'y': 2, axis_types=\(Auto, Auto\)\) does not have"):
+        NamedSharding(mesh, P("z"))
     with pytest.raises(ValueError, match="uses the mesh axis 'x' twice"):
-        NamedSharding(mesh, ("x", "x"))
-    with pytest.raises(ValueError, match="axis 0 has size 5, which is not a multiple of its 2 parts. Pad axis 0 to 6"):
-        device_put(np.zeros((5, 2)), NamedSharding(mesh, ("x",)))
-    with pytest.raises(ValueError, match="splits 2 axes, but the array has shape \\(4,\\)"):
-        device_put(np.zeros(4), NamedSharding(mesh, ("x", "y")))
+        NamedSharding(mesh, P("x", "x"))
+    with pytest.raises(ValueError, match=r"as P\('x',\): axis 0 has size 5, mesh axis 'x' has 2 devices.*\nPad axis 0 to 6"):
+        device_put(np.zeros((5, 2)), NamedSharding(mesh, P("x")))
+    with pytest.raises(ValueError, match=r"shape \(4,\) cannot be split as P\('x', 'y'\): the spec has 2 entries, and the array 1 axes"):
+        device_put(np.zeros(4), NamedSharding(mesh, P("x", "y")))
     with pytest.raises(ValueError, match="2 axes of devices, of shape \\(2, 2\\), but 1 names"):
         Mesh(mesh.devices, ("x",))
     with pytest.raises(ValueError, match="a device comes twice"):
@@ -141,7 +142,7 @@ def test_errors_of_shardings():
 
 def test_array_from_parts(rng):
     value = rng.normal(size=(4, 2)).astype(np.float32)
-    sharding = NamedSharding(mesh_2x2(), (("x", "y"),))
+    sharding = NamedSharding(mesh_2x2(), P(("x", "y")))
     parts = [device_put(value[i : i + 1], device) for i, device in enumerate(runtime.devices())]
     x = runtime.make_array_from_single_device_arrays((4, 2), sharding, parts[::-1])
     np.testing.assert_array_equal(np.asarray(x), value)
@@ -169,7 +170,7 @@ def test_spmd_program_with_shardy(rng):
         ],
         attributes,
     ).replace("func.func", 'sdy.mesh @mesh = <["x"=2, "y"=2]>\n  func.func', 1)
-    sharding = NamedSharding(mesh_2x2(), ("x", "y"))
+    sharding = NamedSharding(mesh_2x2(), P("x", "y"))
     executable = compile_module(
         text, in_avals=[a], out_avals=[out], devices=runtime.devices(), in_shardings=[sharding], is_pinned=True
     )

@@ -13,12 +13,16 @@ from laminax_ir import config
 from laminax_ir.avals import ShapeDtypeStruct, ShapedArray, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray
+from laminax_ir.ops.elementwise import copy_p
+from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from laminax_ir.trace import Tracer, current_trace, eval_trace, extend_axis_env, name_scope
 
 from laminax._src import setup  # noqa: F401
-from laminax._src.argument_names import resolve
+from laminax._src.argument_names import resolve as resolve_names
 from laminax._src.jit import _abstract
+from laminax._src.sharding_arguments import resolve
+from laminax._src.sharding_constraints import put_traced
 from laminax._src.tracing import Call, argument_avals, function_name, trace_call
 
 
@@ -46,7 +50,7 @@ def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
         raise TypeError(f"make_jaxpr: expected a callable, got {fun!r}")
     if abstracted_axes is not None:
         raise NotImplementedError("make_jaxpr: abstracted_axes (dynamic shapes) is not supported")
-    argnums, _ = resolve(fun, static_argnums, None, "static")
+    argnums, _ = resolve_names(fun, static_argnums, None, "static")
 
     @wraps(fun)
     def make(*args, **kwargs) -> Any:
@@ -99,8 +103,8 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
 
     Args:
       x: an array, scalar, or pytree of them.
-      device: a device, a sharding, or a pytree of them that is a prefix of x; None leaves arrays where they are and
-        puts other values on the default device, uncommitted.
+      device: a device, a sharding, a partition spec of the mesh that is set, or a pytree of them that is a prefix of x; None
+        leaves arrays where they are and puts other values on the default device, uncommitted.
       src: where x is, a device or sharding; checked against where the arrays of x are.
       donate: whether the buffers of x may be reused.
       may_alias: whether the result may share memory with x where x is on the device already; False copies. By default
@@ -136,10 +140,10 @@ def _broadcast_places(name: str, places: Any, x: Any, count: int) -> list[Any]:
         raise ValueError(f"device_put: {name} must be a device, a sharding, or a pytree of them that is a prefix of x: "
                          f"{error}") from None
     for place in flat:
-        if not (place is None or isinstance(place, (runtime.Device, runtime.Sharding))):
-            raise TypeError(f"device_put: {name} must be a device, a sharding, a pytree of them, or None; got {place!r} of "
-                            f"type {type(place).__name__}")
-    return flat
+        if not (place is None or isinstance(place, (runtime.Device, runtime.Sharding, PartitionSpec))):
+            raise TypeError(f"device_put: {name} must be a device, a sharding, a partition spec, a pytree of them, or None; got "
+                            f"{place!r} of type {type(place).__name__}")
+    return [resolve(place, f"device_put: {name}") if isinstance(place, PartitionSpec) else place for place in flat]
 
 
 def _check_source(x: Any, place: Any) -> None:
@@ -153,10 +157,8 @@ def _check_source(x: Any, place: Any) -> None:
 
 def _put_leaf(x: Any, device: Any, donate: bool, is_copied: bool) -> Any:
     if isinstance(x, Tracer):
-        if device is None and not is_copied:
-            return x
-        raise NotImplementedError("device_put of a traced value to a device is not supported yet; move it outside the "
-                                  f"traced function. Got {x!r} and {device}")
+        x = copy_p.bind(x) if is_copied else x
+        return x if device is None else put_traced(x, runtime.as_sharding(device))
     if isinstance(x, PRNGKeyArray):
         return PRNGKeyArray(x.impl, _put_leaf(x.base, device, donate, is_copied))
     placed = runtime.device_put(x, device, donate=donate)
@@ -217,7 +219,7 @@ def _stack_over_devices(values: Sequence[Any], devices: Sequence[runtime.Device]
                          + ", ".join(sorted(aval.str_short() for aval in avals)))
     (aval,) = avals
     parts = [runtime.device_put(np.asarray(x, aval.dtype)[None], device) for x, device in zip(values, devices)]
-    sharding = runtime.NamedSharding(runtime.Mesh(list(devices), ("shards",)), ("shards",))
+    sharding = runtime.NamedSharding(runtime.Mesh(list(devices), ("shards",)), PartitionSpec("shards"))
     return runtime.make_array_from_single_device_arrays((len(devices), *aval.shape), sharding, parts)
 
 

@@ -19,6 +19,7 @@ from laminax_ir.trace import Tracer, check_no_tracers, eval_trace, state
 
 from laminax._src.checked_results import check_results, is_checking
 from laminax._src.executables import Program, compile_program, execution_device
+from laminax._src.partitioning import committed_sharding, names_shardings, place
 
 _LEAF = tree_structure(0)
 _LIMIT = 8192
@@ -42,6 +43,9 @@ def _operation(primitive, params: dict[str, Any]) -> Callable:
         return partial(_run_impl, primitive, params)
     if primitive.family in ("callbacks", "collectives"):  # a Python function, or communication of one with itself
         return partial(_run_on_host, primitive, params)
+    if primitive.family == "sharding":  # a transfer
+        from laminax._src.sharding_constraints import evaluate as evaluate_placement
+        return lambda *operands: evaluate_placement(primitive, operands, params)
     if primitive.multiple_results:
         return compiled_function(lambda *xs: primitive.bind(*xs, **params), primitive.name, is_list=True)
     return compiled_function(lambda *xs: [primitive.bind(*xs, **params)], primitive.name)
@@ -70,13 +74,17 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
     programs: dict[tuple, tuple[Program, Any]] = {}
 
     def miss(*args):
-        device = execution_device(args)
-        key = (*(get_aval(x) for x in args), device)
+        where = execution_device(args)
+        if where is None:  # spread over a mesh
+            where = tuple(committed_sharding(x) for x in args), runtime.current_mesh()
+        key = (*(get_aval(x) for x in args), where)
         found = programs.get(key)
         if found is None:
             closed = stage(flat_fun, key[:-1], name)
             tree = tree_structure([0] * len(closed.out_avals)) if is_list else _LEAF
-            found = programs[key] = (compile_program(closed, device, name=name), tree)
+            if not isinstance(where, runtime.Device) or names_shardings(closed):
+                where = place(name, closed, args)
+            found = programs[key] = (compile_program(closed, where, name=name), tree)
         program, tree = found
         outs = program.run(args)
         if is_checking():

@@ -7,7 +7,7 @@ they are unwrapped on the way into an executable and wrapped again on the way ou
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 import laminax_runtime as runtime
 import numpy as np
@@ -18,6 +18,8 @@ from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray, keys_of_words, physical_aval
 from laminax_ir.pytree import dispatch_registry
 from laminax_ir.trace import check_no_tracers
+
+from laminax._src.partitioning import Partitioning, writable_shardings
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
@@ -61,15 +63,16 @@ class Program:
         return runtime.fastpath_data(self.executable, out_tree, outs, args, const_args=self.const_args)
 
 
-def execution_device(args: Sequence[Any], device: runtime.Device | None = None) -> runtime.Device:
-    """The device on which to run a computation on these arguments; the one given prevails.
+def execution_device(args: Sequence[Any], device: runtime.Device | None = None,
+                     namer: Callable[[int], str] | None = None) -> runtime.Device | None:
+    """The device on which to run a computation on these arguments; the one given prevails. None: see `partitioning`.
 
     Raises:
       LeakedTracerError: if an argument is a tracer, which is then one whose trace has ended.
       ValueError: if arguments are committed to different devices.
     """
     check_no_tracers(args)
-    return runtime.execution_device([_stored(x) for x in args], device)
+    return runtime.execution_device([_stored(x) for x in args], device, namer)
 
 
 def _stored(x: Any) -> Any:
@@ -103,40 +106,58 @@ def lowering_platform(device: runtime.Device) -> str:
     return device.platform
 
 
-def compile_program(closed: ClosedJaxpr, device: runtime.Device, *, name: str, donated: Sequence[bool] | None = None,
+def compile_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str, donated: Sequence[bool] | None = None,
                     keep_unused: bool = False, is_pinned: bool = False,
                     compiler_options: Mapping[str, Any] | None = None) -> Program:
-    """Lowers and compiles a program for one device.
+    """Lowers and compiles a program.
 
     Args:
       closed: the program.
-      device: where it runs.
+      where: the device it runs on, or the devices that it is split over.
       name: the function's name.
       donated: which arguments may be overwritten.
       keep_unused: whether the executable takes arguments that the program does not read.
       is_pinned: whether results are committed to the device.
       compiler_options: XLA options by name.
     """
-    from laminax_lowering import lower
-    lowered = lower(closed, name=name, platform=lowering_platform(device), donated=donated, keep_unused=keep_unused)
+    lowered = lower_program(closed, where, name=name, donated=donated, keep_unused=keep_unused)
     report_unusable_donations(lowered)
-    return compile_lowered(lowered, closed, device, is_pinned=is_pinned, compiler_options=compiler_options)
+    return compile_lowered(lowered, closed, where, is_pinned=is_pinned, compiler_options=compiler_options)
 
 
-def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, device: runtime.Device, *, is_pinned: bool = False,
+def lower_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, platform: str | None = None,
+                  **options: Any) -> LoweredModule:
+    """Lowers a program for where it runs; the platform is that of the devices unless another is given."""
+    from laminax_lowering import lower
+    if not isinstance(where, Partitioning):
+        return lower(closed, platform=platform or lowering_platform(where), **options)
+    return lower(closed, platform=platform or lowering_platform(where.devices[0]), num_partitions=len(where.devices),
+                 arg_shardings=writable_shardings(where.in_shardings, closed.in_avals),
+                 result_shardings=writable_shardings(where.out_shardings, closed.out_avals), **options)
+
+
+def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, is_pinned: bool = False,
                     compiler_options: Mapping[str, Any] | None = None) -> Program:
-    """Compiles a lowered program for one device; arguments as for `compile_program`."""
+    """Compiles a lowered program for where it runs; arguments as for `compile_program`."""
     with runtime.unguarded_transfers():
         const_args = [runtime.device_put(_stored(c)) for c in lowered.consts]
     const_avals = [c.aval for c in const_args]
     kept = set(lowered.kept)
+    layout: dict[str, Any] = {"devices": [where], "is_pinned": is_pinned}
+    if isinstance(where, Partitioning):
+        layout = {"devices": where.devices, "is_pinned": True, "out_shardings": where.out_shardings,
+                  "in_shardings": [*[None] * len(const_args), *(where.in_shardings[i] for i in lowered.kept)],
+                  "known_shardings": [(s, None) for s in where.meshes]}
     executable = runtime.compile_module(
         lowered.text,
         in_avals=[*const_avals, *map(_stored_aval, closed.in_avals)],
         out_avals=[_stored_aval(aval) for aval in closed.out_avals],
         kept=[*[True] * len(const_args), *(i in kept for i in range(len(closed.in_avals)))],
-        devices=[device], is_pinned=is_pinned, compiler_options=compiler_options, name=lowered.name,
-        keepalives=lowered.keepalives, host_callbacks=lowered.host_callbacks)
+        compiler_options=compiler_options, name=lowered.name, keepalives=lowered.keepalives, host_callbacks=lowered.host_callbacks,
+        **layout)
+    if isinstance(where, Partitioning):  # once, and not in every call
+        with runtime.unguarded_transfers():
+            const_args = [runtime.place_argument(c, sharding) for c, sharding in zip(const_args, executable.in_shardings)]
     is_wrapping = any(map(_is_wrapped, (*closed.in_avals, *closed.out_avals)))
     return Program(executable, const_args, closed.out_avals, is_wrapping, closed.effects)
 

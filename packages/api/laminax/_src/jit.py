@@ -18,12 +18,14 @@ from laminax_ir.avals import ShapeDtypeStruct, ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.pytree import tree_unflatten
-from laminax_ir.trace import eval_trace, state
+from laminax_ir.trace import check_no_tracers, eval_trace, state
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve
 from laminax._src.checked_results import check_results, is_checking
 from laminax._src.executables import Program, compile_program, execution_device
+from laminax._src.partitioning import Partitioning, names_shardings, place
+from laminax._src.sharding_arguments import UNSPECIFIED, ShardingTree, constrain, for_arguments, for_results, normal_tree
 from laminax._src.stages import Lowered, Traced
 from laminax._src.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
 
@@ -39,14 +41,8 @@ class JitOptions:
     device: Any = None
     inline: bool = False
     compiler_options: tuple[tuple[str, Any], ...] = ()
-
-
-class _Unspecified:
-    def __repr__(self):
-        return "UnspecifiedValue"
-
-
-UNSPECIFIED = _Unspecified()
+    in_shardings: ShardingTree | None = None
+    out_shardings: ShardingTree | None = None
 
 
 def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UNSPECIFIED,
@@ -62,7 +58,11 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
     Args:
       fun: function of arrays, scalars and containers of them. Held weakly by the caches. May be left out, to give
         options in a decorator: `@jit(static_argnames="n")`.
-      in_shardings, out_shardings: placement of arguments and results over several devices.
+      in_shardings: how the positional arguments are split over devices: a `Sharding`, a `PartitionSpec` of the mesh that
+        is set, None, or a pytree of them that is a prefix of the tuple of arguments. Committed arguments must be laid out
+        so. By default, or with None where no mesh is set, arguments stay as they are; None under a mesh means a copy on
+        each device.
+      out_shardings: how the results are split, a prefix of the result; by default the compiler decides.
       static_argnums: positions of arguments that are compile-time constants: hashable values, part of the key.
       static_argnames: names of such arguments. With only one of the two given, the other is inferred from the
         signature; with both, they are taken as they are.
@@ -80,7 +80,7 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
 
     Raises:
       TypeError: if `fun` is not callable or an option is of the wrong type.
-      ValueError: if a static or donated argument does not exist.
+      ValueError: if a static or donated argument does not exist, or both a device and shardings are given.
 
     Example:
       >>> @jit
@@ -115,11 +115,20 @@ def _options(fun: Callable, given: dict[str, Any]) -> JitOptions:
         raise ValueError(f"jit: static_argnums and donate_argnums cannot intersect, but argument {min(overlap)} appears in both")
     compiler_options = given["compiler_options"] or {}
     return JitOptions(*static, *donated, given["keep_unused"], _chosen_device(given), given["inline"],
-                      tuple(sorted(compiler_options.items())))
+                      tuple(sorted(compiler_options.items())), *_shardings(given))
+
+
+def _shardings(given: dict[str, Any]) -> tuple[ShardingTree | None, ShardingTree | None]:
+    trees = normal_tree("in_shardings", given["in_shardings"]), normal_tree("out_shardings", given["out_shardings"])
+    for name in ("device", "backend"):
+        if given[name] is not None and trees != (None, None):
+            raise ValueError(f"jit: {name}={given[name]} cannot be given together with in_shardings or out_shardings, which say "
+                             "where the function runs. Leave it out.")
+    return trees
 
 
 def _chosen_device(given: dict[str, Any]) -> Any:
-    """The one device that device, backend or single-device shardings name, or None."""
+    """The device that device or backend names, or None."""
     device, backend = given["device"], given["backend"]
     if device is not None and backend is not None:
         raise ValueError(f"can't specify both a device and a backend for jit, got device={device} and backend={backend}")
@@ -127,27 +136,7 @@ def _chosen_device(given: dict[str, Any]) -> Any:
         raise TypeError(f"jit: device must be a device, one of laminax.devices(), got {device!r} of type {type(device).__name__}")
     if backend is not None:
         return runtime.local_devices(backend=backend)[0]
-    chosen = {d for name in ("in_shardings", "out_shardings") for d in _sharding_devices(name, given[name])}
-    if len(chosen) > 1:
-        raise NotImplementedError("jit: in_shardings and out_shardings over several devices are not supported yet; "
-                                  f"got devices {sorted(map(str, chosen))}")
-    if device is not None and chosen and chosen != {device}:
-        raise ValueError(f"jit: device={device} contradicts the shardings, which are on {chosen.pop()}")
-    return device if device is not None else chosen.pop() if chosen else None
-
-
-def _sharding_devices(name: str, shardings: Any) -> set:
-    from laminax_ir.pytree import tree_leaves
-    if shardings is UNSPECIFIED:
-        return set()
-    devices = set()
-    for leaf in tree_leaves(shardings):
-        if leaf is UNSPECIFIED:
-            continue
-        if not isinstance(leaf, runtime.Sharding):
-            raise TypeError(f"jit: {name} must be a Sharding or a pytree of them, got {leaf!r} of type {type(leaf).__name__}")
-        devices |= set(leaf.device_set)
-    return devices
+    return device
 
 
 # Compiled programs of traced functions: by closed jaxpr (weakly), then by device and options.
@@ -162,6 +151,7 @@ class _JitFunction:
         self.fun = fun
         self.options = options
         self.name = function_name(fun)
+        self.is_sharded = options.in_shardings is not None or options.out_shardings is not None
         # Held here: a function that cannot be held weakly keeps its entries as long as its jitted form lives.
         self.entries = trace_cache.entries(fun)
 
@@ -180,8 +170,7 @@ class _JitFunction:
         call, avals, traced = self.traced(args, kwargs)
         if state.trace is not eval_trace:
             return self._bind(call, traced), None, False
-        device = execution_device(call.leaves, self.options.device)
-        program = self.program(traced, call, device)
+        program = self.program(traced, call, self.place(traced, call))
         outs = program.run(call.leaves)
         if is_checking():
             check_results(outs, f"jit({self.name})", traced.closed, call.leaves)
@@ -189,12 +178,36 @@ class _JitFunction:
         return tree_unflatten(traced.out_tree, outs), fastpath, False
 
     def _bind(self, call: Call, traced: TracedFunction) -> Any:
-        closed = traced.closed
+        closed, leaves = traced.closed, call.leaves
+        if self.is_sharded:
+            in_shardings, out_shardings = self._shardings(traced, call)
+            leaves = constrain(leaves, in_shardings, f"jit({self.name})", call.namer(self.fun))
         if self.options.inline:
-            outs = eval_jaxpr(closed.jaxpr, closed.consts, *call.leaves)
+            outs = eval_jaxpr(closed.jaxpr, closed.consts, *leaves)
         else:
-            outs = call_jaxpr(closed, *call.leaves, name=self.name)
+            outs = call_jaxpr(closed, *leaves, name=self.name)
+        if self.is_sharded:
+            outs = constrain(outs, out_shardings, f"jit({self.name})", "result {}".format)
         return tree_unflatten(traced.out_tree, outs)
+
+    def place(self, traced: TracedFunction, call: Call, are_types: bool = False) -> runtime.Device | Partitioning:
+        """Where a call outside of traces runs; with `are_types` some arguments are known by type and sharding only."""
+        namer = call.namer(self.fun)
+        if not self.is_sharded:
+            device = execution_device(call.leaves, self.options.device, namer)
+            is_bound = names_shardings(traced.closed) or are_types and any(type(x) is _AvalHolder and x.committed_sharding is not None
+                                                                           for x in call.leaves)
+            if device is not None and not is_bound:
+                return device
+            return place(f"jit({self.name})", traced.closed, call.leaves, namer=namer, device=self.options.device)
+        check_no_tracers(call.leaves)
+        return place(f"jit({self.name})", traced.closed, call.leaves, *self._shardings(traced, call), namer)
+
+    def _shardings(self, traced: TracedFunction, call: Call) -> tuple[list[Any] | None, list[Any] | None]:
+        """The caller's shardings, one or None per argument and result."""
+        title = f"jit({self.name})"
+        return (for_arguments(self.options.in_shardings, title, call.in_tree),
+                for_results(self.options.out_shardings, title, traced.out_tree))
 
     def donated(self, call: Call) -> tuple[bool, ...]:
         """Which leaves of a call are donated."""
@@ -210,14 +223,14 @@ class _JitFunction:
                   {k: tree_map(lambda _, d=k in options.donate_argnames: d, x) for k, x in kwargs.items()})
         return tuple(tree_leaves(marked))
 
-    def program(self, traced: TracedFunction, call: Call, device: runtime.Device) -> Program:
-        """The compiled program for a traced call on a device."""
+    def program(self, traced: TracedFunction, call: Call, where: runtime.Device | Partitioning) -> Program:
+        """The compiled program for a traced call and where it runs."""
         options = self.options
         donated = self.donated(call)
         entries = _programs.get(traced.closed)
         if entries is None:
             entries = _programs[traced.closed] = {}
-        key = (device, donated, options.keep_unused, options.device is not None, options.compiler_options)
+        key = (where, donated, options.keep_unused, options.device is not None, options.compiler_options)
         found = entries.get(key)
         if found is None:
             if config.explain_cache_misses.value:
@@ -225,7 +238,7 @@ class _JitFunction:
                 explain_recompilation(f"jit({self.name})", _PROGRAM_KEY, key, entries)
             start = time.perf_counter()
             found = entries[key] = compile_program(
-                traced.closed, device, name=self.name, donated=donated, keep_unused=options.keep_unused,
+                traced.closed, where, name=self.name, donated=donated, keep_unused=options.keep_unused,
                 is_pinned=options.device is not None, compiler_options=dict(options.compiler_options))
             if config.log_compiles.value:
                 _log_compile(self.name, traced.closed, time.perf_counter() - start)
@@ -255,17 +268,18 @@ def _abstract(x: Any) -> Any:
     if isinstance(x, ShapeDtypeStruct) or (hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "aval")
                                            and not hasattr(x, "__array__")):
         dtype = x.dtype if dtypes.is_extended(x.dtype) else dtypes.canonicalize_dtype(x.dtype)
-        return _AvalHolder(ShapedArray(x.shape, dtype, getattr(x, "weak_type", False)))
+        return _AvalHolder(ShapedArray(x.shape, dtype, getattr(x, "weak_type", False)), getattr(x, "sharding", None))
     return x
 
 
 class _AvalHolder:
-    """An argument known by its aval alone."""
+    """An argument known by its aval, and maybe its sharding, alone."""
 
-    __slots__ = ("aval",)
+    __slots__ = ("aval", "committed_sharding")
 
-    def __init__(self, aval: ShapedArray):
+    def __init__(self, aval: ShapedArray, committed_sharding: Any = None):
         self.aval = aval
+        self.committed_sharding = committed_sharding
 
 
 def _register_aval_holder() -> None:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol, Sequence, runtime_checkable
 import laminax_runtime as runtime
 from laminax_ir.avals import ShapeDtypeStruct, ShapedArray, get_aval, is_array_like
 from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.keys import physical_aval
 from laminax_ir.pytree import structure_errors, tree_flatten, tree_structure, tree_unflatten
 from laminax_ir.trace import Tracer
 
-from laminax._src.executables import Program, compile_lowered, execution_device, lowering_platform, report_unusable_donations
+from laminax._src.executables import Program, compile_lowered, lower_program, lowering_platform, report_unusable_donations
+from laminax._src.partitioning import Partitioning, committed_sharding
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
@@ -94,26 +96,25 @@ class Traced:
 
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
         """Lowers the program to StableHLO, for the device it would run on or for one named platform."""
-        from laminax_lowering import lower
-        options = self._jit_function.options
-        device = execution_device(self._call.leaves, options.device)
+        jit_function = self._jit_function
+        where = jit_function.place(self._traced, self._call, are_types=True)
         if lowering_platforms is not None and len(lowering_platforms) != 1:
             raise NotImplementedError("lower: lowering for several platforms at once is not supported yet; got "
                                       f"{lowering_platforms!r}")
-        platform = lowering_platforms[0] if lowering_platforms else lowering_platform(device)
-        module = lower(self.jaxpr, name=self.fun_name, platform=platform, donated=self._jit_function.donated(self._call),
-                       keep_unused=options.keep_unused)
+        module = lower_program(self.jaxpr, where, platform=lowering_platforms[0] if lowering_platforms else None, name=self.fun_name,
+                               donated=jit_function.donated(self._call), keep_unused=jit_function.options.keep_unused)
         report_unusable_donations(module)
-        return Lowered(self, module, device)
+        return Lowered(self, module, where)
 
 
 class Lowered:
     """A function lowered to StableHLO for given argument types; compile it with `compile`."""
 
-    def __init__(self, traced: Traced, module: LoweredModule, device: runtime.Device):
+    def __init__(self, traced: Traced, module: LoweredModule, where: runtime.Device | Partitioning):
         self._traced = traced
         self._module = module
-        self._device = device
+        self._where = where
+        self._device = where.devices[0] if isinstance(where, Partitioning) else where
         self.in_tree = traced.in_tree
         self.out_tree = traced.out_tree
         self.args_info = traced.args_info
@@ -145,7 +146,7 @@ class Lowered:
         if self._module.platform != lowering_platform(self._device):
             raise ValueError(f"compile: the module was lowered for {self._module.platform}, and the device is "
                              f"{self._device}; lower for that platform")
-        program = compile_lowered(self._module, self._traced.jaxpr, self._device, is_pinned=options.device is not None,
+        program = compile_lowered(self._module, self._traced.jaxpr, self._where, is_pinned=options.device is not None,
                                   compiler_options={**dict(options.compiler_options), **(compiler_options or {})})
         return Compiled(self, program)
 
@@ -189,7 +190,40 @@ class Compiled:
             raise TypeError("\n".join([
                 f"Argument types differ from the types for which the computation {self._name} was compiled:", *wrong,
                 "Convert the arguments, or lower and compile for these types (enable_x64 changes types too)."]))
+        self._check_shardings(leaves)
         return tree_unflatten(self.out_tree, self._program.run(leaves))
+
+    def _check_shardings(self, leaves: Sequence[Any]) -> None:
+        """Committed arguments of a program over several devices must be where it expects them."""
+        if not isinstance(self._lowered._where, Partitioning):
+            return
+        wrong = []
+        for i, (leaf, wanted) in enumerate(zip(leaves, self._flat_input_shardings)):
+            found = committed_sharding(leaf)
+            if found is not None and wanted is not None and not found.is_equivalent_to(wanted, physical_aval(get_aval(leaf)).ndim):
+                wrong.append(f"  {self._path(i)}, {get_aval(leaf).str_short()}, is {found}, and must be {wanted}")
+        if wrong:
+            raise ValueError("\n".join([
+                f"Computation was compiled for input shardings that disagree with the shardings of arguments passed to it, {self._name}:",
+                *wrong, "Move them with device_put, or lower and compile for these shardings."]))
+
+    @cached_property
+    def _flat_input_shardings(self) -> list[Any]:
+        """One per argument; None for one that the program does not take."""
+        executable = self._program.executable
+        found = iter(executable.in_shardings)
+        per_parameter = [next(found) if is_kept else None for is_kept in executable.kept]
+        return per_parameter[len(self._program.const_args):]
+
+    @property
+    def input_shardings(self) -> Any:
+        """How the arguments are split: a pair of a tuple for those by position and a dict for those by name; None if unused."""
+        return tree_unflatten(self.in_tree, self._flat_input_shardings)
+
+    @property
+    def output_shardings(self) -> Any:
+        """How the results are split: a pytree like the result."""
+        return tree_unflatten(self.out_tree, self._program.executable.out_shardings)
 
     @property
     def _name(self) -> str:

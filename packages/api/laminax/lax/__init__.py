@@ -49,6 +49,8 @@ _NAMES = {
     "laminax_ir.ops.collectives": """
         all_gather all_to_all axis_index axis_size pbroadcast pmax pmean pmin ppermute pshuffle psum psum_scatter pswapaxes""",
     "laminax_ir.ops.linear_solve": "",
+    "laminax_ir.ops.sharding": "",
+    "laminax._src.sharding_constraints": "with_sharding_constraint",
     "laminax_ir.ops.derived": "broadcast_like dtype empty optimization_barrier reciprocal shape_as_value",
     "laminax_transforms.custom_derivatives": "stop_gradient",
     "laminax_transforms.custom_solve": "custom_linear_solve custom_root",

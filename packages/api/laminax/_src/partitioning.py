@@ -1,0 +1,160 @@
+"""Programs over several devices: which devices, and how arguments and results are split over them.
+
+Three things decide, and must agree on the devices: the shardings that the caller of `jit` gave, those of committed arguments,
+and those that the program itself names. What nobody decides is left to XLA's partitioner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import laminax_runtime as runtime
+from laminax_ir import source
+from laminax_ir.avals import ShapedArray
+from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.keys import PRNGKeyArray, physical_aval
+from laminax_ir.ops.sharding import shardings_in
+from laminax_ir.partition_specs import PartitionSpec
+
+
+@dataclass(frozen=True)
+class Partitioning:
+    """Where a program runs, and how it is split over the devices there; part of the key of a compiled program.
+
+    devices: in the order in which XLA numbers them.
+    in_shardings, out_shardings: one per argument and result; None is XLA's choice.
+    meshes: other shardings of the program, in whose words XLA's choices can be put.
+    """
+    devices: tuple[runtime.Device, ...]
+    in_shardings: tuple[runtime.Sharding | None, ...]
+    out_shardings: tuple[runtime.Sharding | None, ...]
+    meshes: tuple[runtime.Sharding, ...] = ()
+
+
+def committed_sharding(x: Any) -> runtime.Sharding | None:
+    """The sharding of an argument that must stay where it is, if it is one."""
+    if isinstance(x, PRNGKeyArray):
+        x = x.base
+    if isinstance(x, runtime.ArrayImpl):
+        return x.sharding if x.committed else None
+    return getattr(x, "committed_sharding", None)  # an argument of `lower` that is known by its type and sharding
+
+
+def place(title: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: Sequence[Any] | None = None,
+          out_given: Sequence[Any] | None = None, namer: Callable[[int], str] | None = None,
+          device: runtime.Device | None = None) -> Partitioning:
+    """Where to run a program on these arguments.
+
+    Args:
+      title: what runs, `jit(f)`.
+      closed: the program.
+      leaves: its arguments: values, or what stands for them.
+      in_given, out_given: the caller's shardings for arguments and results; None where there are none.
+      namer: from the number of an argument to its name.
+      device: the one device that the caller named, if any.
+
+    Raises:
+      ValueError: if shardings are over different devices, an argument is not where it must be, or an axis does not divide.
+    """
+    in_given = in_given or [None] * len(leaves)
+    out_given = tuple(out_given) if out_given else (None,) * len(closed.out_avals)
+    name = namer or "argument {}".format
+    committed = [committed_sharding(x) for x in leaves]
+    _check_agreement(title, closed.in_avals, committed, in_given, name)
+    in_shardings = [given or found for given, found in zip(in_given, committed)]
+    _check_fit(title, closed.in_avals, in_given, name)
+    _check_fit(title, closed.out_avals, out_given, lambda i: "the result" if len(out_given) == 1 else f"result {i}")
+    inside = _shardings_inside(closed)
+    claims = [
+        *([] if device is None else [(lambda: "the device given to jit", runtime.on_device(device))]),
+        *((lambda i=i: f"{name(i)}, {closed.in_avals[i].str_short()},", s) for i, s in enumerate(in_shardings) if s is not None),
+        *((lambda: "out_shardings", s) for s in out_given if s is not None),
+        *((lambda eqn=eqn: _describe_equation(eqn), s) for s, eqn in inside)]
+    if not claims:
+        mesh = runtime.current_mesh()
+        default = runtime.on_device(runtime.placement_device()) if mesh is None else runtime.NamedSharding(mesh, PartitionSpec())
+        claims = [(lambda: "the mesh that is set", default)]
+    devices = claims[0][1]._internal_device_list
+    for description, sharding in claims[1:]:
+        if sharding._internal_device_list != devices:
+            raise _incompatible(title, claims[0], (description, sharding))
+    _check_memory(title, [s for _, s in claims])
+    assignment = claims[0][1]._device_assignment
+    meshes = [s for _, s in claims if isinstance(s, runtime.NamedSharding) and s not in in_shardings]
+    return Partitioning(assignment, tuple(in_shardings), out_given, tuple(dict.fromkeys(meshes)))
+
+
+_inside: WeakKeyDictionary[ClosedJaxpr, list] = WeakKeyDictionary()
+
+
+def _shardings_inside(closed: ClosedJaxpr) -> list:
+    """The shardings that a program names, with their equations; found once per program."""
+    found = _inside.get(closed)
+    if found is None:
+        found = _inside[closed] = shardings_in(closed)
+    return found
+
+
+def names_shardings(closed: ClosedJaxpr) -> bool:
+    """Whether a program says itself where it runs."""
+    return bool(_shardings_inside(closed))
+
+
+def _check_agreement(title: str, avals, committed, given, name) -> None:
+    """An argument that is committed to a layout must have the one that the caller of jit asked for."""
+    for i, (found, wanted) in enumerate(zip(committed, given)):
+        if found is None or wanted is None or found._internal_device_list != wanted._internal_device_list:
+            continue
+        if not found.is_equivalent_to(wanted, physical_aval(avals[i]).ndim):
+            raise ValueError(
+                f"{title}: Sharding passed to jit does not match the sharding on the respective arg: {name(i)}, "
+                f"{avals[i].str_short()}.\n  in_shardings: {wanted}\n  the argument: {found}\n"
+                "Move it with device_put, or leave its entry of in_shardings out (None).")
+
+
+def _check_fit(title: str, avals, given, name) -> None:
+    for i, (aval, sharding) in enumerate(zip(avals, given)):
+        if sharding is not None and (reason := runtime.misfit(sharding, aval.shape)):
+            raise ValueError(f"{title}: {name(i)}, {aval.str_short()}, {reason}")
+
+
+def _check_memory(title: str, shardings: Sequence[runtime.Sharding]) -> None:
+    """Programs take and leave values in the devices' own memory."""
+    for sharding in shardings:
+        kind = sharding.memory_kind
+        if kind is not None and kind != sharding._device_assignment[0].default_memory().kind:
+            raise NotImplementedError(f"{title}: the memory kind {kind!r} is not supported in programs; got {sharding}. "
+                                      "Use the devices' default memory.")
+
+
+def _describe_equation(eqn) -> str:
+    where = source.summarize(eqn.source_info)
+    return f"{eqn.primitive} inside of it" + (f" at {where}" if where else "")
+
+
+def _incompatible(title: str, first, second) -> ValueError:
+    listed = [f"  {describe()} is on {_devices_text(sharding)}" for describe, sharding in (first, second)]
+    return ValueError("\n".join([
+        f"Received incompatible devices for jitted computation, {title}: {first[0]()} and {second[0]()} are on different "
+        "devices.".replace(",:", ":"), *listed, "Move one of them with device_put, to the devices of the other in the same order."]))
+
+
+def _devices_text(sharding: runtime.Sharding) -> str:
+    devices = sharding._device_assignment
+    ids = ", ".join(str(device.id) for device in devices)
+    return f"{devices[0].platform} devices {ids}" if len(devices) > 1 else f"{devices[0]}"
+
+
+# What lowering and compiling take.
+
+
+def writable_shardings(shardings: Sequence[runtime.Sharding | None], avals: Sequence[ShapedArray]) -> list:
+    """The shardings as lowering writes them: each with a mesh and a spec, or None for one device or no sharding.
+
+    Raises:
+      NotImplementedError: if one is an XLA sharding that no mesh and spec express.
+    """
+    return [None if s is None else runtime.as_named(s, physical_aval(aval).ndim) for s, aval in zip(shardings, avals)]

@@ -1,0 +1,128 @@
+"""The in_shardings and out_shardings of jit: checked when the function is made, matched with arguments and results when it is called.
+
+A leaf is a sharding, a partition spec of the mesh that is set, or None; what is left out is up to the arguments and the compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import laminax_runtime as runtime
+from laminax_ir.ops.sharding import sharding_constraint_p
+from laminax_ir.partition_specs import PartitionSpec
+from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_unflatten
+from laminax_ir.trace import state
+
+
+class _Unspecified:
+    def __repr__(self):
+        return "UnspecifiedValue"
+
+
+UNSPECIFIED = _Unspecified()
+
+
+@dataclass(frozen=True)
+class ShardingTree:
+    """A pytree of shardings, hashable: the leaves and their structure."""
+    leaves: tuple
+    tree: Any
+
+    def unflatten(self) -> Any:
+        return tree_unflatten(self.tree, self.leaves)
+
+
+def normal_tree(name: str, shardings: Any) -> ShardingTree | None:
+    """What was given as `in_shardings` or `out_shardings`; None if that says nothing.
+
+    Raises:
+      TypeError: if a leaf is no sharding, partition spec or None.
+    """
+    if shardings is UNSPECIFIED:
+        return None
+    if isinstance(shardings, list):  # as JAX takes a list for several arguments or results
+        shardings = tuple(shardings) if name == "in_shardings" else shardings
+    leaves, tree = tree_flatten(shardings, is_leaf=_is_none)
+    for leaf in leaves:
+        if leaf is not None and leaf is not UNSPECIFIED and not isinstance(leaf, (runtime.Sharding, PartitionSpec)):
+            raise TypeError(f"jit: {name} must be a Sharding, a PartitionSpec, None, or a pytree of them, got {leaf!r} of type "
+                            f"{type(leaf).__name__}")
+    return None if all(leaf is UNSPECIFIED for leaf in leaves) else ShardingTree(tuple(leaves), tree)
+
+
+def _is_none(x: Any) -> bool:
+    return x is None
+
+
+def for_arguments(given: ShardingTree | None, title: str, in_tree: Any) -> list[Any] | None:
+    """One sharding or None per leaf of the arguments.
+
+    Raises:
+      ValueError: if the tree is no prefix of the positional arguments, or there are keyword arguments.
+      RuntimeError: for partition specs if no mesh is set.
+    """
+    if given is None:
+        return None
+    args, kwargs = in_tree.unflatten(range(in_tree.num_leaves))
+    if kwargs:
+        raise ValueError(f"{title}: keyword arguments cannot be given together with in_shardings; got {', '.join(kwargs)}. Pass them "
+                         "by position.")
+    return _matched(given, "in_shardings", title, args, "the tuple of positional arguments")
+
+
+def for_results(given: ShardingTree | None, title: str, out_tree: Any) -> list[Any] | None:
+    """One sharding or None per leaf of the result; errors as for `for_arguments`."""
+    if given is None:
+        return None
+    return _matched(given, "out_shardings", title, tree_unflatten(out_tree, range(out_tree.num_leaves)), "the result")
+
+
+def _matched(given: ShardingTree, name: str, title: str, full: Any, what: str) -> list[Any]:
+    if given.tree.num_leaves == 1 and len(given.leaves) == 1 and given.tree == tree_flatten(0)[1]:
+        flat = [given.leaves[0]] * tree_flatten(full)[1].num_leaves
+    else:
+        try:
+            flat = broadcast_prefix(given.unflatten(), full, is_leaf=_is_none)
+        except ValueError as error:
+            raise ValueError(f"{title}: {name} must be one sharding, or a pytree of them that is a prefix of {what}: {error}") from None
+    return [resolve(leaf, f"{title}: {name}") for leaf in flat]
+
+
+def resolve(leaf: Any, title: str) -> runtime.Sharding | None:
+    """The sharding that a leaf means under the mesh that is set.
+
+    Raises:
+      RuntimeError: for a partition spec if no mesh is set.
+    """
+    if leaf is UNSPECIFIED or isinstance(leaf, runtime.Sharding):
+        return None if leaf is UNSPECIFIED else leaf
+    mesh = runtime.current_mesh()
+    if leaf is None:
+        return None if mesh is None else runtime.NamedSharding(mesh, PartitionSpec())
+    if mesh is None:
+        raise RuntimeError(f"{title} holds the partition spec {leaf}, which needs a mesh, and none is set. Set one with "
+                           "set_mesh(mesh), or give NamedSharding(mesh, spec).")
+    return runtime.NamedSharding(mesh, leaf)
+
+
+def constrain(values: Sequence[Any], shardings: Sequence[runtime.Sharding | None] | None, title: str,
+              name: Callable[[int], str]) -> list[Any]:
+    """The values, constrained in the trace at work to the shardings that there are.
+
+    Raises:
+      ValueError: if an axis does not divide.
+    """
+    if shardings is None:
+        return list(values)
+    return [x if s is None else bind_constraint(x, s, title, name(i)) for i, (x, s) in enumerate(zip(values, shardings))]
+
+
+def bind_constraint(x: Any, sharding: runtime.Sharding, title: str, name: str) -> Any:
+    """One value under a constraint; `title` and `name` are for errors."""
+    from laminax_ir.avals import get_aval
+    aval = get_aval(x)
+    if reason := runtime.misfit(sharding, aval.shape):
+        raise ValueError(f"{title}: {name}, {aval.str_short()}, {reason}")
+    return state.trace.process(sharding_constraint_p, (x,), {"sharding": sharding})

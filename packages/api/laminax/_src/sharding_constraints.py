@@ -1,0 +1,99 @@
+"""Placement of values inside of programs: `with_sharding_constraint`, and what it and `device_put` do to values outside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import laminax_runtime as runtime
+from laminax_ir.avals import get_aval
+from laminax_ir.keys import PRNGKeyArray, keys_of_words
+from laminax_ir.ops.sharding import device_put_p, sharding_constraint_p
+from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
+from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_unflatten
+from laminax_ir.trace import check_no_tracers, state
+
+from laminax._src import setup  # noqa: F401
+from laminax._src.sharding_arguments import bind_constraint, resolve
+
+
+def with_sharding_constraint(x: Any, shardings: Any) -> Any:
+    """Constrains how values inside of a jitted function are split over devices; outside, lays them out so.
+
+    The compiler takes it from there to the values that depend on these and that these depend on.
+
+    Args:
+      x: an array or a pytree of them.
+      shardings: a `Sharding`, a `PartitionSpec` of the mesh that is set, or a pytree of them that is a prefix of x. Axes
+        whose entry in the spec is `PartitionSpec.UNCONSTRAINED` are left to the compiler; None leaves a value alone where
+        no mesh is set, and means a copy on each device where one is.
+
+    Returns:
+      A pytree like x with the same values.
+
+    Raises:
+      ValueError: if an axis does not divide, or shardings is no prefix of x.
+      RuntimeError: for a partition spec if no mesh is set.
+
+    Example:
+      >>> @jit
+      ... def f(x):
+      ...     return with_sharding_constraint(x @ x.T, NamedSharding(mesh, PartitionSpec("data", None)))
+    """
+    leaves, tree = tree_flatten(x)
+    try:
+        flat = broadcast_prefix(shardings, x, is_leaf=lambda s: s is None)
+    except ValueError as error:
+        raise ValueError(f"with_sharding_constraint: shardings must be a sharding, or a pytree of them that is a prefix of x: "
+                         f"{error}") from None
+    for sharding in flat:
+        if sharding is not None and not isinstance(sharding, (runtime.Sharding, PartitionSpec)):
+            raise TypeError(f"with_sharding_constraint: expected a Sharding, a PartitionSpec or None, got {sharding!r} of type "
+                            f"{type(sharding).__name__}")
+    resolved = [resolve(s, "with_sharding_constraint: shardings") for s in flat]
+    return tree_unflatten(tree, [leaf if s is None else bind_constraint(leaf, s, "with_sharding_constraint", "x")
+                                 for leaf, s in zip(leaves, resolved)])
+
+
+def reshard(x: Any, out_shardings: Any) -> Any:
+    """Lays values out anew, inside and outside of jitted functions alike.
+
+    Args:
+      x: an array or a pytree of them.
+      out_shardings: as for `with_sharding_constraint`.
+
+    Returns:
+      A pytree like x with the same values.
+    """
+    return with_sharding_constraint(x, out_shardings)
+
+
+def put_traced(x: Any, sharding: runtime.Sharding) -> Any:
+    """`device_put` of a traced value."""
+    if reason := runtime.misfit(sharding, get_aval(x).shape):
+        raise ValueError(f"device_put: x, {get_aval(x).str_short()}, {reason}")
+    return state.trace.process(device_put_p, (x,), {"sharding": sharding})
+
+
+def evaluate(primitive, operands, params: dict[str, Any]) -> Any:
+    """A placement of a value outside of traces: a transfer, or a program where the compiler is to choose for some axes."""
+    check_no_tracers(operands)
+    (x,), sharding = operands, params["sharding"]
+    if primitive is sharding_constraint_p:
+        if UNCONSTRAINED in getattr(sharding, "spec", ()):
+            from laminax._src.jit import jit
+            return jit(lambda x: primitive.bind(x, **params))(x)
+        _check_devices(x, sharding)
+    if isinstance(x, PRNGKeyArray):
+        return keys_of_words(x.dtype, runtime.device_put(x.base, sharding))
+    return runtime.device_put(x, sharding)
+
+
+def _check_devices(x: Any, sharding: runtime.Sharding) -> None:
+    from laminax._src.partitioning import committed_sharding
+    found = committed_sharding(x)
+    if found is not None and found._internal_device_list != sharding._internal_device_list:
+        raise ValueError(f"with_sharding_constraint: x, {get_aval(x).str_short()}, is on other devices than the sharding.\n  x is "
+                         f"{found}\n  the sharding is {sharding}\nUse device_put to move it.")
+
+
+__all__ = ["reshard", "with_sharding_constraint"]

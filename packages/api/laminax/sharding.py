@@ -1,0 +1,17 @@
+"""Shardings: how arrays are laid out over devices, and the meshes that they refer to."""
+
+from __future__ import annotations
+
+from laminax_ir.abstract_meshes import AbstractMesh, AxisType
+from laminax_ir.partition_specs import P, PartitionSpec
+from laminax_runtime import (
+    GSPMDSharding, Mesh, NamedSharding, Sharding, SingleDeviceSharding, get_abstract_mesh, get_mesh, set_mesh,
+)
+
+from laminax._src import setup  # noqa: F401
+from laminax._src.sharding_constraints import reshard
+
+__all__ = [
+    "AbstractMesh", "AxisType", "GSPMDSharding", "Mesh", "NamedSharding", "P", "PartitionSpec", "Sharding", "SingleDeviceSharding",
+    "get_abstract_mesh", "get_mesh", "reshard", "set_mesh",
+]
