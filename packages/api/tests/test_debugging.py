@@ -75,6 +75,39 @@ def test_debug_nans_with_donated_arguments():
         laminax.jit(jnp.log, donate_argnums=0)(jnp.float32(-1))
 
 
+def log_of_less_each_time(c, x):
+    return c - 1, jnp.log(c + x)
+
+
+@pytest.mark.parametrize("loop, place", [
+    (lambda x: laminax.lax.scan(log_of_less_each_time, x, jnp.zeros(50))[1], "iteration 3 of scan"),
+    (lambda x: laminax.lax.scan(log_of_less_each_time, x, jnp.zeros(50), reverse=True)[1], "iteration 46 of scan"),
+    (lambda x: laminax.lax.while_loop(lambda c: c[0] < 9, lambda c: (c[0] + 1, log_of_less_each_time(2.5 - c[0], 0.)[1]),
+                                      (x - 2.5, x))[1], "iteration 3 of while"),
+    (lambda x: laminax.lax.cond(x > 0, lambda x: log_of_less_each_time(-x, 0.0)[1], lambda x: x, x), "branch 1 of cond"),
+])
+def test_debug_nans_looks_into_loops_and_branches(loop, place):
+    f = laminax.jit(lambda x: loop(x) * 2)
+    with laminax.debug_nans(True), pytest.raises(FloatingPointError) as caught:
+        f(2.5)
+    message = str(caught.value)
+    assert "(nan) encountered in log at test_debugging.py:" in message and "in log_of_less_each_time" in message
+    assert f"inside {place} at test_debugging.py:" in message and message.endswith("inside jit(<lambda>).")
+
+
+def test_debug_nans_in_nested_loops_and_checkpoints():
+    def inner(c, x):
+        return c * x, laminax.checkpoint(lambda c: jnp.sqrt(c))(c)
+
+    f = laminax.jit(lambda x: laminax.lax.fori_loop(0, 3, lambda i, c: laminax.lax.scan(inner, c, jnp.array([1.0, -1.0]))[0], x))
+    g = laminax.jit(lambda x: laminax.lax.scan(lambda c, _: (c, laminax.lax.scan(inner, c, jnp.array([1.0, -1.0, 1.0]))[1]), x,
+                                               None, 2)[1])
+    with laminax.debug_nans(True):
+        assert float(f(2.0)) == -2  # NaNs that reach no result are nobody's trouble
+        with pytest.raises(FloatingPointError, match="in sqrt at .*inside iteration 2 of scan at .*inside iteration 0 of scan"):
+            g(2.0)
+
+
 def test_debug_infs():
     f = laminax.jit(lambda x: 1 / x)
     with laminax.debug_infs(True), pytest.raises(FloatingPointError, match=r"\(inf\) encountered in div"):

@@ -6,12 +6,13 @@ a jitted function. For a jitted function the program is then run again operation
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from itertools import count
+from typing import Any, Callable, Iterator, Sequence
 
 import laminax_runtime as runtime
 import numpy as np
 from laminax_ir import config, dtypes, source
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxpr_as_fun
 from laminax_ir.ops import calls
 from laminax_ir.trace import state
 
@@ -64,7 +65,8 @@ def _message(found: str, name: str, where: str = "", outer: str = "") -> str:
     return f"invalid value ({found}) encountered in {name}{place}{inside}."
 
 
-_CALLS = {calls.jit_p: "jaxpr", calls.custom_jvp_call_p: "call_jaxpr", calls.custom_vjp_call_p: "call_jaxpr"}
+_CALLS = {calls.jit_p: "jaxpr", calls.checkpoint_p: "jaxpr", calls.custom_jvp_call_p: "call_jaxpr",
+          calls.custom_vjp_call_p: "call_jaxpr", calls.custom_vmap_call_p: "call"}
 
 
 def _run_checked(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], name: str) -> list[Any]:
@@ -82,11 +84,74 @@ def _run_checked(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], name:
 def _run_equation(eqn: JaxprEqn, operands: list[Any], name: str) -> list[Any]:
     if eqn.primitive in _CALLS:
         closed = eqn.params[_CALLS[eqn.primitive]]
-        return _run_checked(closed.jaxpr, closed.consts, operands, f"jit({eqn.params['name']})")
+        return _run_checked(closed.jaxpr, closed.consts, operands,
+                            f"{eqn.primitive.name}({eqn.params['name']}), inside {name}" if "name" in eqn.params else name)
     with config.debug_nans(False), config.debug_infs(False):
         result = state.trace.process(eqn.primitive, operands, eqn.params)
     outs = result if eqn.primitive.multiple_results else [result]
     found = _fault(outs)
     if found is not None:
+        if eqn.primitive.family == "control_flow" and eqn.primitive.name in _BODIES_RUN:
+            _look_inside(eqn, operands, name)
         raise FloatingPointError(_message(found, eqn.primitive.name, source.summarize(eqn.source_info), name))
     return outs
+
+
+def _look_inside(eqn: JaxprEqn, operands: list[Any], name: str) -> None:
+    """Raises at the faulty operation inside a loop or branch.
+
+    Each run of the body is one compiled call, so that a fault late in a long loop is found; the first run with a faulty
+    result is then run operation by operation.
+    """
+    place = source.summarize(eqn.source_info)
+    for what, closed, args, outs in _BODIES_RUN[eqn.primitive.name](operands, **eqn.params):
+        if _fault(outs) is not None:
+            _run_checked(closed.jaxpr, closed.consts, args, f"{what}{f' at {place}' if place else ''}, inside {name}")
+
+
+# What a loop or a branch runs: its name, the program, the arguments and results, one after the other.
+_BodyRuns = Iterator[tuple[str, ClosedJaxpr, Sequence[Any], Sequence[Any]]]
+
+
+def _compiled(closed: ClosedJaxpr) -> Callable[..., Sequence[Any]]:
+    from laminax._src.jit import jit
+    run = jit(jaxpr_as_fun(closed))
+
+    def run_unchecked(*args):
+        with config.debug_nans(False), config.debug_infs(False):
+            return run(*args)
+
+    return run_unchecked
+
+
+def _cond_runs(operands, *, branches) -> _BodyRuns:
+    index = min(max(int(operands[0]), 0), len(branches) - 1)
+    closed, args = branches[index], operands[1:]
+    yield f"branch {index} of cond", closed, args, _compiled(closed)(*args)
+
+
+def _while_runs(operands, *, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts) -> _BodyRuns:
+    cond_consts, carry = operands[:cond_nconsts], operands[cond_nconsts + body_nconsts:]
+    body_consts = operands[cond_nconsts:cond_nconsts + body_nconsts]
+    goes_on, body = _compiled(cond_jaxpr), _compiled(body_jaxpr)
+    for i in count():
+        if not goes_on(*cond_consts, *carry)[0]:
+            return
+        args = [*body_consts, *carry]
+        carry = body(*args)
+        yield f"iteration {i} of while", body_jaxpr, args, carry
+
+
+def _scan_runs(operands, *, jaxpr, length, reverse, num_consts, num_carry, **_params) -> _BodyRuns:
+    consts, carry = operands[:num_consts], operands[num_consts:num_consts + num_carry]
+    xs, body = operands[num_consts + num_carry:], _compiled(jaxpr)
+    for i in reversed(range(length)) if reverse else range(length):
+        with config.debug_nans(False), config.debug_infs(False):
+            args = [*consts, *carry, *(x[i] for x in xs)]
+        outs = body(*args)
+        yield f"iteration {i} of scan", jaxpr, args, outs
+        carry = outs[:num_carry]
+
+
+# By the names of the operations of the family control_flow, which need not be loaded for this.
+_BODIES_RUN: dict[str, Callable[..., _BodyRuns]] = {"cond": _cond_runs, "while": _while_runs, "scan": _scan_runs}
