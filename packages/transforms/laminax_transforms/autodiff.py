@@ -17,7 +17,7 @@ from laminax_ir.trace import is_tracing, state
 from laminax_ir.weak_scalars import shaped, weak_scalar
 from laminax_transforms.differentiation import jvp_flat, linear_program_of, linearize_flat
 from laminax_transforms.linear import LinearProgram
-from laminax_transforms.zeros import ZERO, instantiate
+from laminax_transforms.zeros import ZERO, instantiate, zeros_of
 
 
 def _name(fun: Callable) -> str:
@@ -50,7 +50,9 @@ def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
       `(result, tangent of the result)`, and the auxiliary data as a third item with `has_aux`.
 
     Raises:
-      TypeError: if primals or tangents are not tuples or lists, or a tangent does not match its primal.
+      TypeError: if primals or tangents are not tuples or lists or differ in structure, or a tangent's dtype is not that of its
+        primal.
+      ValueError: if a tangent's shape is not that of its primal.
 
     Example:
       >>> jvp(ops.elementwise.sin, (0.1,), (0.2,))
@@ -82,18 +84,18 @@ def _where_trees_part(expected, tree: Any, expected_name: str, tree_name: str) -
     return f"{expected_name} is {expected}, {tree_name} is {tree_structure(tree)}"
 
 
-def _checked_tangent(what: str, primal: Any, tangent: Any) -> Any:
+def _checked_tangent(what: str, primal: Any, tangent: Any, dtype_error: type[Exception] = TypeError) -> Any:
     primal_aval = get_aval(primal)
     expected = primal_aval.to_tangent_aval()
     if getattr(tangent, "dtype", None) == dtypes.float0 or expected.dtype == dtypes.float0:
         if getattr(tangent, "dtype", None) != expected.dtype or np.shape(tangent) != expected.shape:
-            raise TypeError(f"{what}: the tangent of {primal_aval.str_short()} must be "
-                            f"{expected.str_short()}, got {_describe(tangent)}")
+            raise dtype_error(f"{what}: the tangent of {primal_aval.str_short()} must be {expected.str_short()}, got {_describe(tangent)}")
         return ZERO
     aval = get_aval(tangent)
     if aval.shape != expected.shape or aval.dtype != expected.dtype:
-        raise TypeError(f"{what}: a tangent must have the shape and dtype of its primal, {expected.str_short()}; "
-                        f"got {aval.str_short()}. Convert one of them.")
+        error = dtype_error if aval.shape == expected.shape else ValueError
+        raise error(f"{what}: a tangent must have the shape and dtype of its primal, {expected.str_short()}; got {aval.str_short()}. "
+                    "Convert one of them.")
     return _typed(tangent, expected)
 
 
@@ -146,7 +148,8 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
 
     Returns:
       `(result, f_jvp)`, where `f_jvp(*tangents)` is the derivative at the point, without evaluating `fun` again;
-      and the auxiliary data as a third item with `has_aux`.
+      and the auxiliary data as a third item with `has_aux`. `f_jvp` raises a TypeError for tangents of another structure than
+      the primals', and a ValueError for tangents of other shapes or dtypes.
     """
     _require_callable("linearize", fun)
     flat, in_tree = tree_flatten(primals)
@@ -158,12 +161,11 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     result_avals = [get_aval(r) for r in results]
 
     def f_jvp(*tangents):
-        flat_tangents, tangent_tree = tree_flatten(tangents)
-        if tangent_tree != in_tree:
+        if tree_structure(tangents) != in_tree:
             raise TypeError("linearized function: the tangents must have the structure of the primals; " +
                             _where_trees_part(in_tree, tangents, "primals", "tangents"))
-        checked = [_checked_tangent("linearized function: tangent", _AvalOnly(aval), t)
-                   for aval, t in zip(in_avals, flat_tangents)]
+        checked = [_checked_tangent(f"linearized function: tangents{keystr(path)}", _AvalOnly(aval), t, ValueError)
+                   for aval, (path, t) in zip(in_avals, tree_flatten_with_path(tangents)[0])]
         out = program.apply([t for t, has in zip(checked, mask) if has])
         return tree_unflatten(flat_fun.out_tree, [instantiate(t, aval) for t, aval in zip(out, result_avals)])
 
@@ -259,14 +261,16 @@ def _summed(cts: list[Any], primals: Sequence[Any], reduce_axes: Sequence) -> li
     return [ct if ct is ZERO else psum_shared(ct, x, reduce_axes) for ct, x in zip(cts, primals)]
 
 
-def _checked_cotangent(path: str, ct: Any, result_aval, transform: str = "vjp") -> Any:
+def _checked_cotangent(path: str, ct: Any, result_aval) -> Any:
     expected = result_aval.to_tangent_aval()
-    if expected.dtype == dtypes.float0:
-        return ZERO
+    return ZERO if expected.dtype == dtypes.float0 else _like_result("vjp", path, ct, expected, ValueError)
+
+
+def _like_result(transform: str, path: str, ct: Any, expected: ShapedArray, error: type[Exception]) -> Any:
     aval = get_aval(ct)
     if aval.shape != expected.shape or aval.dtype != expected.dtype:
-        raise ValueError(f"{transform}: the cotangent{path} must have the shape and dtype of the result, "
-                         f"{expected.str_short()}; got {aval.str_short()}")
+        raise error(f"{transform}: the cotangent{path} must have the shape and dtype of the result, {expected.str_short()}; got "
+                    f"{aval.str_short()}. Convert or reshape it.")
     return _typed(ct, expected)
 
 
@@ -306,29 +310,42 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -
       A function from a cotangent (a pytree like `fun`'s result) to a tuple of cotangents, one per primal.
 
     Raises:
-      TypeError: if the function is not linear in its arguments, or an argument is an integer.
+      TypeError: if the function is not linear in its arguments, if arguments and results are not all floating or complex, or
+        all integer; and, by the returned function, if the cotangent does not match the result.
+
+    Example:
+      >>> linear_transpose(lambda x: 3.0 * x, 1.0)(2.0)
+      (6.0,)
     """
     flat, in_tree = tree_flatten(primals)
     avals = [_shape_dtype_aval(x) for x in flat]
-    for aval in avals:
-        if not dtypes.issubdtype(aval.dtype, dtypes.inexact):
-            raise TypeError(f"linear_transpose: arguments must be floating or complex, got {aval.str_short()}")
     flat_fun = _FlatFunction(fun, in_tree)
     program = linear_program_of(flat_fun, avals)
+    _check_linear_dtypes(fun, [aval.dtype for aval in avals], [aval.dtype for aval in program.out_avals if aval is not None])
     _check_jointly_linear(fun, program)
     out_tree, out_avals = flat_fun.out_tree, program.out_avals
     likes = [x if is_array_like(x) else np.zeros((), np.float32) for x in flat]  # a shape alone is shared by all examples
 
     def transposed(cotangent):
+        paths = [keystr(path) for path, _ in tree_flatten_with_path(cotangent)[0]]
         cts, ct_tree = tree_flatten(cotangent)
         if ct_tree != out_tree:
             raise TypeError("linear_transpose: the cotangent must have the structure of the function's result; " +
                             _where_trees_part(out_tree, cotangent, "result", "cotangent"))
-        cts = [ct if aval is None else _checked_cotangent("", ct, aval, "linear_transpose") for ct, aval in zip(cts, out_avals)]
+        cts = [ct if aval is None else _like_result("linear_transpose", path, ct, aval, TypeError)
+               for path, ct, aval in zip(paths, cts, out_avals)]
         in_cts = _summed(program.transpose(cts), likes, reduce_axes)
-        return tree_unflatten(in_tree, [instantiate(ct, aval) for ct, aval in zip(in_cts, avals)])
+        return tree_unflatten(in_tree, [zeros_of(aval) if ct is ZERO else ct for ct, aval in zip(in_cts, avals)])
 
     return transposed
+
+
+def _check_linear_dtypes(fun: Callable, ins: list, outs: list) -> None:
+    """A linear function stays within the floating and complex numbers, or within the integers."""
+    if not any(all(dtypes.issubdtype(dtype, kind) for dtype in [*ins, *outs]) for kind in (dtypes.inexact, dtypes.integer)):
+        raise TypeError("linear_transpose only supports [float or complex] -> [float or complex], and integer -> integer functions, but "
+                        f"{_name(fun)} is {[str(dtype) for dtype in ins]} -> {[str(dtype) for dtype in outs]}. Convert its arguments before, or "
+                        "its results after it.")
 
 
 _PRODUCTS = frozenset(("mul", "div", "dot_general", "conv_general_dilated"))

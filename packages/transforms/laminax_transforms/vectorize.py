@@ -94,8 +94,8 @@ def _mapped_size(fun, args, kwargs, in_axes, flat, flat_axes, axis_size: int | N
     found = set(sizes.values())
     if axis_size is not None:
         if found - {axis_size}:
-            raise ValueError(_sizes_message(fun, args, kwargs, flat, flat_axes, sizes) +
-                             f"\nThey must equal axis_size={axis_size}.")
+            raise ValueError(_sizes_message(fun, args, kwargs, flat, flat_axes, sizes, f" and axis_size={axis_size}") +
+                             "\nMake the sizes equal to axis_size, or leave it out.")
         return axis_size
     if not found:
         raise ValueError("vmap must have at least one non-None value in in_axes, or axis_size must be given; "
@@ -106,11 +106,11 @@ def _mapped_size(fun, args, kwargs, in_axes, flat, flat_axes, axis_size: int | N
     return found.pop()
 
 
-def _sizes_message(fun, args, kwargs, flat, flat_axes, sizes) -> str:
+def _sizes_message(fun, args, kwargs, flat, flat_axes, sizes, wanted: str = "") -> str:
     paths = _argument_paths(fun, args, kwargs)
     distinct = sorted(set(sizes.values()))
     lines = [f"vmap({_name(fun)}): vmap got inconsistent sizes for array axes to be mapped, "
-             f"{' and '.join(map(str, distinct))}."]
+             f"{' and '.join(map(str, distinct))}{wanted}."]
     for index, size in sizes.items():
         lines.append(f"  argument {paths[index]}, {get_aval(flat[index]).str_short()}, axis {flat_axes[index]}: size {size}")
     return "\n".join(lines)

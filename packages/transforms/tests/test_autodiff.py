@@ -14,6 +14,7 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.config import check_leaks, enable_x64
 from laminax_ir.errors import LeakedTracerError
 from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.contraction import dot
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.pytree import tree_flatten, tree_map, tree_unflatten
 from laminax_ir.reference.evaluate import evaluate
@@ -321,16 +322,16 @@ def test_arguments_that_cannot_be_differentiated():
         grad(lambda x: x, has_aux=True)(1.0)
 
 
-@pytest.mark.parametrize("primals, tangents, message", [
-    (1.0, 1.0, "primals and tangents must be tuples or lists.*got float and float"),
-    ((1.0,), (1.0, 2.0), "must have the same structure"),
-    (({"w": X},), ({"w": X[:2]},), r"tangents\[0\]\['w'\]: a tangent must have the shape and dtype of its primal, f64\[3\]; got f64\[2\]"),
-    ((X,), (X.astype(np.float32),), r"f64\[3\]; got f32\[3\]"),
-    ((np.array([1, 2]),), (np.array([1, 2]),), r"the tangent of i64\[2\] must be float0\[2\]"),
-    (("text",), ("text",), r"primals\[0\] is not an array: got 'text'"),
+@pytest.mark.parametrize("primals, tangents, error, message", [
+    (1.0, 1.0, TypeError, "primals and tangents must be tuples or lists.*got float and float"),
+    ((1.0,), (1.0, 2.0), TypeError, "must have the same structure"),
+    (({"w": X},), ({"w": X[:2]},), ValueError, r"tangents\[0\]\['w'\]: a tangent must have the shape and dtype of its primal, f64\[3\]; got f64\[2\]"),
+    ((X,), (X.astype(np.float32),), TypeError, r"f64\[3\]; got f32\[3\]"),
+    ((np.array([1, 2]),), (np.array([1, 2]),), TypeError, r"the tangent of i64\[2\] must be float0\[2\]"),
+    (("text",), ("text",), TypeError, r"primals\[0\] is not an array: got 'text'"),
 ], ids=range(6))
-def test_jvp_refuses_tangents_that_do_not_fit(primals, tangents, message):
-    with pytest.raises(TypeError, match=message):
+def test_jvp_refuses_tangents_that_do_not_fit(primals, tangents, error, message):
+    with pytest.raises(error, match=message):
         jvp(lambda x: x, primals, tangents)
 
 
@@ -340,11 +341,16 @@ def test_vjp_refuses_cotangents_that_do_not_fit():
         pullback(X)
     with pytest.raises(ValueError, match=r"the cotangent\['z'\] must have the shape and dtype of the result, f64\[3\]; got f64\[2\]"):
         pullback({"y": X, "z": X[:2]})
-    _, f_jvp = linearize(lambda x: x * 2, X)
+
+
+def test_a_linearized_function_refuses_tangents_that_do_not_fit():
+    _, f_jvp = linearize(lambda t: t["w"] * 2, {"w": X})
     with pytest.raises(TypeError, match="linearized function: the tangents must have the structure"):
-        f_jvp(X, X)
-    with pytest.raises(TypeError, match=r"f64\[3\]; got f64\[1\]"):
-        f_jvp(X[:1])
+        f_jvp({"w": X}, X)
+    with pytest.raises(ValueError, match=r"tangents\[0\]\['w'\]: .* f64\[3\]; got f64\[1\]"):
+        f_jvp({"w": X[:1]})
+    with pytest.raises(ValueError, match=r"f64\[3\]; got f32\[3\]"):
+        f_jvp({"w": X.astype(np.float32)})
 
 
 @pytest.mark.parametrize("call", [
@@ -361,8 +367,18 @@ def test_another_structure_of_tangents_or_cotangents_is_shown_by_its_path(call):
 def test_functions_that_are_not_linear_are_not_transposed():
     with pytest.raises((TypeError, NotImplementedError), match="sin"):
         linear_transpose(op.sin, X)(X)
-    with pytest.raises(TypeError, match=r"arguments must be floating or complex, got i64\[2\]"):
-        linear_transpose(lambda x: x, np.array([1, 2]))
+    for to_integers, x in ((lambda x: op.convert_element_type(x, np.float64), np.array([1, 2])), (lambda x: op.convert_element_type(x, np.int64), X)):
+        with pytest.raises(TypeError, match=r"only supports .* integer -> integer functions, but <lambda> is \['(int|float)64'\] -> \['(int|float)64'\]"):
+            linear_transpose(to_integers, x)
+    with pytest.raises(TypeError, match=r"linear_transpose: the cotangent\['y'\] must have the shape and dtype of the result, f64\[3\]; got f64\[2\]"):
+        linear_transpose(lambda x: {"y": 2.0 * x}, X)({"y": X[:2]})
+
+
+def test_linear_functions_of_integers_are_transposed():
+    matrix = np.array([[1, 2, 3], [-4, 5, 6]])
+    (ct,) = linear_transpose(lambda x: dot(matrix, x), np.array([0, 0, 0]))(np.array([7, -1]))
+    np.testing.assert_array_equal(ct, matrix.T @ [7, -1])
+    assert ct.dtype == np.int64
 
 
 def test_a_leaked_tracer_says_where_it_was_made_and_used():

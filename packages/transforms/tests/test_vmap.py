@@ -163,7 +163,7 @@ def test_sizes_that_differ_are_listed_by_argument():
                                          r"x\['tokens'\], f32\[8,2\], axis 0: size 8.*mask, f32\[2,6\], axis 1: size 6.*"
                                          r"scale, f32\[8\], axis 0: size 8.*in_axes=None"):
         vmap(loss, in_axes=(0, 1))({"tokens": np.ones((8, 2), np.float32)}, np.ones((2, 6), np.float32), scale=np.ones(8, np.float32))
-    with pytest.raises(ValueError, match=r"They must equal axis_size=3"):
+    with pytest.raises(ValueError, match=r"to be mapped, 2 and axis_size=3"):
         vmap(lambda x: x, axis_size=3)(np.ones(2))
 
 
