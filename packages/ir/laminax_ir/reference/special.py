@@ -33,7 +33,7 @@ def _scalarwise(function: Callable[[float], float]) -> Callable[[np.ndarray], np
 def _lgamma(value: float) -> float:
     try:
         return math.lgamma(value)
-    except ValueError:  # at a pole
+    except (ValueError, OverflowError):  # at a pole, or beyond float64
         return math.inf
 
 
