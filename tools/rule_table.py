@@ -37,8 +37,9 @@ REASONS: dict[tuple[str, str], str] = {
     ("batching", "platform_index"): _NO_OPERANDS,
     ("jvp", "geqrf"): _FACTORS,
     ("jvp", "householder_product"): _FACTORS,
-    ("jvp", "custom_vjp_tangent"): "it is transposed before anything differentiates it",
     ("jvp", "hessenberg"): "not defined by JAX either",
+    ("jvp", "rng_uniform"): "not defined by JAX either",
+    ("batching", "rng_uniform"): "not defined by JAX either",
     ("jvp", "schur"): "not defined by JAX either",
     ("jvp", "custom_vjp_tangent"): "known by its transpose only: forward mode through custom_vjp is refused",
     ("reference", "call_exported"): "it holds StableHLO, which the reference cannot run",
@@ -47,8 +48,7 @@ REASONS: dict[tuple[str, str], str] = {
 }
 
 # Operations that tests know by the function that makes them.
-TESTED_AS = {"reduce_scatter": "psum_scatter", "platform_index": "platform_dependent", "psum_shared": "reduce_axes",
-             "custom_vjp_tangent": "custom_vjp",
+TESTED_AS = {"approx_top_k": "approx_max_k", "reduce_scatter": "psum_scatter", "platform_index": "platform_dependent", "psum_shared": "reduce_axes",
              "call_exported": "export", "custom_vjp_tangent": "custom_vjp"}
 
 

@@ -36,6 +36,19 @@ def run_text(text: str, inputs: list[np.ndarray]) -> list[np.ndarray]:
     Raises:
       RuntimeError: with XLA's message, if it cannot be compiled or run.
     """
+    return _ask(text, inputs)
+
+
+def verify_text(text: str) -> None:
+    """Has jaxlib's MLIR parse and verify a module, for whichever platform, and XLA read it.
+
+    Raises:
+      RuntimeError: with their message.
+    """
+    _ask(text, None)
+
+
+def _ask(text: str, inputs: list[np.ndarray] | None) -> list[np.ndarray]:
     worker = _worker()
     pickle.dump((text, inputs), worker.stdin)
     worker.stdin.flush()

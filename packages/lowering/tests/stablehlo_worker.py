@@ -2,7 +2,8 @@
 
 jaxlib has settings that can be made once per process, and the runtime layer makes them its own way; so the lowering's tests,
 which stand on jaxlib alone, keep it out of the process that pytest runs in. Requests and replies are pickles on the standard
-streams: `(text, inputs)`, then `(True, outputs)` or `(False, message)`. NumPy arrays on both sides.
+streams: `(text, inputs)`, then `(True, outputs)` or `(False, message)`. NumPy arrays on both sides. Without inputs (None), the
+module is only verified, and the outputs are none.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import ml_dtypes  # noqa: E402, F401  (arrays of its types are unpickled here)
 import numpy as np  # noqa: E402
 from jaxlib import _hlo, _jax  # noqa: E402
 from jaxlib.cpu import _lapack  # noqa: E402
+from jaxlib.mlir import ir  # noqa: E402
+from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _sdy, _stablehlo  # noqa: E402
 
 # jaxlib reads these states at the first transfer, and they must be there. With x64 it leaves 64-bit values alone.
 _x64 = _jax.config.Config("enable_x64", True, include_in_jit_key=True, include_in_trace_context=True)
@@ -56,6 +59,20 @@ def run(device, text: str, inputs: list[np.ndarray]) -> list[np.ndarray]:
     return [np.array(shards[0]._single_device_array_to_np_array_did_copy()[0]) for shards in results]
 
 
+def verify(text: str) -> None:
+    """Parses a module, verifies it, and translates it into XLA's own representation, which checks shapes anew."""
+    context = ir.Context()
+    registry = ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(registry)
+    context.append_dialect_registry(registry)
+    for dialect in (_stablehlo, _chlo, _sdy):
+        dialect.register_dialect(context)
+    with context:
+        if not ir.Module.parse(text).operation.verify():
+            raise ValueError("MLIR's verifier refuses the module")
+    _jax.mlir.mlir_module_to_xla_computation(text, False, False)
+
+
 def main() -> None:
     prepare()
     device = _jax.get_tfrt_cpu_client(asynchronous=False).devices()[0]
@@ -66,7 +83,9 @@ def main() -> None:
         except EOFError:
             return
         try:
-            reply = True, run(device, text, inputs)
+            if inputs is None:
+                verify(text)
+            reply = True, [] if inputs is None else run(device, text, inputs)
         except Exception as error:
             reply = False, f"{type(error).__name__}: {error}"
         pickle.dump(reply, replies)

@@ -6,7 +6,7 @@ arrays. An ordered callback takes a token and returns one; see `context.current_
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import Callable, Sequence
 
 import numpy as np
 
@@ -14,31 +14,21 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.effects import has_ordered
 from laminax_ir.ops import callbacks as op
 from laminax_lowering.context import Value, current_token
-from laminax_lowering.registry import lowering_rule
+from laminax_lowering.custom_calls import emit_ffi_call
+from laminax_lowering.registry import lowering_rule, not_supported
 
 _TARGETS = {"cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_callback",
             "rocm": "xla_ffi_python_gpu_callback"}
 
+for _primitive in (op.pure_callback_p, op.io_callback_p, op.debug_callback_p):
+    not_supported(_primitive, ("tpu",), f"callbacks are supported on {', '.join(_TARGETS)}; the TPU compiler has none of this kind")
+
 
 def _emit_callback(ctx, function: Callable[..., Sequence[np.ndarray]], operands: Sequence[Value], results: Sequence[ShapedArray],
                    has_side_effect: bool) -> list[Value]:
-    target = _TARGETS.get(ctx.platform)
-    if target is None:
-        raise NotImplementedError(f"callbacks are not supported on the platform {ctx.platform}; they are on "
-                                  f"{', '.join(_TARGETS)}")
     ctx.module.host_callbacks.append(function)
-    out = ctx.emit("stablehlo.custom_call", operands, results=results, attributes={
-        "api_version": "4 : i32", "backend_config": f"{{index = {len(ctx.module.host_callbacks) - 1} : ui64}}",
-        "call_target_name": f'"{target}"', "has_side_effect": "true" if has_side_effect else "false",
-        "operand_layouts": _row_major(operands), "result_layouts": _row_major(results)})
-    return [out] if isinstance(out, Value) else out
-
-
-def _row_major(values: Sequence[Any]) -> str:
-    """Layouts in which the last axis varies fastest, as NumPy expects."""
-    ranks = [len(v.shape) for v in values]
-    layouts = [f"dense<{list(range(n))[::-1]}> : tensor<{n}xindex>" if n else "dense<> : tensor<0xindex>" for n in ranks]
-    return f"[{', '.join(layouts)}]"
+    config = {"index": f"{len(ctx.module.host_callbacks) - 1} : ui64"}
+    return emit_ffi_call(ctx, _TARGETS[ctx.platform], operands, results, config=config, has_side_effect=has_side_effect)
 
 
 def _emit_ordered(ctx, function, operands, results) -> list[Value]:
@@ -50,14 +40,14 @@ def _emit_ordered(ctx, function, operands, results) -> list[Value]:
     return out
 
 
-@lowering_rule(op.pure_callback_p)
+@lowering_rule(op.pure_callback_p, platforms=tuple(_TARGETS))
 def _pure_callback(ctx, *operands, callback, result_avals, **_params):
     def function(*args):
         return tuple(op.run_callback(callback, result_avals, args))
     return _emit_callback(ctx, function, operands, result_avals, False)
 
 
-@lowering_rule(op.io_callback_p)
+@lowering_rule(op.io_callback_p, platforms=tuple(_TARGETS))
 def _io_callback(ctx, *operands, callback, result_avals, ordered, **_params):
     def function(*args):
         return tuple(op.run_callback(callback, result_avals, args))
@@ -66,7 +56,7 @@ def _io_callback(ctx, *operands, callback, result_avals, ordered, **_params):
     return _emit_callback(ctx, function, operands, result_avals, True)
 
 
-@lowering_rule(op.debug_callback_p)
+@lowering_rule(op.debug_callback_p, platforms=tuple(_TARGETS))
 def _debug_callback(ctx, *operands, callback, effect, **_params):
     def function(*args):
         callback(*args)

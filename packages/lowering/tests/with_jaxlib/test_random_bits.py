@@ -5,7 +5,7 @@ import pytest
 from stablehlo_runner import run
 
 from laminax_ir import config
-from laminax_ir.avals import get_aval
+from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops import random_bits as ops
 from laminax_ir.reference.evaluate import evaluate
@@ -56,3 +56,10 @@ def test_generator(state):
         check_equal(lambda s: [x for shape, dtype in cases for algorithm in list(ops.RandomAlgorithm)[1:]
                                for x in ops.rng_bit_generator(s, shape, dtype, algorithm)], state)
         check_equal(lambda s: ops.rng_bit_generator(s, (7,)), state)
+
+
+def test_rng_uniform():
+    closed = stage(lambda a, b: [ops.rng_uniform(a, b, (40, 100)), ops.rng_uniform(np.int32(3), np.int32(5), (50,))],
+                   [ShapedArray((), np.float32)] * 2)
+    floats, integers = run(closed, np.float32(-1), np.float32(3))
+    assert np.all((floats >= -1) & (floats < 3)) and abs(np.mean(floats) - 1) < 0.2 and set(integers) == {3, 4}
