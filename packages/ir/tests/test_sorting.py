@@ -143,8 +143,6 @@ MALFORMED = [
     (lambda: ops.top_k(np.float32(1), 1), ValueError, "top_k: axis -1 is out of bounds"),
     (lambda: ops.top_k(X, 2, axis=2), ValueError, "top_k: axis 2 is out of bounds"),
     (lambda: ops.top_k(X.astype(np.complex64), 2), ValueError, "top_k: complex"),
-    (lambda: ops.approx_max_k(X, 2), NotImplementedError, r"approx_max_k is not supported yet; top_k\(operand, 2"),
-    (lambda: ops.approx_min_k(X, 2), NotImplementedError, "approx_min_k is not supported yet"),
 ]
 
 

@@ -44,11 +44,12 @@ _NAMES = {
         reduce_window_shape_tuple""",
     "laminax_ir.ops.sorting": "approx_max_k approx_min_k sort sort_key_val top_k",
     "laminax_ir.ops.fft": "FftType fft",
-    "laminax_ir.ops.random_bits": "RandomAlgorithm rng_bit_generator",
+    "laminax_ir.ops.random_bits": "RandomAlgorithm rng_bit_generator rng_uniform",
     "laminax_ir.ops.control_flow": "cond fori_loop platform_dependent scan switch while_loop",
     "laminax_ir.ops.collectives": """
         all_gather all_to_all axis_index axis_size pbroadcast pmax pmean pmin ppermute pshuffle psum psum_scatter pswapaxes""",
     "laminax_ir.ops.linear_solve": "",
+    "laminax_ir.ops.hints": "dce_sink stage",
     "laminax_ir.ops.sharding": "",
     "laminax._src.sharding_constraints": "with_sharding_constraint",
     "laminax_ir.ops.derived": "broadcast_like dtype empty optimization_barrier reciprocal shape_as_value",

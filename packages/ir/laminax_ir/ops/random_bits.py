@@ -29,6 +29,7 @@ UINT_DTYPES = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: UINT32, 64: n
 threefry2x32_p = Primitive("threefry2x32", multiple_results=True, family="random_bits")
 iota_2x32_shape_p = Primitive("iota_2x32_shape", multiple_results=True, family="random_bits")
 rng_bit_generator_p = Primitive("rng_bit_generator", multiple_results=True, family="random_bits")
+rng_uniform_p = Primitive("rng_uniform", family="random_bits")
 random_seed_p = Primitive("random_seed", family="random_bits")
 random_wrap_p = Primitive("random_wrap", family="random_bits")
 random_unwrap_p = Primitive("random_unwrap", family="random_bits")
@@ -139,6 +140,36 @@ def rng_bit_generator(key, shape: Sequence[int], dtype=np.uint32,
                          "use uint8, uint16, uint32 or uint64")
     return tuple(rng_bit_generator_p.bind(key, shape=_checked_shape("rng_bit_generator", shape), dtype=dtype,
                                           algorithm=RandomAlgorithm(algorithm), out_sharding=None))
+
+
+@shape_rule(rng_uniform_p)
+def _rng_uniform_shape(a: ShapedArray, b: ShapedArray, *, shape) -> ShapedArray:
+    if a.shape or b.shape:
+        raise ValueError(f"rng_uniform: a and b must be scalars, got {a.str_short()} and {b.str_short()}")
+    if a.dtype != b.dtype or not (dtypes.issubdtype(a.dtype, dtypes.floating) or dtypes.issubdtype(a.dtype, dtypes.integer)):
+        raise ValueError(f"rng_uniform: a and b must have one dtype, floating or integer, got {a.str_short()} and {b.str_short()}. "
+                         "Convert one of them first")
+    return ShapedArray(shape, a.dtype)
+
+
+def rng_uniform(a, b, shape: Sequence[int]):
+    """Random numbers in [a, b) from a generator with a hidden state, others at each run.
+
+    The functions of the random module, whose numbers follow from a key, are what most programs want: here each platform
+    has its own generator, and nothing can be reproduced.
+
+    Args:
+      a: a floating or integer scalar, the least number.
+      b: a scalar of the same dtype, above a.
+      shape: the shape of the result.
+
+    Returns:
+      An array of the given shape and a's dtype.
+
+    Raises:
+      ValueError: if a and b are no scalars, or not of one such dtype, or the shape has a negative size.
+    """
+    return rng_uniform_p.bind(a, b, shape=_checked_shape("rng_uniform", shape))
 
 
 # Keys

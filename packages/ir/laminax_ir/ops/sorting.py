@@ -6,13 +6,14 @@ The order of floating-point keys has NaN last, and -0 equal to 0; complex keys g
 
 from __future__ import annotations
 
+import math
 import operator as _operator
 from typing import Sequence
 
 import numpy as np
 
 from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.avals import ShapedArray
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.elementwise import joined_named_shape
 from laminax_ir.ops.shape import _shape_of, canonical_axis
@@ -21,6 +22,7 @@ from laminax_ir.trace import state
 
 sort_p = Primitive("sort", multiple_results=True, family="sorting")
 top_k_p = Primitive("top_k", multiple_results=True, family="sorting")
+approx_top_k_p = Primitive("approx_top_k", multiple_results=True, family="sorting")
 
 _INT32 = np.dtype(np.int32)
 
@@ -131,22 +133,93 @@ def top_k(operand, k: int, *, axis: int = -1):
 
 
 def approx_max_k(operand, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
-                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True):
-    """The approximate k greatest elements; not supported yet.
+                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> tuple:
+    """The k greatest elements along an axis and where they were, of which some may be missed.
+
+    None is missed here: the answer is exact, which is within any target. That costs what `top_k` does.
+
+    Args:
+      operand: floating, of at least one axis.
+      k: how many, at least 1 and at most the size of the axis.
+      reduction_dimension: the axis; a negative one counts from the end.
+      recall_target: which part of the k greatest must be found, above 0 and at most 1.
+      reduction_input_size_override: the size of the axis that the recall is reckoned for, if it is part of a larger one;
+        -1 for its own.
+      aggregate_to_topk: whether to return k elements; else some more, in number as many as XLA's algorithm finds.
+
+    Returns:
+      (values, indices): of the operand's shape with size k, or more, along the axis, in descending order; the values have
+      its dtype, the indices are int32.
 
     Raises:
-      NotImplementedError: always; `top_k` gives the exact answer.
+      ValueError: if k, the axis or the target is out of range, or the operand is not floating.
+
+    Source: Chern et al., "TPU-KNN: K nearest neighbor search at peak FLOP/s", arXiv:2206.14286.
     """
-    raise NotImplementedError(f"approx_max_k is not supported yet; top_k(operand, {k}, axis={reduction_dimension}) gives the "
-                              f"exact answer, got {get_aval(operand).str_short()}")
+    return _approx_top_k("approx_max_k", True, operand, k, reduction_dimension, recall_target, reduction_input_size_override,
+                         aggregate_to_topk)
 
 
 def approx_min_k(operand, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
-                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True):
-    """The approximate k least elements; not supported yet.
+                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> tuple:
+    """The k least elements along an axis and where they were; otherwise as `approx_max_k`, in ascending order.
+
+    Args:
+      operand: floating, of at least one axis.
+      k: how many, at least 1 and at most the size of the axis.
+      reduction_dimension, recall_target, reduction_input_size_override, aggregate_to_topk: as for `approx_max_k`.
+
+    Returns:
+      (values, indices): of the operand's shape with size k, or more, along the axis; the values have its dtype, the
+      indices are int32.
 
     Raises:
-      NotImplementedError: always; `top_k` of the negated operand gives the exact answer.
+      ValueError: if k, the axis or the target is out of range, or the operand is not floating.
     """
-    raise NotImplementedError(f"approx_min_k is not supported yet; top_k(-operand, {k}, axis={reduction_dimension}) gives the "
-                              f"exact answer, got {get_aval(operand).str_short()}")
+    return _approx_top_k("approx_min_k", False, operand, k, reduction_dimension, recall_target, reduction_input_size_override,
+                         aggregate_to_topk)
+
+
+def _approx_top_k(name: str, is_max_k: bool, operand, k, reduction_dimension, recall_target, reduction_input_size_override,
+                  aggregate_to_topk) -> tuple:
+    axis = canonical_axis(name, reduction_dimension, len(_shape_of(operand)))
+    return tuple(approx_top_k_p.bind(
+        operand, k=_operator.index(k), reduction_dimension=axis, recall_target=float(recall_target), is_max_k=is_max_k,
+        reduction_input_size_override=_operator.index(reduction_input_size_override), aggregate_to_topk=bool(aggregate_to_topk)))
+
+
+@shape_rule(approx_top_k_p)
+def _approx_top_k_shape(x: ShapedArray, *, k, reduction_dimension, recall_target, is_max_k, reduction_input_size_override,
+                        aggregate_to_topk) -> list[ShapedArray]:
+    name = "approx_max_k" if is_max_k else "approx_min_k"
+    if not dtypes.issubdtype(x.dtype, dtypes.floating):
+        raise ValueError(f"{name}: the operand must be floating, got {x.str_short()}")
+    if not 0 <= reduction_dimension < x.ndim:
+        raise ValueError(f"{name}: axis {reduction_dimension} is out of bounds for {x.str_short()}, which has {x.ndim} axes")
+    size = x.shape[reduction_dimension]
+    if not 1 <= k <= size:
+        raise ValueError(f"{name}: k must be at least 1 and at most the size of the axis, got k={k} for {x.str_short()} along axis "
+                         f"{reduction_dimension}")
+    if not 0 < recall_target <= 1:
+        raise ValueError(f"{name}: recall_target must be above 0 and at most 1, got {recall_target}")
+    if reduction_input_size_override != -1 and reduction_input_size_override < size:
+        raise ValueError(f"{name}: reduction_input_size_override must be -1 or at least the size of the axis, {size}, got "
+                         f"{reduction_input_size_override}")
+    count = k if aggregate_to_topk else _found_by_approximation(x.ndim, size, k, recall_target, reduction_input_size_override)
+    values = x.update(shape=(*x.shape[:reduction_dimension], count, *x.shape[reduction_dimension + 1:]))
+    return [values, values.update(dtype=_INT32, weak_type=False)]
+
+
+def _found_by_approximation(rank: int, size: int, k: int, recall_target: float, override: int) -> int:
+    """How many elements XLA's algorithm keeps: the maxima of bins, of which there are whole tiles.
+
+    With m bins the k greatest fall into different ones often enough for the target if m is (1 - k) / log(target); bins
+    are made by halving the number of tiles. Source: XLA's ApproxTopKReductionOutputSize.
+    """
+    tile = 1024 if rank == 1 else 128
+    if size <= tile:
+        return size
+    wanted = (1 - k) / math.log(recall_target) if recall_target < 1 else math.inf
+    bins = int(min(max(wanted, tile), size))
+    halvings = ((override if override != -1 else size) // bins).bit_length() - 1
+    return -(-(-(-size // tile)) // 2**halvings) * tile if halvings > 0 else size

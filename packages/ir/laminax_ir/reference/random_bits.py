@@ -107,6 +107,16 @@ def generate(state, *, shape, dtype, algorithm, out_sharding=None) -> list[np.nd
     return [new_state.view(state.dtype), bits.astype(dtype)]
 
 
+_hidden_state = np.random.default_rng()
+
+
+@reference_rule(ops.rng_uniform_p)
+def _rng_uniform(a, b, *, shape):
+    if a.dtype.kind in "iu":
+        return _hidden_state.integers(a, b, size=shape, dtype=a.dtype)
+    return _hidden_state.uniform(np.float64(a), np.float64(b), size=shape).astype(a.dtype)
+
+
 def _joined(words: np.ndarray) -> int:
     return int(words[0]) | int(words[1]) << 32
 

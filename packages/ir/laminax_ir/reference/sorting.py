@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from laminax_ir.avals import get_aval
 from laminax_ir.ops import sorting as ops
 from laminax_ir.reference.evaluate import reference_rule
 from laminax_ir.reference.ordering import in_numpy_type, total_order
@@ -29,3 +30,11 @@ def _top_k(x, *, k, axis):
     order = np.argsort(-1 - total_order(x), axis=axis, kind="stable")  # -1 - n reverses without overflow
     indices = np.take(order, np.arange(k), axis)
     return [np.take_along_axis(x, indices, axis), indices.astype(np.int32)]
+
+
+@reference_rule(ops.approx_top_k_p)
+def _approx_top_k(x, *, is_max_k, reduction_dimension, **params):
+    """Exactly. The least elements are the greatest of the negated array, ties and NaN included."""
+    values, _ = ops.approx_top_k_p.shape_rule(get_aval(x), is_max_k=is_max_k, reduction_dimension=reduction_dimension, **params)
+    taken, indices = _top_k(x if is_max_k else -x, k=values.shape[reduction_dimension], axis=reduction_dimension)
+    return [taken if is_max_k else -taken, indices]

@@ -69,6 +69,12 @@ def _lower_rng_bit_generator(ctx, state, *, shape, dtype, algorithm, out_shardin
     return [new_state, bits]
 
 
+@lowering_rule(op.rng_uniform_p)
+def _lower_rng_uniform(ctx, a, b, *, shape):
+    sizes = ctx.constant(np.array(shape, np.int64))
+    return ctx.emit("stablehlo.rng", [a, b, sizes], attributes={"rng_distribution": "#stablehlo<rng_distribution UNIFORM>"})
+
+
 # Keys
 
 

@@ -98,6 +98,17 @@ def _in_total_order(ctx, direction: str, left, right) -> Value:
     return compare(ctx, left, right, direction, "TOTALORDER" if compare_type(left.aval.dtype) == "FLOAT" else None)
 
 
+@lowering_rule(op.approx_top_k_p)
+def _approx_top_k(ctx, x, *, is_max_k, reduction_dimension, **_params):
+    """Exactly. The least elements are the greatest of the negated array, ties and NaN included."""
+    count = ctx.avals_out[0].shape[reduction_dimension]
+    if is_max_k:
+        return _top_k(ctx, x, k=count, axis=reduction_dimension)
+    negated = ctx.emit("stablehlo.negate", [x], results=[x.aval])
+    values, indices = _top_k(ctx, negated, k=count, axis=reduction_dimension)
+    return [ctx.emit("stablehlo.negate", [values], results=[values.aval]), indices]
+
+
 @lowering_rule(op.top_k_p)
 def _top_k(ctx, x, *, k, axis):
     dtype = x.aval.dtype

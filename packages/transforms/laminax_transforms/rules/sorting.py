@@ -9,7 +9,7 @@ import numpy as np
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.indexing import GatherDimensionNumbers, gather
 from laminax_ir.ops.shape import broadcasted_iota, expand_dims, full
-from laminax_ir.ops.sorting import sort_p, top_k_p
+from laminax_ir.ops.sorting import approx_top_k_p, sort_p, top_k_p
 from laminax_transforms.registry import batching_rule, jvp_rule
 from laminax_transforms.rules.shape import align_batch_axes
 from laminax_transforms.zeros import ZERO
@@ -40,6 +40,12 @@ def _top_k_jvp(primals, tangents, *, k, axis):
     return [values, indices], [_take_along_axis(tangents[0], indices, axis), ZERO]
 
 
+@jvp_rule(approx_top_k_p, symbolic_zeros=True)
+def _approx_top_k_jvp(primals, tangents, *, reduction_dimension, **params):
+    values, indices = approx_top_k_p.bind(*primals, reduction_dimension=reduction_dimension, **params)
+    return [values, indices], [_take_along_axis(tangents[0], indices, reduction_dimension), ZERO]
+
+
 @batching_rule(sort_p)
 def _sort_batch(operands, batch_axes, *, dimension, is_stable, num_keys):
     operands, batch_axis = align_batch_axes(operands, batch_axes)
@@ -51,3 +57,10 @@ def _sort_batch(operands, batch_axes, *, dimension, is_stable, num_keys):
 def _top_k_batch(operands, batch_axes, *, k, axis):
     (x,), (batch_axis,) = operands, batch_axes
     return top_k_p.bind(x, k=k, axis=axis + (axis >= batch_axis)), [batch_axis, batch_axis]
+
+
+@batching_rule(approx_top_k_p)
+def _approx_top_k_batch(operands, batch_axes, *, reduction_dimension, **params):
+    (x,), (batch_axis,) = operands, batch_axes
+    axis = reduction_dimension + (reduction_dimension >= batch_axis)
+    return approx_top_k_p.bind(x, reduction_dimension=axis, **params), [batch_axis, batch_axis]

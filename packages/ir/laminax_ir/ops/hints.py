@@ -1,0 +1,54 @@
+"""Operations that compute nothing, and tell whoever handles the program about a value: be traced, be kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from laminax_ir.avals import ShapedArray
+from laminax_ir.effects import Effect
+from laminax_ir.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.pytree import tree_leaves
+from laminax_ir.trace import Tracer
+
+stage_p = Primitive("stage", family="hints")
+dce_sink_p = Primitive("dce_sink", multiple_results=True, family="hints")
+
+keep_effect = Effect("Keep")
+
+
+@shape_rule(stage_p)
+def _stage_shape(x: ShapedArray) -> ShapedArray:
+    return x
+
+
+@shape_rule(dce_sink_p)
+def _dce_sink_shape(x: ShapedArray, *, prevent_mlir_dce: bool) -> list[ShapedArray]:
+    return []
+
+
+@effects_rule(dce_sink_p)
+def _dce_sink_effects(x: ShapedArray, *, prevent_mlir_dce: bool) -> set[Effect]:
+    return {keep_effect}
+
+
+def stage(x, /):
+    """The value as one of the trace at work, or outside of any as an array.
+
+    Args:
+      x: an array or scalar, of any dtype.
+
+    Returns:
+      The same value, of x's shape, dtype and weak type: x itself if it is traced already.
+    """
+    return x if isinstance(x, Tracer) else stage_p.bind(x)
+
+
+def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
+    """Keeps the computation of values in a program, used or not.
+
+    Args:
+      val: pytree of arrays.
+      prevent_mlir_dce: whether the compiler is kept from dropping it too; otherwise it stays in the jaxpr only.
+    """
+    for leaf in tree_leaves(val):
+        dce_sink_p.bind(leaf, prevent_mlir_dce=bool(prevent_mlir_dce))

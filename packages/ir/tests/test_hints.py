@@ -1,0 +1,40 @@
+"""Hints change no value; what they are for shows in programs."""
+
+import numpy as np
+
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.dce import dce_jaxpr
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.hints import dce_sink, keep_effect, stage as staged_value
+from laminax_ir.reference.evaluate import evaluate
+from laminax_ir.staging import stage
+from laminax_ir.trace import Tracer
+
+F32 = ShapedArray((2,), np.float32)
+
+
+def test_stage_makes_a_constant_a_value_of_the_trace():
+    seen = []
+
+    def fun(x):
+        seen.extend([staged_value(x) is x, isinstance(staged_value(2.0), Tracer), get_aval(staged_value(2.0)).weak_type])
+        return [staged_value(np.arange(2, dtype=np.float32)) + x]
+
+    closed = stage(fun, [F32])
+    assert seen == [True, True, True]
+    np.testing.assert_array_equal(evaluate(closed, np.ones(2, np.float32))[0], [1, 2])
+    np.testing.assert_array_equal(staged_value(np.arange(3)), np.arange(3))
+
+
+def test_a_sink_keeps_what_leads_to_it():
+    def fun(x):
+        op.cos(x)
+        dce_sink({"a": op.sin(x), "b": [x]}, prevent_mlir_dce=True)
+        return [x]
+
+    closed = stage(fun, [F32])
+    assert closed.effects == {keep_effect}
+    thinned, _ = dce_jaxpr(closed.jaxpr, [True])
+    assert [eqn.primitive.name for eqn in thinned.eqns] == ["sin", "dce_sink", "dce_sink"]
+    assert "dce_sink[prevent_mlir_dce=True] b" in str(thinned) and evaluate(closed, np.ones(2, np.float32))[0].tolist() == [1, 1]
+    assert dce_sink(np.ones(2)) is None

@@ -1,0 +1,28 @@
+"""Derivatives and batching of hints: they hold of the primal and of the whole batch."""
+
+from __future__ import annotations
+
+from laminax_ir.ops import hints as op
+from laminax_transforms.registry import batching_rule, define_linear, jvp_rule, transpose_rule
+
+define_linear(op.stage_p)
+
+
+@transpose_rule(op.stage_p)
+def _stage_transpose(ct, x):
+    return [ct]
+
+
+@batching_rule(op.stage_p)
+def _stage_batch(operands, batch_axes):
+    return op.stage_p.bind(*operands), batch_axes[0]
+
+
+@jvp_rule(op.dce_sink_p, symbolic_zeros=True)
+def _dce_sink_jvp(primals, tangents, **params):
+    return op.dce_sink_p.bind(*primals, **params), []
+
+
+@batching_rule(op.dce_sink_p)
+def _dce_sink_batch(operands, batch_axes, **params):
+    return op.dce_sink_p.bind(*operands, **params), []
