@@ -37,6 +37,7 @@ def _shared_members() -> dict[str, Any]:
     table.update({
         "__getitem__": _method("__getitem__", "indexing", "getitem"), "__iter__": _method("__iter__", "indexing", "iterate"),
         "__round__": _round_method, "__reversed__": _method("__reversed__", "manipulation", "flipud"),
+        "__array_namespace__": _array_namespace, "to_device": _to_device, "byteswap": _byteswap,
         "reshape": _reshape, "transpose": _transpose, "view": _view, "flatten": _flatten, "dot": _dot, "sort": _sort})
     return table
 
@@ -120,8 +121,63 @@ def _compress(self, condition, axis=None, *, out=None, size=None, fill_value=0):
 
 
 def _round_method(self, ndigits: int | None = None):
+    from laminax._src.numpy.creation import astype
     from laminax._src.numpy.ufuncs import round
-    return round(self, ndigits or 0)
+    rounded = round(self, ndigits or 0)
+    return astype(rounded, int) if ndigits is None else rounded  # as Python's floats: round(2.5) is an int
+
+
+ARRAY_API_VERSION = "2024.12"
+
+
+def _array_namespace(self, *, api_version: str | None = None):
+    """The module with the functions of the Python array API standard for this array: `laminax.numpy`.
+
+    Args:
+      api_version: the version of the standard that is needed; None is the one there is, "2024.12".
+
+    Raises:
+      ValueError: if it is another version.
+    """
+    if api_version not in (None, ARRAY_API_VERSION):
+        raise ValueError(f"__array_namespace__: api_version={api_version!r} is not available; there is "
+                         f"{ARRAY_API_VERSION!r}. Leave it out to take that.")
+    import laminax.numpy
+    return laminax.numpy
+
+
+def _to_device(self, device, *, stream: int | Any | None = None):
+    """The array on another device, as the array API standard names it; see `laminax.device_put`.
+
+    Args:
+      device: a device or a sharding.
+      stream: must be None.
+
+    Raises:
+      NotImplementedError: if a stream is given.
+    """
+    if stream is not None:
+        raise NotImplementedError(f"to_device: the parameter stream is not supported; pass None, not {stream!r}")
+    from laminax._src.api import device_put
+    return device_put(self, device)
+
+
+def _byteswap(self):
+    """The array with the bytes of each element in reverse order; the parts of a complex number are elements of their own.
+
+    Raises:
+      TypeError: if an element is not a whole number of bytes.
+    """
+    from laminax._src.numpy.manipulation import flip
+    from laminax_ir.ops import shape as shape_ops
+    aval = get_aval(self)
+    if _stored_bits(aval.dtype) % 8:
+        raise TypeError(f"byteswap: elements of {aval.dtype} are no whole bytes. Convert to an 8-bit type first.")
+    is_complex = dtypes.issubdtype(aval.dtype, dtypes.complexfloating)
+    width = aval.dtype.itemsize // (2 if is_complex else 1)
+    octets = _view(shape_ops.reshape(self, (aval.size,)), np.uint8)
+    swapped = flip(shape_ops.reshape(octets, (octets.size // width, width)), 1)
+    return shape_ops.reshape(_view(shape_ops.reshape(swapped, (octets.size,)), aval.dtype), aval.shape)
 
 
 def _refuse_flat(self):

@@ -1,0 +1,68 @@
+"""Methods of arrays that are not a function of laminax.numpy each: the array API's, and those about bytes and rounding."""
+
+import laminax
+import laminax.numpy as jnp
+import numpy as np
+import pytest
+
+
+def test_array_namespace():
+    x = jnp.arange(3)
+    assert x.__array_namespace__() is laminax.numpy is x.__array_namespace__(api_version="2024.12")
+    with pytest.raises(ValueError, match="api_version='2031.12' is not available; there is '2024.12'"):
+        x.__array_namespace__(api_version="2031.12")
+    seen = []
+    laminax.jit(lambda x: seen.append(x.__array_namespace__()) or x)(x)
+    assert seen == [laminax.numpy]
+
+
+def test_to_device():
+    x, device = jnp.arange(3), laminax.devices()[0]
+    moved = x.to_device(device)
+    assert moved.committed and not x.committed and moved.devices() == {device}
+    with pytest.raises(NotImplementedError, match="stream"):
+        x.to_device(device, stream=1)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "float32", "complex64", "bool"])
+def test_byteswap(dtype):
+    x = np.arange(6).reshape(2, 3).astype(dtype)
+    swapped = jnp.asarray(x).byteswap()
+    assert swapped.dtype == dtype and swapped.shape == (2, 3)
+    assert np.asarray(swapped).tobytes() == x.byteswap().tobytes()
+    np.testing.assert_array_equal(laminax.jit(lambda x: x.byteswap().byteswap())(x), x)
+
+
+def test_byteswap_of_scalars_empty_arrays_and_parts_of_bytes():
+    assert int(jnp.int32(1).byteswap()) == 1 << 24
+    assert jnp.zeros((0, 2)).byteswap().shape == (0, 2)
+    with pytest.raises(TypeError, match="no whole bytes"):
+        jnp.zeros(2, "int4").byteswap()
+
+
+def test_rounding_without_digits_gives_integers():
+    for value in (2.5, -1.7, 3.0):  # ties to even, as Python's round
+        rounded = round(jnp.float32(value))
+        assert rounded.dtype == np.int32 and int(rounded) == round(value)
+    assert round(jnp.float32(2.34), 1).dtype == np.float32
+    assert float(round(jnp.float32(2.34), 1)) == np.float32(2.3)
+    assert laminax.jit(round)(jnp.float32(2.5)).dtype == np.int32
+
+
+@pytest.mark.parametrize("convert, error, message", [
+    (lambda x: bool(x), ValueError, "The truth value of an array with more than one element is ambiguous"),
+    (lambda x: bool(x[:0]), ValueError, "The truth value of an empty array is ambiguous"),
+    (lambda x: int(x), TypeError, "only 0-dimensional arrays can be converted to Python scalars"),
+    (lambda x: [1, 2][x], TypeError, "only integer scalar arrays can be converted to a scalar index"),
+    (lambda x: [1, 2][x[:1].reshape(()).astype("float32")], TypeError, "only integer scalar arrays can be converted to a scalar index"),
+    (lambda x: {x}, TypeError, "unhashable type"),
+    (lambda x: list(x[:1].reshape(())), TypeError, "iteration over a 0-d array"),
+    (lambda x: len(x[:1].reshape(())), TypeError, "len() of unsized object"),
+    (lambda x: x.item(), ValueError, "can only convert an array of size 1 to a Python scalar"),
+])
+def test_refusals_in_the_words_of_numpy(convert, error, message):
+    """Each is what NumPy says of the same array, but for hashing."""
+    for array in (jnp.arange(3), np.arange(3)):
+        with pytest.raises(error) as caught:
+            convert(array)
+        assert message in str(caught.value)
