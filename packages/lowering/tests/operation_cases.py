@@ -14,8 +14,8 @@ from laminax_ir.avals import ShapeDtypeStruct, ShapedArray
 from laminax_ir.dtypes import key_dtype
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import (
-    callbacks, calls, collectives, contraction, control_flow, convolution, cumulative, elementwise, exported, fft, indexing, linalg,
-    linear_solve, random_bits, reduction, shape, sharding, sorting, special, stacking, windows,
+    callbacks, calls, collectives, contraction, control_flow, convolution, cumulative, elementwise, exported, fft, hints, indexing,
+    linalg, linear_solve, random_bits, reduction, shape, sharding, sorting, special, stacking, windows,
 )
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.primitive import Primitive
@@ -103,10 +103,12 @@ _define([F32], **{name: lambda x, f=getattr(reduction, name): f(x, (1,)) for nam
         reduce=lambda x: reduction.reduce((x, x), (np.float32(0), np.float32(1)), lambda a, b: (el.add(a[0], b[0]), el.mul(a[1], b[1])), (0,)),
         **{name: lambda x, f=getattr(cumulative, name): f(x, 1) for name in "cumsum cumprod cummax cummin cumlogsumexp".split()},
         sort=lambda x: sorting.sort((x, x), 1, num_keys=2), top_k=lambda x: sorting.top_k(x, 2, axis=0),
+        approx_top_k=lambda x: sorting.approx_min_k(x, 2, 0),
         reduce_window_sum=lambda x: windows.reduce_window(x, np.float32(0), el.add, **WINDOW),
         reduce_window_max=lambda x: windows.reduce_window(x, np.float32(-np.inf), el.max, **WINDOW),
         reduce_window_min=lambda x: windows.reduce_window(x, np.float32(np.inf), el.min, **WINDOW),
         reduce_window=lambda x: windows.reduce_window(x, np.float32(0), lambda a, b: el.add(a, el.sin(b)), **WINDOW))
+_define([F32], stage=lambda x: hints.stage_p.bind(x), dce_sink=lambda x: (hints.dce_sink(x, prevent_mlir_dce=True), x)[1])
 _define([I32], reduce_xor=lambda x: reduction.reduce_xor(x, (0, 1)))
 _define([BOOL], reduce_and=lambda x: reduction.reduce_and(x, (0, 1)), reduce_or=lambda x: reduction.reduce_or(x, (0,)))
 _define([F32, F32], select_and_gather_add=lambda t, x: windows.select_and_gather_add(
@@ -144,6 +146,7 @@ _define([KEYS, aval("uint32", 3)], random_fold_in=random_bits.random_fold_in)
 _define([aval("uint32", 3)], random_seed=lambda s: random_bits.random_seed(s, "threefry2x32"))
 _define([aval("uint32", 3, 2)], random_wrap=lambda w: random_bits.random_wrap(w, impl="threefry2x32"))
 _define([aval("uint32", 4)], rng_bit_generator=lambda s: random_bits.rng_bit_generator(s, (3, 5), np.uint32))
+_define([], rng_uniform=lambda: random_bits.rng_uniform(0.0, 1.0, (3, 5)))
 _define([aval("uint32", 3)] * 4, threefry2x32=random_bits.threefry2x32)
 
 _define([INDEX, F32], cond=lambda i, x: control_flow.switch(i, [el.sin, el.cos, el.tan], x),
@@ -158,6 +161,7 @@ _define([F32], jit=lambda x: calls.call_jaxpr(_INNER, *calls.call_jaxpr(_INNER, 
         custom_vjp_call=lambda x: calls.custom_vjp_call_p.bind(x, call_jaxpr=_INNER, fwd=None, bwd=None, name="f", num_consts=0),
         custom_vjp_tangent=lambda x: calls.custom_vjp_tangent_p.bind(x, bwd=None, num_residuals=0, out_avals=[F32], name="f"),
         custom_vmap_call=lambda x: calls.custom_vmap_call_p.bind(x, call=_INNER, rule=None, name="f"),
+        linear_call=lambda x: linear_call.bind_linear_call(_INNER, _INNER, [], [x], "f"),
         custom_linear_solve=lambda x: linear_solve.bind_solve(
             linear_solve.SolveParts(_INNER, None, _INNER, None), linear_solve.SolveParts([], [], [], []), [x]))
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops.hints import dce_sink, stage as staged_value
+from laminax_ir.ops.hints import dce_sink, stage_p
 from laminax_ir.staging import stage
 from laminax_transforms import grad, vmap
 from numeric_checks import check_derivatives, check_vmap
@@ -12,8 +12,8 @@ from numeric_checks import check_derivatives, check_vmap
 
 def test_stage():
     x = np.array([0.5, 1.5])
-    check_derivatives(lambda x: staged_value(op.sin(x)) * staged_value(2.0), x)
-    check_vmap(lambda x: staged_value(op.sin(x)), [x], [0])
+    check_derivatives(lambda x: stage_p.bind(op.sin(x)) * stage_p.bind(2.0), x)
+    check_vmap(lambda x: stage_p.bind(op.sin(x)), [x], [0])
 
 
 def test_a_sink_keeps_the_primal():

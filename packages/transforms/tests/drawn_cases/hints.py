@@ -1,0 +1,10 @@
+"""Hints."""
+
+from __future__ import annotations
+
+from laminax_ir.ops import hints as op
+from laminax_ir.ops.elementwise import mul, sin
+
+from .case import Case
+
+CASES = {"stage": Case(lambda x, y: mul(op.stage_p.bind(sin(x)), op.stage_p.bind(y)))}
