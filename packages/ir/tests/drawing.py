@@ -177,7 +177,8 @@ FILES = {
     "callbacks": "test_drawn_programs", "calls": "test_drawn_programs", "collectives": "test_drawn_programs",
     "control_flow": "test_drawn_programs", "linear_solve": "test_linalg_on_drawn_arrays",
     "elementwise": "test_elementwise_on_drawn_arrays", "special": "test_special_on_drawn_arrays",
-    "linalg": "test_linalg_on_drawn_arrays",
+    "linalg": "test_linalg_on_drawn_arrays", "indexing": "test_indexing_on_drawn_arrays",
+    "shape": "test_shape_on_drawn_arrays", "stacking": "test_shape_on_drawn_arrays",
 }
 # Operations whose reference is not to evaluate.
 NOT_EVALUATED = {"custom_vjp_tangent": "its reference is the error that forward mode through custom_vjp raises"}

@@ -37,23 +37,6 @@ def staged_aval(fun, *avals):
     return out
 
 
-@settings(max_examples=40)
-@given(shapes, shapes, st.sampled_from(DTYPES), st.data())
-def test_broadcast_in_dim_repeats_along_the_other_axes(shape, new, dtype, data):
-    stretch = [data.draw(st.sampled_from([n, 1])) for n in shape]
-    rank = len(shape) + len(new)
-    axes = tuple(sorted(data.draw(st.permutations(range(rank)))[:len(shape)]))
-    others = iter(new)
-    target = tuple(shape[axes.index(i)] if i in axes else next(others) for i in range(rank))
-    x = array(stretch, dtype)
-    result = ops.broadcast_in_dim(x, target, axes)
-    assert result.shape == target
-    for index in itertools.product(*map(range, target)):
-        own = tuple(0 if n == 1 else index[axis] for axis, n in zip(axes, stretch))
-        assert result[index] == x[own]
-    assert staged_aval(lambda x: ops.broadcast_in_dim(x, target, axes), ShapedArray(x.shape, x.dtype)).shape == target
-
-
 @settings(max_examples=30)
 @given(shapes, st.sampled_from(DTYPES), st.data())
 def test_reorderings_are_numpys(shape, dtype, data):
@@ -69,47 +52,6 @@ def test_reorderings_are_numpys(shape, dtype, data):
     same(ops.tile(x, (2,) * x.ndim), np.tile(x, (2,) * x.ndim))
     for start, stop in itertools.combinations_with_replacement(range(len(shape) + 1), 2):
         same(ops.collapse(x, start, stop), x.reshape(*shape[:start], int(np.prod(shape[start:stop])), *shape[stop:]))
-
-
-@settings(max_examples=30)
-@given(shapes.filter(len), st.sampled_from(DTYPES), st.data())
-def test_concatenate_and_split_are_numpys_and_inverse(shape, dtype, data):
-    axis = data.draw(st.integers(0, len(shape) - 1))
-    sizes = tuple(data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=3)))
-    pieces = [array((*shape[:axis], n, *shape[axis + 1:]), dtype) for n in sizes]
-    whole = ops.concatenate(pieces, axis)
-    same(whole, np.concatenate(pieces, axis))
-    for piece, again in zip(pieces, ops.split(whole, sizes, axis)):
-        same(again, piece)
-
-
-@settings(max_examples=60)
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(-3, 3), st.integers(-3, 3), st.integers(0, 2)), max_size=3),
-       st.sampled_from(DTYPES))
-def test_pad_places_each_element(axes, dtype):
-    shape = tuple(n for n, *_ in axes)
-    config = tuple(tuple(rest) for _, *rest in axes)
-    x = array(shape, dtype)
-    target = [low + high + (0 if n == 0 else n + (n - 1) * interior) for n, (low, high, interior) in zip(shape, config)]
-    fill = np.zeros((), dtype)
-    if any(n < 0 for n in target):
-        with pytest.raises(ValueError, match="pad"):
-            ops.pad(x, fill, config)
-        return
-    expected = np.full(target, fill, x.dtype)
-    for index in itertools.product(*map(range, shape)):
-        place = tuple(low + i * (interior + 1) for i, (low, _, interior) in zip(index, config))
-        if all(0 <= i < n for i, n in zip(place, target)):
-            expected[place] = x[index]
-    same(ops.pad(x, fill, config), expected)
-
-
-@settings(max_examples=20)
-@given(shapes.filter(len), st.sampled_from(["float32", "int8", "uint32", "complex64", ml_dtypes.bfloat16]), st.data())
-def test_iota_counts_along_its_axis(shape, dtype, data):
-    axis = data.draw(st.integers(0, len(shape) - 1))
-    same(ops.broadcasted_iota(dtype, shape, axis), np.indices(shape)[axis].astype(dtype))
-    same(ops.iota(dtype, 5), np.arange(5).astype(dtype))
 
 
 @settings(max_examples=40)

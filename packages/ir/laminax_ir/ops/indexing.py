@@ -502,7 +502,9 @@ def _normal_starts(name: str, operand, start_indices, allow_negative) -> list:
     for start, size, negative in zip(starts, shape, allowed):
         if isinstance(start, _HOST_INTEGERS):
             start = int(start)
-            result.append(scalar_like(start + size if negative and start < 0 else start, dtype))
+            start = start + size if negative and start < 0 else start
+            info = dtypes.iinfo(dtype)  # what it does not hold is out of bounds, and is clamped anyway
+            result.append(scalar_like(min(max(start, int(info.min)), int(info.max)), dtype))
         else:
             start = elementwise.convert_element_type(start, dtype)
             result.append(_wrap(start, size) if negative else start)
