@@ -1,14 +1,16 @@
 """What takes several devices. `test_four_devices.py` runs this file in a process that has four."""
 
+import itertools
 import pickle
+import threading
 
 import numpy as np
 import pytest
-from stablehlo_modules import aval, module, unary
+from laminax_ir.partition_specs import P
+from stablehlo_modules import aval, module, tensor, unary
 
 import laminax_runtime as runtime
-from laminax_ir.partition_specs import P
-from laminax_runtime import GSPMDSharding, Mesh, NamedSharding, SingleDeviceSharding, compile_module, device_put
+from laminax_runtime import GSPMDSharding, Mesh, NamedSharding, SingleDeviceSharding, compile_module, device_put, shardings
 from laminax_runtime._jaxlib import HloSharding
 
 
@@ -150,6 +152,74 @@ def test_array_from_parts(rng):
         runtime.make_array_from_single_device_arrays((4, 2), sharding, parts[:3])
     with pytest.raises(ValueError, match=r"each part must be float32\[2, 2\]"):
         runtime.make_array_from_single_device_arrays((8, 2), sharding, parts)
+
+
+def all_specs(names, ndim):
+    """Every way to deal out mesh axes to array axes, in every order."""
+    for count in range(len(names) + 1):
+        for chosen in itertools.permutations(names, count):
+            for places in itertools.product(range(ndim), repeat=count):
+                yield P(*[tuple(name for name, place in zip(chosen, places) if place == axis) for axis in range(ndim)])
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (4, 1), (1, 2, 2)])
+def test_xla_shardings_in_the_words_of_a_mesh(shape):
+    mesh = Mesh(np.array(runtime.devices()).reshape(shape), ("x", "y", "z")[: len(shape)])
+    for spec in all_specs(mesh.axis_names, 2):
+        sharding = NamedSharding(mesh, spec)
+        found = shardings.named_from_hlo(sharding._to_xla_hlo_sharding(2), mesh, 2)
+        assert found.is_equivalent_to(sharding, 2) and found.mesh is mesh
+        assert shardings.as_given(sharding._to_xla_hlo_sharding(2), 2, runtime.devices(), [(sharding, 2)]) == sharding
+
+
+def test_xla_shardings_that_a_mesh_has_no_words_for():
+    mesh = Mesh(np.array(runtime.devices()), ("x",))
+    halves = NamedSharding(mesh_2x2(), P("x"))._to_xla_hlo_sharding(1)  # cuts through the only axis
+    assert shardings.named_from_hlo(halves, mesh, 1) is None
+    assert isinstance(shardings.as_given(halves, 1, runtime.devices(), [(NamedSharding(mesh, P()), 1)]), GSPMDSharding)
+    tiled = GSPMDSharding(runtime.devices(), HloSharding.iota_tile((2, 2)))
+    assert shardings.as_named(tiled, 2).is_equivalent_to(tiled, 2)
+    assert shardings.as_named(SingleDeviceSharding(runtime.devices()[0]), 2) is None
+    with pytest.raises(NotImplementedError, match="in another order than their own"):
+        shardings.as_named(GSPMDSharding(runtime.devices(), NamedSharding(mesh_2x2(), P("y", "x"))._to_xla_hlo_sharding(2)), 2)
+
+
+def test_meshes():
+    mesh = runtime.make_mesh((2, 2), ("x", "y"))
+    assert mesh == mesh_2x2() and mesh.shape_tuple == (("x", 2), ("y", 2)) and mesh.abstract_mesh.size == 4
+    assert pickle.loads(pickle.dumps(mesh)) == mesh and not mesh.is_multi_process and mesh.update(axis_names=("a", "b")) != mesh
+    assert runtime.make_mesh((2,), ("x",), devices=runtime.devices()[2:]).device_ids.tolist() == [2, 3]
+    assert NamedSharding(mesh, P("y")).replicated_axes == {"x"}
+    assert runtime.current_mesh() is None
+    with runtime.set_mesh(mesh):
+        assert runtime.current_mesh() is mesh and runtime.execution_device([1.0]) is None
+        with mesh_2x2().update(axis_names=("a", "b")):
+            assert runtime.get_abstract_mesh().axis_names == ("a", "b")
+        assert runtime.get_mesh() is mesh
+        seen = []
+        thread = threading.Thread(target=lambda: seen.append(runtime.current_mesh()))
+        thread.start(), thread.join()
+        assert seen == [None]
+    assert runtime.current_mesh() is None
+
+
+def test_shardings_that_xla_chooses_for_some(rng):
+    """What is given stays, and what is None is read back in the words of the mesh."""
+    a = aval((8, 4))
+    attributes = {0: '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}'}
+    t = tensor(a)
+    text = module([a, a], [a, a], [f'%0 = "stablehlo.add"(%arg0, %arg1) : ({t}, {t}) -> {t}', "%0, %arg1"], attributes)
+    text = text.replace("func.func", 'sdy.mesh @mesh = <["x"=2, "y"=2]>\n  func.func', 1)
+    sharding = NamedSharding(mesh_2x2(), P("x", "y"))
+    executable = compile_module(text, in_avals=[a, a], out_avals=[a, a], devices=runtime.devices(), in_shardings=[sharding, None])
+    value = rng.normal(size=(8, 4)).astype(np.float32)
+    total, same = executable.execute([value, value])
+    np.testing.assert_array_equal(np.asarray(total), value + value)
+    np.testing.assert_array_equal(np.asarray(same), value)
+    assert executable.in_shardings[0] is sharding and executable.out_shardings[0] is sharding
+    assert all(isinstance(s, NamedSharding) for s in (*executable.in_shardings, *executable.out_shardings))
+    with pytest.raises(ValueError, match="1 in_shardings were given for 2 arrays"):
+        compile_module(text, in_avals=[a, a], out_avals=[a, a], devices=runtime.devices(), in_shardings=[sharding])
 
 
 def test_spmd_program_with_shardy(rng):

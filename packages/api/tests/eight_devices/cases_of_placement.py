@@ -1,0 +1,216 @@
+"""Values on a mesh outside of jit, constraints inside of it, and the ways onto a mesh and off it."""
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from meshes import DEVICES, MESH, check_layout, on_mesh, put, value
+
+import laminax
+import laminax.numpy as jnp
+from laminax import random
+from laminax.lax import with_sharding_constraint
+from laminax.sharding import GSPMDSharding, Mesh, NamedSharding, PartitionSpec as P, SingleDeviceSharding
+
+A = value(8, 4)
+
+
+# operations on values
+
+
+@pytest.mark.parametrize("fun, spec", [
+    (lambda x: x + 1, ("x", "y")),
+    (lambda x: 2 - x, ("x", "y")),
+    (lambda x: x * x, ("x", "y")),
+    (lambda x: -x, ("x", "y")),
+    (lambda x: x > 0, ("x", "y")),
+    (lambda x: x[0], ("y",)),
+    (lambda x: x[2:6, None], None),
+    (lambda x: x.T, ("y", "x")),
+    (lambda x: x.sum(axis=0), ("y",)),
+    (lambda x: x.max(), ()),
+    (lambda x: x @ x.T, None),
+    (lambda x: x.reshape(-1), None),
+    (lambda x: x.astype(np.int32), ("x", "y")),
+])
+def test_operations_on_values(fun, spec):
+    result, expected = fun(put(A, "x", "y")), fun(A)
+    np.testing.assert_allclose(np.asarray(result), expected, rtol=1e-5, atol=1e-5)
+    assert result.dtype == expected.dtype and result.committed and isinstance(result.sharding, NamedSharding)
+    if spec is not None:
+        check_layout(result, np.asarray(result), spec)
+
+
+def test_functions_of_several_values():
+    x, y = put(A, "x"), put(A, None, "y")
+    np.testing.assert_array_equal(np.asarray(x + y), A + A)
+    np.testing.assert_allclose(np.asarray(jnp.concatenate([x, y, A])), np.concatenate([A, A, A]))
+    np.testing.assert_array_equal(np.asarray(jnp.where(x > 0, y, 0.0)), np.where(A > 0, A, 0))
+    np.testing.assert_allclose(np.asarray(jnp.sort(x, axis=0)), np.sort(A, axis=0))
+    check_layout(x.at[3].set(7.0), np.concatenate([A[:3], np.full((1, 4), 7, np.float32), A[4:]]), ("x",))
+    assert float(jnp.sum(x)) == pytest.approx(float(A.sum()), rel=1e-4)
+    with pytest.raises(ValueError, match="incompatible devices for jitted computation, add: argument 0, .* and argument 1"):
+        x + laminax.device_put(A, DEVICES[1])
+    with pytest.raises(ValueError, match="incompatible devices"):
+        jnp.where(x > 0, laminax.device_put(A, DEVICES[1]), 0.0)
+
+
+def test_operations_on_values_stay_in_cpp():
+    from laminax._src import eager
+    x = put(A, "x")
+    x * 3.5 + x.sum(axis=0)
+    calls = []
+    place, eager.place = eager.place, lambda *args: calls.append(args) or place(*args)
+    fallbacks = []
+    run, eager.Program.run = eager.Program.run, lambda self, args: fallbacks.append(1) or run(self, args)
+    try:
+        for _ in range(3):
+            x * 3.5 + x.sum(axis=0)
+        assert not calls and not fallbacks
+        put(A, "y") * 3.5
+        assert fallbacks == [1]
+    finally:
+        eager.place, eager.Program.run = place, run
+
+
+def test_threads():
+    results, x = [], put(A, "x")
+
+    def work():
+        results.append(np.asarray((x + 1) * x.sum(axis=1, keepdims=True)))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    [t.start() for t in threads], [t.join() for t in threads]
+    assert len(results) == 8
+    for result in results:
+        np.testing.assert_allclose(result, (A + 1) * A.sum(axis=1, keepdims=True), rtol=1e-5, atol=1e-5)
+
+
+# constraints
+
+
+@pytest.mark.parametrize("spec", [("x",), (None, "y"), (("x", "y"),), ("y", None), ()])
+def test_constraints_in_programs(spec):
+    f = laminax.jit(lambda x: with_sharding_constraint(x * 2, on_mesh(*spec)))
+    for x in (A, put(A, "x"), put(A, "y", None)):
+        check_layout(f(x), A * 2, spec)
+
+
+def test_constraints_on_values():
+    for x in (A, jnp.asarray(A), put(A, "x")):
+        result = with_sharding_constraint(x, on_mesh("y", "x"))
+        check_layout(result, A, ("y", "x"))
+        assert result.sharding == on_mesh("y", "x")
+    with pytest.raises(ValueError, match=r"x, f32\[8,4\], is on other devices than the sharding"):
+        with_sharding_constraint(laminax.device_put(A, DEVICES[1]), on_mesh("x"))
+    check_layout(with_sharding_constraint(put(A, "x"), on_mesh(P.UNCONSTRAINED, "y")), A, ("x", "y"))
+
+
+def test_constraints_on_trees():
+    f = laminax.jit(lambda tree: with_sharding_constraint(tree, {"a": on_mesh("x"), "b": None, "c": on_mesh(None, "y")}))
+    out = f({"a": A, "b": A, "c": (A, A * 2)})
+    check_layout(out["a"], A, ("x",))
+    check_layout(out["c"][1], A * 2, (None, "y"))
+    with pytest.raises(ValueError, match="prefix of x"):
+        with_sharding_constraint({"a": A}, {"b": on_mesh()})
+    with pytest.raises(TypeError, match="expected a Sharding, a PartitionSpec or None, got 3"):
+        with_sharding_constraint(A, 3)
+    with pytest.raises(ValueError, match=r"x, f32\[8,3\], cannot be split as P\(None, 'y'\): axis 1 has size 3, mesh axis 'y' has 2"):
+        laminax.jit(lambda x: with_sharding_constraint(x[:, :3], on_mesh(None, "y")))(A)
+
+
+def test_constraints_of_the_mesh_that_is_set():
+    f = laminax.jit(lambda x: with_sharding_constraint(x + 1, P("x")))
+    with pytest.raises(RuntimeError, match=r"holds the partition spec P\('x',\), which needs a mesh"):
+        f(A)
+    with laminax.set_mesh(MESH):
+        check_layout(f(A), A + 1, ("x",))
+        check_layout(with_sharding_constraint(A, P("y")), A, ("y",))
+    with MESH:
+        check_layout(with_sharding_constraint(A, P("y")), A, ("y",))
+
+
+def test_constraints_under_transformations():
+    def f(x):
+        return with_sharding_constraint(x * x, on_mesh("y"))
+
+    batch = value(8, 2, 4)
+    mapped = laminax.jit(laminax.vmap(f, spmd_axis_name="x"))
+    check_layout(mapped(batch), batch * batch, ("x", "y"))
+    check_layout(laminax.vmap(f, spmd_axis_name="x")(batch), batch * batch, ("x", "y"))
+    np.testing.assert_allclose(np.asarray(laminax.vmap(f)(put(batch, "x"))), batch * batch, rtol=1e-6)
+    for x in (A, put(A, "x")):
+        np.testing.assert_allclose(np.asarray(laminax.grad(lambda x: f(x).sum())(x)), 2 * A, rtol=1e-6)
+        primal, tangent = laminax.jvp(f, (x,), (A,))
+        check_layout(primal, A * A, ("y",), rtol=1e-6)
+        check_layout(tangent, 2 * A * A, ("y",), rtol=1e-6)
+
+
+def test_key_arrays_are_constrained():
+    keys = random.split(random.key(0), 8)
+    out = laminax.jit(lambda k: with_sharding_constraint(k, on_mesh("x")))(keys)
+    np.testing.assert_array_equal(random.key_data(out), random.key_data(keys))
+    assert out.base.sharding.is_equivalent_to(on_mesh("x"), 2)
+    assert with_sharding_constraint(keys, on_mesh("x")).base.sharding == on_mesh("x")
+
+
+# transfers
+
+
+TARGETS = [on_mesh("x"), on_mesh("y", "x"), on_mesh(), on_mesh(("y", "x")), SingleDeviceSharding(DEVICES[3]), DEVICES[6],
+           GSPMDSharding(DEVICES, on_mesh("x", "y")._to_xla_hlo_sharding(2)),
+           NamedSharding(Mesh(np.array(DEVICES[2:6]), ("a",)), P("a")), NamedSharding(Mesh(MESH.devices[::-1], ("x", "y")), P("x"))]
+
+
+@pytest.mark.parametrize("source", range(len(TARGETS)))
+def test_transfers_between_all_layouts(source):
+    for target in TARGETS:
+        x = laminax.device_put(laminax.device_put(A, TARGETS[source]), target)
+        np.testing.assert_array_equal(np.asarray(x), A)
+        sharding = x.sharding
+        assert sharding == target or sharding.device_set == {target}
+        for shard in x.addressable_shards:
+            np.testing.assert_array_equal(np.asarray(shard.data), A[shard.index])
+
+
+def test_transfers_of_trees_and_in_programs():
+    tree = laminax.device_put({"a": A, "b": (A, 1.0)}, {"a": on_mesh("x"), "b": DEVICES[2]})
+    check_layout(tree["a"], A, ("x",))
+    assert tree["b"][1].devices() == {DEVICES[2]}
+    check_layout(laminax.jit(lambda x: laminax.device_put(x * 2, on_mesh("y")))(A), A * 2, ("y",))
+    assert laminax.jit(lambda x: laminax.device_put(x * 2, DEVICES[4]))(A).devices() == {DEVICES[4]}
+    np.testing.assert_allclose(np.asarray(laminax.grad(lambda x: (laminax.device_put(x, on_mesh("x")) ** 2).sum())(A)), 2 * A, rtol=1e-6)
+    with pytest.raises(ValueError, match="incompatible devices.*device_put inside of it"):
+        laminax.jit(lambda x: laminax.device_put(x, DEVICES[4]))(put(A, "x"))
+    with pytest.raises(ValueError, match=r"cannot be split as P\('x',\): axis 0 has size 6"):
+        laminax.device_put(A[:6], on_mesh("x"))
+    with pytest.raises(RuntimeError, match="device_put: device holds the partition spec"):
+        laminax.device_put(A, P("x"))
+
+
+def test_arrays_from_parts():
+    calls = []
+
+    def part(index):
+        calls.append(index)
+        return A[index]
+
+    x = laminax.make_array_from_callback((8, 4), on_mesh("x"), part)
+    check_layout(x, A, ("x",))
+    assert len(calls) == 4 and x.dtype == np.float32  # once per part, not per device
+    check_layout(laminax.make_array_from_process_local_data(on_mesh(None, "y"), A), A, (None, "y"))
+    tree = laminax.make_array_from_process_local_data({"a": on_mesh("x"), "b": on_mesh()}, {"a": A, "b": A}, {"a": (8, None), "b": None})
+    check_layout(tree["a"], A, ("x",))
+    with pytest.raises(ValueError, match=r"returned an array of shape \(8, 4\), but this part has the shape \(2, 4\)"):
+        laminax.make_array_from_callback((8, 4), on_mesh("x"), lambda index: A)
+    with pytest.raises(ValueError, match="returned float32, but the array's dtype is int32"):
+        laminax.make_array_from_callback((8, 4), on_mesh("x"), part, dtype=np.int32)
+    with pytest.raises(ValueError, match=r"has shape \(8, 4\) and global_shape is \(16, 4\)"):
+        laminax.make_array_from_process_local_data(on_mesh("x"), A, (16, 4))
+
+
+def test_pickling():
+    for sharding in TARGETS[:5] + TARGETS[6:]:
+        assert pickle.loads(pickle.dumps(sharding)) == sharding
+    np.testing.assert_array_equal(np.asarray(pickle.loads(pickle.dumps(put(A, "x")))), A)
