@@ -6,8 +6,9 @@ from laminax._src import setup  # noqa: F401
 from laminax_transforms.checkpoint import (
     Recompute, Saveable, checkpoint, checkpoint_name, checkpoint_policies, print_saved_residuals, remat, saved_residuals,
 )
+from laminax_transforms.rematerialization import Offloadable
 
 __all__ = [
-    "Recompute", "Saveable", "checkpoint", "checkpoint_name", "checkpoint_policies", "print_saved_residuals", "remat",
+    "Offloadable", "Recompute", "Saveable", "checkpoint", "checkpoint_name", "checkpoint_policies", "print_saved_residuals", "remat",
     "saved_residuals",
 ]

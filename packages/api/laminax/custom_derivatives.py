@@ -5,8 +5,10 @@ from __future__ import annotations
 from laminax._src import setup  # noqa: F401
 from laminax_ir.ops.calls import custom_jvp_call_p, custom_vjp_call_p
 from laminax_transforms.custom_derivatives import (
-    CustomVJPPrimal, SymbolicZero, closure_convert, custom_gradient, custom_jvp, custom_vjp, zero_from_primal,
+    CustomVJPPrimal, SymbolicZero, closure_convert, custom_gradient, custom_jvp, custom_vjp, custom_vjp_primal_tree_values,
+    zero_from_primal,
 )
+from laminax_transforms.custom_transposes import linear_call
 
 __all__ = ["CustomVJPPrimal", "SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp", "custom_jvp_call_p",
-           "custom_vjp", "custom_vjp_call_p", "zero_from_primal"]
+           "custom_vjp", "custom_vjp_call_p", "custom_vjp_primal_tree_values", "linear_call", "zero_from_primal"]

@@ -8,6 +8,7 @@ import laminax.numpy as jnp
 import numpy as np
 import pytest
 from laminax import ShapeDtypeStruct, lax
+from laminax.custom_derivatives import linear_call
 
 
 def close(actual, expected, rtol=1e-5):
@@ -282,8 +283,27 @@ def test_type_errors(call, message):
     (lambda: laminax.vmap(lambda x: x, out_axes=1)(np.ones(3)), "out_axes=1 is out of range"),
     (lambda: laminax.vjp(lambda x: (x, x), 1.0)[1](1.0), "structure"),
     (lambda: laminax.vjp(jnp.sin, 1.0)[1](np.ones(3)), r"f32\[\].*f32\[3\]"),
-    (lambda: laminax.linear_transpose(lambda x: 2 * x, 1.0)(np.ones(3)), r"cotangent.*f32\[\].*f32\[3\]"),
 ])
 def test_value_errors(call, message):
     with pytest.raises(ValueError, match=f"(?s){message}"):
         call()
+
+
+def test_linear_transpose_checks_its_cotangent():
+    with pytest.raises(TypeError, match=r"linear_transpose: the cotangent must have .*f32\[\]; got f32\[3\]"):
+        laminax.linear_transpose(lambda x: 2 * x, 1.0)(np.ones(3))
+
+
+def test_linear_call():
+    def div_add(x, denom):
+        return x + linear_call(lambda r, x: x / r, lambda r, t: t / r, denom, x)
+
+    def transpose(f, x_example):
+        return lambda y: laminax.linear_transpose(f, x_example)(y)[0]
+
+    for wrap in (lambda f: f, laminax.jit):
+        assert float(wrap(div_add)(9.0, 3.0)) == 12
+        assert float(transpose(wrap(functools.partial(div_add, denom=3.0)), 1.0)(18.0)) == 24
+        close(wrap(laminax.vmap(laminax.grad(div_add), (0, None)))(np.arange(3.0), 2.0), [1.5] * 3)
+    custom_id = functools.partial(linear_call, lambda _, x: x, lambda _, t: 7.0, ())
+    assert float(transpose(custom_id, 1.0)(1.0)) == 7 and float(transpose(transpose(custom_id, 1.0), 1.0)(1.0)) == 1

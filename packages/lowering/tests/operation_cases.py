@@ -15,7 +15,7 @@ from laminax_ir.dtypes import key_dtype
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import (
     callbacks, calls, collectives, contraction, control_flow, convolution, cumulative, elementwise, exported, fft, hints, indexing,
-    linalg, linear_solve, random_bits, reduction, shape, sharding, sorting, special, stacking, windows,
+    linalg, linear_call, linear_solve, random_bits, reduction, shape, sharding, sorting, special, stacking, windows,
 )
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.primitive import Primitive

@@ -17,7 +17,7 @@ from laminax_ir.staging import StagingTrace, stage
 from laminax_ir.trace import Tracer, current_trace, eval_trace, state
 from laminax_transforms.autodiff import _check_array_leaves, _name
 from laminax_transforms.jaxpr_transforms import linearize_jaxpr
-from laminax_transforms.rematerialization import ALL_CALLS, Decision, inline_calls
+from laminax_transforms.rematerialization import ALL_CALLS, Decision, Offloadable, inline_calls
 
 
 def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse: bool = True, policy: Callable | None = None,
@@ -256,7 +256,8 @@ def save_from_both_policies(policy_1: Callable, policy_2: Callable) -> Callable[
     """A policy that keeps what either of two policies keeps."""
     def policy(prim, *args, **params) -> bool:
         decisions = [p(prim, *args, **params) for p in (policy_1, policy_2)]
-        return any(d.value if isinstance(d, Decision) else d for d in decisions)
+        offloaded = [d for d in decisions if isinstance(d, Offloadable)]
+        return offloaded[0] if offloaded else any(d.value if isinstance(d, Decision) else d for d in decisions)
     return policy
 
 

@@ -15,7 +15,7 @@ from laminax_ir.jaxpr import Jaxpr, eval_jaxpr
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall
 from laminax_ir.ops.elementwise import convert_element_type, stop_gradient_p
 from laminax_ir.pytree import (
-    keystr, register_pytree_node, tree_flatten, tree_flatten_with_path, tree_map, tree_structure, tree_unflatten,
+    keystr, register_pytree_node, tree_flatten, tree_flatten_with_path, tree_map, tree_map_with_path, tree_structure, tree_unflatten,
 )
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer
@@ -49,6 +49,27 @@ class CustomVJPPrimal:
     """What the forward rule gets for each leaf with symbolic_zeros: the value, and whether it is differentiated."""
     value: Any
     perturbed: bool
+
+
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
+    """The values of the arguments of a forward rule with `symbolic_zeros`, without the marks of what is differentiated.
+
+    Args:
+      tree: a pytree whose leaves are `CustomVJPPrimal`.
+
+    Returns:
+      The same pytree with their values as leaves.
+
+    Raises:
+      TypeError: if a leaf is anything else.
+    """
+    def value(path, leaf):
+        if not isinstance(leaf, CustomVJPPrimal):
+            raise TypeError(f"custom_vjp_primal_tree_values: the leaves must be CustomVJPPrimal, as a forward rule with symbolic_zeros=True "
+                            f"gets them; {keystr(path) or 'the argument'} is of type {type(leaf).__name__}.")
+        return leaf.value
+
+    return tree_map_with_path(value, tree)
 
 
 def _name(fun: Callable) -> str:
@@ -491,5 +512,5 @@ def stop_gradient(x: Any) -> Any:
     return tree_map(stop, x)
 
 
-__all__ = ["CustomVJPPrimal", "SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp", "custom_vjp",
+__all__ = ["CustomVJPPrimal", "SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp", "custom_vjp", "custom_vjp_primal_tree_values",
            "stop_gradient", "zero_from_primal"]

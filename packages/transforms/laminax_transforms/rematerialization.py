@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
 from laminax_ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.ops.calls import checkpoint_p, jit_p
@@ -22,6 +22,12 @@ class Decision(enum.Enum):
     """What a policy may return instead of a bool."""
     RECOMPUTE = False
     SAVE = True
+
+
+class Offloadable(NamedTuple):
+    """What a policy returns to have a value moved to another memory and back: from the kind `src` to the kind `dst`."""
+    src: Any
+    dst: Any
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,10 @@ def _choose(eqns: Sequence[JaxprEqn], residuals: Iterable[Any], policy: Policy |
 
 def _accepts(policy: Policy, eqn: JaxprEqn) -> bool:
     decision = policy(eqn.primitive, *[v.aval for v in eqn.invars], **eqn.params)
+    if isinstance(decision, Offloadable):
+        raise NotImplementedError(f"checkpoint: the policy wants the result of {eqn.primitive} moved from {decision.src} to {decision.dst}; "
+                                  "moving saved values to another memory is not supported. Return True to save it, or False to "
+                                  "compute it again.")
     return decision.value if isinstance(decision, Decision) else bool(decision)
 
 

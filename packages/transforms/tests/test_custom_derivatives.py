@@ -18,7 +18,8 @@ from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
 from laminax_transforms import (
-    SymbolicZero, checkpoint, closure_convert, custom_gradient, custom_jvp, custom_vjp, grad, jacrev, jvp, linearize, stop_gradient, vjp, vmap,
+    SymbolicZero, checkpoint, closure_convert, custom_gradient, custom_jvp, custom_vjp, custom_vjp_primal_tree_values, grad, jacrev, jvp,
+    linearize, stop_gradient, vjp, vmap,
 )
 
 X = np.array([0.3, -1.2, 2.0])
@@ -261,6 +262,22 @@ def test_symbolic_zeros_of_custom_vjp(wrap):
     f.defvjp(fwd, bwd, symbolic_zeros=True)
     assert float(grad(wrap(lambda x: f(x, 2.0)[0]))(3.0)) == 2
     assert seen == [(True, False), [False, True]]
+
+
+def test_primal_tree_values_strips_the_marks_of_symbolic_zeros():
+    @custom_vjp
+    def f(tree):
+        return tree["a"] * tree["b"]
+
+    def fwd(tree):
+        assert tree["a"].perturbed and not tree["b"].perturbed
+        values = custom_vjp_primal_tree_values((tree,))[0]
+        return values["a"] * values["b"], values
+
+    f.defvjp(fwd, lambda values, ct: ({"a": 7.0 * ct * values["b"], "b": None},), symbolic_zeros=True)
+    assert float(grad(lambda a: f({"a": a, "b": 3.0}))(2.0)) == 21
+    with pytest.raises(TypeError, match=r"must be CustomVJPPrimal, .*\['a'\] is of type float"):
+        custom_vjp_primal_tree_values({"a": 1.0})
 
 
 def test_each_run_of_the_forward_rule_has_its_own_backward_rule():

@@ -14,6 +14,7 @@ import numpy as np
 from laminax_ir import config, dtypes, source
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxpr_as_fun
 from laminax_ir.ops import calls
+from laminax_ir.ops.linear_call import linear_call_p
 from laminax_ir.trace import state
 
 
@@ -66,7 +67,8 @@ def _message(found: str, name: str, where: str = "", outer: str = "") -> str:
 
 
 _CALLS = {calls.jit_p: "jaxpr", calls.checkpoint_p: "jaxpr", calls.custom_jvp_call_p: "call_jaxpr",
-          calls.custom_vjp_call_p: "call_jaxpr", calls.custom_vmap_call_p: "call"}
+          calls.custom_vjp_call_p: "call_jaxpr", calls.custom_vmap_call_p: "call",
+          linear_call_p: "call"}
 
 
 def _run_checked(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], name: str) -> list[Any]:

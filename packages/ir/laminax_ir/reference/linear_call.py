@@ -1,0 +1,11 @@
+"""Linear calls, evaluated by running the called program."""
+
+from __future__ import annotations
+
+from laminax_ir.ops.linear_call import linear_call_p
+from laminax_ir.reference.evaluate import evaluate, reference_rule
+
+
+@reference_rule(linear_call_p)
+def _linear_call(*operands, call, **_params):
+    return evaluate(call, *operands)

@@ -1,0 +1,54 @@
+"""Linear calls: tangents go through the same call, the transpose is the other function, and both are batched together."""
+
+from __future__ import annotations
+
+from laminax_ir.avals import get_aval
+from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.ops.elementwise import add_p
+from laminax_ir.ops.linear_call import bind_linear_call, linear_call_p
+from laminax_transforms.batching import batch_axis_first
+from laminax_transforms.differentiation import jvp_flat
+from laminax_transforms.jaxpr_transforms import batch_jaxpr
+from laminax_transforms.registry import axis_batching_rule, is_linear, jvp_rules, transpose_rule
+from laminax_transforms.zeros import ZERO, instantiate
+
+
+def _linear_call_jvp(primals, tangents, params):
+    """f(r, x) is linear in x: its tangent is f(r, x_dot), and the derivative of f's program in the direction of r_dot."""
+    count, call = params["num_residuals"], params["call"]
+    results = linear_call_p.bind(*primals, **params)
+    dots = [ZERO] * len(results)
+    if any(t is not ZERO for t in tangents[count:]):
+        linear = [instantiate(t, get_aval(x)) for x, t in zip(primals[count:], tangents[count:])]
+        dots = linear_call_p.bind(*primals[:count], *linear, **params)
+    if any(t is not ZERO for t in tangents[:count]):
+        def of_residuals(*residuals):
+            return eval_jaxpr(call.jaxpr, call.consts, *residuals, *primals[count:])
+        _, more = jvp_flat(of_residuals, primals[:count], tangents[:count])
+        dots = [a if b is ZERO else b if a is ZERO else add_p.bind(a, b) for a, b in zip(dots, more)]
+    return results, dots
+
+
+jvp_rules.add(linear_call_p, _linear_call_jvp)
+
+
+@transpose_rule(linear_call_p)
+def _linear_call_transpose(cts, *operands, call, transpose, num_residuals, name):
+    residuals, linear = operands[:num_residuals], operands[num_residuals:]
+    if any(is_linear(x) for x in residuals):
+        raise TypeError(f"linear_call: {name} cannot be transposed with respect to its residual arguments. Pass them as linear_args, "
+                        "if it is linear in them.")
+    cts = [instantiate(ct, aval) for ct, aval in zip(cts, call.out_avals)]
+    in_cts = linear_call_p.bind(*residuals, *cts, call=transpose, transpose=call, num_residuals=num_residuals, name=name)
+    return [None] * num_residuals + [ct if is_linear(x) else None for x, ct in zip(linear, in_cts)]
+
+
+@axis_batching_rule(linear_call_p)
+def _linear_call_batch(axis, operands, batch_axes, *, call, transpose, num_residuals, name):
+    """Every linear operand and result is mapped, so that the transposes of the batched functions are each other's too."""
+    residual_axes = tuple(batch_axes[:num_residuals])
+    linear = [batch_axis_first(x, b, axis.size) for x, b in zip(operands[num_residuals:], batch_axes[num_residuals:])]
+    count, out_count = len(linear), len(call.out_avals)
+    batched = batch_jaxpr(call, axis, (*residual_axes, *[0] * count), (0,) * out_count).jaxpr
+    adjoint = batch_jaxpr(transpose, axis, (*residual_axes, *[0] * out_count), (0,) * count).jaxpr
+    return bind_linear_call(batched, adjoint, operands[:num_residuals], linear, name), [0] * out_count

@@ -1,0 +1,126 @@
+"""`linear_call`: its transpose is the given function, at every level; its derivatives and batches are those of what it says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from laminax_ir.avals import get_aval
+from laminax_ir.config import check_leaks, enable_x64
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.calls import call_jaxpr
+from laminax_ir.ops.contraction import dot
+from laminax_ir.ops.indexing import slice_in_dim
+from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.reference.evaluate import evaluate
+from laminax_ir.staging import stage
+from laminax_transforms import grad, jvp, linear_call, linear_transpose, linearize, vjp, vmap
+from numeric_checks import check_derivatives, check_vmap
+
+MATRIX = np.arange(6.0).reshape(2, 3) - 2
+
+
+@pytest.fixture(autouse=True)
+def x64():
+    with enable_x64():
+        yield
+
+
+def product(a, x):
+    """The matrix product, with its transpose given."""
+    return linear_call(lambda a, x: dot(a, x), lambda a, ct: dot(ct, a), a, x)
+
+
+def identity_with_transpose_of_seven(x):
+    return linear_call(lambda _, x: x, lambda _, ct: np.float64(7), (), x)
+
+
+def transposed(fun, example):
+    return lambda ct: linear_transpose(fun, example)(ct)[0]
+
+
+def jit(fun):
+    return lambda *args: call_jaxpr(stage(lambda *xs: [fun(*xs)], [get_aval(x) for x in args]), *args, name="f")[0]
+
+
+def test_the_call_is_the_function():
+    x = np.array([1.0, -1.0, 2.0])
+    np.testing.assert_array_equal(product(MATRIX, x), MATRIX @ x)
+    closed = stage(lambda a, x: [product(a, x)], [get_aval(MATRIX), get_aval(x)])
+    assert [str(eqn.primitive) for eqn in closed.eqns] == ["linear_call"]
+    np.testing.assert_array_equal(evaluate(closed, MATRIX, x)[0], MATRIX @ x)
+
+
+def test_every_transposition_changes_to_the_other_function():
+    once = transposed(identity_with_transpose_of_seven, 1.0)
+    twice = transposed(once, 1.0)
+    assert (float(once(1.0)), float(twice(1.0)), float(transposed(twice, 1.0)(1.0))) == (7.0, 1.0, 7.0)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jit, lambda f: jit(jit(f))], ids=["plain", "jit", "jit of jit"])
+def test_derivatives(wrap):
+    """With respect to residuals too, which the function as it is written decides."""
+    check_derivatives(wrap(product), MATRIX, np.array([1.0, -1.0, 2.0]))
+    check_derivatives(wrap(lambda x: product(MATRIX, op.sin(x))), np.array([1.0, -1.0, 2.0]))
+    assert grad(wrap(lambda x: identity_with_transpose_of_seven(op.square(x))))(3.0) == 42.0
+    np.testing.assert_array_equal(linearize(wrap(lambda x: product(MATRIX, x)), np.ones(3))[1](np.ones(3)), MATRIX.sum(1))
+
+
+def test_vmap_is_the_loop():
+    xs = np.arange(12.0).reshape(4, 3)
+    matrices = MATRIX + np.arange(4.0)[:, None, None]
+    check_vmap(product, (matrices, xs), (0, 0))
+    check_vmap(product, (MATRIX, xs.T), (None, 1))
+    check_vmap(product, (matrices, xs[0]), (0, None))
+    check_vmap(lambda a, x: grad(lambda x: reduce_sum(op.sin(product(a, x)), (0,)))(x), (matrices, xs), (0, 0))
+
+
+def test_the_transpose_of_a_batch_is_the_given_function():
+    def batch(x):
+        return vmap(identity_with_transpose_of_seven)(x)
+    np.testing.assert_array_equal(vjp(batch, np.ones(3))[1](np.ones(3))[0], [7, 7, 7])
+    np.testing.assert_array_equal(vmap(transposed(identity_with_transpose_of_seven, 1.0))(np.ones(3)), [7, 7, 7])
+
+
+def test_both_functions_may_close_over_values():
+    def fun(scale, x):
+        return linear_call(lambda _, x: x * scale, lambda _, ct: ct * scale, (), x)
+    with check_leaks(True):
+        assert grad(lambda s: grad(lambda x: fun(s, x) * x)(2.0))(3.0) == 4.0  # d/ds 2 s x
+        assert jvp(fun, (3.0, 2.0), (1.0, 0.0)) == (6.0, 2.0)
+
+
+def test_pytrees_and_several_results():
+    def fun(r, x):
+        return {"sum": x["a"] + x["b"], "scaled": x["a"] * r}
+
+    def fun_transpose(r, ct):
+        return {"a": ct["sum"] + ct["scaled"] * r, "b": ct["sum"]}
+
+    (ct,) = vjp(lambda x: linear_call(fun, fun_transpose, 3.0, x), {"a": 1.0, "b": 2.0})[1]({"sum": 1.0, "scaled": 10.0})
+    assert ct == {"a": 31.0, "b": 1.0}
+    # only one of the linear arguments is differentiated
+    assert grad(lambda a: linear_call(fun, fun_transpose, 3.0, {"a": a, "b": 2.0})["scaled"])(1.0) == 3.0
+
+
+@pytest.mark.parametrize("fun_transpose, error, message", [
+    (lambda r, ct: (ct, ct), TypeError, "<lambda> must return what linear_args is; linear_args is a dict with keys .* the result there is a tuple"),
+    (lambda r, ct: {"x": slice_in_dim(ct, 0, 1)}, ValueError, r"linear_args\['x'\] is f64\[3\], the result there is f64\[1\]"),
+    (lambda r, ct: {"x": op.convert_element_type(ct, np.float32)}, ValueError, r"is f64\[3\], the result there is f32\[3\]"),
+    (lambda r, ct: {"x": "text"}, TypeError, "the result of <lambda>.*is not an array"),
+])
+def test_a_transpose_that_does_not_fit(fun_transpose, error, message):
+    with pytest.raises(error, match=message):
+        grad(lambda x: reduce_sum(linear_call(lambda r, x: x["x"], fun_transpose, (), {"x": x}), (0,)))(np.ones(3))
+
+
+def test_residuals_are_not_transposed():
+    with pytest.raises(TypeError, match="linear_call: <lambda> cannot be transposed with respect to its residual arguments"):
+        linear_transpose(lambda r: linear_call(lambda r, x: x * r, lambda r, ct: ct * r, r, 2.0), 1.0)(1.0)
+
+
+def test_arguments_are_checked():
+    with pytest.raises(TypeError, match="linear_call: expected a callable, got 3"):
+        linear_call(lambda r, x: x, 3, (), 1.0)
+    with pytest.raises(TypeError, match=r"linear_call: linear_args\['w'\] is not an array: got 'a'"):
+        grad(lambda x: linear_call(lambda r, x: x, lambda r, x: x, x, {"w": "a"}))(1.0)
