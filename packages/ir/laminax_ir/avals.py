@@ -265,6 +265,19 @@ def _numpy_aval(array) -> ShapedArray:
     return ShapedArray(array.shape, dtypes.canonicalize_dtype(array.dtype))
 
 
+_numpy_scalar_avals: dict[tuple[type, bool], ShapedArray] = {}  # with and without 64-bit types
+
+
+def _numpy_scalar_aval(value) -> ShapedArray:
+    key = type(value), config.enable_x64.value
+    aval = _numpy_scalar_avals.get(key)
+    if aval is None:
+        aval = ShapedArray((), dtypes.canonicalize_dtype(value.dtype))
+        if isinstance(value, (np.number, np.bool_)):  # strings and records have one type for many dtypes
+            _numpy_scalar_avals[key] = aval
+    return aval
+
+
 def _python_scalar_maker(kind: type):
     avals: dict[bool, ShapedArray] = {}  # with and without 64-bit types
 
@@ -278,6 +291,6 @@ def _python_scalar_maker(kind: type):
 
 
 register_value_type(np.ndarray, _numpy_aval)
-register_value_type(np.generic, _numpy_aval)
+register_value_type(np.generic, _numpy_scalar_aval)
 for _kind in (bool, int, float, complex):
     register_value_type(_kind, _python_scalar_maker(_kind))

@@ -80,13 +80,16 @@ class StagingTrace(Trace):
         result = primitive.shape_rule(*avals, **params)
         rule = primitive.effects_rule
         effects = no_effects if rule is None else frozenset(rule(*avals, **params))
+        origin = state.source
+        if origin is None:
+            origin = source.current()
         if not primitive.multiple_results:
             var = Var(result)
-            eqn = JaxprEqn(invars, [var], primitive, params, effects, source.current())
+            eqn = JaxprEqn(invars, [var], primitive, params, effects, origin)
             self.eqns.append(eqn)
             return StagedTracer(self, result, var, eqn)
         outvars = [Var(aval) for aval in result]
-        eqn = JaxprEqn(invars, outvars, primitive, params, effects, source.current())
+        eqn = JaxprEqn(invars, outvars, primitive, params, effects, origin)
         self.eqns.append(eqn)
         return [StagedTracer(self, var.aval, var, eqn) for var in outvars]
 

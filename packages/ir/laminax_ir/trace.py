@@ -35,6 +35,8 @@ class Trace:
 
     __slots__ = ("ended", "name", "argument_names", "__weakref__")
 
+    records_tangents = False  # whether it passes what touches no tangent on to its parent
+
     def __init__(self, name: str = "", argument_names: Sequence[str] | Callable[[int], str] | None = None):
         self.ended = False
         self.name = name
@@ -221,25 +223,12 @@ class Tracer:
     _trace: Trace  # `trace` is an array method
     aval: ShapedArray
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.aval.shape
-
-    @property
-    def dtype(self):
-        return self.aval.dtype
-
-    @property
-    def ndim(self) -> int:
-        return self.aval.ndim
-
-    @property
-    def size(self) -> int:
-        return self.aval.size
-
-    @property
-    def weak_type(self) -> bool:
-        return self.aval.weak_type
+    # Rules ask for these several times per operation; a property without Python code costs half as much.
+    shape = property(operator.attrgetter("aval.shape"), doc="Sizes of the axes.")
+    dtype = property(operator.attrgetter("aval.dtype"), doc="The dtype of the elements.")
+    ndim = property(operator.attrgetter("aval.ndim"), doc="The number of axes.")
+    size = property(operator.attrgetter("aval.size"), doc="The number of elements.")
+    weak_type = property(operator.attrgetter("aval.weak_type"), doc="Whether the dtype yields to that of other operands.")
 
     def concrete_value(self):
         """The concrete array behind this tracer, or None when there is none yet."""

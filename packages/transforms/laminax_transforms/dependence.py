@@ -14,6 +14,7 @@ from laminax_ir import dtypes
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from laminax_ir.ops.calls import checkpoint_p, custom_vmap_call_p, jit_p
 from laminax_ir.ops.control_flow import cond_p, scan_p, while_p
+from laminax_ir.primitive import Primitive
 from laminax_transforms.jaxpr_transforms import cached_by_jaxpr
 from laminax_transforms.registry import axis_primitives, batching_rules, jvp_rules, zero_derivatives
 
@@ -24,6 +25,12 @@ Flags = tuple[bool, ...]
 def tangent_results(closed: ClosedJaxpr, nonzero: Flags) -> Flags:
     """Which results can have a tangent, if the marked parameters have one."""
     return _flow(closed.jaxpr, nonzero, tangent_results, _passes_tangents, None)
+
+
+def call_results(primitive: Primitive, params: dict[str, Any], nonzero: Sequence[bool]) -> Flags | None:
+    """Which results of a call can have a tangent, if the marked operands have one; None if the operation is no call."""
+    rule = _nested_rules.get(primitive)
+    return None if rule is None else tuple(rule(params, list(nonzero), tangent_results, False))
 
 
 def _passes_tangents(eqn: JaxprEqn, _context) -> list[bool]:

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Container, Iterator, Sequence
 from weakref import WeakKeyDictionary
 
 from laminax_ir import config
 from laminax_ir.avals import ShapedArray
 from laminax_ir.check import check_jaxpr
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from laminax_ir.staging import StagedTracer, StagingTrace, stage
 from laminax_ir.trace import current_trace, state
 from laminax_transforms.differentiation import jvp_flat, linearize_flat
 from laminax_transforms.linear import LinearEqn, LinearProgram, live_equations
+from laminax_transforms.partly_linear import split_equation
 from laminax_transforms.zeros import ZERO, instantiate, zeros_of
 
 
@@ -225,7 +226,7 @@ def linear_program_of_jaxpr(closed: ClosedJaxpr, linear: Sequence[bool], fixed: 
     tape = []
     previous = state.source
     try:
-        for eqn in jaxpr.eqns:
+        for eqn in _with_calls_split(jaxpr.eqns, index):
             if index.keys().isdisjoint(eqn.invars):
                 state.source = eqn.source_info if previous is None and eqn.source_info.code is not None else previous
                 result = state.trace.process(eqn.primitive, [v.val if type(v) is Literal else env[v] for v in eqn.invars],
@@ -248,6 +249,19 @@ def linear_program_of_jaxpr(closed: ClosedJaxpr, linear: Sequence[bool], fixed: 
     results = [index.get(v) for v in jaxpr.outvars]
     out_avals = [None if i is None else v.aval for i, v in zip(results, jaxpr.outvars)]
     return LinearProgram(live_equations(tape, results), in_avals, list(range(len(in_avals))), results, out_avals, len(index))
+
+
+def _with_calls_split(eqns: Sequence[JaxprEqn], linear: Container[Var]) -> Iterator[JaxprEqn]:
+    """The equations, with the parts of those calls of which only some results are linear; `linear` grows meanwhile."""
+    for eqn in eqns:
+        parts = None
+        if eqn.primitive.multiple_results:
+            flags = [v in linear for v in eqn.invars]
+            parts = split_equation(eqn, flags) if any(flags) else None
+        if parts is None:
+            yield eqn
+        else:
+            yield from (part for part in parts if part is not None)
 
 
 def _spread(values: Sequence[Any], present: Sequence[bool]) -> list[Any]:

@@ -17,6 +17,7 @@ from laminax_ir.ops.elementwise import add_p
 from laminax_ir.primitive import Primitive
 from laminax_ir.staging import literal_types
 from laminax_ir.trace import Trace, Tracer, current_trace, state
+from laminax_transforms.partly_linear import as_equation, split_equation
 from laminax_transforms.registry import transpose_rule
 from laminax_transforms.zeros import ZERO, zeros_of
 
@@ -61,6 +62,8 @@ class TangentTrace(Trace):
 
     __slots__ = ("parent", "tape", "size")
 
+    records_tangents = True
+
     def __init__(self, parent: Trace, name: str = "", argument_names: Callable[[int], str] | None = None):
         super().__init__(name, argument_names)
         self.parent = parent
@@ -82,32 +85,53 @@ class TangentTrace(Trace):
         return self.describe_argument(index)
 
     def process(self, primitive, operands, params):
-        for x in operands:
-            if type(x) is LinearTracer and x._trace is self:
-                break
-        else:
-            return self.parent.process(primitive, operands, params)
         inputs = []
-        recorded = []
+        recorded = list(operands)
         avals = []
-        for x in operands:
+        for i, x in enumerate(operands):
             if type(x) is LinearTracer and x._trace is self:
-                inputs.append((len(recorded), x.index))
-                x = aval = x.aval
+                inputs.append((i, x.index))
+                recorded[i] = aval = x.aval
             else:
                 aval = x.aval if isinstance(x, Tracer) else get_aval(x)
-            recorded.append(x)
             avals.append(aval)
+        if not inputs:
+            return self.parent.process(primitive, operands, params)
+        if primitive.multiple_results:
+            whole = as_equation(primitive, avals, params)
+            parts = split_equation(whole, [type(x) is ShapedArray for x in recorded])
+            return self._record_call(whole, recorded, inputs) if parts is None else \
+                self._process_parts(whole, *parts, recorded, inputs)
         result = primitive.shape_rule(*avals, **params)
+        origin = state.source
+        if origin is None:
+            origin = source.current()
         index = self.size
-        if not primitive.multiple_results:
-            self.size = index + 1
-            self.tape.append(_new_tuple(LinearEqn, (primitive, recorded, params, inputs, [index], [result], source.current())))
-            return LinearTracer(self, result, index)
-        outputs = list(range(index, index + len(result)))
-        self.size = index + len(result)
-        self.tape.append(LinearEqn(primitive, recorded, params, inputs, outputs, list(result), source.current()))
-        return [LinearTracer(self, aval, i) for aval, i in zip(result, outputs)]
+        self.size = index + 1
+        self.tape.append(_new_tuple(LinearEqn, (primitive, recorded, params, inputs, [index], [result], origin)))
+        return LinearTracer(self, result, index)
+
+    def _record_call(self, eqn: JaxprEqn, operands: list[Any], inputs: list[tuple[int, int]]) -> list[LinearTracer]:
+        """Puts an operation with several results on the tape; `operands` and `inputs` as in `LinearEqn`."""
+        avals = [v.aval for v in eqn.outvars]
+        outputs = list(range(self.size, self.size + len(avals)))
+        self.size += len(avals)
+        self.tape.append(LinearEqn(eqn.primitive, operands, eqn.params, inputs, outputs, avals, state.source or source.current(3)))
+        return [LinearTracer(self, aval, i) for aval, i in zip(avals, outputs)]
+
+    def _process_parts(self, whole: JaxprEqn, known: JaxprEqn, linear: JaxprEqn | None, recorded: Sequence[Any],
+                       inputs: Sequence[tuple[int, int]]) -> list[Any]:
+        """Evaluates the known part of a call and records the linear one; returns the results of the whole call."""
+        env: dict[Var, Any] = dict(zip(whole.invars, recorded))
+        outs = self.parent.process(known.primitive, [env[v] for v in known.invars], known.params)
+        results = dict(zip(known.outvars, outs))
+        if linear is not None:
+            position = {v: i for i, v in enumerate(linear.invars)}
+            outs = self._record_call(linear, [env[v] for v in linear.invars],
+                                     [(position[v], index) for i, index in inputs if (v := whole.invars[i]) in position])
+            for v, x in zip(linear.outvars, outs):
+                results.setdefault(v, x)  # a loop may need to carry what is known already
+        return [results[v] for v in whole.outvars]
 
     def process_custom_jvp(self, call):
         return self._process_custom(call, "process_custom_jvp")

@@ -21,6 +21,7 @@ from laminax_ir import ops  # noqa: F401  (rules refer to it in their documentat
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops import elementwise
 from laminax_ir.primitive import Primitive, RuleTable
+from laminax_ir.trace import state
 from laminax_transforms.zeros import ZERO, instantiate
 
 _RULES = "laminax_transforms.rules"
@@ -70,7 +71,8 @@ def define_jvp(primitive: Primitive, *partials: Callable | None) -> None:
         tangent, which must be linear in `tangent`; or None where the derivative is zero.
     """
     def rule(primals, tangents, params):
-        result = primitive.bind(*primals, **params)
+        trace = state.trace
+        result = (trace.parent if trace.records_tangents else trace).process(primitive, primals, params)
         total = ZERO
         for partial, tangent in zip(partials, tangents):
             if tangent is not ZERO and partial is not None:

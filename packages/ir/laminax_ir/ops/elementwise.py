@@ -280,7 +280,7 @@ clamp_p = Primitive("clamp", family="elementwise")
 convert_element_type_p = Primitive("convert_element_type", family="elementwise")
 bitcast_convert_type_p = Primitive("bitcast_convert_type", family="elementwise")
 reduce_precision_p = _unary("reduce_precision", _FLOATING)
-stop_gradient_p = _unary("stop_gradient", _ANY)
+stop_gradient_p = _unary("stop_gradient", _ANY)  # `is_discarded=True` says that no result depends on it
 optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True, family="elementwise")
 
 

@@ -247,7 +247,7 @@ def _lower_reduce_precision(ctx, x, *, exponent_bits, mantissa_bits):
 
 
 @lowering_rule(op.copy_p, op.stop_gradient_p)
-def _lower_identity(ctx, x):
+def _lower_identity(ctx, x, **_params):
     return x
 
 

@@ -743,7 +743,7 @@ def _select_branch(axis, index, operands, mapped: Flags, branches):
 def _guarded(chosen, x):
     if not dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact):
         return x
-    return select_examples(chosen, x, op.stop_gradient_one(x))
+    return select_examples(chosen, x, op.stop_gradient_p.bind(x, is_discarded=True))
 
 
 def _select_n_examples(index, cases: Sequence[Any]):

@@ -228,6 +228,14 @@ def _copy_transpose(ct, x):
     return [ct]
 
 
+@transpose_rule(op.stop_gradient_p)
+def _stop_gradient_transpose(ct, x, *, is_discarded=False):
+    if not is_discarded:
+        raise NotImplementedError("stop_gradient of a tangent cannot be transposed: it is the identity on tangents, and zero on "
+                                  "cotangents. Apply it to primal values only.")
+    return [None]
+
+
 @transpose_rule(op.reduce_precision_p)
 def _reduce_precision_transpose(ct, x, **params):
     return [op.reduce_precision_p.bind(ct, **params)]

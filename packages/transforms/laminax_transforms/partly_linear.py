@@ -1,0 +1,43 @@
+"""Calls of which some results depend on the tangents and others do not.
+
+A rule written by a user may compute a value and its tangent in one call: `vmap` of `jvp` of a jitted function binds one call
+with both. On the tape of a linear program the call would make even the value linear. It is split in two, by
+dead-code elimination: one call for the results known without the tangents, one for the others, which computes again what
+it needs of the first.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from laminax_ir.avals import ShapedArray
+from laminax_ir.dce import dce_rules
+from laminax_ir.jaxpr import JaxprEqn, Var
+from laminax_ir.primitive import Primitive
+
+
+def split_equation(eqn: JaxprEqn, linear: Sequence[bool]) -> tuple[JaxprEqn, JaxprEqn | None] | None:
+    """The known part of a call and the linear one, if there is any; None if it is linear as a whole, or no call.
+
+    Args:
+      eqn: an equation with several results.
+      linear: which operands are linear.
+    """
+    from laminax_transforms.dependence import call_results  # needs linear programs, whose tape asks this question
+    dependent = call_results(eqn.primitive, eqn.params, linear)
+    if dependent is None or all(dependent) or eqn.effects:  # in two calls the effects would happen twice
+        return None
+    rule = dce_rules.find(eqn.primitive)
+    if rule is None:
+        return None
+    known = rule([not d for d in dependent], eqn)[1]
+    if not {v for v, is_lin in zip(eqn.invars, linear) if is_lin}.isdisjoint(known.invars):  # could not be thinned so far
+        return None
+    return known, rule(list(dependent), eqn)[1] if any(dependent) else None
+
+
+def as_equation(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any]) -> JaxprEqn:
+    """An equation of new variables."""
+    effects = frozenset(primitive.effects_rule(*avals, **params)) if primitive.effects_rule else frozenset()
+    return JaxprEqn([Var(aval) for aval in avals], [Var(aval) for aval in primitive.shape_rule(*avals, **params)],
+                    primitive, params, effects)
