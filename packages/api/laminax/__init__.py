@@ -14,8 +14,8 @@ __version__ = "0.1.0"
 
 _SUBMODULES = frozenset((
     "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug", "dtypes", "errors", "experimental", "export", "extend",
-    "flatten_util", "interpreters", "lax", "nn", "numpy", "ops", "random", "scipy", "sharding", "stages", "test_util", "testing",
-    "tree", "tree_util", "typing", "version",
+    "flatten_util", "interpreters", "lax", "monitoring", "nn", "numpy", "ops", "random", "scipy", "sharding", "stages", "test_util",
+    "testing", "tree", "tree_util", "typing", "version",
 ))
 
 _NAMES = {

@@ -6,7 +6,7 @@ import laminax
 import laminax.numpy as jnp
 import numpy as np
 import pytest
-from laminax import errors
+from laminax import errors, monitoring
 from laminax_ir.trace import eval_trace, state
 from laminax_runtime import is_tracing
 
@@ -123,8 +123,53 @@ def test_log_compiles(caplog):
     with laminax.log_compiles(), caplog.at_level(logging.WARNING):
         f(np.ones(3, np.float32))
         f(np.ones(3, np.float32))
-    messages = [r.getMessage() for r in caplog.records if r.getMessage().startswith("Compiling")]
-    assert len(messages) == 1 and "jit(<lambda>) for arguments (f32[3])" in messages[0]
+    messages = [r.getMessage() for r in caplog.records]
+    assert [m.split()[0] for m in messages] == ["Tracing", "Lowering", "Compiling"]
+    assert all("jit(<lambda>) for arguments (f32[3]) took 0." in m for m in messages)
+
+
+def test_log_compiles_of_single_operations(caplog):
+    x = jnp.zeros((3, 5, 7))
+    with laminax.log_compiles(), caplog.at_level(logging.WARNING):
+        x + x
+    assert "Compiling jit(add) for arguments (f32[3,5,7], f32[3,5,7])" in caplog.text
+    caplog.clear()
+    with laminax.log_compiles(), caplog.at_level(logging.WARNING):
+        x + x
+    assert not caplog.records
+
+
+def test_monitoring_hears_of_each_phase():
+    heard, durations = [], []
+    listener = lambda event, seconds, fun_name: heard.append((event.split("/")[-1], fun_name)) or durations.append(seconds)
+    monitoring.register_event_duration_secs_listener(listener)
+    try:
+        f = laminax.jit(lambda x: x - 43)
+        f(1.0), f(1.0)
+    finally:
+        monitoring.unregister_event_duration_listener(listener)
+    f(1)
+    phases = ["jaxpr_trace_duration", "jaxpr_to_mlir_module_duration", "backend_compile_duration"]
+    assert heard == [(phase, "jit(<lambda>)") for phase in phases] and min(durations) > 0
+    with pytest.raises(ValueError, match="not registered"):
+        monitoring.unregister_event_duration_listener(listener)
+
+
+def test_events_of_users_own():
+    heard = []
+    monitoring.register_event_listener(lambda *args, **metadata: heard.append((*args, metadata)))
+    monitoring.register_scalar_listener(lambda *args, **metadata: heard.append((*args, metadata)))
+    monitoring.register_event_time_span_listener(lambda *args, **metadata: heard.append((*args, metadata)))
+    try:
+        monitoring.record_event("/step", kind="train")
+        monitoring.record_scalar("/loss", 2.5)
+        monitoring.record_event_time_span("/epoch", 1.0, 3.0)
+    finally:
+        monitoring.clear_event_listeners()
+    monitoring.record_event("/step")
+    assert heard == [("/step", {"kind": "train"}), ("/loss", 2.5, {}), ("/epoch", 1.0, 3.0, {})]
+    with pytest.raises(TypeError, match="must be callable"):
+        monitoring.register_event_listener("print")
 
 
 # --- leaks ---

@@ -4,13 +4,14 @@ import laminax
 import laminax.numpy as jnp
 import numpy as np
 import pytest
-from laminax import ShapeDtypeStruct, errors
+from laminax import ShapeDtypeStruct, errors, monitoring
 
 
 def matrix_product(x, y):
     return {"product": x @ y["right"]}
 
 
+X_ROW = ShapeDtypeStruct((3,), np.float32)
 X, Y = ShapeDtypeStruct((2, 3), np.float32), {"right": ShapeDtypeStruct((3, 4), "float32")}
 
 
@@ -119,3 +120,30 @@ def test_64_bit_shapes_mean_what_64_bit_arrays_do():
     assert laminax.jit(lambda x: x).lower(wide).out_info.dtype == np.float32
     with laminax.enable_x64(True):
         assert laminax.jit(lambda x: x).lower(wide).out_info.dtype == np.float64
+
+
+@pytest.mark.parametrize("compile_ahead", [lambda f, *args: f.lower(*args).compile(),
+                                           lambda f, *args: f.trace(*args).lower().compile()])
+def test_what_was_compiled_ahead_of_time_serves_calls(compile_ahead):
+    compiled = []
+
+    def listen(event, seconds, fun_name):
+        if "backend_compile" in event:
+            compiled.append(fun_name)
+
+    def scaled(x, y):
+        return x * y + np.arange(3)
+
+    f, x = laminax.jit(scaled, donate_argnums=1), np.ones(3, np.float32)
+    monitoring.register_event_duration_secs_listener(listen)
+    try:
+        ahead = compile_ahead(f, X_ROW, X_ROW)
+        np.testing.assert_array_equal(ahead(x, x), [1, 2, 3])
+        np.testing.assert_array_equal(f(x, x), [1, 2, 3])
+        assert compiled == ["jit(scaled)"]
+        compile_ahead(f, X_ROW, X_ROW)
+        assert compiled == ["jit(scaled)"]
+        f.lower(X_ROW, X_ROW).compile({"xla_cpu_enable_fast_math": True})
+        assert compiled == ["jit(scaled)", "jit(scaled)"]
+    finally:
+        monitoring.unregister_event_duration_listener(listen)

@@ -20,6 +20,7 @@ from laminax_ir.trace import Tracer, check_no_tracers, eval_trace, state
 from laminax._src.checked_results import check_results, is_checking
 from laminax._src.executables import Program, compile_program, execution_device
 from laminax._src.partitioning import committed_sharding, names_shardings, place
+from laminax._src.phases import phase
 
 _LEAF = tree_structure(0)
 _LIMIT = 8192
@@ -80,7 +81,8 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
         key = (*(get_aval(x) for x in args), where)
         found = programs.get(key)
         if found is None:
-            closed = stage(flat_fun, key[:-1], name)
+            with phase("Tracing", f"jit({name})", key[:-1]):
+                closed = stage(flat_fun, key[:-1], name)
             tree = tree_structure([0] * len(closed.out_avals)) if is_list else _LEAF
             if not isinstance(where, runtime.Device) or names_shardings(closed):
                 where = place(name, closed, args)

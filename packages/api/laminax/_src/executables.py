@@ -20,6 +20,7 @@ from laminax_ir.pytree import dispatch_registry
 from laminax_ir.trace import check_no_tracers
 
 from laminax._src.partitioning import Partitioning, writable_shardings
+from laminax._src.phases import phase
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
@@ -122,22 +123,23 @@ def compile_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *
     """
     lowered = lower_program(closed, where, name=name, donated=donated, keep_unused=keep_unused)
     report_unusable_donations(lowered)
-    return compile_lowered(lowered, closed, where, is_pinned=is_pinned, compiler_options=compiler_options)
+    return compile_lowered(lowered, closed, where, name=name, is_pinned=is_pinned, compiler_options=compiler_options)
 
 
-def lower_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, platform: str | None = None,
+def lower_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, platform: str | Sequence[str] | None = None,
                   **options: Any) -> LoweredModule:
-    """Lowers a program for where it runs; the platform is that of the devices unless another is given."""
+    """Lowers a program for where it runs; the platform is that of the devices unless another, or several, are given."""
     from laminax_lowering import lower
-    if not isinstance(where, Partitioning):
-        return lower(closed, platform=platform or lowering_platform(where), **options)
-    return lower(closed, platform=platform or lowering_platform(where.devices[0]), num_partitions=len(where.devices),
-                 arg_shardings=writable_shardings(where.in_shardings, closed.in_avals),
-                 result_shardings=writable_shardings(where.out_shardings, closed.out_avals), **options)
+    with phase("Lowering", f"jit({options['name']})", closed.in_avals):
+        if not isinstance(where, Partitioning):
+            return lower(closed, platform=platform or lowering_platform(where), **options)
+        return lower(closed, platform=platform or lowering_platform(where.devices[0]), num_partitions=len(where.devices),
+                     arg_shardings=writable_shardings(where.in_shardings, closed.in_avals),
+                     result_shardings=writable_shardings(where.out_shardings, closed.out_avals), **options)
 
 
-def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, is_pinned: bool = False,
-                    compiler_options: Mapping[str, Any] | None = None) -> Program:
+def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str,
+                    is_pinned: bool = False, compiler_options: Mapping[str, Any] | None = None) -> Program:
     """Compiles a lowered program for where it runs; arguments as for `compile_program`."""
     with runtime.unguarded_transfers():
         const_args = [runtime.device_put(_stored(c)) for c in lowered.consts]
@@ -148,13 +150,14 @@ def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.
         layout = {"devices": where.devices, "is_pinned": True, "out_shardings": where.out_shardings,
                   "in_shardings": [*[None] * len(const_args), *(where.in_shardings[i] for i in lowered.kept)],
                   "known_shardings": [(s, None) for s in where.meshes]}
-    executable = runtime.compile_module(
-        lowered.text,
-        in_avals=[*const_avals, *map(_stored_aval, closed.in_avals)],
-        out_avals=[_stored_aval(aval) for aval in closed.out_avals],
-        kept=[*[True] * len(const_args), *(i in kept for i in range(len(closed.in_avals)))],
-        compiler_options=compiler_options, name=lowered.name, keepalives=lowered.keepalives, host_callbacks=lowered.host_callbacks,
-        **layout)
+    with phase("Compiling", f"jit({name})", closed.in_avals):
+        executable = runtime.compile_module(
+            lowered.text,
+            in_avals=[*const_avals, *map(_stored_aval, closed.in_avals)],
+            out_avals=[_stored_aval(aval) for aval in closed.out_avals],
+            kept=[*[True] * len(const_args), *(i in kept for i in range(len(closed.in_avals)))],
+            compiler_options=compiler_options, name=lowered.name, keepalives=lowered.keepalives,
+            host_callbacks=lowered.host_callbacks, **layout)
     if isinstance(where, Partitioning):  # once, and not in every call
         with runtime.unguarded_transfers():
             const_args = [runtime.place_argument(c, sharding) for c, sharding in zip(const_args, executable.in_shardings)]

@@ -6,10 +6,9 @@ binds one call equation in the trace at work or compiles (cached) and runs, hand
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import partial, update_wrapper
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
 import laminax_runtime as runtime
@@ -23,11 +22,14 @@ from laminax_ir.trace import check_no_tracers, eval_trace, state
 from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve
 from laminax._src.checked_results import check_results, is_checking
-from laminax._src.executables import Program, compile_program, execution_device
+from laminax._src.executables import Program, compile_lowered, execution_device, lower_program, report_unusable_donations
 from laminax._src.partitioning import Partitioning, names_shardings, place
 from laminax._src.sharding_arguments import UNSPECIFIED, ShardingTree, constrain, for_arguments, for_results, normal_tree
 from laminax._src.stages import Lowered, Traced
 from laminax._src.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
+
+if TYPE_CHECKING:  # loaded when something is lowered
+    from laminax_lowering import LoweredModule
 
 
 @dataclass(frozen=True)
@@ -223,32 +225,35 @@ class _JitFunction:
                   {k: tree_map(lambda _, d=k in options.donate_argnames: d, x) for k, x in kwargs.items()})
         return tuple(tree_leaves(marked))
 
-    def program(self, traced: TracedFunction, call: Call, where: runtime.Device | Partitioning) -> Program:
-        """The compiled program for a traced call and where it runs."""
+    def program(self, traced: TracedFunction, call: Call, where: runtime.Device | Partitioning,
+                lowered: LoweredModule | None = None, compiler_options: tuple[tuple[str, Any], ...] | None = None) -> Program:
+        """The compiled program for a traced call and where it runs; compiled from `lowered` where that is there already."""
         options = self.options
         donated = self.donated(call)
+        if compiler_options is None:
+            compiler_options = options.compiler_options
         entries = _programs.get(traced.closed)
         if entries is None:
             entries = _programs[traced.closed] = {}
-        key = (where, donated, options.keep_unused, options.device is not None, options.compiler_options)
+        key = (where, donated, options.keep_unused, options.device is not None, compiler_options)
         found = entries.get(key)
         if found is None:
             if config.explain_cache_misses.value:
                 from laminax._src.cache_misses import explain_recompilation
                 explain_recompilation(f"jit({self.name})", _PROGRAM_KEY, key, entries)
-            start = time.perf_counter()
-            found = entries[key] = compile_program(
-                traced.closed, where, name=self.name, donated=donated, keep_unused=options.keep_unused,
-                is_pinned=options.device is not None, compiler_options=dict(options.compiler_options))
-            if config.log_compiles.value:
-                _log_compile(self.name, traced.closed, time.perf_counter() - start)
+            if lowered is None:
+                lowered = self.lowered(traced, call, where)
+            found = entries[key] = compile_lowered(lowered, traced.closed, where, name=self.name,
+                                                   is_pinned=options.device is not None, compiler_options=dict(compiler_options))
         return found
 
-
-def _log_compile(name: str, closed: ClosedJaxpr, seconds: float) -> None:
-    import logging  # 5 ms of import time that few need
-    avals = ", ".join(aval.str_short() for aval in closed.in_avals)
-    logging.getLogger("laminax").warning("Compiling jit(%s) for arguments (%s) took %.3f s.", name, avals, seconds)
+    def lowered(self, traced: TracedFunction, call: Call, where: runtime.Device | Partitioning,
+                platform: str | None = None) -> LoweredModule:
+        """A traced call as StableHLO, for where it runs or another platform."""
+        lowered = lower_program(traced.closed, where, platform=platform, name=self.name, donated=self.donated(call),
+                                keep_unused=self.options.keep_unused)
+        report_unusable_donations(lowered)
+        return lowered
 
 
 def clear_caches() -> None:

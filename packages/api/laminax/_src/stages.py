@@ -13,7 +13,7 @@ from laminax_ir.keys import physical_aval
 from laminax_ir.pytree import structure_errors, tree_flatten, tree_structure, tree_unflatten
 from laminax_ir.trace import Tracer
 
-from laminax._src.executables import Program, compile_lowered, lower_program, lowering_platform, report_unusable_donations
+from laminax._src.executables import Program, lowering_platform
 from laminax._src.partitioning import Partitioning, committed_sharding
 
 if TYPE_CHECKING:  # loaded when something is lowered
@@ -101,9 +101,7 @@ class Traced:
         if lowering_platforms is not None and len(lowering_platforms) != 1:
             raise NotImplementedError("lower: lowering for several platforms at once is not supported yet; got "
                                       f"{lowering_platforms!r}")
-        module = lower_program(self.jaxpr, where, platform=lowering_platforms[0] if lowering_platforms else None, name=self.fun_name,
-                               donated=jit_function.donated(self._call), keep_unused=jit_function.options.keep_unused)
-        report_unusable_donations(module)
+        module = jit_function.lowered(self._traced, self._call, where, lowering_platforms[0] if lowering_platforms else None)
         return Lowered(self, module, where)
 
 
@@ -141,13 +139,14 @@ class Lowered:
         return runtime.hlo_cost_analysis(self._module.text, self._device)
 
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
-        """Compiles the module for the device it was lowered for."""
-        options = self._traced._jit_function.options
+        """Compiles the module for the device it was lowered for; calls of the function itself then find it compiled."""
+        traced, jit_function = self._traced, self._traced._jit_function
         if self._module.platform != lowering_platform(self._device):
             raise ValueError(f"compile: the module was lowered for {self._module.platform}, and the device is "
                              f"{self._device}; lower for that platform")
-        program = compile_lowered(self._module, self._traced.jaxpr, self._where, is_pinned=options.device is not None,
-                                  compiler_options={**dict(options.compiler_options), **(compiler_options or {})})
+        compiler_options = {**dict(jit_function.options.compiler_options), **(compiler_options or {})}
+        program = jit_function.program(traced._traced, traced._call, self._where, self._module,
+                                       tuple(sorted(compiler_options.items())))
         return Compiled(self, program)
 
 

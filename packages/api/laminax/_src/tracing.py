@@ -20,6 +20,8 @@ from laminax_ir.pytree import flatten, keystr, tree_flatten_with_path
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer, state
 
+from laminax._src.phases import phase
+
 
 @dataclass(frozen=True, eq=False)
 class TracedFunction:
@@ -238,7 +240,8 @@ class TraceCache:
         if config.explain_cache_misses.value:
             from laminax._src.cache_misses import explain_retrace
             explain_retrace(f"{transform}({function_name(fun)})", fun, call.namer(fun), key, entries)
-        found = entries[key] = trace_call(fun, call, avals, transform)
+        with phase("Tracing", f"{transform}({function_name(fun)})", avals):
+            found = entries[key] = trace_call(fun, call, avals, transform)
         return found
 
 
