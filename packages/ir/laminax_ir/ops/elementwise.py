@@ -410,68 +410,66 @@ def abs(x):
 
 def exp(x, *, accuracy: Accuracy = None):
     """Elementwise exponential (floating or complex)."""
-    return _bind_with_accuracy(exp_p, x, accuracy)
+    return exp_p.bind(x) if accuracy is None else _bind_with_accuracy(exp_p, x, accuracy)
 
 
 def exp2(x, *, accuracy: Accuracy = None):
     """Elementwise power of two, 2**x (floating or complex)."""
-    return _bind_with_accuracy(exp2_p, x, accuracy)
+    return exp2_p.bind(x) if accuracy is None else _bind_with_accuracy(exp2_p, x, accuracy)
 
 
 def expm1(x, *, accuracy: Accuracy = None):
     """Elementwise exp(x) - 1 (floating or complex), accurate near 0."""
-    return _bind_with_accuracy(expm1_p, x, accuracy)
+    return expm1_p.bind(x) if accuracy is None else _bind_with_accuracy(expm1_p, x, accuracy)
 
 
 def log(x, *, accuracy: Accuracy = None):
     """Elementwise natural logarithm (floating or complex)."""
-    return _bind_with_accuracy(log_p, x, accuracy)
+    return log_p.bind(x) if accuracy is None else _bind_with_accuracy(log_p, x, accuracy)
 
 
 def log1p(x, *, accuracy: Accuracy = None):
     """Elementwise log(1 + x) (floating or complex), accurate near 0."""
-    return _bind_with_accuracy(log1p_p, x, accuracy)
+    return log1p_p.bind(x) if accuracy is None else _bind_with_accuracy(log1p_p, x, accuracy)
 
 
 def logistic(x, *, accuracy: Accuracy = None):
     """Elementwise sigmoid (floating or complex), 1 / (1 + exp(-x))."""
-    return _bind_with_accuracy(logistic_p, x, accuracy)
+    return logistic_p.bind(x) if accuracy is None else _bind_with_accuracy(logistic_p, x, accuracy)
 
 
 def sqrt(x, *, accuracy: Accuracy = None):
     """Elementwise square root (floating or complex)."""
-    return _bind_with_accuracy(sqrt_p, x, accuracy)
+    return sqrt_p.bind(x) if accuracy is None else _bind_with_accuracy(sqrt_p, x, accuracy)
 
 
 def rsqrt(x, *, accuracy: Accuracy = None):
     """Elementwise reciprocal square root (floating or complex), 1/sqrt(x)."""
-    return _bind_with_accuracy(rsqrt_p, x, accuracy)
+    return rsqrt_p.bind(x) if accuracy is None else _bind_with_accuracy(rsqrt_p, x, accuracy)
 
 
 def cbrt(x, *, accuracy: Accuracy = None):
     """Elementwise real cube root (floating)."""
-    return _bind_with_accuracy(cbrt_p, x, accuracy)
+    return cbrt_p.bind(x) if accuracy is None else _bind_with_accuracy(cbrt_p, x, accuracy)
 
 
 def sin(x, *, accuracy: Accuracy = None):
     """Elementwise sine (floating or complex); x in radians."""
-    return _bind_with_accuracy(sin_p, x, accuracy)
+    return sin_p.bind(x) if accuracy is None else _bind_with_accuracy(sin_p, x, accuracy)
 
 
 def cos(x, *, accuracy: Accuracy = None):
     """Elementwise cosine (floating or complex); x in radians."""
-    return _bind_with_accuracy(cos_p, x, accuracy)
+    return cos_p.bind(x) if accuracy is None else _bind_with_accuracy(cos_p, x, accuracy)
 
 
 def tan(x, *, accuracy: Accuracy = None):
     """Elementwise tangent (floating or complex); x in radians."""
-    return _bind_with_accuracy(tan_p, x, accuracy)
+    return tan_p.bind(x) if accuracy is None else _bind_with_accuracy(tan_p, x, accuracy)
 
 
 def _bind_with_accuracy(primitive, x, accuracy: Accuracy):
     """The parameter stands in the equation only where it says something; None leaves the choice to the compiler."""
-    if accuracy is None:
-        return state.trace.process(primitive, (x,), {})
     check_accuracy(primitive.name, accuracy)
     return state.trace.process(primitive, (x,), {"accuracy": accuracy})
 
@@ -503,7 +501,7 @@ def cosh(x):
 
 def tanh(x, *, accuracy: Accuracy = None):
     """Elementwise hyperbolic tangent (floating or complex)."""
-    return _bind_with_accuracy(tanh_p, x, accuracy)
+    return tanh_p.bind(x) if accuracy is None else _bind_with_accuracy(tanh_p, x, accuracy)
 
 
 def asinh(x):
