@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import itertools
+import math
 from collections import defaultdict
 from unittest import mock
 
@@ -111,6 +112,16 @@ def wrapped(value: int, dtype) -> int:
     return low - 2**bits if dtype in SIGNED and low >= 2 ** (bits - 1) else low
 
 
+def total_order_key(v):
+    """Tuples in the order of IEEE 754 totalOrder, -NaN < -inf < ... < -0 < 0 < ... < inf < NaN: the sign, then the size."""
+    if v.dtype not in FLOATS:
+        return int(v)
+    value = float(v)
+    size = math.inf if math.isnan(value) else abs(value)
+    negative = math.copysign(1, value) < 0
+    return (-1 if negative else 1) * (1 + math.isnan(value)), -size if negative else size
+
+
 # Comparisons
 
 
@@ -177,6 +188,7 @@ FILES = {
     "callbacks": "test_drawn_programs", "calls": "test_drawn_programs", "collectives": "test_drawn_programs",
     "control_flow": "test_drawn_programs", "linear_solve": "test_linalg_on_drawn_arrays",
     "elementwise": "test_elementwise_on_drawn_arrays", "special": "test_special_on_drawn_arrays",
+    "reduction": "test_reduction_on_drawn_arrays", "sorting": "test_sorting_on_drawn_arrays",
     "linalg": "test_linalg_on_drawn_arrays", "indexing": "test_indexing_on_drawn_arrays",
     "shape": "test_shape_on_drawn_arrays", "stacking": "test_shape_on_drawn_arrays",
 }

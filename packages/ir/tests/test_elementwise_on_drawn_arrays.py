@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from drawing import (
     BOOL, COMPLEX, EVERY, FLOATS, INTEGERS, NUMBERS, REALS, SIGNED, cases, covers, drawn, every_operation_is_covered, few,
-    in_python, more, rounded, same, seeds, shapes, sizes, stored, wide, wrapped,
+    in_python, more, rounded, same, seeds, shapes, sizes, stored, total_order_key, wide, wrapped,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -297,21 +297,11 @@ def test_comparisons(name, sizes, seed):
 @few
 @given(sizes=sizes, seed=seeds)
 def test_total_order(sizes, seed):
-    """-NaN < -inf < ... < -0 < 0 < ... < inf < NaN: a number is its sign and then its size."""
     rng = np.random.default_rng(seed)
-
-    def key(v):
-        if v.dtype not in FLOATS:
-            return int(v)
-        value = float(v)
-        size = math.inf if math.isnan(value) else abs(value)
-        negative = math.copysign(1, value) < 0
-        return (-1 if negative else 1) * (1 + math.isnan(value)), -size if negative else size
-
     for dtype, shape in cases(BOOL + REALS, sizes):
         x, y = drawn(rng, dtype, shape), drawn(rng, dtype, shape)
         y = np.asarray(np.where(rng.random(shape) < 0.3, x, y), dtype)
-        keys = [(key(a), key(b)) for a, b in zip(x.ravel(), y.ravel())]
+        keys = [(total_order_key(a), total_order_key(b)) for a, b in zip(x.ravel(), y.ravel())]
         for name, compare in {"eq_to": lambda a, b: a == b, "lt_to": lambda a, b: a < b, "le_to": lambda a, b: a <= b}.items():
             same(function(name)(x, y), np.array([compare(*k) for k in keys], bool).reshape(shape))
 

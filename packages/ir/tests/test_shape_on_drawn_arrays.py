@@ -11,7 +11,9 @@ import math
 
 import numpy as np
 import pytest
-from drawing import BOOL, EVERY, FLOATS, INTEGERS, NUMBERS, cases, covers, drawn, every_operation_is_covered, few, same, seeds, sizes
+from drawing import (
+    BOOL, EVERY, FLOATS, INTEGERS, NUMBERS, cases, covers, drawn, every_operation_is_covered, few, same, seeds, sizes,
+)
 from hypothesis import given
 
 from laminax_ir import dtypes

@@ -27,14 +27,18 @@ def _key_parts(x) -> list[np.ndarray]:
 
 @reference_rule(ops.top_k_p)
 def _top_k(x, *, k, axis):
-    order = np.argsort(-1 - total_order(x), axis=axis, kind="stable")  # -1 - n reverses without overflow
-    indices = np.take(order, np.arange(k), axis)
-    return [np.take_along_axis(x, indices, axis), indices.astype(np.int32)]
+    return _first(x, -1 - total_order(x), k, axis)  # -1 - n reverses without overflow
 
 
 @reference_rule(ops.approx_top_k_p)
 def _approx_top_k(x, *, is_max_k, reduction_dimension, **params):
-    """Exactly. The least elements are the greatest of the negated array, ties and NaN included."""
+    """Exactly."""
     values, _ = ops.approx_top_k_p.shape_rule(get_aval(x), is_max_k=is_max_k, reduction_dimension=reduction_dimension, **params)
-    taken, indices = _top_k(x if is_max_k else -x, k=values.shape[reduction_dimension], axis=reduction_dimension)
-    return [taken if is_max_k else -taken, indices]
+    keys = -1 - total_order(x) if is_max_k else total_order(x)
+    return _first(x, keys, values.shape[reduction_dimension], reduction_dimension)
+
+
+def _first(x, keys, count: int, axis: int) -> list[np.ndarray]:
+    """The elements with the least keys, and where they are; of equal ones the earlier one first."""
+    indices = np.take(np.argsort(keys, axis=axis, kind="stable"), np.arange(count), axis)
+    return [np.take_along_axis(x, indices, axis), indices.astype(np.int32)]
