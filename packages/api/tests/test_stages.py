@@ -59,8 +59,16 @@ def test_lowering_for_another_platform():
     assert "stablehlo.sine" in lowered.as_text()
     with pytest.raises(ValueError, match="lowered for tpu"):
         lowered.compile()
-    with pytest.raises(NotImplementedError, match="several platforms"):
-        laminax.jit(jnp.sin).trace(1.0).lower(lowering_platforms=("tpu", "cpu"))
+
+
+def test_lowering_for_several_platforms():
+    lowered = laminax.jit(lambda x: laminax.lax.platform_dependent(x, cpu=jnp.sin, default=jnp.cos)).trace(1.0).lower(
+        lowering_platforms=("tpu", "cpu"))
+    assert "%platform_index: tensor<i32>" in lowered.as_text() and '"stablehlo.case"(%platform_index)' in lowered.as_text()
+    with pytest.raises(ValueError, match="the module was lowered for tpu, cpu, and the device is .*; lower for that platform alone"):
+        lowered.compile()
+    with pytest.raises(ValueError, match="unknown platform 'gpu'"):
+        laminax.jit(jnp.sin).trace(1.0).lower(lowering_platforms=("gpu",))
 
 
 def test_static_arguments_are_left_out_of_the_call():

@@ -8,12 +8,16 @@ import numpy as np
 
 from laminax_ir import dtypes, source
 from laminax_ir.avals import ShapedArray
+from laminax_ir.effects import has_ordered
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from laminax_ir.keys import PRNGKeyArray, physical_aval
 from laminax_lowering.outlining import CallPlan
-from laminax_lowering.registry import find_rule
+from laminax_lowering.registry import find_rule, rules_for
 from laminax_lowering.shardings import MeshTable
 from laminax_lowering.types import dense, splat, string_text, type_text, types_text
+
+
+_INDEX = ShapedArray((), np.int32)
 
 
 class Value:
@@ -33,14 +37,14 @@ class ModuleContext:
     """One module being written: its functions, its locations, and what the lowering is for.
 
     Args:
-      platform: "cpu", "cuda", "rocm" or "tpu".
+      platforms: one or several of "cpu", "cuda", "rocm" and "tpu".
       name: the module's name, `jit_step`.
       plan: what becomes of calls.
       axis_env: sizes of named axes.
     """
 
-    def __init__(self, platform: str, name: str, plan: CallPlan, axis_env: Mapping[Any, int] | None = None):
-        self.platform = platform
+    def __init__(self, platforms: tuple[str, ...], name: str, plan: CallPlan, axis_env: Mapping[Any, int] | None = None):
+        self.platforms = platforms
         self.plan = plan
         self.name = name
         self.axis_env = dict(axis_env or {})
@@ -50,6 +54,8 @@ class ModuleContext:
         self.imported: dict[Any, str] = {}  # exported programs, and what they are called here
         self.host_callbacks: list[Callable] = []
         self.meshes = MeshTable()
+        self.manual_mesh: Any = None  # of the manual computation that is being written
+        self._channels = 0
         self.signatures: dict[tuple[ShapedArray, ...], str] = {}
         self._function_names: dict[str, int] = {}
         self._private: dict[tuple, str] = {}
@@ -63,13 +69,18 @@ class ModuleContext:
         self._function_names[clean] = count + 1
         return clean if count == 0 else f"{clean}_{count}"
 
-    def private_function(self, closed: ClosedJaxpr, name: str) -> str:
-        """The name of the private function for a jaxpr without constants; written on first use."""
-        key = (closed,)
+    def new_channel(self) -> str:
+        """A channel for one operation between partitions."""
+        self._channels += 1
+        return f"#stablehlo.channel_handle<handle = {self._channels}, type = 1>"
+
+    def private_function(self, closed: ClosedJaxpr, name: str, platforms: tuple[str, ...]) -> str:
+        """The name of the private function for a jaxpr without constants, for some of the platforms; written on first use."""
+        key = (closed, platforms)
         found = self._private.get(key)
         if found is None:
             found = self._private[key] = self.unique_name(name)
-            writer = FunctionWriter(self)
+            writer = FunctionWriter(self, platforms)
             self.functions.append(writer.write(closed.jaxpr, found, private=True))
         return found
 
@@ -127,12 +138,15 @@ class _Constants:
 class FunctionWriter:
     """Writes one function: the context that rules are given.
 
-    `avals_in` and `avals_out` are those of the equation being lowered; `module.platform` is the target.
+    `avals_in` and `avals_out` are those of the equation being lowered. `platforms` are those that what is being written is
+    for: with several, the function's first argument is the number of the one that runs it, `platform_index`.
     """
 
-    def __init__(self, module: ModuleContext):
+    def __init__(self, module: ModuleContext, platforms: tuple[str, ...]):
         self.module = module
-        self.platform = module.platform
+        self.platforms = platforms
+        self.platform_index: Value | None = None
+        self.platform_choices: dict[str, dict[str, int]] = {}  # values that depend on the platform only; see `rules.control_flow`
         self.lines: list[str] = []
         self.eqn: JaxprEqn | None = None
         self.loc = ""
@@ -141,6 +155,12 @@ class FunctionWriter:
         self._count = 0
         self._constant_count = -1
         self._constants = _Constants()
+
+    @property
+    def platform(self) -> str:
+        """The platform, where there is one: always in rules for some platforms."""
+        (platform,) = self.platforms
+        return platform
 
     @property
     def avals_in(self) -> list[ShapedArray]:
@@ -275,16 +295,16 @@ class FunctionWriter:
           isolated: whether constants are written inside; the computations of reductions take nothing from outside.
         """
         args = [Value(self.new_name(), aval) for aval in arg_avals]
-        outer = self.lines, self._constants, self.is_top_level
+        outer = self.lines, self._constants, self.is_top_level, self.platform_index
         self.lines, self.is_top_level = [], False
         if isolated:
-            self._constants = _Constants()
+            self._constants, self.platform_index = _Constants(), None
         try:
             results = body(*args)
             results = [results] if isinstance(results, Value) else list(results)
             inner = [*self._constants.lines, *self.lines] if isolated else self.lines
         finally:
-            self.lines, self._constants, self.is_top_level = outer
+            self.lines, self._constants, self.is_top_level, self.platform_index = outer
         names = ", ".join(v.name for v in results)
         header = ", ".join(f"{v.name}: {type_text(v.aval)}" for v in args)
         block = [f"^bb0({header}):"] if args else []
@@ -309,7 +329,60 @@ class FunctionWriter:
             return [Value(name, results[0])]
         return [Value(f"{name}#{i}", aval) for i, aval in enumerate(results)]
 
+    # Several platforms
+
+    def by_platform(self, write: Callable[[], Value | Sequence[Value]], results: Sequence[ShapedArray] | None = None) -> Any:
+        """Writes an equation once for each of the platforms, as branches of a case on the one that runs it.
+
+        Args:
+          write: writes it for `platform`; returns its result, or the list of them.
+          results: the results' avals; those of the equation by default.
+
+        Returns:
+          What `write` returns.
+
+        Raises:
+          NotImplementedError: in the computation of a reduction, which takes nothing from outside.
+        """
+        platforms = self.platforms
+        if len(platforms) == 1:
+            return write()
+        if self.platform_index is None:
+            raise NotImplementedError(f"{self.eqn.primitive} is lowered differently for {', '.join(platforms)}, which the computation "
+                                      "of a reduction cannot be. Lower for one platform at a time.")
+        avals = list(self.avals_out if results is None else results)
+        before = current_token(self) if has_ordered(self.eqn.effects) else None
+        is_list = False
+
+        def branch(platform: str) -> list[Value]:
+            nonlocal is_list
+            self.platforms, self.token = (platform,), before if before is not None else self.token
+            out = write()
+            is_list = not isinstance(out, Value)
+            return [*(out if is_list else [out]), *([self.token] if before is not None else [])]
+
+        try:
+            regions = [self.region([], lambda platform=platform: branch(platform)) for platform in platforms]
+        finally:
+            self.platforms = platforms
+        if before is not None:
+            avals.append(before.aval)
+        out = self.emit("stablehlo.case", [self.platform_index], regions=regions, results=avals)
+        out = [out] if isinstance(out, Value) else out
+        if before is not None:
+            self.token = out.pop()
+        return out if is_list else out[0]
+
     # Lowering programs
+
+    def call_program(self, closed: ClosedJaxpr, name: str, operands: Sequence[Value], results: Sequence[ShapedArray],
+                     attributes: str = "") -> list[Value]:
+        """Calls the private function for a program without constants."""
+        if len(self.platforms) > 1:
+            if self.platform_index is None:
+                return self.run(closed, operands)
+            operands = [self.platform_index, *operands]
+        return self.call(self.module.private_function(closed, name, self.platforms), operands, results, attributes)
 
     def run(self, closed: ClosedJaxpr, operands: Sequence[Value]) -> list[Value]:
         """Writes a program's operations in place, on the given values; array constants become constant operations."""
@@ -326,13 +399,13 @@ class FunctionWriter:
     def run_jaxpr(self, jaxpr: Jaxpr, operands: Sequence[Value], live: Sequence[JaxprEqn] | None = None) -> list[Value]:
         """Writes the live equations of a jaxpr; `operands` are its constvars' values, then its invars'."""
         env: dict[Any, Value] = dict(zip([*jaxpr.constvars, *jaxpr.invars], operands, strict=True))
-        platform, location = self.platform, self.module.location
+        rules, location = rules_for(self.platforms), self.module.location
         outer = self.eqn, self.loc
         for eqn in live_equations(jaxpr) if live is None else live:
             primitive = eqn.primitive
-            rule = _rules.get((primitive, platform))
+            rule = rules.get(primitive)
             if rule is None:
-                rule = _rules[primitive, platform] = find_rule(primitive, platform)
+                rule = rules[primitive] = find_rule(primitive, self.platforms)
             self.loc = location(eqn.source_info, primitive.name)
             self.eqn = eqn
             operands = [self.literal(v) if type(v) is Literal else env[v] for v in eqn.invars]
@@ -360,6 +433,9 @@ class FunctionWriter:
         taken = range(len(variables)) if kept is None else kept
         args: list[Any] = [None] * len(variables)
         header = []
+        if len(self.platforms) > 1:
+            self.platform_index = Value("%platform_index", _INDEX)
+            header.append(f'%platform_index: {type_text(_INDEX)} {{jax.global_constant = "_platform_index"}}')
         for position, i in enumerate(taken):
             args[i] = Value(f"%arg{position}", variables[i].aval)
             attribute = f" {arg_attributes[i]}" if arg_attributes and arg_attributes[i] else ""
@@ -383,9 +459,6 @@ def current_token(ctx: FunctionWriter) -> Value:
     if ctx.token is None:
         ctx.token = ctx.constant(False)
     return ctx.token
-
-
-_rules: dict[tuple, Callable] = {}
 
 
 def live_equations(jaxpr: Jaxpr) -> list[JaxprEqn]:

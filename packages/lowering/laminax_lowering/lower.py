@@ -24,6 +24,7 @@ class LoweredModule:
 
     text: StableHLO, MLIR's generic form.
     name: the module's name.
+    platforms: what it is for; with several, its first argument is the number of the one that runs it, i32[].
     consts: values to pass before the arguments.
     kept: indices of the arguments the module takes (after the consts); the others are unused.
     in_avals, out_avals: of all arguments and results.
@@ -33,7 +34,7 @@ class LoweredModule:
     """
     text: str
     name: str
-    platform: str
+    platforms: tuple[str, ...]
     consts: tuple[Any, ...]
     kept: tuple[int, ...]
     in_avals: tuple[ShapedArray, ...]
@@ -44,7 +45,7 @@ class LoweredModule:
     host_callbacks: tuple[Callable, ...] = field(default=(), compare=False)
 
 
-def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str = "cpu", donated: Sequence[bool] | None = None,
+def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[str] = "cpu", donated: Sequence[bool] | None = None,
           keep_unused: bool = False, arg_names: Sequence[str] | None = None, result_names: Sequence[str] | None = None,
           num_replicas: int = 1, num_partitions: int = 1, axis_env: dict | None = None,
           arg_shardings: Sequence[Any] | None = None, result_shardings: Sequence[Any] | None = None,
@@ -54,7 +55,7 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str = "cpu", don
     Args:
       closed: the program.
       name: the function's name; the module is called `jit_<name>`.
-      platform: "cpu", "cuda", "rocm" or "tpu".
+      platform: "cpu", "cuda", "rocm" or "tpu", or several of them, for one module that runs on each.
       donated: which arguments' buffers may be overwritten.
       keep_unused: whether arguments that the program does not read stay among the module's arguments.
       arg_names: names of the arguments, shown in the compiler's messages.
@@ -67,19 +68,22 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str = "cpu", don
         arguments.
 
     Raises:
-      ValueError: for an unknown platform.
-      NotImplementedError: if an operation has no lowering rule.
+      ValueError: for an unknown platform, none, or one twice.
+      NotImplementedError: if an operation has no lowering rule for one of the platforms.
     """
-    if platform not in PLATFORMS:
-        raise ValueError(f"lower: unknown platform {platform!r}; expected one of {', '.join(PLATFORMS)}")
+    platforms = (platform,) if isinstance(platform, str) else tuple(platform)
+    for unknown in set(platforms) - set(PLATFORMS):
+        raise ValueError(f"lower: unknown platform {unknown!r}; expected one of {', '.join(PLATFORMS)}")
+    if not platforms or len(set(platforms)) < len(platforms):
+        raise ValueError(f"lower: expected one platform or several different ones, got {platform!r}")
     if inline_consts and closed.consts:
         closed = _with_inline_consts(closed, name)
     with paused_collection():
-        return _lower(closed, name, platform, donated, keep_unused, arg_names, result_names, num_replicas, num_partitions,
+        return _lower(closed, name, platforms, donated, keep_unused, arg_names, result_names, num_replicas, num_partitions,
                       axis_env, arg_shardings, result_shardings)
 
 
-def _lower(closed, name, platform, donated, keep_unused, arg_names, result_names, num_replicas, num_partitions, axis_env,
+def _lower(closed, name, platforms, donated, keep_unused, arg_names, result_names, num_replicas, num_partitions, axis_env,
            arg_shardings, result_shardings):
     jaxpr = closed.jaxpr
     n_consts, n_args = len(jaxpr.constvars), len(jaxpr.invars)
@@ -88,9 +92,9 @@ def _lower(closed, name, platform, donated, keep_unused, arg_names, result_names
     used = used_inputs(jaxpr, live)
     kept = [i for i in range(n_args) if keep_unused or used[n_consts + i]]
     aliases, unusable = _donation_aliases(jaxpr, donated, kept, arg_shardings, result_shardings)
-    module = ModuleContext(platform, _module_name(name), plan_calls(jaxpr), axis_env)
+    module = ModuleContext(platforms, _module_name(name), plan_calls(jaxpr), axis_env)
     module.unique_name("main")
-    writer = FunctionWriter(module)
+    writer = FunctionWriter(module, platforms)
     writer.is_top_level = True
     main = writer.write(
         jaxpr, "main", live=live, kept=[*range(n_consts), *(n_consts + i for i in kept)],
@@ -98,7 +102,7 @@ def _lower(closed, name, platform, donated, keep_unused, arg_names, result_names
         result_attributes=_result_attributes(module.meshes, closed.out_avals, result_names, result_shardings))
     module.functions.insert(0, main)
     text = module.text({"mhlo.num_partitions": f"{num_partitions} : i32", "mhlo.num_replicas": f"{num_replicas} : i32"})
-    return LoweredModule(text, module.name, platform, tuple(closed.consts), tuple(kept), tuple(closed.in_avals),
+    return LoweredModule(text, module.name, platforms, tuple(closed.consts), tuple(kept), tuple(closed.in_avals),
                          tuple(closed.out_avals), donated, tuple(module.keepalives),
                          tuple(jaxpr.invars[i].aval for i in unusable),
                          tuple(module.host_callbacks))

@@ -71,14 +71,14 @@ def _count_top_level(jaxpr: Jaxpr, in_place: frozenset[ClosedJaxpr], repeated: d
                 repeated[closed] = repeated.get(closed, 0) + 1
 
 
-def keeps_recomputation(platform: str, jaxpr: Jaxpr) -> bool:
+def keeps_recomputation(platforms: tuple[str, ...], jaxpr: Jaxpr) -> bool:
     """Whether the derivative part of a checkpointed call stays a call, when it is at the top level.
 
     The CPU compiler drops optimization barriers before it schedules, starts recomputations early, and so needs more memory than
     without any: 41.7 MB against 33.8 for 16 blocks of four products with tanh, f32[512,256]. The values of a call that stays live
     only while it runs: 10.2 MB there, in the same time.
     """
-    return platform == "cpu" and len(jaxpr.eqns) >= RECOMPUTATION_MIN_EQUATIONS
+    return platforms == ("cpu",) and len(jaxpr.eqns) >= RECOMPUTATION_MIN_EQUATIONS
 
 
 def program_size(jaxpr: Jaxpr, sizes: dict[int, int]) -> int:

@@ -37,21 +37,44 @@ def not_supported(primitive: Primitive, platforms: tuple[str, ...], reason: str)
         unsupported[primitive, platform] = reason
 
 
-def find_rule(primitive: Primitive, platform: str) -> Callable:
-    """The rule for a primitive on a platform.
+_found: dict[tuple[str, ...], dict[Primitive, Callable]] = {}
+
+
+def rules_for(platforms: tuple[str, ...]) -> dict[Primitive, Callable]:
+    """The rules that `find_rule` has found for platforms, for who looks them up again and again."""
+    found = _found.get(platforms)
+    return found if found is not None else _found.setdefault(platforms, {})
+
+
+def find_rule(primitive: Primitive, platforms: tuple[str, ...]) -> Callable:
+    """The rule for a primitive on one platform, or on each of several.
 
     Raises:
       NotImplementedError: if there is none.
     """
-    rule = lowering_rules.find(primitive)
+    general = lowering_rules.find(primitive)  # imports those for some platforms, too
+    rules = [_rule_on(primitive, platform, general) for platform in platforms]
+    if len(rules) == 1 or all(rule is general for rule in rules):
+        return rules[0]
+    return _by_platform(dict(zip(platforms, rules, strict=True)))
+
+
+def _rule_on(primitive: Primitive, platform: str, general: Callable | None) -> Callable:
     special = platform_rules.get((primitive, platform))
     if special is not None:
         return special
     if (primitive, platform) in unsupported:
         raise NotImplementedError(f"{primitive} is not supported on {platform}: {unsupported[primitive, platform]}.")
-    if rule is None:
+    if general is None:
         elsewhere = sorted(p for q, p in platform_rules if q is primitive)
         where = f" It has rules for {', '.join(elsewhere)}." if elsewhere else ""
         raise NotImplementedError(f"the primitive {primitive} cannot be lowered for platform {platform}: there is no "
                                   f"lowering rule.{where} Register one with lowering_rule.")
+    return general
+
+
+def _by_platform(rules: dict[str, Callable]) -> Callable:
+    """The rule that writes each platform's own, as branches of a case."""
+    def rule(ctx, *operands, **params):
+        return ctx.by_platform(lambda: rules[ctx.platform](ctx, *operands, **params))
     return rule

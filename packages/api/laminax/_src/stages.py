@@ -95,13 +95,19 @@ class Traced:
         return tree_unflatten(self.out_tree, [_struct(aval) for aval in self.jaxpr.out_avals])
 
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
-        """Lowers the program to StableHLO, for the device it would run on or for one named platform."""
+        """Lowers the program to StableHLO.
+
+        Args:
+          lowering_platforms: of "cpu", "cuda", "rocm" and "tpu"; by default that of the device it would run on. With several, the
+            module takes the number of the one that runs it as its first argument, i32[].
+
+        Raises:
+          ValueError: for unknown platforms.
+          NotImplementedError: if a platform has no such operation.
+        """
         jit_function = self._jit_function
         where = jit_function.place(self._traced, self._call, are_types=True)
-        if lowering_platforms is not None and len(lowering_platforms) != 1:
-            raise NotImplementedError("lower: lowering for several platforms at once is not supported yet; got "
-                                      f"{lowering_platforms!r}")
-        module = jit_function.lowered(self._traced, self._call, where, lowering_platforms[0] if lowering_platforms else None)
+        module = jit_function.lowered(self._traced, self._call, where, lowering_platforms)
         return Lowered(self, module, where)
 
 
@@ -141,9 +147,9 @@ class Lowered:
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
         """Compiles the module for the device it was lowered for; calls of the function itself then find it compiled."""
         traced, jit_function = self._traced, self._traced._jit_function
-        if self._module.platform != lowering_platform(self._device):
-            raise ValueError(f"compile: the module was lowered for {self._module.platform}, and the device is "
-                             f"{self._device}; lower for that platform")
+        if self._module.platforms != (lowering_platform(self._device),):
+            raise ValueError(f"compile: the module was lowered for {', '.join(self._module.platforms)}, and the device is "
+                             f"{self._device}; lower for that platform alone")
         compiler_options = {**dict(jit_function.options.compiler_options), **(compiler_options or {})}
         program = jit_function.program(traced._traced, traced._call, self._where, self._module,
                                        tuple(sorted(compiler_options.items())))

@@ -18,8 +18,7 @@ def _lower_jit(ctx, *operands, jaxpr, name, inline=False, **_params):
     if inline or jaxpr in plan.in_place or len(jaxpr.eqns) <= 1 or has_ordered(jaxpr.effects):
         return ctx.run(jaxpr, operands)
     is_outlined = ctx.is_top_level and jaxpr in plan.outlined
-    function = ctx.module.private_function(jaxpr, name)
-    return ctx.call(function, operands, ctx.avals_out, _KEEP_CALL if is_outlined else "")
+    return ctx.call_program(jaxpr, name, operands, ctx.avals_out, _KEEP_CALL if is_outlined else "")
 
 
 @lowering_rule(checkpoint_p)
@@ -30,8 +29,8 @@ def _lower_checkpoint(ctx, *operands, jaxpr, name, prevent_cse, policy, differen
         operands = [fenced] if len(operands) == 1 else fenced
     if len(jaxpr.eqns) <= 1 or has_ordered(jaxpr.effects):
         return ctx.run(jaxpr, operands)
-    is_kept = differentiated and prevent_cse and ctx.is_top_level and keeps_recomputation(ctx.platform, jaxpr.jaxpr)
-    return ctx.call(ctx.module.private_function(jaxpr, name), operands, ctx.avals_out, _KEEP_CALL if is_kept else "")
+    is_kept = differentiated and prevent_cse and ctx.is_top_level and keeps_recomputation(ctx.platforms, jaxpr.jaxpr)
+    return ctx.call_program(jaxpr, name, operands, ctx.avals_out, _KEEP_CALL if is_kept else "")
 
 
 @lowering_rule(name_p)

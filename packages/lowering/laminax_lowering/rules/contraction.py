@@ -55,7 +55,7 @@ _CPU_ALGORITHMS = (DotAlgorithmPreset.F16_F16_F16, DotAlgorithmPreset.F32_F32_F3
 
 
 def _emit_by_algorithm(ctx, lhs, rhs, out: ShapedArray, dimension_numbers, asked, algorithm: DotAlgorithm) -> Value:
-    if ctx.platform == "cpu" and not any(
+    if "cpu" in ctx.platforms and not any(
             concrete_algorithm(p, lhs.aval.dtype, rhs.aval.dtype, out.dtype) == algorithm for p in _CPU_ALGORITHMS):
         raise ValueError(f"dot_general: the algorithm {asked} is not supported on cpu; expected one of "
                                   f"{', '.join(['DEFAULT', *map(str, _CPU_ALGORITHMS)])}")

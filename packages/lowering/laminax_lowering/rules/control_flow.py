@@ -28,6 +28,9 @@ def _lower_cond(ctx, index, *operands, branches):
     known = ctx.known_scalar(index)
     if known is not None:  # decided before compiling, by the platform for example: the other branches need not exist
         return ctx.run(branches[min(max(int(known), 0), len(branches) - 1)], operands)
+    choice = ctx.platform_choices.get(index.name)
+    if choice is not None:
+        return ctx.by_platform(lambda: ctx.run(branches[choice[ctx.platform]], operands))
     if any(has_ordered(branch.effects) for branch in branches):
         return _ordered_case(ctx, index, branches, operands)
     regions = [ctx.jaxpr_region(branch, operands) for branch in branches]
@@ -53,11 +56,19 @@ def _listed(results: Value | list[Value]) -> list[Value]:
 
 @lowering_rule(platform_index_p)
 def _lower_platform_index(ctx, *, platforms):
-    for i, names in enumerate(platforms):
-        if names is None or ctx.platform in names:
-            return ctx.constant(i, np.int32)
-    raise NotImplementedError(f"platform_dependent: there is no function for platform {ctx.platform}, nor a default; there are "
-                              f"functions for {', '.join(name for names in platforms for name in names)}")
+    choice = {platform: _branch_for(platform, platforms) for platform in ctx.platforms}
+    index = ctx.by_platform(lambda: ctx.constant(choice[ctx.platform], np.int32))
+    if len(ctx.platforms) > 1:
+        ctx.platform_choices[index.name] = choice
+    return index
+
+
+def _branch_for(platform: str, branches) -> int:
+    for i, names in enumerate(branches):
+        if names is None or platform in names:
+            return i
+    raise NotImplementedError(f"platform_dependent: there is no function for platform {platform}, nor a default; there are "
+                              f"functions for {', '.join(name for names in branches for name in names)}")
 
 
 @lowering_rule(while_p)

@@ -23,7 +23,7 @@ def _imported_function(module: ModuleContext, program: StableHLOProgram) -> str:
     """The name that the program's `main` has in this module, which takes its functions in on the first call."""
     known = module.imported
     if program not in known:
-        body, names = renamed_functions(program.text_for(module.platform), program.name, module)
+        body, names = renamed_functions(program.text_for(module.platforms[0]), program.name, module)
         module.functions.append(body)
         known[program] = names["main"]
     return known[program]

@@ -32,7 +32,7 @@ def _lower_eigh(ctx, x, *, lower, sort_eigenvalues, subset_by_index, algorithm):
 @kernel_rule(op.svd_p, "tpu")
 def _lower_svd(ctx, x, *, full_matrices, compute_uv, subset_by_index, algorithm):
     program = svd_program(x.aval.strip_weak_type(), full_matrices, compute_uv)
-    return ctx.call(ctx.module.private_function(program, "svd"), [x], ctx.avals_out)
+    return ctx.call_program(program, "svd", [x], ctx.avals_out)
 
 
 @kernel_rule(op.tridiagonal_solve_p, "tpu")

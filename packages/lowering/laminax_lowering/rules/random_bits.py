@@ -25,8 +25,7 @@ _ALGORITHMS = {op.RandomAlgorithm.RNG_DEFAULT: "DEFAULT", op.RandomAlgorithm.RNG
 def _lower_threefry2x32(ctx, *operands):
     aval = ctx.avals_out[0]
     operands = [x if x.shape == aval.shape else ctx.broadcast_to(x, aval.shape) for x in operands]
-    function = ctx.module.private_function(threefry_program(aval.shape), "threefry2x32")
-    return ctx.call(function, operands, ctx.avals_out)
+    return ctx.call_program(threefry_program(aval.shape), "threefry2x32", operands, ctx.avals_out)
 
 
 @lowering_rule(op.iota_2x32_shape_p)
@@ -86,10 +85,9 @@ def _lower_same_words(ctx, x, **_params):
 def _lower_by_words(primitive):
     def rule(ctx, *operands, **params):
         program = word_program(primitive, ctx.avals_in, params)
-        function = ctx.module.private_function(program, program.jaxpr.debug_info)
         words = [Value(x.name, physical_aval(x.aval)) for x in operands]
         aval = ctx.avals_out[0]
-        (result,) = ctx.call(function, words, [physical_aval(aval)])
+        (result,) = ctx.call_program(program, program.jaxpr.debug_info, words, [physical_aval(aval)])
         return Value(result.name, aval)
     return rule
 

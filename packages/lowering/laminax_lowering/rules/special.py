@@ -28,8 +28,7 @@ def _lower_by_program(primitive):
     def rule(ctx, *operands):
         aval = ctx.avals_out[0].strip_weak_type()
         operands = [x if x.shape == aval.shape else ctx.broadcast_to(x, aval.shape) for x in operands]
-        function = ctx.module.private_function(special_program(primitive, aval), primitive.name)
-        return ctx.call(function, operands, [aval])[0]
+        return ctx.call_program(special_program(primitive, aval), primitive.name, operands, [aval])[0]
     return rule
 
 
