@@ -13,14 +13,15 @@ import laminax_runtime as _runtime  # noqa: F401  (refuses to live beside jax, b
 __version__ = "0.1.0"
 
 _SUBMODULES = frozenset((
-    "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug", "dtypes", "errors", "experimental", "export", "extend",
-    "flatten_util", "interpreters", "lax", "monitoring", "nn", "numpy", "ops", "random", "scipy", "sharding", "stages", "test_util",
-    "testing", "tree", "tree_util", "typing", "version",
+    "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug", "dtypes", "errors", "experimental",
+    "export", "extend", "flatten_util", "interpreters", "lax", "monitoring", "nn", "numpy", "ops", "profiler",
+    "random", "scipy", "sharding", "stages", "test_util", "testing", "tree", "tree_util", "typing", "version",
 ))
 
 _NAMES = {
     # transformations
     "laminax._src.jit": "clear_caches jit",
+    "laminax._src.passes": "fwd_and_bwd",
     "laminax._src.transforms": """
         checkpoint checkpoint_policies closure_convert custom_gradient custom_jvp custom_vjp grad hessian jacfwd jacobian jacrev jvp
         linear_transpose linearize remat value_and_grad vjp vmap""",

@@ -136,6 +136,20 @@ def initialize_hybrid_kernels() -> None:
     gpu_solver.initialize_hybrid_kernels()
 
 
+def profiler_module() -> types.ModuleType:
+    """XLA's profiler, as a module of its own that few need."""
+    from jaxlib import _profiler
+
+    return _profiler
+
+
+def profile_data_types() -> tuple[type, type, type]:
+    """The types with which a written trace is read: the whole, an event, a plane."""
+    from jaxlib import _profile_data
+
+    return _profile_data.ProfileData, _profile_data.ProfileEvent, _profile_data.ProfilePlane
+
+
 def hlo_computation(text: str, use_tuple_args: bool = False, return_tuple: bool = False) -> Any:
     """The StableHLO text as an XLA computation, as XLA has it before optimisation."""
     return _jax.mlir.mlir_module_to_xla_computation(text, use_tuple_args, return_tuple)

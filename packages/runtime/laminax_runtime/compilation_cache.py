@@ -23,7 +23,7 @@ from typing import Any
 
 from laminax_ir import config
 
-from laminax_runtime import _jaxlib, options
+from laminax_runtime import _jaxlib, monitoring, options
 from laminax_runtime.disk_cache import DamagedEntryError, DiskCache, blake2b
 
 
@@ -136,11 +136,13 @@ def load(
     cache = _open()
     if cache is None:
         return None
+    monitoring.record_event("/jax/compilation_cache/compile_requests_use_cache")
     try:
         serialized = cache.read(key.name)
         if serialized is not None:
             loaded = devices[0].client.deserialize_executable(serialized, _jaxlib.DeviceList(devices), compile_options)
             _count("hits")
+            monitoring.record_event("/jax/compilation_cache/cache_hits")
             _log("hit for %s", name)
             return loaded
     except DamagedEntryError as error:
@@ -151,6 +153,7 @@ def load(
     except OSError as error:
         _report_trouble("read", f"it cannot be read: {error}. Programs are compiled without it.")
     _count("misses")
+    monitoring.record_event("/jax/compilation_cache/cache_misses")
     _log("miss for %s, %s", name, key)
     return None
 
@@ -161,6 +164,8 @@ def store(key: CacheKey, loaded: _jaxlib.LoadedExecutable, seconds: float, name:
         return
     try:
         serialized = loaded.client.serialize_executable(loaded)
+        if len(serialized) < options.persistent_cache_min_entry_size_bytes.value:
+            return
         if cache.write(key.name, serialized):
             _count("stores")
             _log("stored %s, which took %.2f s to compile", name, seconds)

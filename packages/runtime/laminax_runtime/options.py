@@ -113,6 +113,12 @@ persistent_cache_min_compile_time_secs = config.define(
     _seconds,
     "Programs that take less time to compile, in seconds, are not kept on disk.",
 )
+persistent_cache_min_entry_size_bytes = config.define(
+    "persistent_cache_min_entry_size_bytes",
+    _from_jax("persistent_cache_min_entry_size_bytes", 0, _size),
+    _size,
+    "Programs of fewer bytes are not kept on disk; 0 and -1 keep them all.",
+)
 compilation_cache_max_size = config.define(
     "compilation_cache_max_size",
     _from_jax("compilation_cache_max_size", 2 << 30, _size),

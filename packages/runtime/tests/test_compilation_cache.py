@@ -10,7 +10,7 @@ import pytest
 from stablehlo_modules import aval, binary, unary
 
 from laminax_ir.config import log_compiles
-from laminax_runtime import XlaRuntimeError, compilation_cache, compile_module, device_put, options
+from laminax_runtime import XlaRuntimeError, compilation_cache, compile_module, device_put, monitoring, options
 
 A = aval((4,))
 
@@ -223,3 +223,23 @@ def test_no_trouble_no_warning(folder):
         warnings.simplefilter("error")
         compiled()
         compiled()
+
+
+def test_listeners_hear_of_hits_and_misses(folder):
+    heard = []
+    monitoring.register_event_listener(heard.append)
+    try:
+        compiled()
+        compiled()
+    finally:
+        monitoring.unregister_event_listener(heard.append)
+    assert [event.rpartition("/")[2] for event in heard] == [
+        "compile_requests_use_cache", "cache_misses", "compile_requests_use_cache", "cache_hits"]
+
+
+def test_small_programs_can_be_left_out(folder):
+    with options.persistent_cache_min_entry_size_bytes(1 << 30):
+        compiled()
+    assert counted() == (0, 1, 0)
+    compiled()
+    assert counted() == (0, 2, 1)
