@@ -307,3 +307,34 @@ def test_linear_call():
         close(wrap(laminax.vmap(laminax.grad(div_add), (0, None)))(np.arange(3.0), 2.0), [1.5] * 3)
     custom_id = functools.partial(linear_call, lambda _, x: x, lambda _, t: 7.0, ())
     assert float(transpose(custom_id, 1.0)(1.0)) == 7 and float(transpose(transpose(custom_id, 1.0), 1.0)(1.0)) == 1
+
+
+@pytest.mark.parametrize("jitted", [True, False])
+def test_fwd_and_bwd(jitted):
+    traces = []
+
+    def f(x, w):
+        traces.append(1)
+        return jnp.sin(x @ w)
+
+    x = w = np.arange(16, dtype=np.float32).reshape(4, 4) / 10
+    fwd, bwd = laminax.fwd_and_bwd(f, argnums=(0, 1), jitted=jitted)
+    for scale in (1.0, 2.0, 3.0):
+        y, residuals = fwd(scale * x, w)
+        x_ct, w_ct = bwd(residuals, y)
+        inner = np.cos(scale * x @ w) * np.sin(scale * x @ w)
+        close(y, np.sin(scale * x @ w))
+        close(x_ct, inner @ w.T)
+        close(w_ct, scale * x.T @ inner)
+    assert len(traces) == (1 if jitted else 3)
+    if jitted:
+        assert (fwd._cache_size(), bwd._cache_size()) == (1, 1)
+
+
+def test_a_pullback_of_scalars_goes_through_jit():
+    """A residual that is traced in the forward pass and a scalar after it stays a leaf of the pullback."""
+    fwd, bwd = laminax.fwd_and_bwd(lambda x, y, k: x * k + y * k, argnums=(0, 1))
+    for k in (3.0, 5.0):
+        _, residuals = fwd(1.0, 2.0, k)
+        assert [float(leaf) for leaf in laminax.tree_util.tree_leaves(residuals)] == [k]
+        assert [float(ct) for ct in bwd(residuals, 2.0)] == [2 * k, 2 * k]

@@ -13,14 +13,15 @@ from laminax_transforms.custom_derivatives import (
 )
 from laminax_transforms.custom_transposes import linear_call
 from laminax_transforms.jacobians import hessian, jacfwd, jacobian, jacrev
+from laminax_transforms.passes import fwd_and_bwd
 from laminax_transforms.vectorize import vmap
 
 __version__ = "0.1.0"
 __all__ = [
     "CustomVJPPrimal", "SymbolicZero", "checkpoint", "checkpoint_name", "checkpoint_policies", "closure_convert",
-    "custom_gradient", "custom_jvp", "custom_vjp", "custom_vjp_primal_tree_values", "grad", "hessian", "jacfwd", "jacobian", "jacrev",
-    "jvp", "linear_call", "linear_transpose", "linearize", "print_saved_residuals", "remat", "saved_residuals", "stop_gradient",
-    "value_and_grad", "vjp", "vmap",
+    "custom_gradient", "custom_jvp", "custom_vjp", "custom_vjp_primal_tree_values", "fwd_and_bwd", "grad", "hessian", "jacfwd",
+    "jacobian", "jacrev", "jvp", "linear_call", "linear_transpose", "linearize", "print_saved_residuals", "remat", "saved_residuals",
+    "stop_gradient", "value_and_grad", "vjp", "vmap",
 ]
 
 _register_internal_folder(__file__)

@@ -282,11 +282,23 @@ class _Slot:
 
 def _flatten_pullback(pullback: VJPFunction):
     """Residuals, and the pullback without them: made once, so that the same pullback has the same structure."""
-    residuals = pullback.program.residuals()
     if pullback.skeleton is None:
+        residuals = pullback.program.residuals()
         emptied = pullback.program.with_residuals([_Slot() for _ in residuals])
         pullback.skeleton = pullback.replace(program=emptied, primals=(_Slot(),) * len(pullback.primals))
+    else:
+        residuals = _in_slots(pullback.skeleton.program, pullback.program)
     return [*residuals, *pullback.primals], pullback.skeleton
+
+
+def _in_slots(skeleton: LinearProgram, program: LinearProgram) -> list[Any]:
+    """The values that a program has where the skeleton has slots; what was traced there may be a literal now."""
+    found: dict[int, Any] = {}
+    for emptied, eqn in zip(skeleton.eqns, program.eqns):
+        for slot, x in zip(emptied.operands, eqn.operands):
+            if type(slot) is _Slot:
+                found.setdefault(id(slot), x)
+    return list(found.values())
 
 
 def _unflatten_pullback(skeleton: VJPFunction, residuals) -> VJPFunction:
@@ -460,11 +472,12 @@ def _checked_argnums(transform: str, argnums) -> int | tuple[int, ...]:
                     f"{type(argnums).__name__}")
 
 
-def _positions(transform: str, fun: Callable, argnums: int | tuple[int, ...], count: int) -> tuple[int, ...]:
+def _positions(transform: str, fun: Callable, argnums: int | tuple[int, ...], count: int,
+               error: type[Exception] = TypeError) -> tuple[int, ...]:
     positions = (argnums,) if isinstance(argnums, int) else argnums
     for i in positions:
         if not -count <= i < count:
-            raise TypeError(f"{transform}({_name(fun)}): argnums={argnums} needs at least {max(i + 1, -i)} positional "
+            raise error(f"{transform}({_name(fun)}): argnums={argnums} needs at least {max(i + 1, -i)} positional "
                             f"arguments, but it was called with {count}. Arguments that are differentiated must be "
                             "given by position.")
     return tuple(i % count for i in positions)

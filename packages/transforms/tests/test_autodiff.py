@@ -10,7 +10,7 @@ import pytest
 from numeric_checks import check_derivatives
 
 from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
+from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.config import check_leaks, enable_x64
 from laminax_ir.errors import LeakedTracerError
 from laminax_ir.ops import elementwise as op
@@ -19,7 +19,7 @@ from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.pytree import tree_flatten, tree_map, tree_unflatten
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
-from laminax_transforms import grad, jvp, linear_transpose, linearize, value_and_grad, vjp, vmap
+from laminax_transforms import fwd_and_bwd, grad, jvp, linear_transpose, linearize, value_and_grad, vjp, vmap
 
 
 @pytest.fixture(autouse=True)
@@ -379,6 +379,44 @@ def test_linear_functions_of_integers_are_transposed():
     (ct,) = linear_transpose(lambda x: dot(matrix, x), np.array([0, 0, 0]))(np.array([7, -1]))
     np.testing.assert_array_equal(ct, matrix.T @ [7, -1])
     assert ct.dtype == np.int64
+
+
+def test_forward_and_backward_pass_as_two_functions():
+    def f(tree, n, w, *, scale=1.0):
+        return {"y": scale * n * tree["x"] * w}, {"aux": n}
+
+    fwd, bwd = fwd_and_bwd(f, (2, 0), has_aux=True)
+    y, residuals, aux = fwd({"x": X}, 3, 2.0, scale=0.5)
+    np.testing.assert_array_equal(y["y"], 3 * X)
+    w_ct, tree_ct = bwd(residuals, {"y": np.ones(3)})
+    np.testing.assert_allclose(w_ct, 1.5 * X.sum())
+    np.testing.assert_allclose(tree_ct["x"], [3, 3, 3])
+    assert aux == {"aux": 3}
+    fwd, bwd = fwd_and_bwd(op.sin, -1)
+    assert bwd(fwd(0.5)[1], 2.0) == 2 * np.cos(0.5)
+
+
+def test_the_residuals_of_a_forward_pass_are_arguments_of_the_backward_pass():
+    """The backward pass is staged on their avals, once for all values."""
+    fwd, bwd = fwd_and_bwd(lambda x, w: op.sin(x * w), (0, 1))
+    leaves, tree = tree_flatten(fwd(X, 2.0)[1])
+    staged = stage(lambda ct, *values: tree_flatten(bwd(tree_unflatten(tree, values), ct))[0], [get_aval(X), *map(get_aval, leaves)])
+    other_leaves, other_tree = tree_flatten(fwd(X + 1, 3.0)[1])
+    x_ct, w_ct = evaluate(staged, np.ones(3), *other_leaves)
+    np.testing.assert_allclose(x_ct, 3 * np.cos(3 * (X + 1)))
+    np.testing.assert_allclose(w_ct, np.sum((X + 1) * np.cos(3 * (X + 1))))
+
+
+def test_forward_and_backward_pass_check_their_arguments():
+    with pytest.raises(TypeError, match="fwd_and_bwd: expected a callable, got 3"):
+        fwd_and_bwd(3, 0)
+    with pytest.raises(TypeError, match="fwd_and_bwd: argnums must be an integer"):
+        fwd_and_bwd(op.sin, "x")
+    with pytest.raises(ValueError, match="argnums=3 needs at least 4 positional arguments, but it was called with 1"):
+        fwd_and_bwd(op.sin, 3)[0](1.0)
+    fwd, bwd = fwd_and_bwd(op.sin, 0)
+    with pytest.raises(ValueError, match=r"f64\[\]; got f64\[3\]"):
+        bwd(fwd(1.0)[1], X)
 
 
 def test_a_leaked_tracer_says_where_it_was_made_and_used():
