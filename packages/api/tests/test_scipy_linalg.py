@@ -1,0 +1,261 @@
+"""laminax.scipy.linalg against SciPy in float64, and by the equations that factorizations must satisfy."""
+
+import laminax
+import laminax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.linalg
+from laminax.scipy import linalg
+from laminax.testing import check_grads
+
+RNG = np.random.default_rng(0)
+A = RNG.normal(size=(4, 4))
+Z = A + 1j * RNG.normal(size=(4, 4))
+POSITIVE = A @ A.T + np.eye(4)
+TALL = RNG.normal(size=(5, 3))
+B = RNG.normal(size=(4, 2))
+
+
+@pytest.fixture(autouse=True)
+def double_precision():
+    with laminax.enable_x64(True):
+        yield
+
+
+def close(got, expected):
+    got = got if isinstance(got, (tuple, list)) else (got,)
+    expected = expected if isinstance(expected, (tuple, list)) else (expected,)
+    for x, y in zip(got, expected, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-10)
+
+
+# --- factorizations and equations ---
+
+
+@pytest.mark.parametrize("a", [A, Z])
+def test_functions_of_one_matrix(a):
+    for name in ("det", "inv", "lu_factor", "hessenberg"):
+        close(getattr(linalg, name)(a), getattr(scipy.linalg, name)(a))
+    p, lower, upper = linalg.lu(a)
+    close((p, lower, upper), scipy.linalg.lu(a))
+    assert p.dtype == np.float64
+    close(linalg.lu(a, permute_l=True), scipy.linalg.lu(a, permute_l=True))
+    h, q = linalg.hessenberg(a, calc_q=True)
+    close(q @ h @ q.conj().T, a)
+    close(h, np.triu(h, -1))
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("a", [POSITIVE, Z @ Z.conj().T + np.eye(4)])
+def test_cholesky(a, lower):
+    read = np.tril(a) if lower else np.triu(a)  # the other triangle is not looked at
+    close(linalg.cholesky(read, lower=lower), scipy.linalg.cholesky(a, lower=lower))
+    close(linalg.cho_solve(linalg.cho_factor(read, lower=lower), B), np.linalg.solve(a, B))
+    close(linalg.cho_solve(linalg.cho_factor(read, lower=lower), B[:, 0]), np.linalg.solve(a, B[:, 0]))
+    close(linalg.solve(read, B, lower=lower, assume_a="pos"), np.linalg.solve(a, B))
+
+
+@pytest.mark.parametrize("a", [A, Z])
+@pytest.mark.parametrize("b", [B, B[:, 0]])
+def test_equations(a, b):
+    close(linalg.solve(a, b), np.linalg.solve(a, b))
+    for trans, op in ((0, a), (1, a.T), (2, a.conj().T)):
+        close(linalg.lu_solve(linalg.lu_factor(a), b, trans=trans), np.linalg.solve(op, b))
+        for name in (trans, "NTC"[trans]):
+            for lower in (False, True):
+                close(linalg.solve_triangular(a, b, trans=name, lower=lower, unit_diagonal=lower),
+                      scipy.linalg.solve_triangular(a, b, trans=trans, lower=lower, unit_diagonal=lower))
+
+
+def test_batches():
+    batch = np.stack([A, POSITIVE, A.T])
+    right = RNG.normal(size=(3, 4, 2))
+    close(linalg.lu_solve(linalg.lu_factor(batch), right, trans=1), np.stack([np.linalg.solve(a.T, b) for a, b in zip(batch, right)]))
+    close(linalg.lu_solve(linalg.lu_factor(batch), right[..., 0]), np.linalg.solve(batch, right)[..., 0])
+    close(linalg.expm(batch), scipy.linalg.expm(batch))
+    p, lower, upper = linalg.lu(batch)
+    close(p @ lower @ upper, batch)
+    h, q = linalg.hessenberg(batch, calc_q=True)
+    close(q @ h @ np.swapaxes(q, -1, -2), batch)
+
+
+@pytest.mark.parametrize("a", [TALL, TALL.T, Z])
+def test_qr(a):
+    m, n = a.shape
+    q, r = linalg.qr(a)
+    assert q.shape == (m, m) and r.shape == (m, n)
+    close((q @ r, q.conj().T @ q), (a, np.eye(m)))
+    close(linalg.qr(a, mode="r"), (r,))
+    q, r = linalg.qr(a, mode="economic")
+    close((q @ r, r), (a, np.triu(r)))
+    for c in (RNG.normal(size=(2, m)), RNG.normal(size=m)):
+        close(linalg.qr_multiply(a, c), (c @ np.asarray(q), r))
+    for c in (RNG.normal(size=(min(m, n), 2)), RNG.normal(size=min(m, n))):
+        close(linalg.qr_multiply(a, c, mode="left", conjugate=True), (np.conj(q) @ c, r))
+
+
+def test_eigenvalues():
+    for lower in (False, True):
+        w, v = linalg.eigh(A, lower=lower)
+        expected = scipy.linalg.eigh(A, lower=lower)
+        close((w, abs(np.asarray(v))), (expected[0], abs(expected[1])))
+        close(linalg.eigh(A, lower=lower, eigvals_only=True), expected[0])
+    d, e = A[0], A[1, :3]
+    matrix = np.diag(d) + np.diag(e, 1) + np.diag(e, -1)
+    w, v = linalg.eigh_tridiagonal(d, e)
+    close((w, matrix @ v), (scipy.linalg.eigh_tridiagonal(d, e, eigvals_only=True), v * w))
+    w, v = linalg.eigh_tridiagonal(d, e, select="i", select_range=(1, 2))
+    close((w, matrix @ v), (np.linalg.eigvalsh(matrix)[1:3], v * w))
+    close(linalg.eigh_tridiagonal(np.stack([d, -d]), np.stack([e, e]), eigvals_only=True)[1],
+          scipy.linalg.eigh_tridiagonal(-d, e, eigvals_only=True))
+
+
+@pytest.mark.parametrize("a", [TALL, Z])
+def test_singular_values(a):
+    u, s, vh = linalg.svd(a, full_matrices=False)
+    close(((u * s) @ vh, s, linalg.svd(a, compute_uv=False)), (a, scipy.linalg.svdvals(a), s))
+
+
+def test_schur():
+    rotating = np.array([[0.0, 2, 1], [-1, 0, 3], [0, 0, 1]])
+    for a, output in ((rotating, "real"), (rotating, "complex"), (Z, "real")):
+        t, z = linalg.schur(a, output=output)
+        close((z @ t @ np.conj(z).T, np.conj(z).T @ z), (a, np.eye(len(a))))
+        assert (t.dtype == np.complex128) == (output == "complex" or a is Z)
+    t, z = linalg.rsf2csf(*linalg.schur(rotating))
+    close((z @ t @ np.conj(z).T, np.tril(t, -1)), (rotating, np.zeros((3, 3))))
+
+
+# --- functions of matrices ---
+
+
+@pytest.mark.parametrize("a", [A, 30 * Z, np.zeros((3, 3))])
+def test_exponential(a):
+    np.testing.assert_allclose(linalg.expm(a), scipy.linalg.expm(a), rtol=1e-9, atol=1e-9 * abs(scipy.linalg.expm(a)).max())
+    np.testing.assert_allclose(linalg.expm(np.triu(a), upper_triangular=True), scipy.linalg.expm(np.triu(a)), rtol=1e-7, atol=1e-9)
+    single = linalg.expm(np.asarray(a, np.result_type(a.dtype, np.float32) if a.dtype == complex else np.float32))
+    expected = scipy.linalg.expm(a)
+    np.testing.assert_allclose(single, expected, rtol=2e-3, atol=2e-3 * abs(expected).max())  # squaring multiplies the rounding
+
+
+def test_exponential_beyond_its_squarings_is_nan():
+    assert np.isnan(linalg.expm(1e3 * A, max_squarings=2)).all()
+
+
+def test_derivative_of_the_exponential():
+    for method in (None, "SPS", "blockEnlarge"):
+        close(linalg.expm_frechet(A, POSITIVE, method=method), scipy.linalg.expm_frechet(A, POSITIVE))
+    close(linalg.expm_frechet(A, POSITIVE, compute_expm=False), scipy.linalg.expm_frechet(A, POSITIVE, compute_expm=False))
+    check_grads(linalg.expm, (A[:2, :2],), order=1)
+
+
+def test_square_root():
+    for a in (POSITIVE, Z, np.array([[1.0, 2], [0, 0]])):
+        close(linalg.sqrtm(a), scipy.linalg.sqrtm(a))
+    root = linalg.sqrtm(A)  # a negative eigenvalue has two roots
+    close(root @ root, A)
+
+
+def test_function_of_a_matrix():
+    close(linalg.funm(A, jnp.exp), scipy.linalg.expm(A))
+    close(linalg.funm(POSITIVE, jnp.log), scipy.linalg.logm(POSITIVE))
+    value, error = linalg.funm(A, jnp.sin, disp=False)
+    expected, expected_error = scipy.linalg.funm(A, np.sin, disp=False)
+    close(value, expected)
+    assert expected_error / 10 < error < 10 * expected_error
+
+
+@pytest.mark.parametrize("method", ["schur", "eigen"])
+def test_sylvester(method):
+    b, c = RNG.normal(size=(3, 3)), RNG.normal(size=(4, 3))
+    for a in (A, Z):
+        x = linalg.solve_sylvester(a, b, c, method=method)
+        close(a @ x + x @ b, c)
+        assert x.dtype == a.dtype
+    assert np.isnan(linalg.solve_sylvester(A, -A, np.ones((4, 4)), method=method)).all()
+
+
+@pytest.mark.parametrize("a, side", [(TALL, "right"), (Z, "left"), (np.diag([1.0, 1e-9]), "right")])
+def test_polar(a, side):
+    for method in ("qdwh", "svd"):
+        close(linalg.polar(a, side, method=method), scipy.linalg.polar(a, side))
+
+
+def test_one_step_of_the_polar_iteration_is_not_enough():
+    u, _ = linalg.polar(A, max_iterations=1)
+    assert abs(u.T @ u - np.eye(4)).max() > 1e-3
+
+
+def test_gradients():
+    check_grads(lambda a, b: linalg.solve(a @ a.T + jnp.eye(4), b, assume_a="pos"), (A, B), order=1)
+    check_grads(lambda a, b: linalg.lu_solve(linalg.lu_factor(a), b), (A, B), order=1)
+
+
+# --- matrices of a known structure ---
+
+
+def test_matrices_made_of_vectors():
+    c, r = np.array([1.0, 2, 5, -3]), np.array([7.0, 8, 9])
+    for name in ("circulant", "companion", "fiedler", "fiedler_companion", "toeplitz", "hankel"):
+        close(getattr(linalg, name)(c), getattr(scipy.linalg, name)(c))
+        batch = np.stack([c, 2 + c])
+        close(getattr(linalg, name)(batch), np.stack([getattr(scipy.linalg, name)(x) for x in batch]))
+    for n in range(2, 7):
+        close(linalg.fiedler_companion(np.arange(1.0, n + 1)), scipy.linalg.fiedler_companion(np.arange(1.0, n + 1)))
+    close((linalg.toeplitz(c, r), linalg.hankel(c, r)), (scipy.linalg.toeplitz(c, r), scipy.linalg.hankel(c, r)))
+    close(linalg.toeplitz(c * 1j), scipy.linalg.toeplitz(c * 1j))
+    close(linalg.leslie(c, r), scipy.linalg.leslie(c, r))
+    for mode in ("full", "same", "valid"):
+        for n in (2, 4, 6):
+            close(linalg.convolution_matrix(c, n, mode), scipy.linalg.convolution_matrix(c, n, mode))
+    close(linalg.block_diag(A, 3.0, r, TALL), scipy.linalg.block_diag(A, 3.0, r, TALL))
+    assert linalg.block_diag().shape == (1, 0) and linalg.circulant(np.array([1, 2])).dtype == np.int64
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 8])
+def test_matrices_made_of_a_size(n):
+    for name in ("dft", "hadamard", "helmert", "hilbert", "invhilbert", "pascal", "invpascal"):
+        close(getattr(linalg, name)(n), getattr(scipy.linalg, name)(n))
+    for kind in ("lower", "upper", "symmetric"):
+        close((linalg.pascal(n, kind), linalg.invpascal(n, kind)), (scipy.linalg.pascal(n, kind), scipy.linalg.invpascal(n, kind)))
+    for scale in ("n", "sqrtn"):
+        close(linalg.dft(n, scale), scipy.linalg.dft(n, scale))
+    close(linalg.helmert(n, full=True), scipy.linalg.helmert(n, full=True))
+    with laminax.enable_x64(False):
+        assert linalg.dft(n).dtype == np.complex64 and linalg.hilbert(n).dtype == np.float32
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: linalg.eigh(A, B), NotImplementedError, "eigh: only b=None is supported"),
+    (lambda: linalg.eigh(A, type=2), NotImplementedError, "only type=1 and eigvals=None are supported, got type=2"),
+    (lambda: linalg.eigh_tridiagonal(A[0], A[1, :3], select="v"), NotImplementedError, "select='v', tol and key are not supported"),
+    (lambda: linalg.eigh_tridiagonal(A[0], A[1]), ValueError, r"d must be real \[..., n\] and e real \[..., n - 1\]"),
+    (lambda: linalg.eigh_tridiagonal(A[0], A[1, :3], select="i", select_range=(2, 7)), ValueError, "two indices from 0 to 3"),
+    (lambda: linalg.qr(A, mode="raw"), ValueError, "mode must be 'full', 'r' or 'economic', got 'raw'"),
+    (lambda: linalg.qr(A, pivoting=True), NotImplementedError, "qr: pivoting=True is not supported"),
+    (lambda: linalg.qr_multiply(TALL, np.ones((2, 3))), ValueError, "c must have 5 columns"),
+    (lambda: linalg.solve(A, B, assume_a="banded"), ValueError, "assume_a must be one of .*; got 'banded'"),
+    (lambda: linalg.solve_triangular(A, B, trans="X"), ValueError, "solve_triangular: trans must be 0, 1 or 2 .*, got 'X'"),
+    (lambda: linalg.solve_triangular(A, TALL), ValueError, r"got f64\[4,4\] and f64\[5,3\]"),
+    (lambda: linalg.lu_solve(linalg.lu_factor(A), B, trans=3), ValueError, "trans must be 0, 1 or 2, got 3"),
+    (lambda: linalg.schur(A, output="both"), ValueError, "output must be 'real' or 'complex', got 'both'"),
+    (lambda: linalg.sqrtm(A, blocksize=2), NotImplementedError, "blocksize must be 1, got 2"),
+    (lambda: linalg.sqrtm(np.stack([A, A])), ValueError, "Use vmap for batches"),
+    (lambda: linalg.funm(A, "exp"), TypeError, "func must be a function, got 'exp'"),
+    (lambda: linalg.expm(TALL), ValueError, r"expm: the argument must be a square matrix .*, got f64\[5,3\]"),
+    (lambda: linalg.expm_frechet(A, A[:3, :3]), ValueError, "A and E must have one shape"),
+    (lambda: linalg.expm_frechet(A, A, method="fast"), ValueError, "method must be None, 'SPS' or 'blockEnlarge', got 'fast'"),
+    (lambda: linalg.solve_sylvester(A, A, TALL), ValueError, r"C must be \[m, n\]"),
+    (lambda: linalg.polar(TALL, "left"), NotImplementedError, "Use method='svd'"),
+    (lambda: linalg.polar(A, method="svd", eps=1e-3), ValueError, "eps and max_iterations are for method='qdwh'"),
+    (lambda: linalg.block_diag(np.ones((1, 1, 1))), ValueError, "at most 2 dimensions"),
+    (lambda: linalg.companion(np.ones(1)), ValueError, "must be at least 2; got shape"),
+    (lambda: linalg.leslie(np.ones(3), np.ones(3)), ValueError, "one less than the length of f"),
+    (lambda: linalg.hadamard(3), ValueError, "n must be a positive power of 2; got 3"),
+    (lambda: linalg.dft(3, dtype=float), ValueError, "complex floating-point type; got float64"),
+    (lambda: linalg.pascal(3, "left"), ValueError, "got 'left'"),
+    (lambda: linalg.helmert(0), ValueError, "n must be a positive integer; got 0"),
+])
+def test_refusals(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
