@@ -21,7 +21,7 @@ _SUBMODULES = frozenset((
 _NAMES = {
     # transformations
     "laminax._src.jit": "clear_caches jit",
-    "laminax._src.passes": "fwd_and_bwd",
+    "laminax._src.pmap": "pmap",
     "laminax._src.passes": "fwd_and_bwd",
     "laminax._src.transforms": """
         checkpoint checkpoint_policies closure_convert custom_gradient custom_jvp custom_vjp grad hessian jacfwd jacobian jacrev jvp
