@@ -122,6 +122,30 @@ def total_order_key(v):
     return (-1 if negative else 1) * (1 + math.isnan(value)), -size if negative else size
 
 
+def extreme(choose, dtype):
+    """`choose`, min or max, as a function of a list of numbers: NaN if there is one, complex numbers in lexicographic order,
+    and the dtype's greatest or least value where there are none."""
+    def f(values):
+        if not values:
+            return bound(max if choose is min else min, dtype)
+        nans = [v for v in values if np.isnan(wide(v))]
+        return nans[0] if nans else choose(values, key=lambda v: (wide(v).real, wide(v).imag) if dtype not in INTEGERS else int(v))
+    return f
+
+
+def bound(choose, dtype):
+    """The least or the greatest value of a dtype: infinite, where it has infinities."""
+    if dtype == bool:
+        return choose is max
+    if dtype in INTEGERS:
+        return choose(int(ml_dtypes.iinfo(dtype).min), int(ml_dtypes.iinfo(dtype).max))
+    infinite = complex(choose(-math.inf, math.inf)) if dtype in COMPLEX else choose(-math.inf, math.inf)
+    with np.errstate(all="ignore"):
+        has_infinity = np.isinf(wide(np.asarray(math.inf).astype(np.float32).astype(dtype)))
+    info = ml_dtypes.finfo(dtype)
+    return infinite if has_infinity else choose(float(info.min), float(info.max))
+
+
 # Comparisons
 
 
@@ -189,6 +213,7 @@ FILES = {
     "control_flow": "test_drawn_programs", "linear_solve": "test_linalg_on_drawn_arrays",
     "elementwise": "test_elementwise_on_drawn_arrays", "special": "test_special_on_drawn_arrays",
     "reduction": "test_reduction_on_drawn_arrays", "sorting": "test_sorting_on_drawn_arrays",
+    "windows": "test_windows_on_drawn_arrays", "cumulative": "test_cumulative_on_drawn_arrays",
     "linalg": "test_linalg_on_drawn_arrays", "indexing": "test_indexing_on_drawn_arrays",
     "shape": "test_shape_on_drawn_arrays", "stacking": "test_shape_on_drawn_arrays",
 }

@@ -7,7 +7,6 @@ to the last bit, and a tolerance stands only where two ways of summing are compa
 
 from __future__ import annotations
 
-from functools import partial
 
 import ml_dtypes
 import numpy as np
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 
 from laminax_ir.avals import ShapeDtypeStruct, get_aval
 from laminax_ir.check import check_jaxpr
-from laminax_ir.ops import collectives, cumulative, windows
+from laminax_ir.ops import collectives
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.callbacks import io_callback, pure_callback
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, bind_checkpoint, call_jaxpr, name_p
@@ -215,116 +214,3 @@ def test_collectives_of_one_participant(shape, dtype, seed):
     with extend_axis_env(("i", 1)):
         for f, expected in alone.values():
             same(*evaluated(lambda x: [f(x)], x), expected)  # noqa: B023  (called at once)
-
-
-# Cumulative and windowed operations
-
-
-@st.composite
-def array_and_axis(draw, dtype):
-    shape = (*draw(st.lists(st.integers(0, 4), max_size=4)), draw(st.integers(0, 4)))
-    return drawn(np.random.default_rng(draw(seeds)), draw(dtype), shape), draw(st.integers(0, len(shape) - 1))
-
-
-def prefixes(f, x, axis, reverse):
-    """f of each prefix along the axis (each suffix, if reversed), as a function of arrays of rows."""
-    rows = np.moveaxis(x, axis, 0)
-    out = [f(rows[i:] if reverse else rows[:i + 1]) for i in range(len(rows))]
-    return np.moveaxis(np.stack(out), 0, axis) if out else np.zeros(x.shape)
-
-
-@pytest.mark.parametrize("reverse", [False, True])
-@few
-@given(case=array_and_axis(real))
-def test_running_extremes(case, reverse):
-    x, axis = case
-    for f, oracle in ((cumulative.cummax, np.max), (cumulative.cummin, np.min)):
-        expected = prefixes(partial(oracle, axis=0), x.astype(np.float64), axis, reverse)
-        same(f(x, axis, reverse), expected.astype(x.dtype))
-
-
-@pytest.mark.parametrize("reverse", [False, True])
-@few
-@given(case=array_and_axis(st.sampled_from(INTEGERS)))
-def test_running_sums_and_products_wrap_around(case, reverse):
-    x, axis = case
-    for f, oracle in ((cumulative.cumsum, np.sum), (cumulative.cumprod, np.prod)):
-        exact = prefixes(partial(oracle, axis=0), x.astype(object), axis, reverse)  # unbounded
-        low_bits = np.array([int(v) % 2**32 for v in exact.ravel()], np.uint32).reshape(x.shape)
-        same(f(x, axis, reverse), low_bits.astype(x.dtype))
-
-
-def log_sum_exp(rows):
-    """In float64, shifted by the greatest term."""
-    rows = rows.astype(np.float64)
-    top = np.max(rows, axis=0)
-    shift = np.where(np.isfinite(top), top, 0)
-    return np.log(np.sum(np.exp(rows - shift), axis=0)) + shift
-
-
-@pytest.mark.parametrize("reverse", [False, True])
-@few
-@given(case=array_and_axis(st.sampled_from(FLOATS)))
-def test_cumlogsumexp(case, reverse):
-    x, axis = case
-    got = np.asarray(cumulative.cumlogsumexp(x, axis, reverse))
-    with np.errstate(all="ignore"):
-        expected = prefixes(log_sum_exp, x, axis, reverse).astype(x.dtype).astype(np.float64)
-    assert got.dtype == x.dtype and got.shape == x.shape
-    # Up to four roundings of values of size up to 40 (four times the scale of the ordinary ones), where they cancel to about 0.
-    eps = float(ml_dtypes.finfo(x.dtype).eps)
-    np.testing.assert_allclose(got.astype(np.float64), expected, rtol=4 * eps, atol=40 * eps)
-
-
-@pytest.mark.parametrize("reverse", [False, True])
-@few
-@given(shape=st.lists(st.integers(0, 4), min_size=1, max_size=4), seed=seeds)
-def test_cumlogsumexp_of_complex_numbers(shape, reverse, seed):
-    rng = np.random.default_rng(seed)
-    x = (rng.normal(size=shape) + 1j * rng.uniform(-1, 1, shape)).astype(np.complex64)  # far from the cut: angles below 1
-    got = np.asarray(cumulative.cumlogsumexp(x, len(shape) - 1, reverse))
-    expected = prefixes(lambda rows: np.log(np.sum(np.exp(rows.astype(complex)), axis=0)), x, len(shape) - 1, reverse)
-    assert got.dtype == x.dtype and got.shape == x.shape
-    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)  # a few roundings of float32, of the modulus
-
-
-@st.composite
-def windowed(draw):
-    rank = draw(st.integers(0, 3))
-    numbers = lambda low, high: tuple(draw(st.lists(st.integers(low, high), min_size=rank, max_size=rank)))
-    return numbers(0, 4), numbers(1, 3), numbers(1, 2), tuple(zip(numbers(0, 2), numbers(0, 2))), numbers(1, 2)
-
-
-def windows_by_views(x, fill, window, strides, padding, dilation):
-    """The elements of each window as the last axis."""
-    x = np.pad(x, padding, constant_values=fill) if x.ndim else x
-    extents = [(w - 1) * d + 1 for w, d in zip(window, dilation)]
-    if any(size < extent for size, extent in zip(x.shape, extents)):
-        counts = [max((size - extent) // s + 1, 0) for size, extent, s in zip(x.shape, extents, strides)]
-        return np.zeros((*counts, int(np.prod(window))), x.dtype)
-    views = np.lib.stride_tricks.sliding_window_view(x, extents) if x.ndim else x
-    views = views[(*(slice(None, None, s) for s in strides), *(slice(None, None, d) for d in dilation))]
-    return views.reshape(*views.shape[:x.ndim], int(np.prod(window)))
-
-
-@few
-@given(windowed(), st.sampled_from(FLOATS + INTEGERS + ["bool"]), st.sampled_from(["max", "min", "sum", "product"]), seeds)
-def test_windows(case, dtype, name, seed):
-    shape, window, strides, padding, dilation = case
-    x = drawn(np.random.default_rng(seed), dtype, shape)
-    if name in ("sum", "product"):
-        if dtype == "bool":
-            return
-        if kind[dtype] == "float":  # sums and products of 27 such numbers are exact
-            x = np.random.default_rng(seed).integers(-1, 2, shape).astype(dtype)
-    least, greatest = ((False, True) if dtype == "bool" else (-np.inf, np.inf) if kind[dtype] == "float" else
-                       (np.iinfo(dtype).min, np.iinfo(dtype).max))
-    computation, fill, reduce = {"max": (op.max, least, np.max), "min": (op.min, greatest, np.min), "sum": (op.add, 0, np.sum),
-                                 "product": (op.mul, 1, np.prod)}[name]
-    fill = np.array(fill, dtype)
-    wide = np.float64 if kind[dtype] == "float" else x.dtype
-    elements = windows_by_views(x.astype(wide), fill.astype(wide), window, strides, padding, dilation)
-    with np.errstate(all="ignore"):
-        expected = np.asarray(reduce(elements, axis=-1)).astype(dtype)  # the low bits of NumPy's wider sums
-    f = lambda x: [windows.reduce_window(x, fill, computation, window, strides, padding, None, dilation)]
-    same(evaluated(f, x)[0], expected)

@@ -14,8 +14,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 from drawing import (
-    BOOL, COMPLEX, EVERY, FLOATS, INTEGERS, NUMBERS, REALS, cases, covers, drawn, every_operation_is_covered, few, rounded, same,
-    seeds, sizes, wide, wrapped,
+    BOOL, COMPLEX, EVERY, FLOATS, INTEGERS, NUMBERS, REALS, cases, covers, drawn, every_operation_is_covered, extreme, few, rounded,
+    same, seeds, sizes, wide, wrapped,
 )
 from hypothesis import given
 
@@ -71,31 +71,6 @@ def test_sums_and_products(sizes, seed):
             product = by_columns(lambda v: math.prod(map(wide, v)), axes, factors, dtype=wide(terms).dtype)
             rounded(reduction.reduce_sum(terms, axes), total, dtype, ulps=0)
             rounded(reduction.reduce_prod(factors, axes), product, dtype, ulps=0)
-
-
-def extreme(choose, dtype):
-    """The extreme of a list of numbers: NaN if there is one, complex numbers in lexicographic order, and what `choose` chooses
-    of the dtype's least and greatest where there is nothing to choose from."""
-    other = max if choose is min else min
-
-    def f(values):
-        if not values:
-            return identity(other, dtype)
-        nans = [v for v in values if np.isnan(wide(v))]
-        return nans[0] if nans else choose(values, key=lambda v: (wide(v).real, wide(v).imag) if dtype not in INTEGERS else int(v))
-    return f
-
-
-def identity(choose, dtype):
-    if dtype == bool:
-        return choose is max
-    if dtype in INTEGERS:
-        return choose(int(ml_dtypes.iinfo(dtype).min), int(ml_dtypes.iinfo(dtype).max))
-    infinite = complex(choose(-math.inf, math.inf)) if dtype in COMPLEX else choose(-math.inf, math.inf)
-    with np.errstate(all="ignore"):
-        has_infinity = np.isinf(wide(np.asarray(math.inf).astype(np.float32).astype(dtype)))
-    info = ml_dtypes.finfo(dtype)
-    return infinite if has_infinity else choose(float(info.min), float(info.max))
 
 
 @covers("reduce_max", "reduce_min")

@@ -79,5 +79,5 @@ def _select_and_scatter_add(source, operand, *, select_prim, window_dimensions, 
 def _select_and_gather_add(tangents, operand, *, select_prim, **window):
     places = _selected_places(operand, select_prim, **window)
     if operand.size == 0:
-        return np.zeros(places.shape, tangents.dtype)
+        return np.full(places.shape, tangents.dtype.type(0))
     return np.where(places >= 0, tangents.ravel()[places], tangents.dtype.type(0))
