@@ -62,23 +62,34 @@ def _measure_all() -> tuple[list[dict[str, Any]], dict[str, str]]:
     for number in range(FLAGS.rounds):
         for program in (None, *FLAGS.programs):
             names = [name for name in FLAGS.quantities if measure.QUANTITIES[name].needs_program == (program is not None)]
+            cold = [name for name in names if not measure.QUANTITIES[name].needs_cache]
             if not names:
                 continue
             print(f"round {number + 1} of {FLAGS.rounds}: {program or 'the library itself'}", file=sys.stderr)
             for library in LIBRARIES:
-                report = _run(library, program, names)
-                _check_versions(versions, report["versions"])
-                for name, result in report["results"].items():
-                    samples.setdefault((program, name), {}).setdefault(library, []).append(result)
+                reports = [_run(library, program, cold)] if cold else []
+                reports += [_run_warm(library, program, name) for name in names if name not in cold]
+                for report in reports:
+                    _check_versions(versions, report["versions"])
+                    for name, result in report["results"].items():
+                        samples.setdefault((program, name), {}).setdefault(library, []).append(result)
     return [_row(program, name, by_library) for (program, name), by_library in samples.items()], versions
 
 
-def _run(library: str, program: str | None, quantities: list[str]) -> dict[str, Any]:
-    """What measure.py says in a process of its own."""
+def _run_warm(library: str, program: str | None, quantity: str) -> dict[str, Any]:
+    """What measure.py says in the second of two equal processes that share a compilation cache."""
+    with tempfile.TemporaryDirectory() as cache:
+        for _ in range(2):
+            report = _run(library, program, [quantity], cache)
+    return report
+
+
+def _run(library: str, program: str | None, quantities: list[str], cache: str | None = None) -> dict[str, Any]:
+    """What measure.py says in a process of its own; `cache` is the folder of its compilation cache."""
     request = {"library": library, "program": program, "quantities": quantities, "collects": FLAGS.collects,
                "clock": FLAGS.clock}
     interpreter = FLAGS.laminax_python if library == "laminax" else FLAGS.jax_python
-    environment = {**_environment(library), "LAMINAX_ENABLE_COMPILATION_CACHE": "0"}  # as JAX: nothing compiled before
+    environment = {**_environment(library), **_cache_settings(cache)}
     done = subprocess.run([interpreter, measure.__file__, json.dumps(request)], env=environment,
                           capture_output=True, text=True)
     if done.returncode:
@@ -86,10 +97,19 @@ def _run(library: str, program: str | None, quantities: list[str]) -> dict[str, 
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def _cache_settings(folder: str | None) -> dict[str, str]:
+    """Environment variables for both libraries; without a folder, what an earlier process compiled does not help a later one."""
+    if folder is None:
+        settings = {"ENABLE_COMPILATION_CACHE": "false"}
+    else:
+        settings = {"ENABLE_COMPILATION_CACHE": "true", "COMPILATION_CACHE_DIR": folder,
+                    "PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+    return {f"{library.upper()}_{name}": value for library in LIBRARIES for name, value in settings.items()}
+
+
 def _environment(library: str) -> dict[str, str]:
     """laminax is found where this process would find it, jax in the folders of --jax_paths."""
-    # What was compiled by an earlier process must not help this one.
-    environment = {**os.environ, "JAX_ENABLE_COMPILATION_CACHE": "false", "LAMINAX_ENABLE_COMPILATION_CACHE": "false"}
+    environment = dict(os.environ)
     if library == "laminax":
         environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     elif FLAGS.jax_paths:
@@ -121,7 +141,12 @@ def _processor() -> str:
 def _row(program: str | None, name: str, by_library: dict[str, list[dict]]) -> dict[str, Any]:
     """All samples of one quantity, their medians, and the ratios of each round."""
     values = {library: [sample["value"] for sample in by_library[library]] for library in LIBRARIES}
-    ratios = [ours / theirs for ours, theirs in zip(values["laminax"], values["jax"], strict=True)]
+    pairs = list(zip(values["laminax"], values["jax"], strict=True))
+    if measure.QUANTITIES[name].unit == "losses":  # the ratio that is furthest from 1 says how well they agree
+        ratios = [max((a / b for a, b in zip(ours, theirs, strict=True)), key=lambda r: abs(r - 1)) for ours, theirs in pairs]
+        values = {library: [losses[-1] for losses in values[library]] for library in LIBRARIES}
+    else:
+        ratios = [ours / theirs for ours, theirs in pairs]
     return {
         "program": program,
         "quantity": name,
@@ -150,12 +175,15 @@ def _cells(row: dict[str, Any]) -> list[str]:
     values = [_quantity_text(median[library], row["unit"]) for library in LIBRARIES]
     per_equation = [_quantity_text(median[library] / equations[library], "s") if equations[library] else ""
                     for library in LIBRARIES]
-    return [row["program"] or "-", measure.QUANTITIES[row["quantity"]].label, *values, f"{row['ratio']:.2f}",
-            f"{min(row['ratios']):.2f} to {max(row['ratios']):.2f}", *per_equation]
+    digits = 6 if row["unit"] == "losses" else 2
+    return [row["program"] or "-", measure.QUANTITIES[row["quantity"]].label, *values, f"{row['ratio']:.{digits}f}",
+            f"{min(row['ratios']):.{digits}f} to {max(row['ratios']):.{digits}f}", *per_equation]
 
 
 def _quantity_text(value: float, unit: str) -> str:
     """Three digits and a unit: `12.3 ms`, `187 MB`."""
+    if unit == "losses":
+        return f"{value:.6g}"
     scales = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")] if unit == "s" else [(1e9, "GB"), (1e6, "MB")]
     scale, name = next((pair for pair in scales if value >= pair[0]), scales[-1])
     number = value / scale

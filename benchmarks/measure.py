@@ -32,25 +32,28 @@ class Quantity:
     """What can be measured.
 
     label: what the table calls it.
-    unit: "s" for a time, "B" for memory.
+    unit: "s" for a time, "B" for memory, "losses" for a list of numbers that should be the same for both libraries.
     measure: the function, of a `Bench`; returns the value, or (value, number of equations).
     needs_program: whether it is measured for each program, or once for the library.
+    needs_cache: whether it is measured in a process of its own, with a compilation cache on disk that an equal process has
+      filled before.
     """
 
     label: str
     unit: str
     measure: Callable[[Bench], Any]
     needs_program: bool
+    needs_cache: bool = False
 
 
 QUANTITIES: dict[str, Quantity] = {}
 
 
-def quantity(name: str, label: str, unit: str = "s", needs_program: bool = True):
+def quantity(name: str, label: str, unit: str = "s", needs_program: bool = True, needs_cache: bool = False):
     """Decorator: adds a quantity to the table. A process measures them in the order they have here."""
 
     def register(measure):
-        QUANTITIES[name] = Quantity(label, unit, measure, needs_program)
+        QUANTITIES[name] = Quantity(label, unit, measure, needs_program, needs_cache)
         return measure
 
     return register
@@ -142,6 +145,12 @@ def _first_step(bench: Bench):
     return bench.clock() - start
 
 
+@quantity("warm_first_step", "first step, warm disk cache", needs_cache=True)
+def _warm_first_step(bench: Bench):
+    """The same where an earlier process has compiled the program and left it in the cache on disk."""
+    return _first_step(bench)
+
+
 @quantity("make_jaxpr", "make_jaxpr")
 def _make_jaxpr(bench: Bench):
     seconds, jaxpr = bench.best(lambda: bench.lib.make_jaxpr(bench.fresh())(*bench.args))
@@ -184,6 +193,22 @@ def _compile(bench: Bench):
 def _step(bench: Bench):
     step = bench.fresh_step()
     return bench.per_call(lambda: bench.lib.block_until_ready(step(*bench.args)))
+
+
+TRAINING_STEPS, LEARNING_RATE = 20, 0.02
+
+
+@quantity("training", f"losses of {TRAINING_STEPS} steps", "losses")
+def _training(bench: Bench):
+    """Gradient descent on the program's first argument; the loss before each step."""
+    step = bench.fresh_step()
+    params, *rest = bench.args
+    losses = []
+    for _ in range(TRAINING_STEPS):
+        loss, gradient = step(params, *rest)
+        losses.append(float(loss))
+        params = bench.lib.tree.map(lambda x, g: x - LEARNING_RATE * g, params, gradient)
+    return losses
 
 
 @quantity("dispatch", "jit(x + 1), cached", needs_program=False)
