@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Callable, Sequence
 
 import laminax_runtime as runtime
-from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, get_aval
+from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from laminax_ir.ops.exported import StableHLOProgram, call_exported
 from laminax_ir.pytree import keystr, structure_errors, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
@@ -22,9 +22,16 @@ from laminax_transforms import custom_vjp, vjp
 from laminax._src import export_format, setup  # noqa: F401
 from laminax._src.executables import lowering_platform
 from laminax._src.jit import jit
+from laminax._src.partitioning import Partitioning
+from laminax._src.stages import Traced
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
-CALLING_CONVENTION_VERSION = 1
+
+# How a module takes its arguments. The numbers are laminax's own.
+#   1  one module per platform (no longer read)
+#   2  one module for all; with several platforms, the number of the one that runs it comes first, i32[]
+minimum_supported_calling_convention_version = 2
+maximum_supported_calling_convention_version = 2
 
 
 class DisabledSafetyCheck:
@@ -65,17 +72,22 @@ class Exported:
       in_tree, out_tree: the structure of the arguments, as (args, kwargs), and of the result.
       in_avals, out_avals: shapes and dtypes of their leaves.
       platforms: what it was exported for.
+      mlir_module_serialized: the module, as a StableHLO portable artifact.
       disabled_safety_checks: the checks left out.
-      calling_convention_version: how the module expects its arguments.
+      calling_convention_version: how the module takes its arguments: with several platforms, the number of the one that runs
+        it comes first, i32[].
       nr_devices: how many devices it runs on.
+      ordered_effects, unordered_effects: none; functions with effects cannot be exported.
     """
 
     nr_devices = 1
+    ordered_effects = unordered_effects = ()
 
     def __init__(self, fun_name: str, in_tree: Any, in_avals: Sequence[ShapedArray], out_tree: Any,
-                 out_avals: Sequence[ShapedArray], modules: Mapping[str, bytes],
-                 disabled_safety_checks: Sequence[DisabledSafetyCheck],
-                 make_vjp: Callable[[], Exported] | None, calling_convention_version: int = CALLING_CONVENTION_VERSION):
+                 out_avals: Sequence[ShapedArray], mlir_module_serialized: bytes,
+                 platforms: Sequence[str], disabled_safety_checks: Sequence[DisabledSafetyCheck],
+                 make_vjp: Callable[[], Exported] | None,
+                 calling_convention_version: int = maximum_supported_calling_convention_version):
         self.fun_name = fun_name
         self.in_tree = in_tree
         self.in_avals = tuple(in_avals)
@@ -83,24 +95,23 @@ class Exported:
         self.out_avals = tuple(out_avals)
         self.disabled_safety_checks = tuple(disabled_safety_checks)
         self.calling_convention_version = calling_convention_version
-        self._modules = dict(modules)
+        self.mlir_module_serialized = mlir_module_serialized
+        self.platforms = tuple(platforms)
         self._make_vjp = make_vjp
 
     @property
-    def platforms(self) -> tuple[str, ...]:
-        return tuple(self._modules)
+    def module_kept_var_idx(self) -> tuple[int, ...]:
+        """The numbers of the arguments that the module takes: all of them."""
+        return tuple(range(len(self.in_avals)))
 
     @property
-    def mlir_module_serialized(self) -> bytes:
-        """The module for the first of the platforms, as a StableHLO portable artifact."""
-        return self._modules[self.platforms[0]]
+    def uses_global_constants(self) -> bool:
+        """Whether the module takes the number of the platform."""
+        return len(self.platforms) > 1
 
-    def mlir_module(self, platform: str | None = None) -> str:
-        """The StableHLO module as text, for the first of the platforms or for the one named."""
-        platform = self.platforms[0] if platform is None else platform
-        if platform not in self._modules:
-            raise ValueError(f"mlir_module: {self.fun_name} was exported for {', '.join(self.platforms)}, not for {platform!r}")
-        return runtime.deserialize_module(self._modules[platform])
+    def mlir_module(self) -> str:
+        """The StableHLO module as text."""
+        return runtime.deserialize_module(self.mlir_module_serialized)
 
     # Calling
 
@@ -141,13 +152,8 @@ class Exported:
     @cached_property
     def _flat(self) -> Callable[..., list]:
         """The function of flat arguments, with its derivative."""
-        texts: dict[bytes, str] = {}  # platforms often share one module
-        for module in self._modules.values():
-            if module not in texts:
-                texts[module] = runtime.deserialize_module(module)
-        is_unchecked = DisabledSafetyCheck.platform() in self.disabled_safety_checks
-        program = StableHLOProgram(self.fun_name, {platform: texts[module] for platform, module in self._modules.items()},
-                                   self.in_avals, self.out_avals, is_unchecked)
+        program = StableHLOProgram(self.fun_name, self.mlir_module(), self.platforms, self.in_avals, self.out_avals,
+                                   DisabledSafetyCheck.platform() in self.disabled_safety_checks)
 
         @custom_vjp
         def flat(*leaves):
@@ -193,14 +199,13 @@ class Exported:
         """
         if not isinstance(vjp_order, int) or vjp_order < 0:
             raise ValueError(f"serialize: vjp_order must be an int, 0 or more, got {vjp_order!r}")
-        distinct = list(dict.fromkeys(self._modules.values()))
-        parts = [*distinct, *([bytes(self.vjp().serialize(vjp_order - 1))] if vjp_order else [])]
+        parts = [self.mlir_module_serialized, *([bytes(self.vjp().serialize(vjp_order - 1))] if vjp_order else [])]
         return export_format.pack({
             "calling_convention_version": self.calling_convention_version, "fun_name": self.fun_name,
             "in_tree": export_format.tree_to_json(self.in_tree), "out_tree": export_format.tree_to_json(self.out_tree),
             "in_avals": [export_format.aval_to_json(aval) for aval in self.in_avals],
             "out_avals": [export_format.aval_to_json(aval) for aval in self.out_avals],
-            "platforms": {platform: distinct.index(module) for platform, module in self._modules.items()},
+            "platforms": list(self.platforms),
             "disabled_safety_checks": [check._text for check in self.disabled_safety_checks], "has_vjp": vjp_order > 0}, parts)
 
     def __repr__(self):
@@ -219,17 +224,18 @@ def deserialize(blob: bytes | bytearray) -> Exported:
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise TypeError(f"deserialize: expected bytes, got {type(blob).__name__}")
     header, parts = export_format.unpack(bytes(blob))
-    if header["calling_convention_version"] != CALLING_CONVENTION_VERSION:
-        raise ValueError(f"deserialize: the exported function has calling convention {header['calling_convention_version']}, and this "
-                         f"laminax has {CALLING_CONVENTION_VERSION}. Export it again.")
-    derivative = parts[-1] if header["has_vjp"] else None
+    version = header["calling_convention_version"]
+    if not minimum_supported_calling_convention_version <= version <= maximum_supported_calling_convention_version:
+        raise ValueError(f"deserialize: the exported function has calling convention {version}, and this laminax reads "
+                         f"{minimum_supported_calling_convention_version} to {maximum_supported_calling_convention_version}. "
+                         "Use the laminax that wrote it, or export again.")
+    module, *derivative = parts
     return Exported(
         header["fun_name"], export_format.tree_from_json(header["in_tree"]),
         [export_format.aval_from_json(aval) for aval in header["in_avals"]], export_format.tree_from_json(header["out_tree"]),
         [export_format.aval_from_json(aval) for aval in header["out_avals"]],
-        {platform: parts[index] for platform, index in header["platforms"].items()},
-        [DisabledSafetyCheck(text) for text in header["disabled_safety_checks"]],
-        None if derivative is None else lambda: deserialize(derivative), header["calling_convention_version"])
+        module, header["platforms"], [DisabledSafetyCheck(text) for text in header["disabled_safety_checks"]],
+        (lambda: deserialize(derivative[0])) if derivative else None, version)
 
 
 def default_export_platform() -> str:
@@ -265,8 +271,9 @@ def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
         if platform not in PLATFORMS:
             hint = " (for GPUs, 'cuda' or 'rocm')" if platform == "gpu" else ""
             raise ValueError(f"export: unknown platform {platform!r}{hint}; expected some of {', '.join(PLATFORMS)}")
-    if chosen == ():
-        raise ValueError("export: platforms is empty; leave it out for the default platform")
+    if chosen is not None and (not chosen or len(set(chosen)) < len(chosen)):
+        raise ValueError(f"export: platforms must be one or several different ones, got {list(chosen)}; leave it out for the default "
+                         "platform")
     checks = tuple(disabled_checks)
     for check in checks:
         if not isinstance(check, DisabledSafetyCheck):
@@ -274,27 +281,29 @@ def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
 
     def do_export(*args, **kwargs) -> Exported:
         traced = fun_jit.trace(*args, **kwargs)
+        _check_one_device(traced)
         return _export_program(traced.jaxpr, traced.fun_name, traced.in_tree, traced.out_tree,
                                chosen or (default_export_platform(),), checks)
 
     return do_export
 
 
+def _check_one_device(traced: Traced) -> None:
+    where = traced._jit_function.place(traced._traced, traced._call, are_types=True)
+    if isinstance(where, Partitioning) and len(where.devices) > 1:
+        raise NotImplementedError(f"export({traced.fun_name}): programs over several devices are not supported; its shardings name "
+                                  f"{len(where.devices)}. Export it without shardings.")
+
+
 def _export_program(closed: ClosedJaxpr, name: str, in_tree: Any, out_tree: Any, platforms: Sequence[str],
                     checks: Sequence[DisabledSafetyCheck]) -> Exported:
-    modules: dict[str, bytes] = {}
-    by_text: dict[str, bytes] = {}
-    for platform in platforms:
-        lowered = lower(closed, name=name, platform=platform, keep_unused=True, inline_consts=True)
-        if lowered.host_callbacks or lowered.keepalives:
-            raise NotImplementedError(f"export({name}): the program calls back into this process, which an exported function cannot. "
-                                      "Remove its callbacks, such as debug.print and pure_callback.")
-        text = _without_locations(lowered.text)
-        _check_custom_calls(name, text, checks)
-        if text not in by_text:
-            by_text[text] = runtime.serialize_module(text)
-        modules[platform] = by_text[text]
-    return Exported(name, in_tree, closed.in_avals, out_tree, closed.out_avals, modules, checks,
+    lowered = lower(closed, name=name, platform=platforms, keep_unused=True, inline_consts=True)
+    if lowered.host_callbacks or lowered.keepalives:
+        raise NotImplementedError(f"export({name}): the program calls back into this process, which an exported function cannot. "
+                                  "Remove its callbacks, such as debug.print and pure_callback.")
+    text = _without_locations(lowered.text)
+    _check_custom_calls(name, text, checks)
+    return Exported(name, in_tree, closed.in_avals, out_tree, closed.out_avals, runtime.serialize_module(text), platforms, checks,
                     lambda: _export_vjp(closed, name, platforms, checks))
 
 
@@ -321,7 +330,9 @@ def _without_locations(text: str) -> str:
 
 
 # Native functions of jaxlib's own libraries, which change by new names only.
-_STABLE_TARGETS = ("lapack_", "cusolver_", "hipsolver_", "cu_", "hip_", "cublas_", "hipblas_", "Sharding", "annotate_device_placement")
+_STABLE_TARGETS = (
+    "lapack_", "cusolver_", "hipsolver_", "cusparse_", "hipsparse_", "cu_", "hip_", "cublas_", "hipblas_", "Qr", "Eigh",
+    "LuDecomposition", "ProductOfElementaryHouseholderReflectors", "Sharding", "annotate_device_placement")
 _TARGET = re.compile(r'call_target_name = "([^"]*)"')
 
 
@@ -334,4 +345,39 @@ def _check_custom_calls(name: str, text: str, checks: Sequence[DisabledSafetyChe
                              f"[DisabledSafetyCheck.custom_call({target!r})] if it will be there where the function is called.")
 
 
-__all__ = ["DisabledSafetyCheck", "Exported", "ShapeDtypeStruct", "default_export_platform", "deserialize", "export"]
+# Symbolic shapes
+
+
+class SymbolicScope:
+    """In JAX, the constraints that symbolic dimensions obey; not supported."""
+
+    def __init__(self, constraints_str: Sequence[str] = ()):
+        raise _no_symbols("SymbolicScope")
+
+
+def symbolic_shape(shape_spec: str | None, *, constraints: Sequence[str] = (), scope: SymbolicScope | None = None,
+                   like: Sequence[int | None] | None = None) -> tuple:
+    """In JAX, shapes with variables for dimensions; not supported.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    raise _no_symbols("symbolic_shape")
+
+
+def symbolic_args_specs(args: Any, shapes_specs: Any, constraints: Sequence[str] = (), scope: SymbolicScope | None = None) -> Any:
+    """In JAX, the types of arguments with symbolic shapes; not supported.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    raise _no_symbols("symbolic_args_specs")
+
+
+def _no_symbols(name: str) -> NotImplementedError:
+    return NotImplementedError(f"export.{name}: symbolic dimensions are not part of laminax. Export the function once for each shape.")
+
+
+def is_symbolic_dim(p: Any) -> bool:
+    """Whether a dimension of a shape is symbolic: none is."""
+    return False

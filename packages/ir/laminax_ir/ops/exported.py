@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Mapping, Sequence
+from typing import Sequence
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.primitive import Primitive, shape_rule
@@ -11,41 +11,45 @@ call_exported_p = Primitive("call_exported", multiple_results=True, family="expo
 
 
 class StableHLOProgram:
-    """A program as StableHLO text, a module for each platform that it was written for.
+    """A program as StableHLO text.
 
     Args:
       name: the function's name.
-      texts: modules, by platform; their function `main` takes and returns what the avals say.
+      text: the module; its function `main` takes and returns what the avals say. With several platforms, it takes the number
+        of the one that runs it before them, i32[].
+      platforms: what it was written for.
       in_avals, out_avals: of the arguments and results.
-      is_for_any_platform: whether other platforms may run it too, as the first of the modules.
+      is_for_any_platform: whether other platforms may run it too, as if they were the first of its own.
 
     Compared by identity.
     """
 
-    __slots__ = ("name", "texts", "in_avals", "out_avals", "is_for_any_platform", "__weakref__")
+    __slots__ = ("name", "text", "platforms", "in_avals", "out_avals", "is_for_any_platform", "__weakref__")
 
-    def __init__(self, name: str, texts: Mapping[str, str], in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray],
-                 is_for_any_platform: bool = False):
+    def __init__(self, name: str, text: str, platforms: Sequence[str], in_avals: Sequence[ShapedArray],
+                 out_avals: Sequence[ShapedArray], is_for_any_platform: bool = False):
         self.name = name
-        self.texts = dict(texts)
+        self.text = text
+        self.platforms = tuple(platforms)
         self.in_avals = tuple(in_avals)
         self.out_avals = tuple(out_avals)
         self.is_for_any_platform = is_for_any_platform
 
-    def text_for(self, platform: str) -> str:
-        """The module for a platform.
+    def number_of(self, platform: str) -> int:
+        """The number that stands for a platform.
 
         Raises:
           ValueError: if it was not exported for that one.
         """
-        if platform not in self.texts and not self.is_for_any_platform:
-            listed = ", ".join(self.texts)
-            raise ValueError(f"Function {self.name!r} was exported for platforms ({listed}) but it is used on {platform!r}. "
-                             f"Export it for that platform too: export({self.name}, platforms=[...]).")
-        return self.texts.get(platform) or next(iter(self.texts.values()))
+        if platform in self.platforms:
+            return self.platforms.index(platform)
+        if not self.is_for_any_platform:
+            raise ValueError(f"Function {self.name!r} was exported for platforms ({', '.join(self.platforms)}) but it is used on "
+                             f"{platform!r}. Export it for that platform too: export({self.name}, platforms=[...]).")
+        return 0
 
     def __repr__(self):
-        return f"{self.name} for {', '.join(self.texts)}"
+        return f"{self.name} for {', '.join(self.platforms)}"
 
 
 @shape_rule(call_exported_p)

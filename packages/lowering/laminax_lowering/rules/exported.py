@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
+from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.exported import StableHLOProgram, call_exported_p
 from laminax_lowering.context import ModuleContext
 from laminax_lowering.registry import lowering_rule
@@ -15,7 +18,13 @@ _STRING_OR_SYMBOL = re.compile(r'"(?:[^"\\]|\\.)*"|@([\w$.-]+)')
 
 @lowering_rule(call_exported_p)
 def _call_exported(ctx, *operands, program: StableHLOProgram):
+    numbers = {platform: program.number_of(platform) for platform in ctx.platforms}
     function = _imported_function(ctx.module, program)
+    if len(program.platforms) > 1:
+        number = ctx.platform_index
+        if ctx.platforms != program.platforms:
+            number = ctx.by_platform(lambda: ctx.constant(numbers[ctx.platform], np.int32), [ShapedArray((), np.int32)])
+        operands = [number, *operands]
     return ctx.call(function, operands, ctx.avals_out)
 
 
@@ -23,7 +32,7 @@ def _imported_function(module: ModuleContext, program: StableHLOProgram) -> str:
     """The name that the program's `main` has in this module, which takes its functions in on the first call."""
     known = module.imported
     if program not in known:
-        body, names = renamed_functions(program.text_for(module.platforms[0]), program.name, module)
+        body, names = renamed_functions(program.text, program.name, module)
         module.functions.append(body)
         known[program] = names["main"]
     return known[program]
