@@ -213,7 +213,9 @@ FILES = {
     "control_flow": "test_drawn_programs", "linear_solve": "test_linalg_on_drawn_arrays",
     "elementwise": "test_elementwise_on_drawn_arrays", "special": "test_special_on_drawn_arrays",
     "reduction": "test_reduction_on_drawn_arrays", "sorting": "test_sorting_on_drawn_arrays",
-    "windows": "test_windows_on_drawn_arrays", "cumulative": "test_cumulative_on_drawn_arrays",
+    "contraction": "test_contraction_on_drawn_arrays", "convolution": "test_convolution_on_drawn_arrays",
+    "fft": "test_fft_on_drawn_arrays", "windows": "test_windows_on_drawn_arrays",
+    "cumulative": "test_cumulative_on_drawn_arrays",
     "linalg": "test_linalg_on_drawn_arrays", "indexing": "test_indexing_on_drawn_arrays",
     "shape": "test_shape_on_drawn_arrays", "stacking": "test_shape_on_drawn_arrays",
 }

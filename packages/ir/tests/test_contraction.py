@@ -26,62 +26,6 @@ def aval(shape, dtype=f32, weak=False):
     return ShapedArray(shape, dtype, weak)
 
 
-@st.composite
-def dots(draw):
-    """Operand shapes and dimension numbers, axes in any order, sizes 0 to 3."""
-    sizes = st.integers(0, 3)
-    batch, contracting, lhs_free, rhs_free = (draw(st.lists(sizes, max_size=2)) for _ in range(4))
-
-    def place(*groups):
-        labels = [(kind, i, size) for kind, group in groups for i, size in enumerate(group)]
-        order = draw(st.permutations(labels))
-        where = {(kind, i): axis for axis, (kind, i, _) in enumerate(order)}
-        return tuple(size for *_, size in order), where
-
-    lhs_shape, lhs = place(("b", batch), ("k", contracting), ("m", lhs_free))
-    rhs_shape, rhs = place(("b", batch), ("k", contracting), ("n", rhs_free))
-    axes = lambda where, kind, n: tuple(where[kind, i] for i in range(n))
-    numbers = ((axes(lhs, "k", len(contracting)), axes(rhs, "k", len(contracting))),
-               (axes(lhs, "b", len(batch)), axes(rhs, "b", len(batch))))
-    return lhs_shape, rhs_shape, numbers
-
-
-def einsum(lhs, rhs, numbers):
-    """The same contraction in letters."""
-    (lk, rk), (lb, rb) = numbers
-    lhs_letters = list("abcdef"[:lhs.ndim])
-    rhs_letters = list("uvwxyz"[:rhs.ndim])
-    for i, j in (*zip(lk, rk), *zip(lb, rb)):
-        rhs_letters[j] = lhs_letters[i]
-    out = [lhs_letters[i] for i in lb]
-    out += [c for i, c in enumerate(lhs_letters) if i not in (*lk, *lb)]
-    out += [c for i, c in enumerate(rhs_letters) if i not in (*rk, *rb)]
-    return np.einsum(f"{''.join(lhs_letters)},{''.join(rhs_letters)}->{''.join(out)}", lhs, rhs)
-
-
-@settings(max_examples=60)
-@given(dots(), st.sampled_from(["float32", "bfloat16", "int32", "complex64", "int8"]), st.integers(0, 1000))
-def test_dot_general_is_the_einsum(case, dtype, seed):
-    lhs_shape, rhs_shape, numbers = case
-    rng = np.random.default_rng(seed)
-    # Small integers: every dtype holds the sums exactly, so the comparison is exact.
-    lhs, rhs = (rng.integers(-3, 4, size=s).astype(dtype) for s in (lhs_shape, rhs_shape))
-    result = np.asarray(contraction.dot_general(lhs, rhs, numbers))
-    wide = np.complex128 if dtype == "complex64" else np.int64
-    expected = einsum(lhs.astype(wide), rhs.astype(wide), numbers)
-    assert result.dtype == np.dtype(dtype)
-    np.testing.assert_array_equal(result.astype(wide), expected)
-
-
-@settings(max_examples=20)
-@given(dots())
-def test_staged_shape_is_the_computed_one(case):
-    lhs_shape, rhs_shape, numbers = case
-    jaxpr = staged(lambda x, y: contraction.dot_general(x, y, numbers), aval(lhs_shape), aval(rhs_shape))
-    expected = einsum(np.zeros(lhs_shape, f32), np.zeros(rhs_shape, f32), numbers)
-    assert jaxpr.out_avals == [aval(expected.shape)]
-
-
 def test_integer_products_wrap_around():
     x = np.array([100, 100], np.int8)
     expected = np.array(100 * 100 * 2).astype(np.int8)

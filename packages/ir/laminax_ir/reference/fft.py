@@ -16,5 +16,5 @@ def _fft(x, *, fft_type, fft_lengths):
     if 0 in x.shape or 0 in fft_lengths:
         kept = x.shape[:x.ndim - len(fft_lengths)]
         lengths = (*fft_lengths[:-1], fft_lengths[-1] // 2 + 1) if fft_type == FftType.RFFT else fft_lengths
-        return np.zeros((*kept, *lengths), np.complex128)
+        return np.zeros((*kept, *lengths), np.float64 if fft_type == FftType.IRFFT else np.complex128)
     return _FUNCTIONS[fft_type](x, s=fft_lengths, axes=axes)
