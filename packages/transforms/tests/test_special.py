@@ -82,12 +82,12 @@ def test_vmap_is_the_loop(function, operands, positions):
                                       np.stack([function(first[0], v) for v in second]))
 
 
-@pytest.mark.parametrize("function, operands, position, what", [
-    (op.polygamma, (1.0, 2.0), 0, "polygamma with respect to m"),
-    (op.zeta, (2.0, 2.0), 0, "zeta with respect to x"),
-    (op.betainc, (1.0, 2.0, 0.5), 1, "betainc with respect to b"),
-    (op.igamma_grad_a, (1.0, 2.0), 0, "igamma_grad_a with respect to a"),
+@pytest.mark.parametrize("function, operands, position, error, what", [
+    (op.polygamma, (1.0, 2.0), 0, ValueError, "polygamma with respect to m"),
+    (op.zeta, (2.0, 2.0), 0, NotImplementedError, "zeta with respect to x"),
+    (op.betainc, (1.0, 2.0, 0.5), 1, ValueError, "betainc with respect to b"),
+    (op.igamma_grad_a, (1.0, 2.0), 0, NotImplementedError, "igamma_grad_a with respect to a"),
 ])
-def test_refused_derivatives(function, operands, position, what):
-    with pytest.raises(NotImplementedError, match=f"derivative of {what}"):
+def test_refused_derivatives(function, operands, position, error, what):
+    with pytest.raises(error, match=f"derivative of {what}"):
         grad(function, argnums=position)(*operands)

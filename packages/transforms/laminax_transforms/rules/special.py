@@ -35,14 +35,14 @@ def _bessel_i1e_partial(t, y, x):
 define_jvp(op.bessel_i1e_p, _bessel_i1e_partial)
 
 
-def _refuse(function: str, argument: str):
+def _refuse(function: str, argument: str, error: type[Exception] = NotImplementedError):
     def partial(*_):
-        raise NotImplementedError(f"the derivative of {function} with respect to {argument} is not implemented: it has no "
-                                  f"closed form. Apply stop_gradient to {argument} if it is not wanted.")
+        raise error(f"the derivative of {function} with respect to {argument} is not implemented: it has no "
+                    f"closed form. Apply stop_gradient to {argument} if it is not wanted.")
     return partial
 
 
-define_jvp(op.polygamma_p, _refuse("polygamma", "m"), lambda t, y, m, x: mul(t, polygamma(add(m, 1.0), x)))
+define_jvp(op.polygamma_p, _refuse("polygamma", "m", ValueError), lambda t, y, m, x: mul(t, polygamma(add(m, 1.0), x)))
 define_jvp(op.zeta_p, _refuse("zeta", "x"), lambda t, y, x, q: mul(t, mul(neg(x), zeta(add(x, 1.0), q))))
 
 
@@ -64,7 +64,7 @@ def _betainc_partial_x(t, y, a, b, x):
     return mul(t, exp(sub(add(mul(sub(b, 1.0), log1p(neg(x))), mul(sub(a, 1.0), log(x))), log_beta)))
 
 
-define_jvp(op.regularized_incomplete_beta_p, _refuse("betainc", "a"), _refuse("betainc", "b"), _betainc_partial_x)
+define_jvp(op.regularized_incomplete_beta_p, _refuse("betainc", "a", ValueError), _refuse("betainc", "b", ValueError), _betainc_partial_x)
 
 for _primitive in (op.erf_p, op.erfc_p, op.erf_inv_p, op.lgamma_p, op.digamma_p, op.bessel_i0e_p, op.bessel_i1e_p, op.polygamma_p,
                    op.zeta_p, op.igamma_p, op.igammac_p, op.igamma_grad_a_p, op.random_gamma_grad_p,
