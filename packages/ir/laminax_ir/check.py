@@ -17,6 +17,7 @@ from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.errors import JaxprTypeError
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, joined_effects
 from laminax_ir.primitive import Primitive, RuleTable
+from laminax_ir.trace import extend_axis_env
 
 check_rules = RuleTable("type-checking", "laminax_ir.ops")
 
@@ -59,8 +60,9 @@ class _Checker:
         for eqn in jaxpr.eqns:
             _report(jaxpr, eqn, path, _operand_faults("operand", jaxpr, eqn.invars, bound))
             _report(jaxpr, eqn, path, _binder_faults("result", eqn.outvars, bound))
-            for inner in _called(eqn):
-                self.check(inner, (*path, f"called by {eqn.primitive}"))
+            with extend_axis_env(*_named_axes(eqn)):
+                for inner in _called(eqn):
+                    self.check(inner, (*path, f"called by {eqn.primitive}"))
             _report(jaxpr, eqn, path, _rule_faults(eqn))
         _report(jaxpr, None, path, _operand_faults("returned value", jaxpr, jaxpr.outvars, bound))
         missing = joined_effects(jaxpr.eqns) - jaxpr.effects
@@ -73,6 +75,11 @@ def _called(eqn: JaxprEqn) -> Iterable[Jaxpr | ClosedJaxpr]:
         for item in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(item, (Jaxpr, ClosedJaxpr)):
                 yield item
+
+
+def _named_axes(eqn: JaxprEqn) -> list[tuple[Any, int]]:
+    """The axes that a program per device runs along, which its collectives name."""
+    return [(name, eqn.params["mesh"].shape[name]) for name in eqn.params.get("manual_axes", ())]
 
 
 def _report(jaxpr: Jaxpr, eqn: JaxprEqn | None, path: Sequence[str], faults: Iterable[str]) -> None:

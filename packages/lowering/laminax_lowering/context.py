@@ -54,7 +54,8 @@ class ModuleContext:
         self.imported: dict[Any, str] = {}  # exported programs, and what they are called here
         self.host_callbacks: list[Callable] = []
         self.meshes = MeshTable()
-        self.manual_mesh: Any = None  # of the manual computation that is being written
+        self.manual_mesh: Any = None  # of the manual computation that is being written, and the axes that it runs along
+        self.manual_axes: frozenset = frozenset()
         self._channels = 0
         self.signatures: dict[tuple[ShapedArray, ...], str] = {}
         self._function_names: dict[str, int] = {}

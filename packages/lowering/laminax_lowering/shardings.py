@@ -12,7 +12,7 @@ from typing import Any
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.keys import physical_aval
-from laminax_ir.partition_specs import UNCONSTRAINED
+from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_lowering.types import string_text
 
 
@@ -45,9 +45,14 @@ def sharding_text(meshes: MeshTable, sharding: Any, aval: ShapedArray) -> str:
     spec = getattr(sharding, "spec", None)
     if spec is None:
         raise NotImplementedError(f"lowering: {sharding} cannot be written into a program. Use a NamedSharding.")
+    return sharding_on_mesh(meshes, sharding.mesh, spec, aval)
+
+
+def sharding_on_mesh(meshes: MeshTable, mesh: Any, spec: PartitionSpec, aval: ShapedArray) -> str:
+    """`sharding_text` of a mesh and a spec."""
     ndim = physical_aval(aval).ndim  # keys are stored with one more axis
     axes = [_axis_text(entry) for entry in spec] + ["{}"] * (ndim - len(spec))
-    return f"<{meshes.name(sharding.mesh)}, [{', '.join(axes)}]>"
+    return f"<{meshes.name(mesh)}, [{', '.join(axes)}]>"
 
 
 def _axis_text(entry: Any) -> str:

@@ -9,9 +9,12 @@ import pytest
 from laminax_ir.abstract_meshes import AbstractMesh
 from laminax_ir.avals import ShapedArray
 from laminax_ir.extended_dtypes import key_dtype
+from laminax_ir.ops.collectives import axis_index, psum
+from laminax_ir.ops.shard_map import bind_shard_map
 from laminax_ir.ops.sharding import device_put_p, sharding_constraint_p
 from laminax_ir.partition_specs import P
 from laminax_ir.staging import stage
+from laminax_ir.trace import extend_axis_env
 from laminax_lowering import lower
 
 
@@ -71,4 +74,28 @@ def test_what_is_no_mesh_and_spec_is_refused():
 
     program = stage(lambda x: [sharding_constraint_p.bind(x, sharding=Tiles())], [A])
     with pytest.raises(NotImplementedError, match="cannot be written into a program. Use a NamedSharding"):
+        lower(program, num_partitions=8)
+
+
+def test_programs_per_device():
+    """Shardy's manual computation; collectives inside name partitions, and take a channel."""
+    with extend_axis_env(("x", 4), ("y", 2)):
+        part = stage(lambda a: [psum(a, "x"), axis_index("y")], [ShapedArray((2, 2), np.float32)])
+    program = stage(lambda a: bind_shard_map(part, a, mesh=MESH, in_specs=[P("x", "y")], out_specs=[P(None, "y"), P()],
+                                             manual_axes=("x", "y")), [A])
+    text = lower(program, num_partitions=8).text
+    assert 'sdy.mesh @mesh = <["x"=4, "y"=2]>' in text
+    assert '"sdy.manual_computation"(%arg0) ({' in text and '"sdy.return"(' in text and '"stablehlo.partition_id"() : ()' in text
+    assert ('{in_shardings = #sdy.sharding_per_value<[<@mesh, [{"x"}, {"y"}]>]>, out_shardings = #sdy.sharding_per_value<['
+            '<@mesh, [{}, {"y"}]>, <@mesh, []>]>, manual_axes = #sdy<manual_axes{"x", "y"}>} : (tensor<8x4xf32>) -> '
+            '(tensor<2x4xf32>, tensor<i32>)') in text
+    assert ("replica_groups = dense<[[0, 2, 4, 6], [1, 3, 5, 7]]> : tensor<2x4xi64>, "
+            "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids = unit") in text
+
+
+def test_positions_need_all_axes():
+    with extend_axis_env(("x", 4)):
+        part = stage(lambda: [axis_index("x")], [])
+    program = stage(lambda: bind_shard_map(part, mesh=MESH, in_specs=[], out_specs=[P()], manual_axes=("x",)), [])
+    with pytest.raises(NotImplementedError, match=r"axis_index\('x'\) cannot be lowered where a program runs along \['x'\] only"):
         lower(program, num_partitions=8)

@@ -94,8 +94,13 @@ def _shardings_inside(closed: ClosedJaxpr) -> list:
     """The shardings that a program names, with their equations; found once per program."""
     found = _inside.get(closed)
     if found is None:
-        found = _inside[closed] = shardings_in(closed)
+        found = _inside[closed] = [(_sharding_on(where), eqn) for where, eqn in shardings_in(closed)]
     return found
+
+
+def _sharding_on(where: Any) -> runtime.Sharding:
+    """A sharding as it is; any sharding over a mesh, which stands for its devices."""
+    return where if isinstance(where, runtime.Sharding) else runtime.NamedSharding(where, PartitionSpec())
 
 
 def names_shardings(closed: ClosedJaxpr) -> bool:

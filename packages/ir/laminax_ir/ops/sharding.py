@@ -10,6 +10,7 @@ from typing import Any
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
+from laminax_ir.ops.shard_map import shard_map_p
 from laminax_ir.primitive import Primitive, shape_rule
 
 sharding_constraint_p = Primitive("sharding_constraint", family="sharding")
@@ -27,9 +28,15 @@ def _device_put_shape(x: ShapedArray, *, sharding: Any) -> ShapedArray:
 
 
 def shardings_in(program: ClosedJaxpr | Jaxpr) -> list[tuple[Any, JaxprEqn]]:
-    """The shardings that operations of a program name, nested programs included, each with the equation that names it."""
+    """What the operations of a program say of where it runs, nested programs included, each with the equation.
+
+    Shardings of those that place values, and meshes of programs per device.
+    """
     found = []
     for eqn in program.eqns:
+        if eqn.primitive is shard_map_p:
+            found.append((eqn.params["mesh"], eqn))
+            continue
         if eqn.primitive is sharding_constraint_p or eqn.primitive is device_put_p:
             found.append((eqn.params["sharding"], eqn))
             continue

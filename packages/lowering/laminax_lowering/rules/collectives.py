@@ -1,8 +1,9 @@
-"""Collectives between replicas.
+"""Collectives between replicas, or between the partitions that run a manual computation.
 
 `ModuleContext.axis_env` orders the named axes; the replica with index i along the first axis, j along the second and so on
 has the number that counts the last axis fastest. The replicas that communicate are listed as groups, in the order in which
-the operation's names count them. Source: the StableHLO specification, "replica_groups", strategy cross_replica.
+the operation's names count them. Source: the StableHLO specification, "replica_groups", strategies cross_replica and
+flattened_ids.
 """
 
 from __future__ import annotations
@@ -49,6 +50,18 @@ def _groups_text(groups: list[list[int]]) -> str:
     return i64_tensor([[*group, *[-1] * (longest - len(group))] for group in groups])
 
 
+def _communication(ctx, groups: list[list[int]]) -> dict[str, str]:
+    """The groups; those of partitions, inside of a manual computation, take a channel of their own."""
+    attributes = {"replica_groups": _groups_text(groups)}
+    if ctx.module.manual_mesh is not None:
+        attributes |= {**_channel(ctx), "use_global_device_ids": "unit"}
+    return attributes
+
+
+def _channel(ctx) -> dict[str, str]:
+    return {} if ctx.module.manual_mesh is None else {"channel_handle": ctx.module.new_channel()}
+
+
 def _region(ctx, element_op: str, dtype) -> str:
     scalar = ShapedArray((), dtype)
     return ctx.region([scalar, scalar], lambda a, b: ctx.emit(element_op, [a, b], results=[scalar]), isolated=True)
@@ -58,7 +71,7 @@ def _define_reduction(primitive, element_op: str) -> None:
     @lowering_rule(primitive)
     def rule(ctx, x, *, axes, axis_index_groups):
         return ctx.emit("stablehlo.all_reduce", [x], regions=[_region(ctx, element_op, x.dtype)],
-                        attributes={"replica_groups": _groups_text(replica_groups(ctx, axes, axis_index_groups))})
+                        attributes=_communication(ctx, replica_groups(ctx, axes, axis_index_groups)))
 
 
 _define_reduction(op.psum_p, "stablehlo.add")
@@ -76,7 +89,7 @@ def _all_gather(ctx, x, *, all_gather_dimension, axis_name, axis_index_groups, a
     if not tiled:
         x = _reshape(ctx, x, (*x.shape[:dim], 1, *x.shape[dim:]))
     return ctx.emit("stablehlo.all_gather", [x], attributes={
-        "all_gather_dim": f"{dim} : i64", "replica_groups": _groups_text(replica_groups(ctx, axis_name, axis_index_groups))})
+        "all_gather_dim": f"{dim} : i64", **_communication(ctx, replica_groups(ctx, axis_name, axis_index_groups))})
 
 
 @lowering_rule(op.reduce_scatter_p)
@@ -85,7 +98,7 @@ def _reduce_scatter(ctx, x, *, scatter_dimension, axis_name, axis_index_groups, 
     part = (*x.shape[:dim], x.shape[dim] // axis_size, *x.shape[dim + 1:])
     result = ctx.emit("stablehlo.reduce_scatter", [x], regions=[_region(ctx, "stablehlo.add", x.dtype)],
                       results=[x.aval.update(shape=part)], attributes={
-        "replica_groups": _groups_text(replica_groups(ctx, axis_name, axis_index_groups)), "scatter_dimension": f"{dim} : i64"})
+        **_communication(ctx, replica_groups(ctx, axis_name, axis_index_groups)), "scatter_dimension": f"{dim} : i64"})
     return result if tiled else _reshape(ctx, result, out.shape)
 
 
@@ -104,7 +117,7 @@ def _all_to_all(ctx, x, *, split_axis, concat_axis, axis_name, axis_index_groups
     traded[concat] *= count
     result = ctx.emit("stablehlo.all_to_all", [x], results=[x.aval.update(shape=tuple(traded))], attributes={
         "concat_dimension": f"{concat} : i64", "replica_groups": _groups_text(groups), "split_count": f"{count} : i64",
-        "split_dimension": f"{split} : i64"})
+        "split_dimension": f"{split} : i64", **_channel(ctx)})
     return result if tiled else _reshape(ctx, result, out.shape)
 
 
@@ -113,14 +126,20 @@ def _ppermute(ctx, x, *, axis_name, perm):
     groups = replica_groups(ctx, axis_name)
     pairs = [[group[source], group[destination]] for group in groups for source, destination in perm]
     return ctx.emit("stablehlo.collective_permute", [x],
-                    attributes={"source_target_pairs": i64_tensor(np.reshape(pairs, (-1, 2)))})
+                    attributes={"source_target_pairs": i64_tensor(np.reshape(pairs, (-1, 2))), **_channel(ctx)})
 
 
 @lowering_rule(op.axis_index_p)
 def _axis_index(ctx, *, axis_name):
     position = _axis_position(ctx, axis_name)
     sizes = list(ctx.module.axis_env.values())
-    number = ctx.emit("stablehlo.replica_id", [], results=[_UINT32])
+    is_manual = ctx.module.manual_mesh is not None
+    if is_manual and ctx.module.manual_axes != set(ctx.module.axis_env):
+        raise NotImplementedError(
+            f"axis_index({axis_name!r}) cannot be lowered where a program runs along {sorted(map(str, ctx.module.manual_axes))} only, "
+            f"and the devices have the axes {list(ctx.module.axis_env)}. Call it inside of the inner pmap or shard_map, or take "
+            "the index as a mapped argument.")
+    number = ctx.emit("stablehlo.partition_id" if is_manual else "stablehlo.replica_id", [], results=[_UINT32])
     stride = ctx.constant(math.prod(sizes[position + 1:]), np.uint32)
     index = ctx.emit("stablehlo.divide", [number, stride], results=[_UINT32])
     index = ctx.emit("stablehlo.remainder", [index, ctx.constant(sizes[position], np.uint32)], results=[_UINT32])

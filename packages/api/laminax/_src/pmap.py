@@ -1,0 +1,267 @@
+"""`pmap`: a function mapped over an array axis, each slice on a device of its own.
+
+The mapped function is a program per device (`ops.shard_map`) over a mesh with one axis, which takes and returns whole arrays.
+A pmap inside of another one splits the devices further: the mesh gets one more axis.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import update_wrapper
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import laminax_runtime as runtime
+import numpy as np
+from laminax_ir.abstract_meshes import AbstractMesh
+from laminax_ir.avals import ShapedArray
+from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.ops.shape import expand_dims, squeeze
+from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p
+from laminax_ir.partition_specs import PartitionSpec
+from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_leaves, tree_unflatten
+from laminax_ir.staging import stage
+from laminax_transforms.named_axes import resolve_shared_sums
+
+from laminax._src import setup  # noqa: F401
+from laminax._src.argument_names import resolve
+from laminax._src.jit import JitOptions, _JitFunction
+from laminax._src.partitioning import Partitioning
+from laminax._src.shard_map import manual_axes, running_along, trace_per_device
+from laminax._src.tracing import Call, Entries, argument_avals, function_name, trace_cache
+
+
+def pmap(fun: Callable, axis_name: Hashable = None, *, in_axes: Any = 0, out_axes: Any = 0,
+         static_broadcasted_argnums: int | Iterable[int] = (), devices: Sequence[runtime.Device] | None = None,
+         backend: str | None = None, axis_size: int | None = None, donate_argnums: int | Iterable[int] = ()) -> Any:
+    """Maps a function over an axis of arrays in parallel, each slice on a device of its own.
+
+    It is like `vmap` in its result, and compiles the function like `jit`. Inside, collectives such as `lax.psum` communicate over
+    the axis' name.
+
+    Args:
+      fun: function of arrays and pytrees of them: one slice of each mapped argument.
+      axis_name: a name for the mapped axis.
+      in_axes: for each positional argument the axis to map over: an int, None for an argument that each device gets whole, or
+        a pytree of these that is a prefix of the argument. One int or None for all arguments. Keyword arguments are mapped
+        over axis 0.
+      out_axes: where the mapped axis appears in the results: an int, None for a result that is the same on all devices (that
+        of the first is taken), or a pytree of these that is a prefix of the result.
+      static_broadcasted_argnums: positions of arguments that are compile-time constants.
+      devices: the devices to map over; by default the first ones of this process. Not for a pmap inside of another one.
+      backend: the platform: "cpu", "gpu" or "tpu".
+      axis_size: the size of the mapped axis; by default that of the arguments.
+      donate_argnums: positions of arguments whose buffers the computation may overwrite.
+
+    Returns:
+      The mapped function, with `lower` and `trace`.
+
+    Raises:
+      TypeError: if `fun` is not callable, or an axis is no int or None.
+      ValueError: if the mapped sizes differ, no argument is mapped, or there are too few devices.
+
+    Example:
+      >>> pmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(jnp.arange(4.0))
+      Array([0.        , 0.16666667, 0.33333334, 0.5       ], dtype=float32)
+    """
+    if not callable(fun):
+        raise TypeError(f"pmap: expected a callable, got {fun!r} of type {type(fun).__name__}")
+    _check_axes("in_axes", in_axes)
+    _check_axes("out_axes", out_axes)
+    if devices is not None and (backend is not None or len(devices) == 0):
+        raise ValueError(f"pmap: devices must be a non-empty sequence, and not be given with backend; got devices={devices!r}, "
+                         f"backend={backend!r}")
+    static, _ = resolve(fun, static_broadcasted_argnums, None, "static")
+    donated, _ = resolve(fun, donate_argnums, None, "donate")
+    mapping = _Mapping(fun, axis_name, tuple(in_axes) if isinstance(in_axes, list) else in_axes, out_axes, static,
+                       None if devices is None else tuple(devices), backend, axis_size)
+    mapped = mapping.function()
+    pmap_function = _PmapFunction(mapped, JitOptions(static_argnums=static, donate_argnums=donated), mapping)
+    wrapped = runtime.make_jit_function(mapped, pmap_function.name, pmap_function.miss, static_argnums=static,
+                                        cache_key=pmap_function.options)
+    update_wrapper(wrapped, fun)
+    wrapped._laminax_jit = pmap_function
+    return wrapped
+
+
+def _check_axes(name: str, axes: Any) -> None:
+    for leaf in tree_leaves(axes, is_leaf=lambda x: x is None):
+        if leaf is not None and (isinstance(leaf, bool) or not hasattr(leaf, "__index__")):
+            raise TypeError(f"pmap: {name} must be an int, None, or a pytree of these, got {axes!r}")
+
+
+class _Mapping:
+    """What a function was mapped with, and how that is done."""
+
+    def __init__(self, fun, axis_name, in_axes, out_axes, static, devices, backend, axis_size):
+        self.fun = fun
+        self.axis_name = axis_name
+        self.in_axes = in_axes
+        self.out_axes = out_axes
+        self.static = static
+        self.devices = devices
+        self.backend = backend
+        self.axis_size = axis_size
+        self.title = f"pmap({function_name(fun)})"
+
+    def function(self) -> Callable:
+        """The function of whole arrays, which is then traced like any other."""
+        def mapped(*args, **kwargs):
+            call = Call(args, kwargs, self.static, ())
+            return self._map(call)
+
+        return update_wrapper(mapped, self.fun)
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for mappings of one function that do the same."""
+        axes = [tree_flatten(axes, is_leaf=lambda x: x is None) for axes in (self.in_axes, self.out_axes)]
+        return (self.axis_name, *((tuple(leaves), tree) for leaves, tree in axes), self.static, self.devices, self.backend,
+                self.axis_size)
+
+    def _map(self, call: Call) -> Any:
+        avals = argument_avals("pmap", self.fun, call)
+        axes = self._flat_in_axes(call, avals)
+        size = self._size(call, avals, axes)
+        depth = len(manual_axes.value)
+        name = self.axis_name if self.axis_name is not None else f"_pmap_axis{depth or ''}"
+        slices = [aval if axis is None else aval.update(shape=(*aval.shape[:axis], *aval.shape[axis + 1:]))
+                  for aval, axis in zip(avals, axes)]
+        traced = trace_per_device(self.fun, call, slices, [(name, size)], "pmap")
+        with running_along([(name, size)]):
+            closed = resolve_shared_sums(traced.closed, name, [axis is not None for axis in axes])
+            out_axes = self._flat_out_axes(traced.out_tree, closed.out_avals)
+            program = _on_blocks(closed, axes, out_axes)
+        mesh = self._mesh(name, size, closed, bool(depth))
+        results = bind_shard_map(program, *call.leaves, mesh=mesh, in_specs=[_spec(name, axis) for axis in axes],
+                                 out_specs=[_spec(name, axis) for axis in out_axes], manual_axes=(name,))
+        return tree_unflatten(traced.out_tree, results)
+
+    def _flat_in_axes(self, call: Call, avals: Sequence[ShapedArray]) -> list[int | None]:
+        args, kwargs = call.in_tree.unflatten(range(len(avals)))
+        in_axes = self.in_axes
+        if isinstance(in_axes, tuple):
+            if len(in_axes) != call.count:
+                raise ValueError(f"{self.title}: in_axes must be an int, None, or a tuple of entries corresponding to the positional "
+                                 f"arguments, but got len(in_axes)={len(in_axes)}, len(args)={call.count}")
+            static = {i for i, _ in call.static_args}
+            in_axes = tuple(axis for i, axis in enumerate(in_axes) if i not in static)
+        try:
+            flat = broadcast_prefix(in_axes, args, is_leaf=lambda x: x is None)
+        except ValueError as error:
+            raise ValueError(f"{self.title}: in_axes must be a prefix of the arguments: {error}") from None
+        flat += [0] * len(tree_leaves(kwargs))
+        for i, (axis, aval) in enumerate(zip(flat, avals)):
+            if axis is not None and not -aval.ndim <= axis < aval.ndim:
+                raise ValueError(f"{self.title}: the argument {call.namer(self.fun)(i)}, {aval.str_short()}, cannot be mapped over its "
+                                 f"axis {axis}: it has {aval.ndim} axes. Give in_axes=None for an argument that each device gets whole.")
+        return [None if axis is None else axis % aval.ndim for axis, aval in zip(flat, avals)]
+
+    def _size(self, call: Call, avals, axes) -> int:
+        sizes = {i: aval.shape[axis] for i, (aval, axis) in enumerate(zip(avals, axes)) if axis is not None}
+        if not sizes:
+            raise ValueError(f"{self.title}: pmap requires at least one argument with a mapped axis.")
+        found = set(sizes.values()) | ({self.axis_size} if self.axis_size is not None else set())
+        if len(found) > 1:
+            name = call.namer(self.fun)
+            listed = [f"  {name(i)}, {avals[i].str_short()}, axis {axes[i]}: size {size}" for i, size in sizes.items()]
+            given = f"; axis_size is {self.axis_size}" if self.axis_size is not None else ""
+            raise ValueError("\n".join([f"{self.title}: pmap got inconsistent sizes for array axes to be mapped{given}.", *listed,
+                                        "Make the sizes equal, or give in_axes=None to an argument that each device gets whole."]))
+        return found.pop()
+
+    def _flat_out_axes(self, out_tree: Any, avals) -> list[int | None]:
+        dummy = tree_unflatten(out_tree, range(len(avals)))
+        try:
+            flat = broadcast_prefix(self.out_axes, dummy, is_leaf=lambda x: x is None)
+        except ValueError as error:
+            raise ValueError(f"{self.title}: out_axes must be a prefix of the result: {error}") from None
+        for axis, aval in zip(flat, avals):
+            if axis is not None and not -aval.ndim - 1 <= axis <= aval.ndim:
+                raise ValueError(f"{self.title}: out_axes={axis} is out of range for a result with {aval.ndim + 1} axes")
+        return [None if axis is None else axis % (aval.ndim + 1) for axis, aval in zip(flat, avals)]
+
+    def _mesh(self, name: Hashable, size: int, closed: ClosedJaxpr, is_inner: bool) -> Any:
+        """The devices, with one axis for each pmap inside too; of an inner pmap only the outermost knows them."""
+        if is_inner:
+            if self.devices is not None:
+                raise NotImplementedError(f"{self.title}: devices cannot be given for a pmap inside of another one. Leave them out.")
+            return AbstractMesh((size,), (name,))
+        axes = [(name, size), *_inner_axes(closed, self.title)]
+        names, sizes = zip(*axes)
+        chosen = self.devices if self.devices is not None else runtime.local_devices(backend=self.backend)
+        count = math.prod(sizes)
+        if count > len(chosen):
+            raise ValueError(f"{self.title}: compiling computation that requires {count} replicas, but only {len(chosen)} XLA devices "
+                             f"are available; the mapped axes are {dict(axes)}. Map over fewer slices, or use vmap for a part.")
+        if self.devices is not None and count != len(chosen):
+            raise ValueError(f"{self.title}: the mapped axis has size {count}, but {len(chosen)} devices were given. Give as many "
+                             "devices as there are slices.")
+        grid = np.empty(count, dtype=object)
+        grid[:] = chosen[:count]
+        return runtime.Mesh(grid.reshape(sizes), names)
+
+
+def _spec(name: Hashable, axis: int | None) -> PartitionSpec:
+    return PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, name)
+
+
+def _on_blocks(closed: ClosedJaxpr, in_axes: Sequence[int | None], out_axes: Sequence[int | None]) -> ClosedJaxpr:
+    """The program on blocks that have the mapped axis, with size 1."""
+    def fun(*blocks):
+        slices = [x if axis is None else squeeze(x, (axis,)) for x, axis in zip(blocks, in_axes)]
+        results = eval_jaxpr(closed.jaxpr, closed.consts, *slices)
+        return [r if axis is None else expand_dims(r, (axis,)) for r, axis in zip(results, out_axes)]
+
+    avals = [aval if axis is None else aval.update(shape=(*aval.shape[:axis], 1, *aval.shape[axis:]))
+             for aval, axis in zip(closed.in_avals, in_axes)]
+    return stage(fun, avals, closed.jaxpr.debug_info)
+
+
+def _inner_axes(closed: ClosedJaxpr, title: str) -> list[tuple[Hashable, int]]:
+    """The axes of the pmaps inside of a program, from the outside to the inside; side by side they must agree."""
+    found: list[list[tuple[Hashable, int]]] = []
+    for eqn in closed.eqns:
+        if eqn.primitive is shard_map_p:
+            found.append([*eqn.params["mesh"].shape_tuple, *_inner_axes(eqn.params["jaxpr"], title)])
+            continue
+        for value in eqn.params.values():
+            for item in value if type(value) is tuple else (value,):
+                if isinstance(item, ClosedJaxpr) and (inner := _inner_axes(item, title)):
+                    found.append(inner)
+    longest = max(found, key=len, default=[])
+    if any(axes != longest[:len(axes)] for axes in found):
+        raise NotImplementedError(f"{title}: several pmaps inside of another one must have the same names and sizes; got {found}")
+    return longest
+
+
+class _Mapped:
+    """Stands for a function mapped in some way, where traced functions are kept; lives as long as the function."""
+
+
+_mapped: WeakKeyDictionary[Callable, dict[Hashable, _Mapped]] = WeakKeyDictionary()
+
+
+def _entries(mapping: _Mapping) -> Entries:
+    """The traced forms of a function mapped so, by whichever call of pmap."""
+    try:
+        return trace_cache.entries(_mapped.setdefault(mapping.fun, {}).setdefault(mapping.key, _Mapped()))
+    except TypeError:  # a function that cannot be held weakly or hashed
+        return Entries()
+
+
+class _PmapFunction(_JitFunction):
+    """The Python half of a mapped function: jit of the function of whole arrays, on the devices it is mapped over."""
+
+    def __init__(self, mapped: Callable, options: JitOptions, mapping: _Mapping):
+        super().__init__(mapped, options)
+        self.entries = _entries(mapping)
+
+    def place(self, traced, call: Call, are_types: bool = False) -> Partitioning:
+        """Arguments and results are split as the program per device, the only operation, says; wherever they come from."""
+        (eqn,) = traced.closed.eqns
+        mesh, in_specs = eqn.params["mesh"], eqn.params["in_specs"][-len(call.leaves):]
+        out_specs = eqn.params["out_specs"]
+        return Partitioning(tuple(mesh.devices.flat), tuple(runtime.NamedSharding(mesh, spec) for spec in in_specs),
+                            tuple(runtime.NamedSharding(mesh, spec) for spec in out_specs))

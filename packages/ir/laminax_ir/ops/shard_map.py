@@ -1,0 +1,98 @@
+"""Programs per device: one program that every device of a mesh runs on its own part of the operands.
+
+The parts are what partition specs say. Inside, the mesh axes that the program runs along (`manual_axes`) are named axes, over
+which collectives communicate; over the other axes of the mesh the compiler splits what it likes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Hashable, Sequence
+
+from laminax_ir.avals import ShapedArray
+from laminax_ir.check import call_faults, check_rule
+from laminax_ir.dce import dce_rule
+from laminax_ir.errors import ShapeError
+from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.ops.calls import _jit_dce, close_over_constants
+from laminax_ir.partition_specs import PartitionSpec
+from laminax_ir.primitive import Primitive, effects_rule, shape_rule
+
+shard_map_p = Primitive("shard_map", multiple_results=True, family="shard_map")
+
+
+def parts_per_axis(spec: PartitionSpec, ndim: int, mesh: Any) -> list[int]:
+    """Into how many parts a spec splits each axis of arrays of `ndim` axes."""
+    sizes = dict(mesh.shape)
+    entries = [entry if isinstance(entry, tuple) else () if entry is None else (entry,) for entry in spec]
+    return [math.prod(sizes[name] for name in entry) for entry in entries] + [1] * (ndim - len(spec))
+
+
+def local_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> ShapedArray:
+    """The type of each device's part.
+
+    Raises:
+      ShapeError: if an axis does not divide, or the spec is longer than the shape.
+    """
+    if len(spec) > aval.ndim:
+        raise ShapeError(f"{aval.str_short()} cannot be split as {spec}: the spec has {len(spec)} entries, and the array {aval.ndim} "
+                         f"axes. Shorten the spec to at most {aval.ndim} entries.")
+    shape = []
+    for axis, (size, parts) in enumerate(zip(aval.shape, parts_per_axis(spec, aval.ndim, mesh))):
+        if size % parts:
+            raise ShapeError(f"{aval.str_short()} cannot be split as {spec}: axis {axis} has size {size}, and {spec[axis]!r} "
+                             f"{parts} devices; mesh {dict(mesh.shape)}.\nPad axis {axis} to {-(-size // parts) * parts}, or "
+                             f"split an axis whose size is a multiple of {parts}.")
+        shape.append(size // parts)
+    return aval.update(shape=tuple(shape))
+
+
+def global_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any, manual_axes: Sequence[Hashable]) -> ShapedArray:
+    """The type of the whole whose parts have this type."""
+    counts = parts_per_axis(spec, aval.ndim, mesh)
+    named = {name: size for name, size in aval.named_shape.items() if name not in manual_axes}
+    return aval.update(shape=tuple(size * parts for size, parts in zip(aval.shape, counts)), named_shape=named)
+
+
+def unmentioned_axes(spec: PartitionSpec, manual_axes: Sequence[Hashable]) -> tuple:
+    """The axes of the program along which a value is not split: each device there has the same part, or is taken to."""
+    mentioned = set(spec.names())
+    return tuple(name for name in manual_axes if name not in mentioned)
+
+
+@shape_rule(shard_map_p)
+def _shard_map_shape(*avals: ShapedArray, jaxpr: ClosedJaxpr, mesh: Any, in_specs, out_specs, manual_axes) -> list[ShapedArray]:
+    return [global_aval(aval, spec, mesh, manual_axes) for aval, spec in zip(jaxpr.out_avals, out_specs)]
+
+
+@effects_rule(shard_map_p)
+def _shard_map_effects(*avals, jaxpr: ClosedJaxpr, **_params):
+    return jaxpr.effects
+
+
+@check_rule(shard_map_p)
+def _shard_map_faults(in_avals, out_avals, *, jaxpr: ClosedJaxpr, mesh, in_specs, **_params):
+    parts = [local_aval(aval, spec, mesh).update(named_shape={}) for aval, spec in zip(in_avals, in_specs)]
+    return call_faults("the program of each device", jaxpr, parts)
+
+
+dce_rule(shard_map_p)(_jit_dce)  # the specs are thinned out like all parameters that speak of each operand or result
+
+
+def bind_shard_map(closed: ClosedJaxpr, *operands: Any, mesh: Any, in_specs: Sequence[PartitionSpec],
+                   out_specs: Sequence[PartitionSpec], manual_axes: Sequence[Hashable]) -> list[Any]:
+    """Binds a program per device; its constants become operands that every device has whole.
+
+    Args:
+      closed: the program of each device.
+      *operands: the whole values, one per parameter of the program.
+      mesh: the mesh, or an abstract one inside of another such program.
+      in_specs, out_specs: how operands and results are split.
+      manual_axes: the mesh axes along which the program runs.
+
+    Returns:
+      The results, put together.
+    """
+    program, consts = close_over_constants(closed)
+    return shard_map_p.bind(*consts, *operands, jaxpr=program, mesh=mesh, in_specs=(PartitionSpec(),) * len(consts) + tuple(in_specs),
+                            out_specs=tuple(out_specs), manual_axes=tuple(manual_axes))

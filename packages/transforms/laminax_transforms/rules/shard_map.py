@@ -1,0 +1,148 @@
+"""Programs per device: the program is transformed, and what it saves or leaves is split over the devices.
+
+A value that a spec does not split along an axis of the program is on all devices there. Of a result each is taken to be the same:
+its cotangent is dealt out in equal shares. Of an operand each is used: the cotangents are summed. Together with sums whose
+transpose is a sum (see `rules.collectives`) that is the derivative of the whole.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from laminax_ir.avals import get_aval
+from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.ops import elementwise
+from laminax_ir.ops.collectives import psum_p
+from laminax_ir.ops.shape import reshape
+from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p, unmentioned_axes
+from laminax_ir.partition_specs import PartitionSpec
+from laminax_ir.staging import stage
+from laminax_ir.trace import extend_axis_env
+from laminax_transforms.jaxpr_transforms import batch_jaxpr, cached_by_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
+from laminax_transforms.registry import axis_batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
+from laminax_transforms.zeros import ZERO
+
+
+def _axes(params):
+    """The named axes of the program, bound."""
+    return extend_axis_env(*((name, params["mesh"].shape[name]) for name in params["manual_axes"]))
+
+
+def _call_like(params, closed, operands, in_specs, out_specs):
+    return bind_shard_map(closed, *operands, mesh=params["mesh"], in_specs=in_specs, out_specs=out_specs,
+                          manual_axes=params["manual_axes"])
+
+
+def _shard_map_jvp(primals, tangents, params):
+    nonzero = tuple(t is not ZERO for t in tangents)
+    with _axes(params):
+        derived = jvp_jaxpr(params["jaxpr"], nonzero)
+    in_specs = [*params["in_specs"], *(s for s, has in zip(params["in_specs"], nonzero) if has)]
+    out_specs = [*params["out_specs"], *(s for s, has in zip(params["out_specs"], derived.out_nonzero) if has)]
+    out = _call_like(params, derived.jaxpr, [*primals, *(t for t in tangents if t is not ZERO)], in_specs, out_specs)
+    count = len(params["out_specs"])
+    found = iter(out[count:])
+    return out[:count], [next(found) if has else ZERO for has in derived.out_nonzero]
+
+
+jvp_rules.add(shard_map_p, _shard_map_jvp)
+
+
+def _shard_map_linearize(primals, tangents, params):
+    """What is saved for the linear part is one value per device: it gets an axis in front that is split over all of them."""
+    nonzero = tuple(t is not ZERO for t in tangents)
+    with _axes(params):
+        split = linearize_jaxpr(params["jaxpr"], nonzero)
+        count = len(params["out_specs"])
+        primal = _with_axis_on_results(split.primal, count)
+        saved = tuple(where == "out" and i >= count for where, i in split.residual_sources)
+        linear = _without_axis_on_operands(split.linear, saved)
+    per_device = PartitionSpec(params["manual_axes"])
+    out_specs = [*params["out_specs"], *[per_device] * (len(split.primal.out_avals) - count)]
+    outputs = _call_like(params, primal, primals, params["in_specs"], out_specs)
+    if not any(split.out_nonzero):
+        return outputs[:count], [ZERO] * count
+    residual_specs = [params["in_specs"][i] if where == "in" else out_specs[i] for where, i in split.residual_sources]
+    given = [t for t in tangents if t is not ZERO]
+    found = iter(_call_like(params, linear, [*split.residuals(primals, outputs), *given],
+                            [*residual_specs, *(s for s, has in zip(params["in_specs"], nonzero) if has)],
+                            [s for s, has in zip(params["out_specs"], split.out_nonzero) if has]))
+    return outputs[:count], [next(found) if has else ZERO for has in split.out_nonzero]
+
+
+linearize_rule.add(shard_map_p, _shard_map_linearize)
+
+
+@cached_by_jaxpr
+def _with_axis_on_results(closed, first: int):
+    """The program whose results from the given one on have an axis of size 1 in front."""
+    def fun(*args):
+        results = eval_jaxpr(closed.jaxpr, closed.consts, *args)
+        return [*results[:first], *(reshape(r, (1, *get_aval(r).shape)) for r in results[first:])]
+
+    return stage(fun, closed.in_avals, closed.jaxpr.debug_info)
+
+
+@cached_by_jaxpr
+def _without_axis_on_operands(closed, which: tuple[bool, ...]):
+    """The program of which the marked ones of the first operands come with an axis of size 1 in front."""
+    def fun(*args):
+        plain = [reshape(x, get_aval(x).shape[1:]) if has_axis else x for x, has_axis in zip(args, which)]
+        return eval_jaxpr(closed.jaxpr, closed.consts, *plain, *args[len(which):])
+
+    avals = [aval.update(shape=(1, *aval.shape)) if has_axis else aval for aval, has_axis in zip(closed.in_avals, which)]
+    return stage(fun, [*avals, *closed.in_avals[len(which):]], closed.jaxpr.debug_info)
+
+
+@transpose_rule(shard_map_p)
+def _shard_map_transpose(cts, *operands, **params):
+    linear, has_ct = tuple(is_linear(x) for x in operands), tuple(ct is not ZERO for ct in cts)
+    linear_specs = [s for s, is_lin in zip(params["in_specs"], linear) if is_lin]
+    unmentioned = tuple(unmentioned_axes(s, params["manual_axes"]) for s in linear_specs)
+    with _axes(params):
+        adjoint = transpose_jaxpr(params["jaxpr"], linear, has_ct)
+        summed = _with_summed_results(adjoint.jaxpr, tuple(u for u, has in zip(unmentioned, adjoint.out_nonzero) if has))
+    sizes = params["mesh"].shape
+    shares = [math.prod(sizes[name] for name in unmentioned_axes(s, params["manual_axes"])) for s in params["out_specs"]]
+    given = [_share(ct, count) for ct, count in zip(cts, shares) if ct is not ZERO]
+    in_specs = [*(s for s, is_lin in zip(params["in_specs"], linear) if not is_lin),
+                *(s for s, has in zip(params["out_specs"], has_ct) if has)]
+    out_specs = [s for s, has in zip(linear_specs, adjoint.out_nonzero) if has]
+    out = iter(_call_like(params, summed, [*(x for x in operands if not is_linear(x)), *given], in_specs, out_specs))
+    nonzero = iter(adjoint.out_nonzero)
+    return [(next(out) if next(nonzero) else ZERO) if is_lin else None for is_lin in linear]
+
+
+def _share(ct, count: int):
+    return ct if count == 1 else elementwise.div(ct, np.asarray(count, get_aval(ct).dtype))
+
+
+@cached_by_jaxpr
+def _with_summed_results(closed, axes: tuple[tuple, ...]):
+    """The program whose results are summed over named axes."""
+    def fun(*args):
+        results = eval_jaxpr(closed.jaxpr, closed.consts, *args)
+        return [psum_p.bind(r, axes=names, axis_index_groups=None) if names else r for r, names in zip(results, axes)]
+
+    return closed if not any(axes) else stage(fun, closed.in_avals, closed.jaxpr.debug_info)
+
+
+@axis_batching_rule(shard_map_p)
+def _shard_map_batch(axis, operands, batch_axes, **params):
+    with _axes(params):
+        batched = batch_jaxpr(params["jaxpr"], axis, tuple(batch_axes))
+    ndims = [aval.ndim for aval in params["jaxpr"].in_avals], [aval.ndim for aval in params["jaxpr"].out_avals]
+    in_specs = [_batched_spec(s, b, ndim) for s, b, ndim in zip(params["in_specs"], batch_axes, ndims[0])]
+    out_specs = [_batched_spec(s, b, ndim) for s, b, ndim in zip(params["out_specs"], batched.out_axes, ndims[1])]
+    return _call_like(params, batched.jaxpr, operands, in_specs, out_specs), list(batched.out_axes)
+
+
+def _batched_spec(spec: PartitionSpec, batch_axis: int | None, ndim: int) -> PartitionSpec:
+    """Every device has the whole batch."""
+    if batch_axis is None:
+        return spec
+    entries = [*spec, *[None] * (ndim - len(spec))]
+    entries.insert(batch_axis, None)
+    return spec.update(partitions=entries)

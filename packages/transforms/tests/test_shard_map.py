@@ -1,0 +1,85 @@
+"""Programs per device under transformations. On a mesh of one device they are evaluated; what is split over more is seen in the specs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from laminax_ir.abstract_meshes import AbstractMesh
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.collectives import psum_p
+from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.ops.shard_map import bind_shard_map, local_aval, shard_map_p
+from laminax_ir.partition_specs import P
+from laminax_ir.pytree import tree_leaves
+from laminax_ir.staging import stage
+from laminax_ir.trace import extend_axis_env
+from laminax_transforms import grad, jvp, vmap
+
+ONE, MANY = AbstractMesh((1,), ("i",)), AbstractMesh((4,), ("i",))
+
+
+def per_device(fun, mesh, in_specs, out_specs):
+    """The function of wholes of a function of parts."""
+    def mapped(*args):
+        avals = [local_aval(get_aval(x), spec, mesh) for x, spec in zip(args, in_specs)]
+        with extend_axis_env(*mesh.shape_tuple):
+            closed = stage(lambda *xs: [fun(*xs)], avals)
+        (result,) = bind_shard_map(closed, *args, mesh=mesh, in_specs=in_specs, out_specs=[out_specs], manual_axes=("i",))
+        return result
+
+    return mapped
+
+
+def total(x):
+    return psum_p.bind(x, axes=("i",), axis_index_groups=None)
+
+
+def product(x, w):
+    return op.mul(op.sin(x), total(op.mul(x, w)))
+
+
+def test_derivatives_on_one_device():
+    x, w, x_dot = (np.random.default_rng(i).normal(size=(4,)).astype(np.float32) for i in range(3))
+    f = per_device(product, ONE, [P("i"), P()], P("i"))
+    np.testing.assert_allclose(f(x, w), np.sin(x) * x * w, rtol=1e-6)
+    expected = (np.cos(x) * x + np.sin(x)) * w  # by hand
+    _, tangent = jvp(lambda x: f(x, w), (x,), (x_dot,))
+    np.testing.assert_allclose(tangent, expected * x_dot, rtol=1e-5)
+    gradient = grad(lambda x, w: reduce_sum(f(x, w), (0,)), argnums=(0, 1))(x, w)
+    np.testing.assert_allclose(gradient[0], expected, rtol=1e-5)
+    np.testing.assert_allclose(gradient[1], np.sin(x) * x, rtol=1e-5)
+    batch = np.stack([x, w, x_dot])
+    np.testing.assert_allclose(vmap(f, (0, None))(batch, w), np.stack([np.sin(b) * b * w for b in batch]), rtol=1e-6)
+    np.testing.assert_allclose(vmap(f, (None, 1), 1)(x, batch.T), np.stack([np.sin(x) * x * b for b in batch], 1), rtol=1e-6)
+
+
+def equations(fun, *shapes):
+    program = stage(lambda *xs: tree_leaves(fun(*xs)), [ShapedArray(shape, np.float32) for shape in shapes])
+    return [eqn for eqn in program.eqns if eqn.primitive is shard_map_p]
+
+
+def test_what_the_linear_part_needs_is_split_over_the_devices():
+    f = per_device(product, MANY, [P("i"), P()], P("i"))
+    primal, adjoint = equations(grad(lambda x, w: reduce_sum(f(x, w), (0,)), argnums=(0, 1)), (8,), (2,))
+    assert primal.params["out_specs"][0] == P("i") and set(primal.params["out_specs"][1:]) == {P("i")}
+    for saved in primal.outvars[1:]:
+        assert saved.aval.shape[0] == 4  # one value per device, along an axis in front
+    assert adjoint.params["out_specs"] == (P("i"), P())
+    assert [v.aval.shape for v in adjoint.outvars] == [(8,), (2,)]
+    sums = [eqn for eqn in adjoint.params["jaxpr"].eqns if eqn.primitive is psum_p]
+    assert len(sums) == 2  # the transpose of the sum, and the sum over the devices of what w is needed for
+
+
+def test_a_result_that_all_devices_share():
+    f = per_device(lambda x: total(op.mul(x, x)), MANY, [P("i")], P())
+    program = stage(lambda x: [grad(lambda x: reduce_sum(f(x), (0,)))(x)], [ShapedArray((8,), np.float32)])
+    assert op.div_p in [eqn.primitive for eqn in program.eqns]  # each device's share of the cotangent
+
+
+@pytest.mark.parametrize("in_axes, specs", [((0, 0), [P(None, "i"), P(None, None)]), ((1, None), [P("i", None), P()])])
+def test_batches_are_whole_on_every_device(in_axes, specs):
+    f = per_device(product, MANY, [P("i"), P()], P("i"))
+    shapes = [(3, 8) if axis == 0 else (8, 3) for axis in in_axes[:1]] + [(3, 2) if in_axes[1] == 0 else (2,)]
+    (eqn,) = equations(lambda x, w: vmap(f, in_axes)(x, w), *shapes)
+    assert list(eqn.params["in_specs"]) == specs
