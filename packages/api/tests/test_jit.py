@@ -404,6 +404,15 @@ def test_compiler_options():
 # --- donation ---
 
 
+def test_a_deleted_argument_is_named():
+    x = jnp.ones(3)
+    laminax.jit(lambda x: x + 1, donate_argnums=0)(x)
+    f = laminax.jit(lambda a, params: a * params["w"])
+    for call in (f, f.lower(x, {"w": x}).compile()):
+        with pytest.raises(errors.DeletedArrayError, match=r"has been deleted with shape=float32\[3\].*is the argument params\['w'\]"):
+            call(jnp.ones(3), {"w": x})
+
+
 def test_a_donated_array_is_deleted_and_its_use_refused():
     f = laminax.jit(lambda x: x + 1, donate_argnums=0)
     x = floats(0, 1, 2)

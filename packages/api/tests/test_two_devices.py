@@ -11,7 +11,7 @@ import warnings
 import laminax
 import laminax.numpy as jnp
 import numpy as np
-from laminax import random
+from laminax import random, sharding
 
 laminax.config.update("num_cpu_devices", 2)
 laminax.config.update("platforms", "cpu")
@@ -83,8 +83,39 @@ def one_array_over_both():
     same = laminax.device_put_replicated({"w": np.ones(3, np.float32)}, laminax.local_devices())
     assert same["w"].shape == (2, 3) and same["w"].devices() == {first, second}
 
+def misses_name_what_moved():
+    import logging
+    heard = []
+    handler = logging.Handler()
+    handler.emit = lambda record: heard.append(record.getMessage())
+    logging.getLogger("laminax").addHandler(handler)
+    mesh = sharding.Mesh(laminax.devices(), ("data",))
+    rows, columns = (sharding.NamedSharding(mesh, sharding.PartitionSpec(*spec)) for spec in (("data",), (None, "data")))
+    f = laminax.jit(lambda x, params: x + params["w"])
+    x, w = laminax.device_put(jnp.ones((2, 2)), rows), laminax.device_put(jnp.ones((2, 2)), rows)
+    f(x, {"w": w})
+    with laminax.explain_cache_misses(True):
+        f(x, {"w": laminax.device_put(w, columns)})
+        assert "the sharding of params['w']: NamedSharding" in heard[0] and "the sharding of x" not in heard[0], heard
+        assert heard[0].index("spec=P(None, 'data'") < heard[0].index("before NamedSharding") < heard[0].index("spec=P('data'")
+        g = laminax.jit(lambda x: x * 2)
+        g(on_first), g(on_second)
+        assert "the device: cpu:1, before cpu:0" in heard[1], heard
+
+def transfers_between_devices_are_guarded():
+    f = laminax.jit(lambda x: x + 1, device=second)  # not called yet: jaxlib's own dispatch copies without asking the guard
+    with laminax.transfer_guard_device_to_device("disallow"):
+        assert laminax.device_put(on_first, second).devices() == {second}
+        try:
+            f(on_first)
+            raise SystemExit("no error")
+        except laminax.errors.XlaRuntimeError as error:
+            assert "Disallowed device-to-device transfer" in str(error)
+    f(on_first)
+
 for case in (committed_arguments_decide, options_decide, default_device_decides, keys_decide,
-             executables_stay_where_they_were_compiled, transfers_move_and_copy, export_is_for_one_device, one_array_over_both):
+             executables_stay_where_they_were_compiled, transfers_move_and_copy, export_is_for_one_device, one_array_over_both, misses_name_what_moved,
+             transfers_between_devices_are_guarded):
     try:
         case()
         print(case.__name__, "passed")
@@ -93,7 +124,8 @@ for case in (committed_arguments_decide, options_decide, default_device_decides,
         print(case.__name__, "".join(traceback.format_exception(error)[-2:]).replace("\\n", " | "))
 '''
 CASES = ["committed_arguments_decide", "options_decide", "default_device_decides", "keys_decide",
-         "executables_stay_where_they_were_compiled", "transfers_move_and_copy", "export_is_for_one_device", "one_array_over_both"]
+         "executables_stay_where_they_were_compiled", "transfers_move_and_copy", "export_is_for_one_device", "one_array_over_both",
+         "misses_name_what_moved", "transfers_between_devices_are_guarded"]
 
 
 @pytest.fixture(scope="module")

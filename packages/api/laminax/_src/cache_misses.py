@@ -46,14 +46,16 @@ def explain_retrace(title: str, fun: Callable, namer: Callable[[int], str], key:
         _log(title, "traced again, because values that it closes over belonged to a trace that has ended", [])
         return
     candidates = list(entries)[-_SEARCHED:]
-    differences = min((list(_differences(fun, namer, old, key)) for old in reversed(candidates)), key=len)
+    differences = min((list(_differences(fun, namer, old, key)) for old in reversed(candidates)),
+                      key=lambda lines: (len(lines), sum(map(len, lines))))  # the shortest explanation
     hidden = len(differences) - _SHOWN
     rest = [f"and {hidden} more differences"] if hidden > 0 else []
     _log(title, f"traced again; of the {len(entries)} forms there are, the one most like this call differs in",
          [*differences[:_SHOWN], *rest])
 
 
-def explain_recompilation(title: str, names: Sequence[str], key: Sequence[Any], entries: Mapping[Sequence[Any], Any]) -> None:
+def explain_recompilation(title: str, names: Sequence[str], key: Sequence[Any], entries: Mapping[Sequence[Any], Any],
+                          namer: Callable[[int], str]) -> None:
     """Logs why a traced program is compiled once more.
 
     Args:
@@ -61,12 +63,38 @@ def explain_recompilation(title: str, names: Sequence[str], key: Sequence[Any], 
       names: what the parts of keys are called.
       key: what it is compiled for.
       entries: what there is, by such keys.
+      namer: from the number of an argument to its name.
     """
     if not entries:
         return
-    old = min(reversed(list(entries)), key=lambda old: sum(a != b for a, b in zip(old, key)))
-    _log(title, "compiled again without being traced, because of",
-         [f"{name}: {now}, before {then}" for name, then, now in zip(names, old, key) if then != now])
+    explanations = [[line for name, then, now in zip(names, old, key) if then != now
+                     for line in _part_differences(name, then, now, namer)] for old in reversed(list(entries))]
+    _log(title, "compiled again without being traced, because of", min(explanations, key=len))
+
+
+def _part_differences(name: str, then: Any, now: Any, namer: Callable[[int], str]) -> Iterator[str]:
+    """One line for what differs in one part of two keys; arguments on several devices by name, with their shardings."""
+    old, new = getattr(then, "in_shardings", None), getattr(now, "in_shardings", None)
+    if old is None and new is None:
+        yield f"{name}: {now}, before {then}"
+        return
+    old, new = (x if x is not None else (where,) * len(old or new) for x, where in ((old, then), (new, now)))
+    changed = [(i, a, b) for i, (a, b) in enumerate(zip(old, new)) if a != b]
+    for i, a, b in changed:
+        yield f"the sharding of {namer(i)}: {_sharding_text(b)}, before {_sharding_text(a)}"
+    if not changed:
+        yield (f"{name}s, or the shardings of the results: {_result_text(now)}, before {_result_text(then)}")
+
+
+def _sharding_text(sharding: Any) -> str:
+    return "not given" if sharding is None else str(sharding)
+
+
+def _result_text(where: Any) -> str:
+    shardings = getattr(where, "out_shardings", None)
+    if shardings is None:
+        return str(where)
+    return f"{len(where.devices)} devices from {where.devices[0]} on, results {', '.join(map(_sharding_text, shardings))}"
 
 
 def _log(title: str, what: str, lines: Sequence[str]) -> None:

@@ -76,6 +76,16 @@ def execution_device(args: Sequence[Any], device: runtime.Device | None = None,
     return runtime.execution_device([_stored(x) for x in args], device, namer)
 
 
+def deleted_argument_error(error: runtime.DeletedArrayError, title: str, args: Sequence[Any],
+                           namer: Callable[[int], str]) -> runtime.DeletedArrayError:
+    """The error of a call with the names of the arguments that were deleted before it."""
+    named = [f"{namer(i)}, {x.aval.str_short()}," for i, x in enumerate(args)
+             if isinstance(stored := _stored(x), runtime.ArrayImpl) and stored.is_deleted()]
+    if not named:  # a constant of the program
+        return error
+    return runtime.DeletedArrayError(f"{error} It is the argument {' '.join(named)} of {title}.")
+
+
 def _stored(x: Any) -> Any:
     """What an executable takes for a value."""
     if isinstance(x, PRNGKeyArray):

@@ -22,7 +22,9 @@ from laminax_ir.trace import check_no_tracers, eval_trace, state
 from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve
 from laminax._src.checked_results import check_results, is_checking
-from laminax._src.executables import Program, compile_lowered, execution_device, lower_program, report_unusable_donations
+from laminax._src.executables import (
+    Program, compile_lowered, deleted_argument_error, execution_device, lower_program, report_unusable_donations,
+)
 from laminax._src.partitioning import Partitioning, names_shardings, place
 from laminax._src.sharding_arguments import UNSPECIFIED, ShardingTree, constrain, for_arguments, for_results, normal_tree
 from laminax._src.stages import Lowered, Traced
@@ -173,7 +175,10 @@ class _JitFunction:
         if state.trace is not eval_trace:
             return self._bind(call, traced), None, False
         program = self.program(traced, call, self.place(traced, call))
-        outs = program.run(call.leaves)
+        try:
+            outs = program.run(call.leaves)
+        except runtime.DeletedArrayError as error:
+            raise deleted_argument_error(error, f"jit({self.name})", call.leaves, call.namer(self.fun)) from None
         if is_checking():
             check_results(outs, f"jit({self.name})", traced.closed, call.leaves)
         fastpath = program.fastpath(traced.out_tree, outs, call.leaves)
@@ -240,7 +245,7 @@ class _JitFunction:
         if found is None:
             if config.explain_cache_misses.value:
                 from laminax._src.cache_misses import explain_recompilation
-                explain_recompilation(f"jit({self.name})", _PROGRAM_KEY, key, entries)
+                explain_recompilation(f"jit({self.name})", _PROGRAM_KEY, key, entries, call.namer(self.fun))
             if lowered is None:
                 lowered = self.lowered(traced, call, where)
             found = entries[key] = compile_lowered(lowered, traced.closed, where, name=self.name,

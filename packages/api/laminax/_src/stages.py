@@ -13,7 +13,7 @@ from laminax_ir.keys import physical_aval
 from laminax_ir.pytree import structure_errors, tree_flatten, tree_structure, tree_unflatten
 from laminax_ir.trace import Tracer
 
-from laminax._src.executables import Program, lowering_platform
+from laminax._src.executables import Program, deleted_argument_error, lowering_platform
 from laminax._src.partitioning import Partitioning, committed_sharding
 
 if TYPE_CHECKING:  # loaded when something is lowered
@@ -196,7 +196,10 @@ class Compiled:
                 f"Argument types differ from the types for which the computation {self._name} was compiled:", *wrong,
                 "Convert the arguments, or lower and compile for these types (enable_x64 changes types too)."]))
         self._check_shardings(leaves)
-        return tree_unflatten(self.out_tree, self._program.run(leaves))
+        try:
+            return tree_unflatten(self.out_tree, self._program.run(leaves))
+        except runtime.DeletedArrayError as error:
+            raise deleted_argument_error(error, f"the compiled {self._name}", leaves, self._path) from None
 
     def _check_shardings(self, leaves: Sequence[Any]) -> None:
         """Committed arguments of a program over several devices must be where it expects them."""
