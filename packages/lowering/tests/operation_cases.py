@@ -15,7 +15,7 @@ from laminax_ir.dtypes import key_dtype
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import (
     callbacks, calls, collectives, contraction, control_flow, convolution, cumulative, elementwise, exported, fft, hints, indexing,
-    linalg, linear_call, linear_solve, random_bits, reduction, shape, sharding, sorting, special, stacking, windows,
+    linalg, linear_call, linear_solve, orthogonal, random_bits, reduction, shape, sharding, sorting, special, stacking, windows,
 )
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.primitive import Primitive
@@ -134,6 +134,9 @@ _define([aval("complex64", 2, 3, 5)], fft=lambda x: fft.fft(x, "irfft", (3, 8)))
 
 _define([aval("float32", 2, 5, 3)], lu=linalg.lu, geqrf=linalg.geqrf, qr=linalg.qr, svd=lambda x: linalg.svd(x, full_matrices=False))
 _define([aval("float32", 2, 5, 3), aval("float32", 2, 3)], householder_product=linalg.householder_product)
+_define([aval("float32", 2, 5, 3), aval("float32", 2, 3), aval("float32", 2, 5, 2)], ormqr=orthogonal.ormqr)
+_define([SQUARE, aval("float32", 2, 4)], cholesky_update=orthogonal.cholesky_update)
+_define([SQUARE], tridiagonal=orthogonal.tridiagonal)
 _define([SQUARE], cholesky=linalg.cholesky, eig=linalg.eig, eigh=linalg.eigh, schur=linalg.schur, hessenberg=linalg.hessenberg)
 _define([SQUARE, SQUARE], triangular_solve=lambda a, b: linalg.triangular_solve(a, b, left_side=True, transpose_a=True),
         symmetric_product=lambda a, c: linalg.symmetric_product(a, c, beta=1.0))

@@ -6,6 +6,7 @@ no exceptions. Conventions are LAPACK's.
 
 from __future__ import annotations
 
+import enum
 from typing import Any, Callable
 
 import numpy as np
@@ -18,6 +19,37 @@ from laminax_ir.ops.contraction import dot_general
 from laminax_ir.ops.elementwise import joined_named_shape
 from laminax_ir.ops.shape import broadcasted_iota, full, reshape, transpose
 from laminax_ir.primitive import Primitive, shape_rule
+
+class EigImplementation(enum.Enum):
+    """What computes eigenvalues of general matrices: CUDA's library, MAGMA on its host, or LAPACK."""
+
+    CUSOLVER = "cusolver"
+    MAGMA = "magma"
+    LAPACK = "lapack"
+
+
+class EighImplementation(enum.Enum):
+    """How eigenvalues of Hermitian matrices are found: by QR or divide and conquer, Jacobi's rotations, or QDWH (TPU)."""
+
+    QR = "qr"
+    JACOBI = "jacobi"
+    QDWH = "qdwh"
+
+
+class SvdAlgorithm(enum.Enum):
+    """How singular values are found; DEFAULT is the platform's own way."""
+
+    DEFAULT = "default"
+    QR = "QR"
+    JACOBI = "Jacobi"
+    POLAR = "polar"
+    DIVIDE_AND_CONQUER = "divide_and_conquer"
+
+
+def _check_choice(name: str, what: str, value: Any, kind: type[enum.Enum]) -> None:
+    if value is not None and not isinstance(value, kind):
+        raise TypeError(f"{name}: {what} must be None or a member of {kind.__name__}, got {value!r}")
+
 
 _INT32 = np.dtype(np.int32)
 _FACTORED = tuple(np.dtype(d) for d in ("float32", "float64", "complex64", "complex128"))
@@ -41,7 +73,8 @@ symmetric_product_p = Primitive("symmetric_product", family="linalg")
 # Checks
 
 
-def _check_dtypes(name: str, *avals: ShapedArray) -> None:
+def check_matrix_dtypes(name: str, *avals: ShapedArray) -> None:
+    """Raises DTypeError unless all have the same dtype, float32, float64, complex64 or complex128."""
     for aval in avals:
         if aval.dtype not in _FACTORED:
             raise DTypeError(f"{name} does not accept dtype {dtypes.dtype_name(aval.dtype)}. Accepted dtypes are float32, "
@@ -50,16 +83,25 @@ def _check_dtypes(name: str, *avals: ShapedArray) -> None:
         raise DTypeError(f"{name} requires arguments to have the same dtypes, got {', '.join(a.str_short() for a in avals)}")
 
 
-def _check_matrix(name: str, x: ShapedArray) -> tuple[tuple[int, ...], int, int]:
-    """Batch shape, rows, columns."""
-    _check_dtypes(name, x)
+def check_matrix(name: str, x: ShapedArray) -> tuple[tuple[int, ...], int, int]:
+    """Batch shape, rows, columns.
+
+    Args:
+      name: the operation, for messages.
+      x: the argument.
+
+    Raises:
+      DTypeError, ShapeError: if it is no matrix or batch of them.
+    """
+    check_matrix_dtypes(name, x)
     if x.ndim < 2:
         raise ShapeError(f"{name}: the argument must be a matrix or a batch of them, got {x.str_short()}")
     return x.shape[:-2], x.shape[-2], x.shape[-1]
 
 
-def _check_square(name: str, x: ShapedArray) -> tuple[tuple[int, ...], int]:
-    batch, m, n = _check_matrix(name, x)
+def check_square(name: str, x: ShapedArray) -> tuple[tuple[int, ...], int]:
+    """Batch shape and size; as `check_matrix`, of square matrices."""
+    batch, m, n = check_matrix(name, x)
     if m != n:
         raise ShapeError(f"{name}: the argument must be a square matrix or a batch of them, got {x.str_short()}")
     return batch, n
@@ -82,15 +124,15 @@ def real_dtype(dtype) -> np.dtype:
 
 @shape_rule(cholesky_p)
 def _cholesky_shape(x: ShapedArray) -> ShapedArray:
-    _check_square("cholesky", x)
+    check_square("cholesky", x)
     return x
 
 
 @shape_rule(triangular_solve_p)
 def _triangular_solve_shape(a: ShapedArray, b: ShapedArray, *, left_side, lower, transpose_a, conjugate_a,
                             unit_diagonal) -> ShapedArray:
-    _check_dtypes("triangular_solve", a, b)
-    batch, n = _check_square("triangular_solve", a)
+    check_matrix_dtypes("triangular_solve", a, b)
+    batch, n = check_square("triangular_solve", a)
     if b.ndim != a.ndim or b.shape[:-2] != batch or b.shape[-2 if left_side else -1] != n:
         side = "rows" if left_side else "columns"
         raise ShapeError(f"triangular_solve: incompatible shapes {a.str_short()} and {b.str_short()}: the batch axes must be "
@@ -100,7 +142,7 @@ def _triangular_solve_shape(a: ShapedArray, b: ShapedArray, *, left_side, lower,
 
 @shape_rule(lu_p)
 def _lu_shape(x: ShapedArray) -> list[ShapedArray]:
-    batch, m, n = _check_matrix("lu", x)
+    batch, m, n = check_matrix("lu", x)
     return [x, x.update(shape=(*batch, min(m, n)), dtype=_INT32), x.update(shape=(*batch, m), dtype=_INT32)]
 
 
@@ -116,14 +158,14 @@ def _lu_pivots_to_permutation_shape(pivots: ShapedArray, *, permutation_size) ->
 
 @shape_rule(geqrf_p)
 def _geqrf_shape(x: ShapedArray) -> list[ShapedArray]:
-    batch, m, n = _check_matrix("geqrf", x)
+    batch, m, n = check_matrix("geqrf", x)
     return [x, x.update(shape=(*batch, min(m, n)))]
 
 
 @shape_rule(householder_product_p)
 def _householder_product_shape(a: ShapedArray, taus: ShapedArray) -> ShapedArray:
-    batch, m, n = _check_matrix("householder_product", a)
-    _check_dtypes("householder_product", a, taus)
+    batch, m, n = check_matrix("householder_product", a)
+    check_matrix_dtypes("householder_product", a, taus)
     if m < n:
         raise ShapeError(f"householder_product: the matrix must have at least as many rows as columns, got {a.str_short()}")
     if taus.ndim != a.ndim - 1 or taus.shape[:-1] != batch or taus.shape[-1] > n:
@@ -134,20 +176,20 @@ def _householder_product_shape(a: ShapedArray, taus: ShapedArray) -> ShapedArray
 
 @shape_rule(qr_p)
 def _qr_shape(x: ShapedArray, *, pivoting, full_matrices, use_magma) -> list[ShapedArray]:
-    batch, m, n = _check_matrix("qr", x)
+    batch, m, n = check_matrix("qr", x)
     k = m if full_matrices else min(m, n)
     return [x.update(shape=(*batch, m, k)), x.update(shape=(*batch, k, n))]
 
 
 @shape_rule(eigh_p)
 def _eigh_shape(x: ShapedArray, *, lower, sort_eigenvalues, subset_by_index, algorithm) -> list[ShapedArray]:
-    batch, n = _check_square("eigh", x)
+    batch, n = check_square("eigh", x)
     return [x, x.update(shape=(*batch, n), dtype=real_dtype(x.dtype))]
 
 
 @shape_rule(svd_p)
 def _svd_shape(x: ShapedArray, *, full_matrices, compute_uv, subset_by_index, algorithm) -> list[ShapedArray]:
-    batch, m, n = _check_matrix("svd", x)
+    batch, m, n = check_matrix("svd", x)
     rank = min(m, n)
     values = x.update(shape=(*batch, rank), dtype=real_dtype(x.dtype))
     if not compute_uv:
@@ -159,7 +201,7 @@ def _svd_shape(x: ShapedArray, *, full_matrices, compute_uv, subset_by_index, al
 @shape_rule(eig_p)
 def _eig_shape(x: ShapedArray, *, compute_left_eigenvectors, compute_right_eigenvectors, enable_eigvec_derivs,
                implementation) -> list[ShapedArray]:
-    batch, n = _check_square("eig", x)
+    batch, n = check_square("eig", x)
     dtype = dtypes.to_complex_dtype(x.dtype)
     vectors = x.update(dtype=dtype)
     return [x.update(shape=(*batch, n), dtype=dtype), *[vectors] * (compute_left_eigenvectors + compute_right_eigenvectors)]
@@ -167,20 +209,20 @@ def _eig_shape(x: ShapedArray, *, compute_left_eigenvectors, compute_right_eigen
 
 @shape_rule(schur_p)
 def _schur_shape(x: ShapedArray, *, compute_schur_vectors, sort_eig_vals, select_callable) -> list[ShapedArray]:
-    _check_square("schur", x)
+    check_square("schur", x)
     return [x, x] if compute_schur_vectors else [x]
 
 
 @shape_rule(hessenberg_p)
 def _hessenberg_shape(x: ShapedArray) -> list[ShapedArray]:
-    batch, n = _check_square("hessenberg", x)
+    batch, n = check_square("hessenberg", x)
     return [x, x.update(shape=(*batch, max(n - 1, 0)))]
 
 
 @shape_rule(tridiagonal_solve_p)
 def _tridiagonal_solve_shape(dl: ShapedArray, d: ShapedArray, du: ShapedArray, b: ShapedArray, *,
                              perturb_singular) -> ShapedArray:
-    _check_dtypes("tridiagonal_solve", dl, d, du, b)
+    check_matrix_dtypes("tridiagonal_solve", dl, d, du, b)
     listed = ", ".join(a.str_short() for a in (dl, d, du, b))
     if d.ndim < 1 or not dl.shape == d.shape == du.shape or b.ndim != d.ndim + 1 or b.shape[:-1] != d.shape:
         raise ShapeError("tridiagonal_solve: the three diagonals must have one shape [..., n], and b the shape [..., n, k], got "
@@ -190,8 +232,8 @@ def _tridiagonal_solve_shape(dl: ShapedArray, d: ShapedArray, du: ShapedArray, b
 
 @shape_rule(symmetric_product_p)
 def _symmetric_product_shape(a: ShapedArray, c: ShapedArray, *, alpha, beta) -> ShapedArray:
-    _check_dtypes("symmetric_product", a, c)
-    batch, n, _ = _check_matrix("symmetric_product", a)
+    check_matrix_dtypes("symmetric_product", a, c)
+    batch, n, _ = check_matrix("symmetric_product", a)
     if c.shape != (*batch, n, n):
         raise ShapeError(f"symmetric_product: c must have the shape {(*batch, n, n)} of a product of a, got {a.str_short()} and "
                          f"{c.str_short()}")
@@ -291,7 +333,7 @@ def cholesky(x, *, symmetrize_input: bool = True):
     Raises:
       TypeError: if x is not square, or its dtype is not float32, float64, complex64 or complex128.
     """
-    _check_square("cholesky", get_aval(x))
+    check_square("cholesky", get_aval(x))
     if symmetrize_input:
         x = symmetrize(x)
     return triangle(cholesky_p.bind(x))
@@ -423,9 +465,9 @@ def eigh(x, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalu
       x: [..., n, n].
       lower: which triangle is read if the input is not symmetrized.
       symmetrize_input: whether x is replaced by the mean of x and its adjoint first.
-      sort_eigenvalues: must be True: the eigenvalues ascend.
+      sort_eigenvalues: whether the eigenvalues must ascend. All platforms give them in that order, asked for or not.
       subset_by_index: must be None, or the whole range (0, n).
-      implementation: must be None.
+      implementation: an `EighImplementation`, which the platform must have; its own choice by default.
 
     Returns:
       v, [..., n, n] of x's dtype, orthonormal columns; and w, [..., n] of the real dtype of x's precision,
@@ -436,13 +478,13 @@ def eigh(x, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalu
       NotImplementedError: if an argument is not what it must be.
     """
     aval = get_aval(x)
-    _, n = _check_square("eigh", aval)
-    if not sort_eigenvalues or subset_by_index not in (None, (0, n)) or implementation is not None:
-        raise NotImplementedError("eigh: only sort_eigenvalues=True, subset_by_index=None and implementation=None are supported, "
-                                  f"got {sort_eigenvalues=}, {subset_by_index=}, {implementation=}")
+    _, n = check_square("eigh", aval)
+    _check_choice("eigh", "implementation", implementation, EighImplementation)
+    if subset_by_index not in (None, (0, n)):
+        raise NotImplementedError(f"eigh: subset_by_index must be None or (0, {n}), all eigenvalues, got {subset_by_index!r}")
     if symmetrize_input:
         x = symmetrize(x)
-    return tuple(eigh_p.bind(x, lower=bool(lower), sort_eigenvalues=True, subset_by_index=None, algorithm=None))
+    return tuple(eigh_p.bind(x, lower=bool(lower), sort_eigenvalues=bool(sort_eigenvalues), subset_by_index=None, algorithm=implementation))
 
 
 def svd(x, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_index=None, algorithm=None):
@@ -456,7 +498,7 @@ def svd(x, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_ind
       full_matrices: whether U and V are square; else they have min(m, n) columns.
       compute_uv: whether U and V^H are computed.
       subset_by_index: must be None.
-      algorithm: must be None.
+      algorithm: an `SvdAlgorithm`, which the platform must have; its own choice by default.
 
     Returns:
       U [..., m, m], s [..., k] and V^H [..., n, n], for k = min(m, n); without full_matrices U [..., m, k] and V^H
@@ -467,9 +509,10 @@ def svd(x, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_ind
       TypeError: if it is no matrix or batch of them, or its dtype is not float32, float64, complex64 or complex128.
       NotImplementedError: if an argument is not what it must be.
     """
-    if subset_by_index is not None or algorithm is not None:
-        raise NotImplementedError(f"svd: subset_by_index and algorithm must be None, got {subset_by_index!r} and {algorithm!r}")
-    result = svd_p.bind(x, full_matrices=bool(full_matrices), compute_uv=bool(compute_uv), subset_by_index=None, algorithm=None)
+    _check_choice("svd", "algorithm", algorithm, SvdAlgorithm)
+    if subset_by_index is not None:
+        raise NotImplementedError(f"svd: subset_by_index must be None, got {subset_by_index!r}")
+    result = svd_p.bind(x, full_matrices=bool(full_matrices), compute_uv=bool(compute_uv), subset_by_index=None, algorithm=algorithm)
     return (result[1], result[0], result[2]) if compute_uv else result[0]
 
 
@@ -482,7 +525,7 @@ def eig(x, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors
       compute_left_eigenvectors: whether vl with vl[:, i]^H x = w[i] vl[:, i]^H is computed.
       compute_right_eigenvectors: whether vr with x vr[:, i] = w[i] vr[:, i] is computed.
       enable_eigvec_derivs: must be False: eigenvectors have no derivative rule.
-      implementation: must be None.
+      implementation: an `EigImplementation`, which the platform must have; its own choice by default.
 
     Returns:
       [w, vl, vr] as far as asked for: [..., n], [..., n, n] and [..., n, n] of the complex dtype of x's precision,
@@ -492,12 +535,12 @@ def eig(x, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors
       TypeError: if x is not square, or its dtype is not float32, float64, complex64 or complex128.
       NotImplementedError: if an argument is not what it must be.
     """
-    if enable_eigvec_derivs or implementation is not None:
-        raise NotImplementedError("eig: only enable_eigvec_derivs=False and implementation=None are supported, got "
-                                  f"{enable_eigvec_derivs=} and {implementation=}")
+    _check_choice("eig", "implementation", implementation, EigImplementation)
+    if enable_eigvec_derivs:
+        raise NotImplementedError("eig: only enable_eigvec_derivs=False is supported, got True: eigenvectors have no derivative rule")
     return eig_p.bind(x, compute_left_eigenvectors=bool(compute_left_eigenvectors),
                       compute_right_eigenvectors=bool(compute_right_eigenvectors), enable_eigvec_derivs=False,
-                      implementation=None)
+                      implementation=implementation)
 
 
 def schur(x, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False, select_callable: Callable | None = None):

@@ -15,7 +15,12 @@ from laminax_ir.ops import linalg as op
 from laminax_ir.reference.evaluate import reference_rule
 
 
-def _scipy(name: str):
+def scipy_module(name: str):
+    """A module of SciPy, which the reference of some factorizations needs.
+
+    Raises:
+      ImportError: if SciPy is not installed.
+    """
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -33,7 +38,14 @@ def _per_matrix(function: Callable, ranks: tuple[int, ...], out_avals: list, *op
     return results
 
 
-def _define(primitive, function: Callable, *ranks: int) -> None:
+def define_per_matrix(primitive, function: Callable, *ranks: int) -> None:
+    """Gives a primitive its meaning: the function of one matrix, applied to each element of a batch.
+
+    Args:
+      primitive: the operation.
+      function: takes matrices, vectors and the parameters; returns a list for several results.
+      *ranks: the operands' numbers of axes without the batch's; one matrix by default.
+    """
     def rule(*operands, **params):
         avals = primitive.shape_rule(*map(get_aval, operands), **params)
         many = primitive.multiple_results
@@ -126,19 +138,19 @@ def _eig(x, *, compute_left_eigenvectors, compute_right_eigenvectors, enable_eig
     if not compute_left_eigenvectors:
         values, right = np.linalg.eig(x)
         return [values, right] if compute_right_eigenvectors else [values]
-    values, left, right = _scipy("scipy.linalg").eig(x, left=True, right=True)
+    values, left, right = scipy_module("scipy.linalg").eig(x, left=True, right=True)
     return [values, left, right] if compute_right_eigenvectors else [values, left]
 
 
 def _schur(x, *, compute_schur_vectors, sort_eig_vals, select_callable):
-    t, z = _scipy("scipy.linalg").schur(x, output="complex" if np.iscomplexobj(x) else "real")
+    t, z = scipy_module("scipy.linalg").schur(x, output="complex" if np.iscomplexobj(x) else "real")
     return [t, z] if compute_schur_vectors else [t]
 
 
 def _hessenberg(x):
     if not len(x):
         return x, np.zeros(0, x.dtype)
-    gehrd = _scipy("scipy.linalg.lapack").get_lapack_funcs(("gehrd",), (x,))[0]
+    gehrd = scipy_module("scipy.linalg.lapack").get_lapack_funcs(("gehrd",), (x,))[0]
     h, tau, _ = gehrd(x)
     return h, tau
 
@@ -156,17 +168,17 @@ def _symmetric_product(a, c, *, alpha, beta):
     return alpha * (a @ a.T) + beta * c
 
 
-_define(op.cholesky_p, _cholesky)
-_define(op.triangular_solve_p, _triangular_solve, 2, 2)
-_define(op.lu_p, _lu)
-_define(op.lu_pivots_to_permutation_p, _permutation, 1)
-_define(op.geqrf_p, _geqrf)
-_define(op.householder_product_p, _householder_product, 2, 1)
-_define(op.qr_p, _qr)
-_define(op.eigh_p, _eigh)
-_define(op.svd_p, _svd)
-_define(op.eig_p, _eig)
-_define(op.schur_p, _schur)
-_define(op.hessenberg_p, _hessenberg)
-_define(op.tridiagonal_solve_p, _tridiagonal_solve, 1, 1, 1, 2)
-_define(op.symmetric_product_p, _symmetric_product, 2, 2)
+define_per_matrix(op.cholesky_p, _cholesky)
+define_per_matrix(op.triangular_solve_p, _triangular_solve, 2, 2)
+define_per_matrix(op.lu_p, _lu)
+define_per_matrix(op.lu_pivots_to_permutation_p, _permutation, 1)
+define_per_matrix(op.geqrf_p, _geqrf)
+define_per_matrix(op.householder_product_p, _householder_product, 2, 1)
+define_per_matrix(op.qr_p, _qr)
+define_per_matrix(op.eigh_p, _eigh)
+define_per_matrix(op.svd_p, _svd)
+define_per_matrix(op.eig_p, _eig)
+define_per_matrix(op.schur_p, _schur)
+define_per_matrix(op.hessenberg_p, _hessenberg)
+define_per_matrix(op.tridiagonal_solve_p, _tridiagonal_solve, 1, 1, 1, 2)
+define_per_matrix(op.symmetric_product_p, _symmetric_product, 2, 2)

@@ -12,30 +12,31 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import linalg as op
-from laminax_ir.ops.linalg import real_dtype
+from laminax_ir.ops.linalg import EighImplementation, EigImplementation, SvdAlgorithm, real_dtype
 from laminax_lowering.context import Value
 from laminax_lowering.custom_calls import emit_ffi_call, info_aval, nan_unless
-from laminax_lowering.rules.linalg_kernels import kernel_rule, permutation_of, zeros
+from laminax_lowering.rules.linalg_kernels import check_choice, kernel_rule, permutation_of, zeros
 
 _PREFIX = {np.dtype(np.float32): "s", np.dtype(np.float64): "d", np.dtype(np.complex64): "c", np.dtype(np.complex128): "z"}
 _INT32 = np.dtype(np.int32)
 
 
-def _call(ctx, routine: str, operands: Sequence[Value], results: Sequence[ShapedArray], batch_rank: int,
+def call_lapack(ctx, routine: str, operands: Sequence[Value], results: Sequence[ShapedArray], batch_rank: int,
           config: Mapping[str, str] | None = None, aliases: Mapping[int, int] | None = None) -> list[Value]:
     """Calls `lapack_<type><routine>_ffi`; the arguments are those of `emit_ffi_call`."""
     target = f"lapack_{_PREFIX[operands[0].dtype]}{routine}_ffi"
     return emit_ffi_call(ctx, target, operands, results, config=config, batch_rank=batch_rank, aliases=aliases)
 
 
-def _letter(char: str) -> str:
+def letter(char: str) -> str:
+    """A letter as a kernel's attribute: LAPACK takes its options as letters."""
     return f"{ord(char)} : ui8"
 
 
 @kernel_rule(op.cholesky_p, "cpu")
 def _lower_cholesky(ctx, x):
     aval = ctx.avals_out[0]
-    factor, info = _call(ctx, "potrf", [x], [aval, info_aval(x)], aval.ndim - 2, {"uplo": _letter("L")}, {0: 0})
+    factor, info = call_lapack(ctx, "potrf", [x], [aval, info_aval(x)], aval.ndim - 2, {"uplo": letter("L")}, {0: 0})
     return nan_unless(ctx, info, [factor])[0]
 
 
@@ -43,16 +44,16 @@ def _lower_cholesky(ctx, x):
 def _lower_triangular_solve(ctx, a, b, *, left_side, lower, transpose_a, conjugate_a, unit_diagonal):
     if conjugate_a and not transpose_a:
         a = ctx.emit("chlo.conj", [a], results=[a.aval])
-    config = {"side": _letter("L" if left_side else "R"), "uplo": _letter("L" if lower else "U"),
-              "trans_x": _letter("N" if not transpose_a else "C" if conjugate_a else "T"),
-              "diag": _letter("U" if unit_diagonal else "N")}
-    return _call(ctx, "trsm", [a, b], ctx.avals_out, a.aval.ndim - 2, config, {1: 0})[0]
+    config = {"side": letter("L" if left_side else "R"), "uplo": letter("L" if lower else "U"),
+              "trans_x": letter("N" if not transpose_a else "C" if conjugate_a else "T"),
+              "diag": letter("U" if unit_diagonal else "N")}
+    return call_lapack(ctx, "trsm", [a, b], ctx.avals_out, a.aval.ndim - 2, config, {1: 0})[0]
 
 
 @kernel_rule(op.lu_p, "cpu")
 def _lower_lu(ctx, x):
     out, pivot_aval, permutation = ctx.avals_out
-    factors, pivots, info = _call(ctx, "getrf", [x], [out, pivot_aval, info_aval(x)], out.ndim - 2, None, {0: 0})
+    factors, pivots, info = call_lapack(ctx, "getrf", [x], [out, pivot_aval, info_aval(x)], out.ndim - 2, None, {0: 0})
     pivots = ctx.emit("stablehlo.subtract", [pivots, ctx.constant(1, _INT32, pivots.shape)], results=[pivot_aval])
     (factors,) = nan_unless(ctx, info, [factors], "GE")  # a positive info tells of a zero pivot, which is no failure
     return [factors, pivots, permutation_of(ctx, pivots, permutation)]
@@ -60,44 +61,48 @@ def _lower_lu(ctx, x):
 
 @kernel_rule(op.geqrf_p, "cpu")
 def _lower_geqrf(ctx, x):
-    return _call(ctx, "geqrf", [x], ctx.avals_out, x.aval.ndim - 2, None, {0: 0})
+    return call_lapack(ctx, "geqrf", [x], ctx.avals_out, x.aval.ndim - 2, None, {0: 0})
 
 
 @kernel_rule(op.householder_product_p, "cpu")
 def _lower_householder_product(ctx, a, taus):
     is_complex = dtypes.issubdtype(a.dtype, dtypes.complexfloating)
-    return _call(ctx, "ungqr" if is_complex else "orgqr", [a, taus], ctx.avals_out, a.aval.ndim - 2, None, {0: 0})[0]
+    return call_lapack(ctx, "ungqr" if is_complex else "orgqr", [a, taus], ctx.avals_out, a.aval.ndim - 2, None, {0: 0})[0]
 
 
 @kernel_rule(op.eigh_p, "cpu")
 def _lower_eigh(ctx, x, *, lower, sort_eigenvalues, subset_by_index, algorithm):
+    check_choice(ctx, "eigh", algorithm, EighImplementation.QR)
     is_complex = dtypes.issubdtype(x.dtype, dtypes.complexfloating)
-    v, w, info = _call(ctx, "heevd" if is_complex else "syevd", [x], [*ctx.avals_out, info_aval(x)], x.aval.ndim - 2,
-                       {"mode": _letter("V"), "uplo": _letter("L" if lower else "U")}, {0: 0})
+    v, w, info = call_lapack(ctx, "heevd" if is_complex else "syevd", [x], [*ctx.avals_out, info_aval(x)], x.aval.ndim - 2,
+                       {"mode": letter("V"), "uplo": letter("L" if lower else "U")}, {0: 0})
     return nan_unless(ctx, info, [v, w])
 
 
 @kernel_rule(op.svd_p, "cpu")
 def _lower_svd(ctx, x, *, full_matrices, compute_uv, subset_by_index, algorithm):
+    check_choice(ctx, "svd", algorithm, SvdAlgorithm.DEFAULT, SvdAlgorithm.QR, SvdAlgorithm.DIVIDE_AND_CONQUER)
     *batch, m, n = x.shape
     k = min(m, n)
     rows, columns = (m, n) if full_matrices else (k, k)
     values = ShapedArray((*batch, k), real_dtype(x.dtype))
     u, vt = (ShapedArray(shape, x.dtype) for shape in ((*batch, m, rows), (*batch, columns, n)))
-    mode = _letter("N" if not compute_uv else "A" if full_matrices else "S")
-    _, s, u, vt, info = _call(ctx, "gesdd", [x], [x.aval, values, u, vt, info_aval(x)], len(batch), {"mode": mode}, {0: 0})
+    mode = letter("N" if not compute_uv else "A" if full_matrices else "S")
+    routine = "gesvd" if algorithm is SvdAlgorithm.QR else "gesdd"
+    _, s, u, vt, info = call_lapack(ctx, routine, [x], [x.aval, values, u, vt, info_aval(x)], len(batch), {"mode": mode}, {0: 0})
     return nan_unless(ctx, info, [s, u, vt] if compute_uv else [s])
 
 
 @kernel_rule(op.eig_p, "cpu")
 def _lower_eig(ctx, x, *, compute_left_eigenvectors, compute_right_eigenvectors, enable_eigvec_derivs, implementation):
+    check_choice(ctx, "eig", implementation, EigImplementation.LAPACK)
     values_aval = ctx.avals_out[0]
     is_complex = dtypes.issubdtype(x.dtype, dtypes.complexfloating)
     vectors = ShapedArray(x.shape, values_aval.dtype)
     values = [values_aval] if is_complex else [ShapedArray(values_aval.shape, x.dtype)] * 2
-    config = {"compute_left": _letter("V" if compute_left_eigenvectors else "N"),
-              "compute_right": _letter("V" if compute_right_eigenvectors else "N")}
-    *w, left, right, info = _call(ctx, "geev", [x], [*values, vectors, vectors, info_aval(x)], x.aval.ndim - 2, config)
+    config = {"compute_left": letter("V" if compute_left_eigenvectors else "N"),
+              "compute_right": letter("V" if compute_right_eigenvectors else "N")}
+    *w, left, right, info = call_lapack(ctx, "geev", [x], [*values, vectors, vectors, info_aval(x)], x.aval.ndim - 2, config)
     w = w[0] if is_complex else ctx.emit("stablehlo.complex", w, results=[values_aval])
     kept = [w, *[left] * compute_left_eigenvectors, *[right] * compute_right_eigenvectors]
     return nan_unless(ctx, info, kept)
@@ -107,9 +112,9 @@ def _lower_eig(ctx, x, *, compute_left_eigenvectors, compute_right_eigenvectors,
 def _lower_schur(ctx, x, *, compute_schur_vectors, sort_eig_vals, select_callable):
     is_complex = dtypes.issubdtype(x.dtype, dtypes.complexfloating)
     values = ShapedArray(x.shape[:-1], x.dtype)
-    config = {"mode": _letter("V" if compute_schur_vectors else "N"), "sort": _letter("N")}
+    config = {"mode": letter("V" if compute_schur_vectors else "N"), "sort": letter("N")}
     results = [x.aval, x.aval, *[values] * (1 if is_complex else 2), info_aval(x), info_aval(x)]
-    t, z, *_, info = _call(ctx, "gees", [x], results, x.aval.ndim - 2, config, {0: 0})
+    t, z, *_, info = call_lapack(ctx, "gees", [x], results, x.aval.ndim - 2, config, {0: 0})
     return nan_unless(ctx, info, [t, z] if compute_schur_vectors else [t])
 
 
@@ -118,7 +123,7 @@ def _lower_hessenberg(ctx, x):
     if x.shape[-1] == 1:
         return [x, *zeros(ctx, ctx.avals_out[1:])]
     config = {"low": "1 : i32", "high": f"{x.shape[-1]} : i32"}
-    packed, taus, info = _call(ctx, "gehrd", [x], [*ctx.avals_out, info_aval(x)], x.aval.ndim - 2, config, {0: 0})
+    packed, taus, info = call_lapack(ctx, "gehrd", [x], [*ctx.avals_out, info_aval(x)], x.aval.ndim - 2, config, {0: 0})
     return nan_unless(ctx, info, [packed, taus])
 
 
@@ -126,6 +131,6 @@ def _lower_hessenberg(ctx, x):
 def _lower_tridiagonal_solve(ctx, dl, d, du, b, *, perturb_singular):
     batch = b.aval.ndim - 2
     info = ShapedArray(b.shape[:-2], _INT32)
-    *_, x, info = _call(ctx, "gtsv", [dl, d, du, b], [dl.aval, d.aval, du.aval, b.aval, info], batch, None,
+    *_, x, info = call_lapack(ctx, "gtsv", [dl, d, du, b], [dl.aval, d.aval, du.aval, b.aval, info], batch, None,
                         {i: i for i in range(4)})
     return nan_unless(ctx, info, [x])[0]

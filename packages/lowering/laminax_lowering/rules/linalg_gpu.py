@@ -12,10 +12,10 @@ from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import linalg as op
 from laminax_ir.ops.indexing import slice as slice_
-from laminax_ir.ops.linalg import adjoint, real_dtype
+from laminax_ir.ops.linalg import EighImplementation, EigImplementation, SvdAlgorithm, adjoint, real_dtype
 from laminax_lowering.context import Value
 from laminax_lowering.custom_calls import emit_ffi_call, info_aval, nan_unless
-from laminax_lowering.rules.linalg_kernels import kernel_rule, run_program
+from laminax_lowering.rules.linalg_kernels import check_choice, kernel_rule, run_program
 from laminax_lowering.rules.linalg_programs import solve_tridiagonal
 from laminax_lowering.types import bool_text
 
@@ -26,7 +26,7 @@ _KERNELS = {"cuda": "cu", "rocm": "hip"}
 _INT32 = np.dtype(np.int32)
 
 
-def _solver_call(ctx, routine: str, operands, results, config=None, batch_rank: int | None = None) -> list[Value]:
+def call_solver(ctx, routine: str, operands, results, config=None, batch_rank: int | None = None) -> list[Value]:
     """Calls `cusolver_<routine>_ffi`, which may overwrite its first operand with its first result."""
     rank = operands[0].aval.ndim - 2 if batch_rank is None else batch_rank
     return emit_ffi_call(ctx, f"{_SOLVER[ctx.platform]}_{routine}_ffi", operands, results, config=config, batch_rank=rank,
@@ -35,14 +35,14 @@ def _solver_call(ctx, routine: str, operands, results, config=None, batch_rank: 
 
 @kernel_rule(op.cholesky_p, *_GPUS)
 def _lower_cholesky(ctx, x):
-    factor, info = _solver_call(ctx, "potrf", [x], [x.aval, info_aval(x)], {"lower": "true"})
+    factor, info = call_solver(ctx, "potrf", [x], [x.aval, info_aval(x)], {"lower": "true"})
     return nan_unless(ctx, info, [factor])[0]
 
 
 @kernel_rule(op.lu_p, *_GPUS)
 def _lower_lu(ctx, x):
     out, pivot_aval, permutation = ctx.avals_out
-    factors, pivots, info = _solver_call(ctx, "getrf", [x], [out, pivot_aval, info_aval(x)])
+    factors, pivots, info = call_solver(ctx, "getrf", [x], [out, pivot_aval, info_aval(x)])
     pivots = ctx.emit("stablehlo.subtract", [pivots, ctx.constant(1, _INT32, pivot_aval.shape)], results=[pivot_aval])
     (factors,) = nan_unless(ctx, info, [factors], "GE")  # a positive info tells of a zero pivot, which is no failure
     return [factors, pivots, _permutation(ctx, pivots, permutation)]
@@ -60,18 +60,20 @@ def _permutation(ctx, pivots: Value, aval: ShapedArray) -> Value:
 
 @kernel_rule(op.geqrf_p, *_GPUS)
 def _lower_geqrf(ctx, x):
-    return _solver_call(ctx, "geqrf", [x], ctx.avals_out)
+    return call_solver(ctx, "geqrf", [x], ctx.avals_out)
 
 
 @kernel_rule(op.householder_product_p, *_GPUS)
 def _lower_householder_product(ctx, a, taus):
-    return _solver_call(ctx, "orgqr", [a, taus], ctx.avals_out)[0]
+    return call_solver(ctx, "orgqr", [a, taus], ctx.avals_out)[0]
 
 
 @kernel_rule(op.eigh_p, *_GPUS)
 def _lower_eigh(ctx, x, *, lower, sort_eigenvalues, subset_by_index, algorithm):
-    config = {"algorithm": "0 : ui8", "lower": bool_text(lower)}  # 0: the kernel chooses between syevd and Jacobi's method
-    v, w, info = _solver_call(ctx, "syevd", [x], [*ctx.avals_out, info_aval(x)], config)
+    check_choice(ctx, "eigh", algorithm, EighImplementation.QR, EighImplementation.JACOBI)
+    number = {EighImplementation.QR: 1, EighImplementation.JACOBI: 2}.get(algorithm, 0)  # 0: the kernel chooses
+    config = {"algorithm": f"{number} : ui8", "lower": bool_text(lower)}
+    v, w, info = call_solver(ctx, "syevd", [x], [*ctx.avals_out, info_aval(x)], config)
     return nan_unless(ctx, info, [v, w])
 
 
@@ -81,8 +83,10 @@ _BATCHED_LIMIT = 32  # up to this many, it is a kernel for batches that knows sq
 
 @kernel_rule(op.svd_p, *_GPUS)
 def _lower_svd(ctx, x, *, full_matrices, compute_uv, subset_by_index, algorithm):
-    rows, columns = x.aval.shape[-2:]
-    kernel = _svd_by_jacobi if max(rows, columns) <= JACOBI_LIMIT else _svd_by_bidiagonals
+    check_choice(ctx, "svd", algorithm, SvdAlgorithm.DEFAULT, SvdAlgorithm.QR, SvdAlgorithm.JACOBI)
+    by_jacobi = max(x.aval.shape[-2:]) <= JACOBI_LIMIT if algorithm in (None, SvdAlgorithm.DEFAULT) else \
+        algorithm is SvdAlgorithm.JACOBI
+    kernel = _svd_by_jacobi if by_jacobi else _svd_by_bidiagonals
     s, u, vt, info = kernel(ctx, x, full_matrices, compute_uv)
     return nan_unless(ctx, info, [s, u, vt] if compute_uv else [s])
 
@@ -94,7 +98,7 @@ def _svd_by_jacobi(ctx, x: Value, full_matrices: bool, compute_uv: bool) -> list
     u_aval, v_aval = (x.aval.update(shape=(*batch, size, k if is_thin else size)) for size in (m, n))
     values = ShapedArray((*batch, k), real_dtype(x.dtype))
     config = {"compute_uv": bool_text(compute_uv), "full_matrices": bool_text(not is_thin)}
-    _, s, u, v, info = _solver_call(ctx, "gesvdj", [x], [x.aval, values, u_aval, v_aval, info_aval(x)], config)
+    _, s, u, v, info = call_solver(ctx, "gesvdj", [x], [x.aval, values, u_aval, v_aval, info_aval(x)], config)
     if not compute_uv:
         return [s, u, v, info]
 
@@ -132,11 +136,13 @@ def _svd_by_bidiagonals(ctx, x: Value, full_matrices: bool, compute_uv: bool) ->
 @kernel_rule(op.eig_p, *_GPUS)
 def _lower_eig(ctx, x, *, compute_left_eigenvectors, compute_right_eigenvectors, enable_eigvec_derivs, implementation):
     """A kernel that computes on the host, with LAPACK, or with MAGMA where that library is there."""
+    check_choice(ctx, "eig", implementation, EigImplementation.LAPACK, EigImplementation.MAGMA)
+    magma = {EigImplementation.LAPACK: "off", EigImplementation.MAGMA: "on"}.get(implementation, "auto")
     values_aval = ctx.avals_out[0]
     is_complex = dtypes.issubdtype(x.dtype, dtypes.complexfloating)
     vectors = ShapedArray(x.aval.shape, values_aval.dtype)
     values = [values_aval] if is_complex else [ShapedArray(values_aval.shape, x.dtype)] * 2
-    config = {"left": bool_text(compute_left_eigenvectors), "magma": '"auto"', "right": bool_text(compute_right_eigenvectors)}
+    config = {"left": bool_text(compute_left_eigenvectors), "magma": f'"{magma}"', "right": bool_text(compute_right_eigenvectors)}
     target = f"{_KERNELS[ctx.platform]}hybrid_eig_{'comp' if is_complex else 'real'}"
     *w, left, right, info = emit_ffi_call(ctx, target, [x], [*values, vectors, vectors, info_aval(x)], config=config,
                                           batch_rank=x.aval.ndim - 2)

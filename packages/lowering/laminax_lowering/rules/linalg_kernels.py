@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any, Callable, Sequence
 
 import numpy as np
@@ -30,6 +31,22 @@ def kernel_rule(primitive: Primitive, *platforms: str) -> Callable[[Callable], C
         lowering_rule(primitive, platforms=platforms)(rule)
         return kernel
     return register
+
+
+def check_choice(ctx: FunctionWriter, name: str, chosen: enum.Enum | None, *accepted: enum.Enum) -> None:
+    """Refuses a way of computing that the platform does not have.
+
+    Args:
+      name: the operation, for the message.
+      chosen: what the user asked for, None for the platform's own way.
+      *accepted: what the platform has.
+
+    Raises:
+      NotImplementedError: if it is none of these.
+    """
+    if chosen is not None and chosen not in accepted:
+        raise NotImplementedError(f"{name}: {chosen} is not available on {ctx.platform}; expected None or one of "
+                                  f"{', '.join(map(str, accepted))}")
 
 
 def run_program(ctx: FunctionWriter, function: Callable[..., Sequence[Any]], operands: Sequence[Value]) -> list[Value]:

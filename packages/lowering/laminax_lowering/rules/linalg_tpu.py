@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from laminax_ir.ops import linalg as op
+from laminax_ir.ops.linalg import EighImplementation, SvdAlgorithm
 from laminax_lowering.custom_calls import emit_builtin_call
-from laminax_lowering.rules.linalg_kernels import kernel_rule, run_program
+from laminax_lowering.rules.linalg_kernels import check_choice, kernel_rule, run_program
 from laminax_lowering.rules.linalg_programs import solve_tridiagonal, svd_program
 
 
@@ -26,11 +27,13 @@ def _lower_householder_product(ctx, a, taus):
 @kernel_rule(op.eigh_p, "tpu")
 def _lower_eigh(ctx, x, *, lower, sort_eigenvalues, subset_by_index, algorithm):
     """By Jacobi's method, in at most 100 sweeps, up to a relative error of 1e-6."""
+    check_choice(ctx, "eigh", algorithm, EighImplementation.JACOBI)
     return emit_builtin_call(ctx, "Eigh", [x], ctx.avals_out, backend_config=f"{int(lower)},1,100,1e-6")
 
 
 @kernel_rule(op.svd_p, "tpu")
 def _lower_svd(ctx, x, *, full_matrices, compute_uv, subset_by_index, algorithm):
+    check_choice(ctx, "svd", algorithm, SvdAlgorithm.DEFAULT, SvdAlgorithm.POLAR)
     program = svd_program(x.aval.strip_weak_type(), full_matrices, compute_uv)
     return ctx.call_program(program, "svd", [x], ctx.avals_out)
 

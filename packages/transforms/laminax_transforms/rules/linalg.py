@@ -31,7 +31,8 @@ from laminax_transforms.zeros import ZERO
 # Batching
 
 
-def _batch_in_front(primitive):
+def batch_in_front(primitive):
+    """The batching rule of an operation on the last axes of its operands, whose other axes are batches."""
     def rule(axis, operands, batch_axes, **params):
         result = primitive.bind(*[batch_axis_first(x, b, axis.size) for x, b in zip(operands, batch_axes)], **params)
         return (result, [0] * len(result)) if primitive.multiple_results else (result, 0)
@@ -41,7 +42,7 @@ def _batch_in_front(primitive):
 for _primitive in (op.cholesky_p, op.triangular_solve_p, op.lu_p, op.lu_pivots_to_permutation_p, op.geqrf_p,
                    op.householder_product_p, op.qr_p, op.eigh_p, op.svd_p, op.eig_p, op.schur_p, op.hessenberg_p,
                    op.tridiagonal_solve_p, op.symmetric_product_p):
-    axis_batching_rule(_primitive)(_batch_in_front(_primitive))
+    axis_batching_rule(_primitive)(batch_in_front(_primitive))
 
 define_zero_derivative(op.lu_pivots_to_permutation_p)
 
