@@ -1,73 +1,42 @@
-"""Loops, branches, calls, callbacks, collectives, cumulative and windowed operations on arrays that hypothesis draws: dtypes,
-shapes of rank 0 to 5 with empty axes, NaN, infinities, the extremes of each type.
+"""Loops, branches, calls, callbacks, collectives and hints on every dtype, on shapes of rank 0 to 5 with empty axes, NaN,
+infinities and the extremes of each type. Each program is seen by the type checker before it runs.
 
-Oracles: Python loops over NumPy's own arithmetic, which rounds and wraps each step in the dtype; so most values are equal
-to the last bit, and a tolerance stands only where two ways of summing are compared.
+Oracles: Python loops over the sum of two arrays, which wraps or rounds each step in the dtype; so values are equal to the last
+bit.
 """
 
 from __future__ import annotations
 
-
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from drawing import (
+    BOOL, COMPLEX, EVERY, INTEGERS, NUMBERS, REALS, cases, covers, drawn, evaluated, every_operation_is_covered, few, in_python,
+    more, same, seeds, sizes, wide, wrapped,
+)
+from hypothesis import given
 from hypothesis import strategies as st
 
 from laminax_ir.avals import ShapeDtypeStruct, get_aval
-from laminax_ir.check import check_jaxpr
-from laminax_ir.ops import collectives
+from laminax_ir.config import enable_x64
+from laminax_ir.keys import PRNGKeyArray
+from laminax_ir.ops import collectives, hints, sharding
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops.callbacks import io_callback, pure_callback
-from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, bind_checkpoint, call_jaxpr, name_p
-from laminax_ir.ops.control_flow import cond, fori_loop, scan, switch, while_loop
+from laminax_ir.ops.callbacks import debug_callback, io_callback, pure_callback
+from laminax_ir.ops.calls import (
+    CustomJVPCall, CustomVJPCall, bind_checkpoint, call_jaxpr, close_over_constants, custom_vmap_call_p, name_p,
+)
+from laminax_ir.ops.control_flow import cond, fori_loop, platform_dependent, scan, switch, while_loop
+from laminax_ir.ops.linear_call import bind_linear_call
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
 from laminax_ir.trace import extend_axis_env
 
-FLOATS = ["float32", "float16", "bfloat16"]
-INTEGERS = ["int8", "int32", "uint8"]
-few = settings(max_examples=25, derandomize=True, deadline=None)
-shapes = st.lists(st.integers(0, 3), max_size=5).map(tuple)
-slices = st.lists(st.integers(0, 3), max_size=4).map(tuple)  # of an array with one axis more
-real = st.sampled_from(FLOATS + INTEGERS)
-every = st.sampled_from(FLOATS + INTEGERS + ["bool", "complex64"])
-seeds = st.integers(0, 2**32 - 1)
-kind = {dtype: "float" for dtype in FLOATS} | {dtype: "integer" for dtype in INTEGERS} | {"bool": "bool", "complex64": "complex"}
 
-
-def drawn(rng, dtype, shape):
-    """Ordinary values, a third of them special ones."""
-    if kind[dtype] == "complex":
-        return (drawn(rng, "float32", shape) + np.complex64(1j) * rng.normal(size=shape)).astype(dtype)
-    if kind[dtype] == "bool":
-        return rng.integers(0, 2, shape).astype(bool)
-    info = (ml_dtypes.iinfo if kind[dtype] == "integer" else ml_dtypes.finfo)(dtype)
-    if kind[dtype] == "integer":
-        ordinary = rng.integers(info.min, info.max, shape, endpoint=True, dtype=dtype)
-        special_values = np.array([info.min, info.max, 0, 1], dtype)
-    else:
-        ordinary = (rng.normal(size=shape) * 10).astype(dtype)
-        special_values = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, info.max, info.min], dtype)
-    chosen = special_values[rng.integers(0, len(special_values), shape)]
-    return np.asarray(np.where(rng.random(shape) < 1 / 3, chosen, ordinary), dtype)
-
-
-def same(got, expected):
-    """Equal in dtype, shape and every value."""
-    got, expected = np.asarray(got), np.asarray(expected)
-    assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
-    for part in (np.real, np.imag) if got.dtype.kind == "c" else (lambda x: x,):
-        np.testing.assert_array_equal(part(got).astype(np.float64), part(expected).astype(np.float64))
-
-
-def evaluated(f, *args):
-    """The results of a function of flat values, once it is a program that the type checker has seen."""
-    closed = stage(f, [get_aval(x) for x in args])
-    check_jaxpr(closed)
-    results = evaluate(closed, *args)
-    assert [(x.dtype, x.shape) for x in map(np.asarray, results)] == [(a.dtype, a.shape) for a in closed.out_avals]
-    return results
+@pytest.fixture(autouse=True, scope="module")
+def x64():
+    with enable_x64():
+        yield
 
 
 def combine(x, y):
@@ -75,142 +44,268 @@ def combine(x, y):
 
 
 def combined(x, y):
-    """What `combine` computes, by NumPy; an array also at rank 0."""
+    """What `combine` computes: the low bits, or the sum in float64 rounded once."""
+    x, y = np.asarray(x), np.asarray(y)
+    if x.dtype == bool:
+        return np.asarray(x ^ y)
+    if x.dtype in INTEGERS:
+        return in_python(lambda bits, a, b: a + b, x.dtype, x, y)
     with np.errstate(all="ignore"):
-        return np.asarray(x ^ y if x.dtype == bool else x + y, x.dtype)
+        return np.asarray((wide(x) + wide(y)).astype(x.dtype))
+
+
+def of_rank(dtype, sizes, seed):
+    """One shape for the dtype; over all dtypes every rank comes."""
+    return tuple(sizes[:(EVERY.index(dtype) + seed) % 6])
 
 
 # Loops and branches
 
 
+@covers("scan")
 @few
-@given(length=st.integers(0, 5), shape=slices, dtype=every, reverse=st.booleans(),
-       unroll=st.one_of(st.booleans(), st.integers(1, 7)), seed=seeds)
-def test_scan(length, shape, dtype, reverse, unroll, seed):
+@given(sizes=sizes, length=st.integers(0, 4), reverse=st.booleans(), unroll=st.one_of(st.booleans(), st.integers(1, 7)), seed=seeds)
+def test_scan(sizes, length, reverse, unroll, seed):
     rng = np.random.default_rng(seed)
-    init, captured, xs = (drawn(rng, dtype, s) for s in (shape, shape, (length, *shape)))
 
     def f(init, captured, xs):
         last, ys = scan(lambda c, x: (combine(c, x), (c, combine(x, captured))), init, xs, reverse=reverse, unroll=unroll)
         return [last, *ys]
 
-    carry, before, sums = init, np.zeros_like(xs), np.zeros_like(xs)
-    for i in reversed(range(length)) if reverse else range(length):
-        before[i], sums[i] = carry, combined(xs[i], captured)
-        carry = combined(carry, xs[i])
-    for results in (f(init, captured, xs), evaluated(f, init, captured, xs)):
-        for got, expected in zip(results, (carry, before, sums)):
-            same(got, expected)
+    for dtype in EVERY:
+        shape = of_rank(dtype, sizes, seed)[:4]
+        init, captured, xs = (drawn(rng, dtype, s) for s in (shape, shape, (length, *shape)))
+        carry, before, sums = init, np.zeros_like(xs), np.zeros_like(xs)
+        for i in reversed(range(length)) if reverse else range(length):
+            before[i], sums[i] = carry, combined(xs[i], captured)
+            carry = combined(carry, xs[i])
+        for results in (f(init, captured, xs), evaluated(f, init, captured, xs)):
+            for got, expected in zip(results, (carry, before, sums)):
+                same(got, expected)
 
 
+@covers("while")
 @few
-@given(steps=st.integers(0, 5), counter=st.sampled_from(INTEGERS), shape=shapes, dtype=every, seed=seeds)
-def test_while_loop_up_to_the_greatest_integer(steps, counter, shape, dtype, seed):
+@given(sizes=sizes, steps=st.integers(0, 5), seed=seeds)
+def test_while_loop_up_to_the_greatest_integer(sizes, steps, seed):
     rng = np.random.default_rng(seed)
-    x, total = drawn(rng, dtype, shape), drawn(rng, dtype, shape)
-    last = np.array(np.iinfo(counter).max, counter)
-    first = np.array(int(last) - steps, counter)
+    for i, dtype in enumerate(EVERY):
+        counter = INTEGERS[i % len(INTEGERS)]
+        shape = of_rank(dtype, sizes, seed)
+        x, total = drawn(rng, dtype, shape), drawn(rng, dtype, shape)
+        info = ml_dtypes.iinfo(counter)
+        count = min(steps, int(info.max) - int(info.min))
+        first, last = np.array(int(info.max) - count, counter), np.array(int(info.max), counter)
 
-    def f(first, last, x, total):
-        one = np.ones((), counter)
-        return list(while_loop(lambda c: op.lt(c[0], last), lambda c: (op.add(c[0], one), combine(c[1], x)), (first, total)))
+        def f(first, last, x, total, one=np.ones((), counter)):
+            return list(while_loop(lambda c: op.lt(c[0], last), lambda c: (op.add(c[0], one), combine(c[1], x)), (first, total)))
 
-    def counted(first, last, x, total):
-        return [fori_loop(first, last, lambda i, c: combine(c, x), total)]
+        def counted(first, last, x, total):
+            return [fori_loop(first, last, lambda i, c: combine(c, x), total)]
 
-    args = first, last, x, total
-    for _ in range(steps):
-        total = combined(total, x)
-    same(evaluated(f, *args)[0], last)
-    same(evaluated(f, *args)[1], total)
-    same(evaluated(counted, *args)[0], total)
+        args = first, last, x, total
+        for _ in range(count):
+            total = combined(total, x)
+        same(evaluated(f, *args)[0], last)
+        same(evaluated(f, *args)[1], total)
+        if counter.itemsize > 1:
+            same(evaluated(counted, *args)[0], total)
 
 
+@covers("cond")
 @few
-@given(index=st.sampled_from(INTEGERS), branches=st.integers(1, 4), shape=shapes, dtype=every, seed=seeds)
-def test_switch(index, branches, shape, dtype, seed):
+@given(sizes=sizes, branches=st.integers(1, 4), seed=seeds)
+def test_switch(sizes, branches, seed):
     rng = np.random.default_rng(seed)
-    operands = [drawn(rng, dtype, shape) for _ in range(branches)]
-    for i in (np.iinfo(index).min, np.iinfo(index).max, 0, 1, 2):
-        chosen = operands[min(max(i, 0), branches - 1)]
+    for k, dtype in enumerate(EVERY):
+        index, shape = [d for d in INTEGERS if d.itemsize > 1 or d.name.endswith("int8")][k % 8], of_rank(dtype, sizes, seed)
+        operands = [drawn(rng, dtype, shape) for _ in range(branches)]
         f = lambda i, *xs: [switch(i, [lambda *xs, k=k: combine(xs[k], xs[0]) for k in range(branches)], *xs)]
-        same(evaluated(f, np.array(i, index), *operands)[0], combined(chosen, operands[0]))
+        for i in (np.iinfo(index).min, np.iinfo(index).max, 0, 2):
+            chosen = operands[min(max(wrapped(int(i), np.dtype(np.int32)), 0), branches - 1)]  # as in JAX, an int32 first
+            same(evaluated(f, np.array(i, index), *operands)[0], combined(chosen, operands[0]))
 
 
+@covers("cond")
 @few
-@given(pred=real, shape=shapes, dtype=every, seed=seeds)
-def test_cond(pred, shape, dtype, seed):
+@given(sizes=sizes, seed=seeds)
+def test_cond_on_a_number_of_any_kind(sizes, seed):
     rng = np.random.default_rng(seed)
-    p, x, y = drawn(rng, pred, ()), drawn(rng, dtype, shape), drawn(rng, dtype, shape)
     f = lambda p, x, y: list(cond(p, lambda x, y: (x, combine(x, y)), lambda x, y: (y, x), x, y))
-    for got, expected in zip(evaluated(f, p, x, y), (x, combined(x, y)) if p != 0 else (y, x)):  # NaN is not zero
-        same(got, expected)
+    for i, dtype in enumerate(EVERY):
+        shape = of_rank(dtype, sizes, seed)
+        x, y = drawn(rng, dtype, shape), drawn(rng, dtype, shape)
+        for pred in (BOOL + REALS)[i % 4::4]:
+            p = drawn(rng, pred, ())
+            for got, expected in zip(evaluated(f, p, x, y), (x, combined(x, y)) if wide(p) != 0 else (y, x)):  # NaN is not zero
+                same(got, expected)
+
+
+@covers("platform_index", "cond")
+@few
+@given(sizes=sizes, seed=seeds)
+def test_the_reference_is_a_cpu(sizes, seed):
+    rng = np.random.default_rng(seed)
+    for dtype in EVERY:
+        x, y = (drawn(rng, dtype, of_rank(dtype, sizes, seed)) for _ in range(2))
+        f = lambda x, y: [platform_dependent(x, y, cuda=lambda x, y: x, cpu=combine, default=lambda x, y: y),
+                          platform_dependent(x, y, cuda=lambda x, y: x, default=lambda x, y: y)]
+        got, other = evaluated(f, x, y)
+        same(got, combined(x, y))
+        same(other, y)
 
 
 # Calls and callbacks
+
+
+def custom_vmap_call(f, *xs):
+    program, consts = close_over_constants(stage(f, [get_aval(x) for x in xs]))
+    return custom_vmap_call_p.bind(*consts, *xs, call=program, rule=None, name="f")
+
+
+def linear_call(f, *xs):
+    program = stage(f, [get_aval(x) for x in xs])
+    back = stage(lambda x, *cts: [cts[1]], [get_aval(xs[0]), *program.out_avals])
+    return bind_linear_call(program, back, xs[:1], xs[1:], "f")
+
 
 CALLS = {
     "jit": lambda f, *xs: call_jaxpr(stage(f, [get_aval(x) for x in xs]), *xs, name="f"),
     "checkpoint": lambda f, *xs: bind_checkpoint(stage(f, [get_aval(x) for x in xs]), *xs, name="f", prevent_cse=True, policy=None),
     "custom_jvp_call": lambda f, *xs: CustomJVPCall(f, None, xs, "f").bind(),
     "custom_vjp_call": lambda f, *xs: CustomVJPCall(f, None, None, xs, "f").bind(),
+    "custom_vmap_call": custom_vmap_call,
+    "linear_call": linear_call,
     "name": lambda f, *xs: [name_p.bind(y, name="y") for y in f(*xs)],
 }
 
 
 @pytest.mark.parametrize("name", CALLS)
+@covers(*CALLS, by="name")
 @few
-@given(shape=shapes, dtype=every, seed=seeds)
-def test_a_call_is_the_function(name, shape, dtype, seed):
+@given(sizes=sizes, seed=seeds)
+def test_a_call_is_the_function(name, sizes, seed):
     rng = np.random.default_rng(seed)
-    x, y, constant = (drawn(rng, dtype, shape) for _ in range(3))
-    call = lambda x, y: CALLS[name](lambda x, y: [combine(x, y), y, combine(y, constant)], x, y)
-    assert name in [eqn.primitive.name for eqn in stage(call, [get_aval(x), get_aval(y)]).eqns]
-    for results in (call(x, y), evaluated(call, x, y)):
-        for got, expected in zip(results, (combined(x, y), y, combined(y, constant))):
+    for dtype in EVERY:
+        x, y, constant = (drawn(rng, dtype, of_rank(dtype, sizes, seed)) for _ in range(3))
+        call = lambda x, y: CALLS[name](lambda x, y: [combine(x, y), y, combine(y, constant)], x, y)  # noqa: B023
+        assert name in [eqn.primitive.name for eqn in stage(call, [get_aval(x), get_aval(y)]).eqns]
+        for results in (call(x, y), evaluated(call, x, y)):
+            for got, expected in zip(results, (combined(x, y), y, combined(y, constant))):
+                same(got, expected)
+
+
+CALLBACKS = {"pure_callback": pure_callback, "io_callback": io_callback}
+
+
+@pytest.mark.parametrize("name", CALLBACKS)
+@covers(*CALLBACKS, by="name")
+@few
+@given(sizes=sizes, seed=seeds)
+def test_callbacks(name, sizes, seed):
+    rng = np.random.default_rng(seed)
+    for i, dtype in enumerate(EVERY):
+        shape = of_rank(dtype, sizes, seed)
+        x, y = drawn(rng, dtype, shape), drawn(rng, EVERY[(i * 5) % len(EVERY)], shape[::-1])
+        seen = []
+
+        def callback(x, y, seen=seen):
+            seen.append((x, y))
+            return np.transpose(y), combined(x, x)
+
+        announced = ShapeDtypeStruct(shape, y.dtype), ShapeDtypeStruct(shape, x.dtype)
+        results = evaluated(lambda x, y: list(CALLBACKS[name](callback, announced, x, y)), x, y)  # noqa: B023
+        ((got_x, got_y),) = seen
+        for got, expected in ((got_x, x), (got_y, y), (results[0], y.T), (results[1], combined(x, x))):
             same(got, expected)
 
 
-@pytest.mark.parametrize("bind", [pure_callback, io_callback], ids=lambda f: f.__name__)
+@covers("debug_callback")
 @few
-@given(shape=shapes, dtype=every, other=every, seed=seeds)
-def test_callbacks(bind, shape, dtype, other, seed):
+@given(sizes=sizes, seed=seeds, ordered=st.booleans())
+def test_debug_callbacks_see_each_value_once(sizes, seed, ordered):
     rng = np.random.default_rng(seed)
-    x, y = drawn(rng, dtype, shape), drawn(rng, other, shape[::-1])
-    seen = []
+    for dtype in EVERY:
+        x, y = (drawn(rng, dtype, of_rank(dtype, sizes, seed)) for _ in range(2))
+        seen = []
 
-    def callback(x, y):
-        seen.append((x, y))
-        return np.transpose(y), combined(x, x)
+        def f(x, y, seen=seen):
+            total = combine(x, y)
+            debug_callback(lambda label, *, x, total: seen.append((label, x, total)), "sum", x=x, total=total, ordered=ordered)
+            return [total]
 
-    results = evaluated(lambda x, y: list(bind(callback, (ShapeDtypeStruct(shape, y.dtype), ShapeDtypeStruct(shape, x.dtype)),
-                                               x, y)), x, y)
-    ((got_x, got_y),) = seen
-    for got, expected in ((got_x, x), (got_y, y), (results[0], y.T), (results[1], combined(x, x))):
-        same(got, expected)
-
-
-# Collectives
+        same(evaluated(f, x, y)[0], combined(x, y))
+        ((label, got, total),) = seen
+        assert label == "sum"
+        same(got, x)
+        same(total, combined(x, y))
 
 
+# Collectives and placement
+
+
+@covers("all_gather", "all_to_all", "ppermute", "pmax", "pmin", "psum", "psum_shared", "reduce_scatter", "axis_index")
 @few
-@given(shape=slices, dtype=every, seed=seeds)
-def test_collectives_of_one_participant(shape, dtype, seed):
-    x = drawn(np.random.default_rng(seed), dtype, (1, *shape))
-    alone = {
-        "all_gather": (lambda x: collectives.all_gather(x, "i"), x[None]),
-        "all_gather tiled": (lambda x: collectives.all_gather(x, "i", axis=x.ndim - 1, tiled=True), x),
-        "all_to_all": (lambda x: collectives.all_to_all(x, "i", 0, x.ndim - 1), np.moveaxis(x, 0, -1)),
-        "ppermute": (lambda x: collectives.ppermute(x, "i", [(0, 0)]), x),
-        "nobody sends": (lambda x: collectives.ppermute(x, "i", []), np.zeros_like(x)),
-        "pmax": (lambda x: collectives.pmax(x, "i"), x),
-        "pmin": (lambda x: collectives.pmin(x, "i"), x),
-    }
-    if dtype != "bool":  # whose sum is an int32
-        alone["psum"] = lambda x: collectives.psum(x, "i"), x
-        alone["psum_scatter"] = lambda x: collectives.psum_scatter(x, "i"), x[0]
-    if dtype == "complex64":  # which has no order
-        del alone["pmax"], alone["pmin"]
-    with extend_axis_env(("i", 1)):
-        for f, expected in alone.values():
-            same(*evaluated(lambda x: [f(x)], x), expected)  # noqa: B023  (called at once)
+@given(sizes=sizes, seed=seeds)
+def test_collectives_of_one_participant(sizes, seed):
+    rng = np.random.default_rng(seed)
+    for dtype in EVERY:
+        x = drawn(rng, dtype, (1, *of_rank(dtype, sizes, seed)))
+        last = x.ndim - 1
+        alone = {
+            "all_gather": (lambda x: collectives.all_gather(x, "i"), x[None]),
+            "all_gather tiled": (lambda x: collectives.all_gather(x, "i", axis=last, tiled=True), x),  # noqa: B023
+            "all_to_all": (lambda x: collectives.all_to_all(x, "i", 0, last), np.moveaxis(x, 0, -1)),  # noqa: B023
+            "ppermute": (lambda x: collectives.ppermute(x, "i", [(0, 0)]), x),
+            "nobody sends": (lambda x: collectives.ppermute(x, "i", []), np.zeros_like(x)),
+        }
+        if dtype not in COMPLEX:  # which have no order
+            alone["pmax"], alone["pmin"] = (lambda x: collectives.pmax(x, "i"), x), (lambda x: collectives.pmin(x, "i"), x)
+        if dtype in NUMBERS:
+            alone["psum"] = lambda x: collectives.psum(x, "i"), x
+            alone["psum_scatter"] = lambda x: collectives.psum_scatter(x, "i"), x[0]
+            alone["psum_shared"] = lambda x: collectives.psum_shared(x, x, ("i",)), x
+        else:
+            alone["psum"] = lambda x: collectives.psum(x, "i"), x.astype(np.int64)  # the sum of bools is their number
+        with extend_axis_env(("i", 1)):
+            for f, expected in alone.values():
+                same(*evaluated(lambda x: [f(x)], x), expected)  # noqa: B023
+            same(*evaluated(lambda: [collectives.axis_index("i")]), np.int32(0))
+
+
+@covers("sharding_constraint", "device_put", "stage", "dce_sink")
+@few
+@given(sizes=sizes, seed=seeds)
+def test_placement_and_hints_change_nothing(sizes, seed):
+    rng = np.random.default_rng(seed)
+
+    def f(x, y):
+        hints.dce_sink([x, y])
+        return [sharding.sharding_constraint_p.bind(x, sharding=None), sharding.device_put_p.bind(y, sharding=None)]
+
+    for dtype, shape in cases(EVERY, sizes):
+        x, y = drawn(rng, dtype, shape), drawn(rng, dtype, shape[::-1])
+        for got, expected in zip(evaluated(f, x, y), (x, y)):
+            same(got, expected)
+        same(hints.stage(x), x)
+
+
+# Random keys travel through programs as other values do
+
+
+@covers("scan", "cond", "jit")
+@more
+@given(size=st.integers(0, 3), take=st.booleans())
+def test_keys_go_through_programs(size, take):
+    keys = PRNGKeyArray("threefry2x32", np.arange(2 * size, dtype=np.uint32).reshape(size, 2))
+    other = PRNGKeyArray("threefry2x32", np.arange(2 * size, 4 * size, dtype=np.uint32).reshape(size, 2))
+    call = lambda p, a, b: [cond(p, lambda a, b: a, lambda a, b: b, a, b)]
+    program = stage(call, [get_aval(np.bool_(True)), get_aval(keys), get_aval(other)])
+    (got,) = evaluate(stage(lambda p, a, b: call_jaxpr(program, p, a, b, name="f"), program.in_avals), np.bool_(take), keys, other)
+    np.testing.assert_array_equal(got.base, (keys if take else other).base)
+    _, scanned = scan(lambda carry, k: (carry, k), np.float32(0), keys, reverse=True)
+    np.testing.assert_array_equal(scanned.base, keys.base)
+
+
+def test_every_operation_of_the_families_is_drawn():
+    every_operation_is_covered(__name__)
