@@ -2,6 +2,10 @@
 
     PYTHONPATH=packages/ir:packages/transforms:packages/lowering python benchmarks/staging.py
     ./bazelw run //benchmarks:staging
+    ./bazelw run //benchmarks:staging -- --growth
+
+With `--growth`, what staging and the transformations cost per equation at 1,000 and 30,000 equations, in time and in memory
+that the result keeps, and the ratio of the two: it should be 1.
 
 The program is a chain of elementwise operations and one contraction in eight, on arrays of 8 by 8; it is written out as often as
 it takes for 3,000 and 30,000 equations, so that a cost that grows faster than the program shows. Processor time of the
@@ -13,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +31,7 @@ from laminax_ir.ops.contraction import dot_general
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.staging import stage
 from laminax_lowering.lower import lower
-from laminax_transforms import grad, vmap
+from laminax_transforms import grad, jvp, vmap
 
 MATRIX = ShapedArray((8, 8), np.dtype(np.float32))
 SCALE = np.float32(0.5)
@@ -61,6 +66,44 @@ def quantities(equations: int) -> dict[str, tuple[Callable[[Any], Any], Callable
     }
 
 
+def growth_quantities() -> dict[str, tuple[Callable[[Callable], Callable], ShapedArray]]:
+    """What is done to the program, and what its first argument is."""
+    batch = ShapedArray((4, 8, 8), MATRIX.dtype)
+
+    def total_of_grad(fun):
+        return lambda x, w: reduce_sum(grad(fun)(x, w), axes=(0, 1))
+
+    def tangent(fun):
+        return lambda x, w: jvp(fun, (x, w), (x, w))[1]
+
+    return {
+        "stage": (lambda fun: fun, MATRIX), "grad": (grad, MATRIX), "vmap": (lambda fun: vmap(fun, (0, None)), batch),
+        "grad(grad)": (lambda fun: grad(total_of_grad(fun)), MATRIX), "vmap(grad)": (lambda fun: vmap(grad(fun), (0, None)), batch),
+        "jvp(vmap)": (lambda fun: tangent(vmap(fun, (0, None))), batch),
+    }
+
+
+def print_growth(small: int, large: int, repetitions: int) -> None:
+    """Microseconds and kept blocks of memory per equation, of a small and a large program."""
+    print(f"per equation | us, {small:,} equations | us, {large:,} | ratio | blocks of memory, {small:,} | {large:,} | ratio")
+    for name, (transform, aval) in growth_quantities().items():
+        times, blocks = [], []
+        for equations in (small, large):
+            def measure(fun, transform=transform, aval=aval):
+                return staged(transform(fun), aval, MATRIX)
+            measure(program(80))  # modules load on first use
+            # A small program is over in milliseconds, which a busy machine disturbs: more repetitions.
+            times.append(best(measure, lambda equations=equations: program(equations), repetitions * (1 if equations > 10_000 else 4)) / equations * 1e6)
+            fun = program(equations)
+            gc.collect()
+            before = sys.getallocatedblocks()
+            kept = measure(fun)
+            gc.collect()
+            blocks.append((sys.getallocatedblocks() - before) / equations)
+            del kept
+        print(f"{name} | {times[0]:.2f} | {times[1]:.2f} | {times[1] / times[0]:.2f} | {blocks[0]:.1f} | {blocks[1]:.1f} | {blocks[1] / blocks[0]:.3f}", flush=True)
+
+
 # What the design aims at, in microseconds per equation of the program. Those of grad and vmap include staging; lowering's
 # is for the text alone.
 BUDGETS = {"staging": 6.0, "grad": 25.0, "vmap": 16.0, "lowering": 3.0}
@@ -82,7 +125,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--equations", type=int, nargs="+", default=[3_000, 30_000])
     parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--growth", action="store_true", help="print costs per equation at 1,000 and 30,000 equations instead")
     arguments = parser.parse_args()
+    if arguments.growth:
+        print_growth(1_000, 30_000, arguments.repetitions)
+        return
     for measure, prepare in quantities(80).values():  # modules load on first use
         measure(prepare())
     print("microseconds per equation | " + " | ".join(f"{n:,} equations" for n in arguments.equations) + " | budget")
