@@ -14,8 +14,8 @@ from laminax_ir.avals import ShapeDtypeStruct, ShapedArray
 from laminax_ir.dtypes import key_dtype
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import (
-    callbacks, calls, collectives, contraction, control_flow, convolution, cumulative, elementwise, exported, fft, hints, indexing,
-    linalg, linear_call, linear_solve, orthogonal, random_bits, reduction, shape, sharding, sorting, special, stacking, windows,
+    callbacks, calls, collectives, composite, contraction, control_flow, convolution, cumulative, elementwise, exported, fft, hints,
+    indexing, linalg, linear_call, linear_solve, orthogonal, random_bits, reduction, shape, sharding, sorting, special, stacking, windows,
 )
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.primitive import Primitive
@@ -168,6 +168,7 @@ _define([F32], jit=lambda x: calls.call_jaxpr(_INNER, *calls.call_jaxpr(_INNER, 
         custom_linear_solve=lambda x: linear_solve.bind_solve(
             linear_solve.SolveParts(_INNER, None, _INNER, None), linear_solve.SolveParts([], [], [], []), [x]))
 
+_define([F32], composite=lambda x: composite.composite(lambda x, axis: el.sin(x), "my.sine", version=1)(x, axis=(0, 1)))
 _define([F32], psum=lambda x: collectives.psum(x, "i"), pmax=lambda x: collectives.pmax(x, ("i", "j")),
         pmin=lambda x: collectives.pmin(x, "j"), all_gather=lambda x: collectives.all_gather(x, "i"),
         all_to_all=lambda x: collectives.all_to_all(x, "i", 1, 0), ppermute=lambda x: collectives.ppermute(x, "i", [(0, 1), (1, 0)]),

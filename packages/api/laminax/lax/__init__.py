@@ -49,6 +49,7 @@ _NAMES = {
     "laminax_ir.ops.collectives": """
         all_gather all_to_all axis_index axis_size pbroadcast pmax pmean pmin ppermute pshuffle psum psum_scatter pswapaxes""",
     "laminax_ir.ops.linear_solve": "",
+    "laminax_ir.ops.composite": "composite",
     "laminax_ir.ops.hints": "dce_sink stage",
     "laminax_ir.ops.sharding": "",
     "laminax._src.sharding_constraints": "with_sharding_constraint",
