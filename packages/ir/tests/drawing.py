@@ -211,7 +211,7 @@ def evaluated(f, *args):
 FILES = {
     "callbacks": "test_drawn_programs", "calls": "test_drawn_programs", "collectives": "test_drawn_programs",
     "control_flow": "test_drawn_programs", "hints": "test_drawn_programs", "linear_call": "test_drawn_programs",
-    "sharding": "test_drawn_programs", "linear_solve": "test_linalg_on_drawn_arrays",
+    "random_bits": "test_random_bits_on_drawn_arrays", "sharding": "test_drawn_programs", "linear_solve": "test_linalg_on_drawn_arrays",
     "elementwise": "test_elementwise_on_drawn_arrays", "special": "test_special_on_drawn_arrays",
     "reduction": "test_reduction_on_drawn_arrays", "sorting": "test_sorting_on_drawn_arrays",
     "contraction": "test_contraction_on_drawn_arrays", "convolution": "test_convolution_on_drawn_arrays",
