@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from laminax_ir import pytree
 
-from laminax_runtime import _jaxlib, context, meshes, placement, shardings
+from laminax_runtime import _jaxlib, context, meshes, placement, shardings, transfer
 from laminax_runtime.arrays import ArrayImpl
 from laminax_runtime.compile import Executable, place_argument
 
@@ -150,6 +150,8 @@ def shard_arg_fallback(x: Any, sharding: shardings.Sharding, layout: Any) -> Arr
 
     The layout is the one from `_demanded_layouts`, which is the platform's default, as that of all our arrays.
     """
+    if type(x) is np.ndarray and type(sharding) is shardings.SingleDeviceSharding:
+        return transfer.copy_to_device(x, sharding)
     return place_argument(x, sharding)
 
 

@@ -69,6 +69,16 @@ def device_put(
     return put_numpy(value, aval, sharding, is_committed, is_private or not _can_change(value))
 
 
+def copy_to_device(x: np.ndarray, sharding: shardings.SingleDeviceSharding) -> ArrayImpl:
+    """`device_put(x, sharding)` for a plain NumPy array: what jitted functions do with their NumPy arguments."""
+    dtype = x.dtype
+    if canonical_dtypes.canonicalize_dtype(dtype) is not dtype or dtype is _float0:
+        return device_put(x, sharding)
+    return _jaxlib.batched_device_put(
+        _aval(x.shape, dtype, False), sharding, [x], [sharding._device], True, False, _COPY
+    )
+
+
 def put_numpy(
     value: np.ndarray, aval: ShapedArray, sharding: shardings.Sharding, is_committed: bool, may_share: bool
 ) -> ArrayImpl:

@@ -20,7 +20,7 @@ from laminax_ir.trace import Tracer, check_no_tracers, eval_trace, state
 from laminax._src.checked_results import check_results, is_checking
 from laminax._src.executables import Program, compile_program, execution_device
 from laminax._src.partitioning import committed_sharding, names_shardings, place
-from laminax._src.phases import phase
+from laminax._src.phases import check_may_trace, phase
 
 _LEAF = tree_structure(0)
 _LIMIT = 8192
@@ -81,6 +81,7 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
         key = (*(get_aval(x) for x in args), where)
         found = programs.get(key)
         if found is None:
+            check_may_trace(f"jit({name})")
             with phase("Tracing", f"jit({name})", key[:-1]):
                 closed = stage(flat_fun, key[:-1], name)
             tree = tree_structure([0] * len(closed.out_avals)) if is_list else _LEAF
@@ -111,8 +112,21 @@ def operator_table() -> dict[str, Callable]:
         table[f"__r{name}__"] = _operator(lambda x, y, f=function: f(y, x), f"r{name}", table[f"__r{name}__"])
     for name, function in operators.COMPARISONS.items():
         table[f"__{name}__"] = _operator(function, name, table[f"__{name}__"])
+    for name in ("neg", "abs", "invert"):
+        table[f"__{name}__"] = _unary_operator(table[f"__{name}__"], name)
     table.pop("__hash__", None)
     return table
+
+
+def _unary_operator(general: Callable, name: str) -> Callable:
+    compiled = compiled_function(lambda x: [general(x)], name)
+    current, bottom = state, eval_trace
+
+    def method(self):
+        return compiled(self) if current.trace is bottom else general(self)
+
+    method.__name__ = f"__{name}__"
+    return method
 
 
 def _operator(function: Callable, name: str, general: Callable) -> Callable:

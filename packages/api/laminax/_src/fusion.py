@@ -8,7 +8,6 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any, Callable, Sequence
 
-from laminax_ir import config
 from laminax_ir.trace import eval_trace, state
 
 
@@ -23,17 +22,23 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
     if fun is None:
         return lambda f: fused(f, static_argnames=static_argnames)
     static = frozenset(static_argnames)
-    compiled: list[Callable] = []
+    compiled: Callable | None = None
+    current, bottom = state, eval_trace
+
+    def compile_it() -> Callable:
+        nonlocal compiled
+        from laminax._src.jit import jit
+        compiled = jit(fun, static_argnames=tuple(static_argnames))  # with `disable_jit` it calls `fun`
+        return compiled
 
     @wraps(fun)
     def call(*args, **kwargs) -> Any:
-        if state.trace is not eval_trace or config.disable_jit.value:
+        if current.trace is not bottom:
             return fun(*args, **kwargs)
-        if not compiled:
-            from laminax._src.jit import jit
-            compiled.append(jit(fun, static_argnames=tuple(static_argnames)))
         if static and kwargs:
-            kwargs = {k: tuple(v) if k in static and type(v) is list else v for k, v in kwargs.items()}
-        return compiled[0](*args, **kwargs)
+            for name, value in kwargs.items():
+                if type(value) is list and name in static:
+                    kwargs[name] = tuple(value)
+        return (compiled or compile_it())(*args, **kwargs)
 
     return call

@@ -17,9 +17,10 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.calls import CustomJVPCall
 from laminax_ir.ops.elementwise import scalar_like
-from laminax_ir.trace import Tracer, state
+from laminax_ir.trace import Tracer, eval_trace, state
 from laminax_runtime import ArrayImpl
 
+from laminax._src.eager import compiled_function
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import (
     as_array,
@@ -43,10 +44,16 @@ _ARRAYS = (ArrayImpl, Tracer)
 
 
 def _unary(name: str, primitive, text: str, detail: str = "") -> Callable:
-    def fun(x, /):
+    def promoted(x):
         if isinstance(x, _ARRAYS) and x.aval.dtype.kind == "f":
             return state.trace.process(primitive, (x,), {})
         return state.trace.process(primitive, (inexact(name, x),), {})
+
+    compiled = compiled_function(lambda x: [promoted(x)], name)
+    current, bottom = state, eval_trace
+
+    def fun(x, /):
+        return compiled(x) if type(x) is ArrayImpl and current.trace is bottom else promoted(x)
 
     return _named(fun, name, f"""{text}, elementwise.
 
@@ -145,6 +152,7 @@ def sinc(x, /):
 # --- functions that keep integers ---
 
 
+@fused
 def negative(x, /):
     """-x, elementwise.
 
@@ -162,6 +170,7 @@ def positive(x, /):
     return as_array(ensure_array("positive", x))
 
 
+@fused
 def absolute(x, /):
     """|x|, elementwise; of complex numbers the real magnitude."""
     return as_array(operators.absolute(ensure_array("absolute", x)))
@@ -170,6 +179,7 @@ def absolute(x, /):
 abs = absolute
 
 
+@fused
 def fabs(x, /):
     """|x| of real numbers, elementwise; integers are taken as floats."""
     x = ensure_array("fabs", x)
@@ -178,11 +188,13 @@ def fabs(x, /):
     return op.abs(inexact("fabs", x))
 
 
+@fused
 def sign(x, /):
     """-1, 0 or 1 by the sign of x, elementwise; x/|x| for complex numbers, NaN for NaN."""
     return op.sign(ensure_array("sign", x))
 
 
+@fused
 def square(x, /):
     """x * x, elementwise."""
     return op.square(*promote_numeric("square", x))
@@ -299,11 +311,13 @@ true_divide = _binary("true_divide", lambda x, y: operators.true_divide(*promote
 divide = true_divide
 
 
+@fused
 def floor_divide(x, y, /):
     """The largest whole number not above x / y, elementwise; bools are taken as integers."""
     return operators.floor_divide(*promote_numeric("floor_divide", x, y))
 
 
+@fused
 def remainder(x, y, /):
     """x - floor(x / y) * y, with the sign of y, elementwise; bools are taken as integers."""
     return operators.remainder(*promote_numeric("remainder", x, y))
@@ -355,11 +369,13 @@ def float_power(x, y, /):
     return op.pow(*promote_inexact("float_power", x, y))
 
 
+@fused
 def maximum(x, y, /):
     """The greater of x and y, elementwise; NaN if either is NaN; complex numbers in lexicographic order."""
     return op.max(*promote_arrays("maximum", x, y))
 
 
+@fused
 def minimum(x, y, /):
     """The lesser of x and y, elementwise; NaN if either is NaN; complex numbers in lexicographic order."""
     return op.min(*promote_arrays("minimum", x, y))
