@@ -17,6 +17,7 @@ from drawing import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from laminax_ir.abstract_meshes import AbstractMesh
 from laminax_ir.avals import ShapeDtypeStruct, get_aval
 from laminax_ir.config import enable_x64
 from laminax_ir.keys import PRNGKeyArray
@@ -26,8 +27,11 @@ from laminax_ir.ops.callbacks import debug_callback, io_callback, pure_callback
 from laminax_ir.ops.calls import (
     CustomJVPCall, CustomVJPCall, bind_checkpoint, call_jaxpr, close_over_constants, custom_vmap_call_p, name_p,
 )
+from laminax_ir.ops.composite import composite
 from laminax_ir.ops.control_flow import cond, fori_loop, platform_dependent, scan, switch, while_loop
 from laminax_ir.ops.linear_call import bind_linear_call
+from laminax_ir.ops.shard_map import bind_shard_map
+from laminax_ir.partition_specs import P
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
 from laminax_ir.trace import extend_axis_env
@@ -169,13 +173,21 @@ def linear_call(f, *xs):
     return bind_linear_call(program, back, xs[:1], xs[1:], "f")
 
 
+def shard_map(f, *xs):
+    mesh, program = AbstractMesh((1,), ("i",)), stage(f, [get_aval(x) for x in xs])
+    return bind_shard_map(program, *xs, mesh=mesh, in_specs=[P()] * len(xs), out_specs=[P()] * len(program.out_avals),
+                          manual_axes=("i",))
+
+
 CALLS = {
+    "composite": lambda f, *xs: composite(f, "test.f")(*xs),
     "jit": lambda f, *xs: call_jaxpr(stage(f, [get_aval(x) for x in xs]), *xs, name="f"),
     "checkpoint": lambda f, *xs: bind_checkpoint(stage(f, [get_aval(x) for x in xs]), *xs, name="f", prevent_cse=True, policy=None),
     "custom_jvp_call": lambda f, *xs: CustomJVPCall(f, None, xs, "f").bind(),
     "custom_vjp_call": lambda f, *xs: CustomVJPCall(f, None, None, xs, "f").bind(),
     "custom_vmap_call": custom_vmap_call,
     "linear_call": linear_call,
+    "shard_map": shard_map,
     "name": lambda f, *xs: [name_p.bind(y, name="y") for y in f(*xs)],
 }
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.config import enable_x64
-from laminax_ir.ops import linalg
+from laminax_ir.ops import linalg, orthogonal
 from laminax_ir.ops.linear_solve import SolveParts, bind_solve
 from laminax_ir.staging import stage
 
@@ -163,6 +163,35 @@ def test_tridiagonal_solve_and_symmetric_product(dtype, batch, m, n, seed):
         c = c + adjoint(c)
         got = linalg.symmetric_product(b, c, alpha=2.0, beta=0.5, symmetrize_output=True)
         close(got, (2 * b @ adjoint(b) + c / 2).astype(dtype), dtype)
+
+
+@covers("ormqr")
+@more
+@given(dtype=st.sampled_from(MATRIX_TYPES), batch=batches, m=sizes, n=sizes, k=sizes, seed=seeds, left=st.booleans(),
+       transposed=st.booleans())
+def test_ormqr_is_a_product_with_the_orthogonal_factor(dtype, batch, m, n, k, seed, left, transposed):
+    a, c = matrices(seed, dtype, *batch, m, n), matrices(seed + 1, dtype, *batch, *((m, k) if left else (k, m)))
+    q = np.linalg.qr(a, mode="complete")[0].astype(dtype) if n else np.broadcast_to(np.eye(m, dtype=dtype), (*batch, m, m))
+    q = adjoint(q) if transposed else q
+    close(orthogonal.ormqr(*linalg.geqrf(a), c, left=left, transpose=transposed), q @ c if left else c @ q, dtype)
+
+
+@covers("tridiagonal", "cholesky_update")
+@more
+@given(dtype=st.sampled_from(MATRIX_TYPES), batch=batches, n=st.integers(1, 4), seed=seeds, lower=st.booleans())
+def test_tridiagonal_forms_and_updated_factors(dtype, batch, n, seed, lower):
+    a = matrices(seed, dtype, *batch, n, n)
+    a = (a + adjoint(a)) / 2
+    _, d, e, _ = map(np.asarray, orthogonal.tridiagonal(a, lower=lower))
+    form = d[..., None] * np.eye(n) + np.zeros((*batch, n, n))
+    for i in range(n - 1):
+        form[..., i, i + 1] = form[..., i + 1, i] = e[..., i]
+    close(np.linalg.eigvalsh(form).astype(d.dtype), np.linalg.eigvalsh(a), dtype)  # similar matrices
+    if dtype in (np.float32, np.float64):
+        r, w = np.triu(matrices(seed + 1, dtype, *batch, n, n)), matrices(seed + 2, dtype, *batch, n)
+        updated = np.asarray(orthogonal.cholesky_update(r, w))
+        close(adjoint(updated) @ updated, adjoint(r) @ r + w[..., :, None] * w[..., None, :], dtype)
+        np.testing.assert_array_equal(np.tril(updated, -1), 0)
 
 
 @covers("custom_linear_solve")

@@ -32,6 +32,7 @@ def _cholesky_update(r, w):
         length = np.hypot(r[k, k], w[k])
         cosine, sine = (r[k, k] / length, w[k] / length) if length else (r.dtype.type(1), r.dtype.type(0))
         r[k], w = cosine * r[k] + sine * w, cosine * w - sine * r[k]
+        w[k] = 0  # but for rounding it is already
     return r
 
 
