@@ -22,6 +22,7 @@ _NAMES = {
     # transformations
     "laminax._src.jit": "clear_caches jit",
     "laminax._src.pmap": "pmap",
+    "laminax._src.shard_map": "shard_map",
     "laminax._src.passes": "fwd_and_bwd",
     "laminax._src.transforms": """
         checkpoint checkpoint_policies closure_convert custom_gradient custom_jvp custom_vjp grad hessian jacfwd jacobian jacrev jvp
@@ -32,19 +33,21 @@ _NAMES = {
     "laminax_ir.ops.callbacks": "pure_callback",
     "laminax._src.effects": "effects_barrier",
     "laminax._src.api": """
-        block_until_ready device_get device_put device_put_replicated device_put_sharded disable_jit ensure_compile_time_eval
-        eval_shape live_arrays local_devices make_jaxpr named_call named_scope typeof""",
+        block_until_ready copy_to_host_async device_get device_put device_put_replicated device_put_sharded disable_jit
+        ensure_compile_time_eval eval_shape live_arrays local_devices make_jaxpr named_call named_scope typeof""",
     "laminax._src.xla_computation": "xla_computation",
     # arrays and devices
     "laminax_runtime": """
-        Array Device default_backend device_count devices local_device_count make_array_from_callback
+        Array Device default_backend device_count devices host_count host_id host_ids local_device_count make_array_from_callback
         make_array_from_process_local_data make_array_from_single_device_arrays make_mesh NamedSharding process_count
-        process_index set_mesh""",
+        process_index process_indices set_mesh""",
+    "laminax._src.environment": "print_environment_info",
     # settings
     "laminax._src.settings": """
         array_garbage_collection_guard check_tracer_leaks checking_leaks config debug_infs debug_nans default_device
-        default_matmul_precision default_prng_impl enable_checks enable_x64 explain_cache_misses log_compiles
-        numpy_dtype_promotion numpy_rank_promotion thread_guard threefry_partitionable transfer_guard
+        default_matmul_precision default_prng_impl enable_checks enable_custom_prng enable_x64 explain_cache_misses
+        legacy_prng_key log_compiles no_execution no_tracing numpy_dtype_promotion numpy_rank_promotion thread_guard
+        threefry_partitionable transfer_guard
         transfer_guard_device_to_device transfer_guard_device_to_host transfer_guard_host_to_device""",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -10,6 +10,8 @@ import threading
 import numpy as np
 import pytest
 
+import logging
+
 import laminax
 import laminax.numpy as jnp
 from laminax import lax
@@ -183,3 +185,22 @@ def test_the_last_callbacks_run_before_python_ends():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True,
                           env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
     assert done.stdout == "x is 1.0\n"
+
+
+def test_debug_log(caplog):
+    @laminax.jit
+    def f(x):
+        laminax.debug.log("x is {} and {y}", x, y=x + 1)
+        return x
+
+    with caplog.at_level(logging.INFO, "laminax.debug"):
+        f(1.0), f(2.0)
+        laminax.effects_barrier()
+    assert sorted(caplog.messages) == ["x is 1.0 and 2.0", "x is 2.0 and 3.0"]
+    assert {(r.filename, r.levelname) for r in caplog.records} == {("test_callbacks.py", "INFO")}
+    with open(__file__) as file:
+        assert "debug.log" in file.readlines()[caplog.records[0].lineno - 1]
+    with pytest.raises(ValueError, match="Unused keyword arguments"):
+        laminax.debug.log("nothing", x=1)
+    with pytest.raises(TypeError, match="debug.log: the format must be a string"):
+        laminax.debug.log(3)

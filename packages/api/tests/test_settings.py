@@ -6,7 +6,7 @@ import laminax
 import laminax.numpy as jnp
 import numpy as np
 import pytest
-from laminax import errors
+from laminax import errors, random
 
 
 def test_config_update_and_reading():
@@ -103,6 +103,59 @@ def test_transfer_guards_nest_and_hold_in_their_thread_only():
     with pytest.raises(ValueError, match="'forbid'.*'disallow'"):
         with laminax.transfer_guard("forbid"):
             pass
+
+
+def test_no_tracing_and_no_execution():
+    f, x = laminax.jit(lambda x: x * 3), jnp.arange(3.0)
+    f(x), x + x
+    with laminax.no_tracing():
+        assert f(x).tolist() == [0, 3, 6] and (x + x).tolist() == [0, 2, 4]
+        for call in (lambda: f(1), lambda: laminax.jit(lambda x: x)(1.0), lambda: jnp.zeros((3, 1, 4, 1, 5)) + 1):
+            with pytest.raises(RuntimeError, match="to be traced, but the option no_tracing is set"):
+                call()
+    with laminax.no_execution():
+        for call in (lambda: f(x), lambda: x + x):
+            with pytest.raises(RuntimeError, match="no_execution is set"):
+                call()
+        assert f.lower(x).compile().as_text()
+    assert f(x).tolist() == [0, 3, 6]
+
+
+def test_legacy_keys():
+    words = random.PRNGKey(7)
+    assert words.dtype == np.uint32
+    with laminax.enable_custom_prng():
+        assert random.PRNGKey(7).dtype == random.key(7).dtype
+    expected = random.normal(random.key(7), (2,))
+    np.testing.assert_array_equal(random.normal(words, (2,)), expected)
+    with laminax.legacy_prng_key("warn"), pytest.warns(UserWarning, match="random.*legacy uint32 array") as caught:
+        np.testing.assert_array_equal(random.normal(words, (2,)), expected)
+    assert caught[0].filename == __file__
+    with laminax.legacy_prng_key("error"):
+        np.testing.assert_array_equal(random.normal(random.key(7), (2,)), expected)
+        for call in (lambda key: random.normal(key, (2,)), laminax.jit(random.split)):
+            with pytest.raises(ValueError, match='wrap_key_data.*legacy_prng_key="allow"'):
+                call(words)
+
+
+def test_copy_to_host_async():
+    tree = {"a": jnp.arange(3), "key": random.key(0), "text": "not an array"}
+    assert laminax.copy_to_host_async(tree) is tree
+    assert np.asarray(tree["a"]).tolist() == [0, 1, 2]
+
+
+def test_environment_info(capsys, monkeypatch):
+    monkeypatch.setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    text = laminax.print_environment_info(return_string=True)
+    for part in (f"numpy:   {np.__version__}", f"laminax: {laminax.__version__}", "process_count: 1",
+                 "XLA_PYTHON_CLIENT_PREALLOCATE=false", f"{laminax.device_count()}, {laminax.local_device_count()} local devices"):
+        assert part in text
+    assert laminax.print_environment_info() is None and "jaxlib:" in capsys.readouterr().out
+
+
+def test_processes():
+    assert laminax.process_indices() == laminax.host_ids() == [0]
+    assert (laminax.host_id(), laminax.host_count()) == (laminax.process_index(), laminax.process_count()) == (0, 1)
 
 
 def test_transfer_guard_of_the_process():
@@ -206,8 +259,14 @@ def test_named_call_and_named_scope():
     assert float(f(1.0)) == 3 and float(laminax.grad(first)(1.0)) == 2
     text = f.lower(1.0).as_text()
     assert "first/mul" in text and "second/add" in text
-    with laminax.named_scope("outer"):
-        assert "outer/" in laminax.jit(lambda x: jnp.sin(x)).lower(1.0).as_text()
+
+    def scoped(x):
+        with laminax.named_scope("outer"):
+            return jnp.sin(x)
+
+    assert "jit(scoped)/outer/sin" in laminax.jit(scoped).lower(1.0).as_text()
+    with laminax.named_scope("around"):  # what a call is in is not part of the program
+        assert "around" not in laminax.jit(scoped).lower(1.0).as_text()
     with pytest.raises(TypeError, match="name must be a string"):
         laminax.named_scope(3)
     with pytest.raises(TypeError, match="expected a callable"):

@@ -431,12 +431,27 @@ explain_cache_misses = define(
     boolean,
     "Log, as warnings, why a function is traced or compiled again: which argument or option changed, and how.",
 )
+no_tracing = define("no_tracing", False, boolean, "Raise where a function would be traced for jit.")
 default_prng_impl = define(
     "default_prng_impl",
     "threefry2x32",
     one_of("threefry2x32", "rbg", "unsafe_rbg"),
     "The generator behind random keys that do not name one.",
     affects_tracing=True,
+)
+enable_custom_prng = define(
+    "enable_custom_prng",
+    False,
+    boolean,
+    "Make typed keys, as random.key does, where random.PRNGKey is called.",
+    affects_tracing=True,
+)
+legacy_prng_key = define(
+    "legacy_prng_key",
+    "allow",
+    one_of("allow", "warn", "error"),
+    "What to do when random functions are given the words of a key instead of a typed key.",
+    affects_tracing=True,  # a program traced while they were allowed must be traced again
 )
 threefry_partitionable = define(
     "threefry_partitionable",

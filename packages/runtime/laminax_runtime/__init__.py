@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 _MODULE_OF = {
     # options
     "default_device": "options",
+    "no_execution": "options",
     "num_cpu_devices": "options",
     "platforms": "options",
     "array_garbage_collection_guard": "options",
@@ -32,11 +33,16 @@ _MODULE_OF = {
     "default_backend": "placement",
     "device_count": "placement",
     "devices": "placement",
+    "host_count": "placement",
+    "host_id": "placement",
+    "host_ids": "placement",
     "local_device_count": "placement",
     "local_devices": "placement",
     "placement_device": "placement",
     "process_count": "placement",
     "process_index": "placement",
+    "process_indices": "placement",
+    "jaxlib_version": "placement",
     # arrays
     "Array": "arrays",
     "ArrayImpl": "arrays",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from laminax_ir.avals import ShapedArray
 
-from laminax_runtime import _jaxlib, arrays, ffi, placement, shardings, transfer
+from laminax_runtime import _jaxlib, arrays, ffi, options, placement, shardings, transfer
 from laminax_runtime.arrays import ArrayImpl
 
 
@@ -221,6 +221,7 @@ class Executable:
         """
         if len(args) != len(self.in_avals):
             raise TypeError(f"{self.name} takes {len(self.in_avals)} arrays, got {len(args)}")
+        self._check_allowed()
         is_committed = self.is_pinned or any(type(x) is ArrayImpl and x._committed for x in args)
         used = args if self._are_all_kept else [x for x, is_kept in zip(args, self.kept, strict=True) if is_kept]
         placed = [place_argument(x, sharding) for x, sharding in zip(used, self.in_shardings, strict=True)]
@@ -230,11 +231,16 @@ class Executable:
 
     def execute_with_token(self, args: Sequence[Any]) -> tuple[list[ArrayImpl], Any]:
         """Runs the program, and returns besides its results a token to wait on with `block_until_ready()`."""
+        self._check_allowed()
         used = [x for x, is_kept in zip(args, self.kept, strict=True) if is_kept]
         placed = [place_argument(x, sharding) for x, sharding in zip(used, self.in_shardings, strict=True)]
         is_committed = self.is_pinned or any(type(x) is ArrayImpl and x._committed for x in args)
         results = self.loaded.execute_sharded(placed, with_tokens=True)
         return results.consume_with_handlers(self._result_handlers(is_committed)), results.consume_token()
+
+    def _check_allowed(self) -> None:
+        if options.no_execution.value:
+            raise RuntimeError(f"{self.name} was to be run, but the option no_execution is set. Run it outside of that.")
 
     def _result_handlers(self, is_committed: bool) -> list[Any]:
         handlers = self._handlers.get(is_committed)

@@ -20,7 +20,7 @@ _states: dict[str, _jaxlib.Config] = {
     "disable_jit": _jaxlib.disable_jit_state,
 }
 # Options that do not change what is traced, but which program runs or whether the fast path may run it.
-_RUNTIME_OPTIONS = {"debug_nans", "debug_infs", options.default_device.name}
+_RUNTIME_OPTIONS = {"debug_nans", "debug_infs", options.default_device.name, options.no_execution.name}
 
 
 def _mirror(option: config.Option, scope: config.Scope, value: Any) -> None:

@@ -138,6 +138,8 @@ raise_persistent_cache_errors = config.define(
     "Raise when the compilation cache cannot be used, instead of warning and compiling.",
 )
 
+no_execution = config.define("no_execution", False, config.boolean, "Raise where a compiled program would be run.")
+
 # --- guards, which `guards` hands to jaxlib ---
 
 # The option of each direction, by jaxlib's name for it; None leaves the level to jaxlib, whose default is "allow".

@@ -59,6 +59,19 @@ def process_count(backend: str | None = None) -> int:
     return 1 + max((device.process_index for device in backends.client(backend).devices()), default=0)
 
 
+def process_indices(backend: str | None = None) -> list[int]:
+    """The numbers of all processes that compute together."""
+    return list(range(process_count(backend)))
+
+
+host_count, host_id, host_ids = process_count, process_index, process_indices  # their older names
+
+
+def jaxlib_version() -> str:
+    """The version of the jaxlib that everything here runs on."""
+    return _jaxlib.version
+
+
 def default_backend() -> str:
     """The default platform's name: 'cpu', 'gpu' or 'tpu'."""
     return _public_name(backends.default_platform())

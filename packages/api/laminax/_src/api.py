@@ -238,6 +238,16 @@ def block_until_ready(x: Any) -> Any:
     return x
 
 
+def copy_to_host_async(x: Any) -> Any:
+    """Begins to bring every array of the pytree to the host, so that a later `device_get` need not wait; returns x."""
+    for leaf in tree_leaves(x):
+        if isinstance(leaf, PRNGKeyArray):
+            leaf = leaf.base
+        if isinstance(leaf, (runtime.ArrayImpl, Tracer)):
+            leaf.copy_to_host_async()
+    return x
+
+
 def typeof(x: Any) -> ShapedArray:
     """The aval of a value: shape, dtype and whether the dtype is weak.
 
@@ -329,6 +339,7 @@ def ensure_compile_time_eval() -> Iterator[None]:
 
 
 __all__ = [
-    "ClosedJaxpr", "block_until_ready", "device_get", "device_put", "device_put_replicated", "device_put_sharded", "disable_jit",
+    "ClosedJaxpr", "block_until_ready", "copy_to_host_async", "device_get", "device_put", "device_put_replicated",
+    "device_put_sharded", "disable_jit",
     "ensure_compile_time_eval", "eval_shape", "live_arrays", "local_devices", "make_jaxpr", "named_call", "named_scope", "typeof",
 ]

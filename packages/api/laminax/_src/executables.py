@@ -6,12 +6,11 @@ they are unwrapped on the way into an executable and wrapped again on the way ou
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 import laminax_runtime as runtime
 import numpy as np
-from laminax_ir import dtypes, source
+from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.effects import has_ordered
 from laminax_ir.jaxpr import ClosedJaxpr
@@ -21,6 +20,7 @@ from laminax_ir.trace import check_no_tracers
 
 from laminax._src.partitioning import Partitioning, writable_shardings
 from laminax._src.phases import phase
+from laminax._src.user_warnings import warn_at_user
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
@@ -180,8 +180,6 @@ def report_unusable_donations(lowered: LoweredModule) -> None:
     if not lowered.unusable_donations:
         return
     listed = ", ".join(aval.str_short(short_dtypes=False) for aval in lowered.unusable_donations)
-    where = source.position(source.current())
-    file, line = (where.file, where.line) if where is not None else ("laminax", 0)
-    warnings.warn_explicit(
+    warn_at_user(
         f"Some donated buffers were not usable: {listed}.\nA donated buffer is reused for a result of the same shape and "
-        f"dtype, of which {lowered.name} has none left. Do not donate these arguments.", UserWarning, file, line)
+        f"dtype, of which {lowered.name} has none left. Do not donate these arguments.")

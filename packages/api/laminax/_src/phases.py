@@ -44,3 +44,10 @@ class phase:
             import logging  # 5 ms of import time that few need
             avals = ", ".join(aval.str_short() for aval in self._avals)
             logging.getLogger("laminax").warning("%s %s for arguments (%s) took %.4f s.", self._verb, self._title, avals, seconds)
+
+
+def check_may_trace(title: str) -> None:
+    """Raises RuntimeError while the option `no_tracing` is on."""
+    if config.no_tracing.value:
+        raise RuntimeError(f"{title} was to be traced, but the option no_tracing is set. Call it with arguments of these types "
+                           "before that, or outside of it; explain_cache_misses tells what is new.")

@@ -20,7 +20,7 @@ from laminax_ir.pytree import flatten, keystr, tree_flatten_with_path
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer, state
 
-from laminax._src.phases import phase
+from laminax._src.phases import check_may_trace, phase
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,10 +237,12 @@ class TraceCache:
             self.hits += 1
             return found
         self.misses += 1
+        title = f"{transform}({function_name(fun)})"
+        check_may_trace(title)
         if config.explain_cache_misses.value:
             from laminax._src.cache_misses import explain_retrace
-            explain_retrace(f"{transform}({function_name(fun)})", fun, call.namer(fun), key, entries)
-        with phase("Tracing", f"{transform}({function_name(fun)})", avals):
+            explain_retrace(title, fun, call.namer(fun), key, entries)
+        with phase("Tracing", title, avals):
             found = entries[key] = trace_call(fun, call, avals, transform)
         return found
 

@@ -7,11 +7,12 @@ The function gets NumPy arrays of its own and returns arrays, or values that Num
 from __future__ import annotations
 
 import string
+from dataclasses import dataclass
 from typing import Any, Callable, Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes
+from laminax_ir import dtypes, source
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.effects import Effect, debug_effect, io_effect, ordered_debug_effect, ordered_io_effect
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
@@ -283,6 +284,24 @@ class _Print:
         return hash(self.text)
 
 
+@dataclass(frozen=True)
+class _Log:
+    """Logs a text with values in it, as coming from a line of the user's program; equal for equal texts and lines."""
+
+    text: str
+    file: str = "unknown"
+    line: int = 0
+    function: str | None = None
+    __name__ = "log"
+
+    def __call__(self, *args, **kwargs):
+        import logging  # 5 ms of import time that few need
+        logger = logging.getLogger("laminax.debug")
+        if logger.isEnabledFor(logging.INFO):
+            text = self.text.format(*args, **kwargs)
+            logger.handle(logger.makeRecord(logger.name, logging.INFO, self.file, self.line, text, (), None, self.function))
+
+
 class _AnyValue:
     """Stands for a value that is not known yet, in a first check of the text."""
 
@@ -318,8 +337,24 @@ def debug_print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool =
       >>> debug_print("x = {x}", x=np.float32(1.5))
       x = 1.5
     """
-    if not isinstance(fmt, str):
-        raise TypeError(f"debug.print: the format must be a string, got {fmt!r}")
-    if not skip_format_check:
-        _formatter.format(fmt, *[_AnyValue()] * len(args), **dict.fromkeys(kwargs, _AnyValue()))
+    _check_format("debug.print", fmt, args, kwargs, skip_format_check)
     debug_callback(_Print(fmt), *args, ordered=ordered, partitioned=partitioned, **kwargs)
+
+
+def debug_log(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False, skip_format_check: bool = False,
+              **kwargs: Any) -> None:
+    """Logs values from a program that may be compiled, as `debug_print` prints them: to the logger "laminax.debug", at level INFO.
+
+    The record's file and line are those of the call. Arguments and errors are those of `debug_print`.
+    """
+    _check_format("debug.log", fmt, args, kwargs, skip_format_check)
+    where = source.position(source.current())
+    log = _Log(fmt) if where is None else _Log(fmt, where.file, where.line, where.function)
+    debug_callback(log, *args, ordered=ordered, partitioned=partitioned, **kwargs)
+
+
+def _check_format(name: str, fmt: Any, args: tuple, kwargs: dict, skips: bool) -> None:
+    if not isinstance(fmt, str):
+        raise TypeError(f"{name}: the format must be a string, got {fmt!r}")
+    if not skips:
+        _formatter.format(fmt, *[_AnyValue()] * len(args), **dict.fromkeys(kwargs, _AnyValue()))

@@ -20,6 +20,7 @@ from laminax_ir.trace import Tracer, eval_trace, state
 
 from laminax._src import setup  # noqa: F401  (installs the runtime)
 from laminax._src.eager import as_array
+from laminax._src.user_warnings import warn_at_user
 
 
 # What generator is meant
@@ -105,12 +106,24 @@ def typed_key(function: str, key: Any, *, allow_batched: bool = False) -> Any:
         typed = key
     elif is_array_like(key):
         typed = _wrapped(key, default_prng_impl())
+        _report_legacy_key(function)
     else:
         raise TypeError(f"random.{function}: unexpected PRNG key type {type(key)}; make a key with random.key(seed)")
     if typed.ndim and not allow_batched:
         raise ValueError(f"{function} accepts a single key, but was given a key array of shape {tuple(key.shape)} != (). "
                          "Use vmap for batching.")
     return typed
+
+
+def _report_legacy_key(function: str) -> None:
+    """What the option `legacy_prng_key` says about keys that are words."""
+    if (level := config.legacy_prng_key.value) == "allow":
+        return
+    message = (f"random.{function}: the key is a legacy uint32 array. Make keys with random.key(seed), or wrap these words with "
+               'random.wrap_key_data. If they are meant, set legacy_prng_key="allow".')
+    if level == "error":
+        raise ValueError(message)
+    warn_at_user(message)
 
 
 def _wrapped(words: Any, impl: PRNGImpl) -> Any:
@@ -177,11 +190,15 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
       seed: an integer scalar.
       impl: the generator; by default the option `default_prng_impl`.
 
+    Returns:
+      The words, or while the option `enable_custom_prng` is on what `key` returns.
+
     Raises:
       TypeError: if the seed is no integer scalar.
       ValueError: if no generator has the name.
     """
-    return _unwrapped(_seeded("PRNGKey", seed, resolve_prng_impl(impl)))
+    made = _seeded("PRNGKey", seed, resolve_prng_impl(impl))
+    return made if config.enable_custom_prng.value else _unwrapped(made)
 
 
 def split(key: Any, num: int | Sequence[int] = 2) -> Any:
