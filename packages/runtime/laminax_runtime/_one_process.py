@@ -24,7 +24,7 @@ def prepare() -> None:
         ImportError: jax was imported first.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-    if "jax" in sys.modules:
+    if getattr(sys.modules.get("jax"), "__name__", None) == "jax":  # not laminax, entered there for libraries that import jax
         raise ImportError(f"laminax cannot be imported: jax is already imported. {_ADVICE}", name="laminax_runtime")
     if not any(isinstance(finder, _RefuseJax) for finder in sys.meta_path):
         sys.meta_path.insert(0, _RefuseJax())
