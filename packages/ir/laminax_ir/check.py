@@ -16,8 +16,8 @@ from laminax_ir import dtypes, source
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.errors import JaxprTypeError
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, joined_effects
+from laminax_ir.manual_axes import running_along
 from laminax_ir.primitive import Primitive, RuleTable
-from laminax_ir.trace import extend_axis_env
 
 check_rules = RuleTable("type-checking", "laminax_ir.ops")
 
@@ -60,7 +60,7 @@ class _Checker:
         for eqn in jaxpr.eqns:
             _report(jaxpr, eqn, path, _operand_faults("operand", jaxpr, eqn.invars, bound))
             _report(jaxpr, eqn, path, _binder_faults("result", eqn.outvars, bound))
-            with extend_axis_env(*_named_axes(eqn)):
+            with running_along(_named_axes(eqn), eqn.params.get("check_vma", False)):
                 for inner in _called(eqn):
                     self.check(inner, (*path, f"called by {eqn.primitive}"))
             _report(jaxpr, eqn, path, _rule_faults(eqn))

@@ -6,7 +6,6 @@ from laminax_ir.abstract_meshes import AbstractMesh
 from laminax_ir.avals import ShapedArray
 from laminax_ir.check import check_jaxpr
 from laminax_ir.dce import dce_jaxpr
-from laminax_ir.errors import ShapeError
 from laminax_ir.ops.collectives import axis_index, psum
 from laminax_ir.ops.shard_map import bind_shard_map, global_aval, local_aval, shard_map_p, unmentioned_axes
 from laminax_ir.partition_specs import P
@@ -36,7 +35,7 @@ def test_axes_that_a_spec_does_not_mention():
     ((8,), P("x", "y"), "the spec has 2 entries, and the array 1 axes"),
 ])
 def test_what_does_not_fit(shape, spec, message):
-    with pytest.raises(ShapeError, match=message):
+    with pytest.raises(ValueError, match=message):
         local_aval(ShapedArray(shape, np.float32), spec, MESH)
 
 

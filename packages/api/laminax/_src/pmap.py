@@ -17,6 +17,7 @@ import numpy as np
 from laminax_ir.abstract_meshes import AbstractMesh
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.manual_axes import manual_axes, running_along
 from laminax_ir.ops.shape import expand_dims, squeeze
 from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p
 from laminax_ir.partition_specs import PartitionSpec
@@ -28,8 +29,7 @@ from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve
 from laminax._src.jit import JitOptions, _JitFunction
 from laminax._src.partitioning import Partitioning
-from laminax._src.shard_map import manual_axes, running_along, trace_per_device
-from laminax._src.tracing import Call, Entries, argument_avals, function_name, trace_cache
+from laminax._src.tracing import Call, Entries, argument_avals, function_name, trace_cache, trace_call
 
 
 def pmap(fun: Callable, axis_name: Hashable = None, *, in_axes: Any = 0, out_axes: Any = 0,
@@ -128,8 +128,8 @@ class _Mapping:
         name = self.axis_name if self.axis_name is not None else f"_pmap_axis{depth or ''}"
         slices = [aval if axis is None else aval.update(shape=(*aval.shape[:axis], *aval.shape[axis + 1:]))
                   for aval, axis in zip(avals, axes)]
-        traced = trace_per_device(self.fun, call, slices, [(name, size)], "pmap")
-        with running_along([(name, size)]):
+        with running_along([(name, size)], is_checked=False):
+            traced = trace_call(self.fun, call, slices, "pmap")
             closed = resolve_shared_sums(traced.closed, name, [axis is not None for axis in axes])
             out_axes = self._flat_out_axes(traced.out_tree, closed.out_avals)
             program = _on_blocks(closed, axes, out_axes)

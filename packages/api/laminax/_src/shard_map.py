@@ -1,44 +1,146 @@
-"""`shard_map`: one program per device, on the parts that partition specs say."""
+"""`shard_map`: a function of one device's parts, run by every device of a mesh on its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from contextlib import contextmanager
-from typing import Any, Iterator
+from collections.abc import Callable, Hashable, Sequence, Set
+from functools import partial, wraps
+from typing import Any
 
-from laminax_ir import config
+import laminax_runtime as runtime
+from laminax_ir.abstract_meshes import AbstractMesh
 from laminax_ir.avals import ShapedArray
-from laminax_ir.trace import extend_axis_env
+from laminax_ir.manual_axes import manual_axes, running_along
+from laminax_ir.ops.shard_map import bind_shard_map, local_aval
+from laminax_ir.partition_specs import PartitionSpec
+from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten_with_path, tree_leaves, tree_unflatten
 
 from laminax._src import setup  # noqa: F401
-from laminax._src.tracing import Call, TracedFunction, trace_call
+from laminax._src.tracing import Call, TracedFunction, argument_avals, function_name, trace_call
 
 
-def _check_axes(value: Any) -> tuple:
-    if isinstance(value, tuple):
-        return value
-    raise ValueError
+def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = None, mesh: runtime.Mesh | AbstractMesh | None = None,
+              axis_names: Set[Hashable] = frozenset(), check_vma: bool = True) -> Any:
+    """Maps a function over the parts of arrays that the devices of a mesh hold.
+
+    Each device runs the function on its own parts; inside, collectives such as `lax.psum` communicate over the mesh axes by
+    name. It can be called inside of jit and outside.
+
+    Args:
+      f: function of arrays and pytrees of them, the parts. May be left out, to give options in a decorator.
+      out_specs: a `PartitionSpec`, or a pytree of them that is a prefix of the result: along which mesh axes the parts of the
+        results are put together. Along an axis that is not named every device must have the same.
+      in_specs: likewise, for the tuple of positional arguments: how they are split.
+      mesh: the mesh; by default the one that is set.
+      axis_names: the mesh axes along which the function runs; over the others the compiler splits what it likes. By default
+        all.
+      check_vma: whether types keep track of what varies along the axes. Then out_specs are checked against it, and the
+        gradient inside of the function of a value that does not vary is the sum of what the devices make of it.
+
+    Returns:
+      The function of whole arrays.
+
+    Raises:
+      TypeError: if `f` is not callable or a spec is no `PartitionSpec`.
+      ValueError: if specs do not match the arguments or the result, name axes that the function does not run along, do not
+        divide an array, or claim that a result is the same along an axis where it may vary.
+
+    Example:
+      >>> @shard_map(mesh=mesh, in_specs=PartitionSpec("x"), out_specs=PartitionSpec())
+      ... def total(x):
+      ...     return lax.psum(x.sum(), "x")
+    """
+    if f is None:
+        return partial(shard_map, out_specs=out_specs, in_specs=in_specs, mesh=mesh, axis_names=axis_names, check_vma=check_vma)
+    if not callable(f):
+        raise TypeError(f"shard_map: expected a callable, got {f!r} of type {type(f).__name__}")
+    if in_specs is None:
+        raise NotImplementedError("shard_map: in_specs must be given: laminax's types of values do not hold shardings to infer them "
+                                  "from.")
+    _check_specs("in_specs", in_specs)
+    _check_specs("out_specs", out_specs)
+    title = f"shard_map({function_name(f)})"
+    in_specs = tuple(in_specs) if isinstance(in_specs, list) else in_specs
+
+    @wraps(f)
+    def mapped(*args, **kwargs):
+        if kwargs:
+            raise ValueError(f"{title}: keyword arguments are not supported; got {', '.join(kwargs)}. Pass them by position.")
+        chosen, names = _mesh_and_axes(title, mesh, axis_names)
+        call = Call(args, {}, (), ())
+        specs = _matched(title, "in_specs", in_specs, args, "the tuple of arguments")
+        _check_names(title, "in_specs", specs, names)
+        avals = argument_avals("shard_map", f, call)
+        parts = [_part(title, call.namer(f)(i), aval, spec, chosen, check_vma) for i, (aval, spec) in enumerate(zip(avals, specs))]
+        with running_along([(name, chosen.shape[name]) for name in names], check_vma):
+            traced = trace_call(f, call, parts, "shard_map")
+        results = _matched(title, "out_specs", out_specs, tree_unflatten(traced.out_tree, range(traced.out_tree.num_leaves)), "the result")
+        _check_names(title, "out_specs", results, names)
+        _check_results(title, traced, results, names, check_vma)
+        outs = bind_shard_map(traced.closed, *call.leaves, mesh=chosen, in_specs=specs, out_specs=results, manual_axes=names,
+                              check_vma=check_vma)
+        return tree_unflatten(traced.out_tree, outs)
+
+    return mapped
 
 
-def _parse_axes(text: str) -> tuple:
-    raise ValueError
+def _check_specs(name: str, specs: Any) -> None:
+    for leaf in tree_leaves(specs, is_leaf=lambda x: x is None):
+        if not isinstance(leaf, PartitionSpec):
+            raise TypeError(f"shard_map: {name} must be a PartitionSpec or a pytree of them, got {leaf!r} of type {type(leaf).__name__}")
 
 
-# Traces inside of a program per device are of another meaning than the same outside of it.
-manual_axes = config.define(
-    "manual_axes", (), config.ValueType("a tuple of pairs of a name and a size, from within laminax", _check_axes, _parse_axes),
-    "The axes of devices along which the function that is being traced runs; set by pmap and shard_map.", affects_tracing=True)
+def _mesh_and_axes(title: str, mesh: Any, axis_names: Set[Hashable]) -> tuple[Any, tuple]:
+    """The mesh, and the axes along which the function runs, in the mesh's order."""
+    mesh = runtime.current_mesh() if mesh is None else mesh
+    if mesh is None:
+        raise ValueError(f"{title}: no mesh is given, and none is set. Give mesh=..., or set one with set_mesh(mesh).")
+    if isinstance(mesh, AbstractMesh) and not manual_axes.value:
+        current = runtime.current_mesh()
+        if current is None or current.abstract_mesh != mesh:
+            raise ValueError(f"{title}: {mesh} has no devices. Set a mesh of devices with the same axes with set_mesh(mesh), or give one.")
+        mesh = current
+    taken = {name for name, _, _ in manual_axes.value}
+    if unknown := set(axis_names) - set(mesh.axis_names):
+        raise ValueError(f"{title}: axis_names={set(axis_names)} are not all axes of {mesh}: {sorted(unknown, key=str)} are not")
+    if again := set(axis_names) & taken:
+        raise ValueError(f"{title}: the function around this one runs along {sorted(again, key=str)} already. Leave them out of axis_names.")
+    return mesh, tuple(name for name in mesh.axis_names if (name in axis_names if axis_names else name not in taken))
 
 
-@contextmanager
-def running_along(axes: Sequence[tuple[Hashable, int]]) -> Iterator[None]:
-    """While it lasts, functions are traced as programs of one device of those along the named axes."""
-    with manual_axes((*manual_axes.value, *axes)), extend_axis_env(*axes):
-        yield
+def _matched(title: str, name: str, specs: Any, full: Any, what: str) -> list[PartitionSpec]:
+    try:
+        return broadcast_prefix(specs, full)
+    except ValueError as error:
+        raise ValueError(f"{title}: {name} must be a PartitionSpec, or a pytree of them that is a prefix of {what}: {error}") from None
 
 
-def trace_per_device(fun: Callable, call: Call, avals: Sequence[ShapedArray], axes: Sequence[tuple[Hashable, int]],
-                     transform: str) -> TracedFunction:
-    """Traces a function of one device's parts."""
-    with running_along(axes):
-        return trace_call(fun, call, avals, transform)
+def _check_names(title: str, what: str, specs: Sequence[PartitionSpec], names: tuple) -> None:
+    for spec in specs:
+        if unknown := [name for name in spec.names() if name not in names]:
+            raise ValueError(f"{title}: {what} names {unknown[0]!r}, in {spec}, which is not an axis that the function runs along. These "
+                             f"are {names}.")
+
+
+def _part(title: str, argument: str, aval: ShapedArray, spec: PartitionSpec, mesh: Any, check_vma: bool) -> ShapedArray:
+    """The type of a device's part, with the axes along which it varies."""
+    try:
+        part = local_aval(aval, spec, mesh)
+    except ValueError as error:
+        raise ValueError(f"{title}: {argument}, {error}") from None
+    if not check_vma:
+        return part
+    return part.update(named_shape={**part.named_shape, **{name: mesh.shape[name] for name in spec.names()}})
+
+
+def _check_results(title: str, traced: TracedFunction, specs: Sequence[PartitionSpec], names: tuple, check_vma: bool) -> None:
+    """Each spec is as long as its result has axes at most, and names all axes along which that varies."""
+    paths = [keystr(path) for path, _ in tree_flatten_with_path(tree_unflatten(traced.out_tree, range(len(specs))))[0]]
+    for path, aval, spec in zip(paths, traced.closed.out_avals, specs):
+        what = f"{title}: the result{path}, {aval.update(named_shape={}).str_short()} per device,"
+        if len(spec) > aval.ndim:
+            raise ValueError(f"{what} cannot be put together as {spec}: the spec has {len(spec)} entries, and the result {aval.ndim} "
+                             "axes. Shorten the spec, or give the result more axes.")
+        varying = [name for name in names if name in aval.named_shape and name not in set(spec.names())]
+        if check_vma and varying:
+            raise ValueError(f"{what} may vary along the mesh axes {tuple(varying)}, and its out_specs {spec} says that it does not.\n"
+                             "Name the axes in out_specs, sum over them with lax.psum, or switch the check off with check_vma=False.")

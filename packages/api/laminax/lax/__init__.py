@@ -47,7 +47,7 @@ _NAMES = {
     "laminax_ir.ops.random_bits": "RandomAlgorithm rng_bit_generator rng_uniform",
     "laminax_ir.ops.control_flow": "cond fori_loop platform_dependent scan switch while_loop",
     "laminax_ir.ops.collectives": """
-        all_gather all_to_all axis_index axis_size pbroadcast pmax pmean pmin ppermute pshuffle psum psum_scatter pswapaxes""",
+        all_gather all_to_all axis_index axis_size pbroadcast pcast pmax pmean pmin ppermute pshuffle psum psum_scatter pswapaxes""",
     "laminax_ir.ops.linear_solve": "",
     "laminax_ir.ops.composite": "composite",
     "laminax_ir.ops.hints": "dce_sink stage",

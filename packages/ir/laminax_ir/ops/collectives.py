@@ -16,6 +16,7 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import ShapeError
+from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.reduction import reduce_max, reduce_min, reduce_sum
 from laminax_ir.ops.shape import canonical_axis, full_like
@@ -33,6 +34,7 @@ all_to_all_p = Primitive("all_to_all", family="collectives")
 ppermute_p = Primitive("ppermute", family="collectives")
 axis_index_p = Primitive("axis_index", family="collectives")
 psum_shared_p = Primitive("psum_shared", family="collectives")
+pvary_p = Primitive("pvary", family="collectives")
 
 
 # Named axes
@@ -94,7 +96,13 @@ def _without_names(x: ShapedArray, names: Sequence) -> ShapedArray:
 
 
 def _with_names(x: ShapedArray, names: Sequence) -> ShapedArray:
-    return x.update(named_shape={**x.named_shape, **{name: _size_of_name(name) for name in names}}) if x._named else x
+    """The aval of a value that varies over the named axes, where types say so."""
+    if not x._named:
+        checked = checked_axes()
+        names = [name for name in names if name in checked]
+        if not names:
+            return x
+    return x.update(named_shape={**x.named_shape, **{name: _size_of_name(name) for name in names}})
 
 
 # Shape rules
@@ -124,6 +132,8 @@ def _all_gather_shape(x: ShapedArray, *, all_gather_dimension: int, axis_name: t
         raise ValueError(f"all_gather: axis {dim} is out of range for {x.str_short()}" + (" with tiled=True" if tiled else ""))
     shape = (*x.shape[:dim], axis_size * x.shape[dim], *x.shape[dim + 1:]) if tiled else \
         (*x.shape[:dim], axis_size, *x.shape[dim:])
+    if any(name in checked_axes() for name in axis_name):  # not known to be the same for all, as in JAX
+        return _with_names(x, axis_name).update(shape=shape)
     return (_without_names(x, axis_name) if axis_index_groups is None else x).update(shape=shape)
 
 
@@ -189,6 +199,11 @@ def _psum_shared_shape(x: ShapedArray, like: ShapedArray, *, axes: tuple) -> Sha
     for name in axes:
         _size_of_name(name)
     return _without_names(x, [name for name in axes if name not in like.named_shape])
+
+
+@shape_rule(pvary_p)
+def _pvary_shape(x: ShapedArray, *, axes: tuple) -> ShapedArray:
+    return _with_names(x, axes)
 
 
 def _shown(names: tuple) -> str:
@@ -566,6 +581,38 @@ def psum_shared(x, like, axes: Sequence[Hashable]):
     axes = tuple(axes)
     axis_size(axes)
     return psum_shared_p.bind(x, like, axes=axes) if axes else x
+
+
+def pcast(x, axis_name, *, to: str):
+    """Marks values as varying along axes of a `shard_map` that checks what varies (`check_vma`); their value stays.
+
+    Operations on values of which one varies need no such mark. The carry of a loop does, if it varies after a step.
+
+    Args:
+      x: an array or a pytree of them.
+      axis_name: the axis' name, or a tuple of names.
+      to: "varying"; other casts are not supported.
+
+    Returns:
+      The same values.
+
+    Raises:
+      NameError: if no enclosing shard_map, pmap or vmap defines a name.
+      NotImplementedError: for another cast.
+    """
+    if to != "varying":
+        raise NotImplementedError(f"pcast: to must be 'varying', got {to!r}")
+    names = axis_names(axis_name)
+    axis_size(names)
+    return tree_map(lambda leaf: vary(leaf, names), x)
+
+
+def vary(x, names: Sequence[Hashable]):
+    """`x`, of a type that says that it varies along those of the axes that are checked."""
+    checked = checked_axes()
+    have = get_aval(x).named_shape
+    missing = tuple(name for name in names if name in checked and name not in have)
+    return pvary_p.bind(x, axes=missing) if missing else x
 
 
 def group_index(groups: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:

@@ -16,6 +16,7 @@ from laminax_ir import config, dtypes
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.errors import ConcretizationTypeError, TracerBoolConversionError
 from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr, close_over_constants
 from laminax_ir.ops.control_primitives import (  # noqa: F401  (scan_p is found here too)
@@ -149,6 +150,18 @@ def _check_carry(caller: str, argument: str, in_tree, in_avals, out_tree, out_av
         raise TypeError(f"{caller} body function carry input and carry output must have equal types, but they differ:\n\n"
                         f"{differences}\n\n"
                         + _REVISE_CARRY.format("all output types match the corresponding input types"))
+    if checked_axes():
+        _check_variation(caller, argument, in_tree, in_avals, out_avals)
+
+
+def _check_variation(caller: str, argument: str, in_tree, in_avals, out_avals) -> None:
+    """Checks that a carry does not begin to vary along axes of devices where the first one does not."""
+    for path, a, b in zip(_paths(in_tree), in_avals, out_avals):
+        if names := tuple(name for name in checked_axes() if name in b.named_shape and name not in a.named_shape):
+            raise TypeError(
+                f"{caller} body function carry input and carry output must have equal types, but they differ: the input carry "
+                f"{_component(argument, path)}, {_long_name(a)}, is the same along the axes {names}, and the corresponding output "
+                f"carry varies.\nApply lax.pcast(..., {names}, to='varying') to its initial value.")
 
 
 def _component(argument: str, path: str) -> str:
@@ -588,7 +601,7 @@ def _scan(name: str, f, init, xs, length, reverse, unroll, argument: str, identi
             flat, avals = promoted, [get_aval(x) for x in promoted]
             body = _trace(name, "body function", f, in_tree, [*avals, *slice_avals], identity)
             carry_tree, ys_tree = _pair_of(name, body.out_tree, body)
-    if carry_tree != tree or not _same_types(avals, body.out_avals):
+    if carry_tree != tree or not _same_types(avals, body.out_avals) or checked_axes():
         _check_carry(name, argument, tree, avals, carry_tree, body.out_avals[:carry_tree.num_leaves])
     out = bind_scan(body.jaxpr, body.consts, flat, xs_flat, length=length, reverse=bool(reverse), unroll=unroll)
     return tree_unflatten(tree, out[:count]), tree_unflatten(ys_tree, out[count:])

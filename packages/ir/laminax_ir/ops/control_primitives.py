@@ -18,6 +18,7 @@ from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.dce import dce_closed_jaxpr, dce_rule
 from laminax_ir.errors import ShapeError
 from laminax_ir.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Var
+from laminax_ir.ops.elementwise import joined_named_shape
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.printer_params import hide_params
 from laminax_ir.trace import state
@@ -41,12 +42,18 @@ def _cond_shape(index: ShapedArray, *operands: ShapedArray, branches: tuple[Clos
     first, *others = [branch.out_avals for branch in branches]
     for outs in others:
         _check_operands("cond: the results of the branches", first, outs)
-    return [avals[0] if all(a is avals[0] for a in avals) else _joined(avals) for avals in zip(first, *others)]
+    results = [avals[0] if all(a is avals[0] for a in avals) else _joined(avals) for avals in zip(first, *others)]
+    return [_varying_like(r, index) for r in results] if index._named else results
 
 
 def _joined(avals: Sequence[ShapedArray]) -> ShapedArray:
-    """The result's aval where branches differ in no more than weak types: weak only if all are."""
-    return avals[0].update(weak_type=all(a.weak_type for a in avals))
+    """The result's aval where branches differ in no more than weak types and named axes: weak only if all are."""
+    return avals[0].update(weak_type=all(a.weak_type for a in avals), named_shape=joined_named_shape(avals))
+
+
+def _varying_like(result: ShapedArray, decisive: ShapedArray) -> ShapedArray:
+    """The aval of what a branch or the number of steps decides: it varies along the axes that this does."""
+    return result.update(named_shape=joined_named_shape((result, decisive)))
 
 
 def _check_operands(what: str, expected: Sequence[ShapedArray], given: Sequence[ShapedArray]) -> None:
@@ -80,7 +87,8 @@ def _while_shape(*operands: ShapedArray, cond_jaxpr: ClosedJaxpr, body_jaxpr: Cl
     if len(cond_jaxpr.out_avals) != 1 or cond_jaxpr.out_avals[0].shape or cond_jaxpr.out_avals[0].dtype != np.bool_:
         raise ShapeError("while: the condition must return one boolean scalar, got "
                          f"({', '.join(a.str_short() for a in cond_jaxpr.out_avals)})")
-    return body_jaxpr.out_avals
+    (condition,) = cond_jaxpr.out_avals
+    return [_varying_like(r, condition) for r in body_jaxpr.out_avals] if condition._named else body_jaxpr.out_avals
 
 
 @effects_rule(while_p)

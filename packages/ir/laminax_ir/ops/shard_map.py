@@ -12,7 +12,6 @@ from typing import Any, Hashable, Sequence
 from laminax_ir.avals import ShapedArray
 from laminax_ir.check import call_faults, check_rule
 from laminax_ir.dce import dce_rule
-from laminax_ir.errors import ShapeError
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops.calls import _jit_dce, close_over_constants
 from laminax_ir.partition_specs import PartitionSpec
@@ -32,15 +31,15 @@ def local_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> ShapedArray
     """The type of each device's part.
 
     Raises:
-      ShapeError: if an axis does not divide, or the spec is longer than the shape.
+      ValueError: if an axis does not divide, or the spec is longer than the shape.
     """
     if len(spec) > aval.ndim:
-        raise ShapeError(f"{aval.str_short()} cannot be split as {spec}: the spec has {len(spec)} entries, and the array {aval.ndim} "
+        raise ValueError(f"{aval.str_short()} cannot be split as {spec}: the spec has {len(spec)} entries, and the array {aval.ndim} "
                          f"axes. Shorten the spec to at most {aval.ndim} entries.")
     shape = []
     for axis, (size, parts) in enumerate(zip(aval.shape, parts_per_axis(spec, aval.ndim, mesh))):
         if size % parts:
-            raise ShapeError(f"{aval.str_short()} cannot be split as {spec}: axis {axis} has size {size}, and {spec[axis]!r} "
+            raise ValueError(f"{aval.str_short()} cannot be split as {spec}: axis {axis} has size {size}, and {spec[axis]!r} "
                              f"{parts} devices; mesh {dict(mesh.shape)}.\nPad axis {axis} to {-(-size // parts) * parts}, or "
                              f"split an axis whose size is a multiple of {parts}.")
         shape.append(size // parts)
@@ -61,7 +60,7 @@ def unmentioned_axes(spec: PartitionSpec, manual_axes: Sequence[Hashable]) -> tu
 
 
 @shape_rule(shard_map_p)
-def _shard_map_shape(*avals: ShapedArray, jaxpr: ClosedJaxpr, mesh: Any, in_specs, out_specs, manual_axes) -> list[ShapedArray]:
+def _shard_map_shape(*avals: ShapedArray, jaxpr: ClosedJaxpr, mesh: Any, out_specs, manual_axes, **_params) -> list[ShapedArray]:
     return [global_aval(aval, spec, mesh, manual_axes) for aval, spec in zip(jaxpr.out_avals, out_specs)]
 
 
@@ -80,7 +79,7 @@ dce_rule(shard_map_p)(_jit_dce)  # the specs are thinned out like all parameters
 
 
 def bind_shard_map(closed: ClosedJaxpr, *operands: Any, mesh: Any, in_specs: Sequence[PartitionSpec],
-                   out_specs: Sequence[PartitionSpec], manual_axes: Sequence[Hashable]) -> list[Any]:
+                   out_specs: Sequence[PartitionSpec], manual_axes: Sequence[Hashable], check_vma: bool = False) -> list[Any]:
     """Binds a program per device; its constants become operands that every device has whole.
 
     Args:
@@ -89,10 +88,11 @@ def bind_shard_map(closed: ClosedJaxpr, *operands: Any, mesh: Any, in_specs: Seq
       mesh: the mesh, or an abstract one inside of another such program.
       in_specs, out_specs: how operands and results are split.
       manual_axes: the mesh axes along which the program runs.
+      check_vma: whether types in the program say along which of them values vary (see `laminax_ir.manual_axes`).
 
     Returns:
       The results, put together.
     """
     program, consts = close_over_constants(closed)
     return shard_map_p.bind(*consts, *operands, jaxpr=program, mesh=mesh, in_specs=(PartitionSpec(),) * len(consts) + tuple(in_specs),
-                            out_specs=tuple(out_specs), manual_axes=tuple(manual_axes))
+                            out_specs=tuple(out_specs), manual_axes=tuple(manual_axes), check_vma=check_vma)

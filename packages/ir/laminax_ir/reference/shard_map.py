@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 
 from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.manual_axes import running_along
 from laminax_ir.ops import shard_map as op
 from laminax_ir.reference.evaluate import reference_rule
-from laminax_ir.trace import extend_axis_env
 
 
 @reference_rule(op.shard_map_p)
-def _shard_map(*operands, jaxpr, mesh, in_specs, out_specs, manual_axes):
+def _shard_map(*operands, jaxpr, mesh, manual_axes, check_vma, **_specs):
     sizes = {name: mesh.shape[name] for name in manual_axes}
     if math.prod(sizes.values()) != 1:
         raise NotImplementedError(f"shard_map over the axes {sizes} cannot be evaluated by the reference, which has one device. "
                                   "Compile it for as many devices.")
-    with extend_axis_env(*sizes.items()):
+    with running_along(list(sizes.items()), check_vma):
         return eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *operands)

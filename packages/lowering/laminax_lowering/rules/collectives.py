@@ -152,3 +152,8 @@ def _psum_shared(ctx, x, like, *, axes):
         _axis_position(ctx, name)
     raise NotImplementedError(f"reduce_axes over the axes {axes} cannot be lowered: which values are shared along an axis is known "
                               "to the vmap that defines it. Use vmap, or psum the gradient.")
+
+
+@lowering_rule(op.pvary_p)
+def _pvary(ctx, x, *, axes):
+    return x

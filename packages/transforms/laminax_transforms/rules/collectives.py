@@ -12,13 +12,14 @@ from typing import Callable, Sequence
 import numpy as np
 
 from laminax_ir.avals import get_aval
+from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import collectives as op
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.indexing import GatherDimensionNumbers, gather
 from laminax_ir.ops.reduction import reduce_max, reduce_min, reduce_sum
 from laminax_ir.ops.shape import concatenate, full, iota, reshape
 from laminax_transforms.batching import batch_axis_first, broadcast_batch, move_axis
-from laminax_transforms.registry import axis_batching_rule, define_jvp, define_linear, is_linear, jvp_rules, transpose_rule
+from laminax_transforms.registry import axis_batching_rule, batching_rule, define_jvp, define_linear, is_linear, jvp_rules, transpose_rule
 from laminax_transforms.zeros import ZERO
 
 define_linear(op.psum_p)
@@ -26,6 +27,7 @@ define_linear(op.all_gather_p)
 define_linear(op.reduce_scatter_p)
 define_linear(op.all_to_all_p)
 define_linear(op.ppermute_p)
+define_linear(op.pvary_p)
 
 
 def _extremum_partial(tangent, result, x, *, axes, axis_index_groups):
@@ -56,8 +58,25 @@ jvp_rules.add(op.psum_shared_p, _psum_shared_jvp)
 
 
 @transpose_rule(op.psum_p)
-def _psum_transpose(ct, x, **params):
-    return [op.psum_p.bind(ct, **params)]
+def _psum_transpose(ct, x, *, axes, axis_index_groups):
+    """Along a checked axis a cotangent may be known to be the same for all: then it is that of each participant."""
+    checked = checked_axes()
+    if not checked:
+        return [op.psum_p.bind(ct, axes=axes, axis_index_groups=axis_index_groups)]
+    same = tuple(name for name in axes if name in checked and name not in get_aval(ct).named_shape)
+    rest = tuple(name for name in axes if name not in same)
+    ct = op.psum_p.bind(ct, axes=rest, axis_index_groups=axis_index_groups) if rest else ct
+    return [op.vary(ct, axes)]
+
+
+@transpose_rule(op.pvary_p)
+def _pvary_transpose(ct, x, *, axes):
+    return [ct]  # the sum over the axes comes at the end of the linear program, as for every operand that does not vary
+
+
+@batching_rule(op.pvary_p)
+def _pvary_batch(operands, batch_axes, *, axes):
+    return op.pvary_p.bind(*operands, axes=axes), batch_axes[0]
 
 
 @transpose_rule(op.psum_shared_p)

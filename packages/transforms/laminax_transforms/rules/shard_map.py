@@ -2,7 +2,8 @@
 
 A value that a spec does not split along an axis of the program is on all devices there. Of a result each is taken to be the same:
 its cotangent is dealt out in equal shares. Of an operand each is used: the cotangents are summed. Together with sums whose
-transpose is a sum (see `rules.collectives`) that is the derivative of the whole.
+transpose is a sum (see `rules.collectives`) that is the derivative of the whole. With `check_vma` the types in the program say
+what all devices share, and its own transposition sees to it (see `varying`).
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import numpy as np
 
 from laminax_ir.avals import get_aval
 from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.manual_axes import running_along
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.collectives import psum_p
 from laminax_ir.ops.shape import reshape
 from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p, unmentioned_axes
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.staging import stage
-from laminax_ir.trace import extend_axis_env
 from laminax_transforms.jaxpr_transforms import batch_jaxpr, cached_by_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 from laminax_transforms.registry import axis_batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
 from laminax_transforms.zeros import ZERO
@@ -27,12 +28,12 @@ from laminax_transforms.zeros import ZERO
 
 def _axes(params):
     """The named axes of the program, bound."""
-    return extend_axis_env(*((name, params["mesh"].shape[name]) for name in params["manual_axes"]))
+    return running_along([(name, params["mesh"].shape[name]) for name in params["manual_axes"]], params["check_vma"])
 
 
 def _call_like(params, closed, operands, in_specs, out_specs):
     return bind_shard_map(closed, *operands, mesh=params["mesh"], in_specs=in_specs, out_specs=out_specs,
-                          manual_axes=params["manual_axes"])
+                          manual_axes=params["manual_axes"], check_vma=params["check_vma"])
 
 
 def _shard_map_jvp(primals, tangents, params):
@@ -100,12 +101,13 @@ def _without_axis_on_operands(closed, which: tuple[bool, ...]):
 def _shard_map_transpose(cts, *operands, **params):
     linear, has_ct = tuple(is_linear(x) for x in operands), tuple(ct is not ZERO for ct in cts)
     linear_specs = [s for s, is_lin in zip(params["in_specs"], linear) if is_lin]
-    unmentioned = tuple(unmentioned_axes(s, params["manual_axes"]) for s in linear_specs)
+    axes = () if params["check_vma"] else params["manual_axes"]
+    unmentioned = tuple(unmentioned_axes(s, axes) for s in linear_specs)
     with _axes(params):
         adjoint = transpose_jaxpr(params["jaxpr"], linear, has_ct)
         summed = _with_summed_results(adjoint.jaxpr, tuple(u for u, has in zip(unmentioned, adjoint.out_nonzero) if has))
     sizes = params["mesh"].shape
-    shares = [math.prod(sizes[name] for name in unmentioned_axes(s, params["manual_axes"])) for s in params["out_specs"]]
+    shares = [math.prod(sizes[name] for name in unmentioned_axes(s, axes)) for s in params["out_specs"]]
     given = [_share(ct, count) for ct, count in zip(cts, shares) if ct is not ZERO]
     in_specs = [*(s for s, is_lin in zip(params["in_specs"], linear) if not is_lin),
                 *(s for s, has in zip(params["out_specs"], has_ct) if has)]

@@ -1,0 +1,268 @@
+"""shard_map on eight devices: against NumPy on the parts, its derivatives by hand, and what its check refuses."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from meshes import DEVICES, MESH, blocks, check_layout, on_mesh, put, value
+
+import laminax
+import laminax.numpy as jnp
+from laminax import lax, shard_map
+from laminax.sharding import AbstractMesh, Mesh, PartitionSpec as P
+
+A = value(8, 4)
+over_mesh = partial(shard_map, mesh=MESH)
+
+
+# parts and wholes
+
+
+@pytest.mark.parametrize("spec", [("x", "y"), ("y", "x"), (None, "y"), (("x", "y"),), ()])
+def test_each_device_has_its_part(spec):
+    shapes = []
+
+    def f(part):
+        shapes.append(part.shape)
+        return part * 2
+
+    mapped = over_mesh(f, in_specs=P(*spec), out_specs=P(*spec))
+    for x in (A, put(A, "x")):
+        check_layout(mapped(x), A * 2, spec)
+        check_layout(laminax.jit(mapped)(x), A * 2, spec)
+    assert set(shapes) == {blocks(A, spec)[0].shape}
+
+
+def test_results_are_put_together():
+    parts = over_mesh(lambda x: x.sum()[None, None], in_specs=P("x", "y"), out_specs=P("x", "y"))(A)
+    np.testing.assert_allclose(np.asarray(parts), A.reshape(4, 2, 2, 2).sum((1, 3)), rtol=1e-5)
+    columns = over_mesh(lambda x: lax.psum(x, "x"), in_specs=P("x", "y"), out_specs=P(None, "y"))(A)
+    check_layout(columns, A.reshape(4, 2, 4).sum(0), (None, "y"), rtol=1e-5)
+    repeated = over_mesh(lambda x: x, in_specs=P(), out_specs=P("x"))(A)
+    np.testing.assert_array_equal(np.asarray(repeated), np.tile(A, (4, 1)))
+
+
+def test_a_matrix_product_by_parts():
+    """Rows of the one times columns of the other, the sums over y."""
+    b = value(4, 6)
+    product = over_mesh(lambda a, b: lax.psum(a @ b, "y"), in_specs=(P("x", "y"), P("y", None)), out_specs=P("x", None))
+    np.testing.assert_allclose(np.asarray(product(A, b)), A @ b, rtol=1e-4, atol=1e-5)
+    scattered = over_mesh(lambda a, b: lax.psum_scatter(a @ b, "y", scatter_dimension=1, tiled=True),
+                          in_specs=(P("x", "y"), P("y", None)), out_specs=P("x", "y"))
+    np.testing.assert_allclose(np.asarray(scattered(A, b)), A @ b, rtol=1e-4, atol=1e-5)
+
+
+def test_trees_decorators_and_closures():
+    offset = jnp.float32(3)
+
+    @shard_map(mesh=MESH, in_specs=({"a": P("x"), "b": P()}, P("y")), out_specs=(P("x"), {"c": P("y")}))
+    def f(tree, y):
+        return tree["a"] * tree["b"] + offset, {"c": y - offset}
+
+    first, second = f({"a": A, "b": (np.float32(2))}, A[0])
+    check_layout(first, A * 2 + 3, ("x",))
+    check_layout(second["c"], A[0] - 3, ("y",))
+
+
+def test_positions_along_the_axes():
+    f = over_mesh(lambda: (lax.axis_index("x") * 10 + lax.axis_index("y"))[None, None], in_specs=(), out_specs=P("x", "y"))
+    assert np.asarray(f()).tolist() == [[0, 1], [10, 11], [20, 21], [30, 31]]
+    assert over_mesh(lambda x: x * lax.axis_size(("x", "y")), in_specs=P(), out_specs=P())(1.0) == 8
+
+
+def test_along_some_of_the_axes():
+    """Over the others the compiler splits what it likes."""
+    f = laminax.jit(shard_map(lambda x: x / lax.psum(x, "x"), mesh=MESH, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}))
+    np.testing.assert_allclose(np.asarray(f(put(A, "x", "y"))), A / np.tile(A.reshape(4, 2, 4).sum(0), (4, 1)), rtol=1e-5)
+
+
+def test_one_inside_of_another():
+    def outer(x):
+        inner = shard_map(lambda x: x - lax.pmean(x, ("x", "y")), mesh=AbstractMesh((4, 2), ("x", "y")), in_specs=P(None, "y"),
+                          out_specs=P(None, "y"), axis_names={"y"})
+        return inner(x)
+
+    f = laminax.jit(shard_map(outer, mesh=MESH, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}))
+    expected = A - np.tile(A.reshape(4, 2, 2, 2).mean((0, 2)), (4, 2))
+    np.testing.assert_allclose(np.asarray(f(A)), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_the_mesh_that_is_set():
+    f = shard_map(lambda x: lax.psum(x, "x"), in_specs=P("x"), out_specs=P())
+    with laminax.set_mesh(MESH):
+        np.testing.assert_allclose(np.asarray(f(A)), A.reshape(4, 2, 4).sum(0), rtol=1e-5)
+    with laminax.set_mesh(Mesh(np.array(DEVICES[:2]), ("x",))):
+        np.testing.assert_allclose(np.asarray(f(A)), A.reshape(2, 4, 4).sum(0), rtol=1e-5)
+    with pytest.raises(ValueError, match="no mesh is given, and none is set"):
+        f(A)
+
+
+# derivatives
+
+
+X, W = np.arange(1, 9, dtype=np.float32), np.float32(3)
+BOTH = ("x", "y")
+
+
+def loss(w, x):
+    return (w * x ** 2).sum()
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_derivatives_from_outside(check):
+    """The whole function is w sum(x^2), however it is checked inside."""
+    f = over_mesh(lambda w, x: lax.psum(loss(w, x), BOTH), in_specs=(P(), P(BOTH)), out_specs=P(), check_vma=check)
+    for grad in (laminax.grad(f, (0, 1)), laminax.jit(laminax.grad(f, (0, 1)))):
+        w_ct, x_ct = grad(W, X)
+        np.testing.assert_allclose(np.asarray(w_ct), (X ** 2).sum(), rtol=1e-6)
+        np.testing.assert_allclose(np.asarray(x_ct), 2 * W * X, rtol=1e-6)
+    _, tangent = laminax.jvp(f, (W, X), (np.float32(1), X))
+    np.testing.assert_allclose(np.asarray(tangent), (X ** 2).sum() + 2 * W * (X ** 2).sum(), rtol=1e-6)
+    hessian = laminax.jacfwd(laminax.grad(f, 1), 1)(W, X)
+    np.testing.assert_allclose(np.asarray(hessian), 2 * W * np.eye(8), rtol=1e-6)
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_derivatives_from_outside_through_nonlinear_sums(check):
+    def f(w, x):
+        mean = lax.pmean(jnp.sin(w * x).sum(), "x")  # varies along y only
+        return lax.psum(jnp.exp(mean) * x.sum() + w * mean, BOTH)
+
+    def plain(w, x):
+        parts = x.reshape(4, 2)  # by x and y
+        mean = jnp.sin(w * parts).sum(0) / 4
+        return (jnp.exp(mean)[None] * parts).sum() + 4 * (w * mean).sum()
+
+    whole = over_mesh(f, in_specs=(P(), P(BOTH)), out_specs=P(), check_vma=check)
+    x = value(8)
+    np.testing.assert_allclose(float(whole(W, x)), float(plain(W, x)), rtol=1e-5)
+    for found, expected in zip(laminax.grad(whole, (0, 1))(W, x), laminax.grad(plain, (0, 1))(W, x)):
+        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-4, atol=1e-5)
+
+
+def test_derivatives_inside_with_the_check():
+    """A value that does not vary is one value: its gradient is that of the sum of what the devices make of it."""
+    def inside(fun, out):
+        return np.asarray(over_mesh(fun, in_specs=(P(), P(BOTH)), out_specs=out)(W, X))
+
+    total = (X ** 2).sum()
+    np.testing.assert_allclose(inside(lambda w, x: laminax.grad(lambda w: lax.psum(loss(w, x), BOTH))(w), P()), total)
+    np.testing.assert_allclose(inside(lambda w, x: laminax.grad(lambda w: loss(w, x))(w), P()), total)
+    np.testing.assert_allclose(inside(lambda w, x: laminax.grad(lambda w: loss(w, x) + w)(w), P()), total + 8)
+    np.testing.assert_allclose(inside(lambda w, x: laminax.grad(lambda x: lax.psum(loss(w, x), BOTH))(x), P(BOTH)), 2 * W * X)
+    np.testing.assert_allclose(inside(lambda w, x: laminax.grad(lambda w: lax.psum(w, "x"))(w), P()), 4)
+    local = inside(lambda w, x: laminax.grad(lambda w: loss(w, x))(lax.pcast(w, BOTH, to="varying"))[None], P(BOTH))
+    np.testing.assert_allclose(local, X ** 2)  # each device its own
+
+
+def test_derivatives_inside_without_the_check():
+    """Each device's own share, and sums are transposed to sums."""
+    def inside(fun):
+        return np.asarray(over_mesh(lambda w, x: fun(w, x)[None], in_specs=(P(), P(BOTH)), out_specs=P(BOTH), check_vma=False)(W, X))
+
+    np.testing.assert_allclose(inside(lambda w, x: laminax.grad(lambda w: loss(w, x))(w)), X ** 2)
+    np.testing.assert_allclose(inside(lambda w, x: laminax.grad(lambda w: lax.psum(loss(w, x), BOTH))(w)), 8 * X ** 2)
+
+
+def test_derivatives_through_calls_and_loops():
+    @laminax.jit
+    def scaled(w, x):
+        return jnp.tanh(w * x)
+
+    def f(w, x):
+        def step(carry, _):
+            return carry + scaled(w, x).sum() + lax.psum(scaled(w, x), "x").sum(), None
+
+        start = lax.pcast(np.float32(0), BOTH, to="varying")
+        return lax.psum(lax.scan(step, start, None, length=3)[0], BOTH)
+
+    def plain(w, x):
+        parts = jnp.tanh(w * x.reshape(4, 2))
+        return 3 * (parts.sum() + 4 * parts.sum())
+
+    whole = over_mesh(f, in_specs=(P(), P(BOTH)), out_specs=P())
+    x = value(8)
+    for found, expected in zip(laminax.grad(whole, (0, 1))(W, x), laminax.grad(plain, (0, 1))(W, x)):
+        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-4)
+    inside = over_mesh(lambda w, x: laminax.grad(f)(w, x), in_specs=(P(), P(BOTH)), out_specs=P())
+    np.testing.assert_allclose(np.asarray(inside(W, x)), np.asarray(laminax.grad(plain)(W, x)), rtol=1e-4)
+
+
+def test_vmap():
+    f = over_mesh(lambda w, x: lax.psum(w * x, "x"), in_specs=(P(), P("x")), out_specs=P())
+    xs = value(3, 8)
+    np.testing.assert_allclose(np.asarray(laminax.vmap(f, (None, 0))(W, xs)), W * xs.reshape(3, 4, 2).sum(1), rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(laminax.vmap(f, (0, 1))(xs[:, 0], xs.T)), xs[:, :1] * xs.reshape(3, 4, 2).sum(1), rtol=1e-5)
+    inside = over_mesh(lambda x: laminax.vmap(lambda row: lax.psum(row, ("i", "x")), axis_name="i")(x), in_specs=P(None, "x"), out_specs=P())
+    np.testing.assert_allclose(np.asarray(inside(xs)), np.tile(xs.reshape(3, 4, 2).sum((0, 1)), (3, 1)), rtol=1e-5)
+
+
+def test_a_training_step():
+    """Parameters on all devices, the batch split: the gradient inside is that of the whole batch."""
+    x, w = value(16, 4), value(4)
+
+    def step(w, x):
+        gradient = laminax.grad(lambda w: lax.pmean(jnp.mean((x @ w) ** 2), BOTH))(w)
+        return w - 0.1 * gradient
+
+    f = laminax.jit(over_mesh(step, in_specs=(P(), P(BOTH)), out_specs=P()))
+    expected = w - 0.1 * 2 * x.T @ (x @ w) / 16
+    np.testing.assert_allclose(np.asarray(f(w, x)), expected, rtol=1e-4, atol=1e-5)
+    weights = f(put(w), put(x, BOTH))
+    misses = []
+    program = f._laminax_jit.program
+    f._laminax_jit.program = lambda *args: misses.append(1) or program(*args)
+    batch = put(x, BOTH)
+    f(weights, batch)
+    misses.clear()
+    for _ in range(3):
+        weights = f(weights, batch)
+    assert not misses
+
+
+# errors
+
+
+def double(x):
+    return x * 2
+
+
+@pytest.mark.parametrize("error, match, call", [
+    (TypeError, "shard_map: expected a callable, got 3", lambda: over_mesh(3, in_specs=P(), out_specs=P())),
+    (TypeError, "in_specs must be a PartitionSpec or a pytree of them, got 'x' of type str",
+     lambda: over_mesh(double, in_specs="x", out_specs=P())),
+    (NotImplementedError, "in_specs must be given", lambda: over_mesh(double, out_specs=P())),
+    (ValueError, r"x, f32\[6,4\] cannot be split as P\('x',\): axis 0 has size 6.*\nPad axis 0 to 8",
+     lambda: over_mesh(double, in_specs=P("x"), out_specs=P("x"))(A[:6])),
+    (ValueError, "the spec has 3 entries, and the array 2 axes", lambda: over_mesh(double, in_specs=P("x", None, "y"), out_specs=P())(A)),
+    (ValueError, r"in_specs names 'z', in P\('z',\)", lambda: over_mesh(double, in_specs=P("z"), out_specs=P())(A)),
+    (ValueError, r"out_specs names 'y', in P\('y',\), which is not an axis that the function runs along. These are \('x',\)",
+     lambda: over_mesh(double, in_specs=P("x"), out_specs=P("y"), axis_names={"x"})(A)),
+    (ValueError, "in_specs must be .* a prefix of the tuple of arguments", lambda: over_mesh(double, in_specs=(P(), P()), out_specs=P())(A)),
+    (ValueError, "out_specs must be .* a prefix of the result", lambda: over_mesh(double, in_specs=P(), out_specs=(P(), P()))(A)),
+    (ValueError, r"the result, f32\[\] per device, cannot be put together as P\('x',\)",
+     lambda: over_mesh(lambda x: x.sum(), in_specs=P("x"), out_specs=P("x"))(A)),
+    (ValueError, r"the result\['a'\], f32\[2,2\] per device, may vary along the mesh axes \('y',\), and its out_specs P\('x',\) says",
+     lambda: over_mesh(lambda x: {"a": x}, in_specs=P("x", "y"), out_specs=P("x"))(A)),
+    (ValueError, "may vary along the mesh axes", lambda: over_mesh(lambda x: lax.all_gather(x, "x"), in_specs=P("x"), out_specs=P())(A)),
+    (ValueError, "may vary along the mesh axes", lambda: over_mesh(lambda: lax.axis_index("x"), in_specs=(), out_specs=P())()),
+    (ValueError, "keyword arguments are not supported; got x", lambda: over_mesh(double, in_specs=P(), out_specs=P())(x=A)),
+    (ValueError, "axis_names={'z'} are not all axes", lambda: over_mesh(double, in_specs=P(), out_specs=P(), axis_names={"z"})(A)),
+    (ValueError, r"AbstractMesh\('x': 4, axis_types=\(Auto,\)\) has no devices",
+     lambda: shard_map(double, mesh=AbstractMesh((4,), ("x",)), in_specs=P(), out_specs=P())(A)),
+    (TypeError, r"is the same along the axes \('x',\), and the corresponding output carry varies.\nApply lax.pcast",
+     lambda: over_mesh(lambda x: lax.fori_loop(0, 3, lambda i, c: c + x.sum(), 0.0)[None], in_specs=P("x"), out_specs=P("x"))(A)),
+    (NameError, "unbound axis name: 'z'", lambda: over_mesh(lambda x: lax.psum(x, "z"), in_specs=P(), out_specs=P())(A)),
+    (ValueError, "incompatible devices.*shard_map inside of it",
+     lambda: laminax.jit(over_mesh(double, in_specs=P(), out_specs=P()))(laminax.device_put(A, DEVICES[1]))),
+])
+def test_errors(error, match, call):
+    with pytest.raises(error, match=match):
+        call()
+
+
+def test_unchecked_results():
+    """Each device has another value; that of one of them is taken."""
+    result = over_mesh(double, in_specs=P("x", "y"), out_specs=P("x"), check_vma=False)(A)
+    assert result.shape == (8, 2) and on_mesh("x").is_equivalent_to(result.sharding, 2)
+    np.testing.assert_array_equal(np.asarray(result.addressable_shards[0].data), A[:2, :2] * 2)
