@@ -41,12 +41,13 @@ print(attempt("laminax_runtime._jaxlib"))
 def test_laminax_first(run_python, fake_jax, use):
     out = run_python(
         "import importlib, importlib.util, sys\nimport numpy as np\nimport laminax_runtime\n"
+        "from laminax_ir.partition_specs import PartitionSpec\n"
         + _TRY
         + f"""
 def print_array():
     x = laminax_runtime.device_put(np.zeros(3, np.int8))
     repr(x), x._arrays, laminax_runtime.device_put(np.zeros(2, "bfloat16") if 0 else 1)._value
-    laminax_runtime.NamedSharding(laminax_runtime.Mesh(laminax_runtime.devices(), "x"), ("x",))
+    laminax_runtime.NamedSharding(laminax_runtime.Mesh(laminax_runtime.devices(), "x"), PartitionSpec("x"))
 {use}
 print(attempt("jax"))
 print(attempt("jax.numpy"))
