@@ -13,6 +13,7 @@ from typing import Any, Callable, Iterable, NamedTuple, Sequence
 from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
+from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops.elementwise import add_p
 from laminax_ir.primitive import Primitive
 from laminax_ir.staging import literal_types
@@ -205,6 +206,10 @@ class LinearProgram:
 
     def transpose(self, cts: Sequence[Any]) -> list[Any]:
         """Runs the adjoint on cotangents (values or `ZERO`) under the current trace; results may be `ZERO`."""
+        has_checked_axes = bool(checked_axes())
+        if has_checked_axes:  # inside of a program per device
+            from laminax_transforms.varying import summed_like, varying_like
+            cts = [varying_like(ct, aval) for ct, aval in zip(cts, self.out_avals)]
         env: list[Any] = [ZERO] * self.size
         for index, ct in zip(self.results, cts):
             if index is not None and ct is not ZERO:
@@ -225,13 +230,16 @@ class LinearProgram:
                 for position, index in eqn.inputs:
                     term = in_cts[position]
                     if term is not None and term is not ZERO:
+                        if has_checked_axes:
+                            term = varying_like(term, eqn.operands[position])
                         total = env[index]
                         env[index] = term if total is ZERO else add_p.bind(total, term)
                 for index in eqn.outputs:  # not needed any more: free it early
                     env[index] = ZERO
         finally:
             state.source = previous
-        return [env[index] for index in self.inputs]
+        in_cts = [env[index] for index in self.inputs]
+        return [summed_like(ct, aval) for ct, aval in zip(in_cts, self.in_avals)] if has_checked_axes else in_cts
 
     def residuals(self) -> list[Any]:
         """The parent's values that the program uses, each once, in order."""
