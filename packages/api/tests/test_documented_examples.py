@@ -261,7 +261,7 @@ def test_argnums_of_a_wrong_kind(argnums):
     (lambda: laminax.jvp(jnp.sin, (1.0,), (1.0, 2.0)), "same structure"),
     (lambda: laminax.linearize(jnp.sin, 1.0)[1](1.0, 2.0), "structure"),
     (lambda: laminax.linear_transpose(lambda x: x * x, 1.0)(1.0), "not linear: mul at test_documented_examples.py"),
-    (lambda: laminax.linear_transpose(lambda x: x * 2, 1), "floating or complex"),
+    (lambda: laminax.linear_transpose(lambda x: x * 2.0, 1), "integer -> integer functions, but <lambda> is"),
     (lambda: laminax.vmap(lambda x: x, in_axes="0"), "in_axes must be"),
     (lambda: laminax.vmap(lambda x: x)("text"), "not an array"),
 ])
@@ -338,3 +338,15 @@ def test_a_pullback_of_scalars_goes_through_jit():
         _, residuals = fwd(1.0, 2.0, k)
         assert [float(leaf) for leaf in laminax.tree_util.tree_leaves(residuals)] == [k]
         assert [float(ct) for ct in bwd(residuals, 2.0)] == [2 * k, 2 * k]
+
+
+def test_keys_have_gradients_of_float0_with_allow_int():
+    def noise(x, key):
+        return x * laminax.random.normal(key)
+
+    key = laminax.random.key(0)
+    x_grad, key_grad = laminax.grad(noise, (0, 1), allow_int=True)(2.0, key)
+    assert float(x_grad) == float(laminax.random.normal(key))
+    assert key_grad.dtype == laminax.dtypes.float0 and key_grad.shape == ()
+    with pytest.raises(TypeError, match="cannot differentiate with respect to argument 1"):
+        laminax.grad(noise, 1)(2.0, key)

@@ -277,7 +277,7 @@ def is_weakly_typed(x: Any) -> bool:
     if kind in python_scalar_types:
         return kind is not bool
     if isinstance(x, (np.ndarray, np.generic, type)):
-        return False
+        return getattr(kind, "weak_type", False)  # True for those of `weak_scalars`
     if (weak_type := getattr(getattr(x, "aval", x), "weak_type", None)) is not None:
         return weak_type
     return _scalar_base(x) not in (None, bool)

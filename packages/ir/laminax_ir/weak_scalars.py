@@ -21,17 +21,25 @@ from laminax_ir.trace import is_tracing
 class WeakFloat32(np.float32):
     """A Python float as a float32."""
 
+    weak_type = True
+
 
 class WeakFloat64(np.float64):
     """A Python float as a float64."""
+
+    weak_type = True
 
 
 class WeakComplex64(np.complex64):
     """A Python complex as a complex64."""
 
+    weak_type = True
+
 
 class WeakComplex128(np.complex128):
     """A Python complex as a complex128."""
+
+    weak_type = True
 
 
 _classes: dict[Any, type] = {np.dtype(cls.__base__): cls for cls in (WeakFloat32, WeakFloat64, WeakComplex64, WeakComplex128)}

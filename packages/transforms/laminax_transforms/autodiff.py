@@ -480,7 +480,10 @@ def _positions(transform: str, fun: Callable, argnums: int | tuple[int, ...], co
             raise error(f"{transform}({_name(fun)}): argnums={argnums} needs at least {max(i + 1, -i)} positional "
                             f"arguments, but it was called with {count}. Arguments that are differentiated must be "
                             "given by position.")
-    return tuple(i % count for i in positions)
+    chosen = tuple(i % count for i in positions)
+    if len(set(chosen)) < len(chosen):
+        raise TypeError(f"{transform}({_name(fun)}): argnums={argnums} names an argument of {count} twice. Give each position once.")
+    return chosen
 
 
 def _checked_input(transform: str, chosen, positions, index: int, x: Any, holomorphic: bool, allow_int: bool):
@@ -490,7 +493,7 @@ def _checked_input(transform: str, chosen, positions, index: int, x: Any, holomo
                         "with argnums, or convert it.")
     aval = get_aval(x)
     dtype = aval.dtype
-    if dtypes.is_extended(dtype):
+    if dtypes.is_extended(dtype) and not allow_int:
         raise TypeError(f"{transform}: cannot differentiate with respect to {_input_name(chosen, positions, index)} of dtype "
                         f"{aval.str_short()}")
     if holomorphic:

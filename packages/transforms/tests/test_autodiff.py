@@ -19,7 +19,7 @@ from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.pytree import tree_flatten, tree_map, tree_unflatten
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
-from laminax_transforms import fwd_and_bwd, grad, jvp, linear_transpose, linearize, value_and_grad, vjp, vmap
+from laminax_transforms import custom_vjp, fwd_and_bwd, grad, jacfwd, jacrev, jvp, linear_transpose, linearize, value_and_grad, vjp, vmap
 
 
 @pytest.fixture(autouse=True)
@@ -417,6 +417,24 @@ def test_forward_and_backward_pass_check_their_arguments():
     fwd, bwd = fwd_and_bwd(op.sin, 0)
     with pytest.raises(ValueError, match=r"f64\[\]; got f64\[3\]"):
         bwd(fwd(1.0)[1], X)
+
+
+@pytest.mark.parametrize("transform", [grad, value_and_grad, jacfwd, jacrev])
+def test_an_argument_is_differentiated_once(transform):
+    with pytest.raises(TypeError, match=r"argnums=\(0, -2\) names an argument of 2 twice"):
+        transform(lambda x, y: x * y, (0, -2))(1.0, 2.0)
+
+
+def test_the_seed_of_a_weak_result_is_weak_in_a_rule():
+    """As a literal of the program it was a NumPy scalar, which operators took for a strongly typed one."""
+    @custom_vjp
+    def product(x, n):
+        return x * n
+
+    product.defvjp(lambda x, n: (x * n, n), lambda n, ct: (ct * n, None))
+    weak = ShapedArray((), np.float64, True), ShapedArray((), np.int64, True)
+    staged = stage(lambda x, n: [grad(product)(x, n)], weak)
+    assert staged.out_avals == [weak[0]]
 
 
 def test_a_leaked_tracer_says_where_it_was_made_and_used():

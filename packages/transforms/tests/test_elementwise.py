@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 from numeric_checks import check_derivatives, check_vmap
 
+from laminax_ir.avals import get_aval
 from laminax_ir.config import enable_x64
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.reference.evaluate import evaluate
+from laminax_ir.staging import stage
 from laminax_transforms import grad, jvp, linearize, vjp, vmap
 
 X = np.array([-0.7, -0.2, 0.3, 0.8])  # inside (-1, 1), away from the kinks at 0 and the halves
@@ -249,6 +252,17 @@ def test_vmap_bitcast_that_changes_the_width():
 def test_vmap_of_several_results():
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     check_vmap(lambda a, b: op.optimization_barrier_flat(a, b), (x, x[0]), (0, None))
+
+
+def test_a_barrier_around_values_without_tangents():
+    """Integers, constants and unused results, which have no tangent or no cotangent."""
+    def fun(x):
+        y, _, three, unused = op.optimization_barrier_flat(op.sin(x), np.int32(2), 3.0, op.cos(x))
+        return op.mul(y, three)
+
+    check_derivatives(fun, X)
+    staged = stage(lambda x: [grad(lambda x: reduce_sum(fun(x), (0,)))(x)], [get_aval(X)])
+    np.testing.assert_allclose(evaluate(staged, X)[0], 3 * np.cos(X))
 
 
 def test_vmap_of_grad_and_grad_of_vmap():

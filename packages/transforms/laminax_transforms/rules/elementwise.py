@@ -197,8 +197,13 @@ jvp_rules.add(op.convert_element_type_p, _convert_jvp)
 
 
 def _optimization_barrier_jvp(primals, tangents, params):
-    full_tangents = [instantiate(t, get_aval(x)) for x, t in zip(primals, tangents)]
-    return op.optimization_barrier_p.bind(*primals), op.optimization_barrier_p.bind(*full_tangents)
+    return op.optimization_barrier_p.bind(*primals), _behind_a_barrier(tangents)
+
+
+def _behind_a_barrier(values):
+    """Those that are not zero go through one barrier together."""
+    behind = iter(op.optimization_barrier_p.bind(*[x for x in values if x is not ZERO]))
+    return [ZERO if x is ZERO else next(behind) for x in values]
 
 
 jvp_rules.add(op.optimization_barrier_p, _optimization_barrier_jvp)
@@ -305,7 +310,7 @@ def _conj_transpose(ct, x, *, input_dtype):
 
 @transpose_rule(op.optimization_barrier_p)
 def _optimization_barrier_transpose(cts, *operands):
-    return op.optimization_barrier_p.bind(*[instantiate(ct, x) for ct, x in zip(cts, operands)])
+    return _behind_a_barrier([ct if is_linear(x) else ZERO for ct, x in zip(cts, operands)])
 
 
 # Batching
