@@ -71,6 +71,28 @@ def test_lowering_for_several_platforms():
         laminax.jit(jnp.sin).trace(1.0).lower(lowering_platforms=("gpu",))
 
 
+def test_names_in_the_module():
+    """Of arguments, results and operations: those that JAX's modules have."""
+    @laminax.jit
+    def layer(x, w):
+        with laminax.named_scope("product"):
+            return jnp.tanh(x @ w)
+
+    def loss(params, x, *, scale):
+        return jnp.sum(layer(x, params["w"]) * scale)
+
+    arguments = {"w": np.ones((3, 3), np.float32)}, np.ones((2, 4, 3), np.float32)
+    derivative = laminax.vmap(laminax.grad(lambda p, x: loss(p, x, scale=2.0)), in_axes=(None, 0))
+    text = laminax.jit(derivative).lower(*arguments).as_text()
+    for name in ("jit(<lambda>)/vmap(jvp(jit(layer)))/product/tanh", "jit(<lambda>)/vmap(transpose(jvp(jit(layer))))/product/dot_general",
+                 "jit(<lambda>)/vmap(transpose(jvp()))/mul"):
+        assert f'loc("{name}"(' in text, name
+    assert 'loc("test_names_in_the_module.<locals>.loss"(#loc' in text
+    text = laminax.jit(loss).lower(arguments[0], arguments[1][0], scale=2.0).as_text()
+    assert [name in text for name in ("loc(\"params['w']\")", 'loc("x")', 'loc("scale")', 'jax.result_info = "result"')] == [True] * 4
+    assert 'op_name="jit(loss)/jit(layer)/product/' in laminax.jit(loss).lower(arguments[0], arguments[1][0], scale=2.0).compile().as_text()
+
+
 def test_static_arguments_are_left_out_of_the_call():
     compiled = laminax.jit(lambda x, n: x * n, static_argnums=1).lower(1.0, 3).compile()
     assert float(compiled(2.0)) == 6

@@ -187,11 +187,14 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))
     previous_source = state.source
+    names = state.name_stack if any(type(name) is str for name in state.name_stack) else ()  # scopes that the caller is in
     try:
         for eqn in jaxpr.eqns:
             operands = [v.val if type(v) is Literal else env[v] for v in eqn.invars]
             if propagate_source_info and previous_source is None:
-                state.source = eqn.source_info if eqn.source_info.code is not None else None
+                origin = eqn.source_info
+                state.source = None if origin.code is None else origin if not names else \
+                    origin._replace(name_stack=(*names, *origin.name_stack))
             result = state.trace.process(eqn.primitive, operands, eqn.params)
             if eqn.primitive.multiple_results:
                 env.update(zip(eqn.outvars, result))

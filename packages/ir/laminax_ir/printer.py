@@ -158,7 +158,7 @@ class Printer:
         if self.options.source_info:
             notes.append(_full_position(eqn.source_info))
         if self.options.name_stack:
-            notes.append(f"[{'/'.join(eqn.source_info.name_stack)}]")
+            notes.append(f"[{source.scope_path('', eqn.source_info.name_stack)}]")
         return tuple(notes)
 
     def parameter(self, value: Any) -> Doc:

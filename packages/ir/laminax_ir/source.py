@@ -12,7 +12,7 @@ import os
 import sys
 from dataclasses import dataclass
 from types import CodeType
-from typing import NamedTuple
+from typing import NamedTuple, Sequence
 
 from laminax_ir.trace import state
 
@@ -73,6 +73,34 @@ def position(info: SourceInfo) -> Position | None:
             return Position(info.code.co_filename, line or info.code.co_firstlineno, (column or 0) + 1,
                             info.code.co_qualname)
     return Position(info.code.co_filename, info.code.co_firstlineno, 1, info.code.co_qualname)
+
+
+class Transform(str):
+    """The name of a transformation in a name stack, `jvp`: it goes around the name after it, `jvp(layer)`."""
+
+    __slots__ = ()
+
+
+JVP, VMAP, TRANSPOSE = Transform("jvp"), Transform("vmap"), Transform("transpose")
+
+
+def scope_path(scope: str, name_stack: Sequence[str], operation: str = "") -> str:
+    """The name of an operation in the compiler's metadata: `jit(f)/jvp(layer)/sin`.
+
+    Args:
+      scope: the calls around the program that it is in, `jit(f)`, or "".
+      name_stack: names that are inside one another, and transformations of what they have inside.
+      operation: the operation's own name.
+    """
+    path: list[str] = []
+    for name in reversed(name_stack):
+        if type(name) is not Transform:
+            path.insert(0, name)
+        elif path:
+            path[0] = f"{name}({path[0]})"
+        else:
+            path.append(f"{name}()")
+    return "/".join([part for part in (scope, *path, operation) if part])
 
 
 def summarize(info: SourceInfo) -> str:

@@ -161,6 +161,7 @@ def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], na
     """
     import laminax_ir.operators  # noqa: F401  (gives tracers their arithmetic; the operations it needs import this module)
     trace = StagingTrace(name or getattr(fun, "__name__", "<unnamed>"), argument_names)
+    outer_names, state.name_stack = state.name_stack, ()  # those are the caller's; the program may have others
     try:
         with paused_collection(), current_trace(trace):
             tracers = [trace.new_input(aval) for aval in in_avals]
@@ -168,6 +169,7 @@ def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], na
             closed = trace.finish(outputs)
     finally:
         trace.ended = True
+        state.name_stack = outer_names
     if config.check.value:
         from laminax_ir.check import check_jaxpr
         check_jaxpr(closed)

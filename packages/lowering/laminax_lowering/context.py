@@ -62,6 +62,7 @@ class ModuleContext:
         self._private: dict[tuple, str] = {}
         self._location_index: dict[Any, str] = {}
         self._file_index: dict[Any, str] = {}
+        self._aliases: dict[str, str] = {}
 
     def unique_name(self, name: str) -> str:
         """A function name not yet used in the module."""
@@ -85,30 +86,37 @@ class ModuleContext:
             self.functions.append(writer.write(closed.jaxpr, found, private=True))
         return found
 
-    def location(self, info: source.SourceInfo, primitive_name: str) -> str:
-        """` loc(#loc3)` for an equation; one alias per distinct position and operation."""
-        key = (id(info.code), info.offset, info.name_stack, primitive_name)
+    def location(self, scope: str, info: source.SourceInfo, name: str) -> str:
+        """` loc(#loc3)` for an equation inside a scope; one alias per distinct position and operation."""
+        key = (scope, id(info.code), info.offset, info.name_stack, name)
         text = self._location_index.get(key)
         if text is None:
-            text = self._location_index[key] = self._new_location(info, primitive_name)
+            place = self._file_location(info)
+            alias = self._alias(f"{string_text(source.scope_path(scope, info.name_stack, name))}({place})")
+            text = self._location_index[key] = f" loc({alias})"
         return text
 
-    def _new_location(self, info: source.SourceInfo, primitive_name: str) -> str:
-        name = "/".join([self.name, *info.name_stack, primitive_name])
-        place = self._file_location(info)
-        alias = f"#loc{len(self.locations)}"
-        self.locations.append(f"{alias} = loc({string_text(name)}({place}))")
-        return f" loc({alias})"
+    def named_location(self, name: str) -> str:
+        """` loc(#loc3)` for what has a name only."""
+        return f" loc({self._alias(string_text(name))})"
 
     def _file_location(self, info: source.SourceInfo) -> str:
+        """The place of the user's code: the function's name, and where in its file."""
         key = (id(info.code), info.offset)
         alias = self._file_index.get(key)
         if alias is None:
             where = source.position(info)
             if where is None:
                 return "unknown"
-            alias = self._file_index[key] = f"#loc{len(self.locations)}"
-            self.locations.append(f"{alias} = loc({string_text(where.file)}:{where.line}:{where.column})")
+            line = self._alias(f"{string_text(where.file)}:{where.line}:{where.column}")
+            alias = self._file_index[key] = self._alias(f"{string_text(where.function)}({line})")
+        return alias
+
+    def _alias(self, location: str) -> str:
+        alias = self._aliases.get(location)
+        if alias is None:
+            alias = self._aliases[location] = f"#loc{len(self.locations)}"
+            self.locations.append(f"{alias} = loc({location})")
         return alias
 
     def text(self, attributes: Mapping[str, str]) -> str:
@@ -151,6 +159,7 @@ class FunctionWriter:
         self.lines: list[str] = []
         self.eqn: JaxprEqn | None = None
         self.loc = ""
+        self.scope = ""  # names of the calls around what is being written, `jit(f)/while/body`
         self.is_top_level = False
         self.token: Value | None = None  # what ordered effects are threaded through; see `rules.callbacks`
         self._count = 0
@@ -312,11 +321,11 @@ class FunctionWriter:
         ending = f'"{terminator}"({names}) : ({types_text(v.aval for v in results)}) -> ()'
         return "{\n" + "\n".join([*block, *inner, ending]) + "\n}"
 
-    def jaxpr_region(self, closed: ClosedJaxpr, captured: Sequence[Value] = ()) -> str:
-        """A region that runs a jaxpr on the block's arguments, after `captured` values from outside."""
+    def jaxpr_region(self, closed: ClosedJaxpr, captured: Sequence[Value] = (), scope: Sequence[str] = ()) -> str:
+        """A region that runs a jaxpr on the block's arguments, after `captured` values from outside; `scope` as for `run`."""
         jaxpr = closed.jaxpr
         return self.region([v.aval for v in jaxpr.invars[len(captured):]],
-                           lambda *args: self.run(closed, [*captured, *args]))
+                           lambda *args: self.run(closed, [*captured, *args], scope))
 
     def call(self, function: str, operands: Sequence[Value], results: Sequence[ShapedArray],
              attributes: str = "") -> list[Value]:
@@ -385,10 +394,27 @@ class FunctionWriter:
             operands = [self.platform_index, *operands]
         return self.call(self.module.private_function(closed, name, self.platforms), operands, results, attributes)
 
-    def run(self, closed: ClosedJaxpr, operands: Sequence[Value]) -> list[Value]:
-        """Writes a program's operations in place, on the given values; array constants become constant operations."""
+    def run(self, closed: ClosedJaxpr, operands: Sequence[Value], scope: Sequence[str] = ()) -> list[Value]:
+        """Writes a program's operations in place; array constants become constant operations.
+
+        Args:
+          closed: the program.
+          operands: its arguments.
+          scope: what its operations' names have in front, after those of the equation that runs it: ["while", "body"].
+        """
         consts = [self.constant_array(c, v.aval) for c, v in zip(closed.consts, closed.jaxpr.constvars)]
-        return self.run_jaxpr(closed.jaxpr, [*consts, *operands])
+        outer = self.scope
+        if scope:
+            self.scope = source.scope_path(outer, (*self.eqn.source_info.name_stack, *scope))
+        try:
+            return self.run_jaxpr(closed.jaxpr, [*consts, *operands])
+        finally:
+            self.scope = outer
+
+    def name_call(self, name: str) -> None:
+        """Has what is written next for this equation located under a name of its own, instead of the operation's."""
+        info = self.eqn.source_info
+        self.loc = self.module.location(self.scope, info._replace(name_stack=(*info.name_stack, name)), "")
 
     def constant_array(self, value: Any, aval: ShapedArray) -> Value:
         """A constant operation for a concrete array."""
@@ -401,13 +427,13 @@ class FunctionWriter:
         """Writes the live equations of a jaxpr; `operands` are its constvars' values, then its invars'."""
         env: dict[Any, Value] = dict(zip([*jaxpr.constvars, *jaxpr.invars], operands, strict=True))
         rules, location = rules_for(self.platforms), self.module.location
-        outer = self.eqn, self.loc
+        outer, scope = (self.eqn, self.loc), self.scope
         for eqn in live_equations(jaxpr) if live is None else live:
             primitive = eqn.primitive
             rule = rules.get(primitive)
             if rule is None:
                 rule = rules[primitive] = find_rule(primitive, self.platforms)
-            self.loc = location(eqn.source_info, primitive.name)
+            self.loc = location(scope, eqn.source_info, primitive.name)
             self.eqn = eqn
             operands = [self.literal(v) if type(v) is Literal else env[v] for v in eqn.invars]
             result = rule(self, *operands, **eqn.params)
@@ -419,6 +445,7 @@ class FunctionWriter:
         return [self.literal(v) if type(v) is Literal else env[v] for v in jaxpr.outvars]
 
     def write(self, jaxpr: Jaxpr, name: str, *, private: bool = False, arg_attributes: Sequence[str] = (),
+              arg_names: Sequence[str | None] = (),
               result_attributes: Sequence[str] = (), kept: Sequence[int] | None = None,
               live: Sequence[JaxprEqn] | None = None) -> str:
         """The text of a function that runs a jaxpr.
@@ -427,6 +454,7 @@ class FunctionWriter:
           jaxpr: the program; its constvars come first among the function's arguments.
           name: the function's name.
           arg_attributes, result_attributes: attribute dictionaries as text, one per argument and result.
+          arg_names: the arguments' names in the user's program; they are their locations.
           kept: indices of the arguments the function takes; all by default.
           live: the jaxpr's live equations, if the caller knows them.
         """
@@ -440,7 +468,8 @@ class FunctionWriter:
         for position, i in enumerate(taken):
             args[i] = Value(f"%arg{position}", variables[i].aval)
             attribute = f" {arg_attributes[i]}" if arg_attributes and arg_attributes[i] else ""
-            header.append(f"%arg{position}: {type_text(variables[i].aval)}{attribute}")
+            where = self.module.named_location(arg_names[i]) if arg_names and arg_names[i] is not None else ""
+            header.append(f"%arg{position}: {type_text(variables[i].aval)}{attribute}{where}")
         results = self.run_jaxpr(jaxpr, args, live)
         result_types = [type_text(v.aval) for v in results]
         if result_attributes:

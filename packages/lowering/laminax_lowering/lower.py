@@ -58,8 +58,8 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
       platform: "cpu", "cuda", "rocm" or "tpu", or several of them, for one module that runs on each.
       donated: which arguments' buffers may be overwritten.
       keep_unused: whether arguments that the program does not read stay among the module's arguments.
-      arg_names: names of the arguments, shown in the compiler's messages.
-      result_names: names of the results.
+      arg_names: names of the arguments, `params['w']`: their locations, which the compiler's messages show.
+      result_names: names of the results, `result['loss']`.
       num_replicas, num_partitions: how many devices run the module.
       axis_env: sizes of named axes that collectives refer to.
       arg_shardings, result_shardings: how XLA splits each: a sharding with `mesh` and `spec`, or HLO's text for one,
@@ -95,10 +95,11 @@ def _lower(closed, name, platforms, donated, keep_unused, arg_names, result_name
     module = ModuleContext(platforms, _module_name(name), plan_calls(jaxpr), axis_env)
     module.unique_name("main")
     writer = FunctionWriter(module, platforms)
-    writer.is_top_level = True
+    writer.is_top_level, writer.scope = True, f"jit({name})"
     main = writer.write(
         jaxpr, "main", live=live, kept=[*range(n_consts), *(n_consts + i for i in kept)],
-        arg_attributes=[*[""] * n_consts, *_arg_attributes(module.meshes, closed.in_avals, aliases, arg_names, arg_shardings)],
+        arg_names=[*[None] * n_consts, *arg_names] if arg_names else (),
+        arg_attributes=[*[""] * n_consts, *_arg_attributes(module.meshes, closed.in_avals, aliases, arg_shardings)],
         result_attributes=_result_attributes(module.meshes, closed.out_avals, result_names, result_shardings))
     module.functions.insert(0, main)
     text = module.text({"mhlo.num_partitions": f"{num_partitions} : i32", "mhlo.num_replicas": f"{num_replicas} : i32"})
@@ -120,8 +121,8 @@ def _with_inline_consts(closed: ClosedJaxpr, name: str) -> ClosedJaxpr:
     return ClosedJaxpr(Jaxpr([], invars, outvars, [call], closed.effects, closed.jaxpr.debug_info))
 
 
-def _arg_attributes(meshes: MeshTable, avals, aliases: dict[int, str], arg_names, shardings) -> list[str]:
-    """Donation, shardings and names of the arguments."""
+def _arg_attributes(meshes: MeshTable, avals, aliases: dict[int, str], shardings) -> list[str]:
+    """Donation and shardings of the arguments."""
     texts = []
     for i, aval in enumerate(avals):
         attributes = []
@@ -129,8 +130,6 @@ def _arg_attributes(meshes: MeshTable, avals, aliases: dict[int, str], arg_names
             attributes.append(aliases[i])
         if shardings and shardings[i] is not None:
             attributes.append(sharding_attribute(meshes, shardings[i], aval))
-        if arg_names:
-            attributes.append(f"jax.arg_info = {string_text(arg_names[i])}")
         texts.append("{" + ", ".join(attributes) + "}" if attributes else "")
     return texts
 
@@ -164,10 +163,10 @@ def _donation_aliases(jaxpr, donated, kept, arg_shardings, result_shardings) -> 
             continue
         aval = physical_aval(jaxpr.invars[i].aval)
         matching = free.get((aval.shape, aval.dtype))
-        aliases[i] = _DONOR
         if not matching:
             unusable.append(i)
             continue
+        aliases[i] = _DONOR
         position = matching.pop(0)
         if arg_shardings is None and result_shardings is None or (
                 arg_shardings and result_shardings and arg_shardings[i] is not None and arg_shardings[i] == result_shardings[position]):

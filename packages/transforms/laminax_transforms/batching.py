@@ -16,7 +16,7 @@ from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr
 from laminax_ir.ops.shape import broadcast_in_dim, expand_dims, transpose
 from laminax_ir.staging import stage
-from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, extend_axis_env, state
+from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, extend_axis_env, name_scope, state
 from laminax_transforms.custom_rules import batch_custom_jvp, batch_custom_vjp
 from laminax_transforms.registry import axis_primitives, batching_rules
 
@@ -162,7 +162,7 @@ def batch_flat(fun: Callable[..., Sequence[Any]], axis: Axis, args: Sequence[Any
       The results and their batch axes.
     """
     trace = BatchTrace(state.trace, axis, name)
-    with ended_afterwards(trace), extend_axis_env((axis.name, axis.size)), current_trace(trace):
+    with ended_afterwards(trace), extend_axis_env((axis.name, axis.size)), current_trace(trace), name_scope(source.VMAP):
         outputs = fun(*[trace.join(x, b) for x, b in zip(args, in_axes)])
         pairs = [trace.split(x) for x in outputs]
     if config.check_leaks.value:

@@ -13,7 +13,7 @@ from laminax_ir import config
 from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops.calls import forward_mode_error
-from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, state
+from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, name_scope, state
 from laminax_transforms.custom_rules import linearize_custom_vjp
 from laminax_transforms.linear import LinearProgram, LinearTracer, TangentTrace
 from laminax_transforms.registry import jvp_rules, linearize_rules
@@ -162,7 +162,7 @@ def jvp_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents
         results, program = linearize_flat(fun, primals, [t is not ZERO for t in tangents], name)
         return results, program.apply([t for t in tangents if t is not ZERO])
     trace = JVPTrace(state.trace, name)
-    with ended_afterwards(trace), current_trace(trace):
+    with ended_afterwards(trace), current_trace(trace), name_scope(source.JVP):
         outputs = fun(*[trace.join(p, t) for p, t in zip(primals, tangents)])
         pairs = [trace.split(x) for x in outputs]
     if config.check_leaks.value:
@@ -199,7 +199,7 @@ def linearize_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any],
             arguments.append(DualTracer(trace, x, inputs[-1]))
         else:
             arguments.append(x)
-    with ended_afterwards(trace), current_trace(trace):
+    with ended_afterwards(trace), current_trace(trace), name_scope(source.JVP):
         outputs = fun(*arguments)
         pairs = [trace.split(x) for x in outputs]
     if config.check_leaks.value:

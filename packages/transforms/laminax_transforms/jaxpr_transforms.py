@@ -34,11 +34,12 @@ def cached_by_jaxpr(transform: Callable) -> Callable:
             entries = cache[closed] = {}
         found = entries.get(key)
         if found is None:
-            previous, state.source = state.source, None  # the program's own positions, not those of whoever asks first
+            previous = state.source, state.name_stack
+            state.source, state.name_stack = None, ()  # the program's own positions, not those of whoever asks first
             try:
                 found = entries[key] = transform(closed, *key)
             finally:
-                state.source = previous
+                state.source, state.name_stack = previous
         return found
 
     lookup.cache = cache

@@ -156,6 +156,14 @@ class TangentTrace(Trace):
                              [x.index for x in inputs], results, avals, self.size)
 
 
+def _transposed_names(stack: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of what transposes an operation: inside of `transpose`, which is around the differentiation."""
+    for i in range(len(stack) - 1, -1, -1):
+        if stack[i] is source.JVP:
+            return (*stack[:i], source.TRANSPOSE, *stack[i:])
+    return stack
+
+
 def live_equations(tape: Sequence[LinearEqn], results: Iterable[int | None]) -> list[LinearEqn]:
     """The equations that the results depend on, in order."""
     needed = {index for index in results if index is not None}
@@ -215,6 +223,7 @@ class LinearProgram:
             if index is not None and ct is not ZERO:
                 env[index] = ct if env[index] is ZERO else add_p.bind(env[index], ct)
         previous = state.source
+        names: dict[tuple[str, ...], tuple[str, ...]] = {}
         try:
             for eqn in reversed(self.eqns):
                 if eqn.primitive.multiple_results:
@@ -225,7 +234,13 @@ class LinearProgram:
                     ct = env[eqn.outputs[0]]
                     if ct is ZERO:
                         continue
-                state.source = eqn.source
+                code, offset, stack = eqn.source
+                if stack:
+                    if stack not in names:
+                        names[stack] = _transposed_names(stack)
+                    state.source = _new_tuple(source.SourceInfo, (code, offset, names[stack]))
+                else:
+                    state.source = eqn.source
                 in_cts = transpose_rule[eqn.primitive](ct, *eqn.operands, **eqn.params)
                 for position, index in eqn.inputs:
                     term = in_cts[position]

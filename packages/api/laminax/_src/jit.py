@@ -25,6 +25,7 @@ from laminax._src.checked_results import check_results, is_checking
 from laminax._src.executables import (
     Program, compile_lowered, deleted_argument_error, execution_device, lower_program, report_unusable_donations,
 )
+from laminax._src.leaf_names import argument_names, result_names
 from laminax._src.partitioning import Partitioning, names_shardings, place
 from laminax._src.sharding_arguments import UNSPECIFIED, ShardingTree, constrain, for_arguments, for_results, normal_tree
 from laminax._src.stages import Lowered, Traced
@@ -256,7 +257,8 @@ class _JitFunction:
                 platform: str | None = None) -> LoweredModule:
         """A traced call as StableHLO, for where it runs or another platform."""
         lowered = lower_program(traced.closed, where, platform=platform, name=self.name, donated=self.donated(call),
-                                keep_unused=self.options.keep_unused)
+                                keep_unused=self.options.keep_unused, arg_names=argument_names(self.fun, call),
+                                result_names=result_names(traced.out_tree))
         report_unusable_donations(lowered)
         return lowered
 

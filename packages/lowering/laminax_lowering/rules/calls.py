@@ -16,8 +16,9 @@ _KEEP_CALL = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
 def _lower_jit(ctx, *operands, jaxpr, name, inline=False, **_params):
     plan = ctx.module.plan
     if inline or jaxpr in plan.in_place or len(jaxpr.eqns) <= 1 or has_ordered(jaxpr.effects):
-        return ctx.run(jaxpr, operands)
+        return ctx.run(jaxpr, operands, [f"jit({name})"])
     is_outlined = ctx.is_top_level and jaxpr in plan.outlined
+    ctx.name_call(f"jit({name})")
     return ctx.call_program(jaxpr, name, operands, ctx.avals_out, _KEEP_CALL if is_outlined else "")
 
 
@@ -28,7 +29,7 @@ def _lower_checkpoint(ctx, *operands, jaxpr, name, prevent_cse, policy, differen
         fenced = ctx.emit("stablehlo.optimization_barrier", operands, results=[x.aval for x in operands])
         operands = [fenced] if len(operands) == 1 else fenced
     if len(jaxpr.eqns) <= 1 or has_ordered(jaxpr.effects):
-        return ctx.run(jaxpr, operands)
+        return ctx.run(jaxpr, operands, ["checkpoint"])
     is_kept = differentiated and prevent_cse and ctx.is_top_level and keeps_recomputation(ctx.platforms, jaxpr.jaxpr)
     return ctx.call_program(jaxpr, name, operands, ctx.avals_out, _KEEP_CALL if is_kept else "")
 
@@ -40,7 +41,7 @@ def _lower_name(ctx, x, *, name):
 
 @lowering_rule(custom_jvp_call_p, custom_vjp_call_p)
 def _lower_custom_call(ctx, *operands, call_jaxpr, **_params):
-    return ctx.run(call_jaxpr, operands)
+    return ctx.run(call_jaxpr, operands, [ctx.eqn.primitive.name])
 
 
 @lowering_rule(custom_vjp_tangent_p)
@@ -50,4 +51,4 @@ def _lower_custom_vjp_tangent(ctx, *operands, name, **_params):
 
 @lowering_rule(custom_vmap_call_p)
 def _lower_custom_vmap_call(ctx, *operands, call, **_params):
-    return ctx.run(call, operands)
+    return ctx.run(call, operands, [ctx.eqn.primitive.name])

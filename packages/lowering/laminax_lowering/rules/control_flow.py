@@ -27,13 +27,13 @@ _INT32 = ShapedArray((), np.int32)
 def _lower_cond(ctx, index, *operands, branches):
     known = ctx.known_scalar(index)
     if known is not None:  # decided before compiling, by the platform for example: the other branches need not exist
-        return ctx.run(branches[min(max(int(known), 0), len(branches) - 1)], operands)
+        return ctx.run(branches[min(max(int(known), 0), len(branches) - 1)], operands, ["cond"])
     choice = ctx.platform_choices.get(index.name)
     if choice is not None:
-        return ctx.by_platform(lambda: ctx.run(branches[choice[ctx.platform]], operands))
+        return ctx.by_platform(lambda: ctx.run(branches[choice[ctx.platform]], operands, ["cond", f"branch_{choice[ctx.platform]}_fun"]))
     if any(has_ordered(branch.effects) for branch in branches):
         return _ordered_case(ctx, index, branches, operands)
-    regions = [ctx.jaxpr_region(branch, operands) for branch in branches]
+    regions = [ctx.jaxpr_region(branch, operands, ["cond", f"branch_{i}_fun"]) for i, branch in enumerate(branches)]
     return _listed(ctx.emit("stablehlo.case", [index], regions=regions))
 
 
@@ -41,11 +41,11 @@ def _ordered_case(ctx, index, branches, operands) -> list[Value]:
     """Each branch returns the token after it, too."""
     before = current_token(ctx)
 
-    def run(branch) -> list[Value]:
+    def run(i: int) -> list[Value]:
         ctx.token = before
-        return [*ctx.run(branch, operands), ctx.token]
+        return [*ctx.run(branches[i], operands, ["cond", f"branch_{i}_fun"]), ctx.token]
 
-    regions = [ctx.region([], lambda branch=branch: run(branch)) for branch in branches]
+    regions = [ctx.region([], lambda i=i: run(i)) for i in range(len(branches))]
     *results, ctx.token = _listed(ctx.emit("stablehlo.case", [index], regions=regions, results=[*ctx.avals_out, before.aval]))
     return results
 
@@ -78,8 +78,8 @@ def _lower_while(ctx, *operands, cond_jaxpr, body_jaxpr, cond_nconsts, body_ncon
     carry = operands[cond_nconsts + body_nconsts:]
     if has_ordered(cond_jaxpr.effects):
         raise NotImplementedError("while_loop: ordered effects in the condition are not supported; move them to the body")
-    return _emit_while(ctx, carry, lambda *state: ctx.run(cond_jaxpr, [*cond_consts, *state]),
-                       lambda *state: ctx.run(body_jaxpr, [*body_consts, *state]), has_ordered(body_jaxpr.effects))
+    return _emit_while(ctx, carry, lambda *state: ctx.run(cond_jaxpr, [*cond_consts, *state], ["while", "cond"]),
+                       lambda *state: ctx.run(body_jaxpr, [*body_consts, *state], ["while", "body"]), has_ordered(body_jaxpr.effects))
 
 
 def _emit_while(ctx, carry: Sequence[Value], condition, body, is_ordered: bool = False) -> list[Value]:
@@ -103,7 +103,7 @@ def _lower_scan(ctx, *operands, jaxpr, length, reverse, unroll, num_consts, num_
     y_avals = ctx.avals_out[num_carry:]
 
     def step(index: Value, carry: Sequence[Value]) -> tuple[list[Value], list[Value]]:
-        out = ctx.run(jaxpr, [*consts, *carry, *[_slice_at(ctx, x, index) for x in xs]])
+        out = ctx.run(jaxpr, [*consts, *carry, *[_slice_at(ctx, x, index) for x in xs]], ["while", "body"])
         return out[:num_carry], out[num_carry:]
 
     def position(i: int) -> Value:
