@@ -117,8 +117,8 @@ def test_staged_shape_is_the_computed_one(case):
 
 @covers("ragged_dot_general")
 @more
-@given(sizes=st.lists(st.integers(0, 3), min_size=1, max_size=4), beyond=st.integers(0, 2), k=st.integers(0, 3), n=st.integers(0, 3),
-       seed=seeds, index=st.sampled_from([d for d in INTEGERS if d.itemsize > 1]))
+@given(sizes=st.lists(st.integers(0, 3), min_size=1, max_size=4), beyond=st.integers(0, 2), k=st.integers(0, 3),
+       n=st.integers(0, 3), seed=seeds, index=st.sampled_from([d for d in INTEGERS if d.itemsize > 1]))
 def test_ragged_products(sizes, beyond, k, n, seed, index):
     """Rows by groups; then contracted axes by groups. Rows beyond all groups give zeros, and terms there do not count."""
     rng = np.random.default_rng(seed)

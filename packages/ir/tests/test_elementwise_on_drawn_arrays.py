@@ -144,6 +144,9 @@ def test_reduce_precision(sizes, seed, narrow):
                 expected = np.where(size < tiny, np.copysign(0, expected), expected)
                 expected = np.where((size < tiny) & (size > 0.99 * tiny), wide(got), expected)  # may round up to it
             same(got, expected.astype(dtype))
+    for dtype, shape in cases(FLOATS, sizes):  # with all bits that a dtype has
+        x = drawn(rng, dtype, shape)
+        same(op.reduce_precision(x, ml_dtypes.finfo(dtype).nexp, ml_dtypes.finfo(dtype).nmant), x)
 
 
 # Complex numbers
@@ -172,6 +175,17 @@ def test_functions_of_complex_numbers(name, sizes, seed):
         exact = (COMPLEX_PAIRS | COMPLEX_FUNCTIONS)[name](*map(wide, operands))
         # a factor of 30 for the condition of functions such as tan near its poles
         rounded(function(name)(*operands), exact, dtype, ulps=30)
+
+
+@covers("atan2")
+@few
+@given(sizes=sizes, seed=seeds)
+def test_the_angle_of_complex_numbers(sizes, seed):
+    """The arc tangent of the quotient, where the real part of the second operand outweighs all else."""
+    rng = np.random.default_rng(seed)
+    for dtype, shape in cases(COMPLEX, sizes):
+        y, x = np.asarray(moderate(rng, dtype, shape) / 4, dtype), np.asarray(10 + moderate(rng, dtype, shape) / 4, dtype)
+        rounded(op.atan2(y, x), np.asarray(np.arctan(wide(y) / wide(x))), dtype, ulps=30, absolute=1e-15)
 
 
 @covers("abs", "real", "imag", "conj", "complex", "neg", "add", "sub")
@@ -314,15 +328,16 @@ def test_total_order(sizes, seed):
 @given(sizes=sizes, seed=seeds, exponent=st.integers(-4, 6))
 def test_whole_powers(sizes, seed, exponent):
     rng = np.random.default_rng(seed)
-    for dtype, shape in cases(FLOATS + COMPLEX, sizes, (0, 1, 2, 3, 4, 5)):
+    for i, (dtype, shape) in enumerate(cases(FLOATS + COMPLEX, sizes)):
         x = moderate(rng, dtype, shape) if dtype in COMPLEX else drawn(rng, dtype, shape)
-        powers = np.full(shape, exponent, np.int32)
         with np.errstate(all="ignore"):
             positive = np.asarray(wide(x) ** abs(exponent))
             if dtype in FLOATS:
                 positive = wide(positive.astype(np.float64 if dtype == np.float64 else np.float32))  # may overflow
             rounded(op.integer_pow(x, exponent), positive if exponent >= 0 else 1 / positive, dtype, ulps=10)
-            rounded(op.pow(x, powers), np.asarray(wide(x) ** exponent), dtype, ulps=10)
+            powers = drawn(rng, INTEGERS[i % len(INTEGERS)], shape)  # of any integer type, but small ones
+            powers = np.asarray(np.where(np.abs(powers.astype(np.float64)) < 7, powers, np.ones((), powers.dtype)), powers.dtype)
+            rounded(op.pow(x, powers), np.asarray(wide(x) ** powers.astype(np.float64)), dtype, ulps=10)
     for dtype, shape in cases(INTEGERS, sizes):
         x = drawn(rng, dtype, shape)
         same(op.integer_pow(x, abs(exponent)), in_python(lambda bits, v: v ** abs(exponent), dtype, x))

@@ -29,7 +29,8 @@ def x64():
 MATRIX_TYPES = [np.float32, np.float64, np.complex64, np.complex128]
 batches = st.lists(st.integers(0, 2), max_size=2).map(tuple)
 sizes = st.integers(0, 4)
-matrix_cases = given(dtype=st.sampled_from(MATRIX_TYPES), batch=batches, m=sizes, n=sizes, seed=seeds)
+matrix_cases = given(batch=batches, m=sizes, n=sizes, seed=seeds)
+every_dtype = pytest.mark.parametrize("dtype", MATRIX_TYPES)
 
 
 def matrices(seed, dtype, *shape, count=1):
@@ -56,6 +57,7 @@ def orthonormal_columns(q, dtype):
     close(adjoint(q) @ q, np.broadcast_to(np.eye(q.shape[-1], dtype=dtype), (*q.shape[:-2], q.shape[-1], q.shape[-1])), dtype)
 
 
+@every_dtype
 @covers("cholesky", "eigh")
 @more
 @matrix_cases
@@ -71,6 +73,7 @@ def test_cholesky_and_eigh(dtype, batch, m, n, seed):
     close(vectors * np.asarray(values)[..., None, :] @ adjoint(np.asarray(vectors)), positive, dtype)
 
 
+@every_dtype
 @covers("qr", "geqrf", "householder_product")
 @more
 @matrix_cases
@@ -87,6 +90,7 @@ def test_qr_and_its_parts(dtype, batch, m, n, seed):
         orthonormal_columns(product, dtype)
 
 
+@every_dtype
 @covers("svd")
 @more
 @matrix_cases
@@ -98,6 +102,7 @@ def test_svd(dtype, batch, m, n, seed):
     close(linalg.svd(a, compute_uv=False), s, dtype)
 
 
+@every_dtype
 @covers("lu", "lu_pivots_to_permutation")
 @more
 @matrix_cases
@@ -111,9 +116,10 @@ def test_lu(dtype, batch, m, n, seed):
     np.testing.assert_array_equal(linalg.lu_pivots_to_permutation(pivots, m), permutation)
 
 
+@every_dtype
 @covers("triangular_solve")
 @more
-@given(dtype=st.sampled_from(MATRIX_TYPES), batch=batches, m=sizes, n=sizes, seed=seeds, left=st.booleans(), lower=st.booleans(),
+@given(batch=batches, m=sizes, n=sizes, seed=seeds, left=st.booleans(), lower=st.booleans(),
        transposed=st.booleans(), conjugated=st.booleans(), unit=st.booleans())
 def test_triangular_solve(dtype, batch, m, n, seed, left, lower, transposed, conjugated, unit):
     a = matrices(seed, dtype, *batch, m, m) / 4 + 2 * np.eye(m, dtype=dtype)
@@ -128,6 +134,7 @@ def test_triangular_solve(dtype, batch, m, n, seed, left, lower, transposed, con
     close(triangle @ x if left else x @ triangle, b, dtype)
 
 
+@every_dtype
 @covers("eig", "hessenberg", "schur")
 @more
 @matrix_cases
@@ -146,6 +153,7 @@ def test_eig_hessenberg_and_schur(dtype, batch, m, n, seed):
     orthonormal_columns(q, dtype)
 
 
+@every_dtype
 @covers("tridiagonal_solve", "symmetric_product")
 @more
 @matrix_cases
@@ -158,16 +166,16 @@ def test_tridiagonal_solve_and_symmetric_product(dtype, batch, m, n, seed):
     for i in range(m - 1):
         dense[..., i + 1, i], dense[..., i, i + 1] = lower[..., i + 1], upper[..., i]
     close(dense @ np.asarray(linalg.tridiagonal_solve(lower, middle, upper, b)), b, dtype)
-    if np.dtype(dtype).kind == "f":
-        c = matrices(seed + 2, dtype, *batch, m, m)
-        c = c + adjoint(c)
-        got = linalg.symmetric_product(b, c, alpha=2.0, beta=0.5, symmetrize_output=True)
-        close(got, (2 * b @ adjoint(b) + c / 2).astype(dtype), dtype)
+    c = matrices(seed + 2, dtype, *batch, m, m)
+    c = c + np.swapaxes(c, -1, -2)
+    got = linalg.symmetric_product(b, c, alpha=2.0, beta=0.5, symmetrize_output=True)
+    close(got, (2 * b @ np.swapaxes(b, -1, -2) + c / 2).astype(dtype), dtype)  # the transpose, also of complex numbers
 
 
+@every_dtype
 @covers("ormqr")
 @more
-@given(dtype=st.sampled_from(MATRIX_TYPES), batch=batches, m=sizes, n=sizes, k=sizes, seed=seeds, left=st.booleans(),
+@given(batch=batches, m=sizes, n=sizes, k=sizes, seed=seeds, left=st.booleans(),
        transposed=st.booleans())
 def test_ormqr_is_a_product_with_the_orthogonal_factor(dtype, batch, m, n, k, seed, left, transposed):
     a, c = matrices(seed, dtype, *batch, m, n), matrices(seed + 1, dtype, *batch, *((m, k) if left else (k, m)))
@@ -176,10 +184,11 @@ def test_ormqr_is_a_product_with_the_orthogonal_factor(dtype, batch, m, n, k, se
     close(orthogonal.ormqr(*linalg.geqrf(a), c, left=left, transpose=transposed), q @ c if left else c @ q, dtype)
 
 
-@covers("tridiagonal", "cholesky_update")
+@every_dtype
+@covers("tridiagonal")
 @more
-@given(dtype=st.sampled_from(MATRIX_TYPES), batch=batches, n=st.integers(1, 4), seed=seeds, lower=st.booleans())
-def test_tridiagonal_forms_and_updated_factors(dtype, batch, n, seed, lower):
+@given(batch=batches, n=st.integers(1, 4), seed=seeds, lower=st.booleans())
+def test_tridiagonal_forms(dtype, batch, n, seed, lower):
     a = matrices(seed, dtype, *batch, n, n)
     a = (a + adjoint(a)) / 2
     _, d, e, _ = map(np.asarray, orthogonal.tridiagonal(a, lower=lower))
@@ -187,13 +196,20 @@ def test_tridiagonal_forms_and_updated_factors(dtype, batch, n, seed, lower):
     for i in range(n - 1):
         form[..., i, i + 1] = form[..., i + 1, i] = e[..., i]
     close(np.linalg.eigvalsh(form).astype(d.dtype), np.linalg.eigvalsh(a), dtype)  # similar matrices
-    if dtype in (np.float32, np.float64):
-        r, w = np.triu(matrices(seed + 1, dtype, *batch, n, n)), matrices(seed + 2, dtype, *batch, n)
-        updated = np.asarray(orthogonal.cholesky_update(r, w))
-        close(adjoint(updated) @ updated, adjoint(r) @ r + w[..., :, None] * w[..., None, :], dtype)
-        np.testing.assert_array_equal(np.tril(updated, -1), 0)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@covers("cholesky_update")
+@more
+@given(batch=batches, n=sizes, seed=seeds)
+def test_updated_factors(dtype, batch, n, seed):
+    r, w = np.triu(matrices(seed, dtype, *batch, n, n)), matrices(seed + 1, dtype, *batch, n)
+    updated = np.asarray(orthogonal.cholesky_update(r, w))
+    close(adjoint(updated) @ updated, adjoint(r) @ r + w[..., :, None] * w[..., None, :], dtype)
+    np.testing.assert_array_equal(np.tril(updated, -1), 0)
+
+
+@every_dtype
 @covers("custom_linear_solve")
 @more
 @matrix_cases

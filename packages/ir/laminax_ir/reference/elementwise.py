@@ -139,6 +139,7 @@ def _rem(x, y):
 def _atan2(y, x):
     if not _is_complex(y):
         return np.arctan2(y, x)
+    y, x = y.astype(np.complex128), x.astype(np.complex128)  # the logarithm is of a number near 1
     return -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))
 
 
