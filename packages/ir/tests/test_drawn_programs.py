@@ -256,7 +256,7 @@ def test_debug_callbacks_see_each_value_once(sizes, seed, ordered):
 # Collectives and placement
 
 
-@covers("all_gather", "all_to_all", "ppermute", "pmax", "pmin", "psum", "psum_shared", "reduce_scatter", "axis_index")
+@covers("all_gather", "all_to_all", "ppermute", "pmax", "pmin", "psum", "psum_shared", "reduce_scatter", "axis_index", "pvary")
 @few
 @given(sizes=sizes, seed=seeds)
 def test_collectives_of_one_participant(sizes, seed):
@@ -269,6 +269,7 @@ def test_collectives_of_one_participant(sizes, seed):
             "all_gather tiled": (lambda x: collectives.all_gather(x, "i", axis=last, tiled=True), x),  # noqa: B023
             "all_to_all": (lambda x: collectives.all_to_all(x, "i", 0, last), np.moveaxis(x, 0, -1)),  # noqa: B023
             "ppermute": (lambda x: collectives.ppermute(x, "i", [(0, 0)]), x),
+            "pvary": (lambda x: collectives.pvary_p.bind(x, axes=("i",)), x),
             "nobody sends": (lambda x: collectives.ppermute(x, "i", []), np.zeros_like(x)),
         }
         if dtype not in COMPLEX:  # which have no order
