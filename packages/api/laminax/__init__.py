@@ -13,7 +13,7 @@ import laminax_runtime as _runtime  # noqa: F401  (refuses to live beside jax, b
 __version__ = "0.1.0"
 
 _SUBMODULES = frozenset((
-    "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug", "dtypes", "errors", "experimental",
+    "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug", "dlpack", "dtypes", "errors", "experimental",
     "export", "extend", "flatten_util", "interpreters", "lax", "monitoring", "nn", "numpy", "ops", "profiler",
     "random", "scipy", "sharding", "stages", "test_util", "testing", "tree", "tree_util", "typing", "version",
 ))

@@ -257,16 +257,16 @@ def test_named_call_and_named_scope():
 
     f = laminax.jit(lambda x: laminax.named_call(lambda y: y + 1, name="second")(first(x)))
     assert float(f(1.0)) == 3 and float(laminax.grad(first)(1.0)) == 2
-    text = f.lower(1.0).as_text()
+    text = f.lower(1.0).as_text(debug_info=True)
     assert "first/mul" in text and "second/add" in text
 
     def scoped(x):
         with laminax.named_scope("outer"):
             return jnp.sin(x)
 
-    assert "jit(scoped)/outer/sin" in laminax.jit(scoped).lower(1.0).as_text()
+    assert "jit(scoped)/outer/sin" in laminax.jit(scoped).lower(1.0).as_text(debug_info=True)
     with laminax.named_scope("around"):  # what a call is in is not part of the program
-        assert "around" not in laminax.jit(scoped).lower(1.0).as_text()
+        assert "around" not in laminax.jit(scoped).lower(1.0).as_text(debug_info=True)
     with pytest.raises(TypeError, match="name must be a string"):
         laminax.named_scope(3)
     with pytest.raises(TypeError, match="expected a callable"):

@@ -83,12 +83,12 @@ def test_names_in_the_module():
 
     arguments = {"w": np.ones((3, 3), np.float32)}, np.ones((2, 4, 3), np.float32)
     derivative = laminax.vmap(laminax.grad(lambda p, x: loss(p, x, scale=2.0)), in_axes=(None, 0))
-    text = laminax.jit(derivative).lower(*arguments).as_text()
+    text = laminax.jit(derivative).lower(*arguments).as_text(debug_info=True)
     for name in ("jit(<lambda>)/vmap(jvp(jit(layer)))/product/tanh", "jit(<lambda>)/vmap(transpose(jvp(jit(layer))))/product/dot_general",
                  "jit(<lambda>)/vmap(transpose(jvp()))/mul"):
         assert f'loc("{name}"(' in text, name
     assert 'loc("test_names_in_the_module.<locals>.loss"(#loc' in text
-    text = laminax.jit(loss).lower(arguments[0], arguments[1][0], scale=2.0).as_text()
+    text = laminax.jit(loss).lower(arguments[0], arguments[1][0], scale=2.0).as_text(debug_info=True)
     assert [name in text for name in ("loc(\"params['w']\")", 'loc("x")', 'loc("scale")', 'jax.result_info = "result"')] == [True] * 4
     assert 'op_name="jit(loss)/jit(layer)/product/' in laminax.jit(loss).lower(arguments[0], arguments[1][0], scale=2.0).compile().as_text()
 
@@ -177,3 +177,24 @@ def test_what_was_compiled_ahead_of_time_serves_calls(compile_ahead):
         assert compiled == ["jit(scaled)", "jit(scaled)"]
     finally:
         monitoring.unregister_event_duration_listener(listen)
+
+
+def test_what_stages_tell_of_arguments_and_results():
+    traced = laminax.jit(lambda tree, y: tree["a"] + y, donate_argnums=0).trace({"a": X_ROW, "b": X_ROW}, 1)
+    lowered = traced.lower()
+    for stage in (traced, lowered, lowered.compile()):
+        (tree, y), kwargs = stage.in_avals
+        assert tree["a"].shape == tree["b"].shape == (3,) and y.weak_type and y.dtype == np.int32 and kwargs == {}
+        assert stage.donate_argnums == (0, 1)
+    assert traced.out_avals.shape == (3,) and traced.out_avals.dtype == np.float32
+
+
+def test_debug_info_in_text():
+    def f(x):
+        with laminax.named_scope("inner"):
+            return jnp.sin(x)
+
+    lowered = laminax.jit(f).lower(X_ROW)
+    assert "loc(" not in lowered.as_text() and lowered.as_text().rstrip().endswith("}")
+    located = lowered.as_text(debug_info=True)
+    assert "inner/sin" in located and "test_stages.py" in located

@@ -78,6 +78,7 @@ _MODULE_OF = {
     "Executable": "compile",
     "compile_module": "compile",
     "place_argument": "compile",
+    "without_locations": "compilation_cache",
     "hlo_computation": "modules",
     "hlo_cost_analysis": "modules",
     "mlir_module": "modules",

@@ -69,7 +69,7 @@ def make_key(text: str, devices: tuple[_jaxlib.Device, ...], compile_options: _j
     if _is_dumping(compile_options) or any(d.process_index != devices[0].process_index for d in devices):
         return None
     if not options.compilation_cache_include_metadata_in_key.value:
-        text = _without_locations(text)
+        text = without_locations(text)
     client = devices[0].client
     return CacheKey(
         _digest(text.encode()),
@@ -89,7 +89,7 @@ def _is_dumping(compile_options: _jaxlib.CompileOptions) -> bool:
 _LOCATION = re.compile(r" loc\(#loc\d*\)")
 
 
-def _without_locations(text: str) -> str:
+def without_locations(text: str) -> str:
     """The text without locations as laminax_lowering writes them: an alias after each operation, defined at the end."""
     end = text.find("\n}\n#loc")
     return _LOCATION.sub("", text if end < 0 else text[:end])

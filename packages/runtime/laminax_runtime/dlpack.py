@@ -7,9 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from laminax_ir import canonical_dtypes
 from laminax_ir.avals import ShapedArray
 
 from laminax_runtime import _jaxlib, arrays, placement, shardings, transfer
+
+# What DLPack has types for beside NumPy's own.
+_OTHER_DTYPES = frozenset(("bfloat16",))
 
 # DLDeviceType
 _CPU, _CUDA, _CUDA_HOST, _ROCM = 1, 2, 3, 10
@@ -45,7 +50,10 @@ def to_dlpack(array: arrays.ArrayImpl, *, stream=None, max_version=None, dl_devi
         array, copy = transfer.device_put(array, placement.local_devices(backend="cpu")[0]), True
     elif copy:
         array = array.__copy__()
-    return _jaxlib.export_dlpack(array, stream, max_version, bool(copy))
+    try:
+        return _jaxlib.export_dlpack(array, stream, max_version, bool(copy))
+    except _jaxlib.XlaRuntimeError as error:
+        raise BufferError(f"__dlpack__: {array.aval.str_short()} cannot be shared: {error}") from None
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> arrays.ArrayImpl:
@@ -60,7 +68,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> a
 
     Raises:
         TypeError: x does not speak DLPack.
-        BufferError: the memory cannot be shared and `copy` is False.
+        BufferError: the memory cannot be shared and `copy` is False, as for 64-bit types while `enable_x64` is off.
     """
     if not (hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__")):
         raise TypeError(f"from_dlpack: a {type(x).__name__} has no __dlpack__ and __dlpack_device__ methods")
@@ -70,11 +78,31 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> a
     shared = _jaxlib.import_dlpack(x.__dlpack__(stream=stream), source, stream)
     aval = ShapedArray(shared.shape, shared.dtype)
     shared = arrays.ArrayImpl(aval, shardings.on_device(source), [shared], device is not None, _skip_checks=True)
+    if (dtype := canonical_dtypes.canonicalize_dtype(shared.dtype)) != shared.dtype:
+        return _converted(shared, dtype, device, copy)
     if device is not None and shardings.as_sharding(device) != shared.sharding:
         if copy is False:
             raise BufferError(f"from_dlpack: the memory is on {source}, and copy=False forbids moving it to {device}")
         return transfer.device_put(shared, device)
     return shared.__copy__() if copy else shared
+
+
+def _converted(shared: arrays.ArrayImpl, dtype: Any, device: Any, copy: bool | None) -> arrays.ArrayImpl:
+    """A 64-bit array in the type that there is for it while `enable_x64` is off."""
+    if copy is False:
+        raise BufferError(
+            f"from_dlpack: copy=False forbids the conversion from {shared.dtype} to {dtype}. Enable 64-bit types with "
+            "enable_x64, or leave copy out."
+        )
+    value = shared._value.astype(dtype)
+    converted = transfer.device_put(value, shared.sharding if device is None else device)
+    return converted if device is not None else transfer.with_metadata(converted, converted.aval, converted.sharding, False)
+
+
+def is_supported_dtype(dtype: Any) -> bool:
+    """Whether arrays of this dtype can be shared through DLPack."""
+    dtype = np.dtype(dtype)
+    return dtype.kind in "biufc" or dtype.name in _OTHER_DTYPES
 
 
 def _only_device(array: arrays.ArrayImpl) -> Any:

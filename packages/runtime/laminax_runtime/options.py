@@ -13,10 +13,19 @@ from typing import Any
 from laminax_ir import config
 
 
+# What makes platforms sets this when the CPU has started: its number of devices can no longer be chosen.
+has_cpu_started = False
+
+
 def _check_count(value: Any) -> int | None:
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value > 0):
-        return value
-    raise ValueError
+    if value is not None and not (isinstance(value, int) and not isinstance(value, bool) and value > 0):
+        raise ValueError
+    if has_cpu_started and value != num_cpu_devices.value:
+        raise RuntimeError(
+            f"num_cpu_devices cannot be set to {value!r}: the CPU has started. Set it before the first array or device is "
+            "asked for, right after the import, or in the environment as LAMINAX_NUM_CPU_DEVICES."
+        )
+    return value
 
 
 def _check_platforms(value: Any) -> str | None:

@@ -9,7 +9,7 @@ import pytest
 from laminax_ir import config
 
 import laminax_runtime as runtime
-from laminax_runtime import DeletedArrayError, device_put
+from laminax_runtime import DeletedArrayError, device_put, dlpack
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (0,), (2, 0, 3), (2, 3), (1, 5, 7)])
@@ -142,6 +142,30 @@ def test_install_array_methods_refuses_a_name_twice():
     assert not hasattr(device_put(1.0), "_never_for_test")
     with pytest.raises(ValueError, match="already has shape"):
         runtime.install_array_methods({"shape": property(lambda self: ())})
+
+
+def test_dlpack_of_types_that_are_not_ours():
+    wide = np.arange(3, dtype=np.float64)
+    narrow = runtime.from_dlpack(wide)
+    assert narrow.dtype == np.float32 and narrow.tolist() == [0, 1, 2] and not narrow.committed
+    assert runtime.from_dlpack(np.arange(3), device=runtime.devices()[0]).dtype == np.int32
+    with pytest.raises(BufferError, match="copy=False forbids the conversion from float64 to float32.*enable_x64"):
+        runtime.from_dlpack(wide, copy=False)
+    with config.enable_x64(True):
+        shared = runtime.from_dlpack(wide, copy=False)
+        assert shared.dtype == np.float64 and shared.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("name, is_supported", [("bool", True), ("float32", True), ("complex64", True), ("bfloat16", True), ("int4", False)])
+def test_dlpack_dtypes(name, is_supported):
+    dtype = np.dtype(getattr(ml_dtypes, name, name))
+    array = device_put(np.zeros(2, dtype))
+    assert dlpack.is_supported_dtype(dtype) == is_supported
+    if is_supported:
+        assert runtime.from_dlpack(array).dtype == dtype
+    else:
+        with pytest.raises(BufferError, match=r"i4\[2\] cannot be shared"):
+            array.__dlpack__()
 
 
 def test_dlpack_both_ways():

@@ -3,6 +3,7 @@
 import pytest
 
 import laminax_runtime as runtime
+from laminax_ir.config import config
 
 
 def test_import_starts_nothing(run_python):
@@ -118,3 +119,11 @@ def test_broken_plugins(run_python, tmp_path):
     assert str(library) in warning and "did not start" in warning and warning.endswith("Falling back to the CPU.")
     assert error.startswith("The platform 'gpu' is not available. Its plugin ") and str(library) in error
     assert missing == "The platform 'mine' is not available. Its plugin's library /nowhere/plugin.so does not exist."
+
+
+def test_the_number_of_cpu_devices_cannot_be_changed_later():
+    count = runtime.device_count("cpu")
+    with pytest.raises(RuntimeError, match="num_cpu_devices cannot be set to 77: the CPU has started"):
+        config.update("jax_num_cpu_devices", 77)
+    config.update("jax_num_cpu_devices", config.jax_num_cpu_devices)
+    assert runtime.device_count("cpu") == count

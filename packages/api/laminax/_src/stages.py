@@ -56,7 +56,25 @@ class Wrapped(Protocol):
     def eval_shape(self, *args, **kwargs) -> Any: ...
 
 
-class Traced:
+class _Stage:
+    """What every stage tells of the arguments."""
+
+    _first: Traced
+    in_tree: Any
+
+    @property
+    def in_avals(self) -> Any:
+        """The arguments' types: a pair of a tuple for those by position and a dict for those by name."""
+        return tree_unflatten(self._first.in_tree, self._first._avals)
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """The numbers of the donated arguments, counting leaves."""
+        donated = self._first._jit_function.donated(self._first._call)
+        return tuple(i for i, is_donated in enumerate(donated) if is_donated)
+
+
+class Traced(_Stage):
     """A function traced for given argument types.
 
     `jaxpr` is the program, `out_info` the shapes and dtypes of the result, `in_tree` the arguments' structure as
@@ -68,6 +86,10 @@ class Traced:
         self._call = call
         self._avals = avals
         self._traced = traced
+
+    @property
+    def _first(self) -> Traced:
+        return self
 
     @property
     def jaxpr(self) -> ClosedJaxpr:
@@ -91,6 +113,11 @@ class Traced:
         return tree_unflatten(self.in_tree, [ArgInfo(aval, bool(d)) for aval, d in zip(self._avals, donated)])
 
     @property
+    def out_avals(self) -> Any:
+        """The types of the results: a pytree like the result."""
+        return tree_unflatten(self.out_tree, self.jaxpr.out_avals)
+
+    @property
     def out_info(self) -> Any:
         return tree_unflatten(self.out_tree, [_struct(aval) for aval in self.jaxpr.out_avals])
 
@@ -111,11 +138,11 @@ class Traced:
         return Lowered(self, module, where)
 
 
-class Lowered:
+class Lowered(_Stage):
     """A function lowered to StableHLO for given argument types; compile it with `compile`."""
 
     def __init__(self, traced: Traced, module: LoweredModule, where: runtime.Device | Partitioning):
-        self._traced = traced
+        self._traced = self._first = traced
         self._module = module
         self._where = where
         self._device = where.devices[0] if isinstance(where, Partitioning) else where
@@ -124,10 +151,15 @@ class Lowered:
         self.args_info = traced.args_info
         self.out_info = traced.out_info
 
-    def as_text(self, dialect: str | None = None) -> str:
-        """The module as text: "stablehlo" (default) or "hlo"."""
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """The module as text.
+
+        Args:
+          dialect: "stablehlo" (default) or "hlo".
+          debug_info: whether StableHLO has the lines and the names of scopes that operations come from.
+        """
         if dialect in (None, "stablehlo"):
-            return self._module.text
+            return self._module.text if debug_info else runtime.without_locations(self._module.text)
         if dialect == "hlo":
             return runtime.hlo_computation(self._module.text).as_hlo_text()
         raise _unknown_dialect("as_text", dialect)
@@ -160,11 +192,12 @@ def _unknown_dialect(method: str, dialect: Any) -> ValueError:
     return ValueError(f"{method}: unknown dialect {dialect!r}; expected 'stablehlo' or 'hlo'")
 
 
-class Compiled:
+class Compiled(_Stage):
     """A compiled function; called with arguments of the types it was compiled for, the static ones left out."""
 
     def __init__(self, lowered: Lowered, program: Program):
         self._lowered = lowered
+        self._first = lowered._traced
         self._program = program
         self.in_tree = lowered.in_tree
         self.out_tree = lowered.out_tree
