@@ -179,16 +179,16 @@ class PRNGKeyArray:
         return PRNGKeyArray(self.impl, words)
 
     def __eq__(self, other):
-        return self._compared(other, "eq")
+        return self._compared(other, "equal")
 
     def __ne__(self, other):
-        return self._compared(other, "ne")
+        return self._compared(other, "not_equal")
 
     def _compared(self, other, operator: str):
         if not dtypes.is_extended(getattr(other, "dtype", None)):
             return NotImplemented
-        from laminax_ir.ops import elementwise
-        return getattr(elementwise, operator)(self, other)
+        from laminax_ir import operators
+        return getattr(operators, operator)(self, other)
 
     def __bool__(self):
         raise TypeError("a key array has no truth value")

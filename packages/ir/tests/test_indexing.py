@@ -153,8 +153,10 @@ def test_arrays_of_keys_are_indexed():
             (ops.scatter(keys, np.array([[0]]), ops.slice(keys, (2,), (3,)), ScatterDimensionNumbers(*one)), [2, 1, 2])]:
         assert result.dtype == keys.dtype
         np.testing.assert_array_equal(result.base, keys.base[expected])
-    with pytest.raises(NotImplementedError, match="gather: arrays of dtype key<fry> have no fill value; use mode='clip'"):
-        ops.gather(keys, np.array([[2]]), one, (1,), mode="fill")
+    filled = ops.gather(keys, np.array([[2], [3]]), one, (1,), mode="fill")
+    assert filled.base.tolist() == [[4, 5], [2**32 - 1, 2**32 - 1]]
+    with pytest.raises(TypeError, match="gather: fill_value must be None for random keys"):
+        ops.gather(keys, np.array([[2]]), one, (1,), mode="fill", fill_value=7)
 
 
 def test_modes_have_names():

@@ -34,6 +34,8 @@ def _install_methods() -> None:
     runtime.install_array_methods({**eager.operator_table(), **array_methods.array_method_table()})
     for name, member in array_methods.tracer_method_table().items():
         setattr(Tracer, name, member)
+    for name, member in array_methods.key_method_table().items():
+        setattr(PRNGKeyArray, name, member)
 
 
 _compose()

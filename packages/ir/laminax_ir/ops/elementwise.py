@@ -336,6 +336,9 @@ def _clamp_shape(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedA
 
 @shape_rule(convert_element_type_p)
 def _convert_shape(x: ShapedArray, *, new_dtype, weak_type, sharding=None) -> ShapedArray:
+    if x.dtype is not new_dtype and (dtypes.is_extended(x.dtype) or dtypes.is_extended(new_dtype)) and x.dtype != new_dtype:
+        raise ValueError(f"convert_element_type: random keys cannot be converted, got {x.str_short()} and the new dtype "
+                         f"{dtypes.dtype_name(new_dtype)}. Use random.key_data and random.wrap_key_data.")
     if x._named:
         return x.update(dtype=new_dtype, weak_type=weak_type)
     return ShapedArray(x.shape, new_dtype, weak_type)
@@ -344,6 +347,8 @@ def _convert_shape(x: ShapedArray, *, new_dtype, weak_type, sharding=None) -> Sh
 @shape_rule(bitcast_convert_type_p)
 def _bitcast_shape(x: ShapedArray, *, new_dtype) -> ShapedArray:
     old_bits, new_bits = dtypes.bit_width(x.dtype), dtypes.bit_width(new_dtype)
+    if dtypes.is_extended(x.dtype):
+        raise DTypeError(f"bitcast_convert_type: random keys have no bits of their own, got {x.str_short()}; use random.key_data")
     if x.dtype != new_dtype and any(dtype == _BOOL or dtypes.issubdtype(dtype, dtypes.complexfloating)
                                     for dtype in (x.dtype, new_dtype)):
         raise DTypeError("bitcast_convert_type: bool and complex dtypes can be bitcast to themselves only, got "

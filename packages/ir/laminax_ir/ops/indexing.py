@@ -664,7 +664,7 @@ def gather(operand, start_indices, dimension_numbers: GatherDimensionNumbers, sl
       indices_are_sorted: the caller's word that the positions are in increasing order.
       mode: what becomes of windows out of bounds: "clip", "fill" (or "drop"), or "promise_in_bounds", the default.
       fill_value: a static scalar for "fill"; by default NaN, the smallest signed integer, the largest unsigned one,
-        True.
+        True; for random keys it must be None.
 
     Returns:
       An array of the operand's dtype with the axes of start_indices but the last, and those of a window at
@@ -683,6 +683,9 @@ def gather(operand, start_indices, dimension_numbers: GatherDimensionNumbers, sl
         fill_value = None
     elif fill_value is None:
         fill_value = default_fill_value(get_aval(operand).dtype)
+    elif dtypes.is_extended(get_aval(operand).dtype):
+        raise TypeError(f"gather: fill_value must be None for random keys, {get_aval(operand).str_short()}; keys out of bounds have "
+                        f"the largest words. Got {fill_value!r}")
     else:
         fill_value = np.asarray(fill_value).item()
     return state.trace.process(gather_p, (operand, start_indices), {
@@ -708,13 +711,10 @@ def default_fill_value(dtype):
     """What "fill" reads out of bounds unless told: NaN, the smallest signed or largest unsigned integer, or True.
 
     Args:
-      dtype: a dtype that is not extended.
+      dtype: a dtype.
 
     Returns:
-      A float, an int or a bool.
-
-    Raises:
-      NotImplementedError: for extended dtypes.
+      A float, an int or a bool; of random keys, what every word is.
     """
     if dtypes.issubdtype(dtype, dtypes.inexact):
         return math.nan
@@ -723,7 +723,7 @@ def default_fill_value(dtype):
     if dtypes.issubdtype(dtype, dtypes.unsignedinteger):
         return int(dtypes.iinfo(dtype).max)
     if dtypes.is_extended(dtype):
-        raise NotImplementedError(f"gather: arrays of dtype {dtype} have no fill value; use mode='clip'")
+        return 2**32 - 1
     return True
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
+from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops.elementwise import convert_element_type, joined_named_shape, scalar_like
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.printer_params import hide_params
@@ -141,6 +142,8 @@ def _pad_shape(x: ShapedArray, padding_value: ShapedArray, *, padding_config) ->
     if x.dtype != padding_value.dtype:
         raise DTypeError(f"pad: operand and padding_value must have the same dtype, got {x.str_short()} and "
                          f"{padding_value.str_short()}")
+    if dtypes.is_extended(x.dtype):
+        raise DTypeError(f"pad: arrays of random keys cannot be padded, got {x.str_short()}; concatenate them")
     if padding_value.shape:
         raise ValueError(f"pad: padding_value must be a scalar, got {padding_value.str_short()}")
     if len(padding_config) != x.ndim:
@@ -717,7 +720,8 @@ def full(shape: Sequence[int], fill_value, dtype=None, *, sharding=None):
     Args:
       shape: the result's shape; an integer stands for one axis.
       fill_value: a scalar.
-      dtype: the result's dtype, by default the value's; the value is converted to it.
+      dtype: the result's dtype, by default the value's; the value is converted to it. In random keys, every word is the
+        number.
       sharding: must be None.
 
     Returns:
@@ -742,10 +746,18 @@ def _converted(value, dtype):
     if type(value) not in dtypes.python_scalar_types and not isinstance(value, np.generic):
         return convert_element_type(value, dtype)
     if dtypes.is_extended(dtype):
-        raise DTypeError(f"full: an array of dtype {dtype} cannot be filled with the number {value}")
+        return _key_of_number(value, dtype)
     if isinstance(value, complex) and not dtypes.issubdtype(dtype, dtypes.complexfloating):
         raise DTypeError(f"full: the complex value {value} cannot fill an array of dtype {dtypes.short_name(dtype)}")
     return np.asarray(value).astype(dtype)[()]
+
+
+def _key_of_number(value, dtype):
+    """The key all of whose words are a number."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 0 <= value < 2**32:
+        raise DTypeError(f"full: an array of dtype {dtype} can be filled with a key, or with a number from 0 to 2**32 - 1 in every word "
+                         f"of every key, got {value}")
+    return PRNGKeyArray(dtype.impl, np.full(dtype.impl.key_shape, value, np.uint32))
 
 
 _integer_constant = functools.lru_cache(maxsize=512)(_converted)  # zeros and ones, mostly

@@ -46,11 +46,20 @@ def _gather(operand, indices, *, dimension_numbers, slice_sizes, indices_are_sor
     windows = operand[_window_indices(np.clip(starts, 0, room), slice_sizes)]
     if mode is GatherScatterMode.FILL_OR_DROP:
         outside = np.any((starts < 0) | (starts > room), axis=-1)
-        windows[outside] = np.asarray(fill_value).astype(operand.dtype)
+        windows[outside] = _filled(fill_value, operand.dtype)
     removed = dims.collapsed_slice_dims + dims.operand_batching_dims
     batch_rank = indices.ndim - 1
     windows = windows.reshape(windows.shape[:batch_rank] + tuple(n for d, n in enumerate(slice_sizes) if d not in removed))
     return windows.transpose(ops.interleave(range(batch_rank), range(batch_rank, windows.ndim), dims.offset_dims))
+
+
+def _filled(value, dtype):
+    """The fill value as an element; in a record of a key's words, in each of them."""
+    if dtype.names is None:
+        return np.asarray(value).astype(dtype)
+    record = np.empty((), dtype)
+    record[dtype.names[0]] = value
+    return record
 
 
 def _starts(indices, rank: int, index_map: Sequence[int], operand_batching, indices_batching) -> np.ndarray:

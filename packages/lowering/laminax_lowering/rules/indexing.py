@@ -13,6 +13,7 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
+from laminax_ir.keys import physical_aval
 from laminax_ir.ops import indexing as op
 from laminax_ir.ops.indexing import GatherScatterMode, default_fill_value
 from laminax_lowering.comparisons import compare
@@ -69,9 +70,10 @@ def _gather(ctx, x, indices, *, dimension_numbers, slice_sizes, indices_are_sort
         fill_value = default_fill_value(out.dtype)
     inside = _all_inside(ctx, indices, room)
     batch_axes = [axis for axis in range(out.ndim) if axis not in dims.offset_dims]
+    stored = physical_aval(out)  # of random keys, their words
     mask = ctx.emit("stablehlo.broadcast_in_dim", [inside], attributes={"broadcast_dimensions": i64_array(batch_axes)},
-                    results=[ShapedArray(out.shape, _BOOL)])
-    fill = ctx.constant(np.asarray(fill_value).astype(out.dtype), shape=out.shape)
+                    results=[ShapedArray(stored.shape, _BOOL)])
+    fill = ctx.constant(np.asarray(fill_value).astype(stored.dtype), shape=stored.shape)
     return ctx.emit("stablehlo.select", [mask, result, fill], results=[out])
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import importlib
 from typing import Any, Callable
 
+import laminax_runtime as runtime
 import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
+from laminax_ir.partition_specs import PartitionSpec
 
 
 def array_method_table() -> dict[str, Any]:
@@ -29,6 +31,20 @@ def tracer_method_table() -> dict[str, Any]:
     table["block_until_ready"] = lambda self: self
     table["copy_to_host_async"] = lambda self: None
     return table
+
+
+def key_method_table() -> dict[str, Any]:
+    """What arrays of random keys have beside the members that the ir gives them."""
+    return {"at": property(_method("at", *_PROPERTIES["at"])), "devices": lambda self: self.base.devices(),
+            "sharding": property(_sharding_of_keys)}
+
+
+def _sharding_of_keys(keys: Any) -> Any:
+    """How the keys lie on devices: the sharding of their words without the axes of the words."""
+    sharding = keys.base.sharding
+    if not isinstance(sharding, runtime.NamedSharding):
+        return sharding
+    return runtime.NamedSharding(sharding.mesh, PartitionSpec(*tuple(sharding.spec)[:keys.ndim]), memory_kind=sharding.memory_kind)
 
 
 def _shared_members() -> dict[str, Any]:

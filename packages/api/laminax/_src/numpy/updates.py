@@ -62,7 +62,7 @@ def update(kind: str, x: Any, index: Any, values: Any, *, indices_are_sorted: bo
 
 def _warn_of_narrowing(x: Any, values: Any) -> None:
     dtype, own = dtype_of(values), dtype_of(x)
-    if dtype == own:
+    if dtype == own or dtypes.is_extended(own):
         return
     try:
         fits = dtypes.result_type(x, values) == own
