@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import update_wrapper
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import laminax_runtime as runtime
 import numpy as np
@@ -29,7 +28,7 @@ from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve
 from laminax._src.jit import JitOptions, _JitFunction
 from laminax._src.partitioning import Partitioning
-from laminax._src.tracing import Call, Entries, argument_avals, function_name, trace_cache, trace_call
+from laminax._src.tracing import Call, argument_avals, function_name, trace_cache, trace_call
 
 
 def pmap(fun: Callable, axis_name: Hashable = None, *, in_axes: Any = 0, out_axes: Any = 0,
@@ -236,27 +235,12 @@ def _inner_axes(closed: ClosedJaxpr, title: str) -> list[tuple[Hashable, int]]:
     return longest
 
 
-class _Mapped:
-    """Stands for a function mapped in some way, where traced functions are kept; lives as long as the function."""
-
-
-_mapped: WeakKeyDictionary[Callable, dict[Hashable, _Mapped]] = WeakKeyDictionary()
-
-
-def _entries(mapping: _Mapping) -> Entries:
-    """The traced forms of a function mapped so, by whichever call of pmap."""
-    try:
-        return trace_cache.entries(_mapped.setdefault(mapping.fun, {}).setdefault(mapping.key, _Mapped()))
-    except TypeError:  # a function that cannot be held weakly or hashed
-        return Entries()
-
-
 class _PmapFunction(_JitFunction):
     """The Python half of a mapped function: jit of the function of whole arrays, on the devices it is mapped over."""
 
     def __init__(self, mapped: Callable, options: JitOptions, mapping: _Mapping):
         super().__init__(mapped, options)
-        self.entries = _entries(mapping)
+        self.entries = trace_cache.entries_of_mapped(mapping.fun, mapping.key)
 
     def place(self, traced, call: Call, are_types: bool = False) -> Partitioning:
         """Arguments and results are split as the program per device, the only operation, says; wherever they come from."""

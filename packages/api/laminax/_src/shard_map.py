@@ -15,7 +15,7 @@ from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten_with_path, tree_leaves, tree_unflatten
 
 from laminax._src import setup  # noqa: F401
-from laminax._src.tracing import Call, TracedFunction, argument_avals, function_name, trace_call
+from laminax._src.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
 
 
 def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = None, mesh: runtime.Mesh | AbstractMesh | None = None,
@@ -71,8 +71,8 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = N
         _check_names(title, "in_specs", specs, names)
         avals = argument_avals("shard_map", f, call)
         parts = [_part(title, call.namer(f)(i), aval, spec, chosen, check_vma) for i, (aval, spec) in enumerate(zip(avals, specs))]
-        with running_along([(name, chosen.shape[name]) for name in names], check_vma):
-            traced = trace_call(f, call, parts, "shard_map")
+        with running_along([(name, chosen.shape[name]) for name in names], check_vma):  # which is part of the key
+            traced = trace_cache.lookup(f, call, parts, "shard_map", trace_cache.entries_of_mapped(f, "shard_map"))
         results = _matched(title, "out_specs", out_specs, tree_unflatten(traced.out_tree, range(traced.out_tree.num_leaves)), "the result")
         _check_names(title, "out_specs", results, names)
         _check_results(title, traced, results, names, check_vma)

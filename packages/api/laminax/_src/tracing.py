@@ -196,11 +196,16 @@ class Entries(dict):
     __slots__ = ("__weakref__",)
 
 
+class _Mapped:
+    """Stands for a function mapped in some way."""
+
+
 class TraceCache:
     """Traced functions by function (weakly) and key. Counts hits and misses."""
 
     def __init__(self):
         self._by_function: WeakKeyDictionary[Callable, Entries] = WeakKeyDictionary()
+        self._mapped: WeakKeyDictionary[Callable, dict[Hashable, _Mapped]] = WeakKeyDictionary()
         self._others: list[ref] = []  # the entries of functions that cannot be held weakly or hashed
         self._lock = threading.Lock()
         self.hits = 0
@@ -218,6 +223,13 @@ class TraceCache:
             found = Entries()
             self._others.append(ref(found, self._others.remove))
             return found
+
+    def entries_of_mapped(self, fun: Callable, mapping: Hashable) -> Entries:
+        """The entries of a function mapped in some way, by whichever call: those of a stand-in that lives as long as it."""
+        try:
+            return self.entries(self._mapped.setdefault(fun, {}).setdefault(mapping, _Mapped()))
+        except TypeError:
+            return Entries()
 
     def clear(self) -> None:
         """Forgets every traced function."""

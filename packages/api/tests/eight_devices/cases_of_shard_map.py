@@ -266,3 +266,24 @@ def test_unchecked_results():
     result = over_mesh(double, in_specs=P("x", "y"), out_specs=P("x"), check_vma=False)(A)
     assert result.shape == (8, 2) and on_mesh("x").is_equivalent_to(result.sharding, 2)
     np.testing.assert_array_equal(np.asarray(result.addressable_shards[0].data), A[:2, :2] * 2)
+
+
+def test_calls_outside_of_jit_trace_and_compile_once():
+    traces = []
+
+    def f(x):
+        traces.append(1)
+        return x * 2
+
+    from laminax._src import eager
+    compiled = []
+    compile_program, eager.compile_program = eager.compile_program, lambda *args, **kw: compiled.append(1) or compile_program(*args, **kw)
+    try:
+        for _ in range(3):
+            over_mesh(f, in_specs=P("x"), out_specs=P("x"))(A)
+        assert len(traces) == len(compiled) == 1
+        over_mesh(f, in_specs=P("x"), out_specs=P("x"), check_vma=False)(A)
+        over_mesh(f, in_specs=P("y"), out_specs=P("y"))(A)
+        assert len(traces) == len(compiled) == 3
+    finally:
+        eager.compile_program = compile_program
