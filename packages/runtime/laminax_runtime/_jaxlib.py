@@ -221,12 +221,14 @@ def answered_jax_lookups() -> Iterator[None]:
     modules["jax._src.named_sharding"].check_pspec = lambda mesh, spec: _check_spec(mesh, spec)
     modules["jax.core"].ShapedArray = ShapedArray
     with _lookup_lock:
+        entered = {name: sys.modules[name] for name in modules if name in sys.modules}  # laminax, where it stands in for jax
         sys.modules.update(modules)
         try:
             yield
         finally:
             for name in modules:
                 sys.modules.pop(name, None)
+            sys.modules.update(entered)
 
 
 _lookup_lock = threading.Lock()
