@@ -1,0 +1,21 @@
+"""The binomial distribution: successes among n trials of probability p. `loc` shifts it."""
+
+from __future__ import annotations
+
+import laminax.numpy as jnp
+from laminax._src.scipy.distributions import broadcast, documented, exponential, where_supported
+from laminax._src.scipy.special import gammaln, xlog1py, xlogy
+
+__all__ = ["logpmf", "pmf"]
+
+
+@documented("the binomial distribution")
+def logpmf(k, n, p, loc=0):
+    k, n, p, loc = broadcast("binom.logpmf", k, n, p, loc)
+    inside = ~((k < loc) | (k > loc + n))
+    y = jnp.where(inside, k - loc, jnp.zeros_like(k))
+    choices = gammaln(n + 1) - gammaln(y + 1) - gammaln(n - y + 1)
+    return where_supported(inside, choices + xlogy(y, p) + xlog1py(n - y, -p))
+
+
+pmf = exponential(logpmf)
