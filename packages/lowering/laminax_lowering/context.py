@@ -77,7 +77,11 @@ class ModuleContext:
         return f"#stablehlo.channel_handle<handle = {self._channels}, type = 1>"
 
     def private_function(self, closed: ClosedJaxpr, name: str, platforms: tuple[str, ...]) -> str:
-        """The name of the private function for a jaxpr without constants, for some of the platforms; written on first use."""
+        """The name of the private function for a jaxpr without constants, for some of the platforms; written on first use.
+
+        Equal programs share one.
+        """
+        closed = self.plan.programs.representative(closed)
         key = (closed, platforms)
         found = self._private.get(key)
         if found is None:

@@ -6,7 +6,7 @@ linear in the number of calls, at the price of fusion across the block's border.
 
 The policy, in one place (`plan_calls`):
   - a program called from one place is written there, in place;
-  - a program called from several places becomes one private function;
+  - a program called from several places, or several equal ones, become one private function;
   - of those, a block is outlined if it is called repeatedly from the top level of the module and is large enough that
     fusion across its border does not matter. One level only: XLA clones outlined callees per call site, so nested
     outlining would explode;
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
 from laminax_ir.ops.calls import jit_p
+from laminax_lowering.equal_programs import ProgramTable
 
 OUTLINE_MIN_CALLS = 3
 OUTLINE_MIN_EQUATIONS = 32
@@ -27,46 +28,49 @@ RECOMPUTATION_MIN_EQUATIONS = 8
 
 @dataclass(frozen=True)
 class CallPlan:
-    """The decisions for one module, by called program."""
+    """The decisions for one module, by called program, of equal ones the one that `programs` knows them by."""
     in_place: frozenset[ClosedJaxpr]
     outlined: frozenset[ClosedJaxpr]
+    programs: ProgramTable
 
 
 def plan_calls(jaxpr: Jaxpr) -> CallPlan:
     """Decides about every jit call reachable from a program."""
+    programs = ProgramTable()
     sites: dict[ClosedJaxpr, int] = {}
-    _count_sites(jaxpr, sites, set())
+    _count_sites(jaxpr, programs, sites, set())
     in_place = frozenset(closed for closed, count in sites.items() if count == 1)
     repeated: dict[ClosedJaxpr, int] = {}
-    _count_top_level(jaxpr, in_place, repeated)
+    _count_top_level(jaxpr, programs, in_place, repeated)
     sizes: dict[int, int] = {}
     outlined = frozenset(closed for closed, count in repeated.items()
                          if count >= OUTLINE_MIN_CALLS and program_size(closed.jaxpr, sizes) >= OUTLINE_MIN_EQUATIONS)
-    return CallPlan(in_place, outlined)
+    return CallPlan(in_place, outlined, programs)
 
 
-def _count_sites(jaxpr: Jaxpr, sites: dict[ClosedJaxpr, int], seen: set[int]) -> None:
+def _count_sites(jaxpr: Jaxpr, programs: ProgramTable, sites: dict[ClosedJaxpr, int], seen: set[int]) -> None:
     """Counts the places that call each program; every distinct program's body counts once."""
     if id(jaxpr) in seen:
         return
     seen.add(id(jaxpr))
     for eqn in jaxpr.eqns:
         if eqn.primitive is jit_p:
-            closed = eqn.params["jaxpr"]
+            closed = programs.representative(eqn.params["jaxpr"])
             sites[closed] = sites.get(closed, 0) + 1
-            _count_sites(closed.jaxpr, sites, seen)
+            _count_sites(closed.jaxpr, programs, sites, seen)
         elif eqn.primitive.multiple_results:  # every operation that holds programs has a list of results
             for inner in subjaxprs(eqn):
-                _count_sites(inner, sites, seen)
+                _count_sites(inner, programs, sites, seen)
 
 
-def _count_top_level(jaxpr: Jaxpr, in_place: frozenset[ClosedJaxpr], repeated: dict[ClosedJaxpr, int]) -> None:
+def _count_top_level(jaxpr: Jaxpr, programs: ProgramTable, in_place: frozenset[ClosedJaxpr],
+                     repeated: dict[ClosedJaxpr, int]) -> None:
     """Counts calls from the top level, which includes what is written in place there."""
     for eqn in jaxpr.eqns:
         if eqn.primitive is jit_p:
-            closed = eqn.params["jaxpr"]
+            closed = programs.representative(eqn.params["jaxpr"])
             if closed in in_place:
-                _count_top_level(closed.jaxpr, in_place, repeated)
+                _count_top_level(closed.jaxpr, programs, in_place, repeated)
             else:
                 repeated[closed] = repeated.get(closed, 0) + 1
 

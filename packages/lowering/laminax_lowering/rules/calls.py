@@ -15,6 +15,7 @@ _KEEP_CALL = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
 @lowering_rule(jit_p)
 def _lower_jit(ctx, *operands, jaxpr, name, inline=False, **_params):
     plan = ctx.module.plan
+    jaxpr = plan.programs.representative(jaxpr)
     if inline or jaxpr in plan.in_place or len(jaxpr.eqns) <= 1 or has_ordered(jaxpr.effects):
         return ctx.run(jaxpr, operands, [f"jit({name})"])
     is_outlined = ctx.is_top_level and jaxpr in plan.outlined

@@ -1,0 +1,101 @@
+"""Which programs do the same: equal ones share one private function, and count as one where calls are planned.
+
+A function that is traced anew for each layer gives as many programs as there are layers, equal up to the names of their
+variables. They are compared only where their types and sizes agree, equation by equation; names and positions in the user's
+code do not count, and neither does what lowering does not read, such as derivative rules.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
+from laminax_ir.primitive import Primitive
+
+_IGNORED: dict[Primitive, frozenset[str]] = {
+    custom_jvp_call_p: frozenset({"jvp"}), custom_vjp_call_p: frozenset({"fwd", "bwd"}), custom_vmap_call_p: frozenset({"rule"}),
+    checkpoint_p: frozenset({"policy"}),
+}
+
+
+class ProgramTable:
+    """The distinct programs of one module, each known by the first of its equals."""
+
+    def __init__(self):
+        self._first: dict[int, ClosedJaxpr | Jaxpr] = {}  # by the identity of each program seen
+        self._seen: list[Any] = []  # kept, so that no other object gets its identity
+        self._similar: dict[tuple, list[ClosedJaxpr | Jaxpr]] = {}
+        self._keys: dict[int, tuple] = {}
+
+    def representative(self, program: ClosedJaxpr | Jaxpr) -> Any:
+        """The first program seen that does what this one does: itself, or an equal one."""
+        found = self._first.get(id(program))
+        if found is None:
+            found = self._find_equal(program)
+            self._first[id(program)] = found
+            self._seen.append(program)
+        return found
+
+    def _find_equal(self, program: ClosedJaxpr | Jaxpr) -> Any:
+        jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
+        similar = self._similar.setdefault(
+            (type(program), tuple([v.aval for v in jaxpr.invars]), tuple([v.aval for v in jaxpr.outvars]), len(jaxpr.eqns)), [])
+        for other in similar:
+            if self._key(other) == self._key(program):
+                return other
+        similar.append(program)
+        return program
+
+    def _key(self, program: ClosedJaxpr | Jaxpr) -> tuple:
+        key = self._keys.get(id(program))
+        if key is None:
+            is_closed = isinstance(program, ClosedJaxpr)
+            key = self._keys[id(program)] = self._describe(
+                program.jaxpr if is_closed else program, program.consts if is_closed else ())
+        return key
+
+    def _describe(self, jaxpr: Jaxpr, consts: Any) -> tuple:
+        """The program with its variables numbered in the order of their definitions."""
+        numbers: dict[Any, int] = {}
+        for v in (*jaxpr.constvars, *jaxpr.invars):
+            numbers[v] = len(numbers)
+        lines = []
+        for eqn in jaxpr.eqns:
+            operands = tuple([_literal(v) if type(v) is Literal else numbers[v] for v in eqn.invars])
+            lines.append((eqn.primitive, operands, tuple([v.aval for v in eqn.outvars]), self._params(eqn), eqn.effects))
+            for v in eqn.outvars:
+                numbers[v] = len(numbers)
+        results = tuple([_literal(v) if type(v) is Literal else numbers[v] for v in jaxpr.outvars])
+        return tuple(map(id, consts)), tuple(lines), results
+
+    def _params(self, eqn: JaxprEqn) -> tuple:
+        ignored = _IGNORED.get(eqn.primitive, ())
+        return tuple([(name, self._value(value)) for name, value in sorted(eqn.params.items()) if name not in ignored])
+
+    def _value(self, value: Any) -> Any:
+        """Something that is equal for parameters that mean the same."""
+        if isinstance(value, (ClosedJaxpr, Jaxpr)):
+            return "program", id(self.representative(value))
+        if isinstance(value, (tuple, list)):
+            return type(value), tuple(map(self._value, value))
+        if isinstance(value, dict):
+            return dict, tuple((key, self._value(item)) for key, item in value.items())
+        if isinstance(value, (np.ndarray, np.generic, float, complex)):
+            return type(value), _bits(value)  # by bits: NaN equals itself, and zeros have signs
+        try:
+            hash(value)
+        except TypeError:
+            return "object", id(value)
+        return type(value), value
+
+
+def _literal(literal: Literal) -> tuple:
+    return literal.aval, type(literal.val), _bits(literal.val)
+
+
+def _bits(value: Any) -> tuple:
+    array = np.asarray(value)
+    return array.dtype, array.shape, array.tobytes()
