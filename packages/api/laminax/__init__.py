@@ -11,6 +11,7 @@ import importlib
 import laminax_runtime as _runtime  # noqa: F401  (refuses to live beside jax, before anything is loaded)
 
 __version__ = "0.1.0"
+__version_info__ = (0, 10, 2)  # of JAX, whose public API this release follows: what libraries compare to choose a spelling
 
 _SUBMODULES = frozenset((
     "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug", "dlpack", "dtypes", "errors", "experimental",
@@ -52,7 +53,7 @@ _NAMES = {
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = ["__version__", *sorted(_SUBMODULES), *_MODULE_OF]
+__all__ = ["__version__", "__version_info__", *sorted(_SUBMODULES), *_MODULE_OF]
 
 
 def __getattr__(name: str):

@@ -1,7 +1,5 @@
-"""The version of laminax, as text and as numbers."""
+"""The version of laminax, and the version of JAX whose public API it follows."""
 
-from laminax import __version__
+from laminax import __version__, __version_info__
 
 __all__ = ["__version__", "__version_info__"]
-
-__version_info__ = tuple(int(part) for part in __version__.split("."))

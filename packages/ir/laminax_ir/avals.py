@@ -14,6 +14,7 @@ from typing import Any, Callable, Mapping
 import numpy as np
 
 from laminax_ir import config, dtypes
+from laminax_ir.arguments import called_with
 
 _interned: dict[tuple, weakref.ref] = {}
 
@@ -69,6 +70,10 @@ class ShapedArray:
     def named_shape(self) -> dict[Any, int]:
         """The named axes this value varies over, with their sizes."""
         return dict(self._named)
+
+    @property
+    def sharding(self) -> None:
+        """How the array is split over devices is not part of its type: None."""
 
     def update(self, **changes) -> ShapedArray:
         """The aval that differs from this one in the given fields."""
@@ -246,7 +251,7 @@ def _find_maker(value):
     if hasattr(value, "__jax_array__"):
         return lambda v: get_aval(v.__jax_array__())
     raise TypeError(
-        f"a value of type {type(value).__module__}.{type(value).__qualname__} is not an array: {_shorten(value)}. "
+        f"{called_with(value)}a value of type {type(value).__module__}.{type(value).__qualname__} is not an array: {_shorten(value)}. "
         "Expected an array, a NumPy array or scalar, or a Python bool, int, float or complex.")
 
 
