@@ -171,13 +171,14 @@ def _fraction(a, x, active):
     return _iterate(active, state, advance)[:2]
 
 
-def _incomplete_gamma(a, x, of_series, of_fraction, at_zero: float, at_infinity: float, of_zero_a: float):
+def _incomplete_gamma(a, x, of_series, of_fraction, at_zero: float, at_infinity: float, of_zero_a: float,
+                      of_infinite_a: float):
     """Chooses the form that converges, and settles the border of the domain.
 
     Args:
       of_series, of_fraction: functions of (a, x, value, its derivative by a) with the result.
       at_zero, at_infinity: the result at x = 0 and x = inf.
-      of_zero_a: the result at a = 0.
+      of_zero_a, of_infinite_a: the result at a = 0 and a = inf.
     """
     is_inside = _all(e.gt(a, 0.0), e.gt(x, 0.0), e.lt(a, np.inf), e.lt(x, np.inf))
     safe_a, safe_x = (e.select(is_inside, v, full_like(v, 1)) for v in (a, x))
@@ -193,6 +194,7 @@ def _incomplete_gamma(a, x, of_series, of_fraction, at_zero: float, at_infinity:
 
     outside = choose(_all(e.gt(a, 0.0), e.lt(a, np.inf), e.eq(x, np.inf)), at_infinity, full_like(a, np.nan))
     outside = choose(_all(e.gt(a, 0.0), e.lt(a, np.inf), e.eq(x, 0.0)), at_zero, outside)
+    outside = choose(_all(e.eq(a, np.inf), e.ge(x, 0.0), e.lt(x, np.inf)), of_infinite_a, outside)
     outside = choose(_all(e.eq(a, 0.0), e.gt(x, 0.0)), of_zero_a, outside)
     return e.select(is_inside, result, outside)
 
@@ -209,23 +211,23 @@ def _slope(a, x, value, d_value):
 
 def _igamma(a, x):
     return _incomplete_gamma(a, x, lambda a, x, s, _: e.mul(_power(a, x), s),
-                             lambda a, x, h, _: e.sub(1.0, e.mul(_power(a, x), h)), 0.0, 1.0, 1.0)
+                             lambda a, x, h, _: e.sub(1.0, e.mul(_power(a, x), h)), 0.0, 1.0, 1.0, 0.0)
 
 
 def _igammac(a, x):
     return _incomplete_gamma(a, x, lambda a, x, s, _: e.sub(1.0, e.mul(_power(a, x), s)),
-                             lambda a, x, h, _: e.mul(_power(a, x), h), 1.0, 0.0, 0.0)
+                             lambda a, x, h, _: e.mul(_power(a, x), h), 1.0, 0.0, 0.0, 1.0)
 
 
 def _igamma_grad_a(a, x):
     return _incomplete_gamma(a, x, lambda a, x, s, ds: e.mul(_power(a, x), _slope(a, x, s, ds)),
-                             lambda a, x, h, dh: e.neg(e.mul(_power(a, x), _slope(a, x, h, dh))), 0.0, 0.0, np.nan)
+                             lambda a, x, h, dh: e.neg(e.mul(_power(a, x), _slope(a, x, h, dh))), 0.0, 0.0, np.nan, np.nan)
 
 
 def _random_gamma_grad(a, x):
     """-(dP/da) / (dP/dx), and dP/dx is `_power` / x: it cancels."""
     return _incomplete_gamma(a, x, lambda a, x, s, ds: e.neg(e.mul(x, _slope(a, x, s, ds))),
-                             lambda a, x, h, dh: e.mul(x, _slope(a, x, h, dh)), 0.0, np.nan, np.nan)
+                             lambda a, x, h, dh: e.mul(x, _slope(a, x, h, dh)), 0.0, np.nan, np.nan, np.nan)
 
 
 # The incomplete beta function
@@ -233,7 +235,7 @@ def _random_gamma_grad(a, x):
 
 def _betainc(a, b, x):
     """x^a (1-x)^b / (a B(a, b)) times a continued fraction, of the smaller of x and 1 - x by symmetry."""
-    is_inside = _all(e.gt(a, 0.0), e.gt(b, 0.0), e.gt(x, 0.0), e.lt(x, 1.0))
+    is_inside = _all(e.gt(a, 0.0), e.gt(b, 0.0), e.lt(a, np.inf), e.lt(b, np.inf), e.gt(x, 0.0), e.lt(x, 1.0))
     safe_a, safe_b, safe_x = (e.select(is_inside, v, full_like(v, value)) for v, value in ((a, 1), (b, 1), (x, 0.5)))
     swapped = e.gt(safe_x, e.div(e.add(safe_a, 1.0), e.add(e.add(safe_a, safe_b), 2.0)))
     p, q = e.select(swapped, safe_b, safe_a), e.select(swapped, safe_a, safe_b)
@@ -248,11 +250,13 @@ def _betainc(a, b, x):
     def choose(mask, constant, otherwise):
         return e.select(mask, full_like(a, constant), otherwise)
 
-    in_range = e.bitwise_and(e.gt(x, 0.0), e.lt(x, 1.0))
-    outside = choose(_all(e.gt(a, 0.0), e.gt(b, 0.0), e.eq(x, 0.0)), 0.0, full_like(a, np.nan))
-    outside = choose(_all(e.gt(a, 0.0), e.gt(b, 0.0), e.eq(x, 1.0)), 1.0, outside)
-    outside = choose(_all(in_range, e.eq(a, 0.0), e.gt(b, 0.0)), 1.0, outside)
-    outside = choose(_all(in_range, e.eq(b, 0.0), e.gt(a, 0.0)), 0.0, outside)
+    a_is_small, b_is_small = e.bitwise_or(e.eq(a, 0.0), e.eq(b, np.inf)), e.bitwise_or(e.eq(b, 0.0), e.eq(a, np.inf))
+    is_defined = _all(e.ge(a, 0.0), e.ge(b, 0.0), e.bitwise_not(e.bitwise_and(a_is_small, b_is_small)))
+    in_range = e.bitwise_and(e.gt(x, 0.0), e.lt(x, 1.0))  # all of the weight is at 0, or at 1
+    outside = choose(_all(is_defined, in_range, a_is_small), 1.0, full_like(a, np.nan))
+    outside = choose(_all(is_defined, in_range, b_is_small), 0.0, outside)
+    outside = choose(_all(is_defined, e.eq(x, 0.0)), 0.0, outside)
+    outside = choose(_all(is_defined, e.eq(x, 1.0)), 1.0, outside)
     return e.select(is_inside, result, outside)
 
 

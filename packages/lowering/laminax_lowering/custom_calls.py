@@ -10,6 +10,7 @@ from typing import Mapping, Sequence
 
 import numpy as np
 
+from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_lowering.comparisons import compare, select
 from laminax_lowering.context import FunctionWriter, Value
@@ -98,7 +99,8 @@ def nan_unless(ctx: FunctionWriter, info: Value, results: Sequence[Value], direc
     is_good = compare(ctx, info, ctx.constant(0, _INT32, info.aval.shape), direction)
     out = []
     for x in results:
+        nan = complex(np.nan, np.nan) if dtypes.issubdtype(x.aval.dtype, dtypes.complexfloating) else np.nan
         mask = ctx.emit("stablehlo.broadcast_in_dim", [is_good], results=[ShapedArray(x.aval.shape, _BOOL)],
                         attributes={"broadcast_dimensions": i64_array(range(len(info.aval.shape)))})
-        out.append(select(ctx, mask, x, ctx.constant(np.array(np.nan, x.aval.dtype), shape=x.aval.shape), x.aval))
+        out.append(select(ctx, mask, x, ctx.constant(np.array(nan, x.aval.dtype), shape=x.aval.shape), x.aval))
     return out

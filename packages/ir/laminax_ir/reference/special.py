@@ -125,7 +125,7 @@ def polygamma(m, x):
 
 
 def _in_domain(a, x) -> np.ndarray:
-    return (a >= 0) & (x >= 0) & ~((a == 0) & (x == 0)) & (a < np.inf)
+    return (a >= 0) & (x >= 0) & ~((a == 0) & (x == 0)) & ~((a == np.inf) & (x == np.inf))
 
 
 def igamma(a, x):
@@ -158,11 +158,10 @@ def random_gamma_grad(a, x):
 
 
 def betainc(a, b, x):
-    inside = (a > 0) & (b > 0) & (x >= 0) & (x <= 1)
+    degenerate = (a == 0) & (b == 0) | (a == np.inf) & (b == np.inf)
+    inside = (a >= 0) & (b >= 0) & (x >= 0) & (x <= 1) & ~degenerate
     safe = [np.where(inside, value, 0.5) for value in (a, b, x)]
-    value = np.where(inside, _scipy().betainc(*safe), np.nan)
-    in_range = (x > 0) & (x < 1)
-    return np.where(in_range & (a == 0) & (b > 0), 1.0, np.where(in_range & (b == 0) & (a > 0), 0.0, value))
+    return np.where(inside, _scipy().betainc(*safe), np.nan)
 
 
 _define(op.zeta_p, zeta)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.accuracy import AccuracyMode, Tolerance
 from laminax_ir.avals import ShapedArray
+from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import physical_aval
 from laminax_ir.ops import elementwise as op
+from laminax_ir.staging import stage
 from laminax_lowering.comparisons import compare, compare_type, complex_order, select
 from laminax_lowering.context import Value
 from laminax_lowering.registry import lowering_rule, lowering_rules
@@ -38,9 +42,47 @@ def _accuracy_text(accuracy: Tolerance | AccuracyMode) -> str:
 for _primitive, _name in [
         (op.exp_p, "stablehlo.exponential"), (op.expm1_p, "stablehlo.exponential_minus_one"), (op.log_p, "stablehlo.log"),
         (op.log1p_p, "stablehlo.log_plus_one"), (op.logistic_p, "stablehlo.logistic"), (op.sqrt_p, "stablehlo.sqrt"),
-        (op.rsqrt_p, "stablehlo.rsqrt"), (op.cbrt_p, "stablehlo.cbrt"), (op.sin_p, "stablehlo.sine"),
-        (op.cos_p, "stablehlo.cosine"), (op.tan_p, "stablehlo.tan"), (op.tanh_p, "stablehlo.tanh")]:
+        (op.rsqrt_p, "stablehlo.rsqrt"), (op.cbrt_p, "stablehlo.cbrt"), (op.tan_p, "stablehlo.tan"),
+        (op.tanh_p, "stablehlo.tanh")]:
     _define_accurate(_primitive, _name)
+
+
+def _define_trigonometric(primitive, name: str, of_parts) -> None:
+    """Complex numbers go by their parts: XLA's own expansion loses small imaginary parts to cancellation."""
+    def rule(ctx, x, accuracy=None):
+        if dtypes.issubdtype(x.dtype, dtypes.complexfloating):
+            return ctx.run(_program_of_parts(of_parts, x.aval.strip_weak_type(), accuracy), [x])[0]
+        return ctx.emit_elementwise(name, (x,), "" if accuracy is None else f" {{result_accuracy = {_accuracy_text(accuracy)}}}")
+    rule.__module__ = __name__
+    lowering_rules.add(primitive, rule)
+
+
+@functools.lru_cache(maxsize=None)
+def _program_of_parts(of_parts, aval: ShapedArray, accuracy) -> ClosedJaxpr:
+    """`of_parts(a, b, sin a, cos a, sinh b, cosh b)`, the parts of the result, as a program of a + ib."""
+    def program(x):
+        a, b = op.real(x), op.imag(x)
+        grown, shrunk = op.expm1(b, accuracy=accuracy), op.expm1(op.neg(b), accuracy=accuracy)
+        sinh, cosh = op.mul(op.sub(grown, shrunk), 0.5), op.mul(op.add(op.add(grown, shrunk), 2.0), 0.5)
+        return [op.complex(*of_parts(a, b, op.sin(a, accuracy=accuracy), op.cos(a, accuracy=accuracy), sinh, cosh))]
+    return stage(program, [aval], name="trigonometric")
+
+
+def _unless_zero(a, product, value):
+    """The product, but where its factor sin a is 0 because a is, a zero: also times infinity."""
+    return op.select(op.eq(a, 0.0), value, product)
+
+
+def _sin_of_parts(a, b, sin, cos, sinh, cosh):
+    return _unless_zero(a, op.mul(sin, cosh), a), op.mul(cos, sinh)
+
+
+def _cos_of_parts(a, b, sin, cos, sinh, cosh):
+    return op.mul(cos, cosh), op.neg(_unless_zero(a, op.mul(sin, sinh), op.mul(a, op.sign(b))))
+
+
+_define_trigonometric(op.sin_p, "stablehlo.sine", _sin_of_parts)
+_define_trigonometric(op.cos_p, "stablehlo.cosine", _cos_of_parts)
 
 for _primitive, _name in [
         (op.neg_p, "stablehlo.negate"), (op.floor_p, "stablehlo.floor"), (op.ceil_p, "stablehlo.ceil"),

@@ -1,17 +1,23 @@
-"""Elementwise operations through XLA against the reference, where their StableHLO is not simply of the same name."""
+"""Elementwise operations whose StableHLO is more than one operation, against their NumPy meaning."""
 
-import ml_dtypes
 import numpy as np
 import pytest
 from stablehlo_runner import check
 
-from laminax_ir.config import enable_x64
-from laminax_ir.ops.elementwise import mulhi
+from laminax_ir import config
+from laminax_ir.ops import elementwise as op
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64, ml_dtypes.int4, ml_dtypes.uint4])
-def test_mulhi(dtype):
-    info = ml_dtypes.iinfo(dtype)
-    x = np.array([int(info.min), int(info.max), 0, 1, 3, int(info.max) // 3], object).astype(dtype)
-    with enable_x64():
-        check(lambda x, y: [mulhi(x, y), mulhi(x, 3)], x[:, None].repeat(6, 1), x[None].repeat(6, 0))
+@pytest.mark.parametrize("dtype, eps", [("complex64", 2**-23), ("complex128", 2**-52)])
+@pytest.mark.parametrize("function", [op.sin, op.cos])
+def test_parts_of_trigonometric_functions_keep_their_accuracy(function, dtype, eps):
+    """XLA's complex sine loses an imaginary part as small as this to cancellation, and gives NaN where sinh overflows."""
+    parts = np.array([0.0, -0.0, 1e-30, -1e-9, 0.3, -2.0, 7.0, 1000.0, -1000.0])
+    x = (parts[:, None] + 1j * parts[:7]).astype(dtype)
+    with config.enable_x64(True):
+        check(lambda x: [op.real(function(x)), op.imag(function(x))], x, rtol=8 * eps, atol=np.finfo(dtype).tiny)
+
+
+def test_trigonometric_functions_on_the_imaginary_axis():
+    x = np.array([1000j, -1000j], np.complex64)
+    check(lambda x: [op.sin(x), op.cos(x)], x)  # infinities, beside which there is a zero and no NaN
