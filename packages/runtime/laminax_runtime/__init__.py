@@ -72,6 +72,7 @@ _MODULE_OF = {
     "block_until_ready": "transfer",
     "device_get": "transfer",
     "device_put": "transfer",
+    "set_resharder": "transfer",
     "explicit_transfer": "guards",
     "unguarded_transfers": "guards",
     # compiling and running

@@ -6,7 +6,7 @@ An array never shares memory that somebody can change: NumPy arrays are copied, 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -160,14 +160,32 @@ def with_metadata(x: ArrayImpl, aval: ShapedArray, sharding: shardings.Sharding,
 
 
 def reshard(x: ArrayImpl, sharding: shardings.Sharding, copy_semantics: Any = _REUSE) -> ArrayImpl:
-    """The array laid out as `sharding` says: itself, a copy between devices, or by way of the host."""
+    """The array laid out as `sharding` says: itself, a copy between devices, a program, or by way of the host."""
     source = x._sharding
     if source is sharding or source == sharding:
         return x
+    sharding.check_compatible_aval(x.shape)
     if _is_same_tiling(source, sharding, x.ndim) and _is_one_client(source, sharding):
         (moved,) = _jaxlib.batched_copy_to_devices([x], [sharding._internal_device_list], [sharding], [copy_semantics])
         return moved
+    if _has_memory_of_its_own(sharding) and source._internal_device_list == sharding._internal_device_list:
+        if _resharder is not None and (moved := _resharder(x, sharding)) is not None:
+            return moved
     return put_numpy(x._value, x.aval, sharding, True, may_share=False)
+
+
+def _has_memory_of_its_own(sharding: shardings.Sharding) -> bool:
+    """Whether the way by the host is a way: for the CPU's devices it is shorter than any program's."""
+    return sharding._device_assignment[0].platform != "cpu"
+
+
+_resharder: Callable[[ArrayImpl, shardings.Sharding], ArrayImpl | None] | None = None
+
+
+def set_resharder(resharder: Callable[[ArrayImpl, shardings.Sharding], ArrayImpl | None]) -> None:
+    """Installs what lays an array out anew over the same devices without the host; it returns None where it cannot."""
+    global _resharder
+    _resharder = resharder
 
 
 def _is_same_tiling(a: shardings.Sharding, b: shardings.Sharding, ndim: int) -> bool:

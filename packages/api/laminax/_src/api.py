@@ -15,7 +15,7 @@ from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops.elementwise import copy_p
 from laminax_ir.partition_specs import PartitionSpec
-from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_map, tree_unflatten
 from laminax_ir.trace import Tracer, current_trace, eval_trace, extend_axis_env, name_scope
 
 from laminax._src import setup  # noqa: F401
@@ -127,6 +127,7 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
     devices = _broadcast_places("device", device, x, len(leaves))
     for leaf, place in zip(leaves, _broadcast_places("src", src, x, len(leaves))):
         _check_source(leaf, place)
+    _check_fit(x, leaves, devices)
     return tree_unflatten(tree, [_put_leaf(leaf, d, donate, may_alias is False) for leaf, d in zip(leaves, devices)])
 
 
@@ -144,6 +145,16 @@ def _broadcast_places(name: str, places: Any, x: Any, count: int) -> list[Any]:
             raise TypeError(f"device_put: {name} must be a device, a sharding, a partition spec, a pytree of them, or None; got "
                             f"{place!r} of type {type(place).__name__}")
     return [resolve(place, f"device_put: {name}") if isinstance(place, PartitionSpec) else place for place in flat]
+
+
+def _check_fit(x: Any, leaves: Sequence[Any], places: Sequence[Any]) -> None:
+    """Raises ValueError, with the path of the leaf, if one cannot be split as its sharding says."""
+    for i, (leaf, place) in enumerate(zip(leaves, places)):
+        if isinstance(place, runtime.Sharding) and place.num_devices > 1:
+            aval = get_aval(leaf)
+            if reason := runtime.misfit(place, aval.shape):
+                path = keystr(tree_flatten_with_path(x)[0][i][0])
+                raise ValueError(f"device_put: x{path}, {aval.str_short()}, {reason}")
 
 
 def _check_source(x: Any, place: Any) -> None:

@@ -24,9 +24,15 @@ def _compose() -> None:
     staging.literal_types.add(runtime.ArrayImpl)
     trace.set_evaluator(eager.evaluate)
     trace.set_tracing_hook(runtime.set_tracing)
+    runtime.set_resharder(_reshard)
     runtime.register_array_type(Tracer)
     runtime.register_array_type(PRNGKeyArray)
     _install_methods()
+
+
+def _reshard(x, sharding):
+    from laminax._src.resharding import reshard_by_program
+    return reshard_by_program(x, sharding)
 
 
 def _install_methods() -> None:

@@ -163,8 +163,12 @@ TARGETS = [on_mesh("x"), on_mesh("y", "x"), on_mesh(), on_mesh(("y", "x")), Sing
            NamedSharding(Mesh(np.array(DEVICES[2:6]), ("a",)), P("a")), NamedSharding(Mesh(MESH.devices[::-1], ("x", "y")), P("x"))]
 
 
+@pytest.mark.parametrize("by_program", [False, True])
 @pytest.mark.parametrize("source", range(len(TARGETS)))
-def test_transfers_between_all_layouts(source):
+def test_transfers_between_all_layouts(source, by_program, monkeypatch):
+    """By way of the host, and as on devices that have a memory of their own."""
+    from laminax_runtime import transfer
+    monkeypatch.setattr(transfer, "_has_memory_of_its_own", lambda sharding: by_program)
     for target in TARGETS:
         x = laminax.device_put(laminax.device_put(A, TARGETS[source]), target)
         np.testing.assert_array_equal(np.asarray(x), A)
@@ -172,6 +176,16 @@ def test_transfers_between_all_layouts(source):
         assert sharding == target or sharding.device_set == {target}
         for shard in x.addressable_shards:
             np.testing.assert_array_equal(np.asarray(shard.data), A[shard.index])
+
+
+def test_transfers_by_program_leave_the_host_out(monkeypatch):
+    from laminax_runtime import transfer
+    monkeypatch.setattr(transfer, "_has_memory_of_its_own", lambda sharding: True)
+    monkeypatch.setattr(transfer, "put_numpy", None)
+    x = laminax.jit(lambda: jnp.full((8, 4), 2.0), out_shardings=on_mesh("x"))()
+    check_layout(laminax.device_put(x, on_mesh(None, "y")), np.full((8, 4), 2), (None, "y"))
+    with pytest.raises(ValueError, match=r"f32\[8,4\], cannot be split as P\('x', None, 'y'\): the spec has 3 entries"):
+        laminax.device_put(x, on_mesh("x", None, "y"))
 
 
 def test_transfers_of_trees_and_in_programs():
@@ -183,8 +197,8 @@ def test_transfers_of_trees_and_in_programs():
     np.testing.assert_allclose(np.asarray(laminax.grad(lambda x: (laminax.device_put(x, on_mesh("x")) ** 2).sum())(A)), 2 * A, rtol=1e-6)
     with pytest.raises(ValueError, match="incompatible devices.*device_put inside of it"):
         laminax.jit(lambda x: laminax.device_put(x, DEVICES[4]))(put(A, "x"))
-    with pytest.raises(ValueError, match=r"cannot be split as P\('x',\): axis 0 has size 6"):
-        laminax.device_put(A[:6], on_mesh("x"))
+    with pytest.raises(ValueError, match=r"device_put: x\['a'\]\[1\], f32\[6,4\], cannot be split as P\('x',\): axis 0 has size 6"):
+        laminax.device_put({"a": (1.0, A[:6])}, {"a": (DEVICES[0], on_mesh("x"))})
     with pytest.raises(RuntimeError, match="device_put: device holds the partition spec"):
         laminax.device_put(A, P("x"))
 

@@ -1,0 +1,29 @@
+"""Arrays laid out anew over the devices they are on, by a program that returns its argument: XLA knows the shortest ways."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import laminax_runtime as runtime
+from laminax_ir.avals import ShapedArray
+from laminax_ir.staging import stage
+
+from laminax._src.executables import Program, compile_program
+from laminax._src.partitioning import Partitioning
+
+
+def reshard_by_program(x: runtime.ArrayImpl, sharding: runtime.Sharding) -> runtime.ArrayImpl | None:
+    """The array laid out as the sharding, over the same devices, says; None if no program can be told how."""
+    try:
+        program = _program(x.aval, x.sharding, sharding)
+    except NotImplementedError:  # an XLA sharding that no mesh and spec express
+        return None
+    return program.run([x])[0]
+
+
+@lru_cache(maxsize=1024)
+def _program(aval: ShapedArray, source: runtime.Sharding, target: runtime.Sharding) -> Program:
+    if reason := runtime.misfit(target, aval.shape):
+        raise ValueError(f"an array of type {aval.str_short()} {reason}")
+    where = Partitioning(target._device_assignment, (source,), (target,))
+    return compile_program(stage(lambda x: [x], [aval], "reshard"), where, name="reshard")
