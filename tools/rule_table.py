@@ -38,7 +38,7 @@ REASONS: dict[tuple[str, str], str] = {
     ("jvp", "geqrf"): _FACTORS,
     ("jvp", "householder_product"): _FACTORS,
     ("jvp", "hessenberg"): "not defined by JAX either",
-    **{("jvp", name): "not defined by JAX either" for name in ("rng_uniform", "ormqr", "tridiagonal", "cholesky_update")},
+    **{("jvp", name): "not defined by JAX either" for name in ("rng_uniform", "ormqr", "tridiagonal", "cholesky_update", "scaled_dot")},
     **{("batching", name): "not defined by JAX either" for name in ("rng_uniform", "composite")},
     ("jvp", "schur"): "not defined by JAX either",
     ("jvp", "custom_vjp_tangent"): "known by its transpose only: forward mode through custom_vjp is refused",

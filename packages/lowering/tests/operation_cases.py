@@ -15,7 +15,8 @@ from laminax_ir.dtypes import key_dtype
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import (
     callbacks, calls, collectives, composite, contraction, control_flow, convolution, cumulative, elementwise, exported, fft, hints,
-    indexing, linalg, linear_call, linear_solve, orthogonal, random_bits, reduction, shape, sharding, sorting, special, stacking, windows,
+    indexing, linalg, linear_call, linear_solve, orthogonal, random_bits, reduction, scaled_dot, shape, sharding, sorting, special,
+    stacking, windows,
 )
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.primitive import Primitive
@@ -127,6 +128,8 @@ _define([F32, aval("int32", 5, 1), aval("float32", 5, 4)], **{
     for ending in ("", "-add", "-sub", "-mul", "-min", "-max")})
 
 _define([F32, aval("float32", 4, 5)], dot_general=lambda a, b: contraction.dot_general(a, b, (((1,), (0,)), ((), ())), precision="highest"))
+_define([aval("float8_e4m3fn", 3, 4), aval("float8_e4m3fn", 4, 5), aval("float8_e8m0fnu", 3, 2)],
+        scaled_dot=lambda a, b, s: scaled_dot.scaled_dot(a, b, lhs_scale=s))
 _define([F32, aval("float32", 2, 4, 5), aval("int32", 2)], ragged_dot_general=contraction.ragged_dot)
 _define([aval("float32", 2, 3, 8, 8), aval("float32", 4, 3, 3, 3)],
         conv_general_dilated=lambda x, w: convolution.conv_general_dilated(x, w, (1, 2), "SAME"))

@@ -24,6 +24,7 @@ _NAMES = {
         DotDimensionNumbers Precision PrecisionLike RaggedDotDimensionNumbers batch_matmul dot dot_general ragged_dot
         ragged_dot_general""",
     "laminax_ir.dot_algorithms": "DotAlgorithm DotAlgorithmPreset",
+    "laminax_ir.ops.scaled_dot": "scaled_dot",
     "laminax_ir.ops.reduction": """
         argmax argmin reduce reduce_and reduce_max reduce_min reduce_or reduce_prod reduce_sum reduce_xor""",
     "laminax_ir.ops.cumulative": "associative_scan cumlogsumexp cummax cummin cumprod cumsum",

@@ -127,7 +127,7 @@ def _dot_general_shape(lhs: ShapedArray, rhs: ShapedArray, *, dimension_numbers:
 # Pure in its arguments, and a program's layers repeat them: worth remembering on the staging path.
 @functools.lru_cache(maxsize=4096)
 def _dot_general_aval(lhs: ShapedArray, rhs: ShapedArray, dimension_numbers: DotDimensionNumbers, preferred) -> ShapedArray:
-    shape = _dot_general_result_shape(lhs.shape, rhs.shape, dimension_numbers)
+    shape = dot_general_shape("dot_general", lhs.shape, rhs.shape, dimension_numbers)
     dtype = contraction_dtype("dot_general", lhs.dtype, rhs.dtype, preferred)
     return ShapedArray(shape, dtype, lhs.weak_type and rhs.weak_type, named_shape=joined_named_shape((lhs, rhs)))
 
@@ -139,13 +139,23 @@ def refuse_out_sharding(name: str, out_sharding) -> None:
                                   "the result with with_sharding_constraint.")
 
 
-def _dot_general_result_shape(lhs_shape: tuple[int, ...], rhs_shape: tuple[int, ...],
-                              dimension_numbers: DotDimensionNumbers) -> tuple[int, ...]:
+def dot_general_shape(name: str, lhs_shape: tuple[int, ...], rhs_shape: tuple[int, ...],
+                      dimension_numbers: DotDimensionNumbers) -> tuple[int, ...]:
+    """The shape of a product: batch axes, free axes of lhs, free axes of rhs.
+
+    Args:
+      name: the operation, for messages.
+      lhs_shape, rhs_shape: the operands' shapes.
+      dimension_numbers: in normal form.
+
+    Raises:
+      ShapeError: if an axis is out of range or repeated, or paired axes have different sizes.
+    """
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
-    _check_axes("dot_general", "lhs", lhs_shape, lhs_contracting, lhs_batch)
-    _check_axes("dot_general", "rhs", rhs_shape, rhs_contracting, rhs_batch)
-    _check_partners("dot_general", "contracting", lhs_shape, rhs_shape, lhs_contracting, rhs_contracting)
-    _check_partners("dot_general", "batch", lhs_shape, rhs_shape, lhs_batch, rhs_batch)
+    _check_axes(name, "lhs", lhs_shape, lhs_contracting, lhs_batch)
+    _check_axes(name, "rhs", rhs_shape, rhs_contracting, rhs_batch)
+    _check_partners(name, "contracting", lhs_shape, rhs_shape, lhs_contracting, rhs_contracting)
+    _check_partners(name, "batch", lhs_shape, rhs_shape, lhs_batch, rhs_batch)
     return (*(lhs_shape[i] for i in lhs_batch), *(lhs_shape[i] for i in free_axes(len(lhs_shape), lhs_contracting, lhs_batch)),
             *(rhs_shape[i] for i in free_axes(len(rhs_shape), rhs_contracting, rhs_batch)))
 

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Sequence
 
 import numpy as np
 
+from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops.composite import ArrayAttribute, composite_p
+from laminax_lowering.context import FunctionWriter, Value
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.types import bool_text, dense, element_type, scalar_text, string_text
 
 
 @lowering_rule(composite_p)
 def _composite(ctx, *operands, jaxpr, name, attributes, version):
+    return emit_composite(ctx, name, jaxpr, operands, attributes, version)
+
+
+def emit_composite(ctx: FunctionWriter, name: str, decomposition: ClosedJaxpr, operands: Sequence[Value],
+                   attributes: Sequence[tuple[str, Any]], version: int = 0) -> list[Value]:
+    """Writes a composite of the current equation's results.
+
+    Args:
+      name: what compilers know it by.
+      decomposition: what it means, without constants.
+      operands: the decomposition's.
+      attributes: names and values, in the form of `laminax_ir.ops.composite.attribute`; dtypes too.
+      version: of the operation.
+    """
     if len(ctx.platforms) > 1:  # functions take the platform's number then, which the operation has no place for
-        return ctx.run(jaxpr, operands)
-    function = ctx.module.private_function(jaxpr, name, ctx.platforms)
+        return ctx.run(decomposition, operands)
+    function = ctx.module.private_function(decomposition, name, ctx.platforms)
     listed = ", ".join(f"{string_text(key)} = {_text(value)}" for key, value in attributes)
     written = {"name": string_text(name), "composite_attributes": f"{{{listed}}}", "decomposition": f"@{function}"}
     if version:
@@ -34,6 +50,8 @@ def _text(value: Any) -> str:
         return f"{scalar_text(np.asarray(value, np.float64))} : f64"
     if isinstance(value, str):
         return string_text(value)
+    if isinstance(value, np.dtype):
+        return element_type(value)
     if isinstance(value, ArrayAttribute):
         array = value.array()
         if array.ndim or array.dtype.kind == "c":

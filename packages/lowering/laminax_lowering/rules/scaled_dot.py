@@ -1,0 +1,25 @@
+"""Scaled products in StableHLO: the composite that XLA has kernels for, with the definition as its decomposition."""
+
+from __future__ import annotations
+
+import functools
+
+from laminax_ir.avals import ShapedArray
+from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.ops.scaled_dot import scaled_dot_p, scaled_product
+from laminax_ir.staging import stage
+from laminax_lowering.registry import lowering_rule
+from laminax_lowering.rules.composite import emit_composite
+
+
+@lowering_rule(scaled_dot_p)
+def _scaled_dot(ctx, *operands, dimension_numbers, preferred_element_type):
+    program = _program(tuple([x.aval.strip_weak_type() for x in operands]), dimension_numbers, preferred_element_type)
+    attributes = (("dimension_numbers", dimension_numbers), ("preferred_element_type", preferred_element_type))
+    return emit_composite(ctx, "xla.scaled_dot", program, operands, attributes)[0]
+
+
+@functools.lru_cache(maxsize=256)
+def _program(avals: tuple[ShapedArray, ...], dimension_numbers, preferred_element_type) -> ClosedJaxpr:
+    params = {"dimension_numbers": dimension_numbers, "preferred_element_type": preferred_element_type}
+    return stage(lambda *xs: [scaled_product(*xs, **params)], avals, "xla.scaled_dot")

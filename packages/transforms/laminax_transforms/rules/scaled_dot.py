@@ -1,0 +1,15 @@
+"""Batching of scaled products: a further batch axis in front. They have no derivative rule, as in JAX."""
+
+from __future__ import annotations
+
+from laminax_ir.ops.scaled_dot import scaled_dot_p
+from laminax_transforms.batching import batch_axis_first
+from laminax_transforms.registry import axis_batching_rule
+
+
+@axis_batching_rule(scaled_dot_p)
+def _scaled_dot_batch(axis, operands, batch_axes, *, dimension_numbers, **params):
+    operands = [batch_axis_first(x, b, axis.size) for x, b in zip(operands, batch_axes)]
+    contracting, batch = [tuple([tuple([i + 1 for i in axes]) for axes in pair]) for pair in dimension_numbers]
+    numbers = (contracting, tuple([(0, *axes) for axes in batch]))
+    return scaled_dot_p.bind(*operands, dimension_numbers=numbers, **params), 0
