@@ -1,0 +1,53 @@
+"""Errors about arguments: integers that are none, and which operation was called with a value.
+
+The second is looked up on the stack, when there is an error to report: operations spend nothing on it.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from typing import Any
+
+
+def as_int(name: str, what: str, value: Any) -> int:
+    """The value as an int.
+
+    Args:
+      name: the operation, for the message.
+      what: its argument, for the message.
+      value: an integer of any kind.
+
+    Raises:
+      TypeError: if it is none.
+    """
+    try:
+        return operator.index(value)
+    except TypeError as error:
+        if type(error) is not TypeError:  # a traced value's, which says what to do
+            raise
+        raise TypeError(f"{name}: {what} must be an integer, got {value!r} of type {type(value).__name__}") from None
+
+
+def called_with(value: Any) -> str:
+    """`"reduce_sum: operand: "` for the operation at work and its argument that is the value; empty where there is none.
+
+    It is the function of `laminax_ir.ops` nearest to the user's code.
+    """
+    found, frame = None, sys._getframe(1)
+    while frame is not None and (module := frame.f_globals.get("__name__", "")).partition(".")[0] == "laminax_ir":
+        if module.startswith("laminax_ir.ops.") and not frame.f_code.co_name.startswith(("_", "<")):
+            found = frame
+        frame = frame.f_back
+    if found is None:
+        return ""
+    code, values = found.f_code, found.f_locals
+    names = [name for name in code.co_varnames[:code.co_argcount + code.co_kwonlyargcount] if values.get(name) is value]
+    return f"{code.co_name}: {names[0]}: " if names else f"{code.co_name}: "
+
+
+def with_name(function: Any, name: str) -> Any:
+    """The function under another name, also on the stack; for functions that are made by functions."""
+    function.__name__ = function.__qualname__ = name
+    function.__code__ = function.__code__.replace(co_name=name, co_qualname=name)
+    return function
