@@ -7,6 +7,7 @@ import pytest
 from laminax_ir.config import enable_x64
 from laminax_ir.dtypes import key_dtype
 from laminax_ir.errors import DTypeError
+from laminax_ir.ops import refused
 from laminax_ir.ops.derived import broadcast_like, dtype
 from laminax_ir.ops.elementwise import mulhi
 
@@ -51,3 +52,13 @@ def test_mulhi_is_the_high_half_of_the_product(kind):
         assert mulhi(x, 1).shape == x.shape
     with pytest.raises(DTypeError, match="mulhi does not accept dtype float32"):
         mulhi(f32(1), f32(2))
+
+
+@pytest.mark.parametrize("call, instead", [
+    (lambda: refused.create_token(), "optimization_barrier"), (lambda: refused.after_all(1, 2), "Got 2 operands"),
+    (lambda: refused.psend(f32(1), "i", [(0, 1)]), r"ppermute\(x, 'i', \[\(0, 1\)\]\)"), (lambda: refused.precv(None, None, "i", []), "ppermute"),
+    (lambda: refused.ragged_all_to_all(*[np.ones(2)] * 6, axis_name="i"), r"all_to_all\(..., 'i'\)"),
+])
+def test_what_is_not_supported_says_what_to_use(call, instead):
+    with pytest.raises(NotImplementedError, match=f"is not supported.*{instead}"):
+        call()
