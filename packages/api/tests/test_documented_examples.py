@@ -350,3 +350,11 @@ def test_keys_have_gradients_of_float0_with_allow_int():
     assert key_grad.dtype == laminax.dtypes.float0 and key_grad.shape == ()
     with pytest.raises(TypeError, match="cannot differentiate with respect to argument 1"):
         laminax.grad(noise, 1)(2.0, key)
+
+
+def test_a_weak_seed_leaves_compiled_operations_as_they_are():
+    """The seed was a subclass of NumPy's scalar, whose result C++ kept for the strongly typed scalar."""
+    assert float(laminax.hessian(lambda x: x * x * x)(1.0)) == 6
+    y, y_dot = laminax.jvp(lambda x: x * np.float32(2), (1.0,), (1.0,))
+    assert not y.weak_type and not y_dot.weak_type and float(y_dot) == 2
+    assert not (jnp.asarray(1.0) * np.float32(2)).weak_type

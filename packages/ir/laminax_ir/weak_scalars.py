@@ -1,8 +1,9 @@
 """Python numbers that have a shape: weakly typed NumPy scalars.
 
 A Python float is a scalar of weak type, and rules ask their operands for shape and dtype, which it does not have. While
-a program is traced, such a number becomes a NumPy scalar of a class of its own, so that it is still a literal of the
-program and still weak; outside it becomes an array.
+a program is staged, such a number becomes a NumPy scalar of a class of its own, so that it is still a literal of the
+program and still weak; otherwise it becomes an array. Compiled functions must not meet these classes: their caches take
+them for the strongly typed NumPy scalars that they derive from.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, register_value_type
 from laminax_ir.ops.elementwise import convert_element_type_p
-from laminax_ir.staging import literal_types
-from laminax_ir.trace import is_tracing
+from laminax_ir.staging import StagingTrace, literal_types
+from laminax_ir.trace import state
 
 
 class WeakFloat32(np.float32):
@@ -55,16 +56,24 @@ _register()
 
 
 def weak_scalar(value: float | complex, dtype: Any) -> Any:
-    """A number as a weakly typed value with a shape: a literal while tracing, an array otherwise.
+    """A number as a weakly typed value with a shape: a literal while a program is staged, an array otherwise.
 
     Args:
       value: the number.
       dtype: the dtype that it has, float or complex.
     """
     dtype = np.dtype(dtype)
-    if is_tracing():
+    if _is_staging():
         return _classes.get(dtype, dtype.type)(value)
     return convert_element_type_p.bind(dtype.type(value), new_dtype=dtype, weak_type=True)
+
+
+def _is_staging() -> bool:
+    """Whether operations end up in a program; those of a `vmap` or a derivative may be evaluated as they come."""
+    trace = state.trace
+    while not isinstance(trace, StagingTrace) and (parent := getattr(trace, "parent", None)) is not None:
+        trace = parent
+    return isinstance(trace, StagingTrace)
 
 
 def shaped(x: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from laminax_ir import dtypes, source
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like, register_value_type
+from laminax_ir.ops.elementwise import convert_element_type_p
 from laminax_ir.ops.shape import full
 from laminax_ir.pytree import (
     keystr, register_pytree_node, structure_errors, tree_flatten, tree_flatten_with_path, tree_map, tree_structure, tree_unflatten,
@@ -96,7 +97,7 @@ def _checked_tangent(what: str, primal: Any, tangent: Any, dtype_error: type[Exc
         error = dtype_error if aval.shape == expected.shape else ValueError
         raise error(f"{what}: a tangent must have the shape and dtype of its primal, {expected.str_short()}; got {aval.str_short()}. "
                     "Convert one of them.")
-    return _typed(tangent, expected)
+    return _as_weak_as(expected, _typed(tangent, expected))
 
 
 def _typed(x: Any, aval: ShapedArray) -> Any:
@@ -104,6 +105,18 @@ def _typed(x: Any, aval: ShapedArray) -> Any:
     if type(x) not in dtypes.python_scalar_types:
         return x
     return weak_scalar(x, aval.dtype) if aval.weak_type else aval.dtype.type(x)
+
+
+def _as_weak_as(primal_aval: ShapedArray, x: Any) -> Any:
+    """A tangent or cotangent, not zero, that is weakly typed if its primal is: operations on strongly typed values made it strong."""
+    if not primal_aval.weak_type or get_aval(x).weak_type:
+        return x
+    return convert_element_type_p.bind(x, new_dtype=primal_aval.dtype, weak_type=True)
+
+
+def _cotangent(ct: Any, primal_aval: ShapedArray) -> Any:
+    """The cotangent of an argument, as an array of its type."""
+    return instantiate(ct, primal_aval) if ct is ZERO else _as_weak_as(primal_aval, ct)
 
 
 def _describe(x: Any) -> str:
@@ -250,7 +263,7 @@ class VJPFunction:
         cts = [_checked_cotangent(path, ct, aval) for path, ct, aval in zip(paths, flat, self.out_avals)]
         found = iter(self.program.transpose(cts))
         in_cts = _summed([next(found) if has else ZERO for has in self.mask], self.primals, self.reduce_axes)
-        return tree_unflatten(self.in_tree, [instantiate(ct, aval) for ct, aval in zip(in_cts, self.in_avals)])
+        return tree_unflatten(self.in_tree, [_cotangent(ct, aval) for ct, aval in zip(in_cts, self.in_avals)])
 
 
 def _summed(cts: list[Any], primals: Sequence[Any], reduce_axes: Sequence) -> list[Any]:
@@ -447,7 +460,7 @@ def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: boo
         seed = _one(get_aval(results[0]))
         found = iter(program.transpose([seed]))
         cts = _summed([next(found) if has else ZERO for has in mask], flat, reduce_axes)
-        gradient = tree_unflatten(in_tree, [instantiate(ct, aval) for ct, aval in zip(cts, in_avals)])
+        gradient = tree_unflatten(in_tree, [_cotangent(ct, aval) for ct, aval in zip(cts, in_avals)])
         if isinstance(argnums, int):
             gradient = gradient[0]
         value = results[0]

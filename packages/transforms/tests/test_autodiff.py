@@ -437,6 +437,19 @@ def test_the_seed_of_a_weak_result_is_weak_in_a_rule():
     assert staged.out_avals == [weak[0]]
 
 
+@pytest.mark.parametrize("fun", [lambda x: total(x * X), lambda x: op.sin(x) * np.float64(2), lambda x: np.float64(3), lambda x: x * x],
+                         ids=["array", "scalar", "constant", "weak"])
+def test_derivatives_are_weak_where_arguments_are(fun):
+    """Also where strongly typed values came into their computation; they stay strong for a strong argument."""
+    for weak in (True, False):
+        aval = ShapedArray((), np.float64, weak)
+        for derivative in (grad(fun), lambda x: value_and_grad(fun)(x)[1], jacrev(fun)):
+            assert stage(lambda x: [derivative(x)], [aval]).out_avals == [aval]  # noqa: B023
+        one = np.float64(1) if weak else 1.0  # the other kind than that of the argument
+        for tangent in (lambda x: jvp(op.sin, (x,), (one,))[1], lambda x: linearize(op.sin, x)[1](one)):  # noqa: B023
+            assert stage(lambda x: [tangent(x)], [aval]).out_avals == [aval]  # noqa: B023
+
+
 def test_a_leaked_tracer_says_where_it_was_made_and_used():
     kept = []
 
