@@ -56,6 +56,7 @@ class ModuleContext:
         self.meshes = MeshTable()
         self.manual_mesh: Any = None  # of the manual computation that is being written, and the axes that it runs along
         self.manual_axes: frozenset = frozenset()
+        self.num_partitions = 1  # over how many devices the compiler splits the module
         self._channels = 0
         self.signatures: dict[tuple[ShapedArray, ...], str] = {}
         self._function_names: dict[str, int] = {}

@@ -93,6 +93,7 @@ def _lower(closed, name, platforms, donated, keep_unused, arg_names, result_name
     kept = [i for i in range(n_args) if keep_unused or used[n_consts + i]]
     aliases, unusable = _donation_aliases(jaxpr, donated, kept, arg_shardings, result_shardings)
     module = ModuleContext(platforms, _module_name(name), plan_calls(jaxpr), axis_env)
+    module.num_partitions = num_partitions
     module.unique_name("main")
     writer = FunctionWriter(module, platforms)
     writer.is_top_level, writer.scope = True, f"jit({name})"

@@ -21,6 +21,7 @@ class MeshTable:
 
     def __init__(self):
         self._names: dict[tuple, str] = {}
+        self._has_maximal = False
 
     def name(self, mesh: Any) -> str:
         """The symbol of a mesh, `@mesh`; equal meshes share one."""
@@ -30,10 +31,16 @@ class MeshTable:
             found = self._names[axes] = f"@mesh_{len(self._names) - 1}" if self._names else "@mesh"
         return found
 
+    def on_first_device(self) -> str:
+        """The sharding that puts a value on the first device alone: `<@maximal_mesh, []>`."""
+        self._has_maximal = True
+        return "<@maximal_mesh, []>"
+
     def lines(self) -> list[str]:
         """The operations that define the meshes."""
         listed = {name: ", ".join(f"{string_text(axis)}={size}" for axis, size in axes) for axes, name in self._names.items()}
-        return [f"sdy.mesh {name} = <[{axes}]>" for name, axes in listed.items()]
+        maximal = ["sdy.mesh @maximal_mesh = <[], device_ids=[0]>"] if self._has_maximal else []
+        return [*(f"sdy.mesh {name} = <[{axes}]>" for name, axes in listed.items()), *maximal]
 
 
 def sharding_text(meshes: MeshTable, sharding: Any, aval: ShapedArray) -> str:

@@ -1,7 +1,7 @@
 """Callbacks: custom calls that XLA answers by calling Python.
 
 jaxlib's handler finds the function by its index in the list that is given to the compiler beside the text, and hands it NumPy
-arrays. An ordered callback takes a token and returns one; see `context.current_token`.
+arrays. Of a program that the compiler splits over several devices the first one calls, with whole values. An ordered callback takes a token and returns one; see `context.current_token`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,18 @@ for _primitive in (op.pure_callback_p, op.io_callback_p, op.debug_callback_p):
 
 def _emit_callback(ctx, function: Callable[..., Sequence[np.ndarray]], operands: Sequence[Value], results: Sequence[ShapedArray],
                    has_side_effect: bool) -> list[Value]:
-    ctx.module.host_callbacks.append(function)
-    config = {"index": f"{len(ctx.module.host_callbacks) - 1} : ui64"}
-    return emit_ffi_call(ctx, _TARGETS[ctx.platform], operands, results, config=config, has_side_effect=has_side_effect)
+    module = ctx.module
+    is_split = module.num_partitions > 1 and module.manual_mesh is None  # a program per device calls on every device
+    module.host_callbacks.append(function)
+    config = {"index": f"{len(module.host_callbacks) - 1} : ui64"}
+    return emit_ffi_call(ctx, _TARGETS[ctx.platform], operands, results, config=config, has_side_effect=has_side_effect,
+                         is_on_first_device=is_split)
 
 
 def _emit_ordered(ctx, function, operands, results) -> list[Value]:
+    if ctx.module.num_partitions > 1:
+        raise NotImplementedError("ordered callbacks are not supported in programs over several devices. Leave ordered out.")
+
     def threaded(token, *args):
         return token, *function(*args)
 

@@ -1,0 +1,74 @@
+"""Callbacks of programs over several devices: the first device calls with whole values, or each device with its part."""
+
+import numpy as np
+import pytest
+from meshes import MESH, check_layout, put, value
+
+import laminax
+from laminax import pmap, shard_map
+from laminax.experimental import io_callback
+from laminax.sharding import PartitionSpec as P
+
+A = value(8, 4)
+
+
+def shape_of(x):
+    return laminax.ShapeDtypeStruct(x.shape, x.dtype)
+
+
+@pytest.mark.parametrize("callback", [laminax.pure_callback, io_callback])
+def test_values_come_whole(callback):
+    seen = []
+
+    def host(x):
+        seen.append(np.array(x))
+        return x * 2, x.sum(dtype=np.float32)
+
+    def f(x):
+        doubled, total = callback(host, (shape_of(x), laminax.ShapeDtypeStruct((), np.float32)), x)
+        return doubled + x, total
+
+    for x in (put(A, "x", "y"), A):
+        seen.clear()
+        doubled, total = laminax.jit(f)(x)
+        np.testing.assert_allclose(np.asarray(doubled), A * 3, rtol=1e-6)
+        assert float(total) == pytest.approx(A.sum(), rel=1e-5)
+        assert len(seen) == 1
+        np.testing.assert_array_equal(seen[0], A)
+
+
+def test_effects_alone():
+    seen = []
+
+    def f(x):
+        laminax.debug.callback(lambda total: seen.append(float(total)), x.sum())
+        return x * 2
+
+    check_layout(laminax.jit(f)(put(A, "x")), A * 2, ("x",))
+    laminax.effects_barrier()
+    assert seen == [pytest.approx(float(A.sum()), rel=1e-5)]
+
+
+def test_each_device_calls_with_its_part():
+    seen = []
+
+    def f(x):
+        laminax.debug.callback(lambda part: seen.append(part.tolist()), x)
+        return x
+
+    shard_map(f, mesh=MESH, in_specs=P(("x", "y")), out_specs=P(("x", "y")))(np.arange(8, dtype=np.float32))
+    laminax.effects_barrier()
+    assert sorted(seen) == [[i] for i in range(8)]
+    seen.clear()
+    pmap(f)(np.arange(4, dtype=np.float32))
+    laminax.effects_barrier()
+    assert sorted(seen) == [0, 1, 2, 3]
+
+
+def test_ordered_callbacks_are_refused():
+    def f(x):
+        laminax.debug.callback(print, x, ordered=True)
+        return x
+
+    with pytest.raises(NotImplementedError, match="ordered callbacks are not supported in programs over several devices"):
+        laminax.jit(f)(put(A, "x"))
