@@ -15,6 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from laminax_ir import config
+from laminax_ir.arguments import called_with
 from laminax_ir.extended_dtypes import ExtendedDType
 
 # The dtype of the tangents of integers and booleans: the vector space of dimension 0.
@@ -105,11 +106,14 @@ def supported_dtype(dtype: Any) -> np.dtype:
         TypeError: this is no dtype, or one that arrays cannot have.
     """
     own = getattr(dtype, "dtype", None)  # a scalar-type object of the api, such as `laminax.numpy.float32`
-    found = own if isinstance(own, np.dtype) and not isinstance(dtype, (np.ndarray, np.generic)) else np.dtype(dtype)
+    try:
+        found = own if isinstance(own, np.dtype) and not isinstance(dtype, (np.ndarray, np.generic)) else np.dtype(dtype)
+    except TypeError:
+        raise TypeError(f"{called_with(dtype)}{dtype!r} is not a dtype. Name one, such as 'float32' or numpy.int8.") from None
     if found not in supported_dtypes:
         found = found.newbyteorder("=")
         if found not in supported_dtypes:
-            raise TypeError(f"Arrays cannot have the dtype {found}. They hold booleans, numbers or random keys.")
+            raise TypeError(f"{called_with(dtype)}Arrays cannot have the dtype {found}. They hold booleans, numbers or random keys.")
     return found
 
 

@@ -185,7 +185,7 @@ named = ["reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", 
 @pytest.mark.parametrize("name", named)
 @pytest.mark.parametrize("axes, error, words", [
     ((3,), ValueError, "contain 3"), ((-1,), ValueError, "negative axes"), ((1, 1), ValueError, "duplicate value"),
-    (1, TypeError, "iterable"), ((0.5,), TypeError, "integer"),
+    (1, TypeError, "sequence of integers"), ((0.5,), TypeError, "integer"),
 ])
 def test_malformed_axes(name, axes, error, words):
     with pytest.raises(error) as info:

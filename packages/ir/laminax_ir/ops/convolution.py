@@ -15,6 +15,7 @@ from typing import NamedTuple, Sequence
 import numpy as np
 
 from laminax_ir import dtypes
+from laminax_ir.arguments import called_with
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.contraction import (
@@ -93,7 +94,8 @@ def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int], window
     if name == "VALID":
         return [(0, 0)] * len(in_shape)
     if name not in ("SAME", "SAME_LOWER"):
-        raise ValueError(f"unrecognized padding type: expected 'VALID', 'SAME', 'SAME_LOWER' or pairs of integers, got {padding!r}")
+        raise ValueError(f"{called_with(padding)}unrecognized padding type: expected 'VALID', 'SAME', 'SAME_LOWER' or pairs of integers, "
+                         f"got {padding!r}")
     pads = []
     for size, window, stride in zip(in_shape, window_shape, window_strides):
         total = max((-(-size // stride) - 1) * stride + window - size, 0)

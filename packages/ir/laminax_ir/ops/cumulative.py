@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from operator import index
 from typing import Callable, Sequence
 
 from laminax_ir import dtypes, pytree
+from laminax_ir.arguments import as_int, with_name
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops.indexing import slice_in_dim
 from laminax_ir.ops.reduction import check_dtype
@@ -37,9 +37,8 @@ cumlogsumexp_p = _cumulative("cumlogsumexp", (dtypes.inexact,))
 
 def _cumulative_function(primitive: Primitive, name: str, text: str, accepted: str):
     def fun(operand, axis: int = 0, reverse: bool = False):
-        return primitive.bind(operand, axis=index(axis), reverse=bool(reverse))
+        return primitive.bind(operand, axis=as_int(name, "axis", axis), reverse=bool(reverse))
 
-    fun.__name__ = fun.__qualname__ = name
     fun.__doc__ = f"""Cumulative {text} along an axis.
 
     Args:
@@ -54,7 +53,7 @@ def _cumulative_function(primitive: Primitive, name: str, text: str, accepted: s
       ValueError: if the axis is out of range.
       TypeError: if the operand is not of {accepted}.
     """
-    return fun
+    return with_name(fun, name)
 
 
 cumsum = _cumulative_function(cumsum_p, "cumsum", "sum", "numbers")
@@ -94,9 +93,9 @@ def associative_scan(fn: Callable, elems, reverse: bool = False, axis: int = 0):
     if not callable(fn):
         raise TypeError(f"associative_scan: fn must be callable, got {fn!r}")
     flat, treedef = pytree.tree_flatten(elems)
-    avals = [get_aval(x) for x in flat]
+    avals, axis = [get_aval(x) for x in flat], as_int("associative_scan", "axis", axis)
     if not avals:
-        raise ValueError("associative_scan: elems has no array")
+        raise ValueError(f"associative_scan: elems has no array, got {elems!r}")
     axes = {axis + aval.ndim if axis < 0 else axis for aval in avals}
     for aval in avals:
         if not -aval.ndim <= axis < aval.ndim:

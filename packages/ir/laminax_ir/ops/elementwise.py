@@ -18,6 +18,7 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.accuracy import AccuracyMode, Tolerance, check_accuracy
+from laminax_ir.arguments import with_name
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.primitive import Primitive, shape_rule
@@ -601,9 +602,8 @@ def _binary_function(primitive: Primitive, name: str, text: str):
             x = scalar_like(x, get_aval(y).dtype)
         return state.trace.process(primitive, (x, y), {})
 
-    fun.__name__ = fun.__qualname__ = name
     fun.__doc__ = _binary_docstring(primitive, text)
-    return fun
+    return with_name(fun, name)
 
 
 add = _binary_function(add_p, "add", "sum, x + y")

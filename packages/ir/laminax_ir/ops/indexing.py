@@ -11,12 +11,12 @@ import builtins
 import enum
 import functools
 import math
-import operator
 from typing import Any, Callable, NamedTuple, Sequence
 
 import numpy as np
 
 from laminax_ir import dtypes, source
+from laminax_ir.arguments import as_int, with_name
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import elementwise
@@ -394,12 +394,12 @@ def slice_in_dim(operand, start_index: int | None, limit_index: int | None, stri
     shape = _shape_of(operand)
     axis = canonical_axis("slice_in_dim", axis, len(shape))
     size = shape[axis]
-    start = 0 if start_index is None else operator.index(start_index)
-    limit = size if limit_index is None else operator.index(limit_index)
+    start = 0 if start_index is None else as_int("slice_in_dim", "start_index", start_index)
+    limit = size if limit_index is None else as_int("slice_in_dim", "limit_index", limit_index)
     starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
     starts[axis] = start + size if start < 0 else start
     limits[axis] = limit + size if limit < 0 else limit
-    strides[axis] = operator.index(stride)
+    strides[axis] = as_int("slice_in_dim", "stride", stride)
     return slice(operand, tuple(starts), tuple(limits), tuple(strides))
 
 
@@ -420,7 +420,7 @@ def index_in_dim(operand, index: int, axis: int = 0, keepdims: bool = True):
       ValueError: if the axis is out of range.
     """
     shape = _shape_of(operand)
-    axis, index = canonical_axis("index_in_dim", axis, len(shape)), operator.index(index)
+    axis, index = canonical_axis("index_in_dim", axis, len(shape)), as_int("index_in_dim", "index", index)
     size = shape[axis]
     position = index + size if index < 0 else index
     if not 0 <= position < size:
@@ -571,7 +571,7 @@ def dynamic_slice_in_dim(operand, start_index, slice_size: int, axis: int = 0, *
     """
     shape = _shape_of(operand)
     axis = canonical_axis("dynamic_slice_in_dim", axis, len(shape))
-    sizes = (*shape[:axis], operator.index(slice_size), *shape[axis + 1:])
+    sizes = (*shape[:axis], as_int("dynamic_slice_in_dim", "slice_size", slice_size), *shape[axis + 1:])
     return dynamic_slice(operand, _axis_starts(operand, start_index, axis), sizes,
                          allow_negative_indices=allow_negative_indices)
 
@@ -738,7 +738,10 @@ def index_take(src, idxs: Sequence, axes: Sequence[int]):
     Returns:
       An array of shape [n, sizes of src's other axes] and src's dtype.
     """
-    shape = _shape_of(src)
+    shape, axes = _shape_of(src), _int_tuple("index_take", "axes", axes)
+    if not builtins.all(0 <= axis < len(shape) for axis in axes) or len(set(axes)) != len(axes) or len(axes) != len(idxs):
+        raise ValueError(f"index_take: axes must be different axes of src, not negative, one for each of the {len(idxs)} index "
+                         f"arrays, got {axes} for {get_aval(src).str_short()}")
     columns = []
     for index, axis in zip(idxs, axes):
         size = scalar_like(shape[axis], get_aval(index).dtype)
@@ -760,7 +763,6 @@ def _scatter_function(primitive: Primitive, combine: Callable, what: str, order:
         return _bind_scatter(primitive, operand, scatter_indices, updates, dimension_numbers, indices_are_sorted,
                              unique_indices, mode, _update_jaxpr(combine, get_aval(operand).dtype))
 
-    fun.__name__ = fun.__qualname__ = primitive.name.replace("-", "_")
     fun.__doc__ = f"""{what} at many positions.
 
     Args:
@@ -779,7 +781,7 @@ def _scatter_function(primitive: Primitive, combine: Callable, what: str, order:
     Raises:
       TypeError: if shapes, dtypes or dimension numbers do not fit together.
     """
-    return fun
+    return with_name(fun, primitive.name.replace("-", "_"))
 
 
 def _bind_scatter(primitive, operand, indices, updates, dims, indices_are_sorted, unique_indices, mode, update_jaxpr):

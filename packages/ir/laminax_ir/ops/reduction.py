@@ -7,18 +7,19 @@ of several operands at once, and is one of the named ones when it can be.
 from __future__ import annotations
 
 import functools
-from operator import index
 from typing import Any, Callable, Sequence
 
 import numpy as np
 
 from laminax_ir import dtypes
+from laminax_ir.arguments import as_int
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.contraction import refuse_out_sharding
 from laminax_ir.ops.elementwise import joined_named_shape
+from laminax_ir.ops.shape import _int_tuple
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer
@@ -190,10 +191,6 @@ def check_monoid(name: str, operands: Sequence[ShapedArray], inits: Sequence[Sha
 # The functions
 
 
-def _axes(axes: Sequence[int]) -> tuple[int, ...]:
-    return tuple(map(index, axes))
-
-
 def reduce_sum(operand, axes: Sequence[int], *, out_sharding=None):
     """Sum of numbers over axes.
 
@@ -209,7 +206,7 @@ def reduce_sum(operand, axes: Sequence[int], *, out_sharding=None):
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of numbers.
     """
-    return reduce_sum_p.bind(operand, axes=_axes(axes), out_sharding=out_sharding)
+    return reduce_sum_p.bind(operand, axes=_int_tuple("reduce_sum", "axes", axes), out_sharding=out_sharding)
 
 
 def reduce_prod(operand, axes: Sequence[int]):
@@ -226,7 +223,7 @@ def reduce_prod(operand, axes: Sequence[int]):
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of numbers.
     """
-    return reduce_prod_p.bind(operand, axes=_axes(axes))
+    return reduce_prod_p.bind(operand, axes=_int_tuple("reduce_prod", "axes", axes))
 
 
 def reduce_max(operand, axes: Sequence[int]):
@@ -243,7 +240,7 @@ def reduce_max(operand, axes: Sequence[int]):
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of numbers or bools.
     """
-    return reduce_max_p.bind(operand, axes=_axes(axes))
+    return reduce_max_p.bind(operand, axes=_int_tuple("reduce_max", "axes", axes))
 
 
 def reduce_min(operand, axes: Sequence[int]):
@@ -260,7 +257,7 @@ def reduce_min(operand, axes: Sequence[int]):
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of numbers or bools.
     """
-    return reduce_min_p.bind(operand, axes=_axes(axes))
+    return reduce_min_p.bind(operand, axes=_int_tuple("reduce_min", "axes", axes))
 
 
 def reduce_and(operand, axes: Sequence[int]):
@@ -277,7 +274,7 @@ def reduce_and(operand, axes: Sequence[int]):
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of integers or bools.
     """
-    return reduce_and_p.bind(operand, axes=_axes(axes))
+    return reduce_and_p.bind(operand, axes=_int_tuple("reduce_and", "axes", axes))
 
 
 def reduce_or(operand, axes: Sequence[int]):
@@ -294,7 +291,7 @@ def reduce_or(operand, axes: Sequence[int]):
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of integers or bools.
     """
-    return reduce_or_p.bind(operand, axes=_axes(axes))
+    return reduce_or_p.bind(operand, axes=_int_tuple("reduce_or", "axes", axes))
 
 
 def reduce_xor(operand, axes: Sequence[int]):
@@ -311,7 +308,7 @@ def reduce_xor(operand, axes: Sequence[int]):
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of integers or bools.
     """
-    return reduce_xor_p.bind(operand, axes=_axes(axes))
+    return reduce_xor_p.bind(operand, axes=_int_tuple("reduce_xor", "axes", axes))
 
 
 def argmax(operand, axis: int, index_dtype):
@@ -329,7 +326,8 @@ def argmax(operand, axis: int, index_dtype):
       ValueError: if the axis is out of range or empty.
       TypeError: if the operand is complex or index_dtype no integer dtype.
     """
-    return argmax_p.bind(operand, axes=(index(axis),), index_dtype=dtypes.check_user_dtype_supported(index_dtype, "argmax"))
+    return argmax_p.bind(operand, axes=(as_int("argmax", "axis", axis),),
+                         index_dtype=dtypes.check_user_dtype_supported(index_dtype, "argmax"))
 
 
 def argmin(operand, axis: int, index_dtype):
@@ -347,7 +345,8 @@ def argmin(operand, axis: int, index_dtype):
       ValueError: if the axis is out of range or empty.
       TypeError: if the operand is complex or index_dtype no integer dtype.
     """
-    return argmin_p.bind(operand, axes=(index(axis),), index_dtype=dtypes.check_user_dtype_supported(index_dtype, "argmin"))
+    return argmin_p.bind(operand, axes=(as_int("argmin", "axis", axis),),
+                         index_dtype=dtypes.check_user_dtype_supported(index_dtype, "argmin"))
 
 
 def reduce(operands, init_values, computation: Callable, dimensions: Sequence[int], out_sharding=None):
@@ -373,7 +372,7 @@ def reduce(operands, init_values, computation: Callable, dimensions: Sequence[in
       array([3., 3.], dtype=float32)
     """
     refuse_out_sharding("reduce", out_sharding)
-    dimensions = _axes(dimensions)
+    dimensions = _int_tuple("reduce", "dimensions", dimensions)
     if is_leaf(operands) and is_leaf(init_values):
         special = special_monoid(computation, init_values, get_aval(operands).dtype)
         if special is not None:
@@ -478,6 +477,8 @@ def flatten_monoid(name: str, operands, init_values, computation: Callable):
     Raises:
       ValueError: if operands and initial values have different structures.
     """
+    if not callable(computation):
+        raise TypeError(f"{name}: the computation must be callable, got {computation!r}")
     if is_leaf(operands) and is_leaf(init_values):
         return [operands], [init_values], lambda a, b: [computation(a, b)], lambda results: results[0]
     from laminax_ir import pytree

@@ -16,6 +16,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from laminax_ir import dtypes
+from laminax_ir.arguments import as_int
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.keys import PRNGKeyArray
@@ -260,7 +261,7 @@ def canonical_axis(name: str, axis: Any, rank: int) -> int:
     Raises:
       ValueError: if it is out of range.
     """
-    index = operator.index(axis)
+    index = axis if type(axis) is int else as_int(name, "an axis", axis)
     if not -rank <= index < rank:
         raise ValueError(f"{name}: axis {index} is out of bounds for an array of {rank} axes")
     return index + rank if index < 0 else index
@@ -280,9 +281,13 @@ def canonical_axes(name: str, axes: Any, rank: int) -> tuple[int, ...]:
     Raises:
       ValueError: if one is out of range or two are the same.
     """
+    try:
+        axes = tuple(axes)
+    except TypeError:
+        raise ShapeError(f"{name}: the axes must be a sequence of integers, got {axes!r}") from None
     result = tuple([canonical_axis(name, axis, rank) for axis in axes])
     if len(set(result)) != len(result):
-        raise ValueError(f"{name}: axes must be unique, got {tuple(axes)} for an array of {rank} axes")
+        raise ValueError(f"{name}: axes must be unique, got {axes} for an array of {rank} axes")
     return result
 
 
@@ -407,7 +412,7 @@ def broadcast_to_rank(x, rank: int):
     Raises:
       ValueError: if x has more axes.
     """
-    missing = rank - len(_shape_of(x))
+    missing = as_int("broadcast_to_rank", "rank", rank) - len(_shape_of(x))
     if missing < 0:
         raise ValueError(f"broadcast_to_rank: the array already has more than {rank} axes: {get_aval(x).str_short()}")
     return expand_dims(x, tuple(range(missing)))
@@ -528,7 +533,7 @@ def expand_dims(array, dimensions: Sequence[int]):
       >>> expand_dims(np.zeros((2, 3)), (0, -1)).shape
       (1, 2, 3, 1)
     """
-    shape = _shape_of(array)
+    shape, dimensions = _shape_of(array), _int_tuple("expand_dims", "dimensions", dimensions)
     rank = len(shape) + len(dimensions)
     added = canonical_axes("expand_dims", dimensions, rank)
     if not added and _is_array(array):
@@ -553,10 +558,10 @@ def concatenate(operands, dimension: int):
       ValueError: if there are no operands.
       TypeError: if they do not fit together.
     """
-    operands = tuple(operands)
+    operands, dimension = tuple(operands), as_int("concatenate", "dimension", dimension)
     if len(operands) == 1 and _is_array(operands[0]) and 0 <= dimension < len(_shape_of(operands[0])):
         return operands[0]
-    return state.trace.process(concatenate_p, operands, {"dimension": operator.index(dimension)})
+    return state.trace.process(concatenate_p, operands, {"dimension": dimension})
 
 
 def pad(operand, padding_value, padding_config: Sequence[tuple[int, int, int]]):
@@ -647,7 +652,7 @@ def broadcasted_iota(dtype, shape: Sequence[int], dimension: int, *, out_shardin
         _refuse_sharding("broadcasted_iota", out_sharding)
     return state.trace.process(iota_p, (), {
         "dtype": dtypes.canonicalize_dtype(dtype), "shape": canonical_shape("iota", shape),
-        "dimension": operator.index(dimension), "sharding": None})
+        "dimension": as_int("broadcasted_iota", "dimension", dimension), "sharding": None})
 
 
 def split(operand, sizes: Sequence[int], axis: int = 0):
@@ -687,6 +692,8 @@ def collapse(operand, start_dimension: int, stop_dimension: int | None = None):
       (2, 12)
     """
     shape = _shape_of(operand)
+    stop_dimension = len(shape) if stop_dimension is None else as_int("collapse", "stop_dimension", stop_dimension)
+    start_dimension = as_int("collapse", "start_dimension", start_dimension)
     start, stop, _ = builtins.slice(start_dimension, stop_dimension).indices(len(shape))
     if stop < start:
         raise ValueError(f"collapse: the axes {start_dimension} up to {stop_dimension} of {get_aval(operand).str_short()} "

@@ -7,12 +7,13 @@ The order of floating-point keys has NaN last, and -0 equal to 0; complex keys g
 from __future__ import annotations
 
 import math
-import operator as _operator
+import numbers
 from typing import Sequence
 
 import numpy as np
 
 from laminax_ir import dtypes
+from laminax_ir.arguments import as_int
 from laminax_ir.avals import ShapedArray
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.elementwise import joined_named_shape
@@ -89,7 +90,7 @@ def sort(operand, dimension: int = -1, is_stable: bool = True, num_keys: int = 1
         raise ShapeError("sort: at least one operand is needed")
     dimension = canonical_axis("sort", dimension, len(_shape_of(operands[0])))
     results = state.trace.process(sort_p, operands, {"dimension": dimension, "is_stable": bool(is_stable),
-                                                     "num_keys": _operator.index(num_keys)})
+                                                     "num_keys": as_int("sort", "num_keys", num_keys)})
     return tuple(results) if is_sequence else results[0]
 
 
@@ -128,7 +129,7 @@ def top_k(operand, k: int, *, axis: int = -1):
       ValueError: if k or the axis is out of range, or the operand is complex.
     """
     values, indices = state.trace.process(top_k_p, (operand,), {
-        "k": _operator.index(k), "axis": canonical_axis("top_k", axis, len(_shape_of(operand)))})
+        "k": as_int("top_k", "k", k), "axis": canonical_axis("top_k", axis, len(_shape_of(operand)))})
     return [values, indices]
 
 
@@ -183,9 +184,12 @@ def approx_min_k(operand, k: int, reduction_dimension: int = -1, recall_target: 
 def _approx_top_k(name: str, is_max_k: bool, operand, k, reduction_dimension, recall_target, reduction_input_size_override,
                   aggregate_to_topk) -> tuple:
     axis = canonical_axis(name, reduction_dimension, len(_shape_of(operand)))
+    if not isinstance(recall_target, numbers.Real):
+        raise TypeError(f"{name}: recall_target must be a number, got {recall_target!r}")
     return tuple(approx_top_k_p.bind(
-        operand, k=_operator.index(k), reduction_dimension=axis, recall_target=float(recall_target), is_max_k=is_max_k,
-        reduction_input_size_override=_operator.index(reduction_input_size_override), aggregate_to_topk=bool(aggregate_to_topk)))
+        operand, k=as_int(name, "k", k), reduction_dimension=axis, recall_target=float(recall_target), is_max_k=is_max_k,
+        reduction_input_size_override=as_int(name, "reduction_input_size_override", reduction_input_size_override),
+        aggregate_to_topk=bool(aggregate_to_topk)))
 
 
 @shape_rule(approx_top_k_p)

@@ -1,0 +1,88 @@
+"""Malformed calls: for each operation one call that is right, and for each of its arguments values that are wrong.
+
+A right call is `(function, arguments)`; a wrong one has one argument replaced. Which values are wrong follows from what kind the
+argument is of, `AXIS` or `SHAPE` or any list of values. An array is wrong if it is none.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import re
+
+import numpy as np
+import pytest
+
+from laminax_ir import dtypes
+
+AXIS = [99, -99, 1.5, "x"]  # negative ones count from the end
+PLAIN_AXIS = [99, -1, 1.5, "x"]  # or are refused
+AXES = [(0, 99), (0, 1.5), ("x",), (0, 0), 0.5]
+SHAPE = [(2, -1), (2, 1.5), ("x",), 2.5]
+SIZE = [-1, 1.5, "x"]
+INTEGER = [1.5, "x"]
+INTEGERS = [(1, 1.5), ("x", 2), 0.5]
+DTYPE = ["no dtype", object]
+CALLABLE = [3, "x"]
+ARRAY = ["no array", object]
+
+
+def wrong_calls(right: dict[str, tuple]) -> list:
+    """Of each right call `name: (function, arguments, wrong values by argument)` all that have one argument wrong."""
+    calls = []
+    for name, (function, arguments, *wrong) in right.items():
+        values = {key: ARRAY for key, value in arguments.items() if isinstance(value, np.ndarray)} | (wrong[0] if wrong else {})
+        for key, bad in itertools.chain.from_iterable(zip([key] * len(bad), bad) for key, bad in values.items()):
+            calls.append(pytest.param(name, function, arguments, key, bad, id=f"{name}-{key}-{_shown(bad)}"))
+    return calls
+
+
+def _shown(bad) -> str:
+    return re.sub(r"\s+", "", bad.__name__ if isinstance(bad, type) else repr(bad))[:40]
+
+
+def is_refused(name: str, function, arguments: dict, key: str, bad) -> None:
+    """Fails unless the call is refused by an error that names the operation and shows what was wrong with it: the argument, its
+    value, or its type as in `f32[2,3]`. An operation may name the one that it is made of."""
+    with pytest.raises((TypeError, ValueError, IndexError)) as info:
+        _call(function, arguments | {key: bad})
+    message = str(info.value)
+    names = [name, name.replace("-", "_"), *MADE_OF.get(name, ())]
+    assert any(each in message for each in names), f"{message!r} does not name {name}"
+    assert key in message or any(text and text in message for text in _texts(bad)), f"{message!r} shows neither {key} nor {bad!r}"
+
+
+MADE_OF = {"broadcast": ["broadcast_in_dim"], "broadcast_to_shape": ["broadcast_in_dim"], "full": ["broadcast_in_dim"],
+           "full_like": ["full", "broadcast_in_dim"], "iota": ["broadcasted_iota"], "broadcasted_iota": ["iota"],
+           "slice_in_dim": ["slice"], "sort_key_val": ["sort"]}
+
+
+def _texts(bad) -> list[str]:
+    """How a message may show a value."""
+    if isinstance(bad, (np.ndarray, np.generic)):
+        return [f"{dtypes.short_name(bad.dtype)}[{','.join(map(str, bad.shape))}]", f"dtype {bad.dtype}", str(bad.shape),
+                "a scalar" if bad.shape == () else "", f"of {bad.ndim} axes"]
+    if isinstance(bad, (list, tuple)):
+        return [repr(bad), f"got {len(bad)} ", "PyTreeDef(", *([text for item in bad for text in _texts(item)] or ["at least one"])]
+    return [repr(bad), str(bad)]
+
+
+def _call(function, arguments: dict):
+    """By position where an argument has no name of its own: `*operands`."""
+    positional = [value for key, value in arguments.items() if key.startswith("*")]
+    named = {key: value for key, value in arguments.items() if not key.startswith("*")}
+    return function(*positional, **named)
+
+
+def is_accepted(function, arguments: dict) -> None:
+    """Fails unless the right call is right."""
+    _call(function, arguments)
+
+
+def has_all_operations(module, right: dict[str, tuple], helpers: set[str]) -> None:
+    """Fails unless there is a right call, with wrong ones, of each function that the module defines for others but for helpers."""
+    public = {name for name, value in vars(module).items() if inspect.isfunction(value) and not name.startswith("_")
+              and value.__module__ == module.__name__}
+    called = {function.__name__ for function, *_ in right.values()} & public
+    assert called == public - helpers, f"{sorted(public - helpers - called)} need a right call, and wrong ones"
+    assert helpers <= public, f"there are no helpers {helpers - public}"
