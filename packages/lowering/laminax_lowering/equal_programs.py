@@ -28,7 +28,7 @@ class ProgramTable:
         self._first: dict[int, ClosedJaxpr | Jaxpr] = {}  # by the identity of each program seen
         self._seen: list[Any] = []  # kept, so that no other object gets its identity
         self._similar: dict[tuple, list[ClosedJaxpr | Jaxpr]] = {}
-        self._keys: dict[int, tuple] = {}
+        self._keys: dict[int, tuple | None] = {}  # None: being described
 
     def representative(self, program: ClosedJaxpr | Jaxpr) -> Any:
         """The first program seen that does what this one does: itself, or an equal one."""
@@ -44,18 +44,19 @@ class ProgramTable:
         similar = self._similar.setdefault(
             (type(program), tuple([v.aval for v in jaxpr.invars]), tuple([v.aval for v in jaxpr.outvars]), len(jaxpr.eqns)), [])
         for other in similar:
-            if self._key(other) == self._key(program):
+            key = self._key(other)
+            if key is not None and key == self._key(program):  # one that is being described has this one inside
                 return other
         similar.append(program)
         return program
 
-    def _key(self, program: ClosedJaxpr | Jaxpr) -> tuple:
-        key = self._keys.get(id(program))
-        if key is None:
+    def _key(self, program: ClosedJaxpr | Jaxpr) -> tuple | None:
+        if id(program) not in self._keys:
+            self._keys[id(program)] = None
             is_closed = isinstance(program, ClosedJaxpr)
-            key = self._keys[id(program)] = self._describe(
+            self._keys[id(program)] = self._describe(
                 program.jaxpr if is_closed else program, program.consts if is_closed else ())
-        return key
+        return self._keys[id(program)]
 
     def _describe(self, jaxpr: Jaxpr, consts: Any) -> tuple:
         """The program with its variables numbered in the order of their definitions."""

@@ -58,6 +58,17 @@ def test_different(f, g):
     assert not are_equal(f, g)
 
 
+def test_programs_inside_of_similar_ones():
+    """A program that only calls another one has its types and number of equations: it once was compared with itself."""
+    def around(fun):
+        return lambda x: call_jaxpr(stage(lambda a: [fun(a)], [F32]), x, name="around")[0]
+
+    assert are_equal(around(around(el.sin)), around(around(el.sin)), F32)
+    assert not are_equal(around(around(el.sin)), around(el.sin), F32)
+    assert not are_equal(around(el.sin), around(around(el.sin)), F32)
+    assert not are_equal(el.sin, around(el.sin), F32)
+
+
 def layers(count, make):
     """A program that calls as many separately traced layers."""
     def fun(x):
