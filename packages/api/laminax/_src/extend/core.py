@@ -8,7 +8,7 @@ from weakref import ref
 
 import numpy as np
 from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.avals import ShapedArray, is_array_like
 from laminax_ir.canonical_dtypes import supported_dtypes
 from laminax_ir.check import check_jaxpr
 from laminax_ir.effects import Effect
