@@ -12,6 +12,8 @@ import warnings
 
 import numpy as np
 import pytest
+from drawn_cases import CASES
+from drawn_cases.case import one, two
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -163,6 +165,37 @@ OPERATIONS = {
     "inner_jvp": lambda x, y: jvp(lambda a: op.sin(a) * x, (y,), (x,))[1],
     "linearize": lambda x, y: linearize(op.tanh, x)[1](y),
 }
+
+
+def from_drawn_case(case):
+    """The function of a drawn test on two vectors, brought to where it is smooth; its result as three numbers."""
+    def run(x, y):
+        x, y = (1.25 + 0.5 * op.sin(v) for v in (x, y))
+        result = case.fun(x, y) if case.points is two else op.mul(case.fun(x), case.fun(y))
+        if np.dtype(result.dtype).kind == "c":
+            result = op.real(result) + op.imag(result)
+        size = int(np.prod(result.shape))
+        return op.sin(dot(np.cos(np.arange(3.0 * size)).reshape(3, size), shape.reshape(result, (size,))))
+    return run
+
+
+DRAWN = {name: from_drawn_case(case) for name, case in CASES.items() if np.float64 in case.dtypes and case.points in (one, two)}
+
+
+# Loops whose number of steps depends on the data: reverse mode does not know it.
+
+
+def until_large(x, y):
+    return control_flow.while_loop(lambda v: total(v) < 9.0, lambda v: v * (1.3 + 0.1 * op.sin(y)), op.exp(op.sin(x)))
+
+
+def as_often_as_it_says(x, y):
+    count = op.convert_element_type(2.5 + 2.4 * op.sin(total(y)), np.int32)
+    return control_flow.fori_loop(0, count, lambda i, v: op.sin(v + y * op.convert_element_type(i, np.float64)), x)
+
+
+FORWARD_ONLY = {"while": until_large, "dynamic fori_loop": as_often_as_it_says}
+EVERY = {**OPERATIONS, **DRAWN, **FORWARD_ONLY}
 NOT_SMOOTH = {"max", "min", "abs", "clamp", "rem", "sign", "floor", "select", "convert", "reduce_max", "sort", "sort_key_val", "top_k", "cummax",
               "dynamic_slice", "dynamic_update_slice", "window_max", "cond", "stop_gradient"}
 
@@ -172,12 +205,12 @@ def program(instructions):
     def run(x):
         values = [x, STEP * 1.0]
         for name, first, second in instructions:
-            values.append(OPERATIONS[name](values[first % len(values)], values[second % len(values)]))
+            values.append(EVERY[name](values[first % len(values)], values[second % len(values)]))
         return values[-1] + 0.1 * x
     return run
 
 
-instructions_strategy = st.lists(st.tuples(st.sampled_from(sorted(OPERATIONS)), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=5)
+instructions_strategy = st.lists(st.tuples(st.sampled_from(sorted([*OPERATIONS, *DRAWN])), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=5)
 
 
 # The layers: (name, choice) -> the transformation, and the same without it.
@@ -292,9 +325,7 @@ def compare(got, want, what, rtol=1e-8):
     np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=rtol, atol=rtol * scale, err_msg=what)
 
 
-@settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(instructions_strategy, stack_strategy, point_strategy)
-def test_a_random_program_under_a_random_stack_is_the_loop(instructions, stack, point):
+def check_against_the_loop(instructions, stack, point):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)
         x = np.array(point)
@@ -307,6 +338,35 @@ def test_a_random_program_under_a_random_stack_is_the_loop(instructions, stack, 
         compare(evaluate(staged, x)[0], want, "staged")
 
 
+@settings(max_examples=250, suppress_health_check=list(HealthCheck))
+@given(instructions_strategy, stack_strategy, point_strategy)
+def test_a_random_program_under_a_random_stack_is_the_loop(instructions, stack, point):
+    check_against_the_loop(instructions, stack, point)
+
+
+@pytest.mark.parametrize("name", [*OPERATIONS, *DRAWN])
+def test_every_operation_under_random_stacks(name):
+    @settings(max_examples=3, suppress_health_check=list(HealthCheck))
+    @given(stack_strategy.filter(lambda stack: len(stack) > 1), point_strategy)
+    def run(stack, point):
+        check_against_the_loop([(name, 0, 1)], stack, point)
+
+    run()
+
+
+@pytest.mark.parametrize("name", FORWARD_ONLY)
+def test_loops_whose_steps_depend_on_the_data(name):
+    """Each example of a batch takes as many steps as it needs, and each level of forward mode follows."""
+    forward = st.lists(st.tuples(st.sampled_from(sorted(LAYERS.keys() - {"vjp", "linearize"})), st.integers(0, 3)), min_size=1, max_size=4)
+
+    @settings(max_examples=30, suppress_health_check=list(HealthCheck))
+    @given(st.sampled_from(sorted(OPERATIONS)), forward, point_strategy)
+    def run(other, stack, point):
+        check_against_the_loop([(name, 0, 1), (other, 2, 0)], stack, point)
+
+    run()
+
+
 def central_difference(fun):
     """The derivative of a function of a vector along `direction(x)`, of fourth order in the step."""
     def run(x):
@@ -317,7 +377,7 @@ def central_difference(fun):
 
 
 @settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(instructions_strategy.filter(lambda instructions: not NOT_SMOOTH & {name for name, _, _ in instructions}),
+@given(instructions_strategy.filter(lambda instructions: not (NOT_SMOOTH | DRAWN.keys()) & {name for name, _, _ in instructions}),
        st.lists(st.sampled_from(["vmap", "scan", "named vmap"]), max_size=2), point_strategy)
 def test_derivatives_of_the_loop_are_central_differences(instructions, loops, point):
     x = np.array(point)
