@@ -209,7 +209,7 @@ def evaluated(f, *args):
 
 # Which file draws operands for the operations of which modules of `laminax_ir.ops`.
 FAMILIES = {
-    "test_contraction_on_drawn_arrays": ["contraction"],
+    "test_contraction_on_drawn_arrays": ["contraction", "scaled_dot"],
     "test_convolution_on_drawn_arrays": ["convolution"],
     "test_cumulative_on_drawn_arrays": ["cumulative"],
     "test_drawn_programs": ["callbacks", "calls", "collectives", "composite", "control_flow", "hints", "linear_call", "shard_map",

@@ -18,6 +18,7 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.config import enable_x64
 from laminax_ir.ops import contraction
 from laminax_ir.ops.contraction import RaggedDotDimensionNumbers
+from laminax_ir.ops.scaled_dot import scaled_dot
 from laminax_ir.staging import stage
 
 
@@ -141,6 +142,22 @@ def test_ragged_products(sizes, beyond, k, n, seed, index):
         agrees(contraction.ragged_dot_general(lhs, other, group_sizes, numbers),
                lambda x, y: np.array([x[low:high].T @ y[low:high] for low, high in groups]).reshape(len(groups), k, n), dtype, lhs,
                other)
+
+
+@covers("scaled_dot")
+@more
+@given(blocks=st.integers(1, 3), per_block=st.integers(1, 3), m=st.integers(0, 3), n=st.integers(0, 3),
+       batch=st.lists(st.integers(0, 2), max_size=1), seed=seeds)
+def test_block_scaled_products(blocks, per_block, m, n, batch, seed):
+    rng = np.random.default_rng(seed)
+    k = blocks * per_block
+    for dtype in FLOATS:
+        lhs, rhs = (np.asarray(rng.choice([1, 2, 1, 4], s)).astype(dtype) for s in ((*batch, m, k), (*batch, k, n)))
+        scale_shapes = (*batch, m, blocks), (*batch, blocks, n)
+        scales = [np.asarray(rng.choice([0.5, 1, 2], s)).astype("float8_e8m0fnu") for s in scale_shapes]
+        got = scaled_dot(lhs, rhs, lhs_scale=scales[0], rhs_scale=scales[1], preferred_element_type=np.float32)
+        spread = [np.repeat(wide(scale), per_block, axis) for scale, axis in zip(scales, (-1, -2))]
+        rounded(got, (wide(lhs) * spread[0]) @ (wide(rhs) * spread[1]), np.float32, ulps=0)
 
 
 def test_every_operation_of_the_family_is_drawn():
