@@ -42,6 +42,14 @@ def test_operations_on_values(fun, spec):
         check_layout(result, np.asarray(result), spec)
 
 
+def test_arrays_like_others():
+    for like in (jnp.zeros_like, jnp.ones_like, lambda x, **kw: jnp.full_like(x, 7.0, **kw)):
+        x = put(A, "x")
+        assert like(x).sharding == x.sharding and like(x, shape=(8, 4)).devices() == {DEVICES[0]}
+        assert like(laminax.device_put(A, DEVICES[3])).devices() == {DEVICES[3]} and not like(jnp.asarray(A)).committed
+        check_layout(laminax.jit(lambda y: like(x) + y)(put(A, "y")), np.asarray(like(A)) + A, ("y",))
+
+
 def test_functions_of_several_values():
     x, y = put(A, "x"), put(A, None, "y")
     np.testing.assert_array_equal(np.asarray(x + y), A + A)
