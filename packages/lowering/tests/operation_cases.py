@@ -14,9 +14,9 @@ from laminax_ir.avals import ShapeDtypeStruct, ShapedArray
 from laminax_ir.dtypes import key_dtype
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import (
-    callbacks, calls, collectives, composite, contraction, control_flow, convolution, cumulative, elementwise, exported, fft, hints,
-    indexing, linalg, linear_call, linear_solve, orthogonal, random_bits, reduction, scaled_dot, shape, sharding, sorting, special,
-    stacking, windows,
+    callbacks, calls, collectives, composite, contraction, control_flow, convolution, cumulative, elementwise, exported, ffi, fft,
+    hints, indexing, linalg, linear_call, linear_solve, orthogonal, random_bits, reduction, scaled_dot, shape, sharding, sorting,
+    special, stacking, windows,
 )
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.primitive import Primitive
@@ -195,3 +195,4 @@ _SINE = """module @sine {
 """
 _define([F32], call_exported=lambda x: exported.call_exported(
     exported.StableHLOProgram("sine", _SINE, ["cuda"], [F32], [F32], is_for_any_platform=True), x))
+_define([F32], ffi_call=lambda x: ffi.ffi_call("native", ShapeDtypeStruct((3, 4), np.float32), output_layouts=(1, 0))(x, scale=np.float32(2)))

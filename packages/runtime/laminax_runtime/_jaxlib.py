@@ -71,6 +71,7 @@ is_plugin_loaded = _jax.pjrt_plugin_loaded
 initialize_plugin = _jax.initialize_pjrt_plugin
 is_plugin_initialized = _jax.pjrt_plugin_initialized
 make_pjit_function = _jax.pjit
+register_batch_partitionable_target = _jax.register_custom_call_as_batch_partitionable
 register_custom_call_target = _jax.register_custom_call_target
 canonical_memory_kind = _jax.check_and_canonicalize_memory_kind
 hlo_cost_analysis = _jax.hlo_module_cost_analysis

@@ -6,6 +6,7 @@ is there, and those that users register earlier wait for it. The kernels are in 
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any
 
@@ -106,6 +107,43 @@ def ensure_kernels(text: str, client: Any) -> None:
     elif client.platform in ("cuda", "rocm", "gpu") and any(f'"{prefix}' in text or f"@{prefix}" in text for prefix in GPU_KERNELS):
         platform = "ROCM" if "rocm" in client.platform_version.lower() else "CUDA"
         ensure_gpu_kernels(platform, is_hybrid="hybrid_" in text)
+
+
+def register_ffi_target_as_batch_partitionable(name: str) -> None:
+    """States that a registered function may be called on parts of the batch, split over leading axes of its arguments."""
+    _jaxlib.register_batch_partitionable_target(name)
+
+
+def pycapsule(funcptr: Any) -> Any:
+    """The address of a native function as a capsule, for `register_ffi_target`.
+
+    Args:
+        funcptr: a function of a library that was loaded with `ctypes`.
+
+    Raises:
+        TypeError: it is none.
+
+    Example:
+        >>> library = ctypes.cdll.LoadLibrary("./rms_norm.so")
+        >>> register_ffi_target("rms_norm", pycapsule(library.RmsNorm))
+    """
+    import ctypes
+
+    if not isinstance(funcptr, (ctypes._CFuncPtr, ctypes.c_void_p)):
+        raise TypeError(
+            f"pycapsule: expected a function of a library loaded with ctypes, got {funcptr!r} of type {type(funcptr).__name__}"
+        )
+    address = ctypes.cast(funcptr, ctypes.c_void_p)
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    return make(address, None, None)
+
+
+def include_dir() -> str:
+    """The folder of XLA's header files, for compiling native functions with `xla/ffi/api/ffi.h`."""
+    import jaxlib
+
+    return os.path.join(os.path.dirname(os.path.abspath(jaxlib.__file__)), "include")
 
 
 def ensure_lapack() -> None:

@@ -156,7 +156,10 @@ def test_dlpack_of_types_that_are_not_ours():
         assert shared.dtype == np.float64 and shared.tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("name, is_supported", [("bool", True), ("float32", True), ("complex64", True), ("bfloat16", True), ("int4", False)])
+@pytest.mark.parametrize(
+    "name, is_supported",
+    [("bool", True), ("float32", True), ("complex64", True), ("bfloat16", True), ("int4", False)],
+)
 def test_dlpack_dtypes(name, is_supported):
     dtype = np.dtype(getattr(ml_dtypes, name, name))
     array = device_put(np.zeros(2, dtype))

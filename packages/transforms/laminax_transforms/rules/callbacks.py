@@ -37,22 +37,34 @@ def _callback_transpose(cts, *operands, callback, **_params):
 
 @axis_batching_rule(op.pure_callback_p)
 def _pure_callback_batch(axis, operands, batch_axes, *, callback, result_avals, sharding, vmap_method):
-    params = {"callback": callback, "result_avals": result_avals, "sharding": sharding, "vmap_method": vmap_method}
+    def call(*xs, is_batched: bool):
+        avals = tuple(add_batch_axis(aval, axis.size, 0) for aval in result_avals) if is_batched else result_avals
+        return op.pure_callback_p.bind(*xs, callback=callback, result_avals=avals, sharding=sharding, vmap_method=vmap_method)
+
+    return batch_by_method(axis, operands, batch_axes, vmap_method, call, "pure_callback", f"The callback is {callback!r}.")
+
+
+def batch_by_method(axis, operands, batch_axes, vmap_method: str | None, call, name: str, detail: str):
+    """Batches what is no program, in one of the ways that `pure_callback` documents.
+
+    Args:
+      call: with `is_batched`, runs on operands with the batch in front, if they have one, for results with it.
+      name, detail: what is batched, for the message of those that do not say how.
+    """
     if vmap_method is None:
-        raise NotImplementedError("vmap is only supported for the pure_callback primitive when vmap_method is one of 'sequential', "
+        raise NotImplementedError(f"vmap is only supported for the {name} primitive when vmap_method is one of 'sequential', "
                                   "'sequential_unrolled', 'expand_dims', 'broadcast_all', or 'legacy_vectorized'. Got "
-                                  f"vmap_method=None. The callback is {callback!r}.")
+                                  f"vmap_method=None. {detail}")
     operands = [x if b is None else move_axis(x, b, 0) for x, b in zip(operands, batch_axes)]
     mapped = [b is not None for b in batch_axes]
     if vmap_method.startswith("sequential"):
         in_turn = _unrolled if vmap_method == "sequential_unrolled" else _looped
-        return in_turn(lambda *xs: op.pure_callback_p.bind(*xs, **params), operands, mapped, axis.size)
+        return in_turn(lambda *xs: call(*xs, is_batched=False), operands, mapped, axis.size)
     if vmap_method == "broadcast_all":
         operands = [batch_axis_first(x, 0 if m else None, axis.size) for x, m in zip(operands, mapped)]
     elif vmap_method == "expand_dims":
         operands = [x if m else expand_dims(x, (0,)) for x, m in zip(operands, mapped)]
-    params["result_avals"] = tuple(add_batch_axis(aval, axis.size, 0) for aval in result_avals)
-    results = op.pure_callback_p.bind(*operands, **params)
+    results = call(*operands, is_batched=True)
     return results, [0] * len(results)
 
 

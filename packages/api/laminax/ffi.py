@@ -1,0 +1,13 @@
+"""Native functions in programs: registering them, and calling them through XLA's foreign function interface."""
+
+from __future__ import annotations
+
+from laminax_ir.ops.ffi import ffi_call
+from laminax_lowering.rules.ffi import ffi_lowering
+from laminax_runtime.ffi import include_dir, pycapsule, register_ffi_target, register_ffi_target_as_batch_partitionable
+
+from laminax._src import setup  # noqa: F401
+
+__all__ = [
+    "ffi_call", "ffi_lowering", "include_dir", "pycapsule", "register_ffi_target", "register_ffi_target_as_batch_partitionable",
+]

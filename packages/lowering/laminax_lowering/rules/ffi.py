@@ -1,0 +1,109 @@
+"""Calls of native functions: custom calls with the attributes, layouts and aliases that were asked for.
+
+Source: the StableHLO specification, `custom_call`, and XLA's documentation "XLA Custom Calls".
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Sequence
+
+import numpy as np
+
+from laminax_ir.avals import ShapedArray
+from laminax_ir.ops.ffi import TYPED_API, ffi_call_p, hashable_attribute
+from laminax_lowering.context import FunctionWriter, Value
+from laminax_lowering.registry import lowering_rule
+from laminax_lowering.types import bool_text, dense, element_type, scalar_text, string_text
+
+
+@lowering_rule(ffi_call_p)
+def _ffi_call(ctx, *operands, target_name, result_avals, has_side_effect, input_layouts, output_layouts, input_output_aliases,
+              custom_call_api_version, legacy_backend_config, attributes, vmap_method):
+    config = attributes_text(attributes) if custom_call_api_version >= TYPED_API else string_text(legacy_backend_config or "")
+    return emit_call(ctx, target_name, operands, result_avals, config, input_layouts, output_layouts, dict(input_output_aliases),
+                     has_side_effect, custom_call_api_version)
+
+
+def emit_call(ctx: FunctionWriter, target: str, operands: Sequence[Value], results: Sequence[ShapedArray], config: str,
+              operand_layouts: Sequence[Sequence[int]], result_layouts: Sequence[Sequence[int]], aliases: Mapping[int, int],
+              has_side_effect: bool = False, api_version: int = TYPED_API) -> list[Value]:
+    """Writes a custom call; layouts name the axes from the slowest in memory to the fastest."""
+    written = {"api_version": f"{api_version} : i32", "backend_config": config, "call_target_name": string_text(target),
+               "has_side_effect": bool_text(has_side_effect), "operand_layouts": _layouts_text(operand_layouts),
+               "result_layouts": _layouts_text(result_layouts)}
+    if aliases:
+        written["output_operand_aliases"] = "[" + ", ".join(
+            f"#stablehlo.output_operand_alias<output_tuple_indices = [{j if len(results) > 1 else ''}], operand_index = {i}, "
+            "operand_tuple_indices = []>" for i, j in aliases.items()) + "]"
+    out = ctx.emit("stablehlo.custom_call", operands, attributes=written, results=list(results))
+    return [out] if isinstance(out, Value) else out
+
+
+def _layouts_text(layouts: Sequence[Sequence[int]]) -> str:
+    """XLA lists axes from the fastest to the slowest."""
+    return "[" + ", ".join(f"dense<{list(reversed(axes)) if axes else ''}> : tensor<{len(axes)}xindex>" for axes in layouts) + "]"
+
+
+def attributes_text(attributes: Sequence[tuple[str, tuple[str, Any]]]) -> str:
+    """Attributes, as `hashable_attribute` makes them, as an MLIR dictionary."""
+    return "{" + ", ".join(f"{string_text(name)} = {_attribute_text(*kept)}" for name, kept in attributes) + "}"
+
+
+def _attribute_text(kind: str, value: Any) -> str:
+    match kind:
+        case "bool":
+            return bool_text(value)
+        case "int":
+            return f"{value} : i64"
+        case "float" | "scalar" | "array":
+            array = np.asarray(value, np.float64) if kind == "float" else value.value
+            if kind == "array":
+                return dense(array)
+            return bool_text(array) if array.dtype == bool else f"{scalar_text(array)} : {element_type(array.dtype)}"
+        case "str":
+            return string_text(value)
+        case "tuple":
+            return "[" + ", ".join(f"{item} : i64" for item in value) + "]"
+        case _:
+            return attributes_text(value)
+
+
+def ffi_lowering(call_target_name: str, *, operand_layouts: Sequence[Sequence[int]] | None = None,
+                 result_layouts: Sequence[Sequence[int]] | None = None, backend_config: Mapping[str, Any] | str | None = None,
+                 has_side_effect: bool = False, operand_output_aliases: Mapping[int, int] | None = None,
+                 api_version: int = TYPED_API):
+    """A lowering rule for an operation of one's own that is a native function.
+
+    Args:
+      call_target_name: what the function is registered under.
+      operand_layouts, result_layouts: for each array the order of its axes in memory, the fastest first, as XLA has it; by
+        default the last axis is the fastest.
+      backend_config: attributes by name, beside the operation's parameters; for an older convention, a text.
+      has_side_effect: whether it must be called also where nobody reads its results.
+      operand_output_aliases: which operand (key) shares its memory with which result (value).
+      api_version: 4 for XLA's typed interface; 1, 2 and 3 are older conventions, which get no parameters.
+
+    Returns:
+      A rule for `laminax.extend.lowering_rule`: the operation's parameters become attributes.
+
+    Example:
+      >>> lowering_rule(rms_norm_p, platforms=("cpu",))(ffi_lowering("rms_norm"))
+    """
+    def rule(ctx: FunctionWriter, *operands: Value, **params: Any):
+        results = ctx.avals_out
+        if isinstance(backend_config, str):
+            config = string_text(backend_config)
+        else:
+            given = {**(backend_config or {}), **params}
+            config = attributes_text([(name, hashable_attribute(name, value)) for name, value in sorted(given.items())])
+        out = emit_call(ctx, call_target_name, operands, results, config, _slowest_first(operand_layouts, [x.aval for x in operands]),
+                        _slowest_first(result_layouts, results), operand_output_aliases or {}, has_side_effect, api_version)
+        return out if ctx.eqn.primitive.multiple_results else out[0]
+
+    return rule
+
+
+def _slowest_first(layouts: Sequence[Sequence[int]] | None, avals: Sequence[ShapedArray]) -> list[tuple[int, ...]]:
+    if layouts is None:
+        return [tuple(range(aval.ndim)) for aval in avals]
+    return [tuple(reversed(axes)) for axes in layouts]

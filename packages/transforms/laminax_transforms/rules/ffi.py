@@ -1,0 +1,40 @@
+"""Calls of native functions: what `vmap` makes of them; there is nothing to differentiate in machine code."""
+
+from __future__ import annotations
+
+from laminax_ir.avals import get_aval
+from laminax_ir.ops.ffi import ffi_call_p
+from laminax_transforms.jaxpr_transforms import add_batch_axis
+from laminax_transforms.registry import axis_batching_rule, jvp_rules, transpose_rule
+from laminax_transforms.rules.callbacks import batch_by_method
+
+
+def _ffi_call_jvp(primals, tangents, params):
+    raise ValueError(f"The FFI call to `{params['target_name']}` cannot be differentiated. You can use `laminax.custom_jvp` or "
+                     "`laminax.custom_vjp` to add support.")
+
+
+jvp_rules.add(ffi_call_p, _ffi_call_jvp)
+
+
+@transpose_rule(ffi_call_p)
+def _ffi_call_transpose(cts, *operands, target_name, **_params):
+    raise ValueError(f"The FFI call to `{target_name}` cannot be transposed. You can use `laminax.custom_vjp` to add support.")
+
+
+@axis_batching_rule(ffi_call_p)
+def _ffi_call_batch(axis, operands, batch_axes, *, result_avals, input_layouts, output_layouts, vmap_method, **params):
+    def call(*xs, is_batched: bool):
+        layouts = {"result_avals": result_avals, "input_layouts": input_layouts, "output_layouts": output_layouts}
+        if is_batched:  # the batch axis is the slowest in memory
+            layouts = {"result_avals": tuple(add_batch_axis(aval, axis.size, 0) for aval in result_avals),
+                       "input_layouts": tuple(_with_batch(axes) if get_aval(x).ndim > len(axes) else axes
+                                              for x, axes in zip(xs, input_layouts)),
+                       "output_layouts": tuple(map(_with_batch, output_layouts))}
+        return ffi_call_p.bind(*xs, vmap_method=vmap_method, **layouts, **params)
+
+    return batch_by_method(axis, operands, batch_axes, vmap_method, call, "ffi_call", f"The target is {params['target_name']}.")
+
+
+def _with_batch(axes: tuple[int, ...]) -> tuple[int, ...]:
+    return 0, *(axis + 1 for axis in axes)
