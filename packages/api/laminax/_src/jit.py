@@ -213,9 +213,11 @@ class _JitFunction:
 
     def _shardings(self, traced: TracedFunction, call: Call) -> tuple[list[Any] | None, list[Any] | None]:
         """The caller's shardings, one or None per argument and result."""
-        title = f"jit({self.name})"
-        return (for_arguments(self.options.in_shardings, title, call.in_tree),
-                for_results(self.options.out_shardings, title, traced.out_tree))
+        return for_arguments(self.options.in_shardings, f"jit({self.name})", call.in_tree), self.result_shardings(traced)
+
+    def result_shardings(self, traced: TracedFunction) -> list[Any] | None:
+        """The caller's shardings for the results, one or None each; None if there are none."""
+        return for_results(self.options.out_shardings, f"jit({self.name})", traced.out_tree)
 
     def donated(self, call: Call) -> tuple[bool, ...]:
         """Which leaves of a call are donated."""

@@ -20,8 +20,8 @@ if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
 
 
-def _struct(aval: ShapedArray) -> ShapeDtypeStruct:
-    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+def _struct(aval: ShapedArray, sharding: runtime.Sharding | None = None) -> ShapeDtypeStruct:
+    return ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type)
 
 
 CompilerOptions = dict[str, str | bool]
@@ -119,7 +119,8 @@ class Traced(_Stage):
 
     @property
     def out_info(self) -> Any:
-        return tree_unflatten(self.out_tree, [_struct(aval) for aval in self.jaxpr.out_avals])
+        shardings = self._jit_function.result_shardings(self._traced) or [None] * len(self.jaxpr.out_avals)
+        return tree_unflatten(self.out_tree, list(map(_struct, self.jaxpr.out_avals, shardings)))
 
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
         """Lowers the program to StableHLO.

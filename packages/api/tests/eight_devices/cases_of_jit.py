@@ -204,6 +204,13 @@ def test_compiled_for_shapes_with_shardings():
         compiled(put(A, "y"), {"z": A}, 1.0)
 
 
+def test_types_of_results_say_what_was_asked_for():
+    f = laminax.jit(lambda x: (x, x + 1), out_shardings=(on_mesh("x"), None))
+    first, second = f.eval_shape(A)
+    assert first.sharding == on_mesh("x") and second.sharding is None and laminax.eval_shape(f, A)[0] == first
+    assert f.lower(A).out_info[0].sharding == on_mesh("x") and laminax.jit(lambda x: x).eval_shape(A).sharding is None
+
+
 def test_what_the_compiler_chose():
     compiled = laminax.jit(lambda x, w: x @ w).lower(put(A, "x"), np.ones((4, 2), np.float32)).compile()
     (_, weights), _ = compiled.input_shardings
