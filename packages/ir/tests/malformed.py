@@ -21,7 +21,6 @@ AXES = [(0, 99), (0, 1.5), ("x",), (0, 0), 0.5]
 SHAPE = [(2, -1), (2, 1.5), ("x",), 2.5]
 SIZE = [-1, 1.5, "x"]
 INTEGER = [1.5, "x"]
-INTEGERS = [(1, 1.5), ("x", 2), 0.5]
 DTYPE = ["no dtype", object]
 CALLABLE = [3, "x"]
 ARRAY = ["no array", object]
@@ -54,17 +53,24 @@ def is_refused(name: str, function, arguments: dict, key: str, bad) -> None:
 
 MADE_OF = {"broadcast": ["broadcast_in_dim"], "broadcast_to_shape": ["broadcast_in_dim"], "full": ["broadcast_in_dim"],
            "full_like": ["full", "broadcast_in_dim"], "iota": ["broadcasted_iota"], "broadcasted_iota": ["iota"],
-           "slice_in_dim": ["slice"], "sort_key_val": ["sort"]}
+           "slice_in_dim": ["slice"], "sort_key_val": ["sort"], "betainc": ["regularized_incomplete_beta"],
+           **{f"bitwise_{n}": [f"{n} got ", f"{n} does not", f"lax.{n} "] for n in ("and", "or", "xor", "not")}, "select": ["select_n"],
+           "batch_matmul": ["dot_general"], "reciprocal": ["integer_pow"], "empty": ["full", "broadcast_in_dim"],
+           "broadcast_like": ["broadcast_in_dim"], "conv": ["conv_general_dilated", "convolution"],
+           "conv_general_dilated": ["convolution"], "conv_dimension_numbers": ["convolution"],
+           "conv_with_general_padding": ["conv_general_dilated", "convolution"], "conv_transpose": ["conv_general_dilated"],
+           "conv_general_dilated_patches": ["conv_general_dilated"],
+           "conv_general_dilated_local": ["conv_general_dilated", "conv_general_dilated_patches"]}
 
 
 def _texts(bad) -> list[str]:
     """How a message may show a value."""
     if isinstance(bad, (np.ndarray, np.generic)):
-        return [f"{dtypes.short_name(bad.dtype)}[{','.join(map(str, bad.shape))}]", f"dtype {bad.dtype}", str(bad.shape),
+        return [f"{dtypes.short_name(bad.dtype)}[{','.join(map(str, bad.shape))}]", str(bad.dtype), str(bad.shape),
                 "a scalar" if bad.shape == () else "", f"of {bad.ndim} axes"]
     if isinstance(bad, (list, tuple)):
         return [repr(bad), f"got {len(bad)} ", "PyTreeDef(", *([text for item in bad for text in _texts(item)] or ["at least one"])]
-    return [repr(bad), str(bad)]
+    return [repr(bad), str(bad), getattr(bad, "__name__", "")]
 
 
 def _call(function, arguments: dict):

@@ -15,7 +15,7 @@ from typing import NamedTuple, Sequence
 import numpy as np
 
 from laminax_ir import dtypes
-from laminax_ir.arguments import called_with
+from laminax_ir.arguments import as_int, called_with
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.contraction import (
@@ -332,8 +332,8 @@ def conv_general_dilated(lhs, rhs, window_strides: Sequence[int], padding, lhs_d
         padding = padtype_to_pads([lhs_shape[axis] for axis in numbers.lhs_spec[2:]], window, window_strides, padding)
     return conv_general_dilated_p.bind(
         lhs, rhs, window_strides=window_strides, padding=canonical_pads(name, padding, rank), lhs_dilation=lhs_dilation,
-        rhs_dilation=rhs_dilation, dimension_numbers=numbers, feature_group_count=index(feature_group_count),
-        batch_group_count=index(batch_group_count), precision=canonicalize_precision(name, precision, algorithms=False),
+        rhs_dilation=rhs_dilation, dimension_numbers=numbers, feature_group_count=as_int(name, "feature_group_count", feature_group_count),
+        batch_group_count=as_int(name, "batch_group_count", batch_group_count), precision=canonicalize_precision(name, precision, algorithms=False),
         preferred_element_type=canonical_preferred(name, preferred_element_type), out_sharding=out_sharding)
 
 

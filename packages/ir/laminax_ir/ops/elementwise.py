@@ -18,7 +18,7 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.accuracy import AccuracyMode, Tolerance, check_accuracy
-from laminax_ir.arguments import with_name
+from laminax_ir.arguments import as_int, with_name
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.primitive import Primitive, shape_rule
@@ -567,10 +567,10 @@ def square(x):
 
 def integer_pow(x, y: int):
     """Elementwise x**y for a static integer y; a negative y needs an inexact x."""
-    aval = get_aval(x)
+    aval, y = get_aval(x), as_int("integer_pow", "y", y)
     if y < 0 and not dtypes.issubdtype(aval.dtype, dtypes.inexact):
         raise DTypeError(f"integer_pow: integers cannot be raised to a negative power; got {aval.str_short()} and y={y}")
-    return integer_pow_p.bind(x, y=int(y))
+    return integer_pow_p.bind(x, y=y)
 
 
 _KIND_WORDS = {dtypes.number: "integer, floating or complex", dtypes.integer: "integer", dtypes.floating: "floating",
@@ -712,10 +712,12 @@ def bitcast_convert_type(operand, new_dtype):
 
 def reduce_precision(operand, exponent_bits: int, mantissa_bits: int):
     """Rounds to a float format with the given numbers of exponent and mantissa bits; the dtype stays."""
+    exponent_bits = as_int("reduce_precision", "exponent_bits", exponent_bits)
+    mantissa_bits = as_int("reduce_precision", "mantissa_bits", mantissa_bits)
     if exponent_bits < 1 or mantissa_bits < 0:
         raise ValueError(f"reduce_precision: exponent_bits must be at least 1 and mantissa_bits at least 0, got "
                          f"{exponent_bits} and {mantissa_bits}")
-    return reduce_precision_p.bind(operand, exponent_bits=int(exponent_bits), mantissa_bits=int(mantissa_bits))
+    return reduce_precision_p.bind(operand, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits)
 
 
 def copy(x):

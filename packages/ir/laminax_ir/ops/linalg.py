@@ -12,6 +12,7 @@ from typing import Any, Callable
 import numpy as np
 
 from laminax_ir import dtypes
+from laminax_ir.arguments import as_int
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import elementwise
@@ -397,7 +398,8 @@ def lu_pivots_to_permutation(pivots, permutation_size: int):
     Raises:
       TypeError: if pivots is not int32, or the permutation is too small.
     """
-    return lu_pivots_to_permutation_p.bind(pivots, permutation_size=int(permutation_size))
+    size = as_int("lu_pivots_to_permutation", "permutation_size", permutation_size)
+    return lu_pivots_to_permutation_p.bind(pivots, permutation_size=size)
 
 
 def geqrf(a) -> tuple[Any, Any]:
