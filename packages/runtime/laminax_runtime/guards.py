@@ -17,6 +17,7 @@ from laminax_runtime import _jaxlib, options
 
 _FIELD_OF = {f"transfer_guard_{direction}": direction for direction in options.TRANSFER_DIRECTIONS}
 _COLLECTION = options.array_garbage_collection_guard.name
+_has_guarded = False  # whether a guard was ever set: until then nothing needs to be told what is explicit
 
 
 def _mirror(option: config.Option, scope: config.Scope, value: Any) -> None:
@@ -30,6 +31,8 @@ def _mirror(option: config.Option, scope: config.Scope, value: Any) -> None:
         field, levels = _FIELD_OF[option.name], _jaxlib.TransferGuardLevel
     else:
         return
+    global _has_guarded
+    _has_guarded = _has_guarded or bool(value)
     state = _jaxlib.guard_state_of_process() if scope == "global" else _jaxlib.guard_state_of_thread()
     setattr(state, field, getattr(levels, value.upper()) if value else None)  # None and UNSET end the state's own level
 
@@ -45,6 +48,8 @@ def explicit_transfer(what: Literal["device_put", "device_get"]) -> Callable[[Ca
     def decorate(function: Callable) -> Callable:
         @functools.wraps(function)
         def guarded(*args: Any, **kwargs: Any) -> Any:
+            if not _has_guarded:
+                return function(*args, **kwargs)
             state = state_of_thread()
             before = getattr(state, field)
             setattr(state, field, True)
