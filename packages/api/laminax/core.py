@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, Iterator
 
 from laminax_ir.avals import AbstractValue, ShapedArray, ShapeDtypeStruct, get_aval
 from laminax_ir.check import check_jaxpr
@@ -11,7 +12,7 @@ from laminax_ir.jaxpr import (
     Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr, jaxpr_as_fun, no_effects, subjaxprs,
 )
 from laminax_ir.primitive import Primitive
-from laminax_ir.trace import Trace, Tracer
+from laminax_ir.trace import Trace, Tracer, current_trace, eval_trace
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.api import ensure_compile_time_eval
@@ -25,7 +26,12 @@ __all__ = [
 ParamDict = dict[str, Any]
 Value = Any
 
-eval_context = ensure_compile_time_eval
+
+@contextmanager
+def eval_context() -> Iterator[None]:
+    """Context manager: operations inside are computed; a traced value among their operands is an error."""
+    with current_trace(eval_trace):
+        yield
 
 
 def max_dim(d1: int, d2: int) -> int:

@@ -281,13 +281,18 @@ def test_ensure_compile_time_eval():
         return x * n
 
     assert float(f(2.0)) == 12
-    with pytest.raises(errors.UnexpectedTracerError), laminax.ensure_compile_time_eval():
-        laminax.jit(lambda x: _evaluated(x))(1.0)
 
 
-def _evaluated(x):
-    with laminax.ensure_compile_time_eval():
-        return x + 1
+def test_ensure_compile_time_eval_leaves_traced_values_traced():
+    @laminax.jit
+    def f(x):
+        with laminax.ensure_compile_time_eval():
+            y = jnp.where(x > 0, x, 2.0) + jnp.sum(jnp.arange(4.0))
+            assert isinstance(y, laminax.core.Tracer)
+            return y * laminax.vmap(lambda z: z * int(jnp.max(jnp.arange(3))))(jnp.ones(2))
+
+    np.testing.assert_array_equal(f(-1.0), [16, 16])
+    np.testing.assert_array_equal(laminax.jacfwd(f)(3.0), [2, 2])
 
 
 def test_error_types_are_the_builtin_ones():

@@ -42,6 +42,11 @@ class Trace:
         self.name = name
         self.argument_names = argument_names
 
+    @property
+    def main(self) -> Trace:
+        """What is equal for the tracers of one transformation: the trace itself."""
+        return self
+
     def describe_argument(self, index: int) -> str:
         """`argument x['w'] of grad(loss)`, with as much of it as is known."""
         names = self.argument_names
@@ -81,6 +86,32 @@ class EvalTrace(Trace):
 
     def process_custom_vjp(self, call):
         return call.call_primal()
+
+
+class ConstantFoldingTrace(Trace):
+    """Computes at once what depends on no tracer; all else is for the trace that was current before."""
+
+    __slots__ = ("parent",)
+
+    def __init__(self, parent: Trace):
+        super().__init__()
+        self.parent = parent
+
+    def process(self, primitive, operands, params):
+        trace = self.parent if any(isinstance(x, Tracer) for x in operands) else eval_trace
+        with current_trace(trace):
+            return trace.process(primitive, operands, params)
+
+    def process_custom_jvp(self, call):
+        return self._process_custom(call, "process_custom_jvp")
+
+    def process_custom_vjp(self, call):
+        return self._process_custom(call, "process_custom_vjp")
+
+    def _process_custom(self, call, method: str):
+        trace = self.parent if any(isinstance(x, Tracer) for x in call.operands) else eval_trace
+        with current_trace(trace):
+            return getattr(trace, method)(call)
 
 
 def _reference_evaluator(primitive, operands, params):

@@ -39,9 +39,9 @@ class SymbolicZero:
 
 
 def zero_from_primal(value: Any, symbolic_zeros: bool = False) -> Any:
-    """A zero tangent for a value: an array, or a `SymbolicZero`."""
-    aval = get_aval(value).to_tangent_aval()
-    return SymbolicZero(aval) if symbolic_zeros else zeros_of(aval)
+    """Zero tangents for a pytree of values: arrays, or `SymbolicZero`s."""
+    make = SymbolicZero if symbolic_zeros else zeros_of
+    return tree_map(lambda x: make(get_aval(x).to_tangent_aval()), value)
 
 
 @dataclass

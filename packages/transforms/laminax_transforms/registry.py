@@ -113,7 +113,7 @@ def define_linear(primitive: Primitive) -> None:
 def broadcast_like(x, shape: tuple[int, ...]):
     """`x` (rank 0, or with axes of size 1) broadcast to `shape`."""
     from laminax_ir.ops.shape import broadcast_in_dim
-    rank = len(x.shape)
+    rank = len(get_aval(x).shape)  # a Python number has no shape
     return broadcast_in_dim(x, shape, tuple(range(len(shape) - rank, len(shape))))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any, Callable, Hashable
 
-from laminax_ir.avals import get_aval
+from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from laminax_transforms.autodiff import _check_array_leaves, _FlatFunction, _name, _require_callable
 from laminax_transforms.batching import Axis, batch_flat
@@ -55,8 +55,9 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
             raise ValueError(f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
                              f"arguments passed to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}")
         flat, in_tree = tree_flatten((args, kwargs))
-        _check_array_leaves(f"vmap({_name(fun)}): argument ", args)
         flat_axes = _flat_in_axes(fun, in_axes, args, kwargs)
+        if not all(is_array_like(x) for x, b in zip(flat, flat_axes) if b is not None):  # what is not mapped may be anything
+            _check_array_leaves(f"vmap({_name(fun)}): argument ", args)
         size = _mapped_size(fun, args, kwargs, in_axes, flat, flat_axes, axis_size)
         flat_fun = _FlatFunction(lambda a, k: fun(*a, **k), in_tree)
         flat_fun.fun.__name__ = _name(fun)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from copy import copy
-from functools import wraps
+from functools import update_wrapper, wraps
 from typing import Any, Callable, Iterator, Sequence
 
 import laminax_runtime as runtime
@@ -16,7 +16,7 @@ from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops.elementwise import copy_p
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_map, tree_unflatten
-from laminax_ir.trace import Tracer, current_trace, eval_trace, extend_axis_env, name_scope
+from laminax_ir.trace import ConstantFoldingTrace, Tracer, current_trace, eval_trace, extend_axis_env, name_scope, state
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve as resolve_names
@@ -86,7 +86,11 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"eval_shape: expected a callable, got {fun!r}")
     call = Call(args, kwargs, (), ())
     call.leaves = [_abstract(x) for x in call.leaves]
-    traced = trace_call(fun, call, argument_avals("eval_shape", fun, call), "eval_shape")
+
+    def with_values(*args, **kwargs):  # a result may be a struct already
+        return tree_map(lambda x: state.trace.new_input(ShapedArray(x.shape, x.dtype, x.weak_type)) if isinstance(x, ShapeDtypeStruct) else x, fun(*args, **kwargs))
+
+    traced = trace_call(update_wrapper(with_values, fun, updated=()), call, argument_avals("eval_shape", fun, call), "eval_shape")
     return tree_unflatten(traced.out_tree, [_struct(aval) for aval in traced.closed.out_avals])
 
 
@@ -334,9 +338,9 @@ def named_call(fun: Callable, *, name: str | None = None) -> Callable:
 
 @contextmanager
 def ensure_compile_time_eval() -> Iterator[None]:
-    """Context manager: operations inside are computed at once, also while a function is being traced.
+    """Context manager: operations inside that depend on no traced value are computed at once, also while a function is traced.
 
-    They must not depend on traced values; one that does raises `LeakedTracerError`.
+    Those that do depend on one are traced, as they are outside.
 
     Example:
       >>> @jit
@@ -345,7 +349,10 @@ def ensure_compile_time_eval() -> Iterator[None]:
       ...         n = int(jnp.sum(jnp.arange(4)))  # a Python int
       ...     return x * n
     """
-    with current_trace(eval_trace):
+    if state.trace is eval_trace:
+        yield
+        return
+    with current_trace(ConstantFoldingTrace(state.trace)):
         yield
 
 

@@ -160,6 +160,12 @@ class OpaqueTraceState:
         return hash(self._trace)
 
 
+def find_top_trace(xs: Sequence[Any]) -> Trace:
+    """The innermost trace of the tracers among the values; the evaluating one if none is a tracer."""
+    found = {x._trace for x in xs if isinstance(x, Tracer)}
+    return next((trace for trace in _traces() if trace in found), eval_trace)
+
+
 def get_opaque_trace_state(convention: Any = None) -> OpaqueTraceState:
     """Which trace is current, as a value to compare with later ones: objects made under another trace must not be changed.
 

@@ -49,7 +49,19 @@ primitive_batchers = RuleMapping(registry.batching_rules, _store, _load)
 fancy_primitive_batchers = RuleMapping(registry.batching_rules, _store_with_axis, _load_with_axis)
 """As `primitive_batchers`, of rules `rule(axis, operands, batch_axes, **params)` that need the mapped axis' `size` or `name`."""
 
-axis_primitive_batchers = fancy_primitive_batchers
+
+def _store_with_size_and_name(primitive: Primitive, rule: Callable) -> Callable:
+    return _store_with_axis(primitive, lambda axis, *args, **params: rule(axis.size, axis.name, None, *args, **params))
+
+
+def _load_with_size_and_name(primitive: Primitive, stored: Callable) -> Callable:
+    from laminax_transforms.batching import Axis
+    return lambda size, name, _trace_type, operands, batch_axes, **params: stored(
+        Axis(size, name), list(operands), list(batch_axes), params)
+
+
+axis_primitive_batchers = RuleMapping(registry.batching_rules, _store_with_size_and_name, _load_with_size_and_name)
+"""The older form: rules `rule(axis_size, axis_name, trace_type, operands, batch_axes, **params)`; the third is None."""
 
 
 def defvectorized(prim: Primitive) -> None:

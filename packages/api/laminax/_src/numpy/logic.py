@@ -252,11 +252,11 @@ def iscomplexobj(x: Any) -> bool:
     """Whether x has a complex dtype; lists and the like are converted first."""
     if x is None:
         return False
-    try:
-        return bool(is_kind(x, dtypes.complexfloating))
-    except TypeError:
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
         from laminax._src.numpy.creation import asarray
-        return bool(is_kind(asarray(x), dtypes.complexfloating))
+        dtype = asarray(x).dtype
+    return bool(dtypes.issubdtype(dtype, dtypes.complexfloating))
 
 
 def isrealobj(x: Any) -> bool:

@@ -1,0 +1,15 @@
+"""What libraries import from here is in `laminax.core` and `laminax.extend.core`."""
+
+from laminax_ir.keys import physical_aval
+from laminax_ir.trace import eval_trace, state
+
+from laminax.core import *  # noqa: F403
+from laminax.extend.core import *  # noqa: F403
+
+
+def trace_state_clean() -> bool:
+    """Whether nothing is being traced in this thread."""
+    return state.trace is eval_trace
+
+
+__all__ = ["physical_aval", "trace_state_clean"]

@@ -1,0 +1,11 @@
+"""What libraries import from here is in `laminax.dtypes` and `laminax_ir.dtypes`."""
+
+import numpy as np
+from laminax_ir.dtypes import ExtendedDType
+from laminax_ir.promotion import TypePromotionError
+
+from laminax.dtypes import *  # noqa: F403
+
+DType = np.dtype
+
+__all__ = ["DType", "ExtendedDType", "TypePromotionError"]

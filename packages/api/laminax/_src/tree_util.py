@@ -1,0 +1,15 @@
+"""The table of node types, which libraries ask by this name whether a type is a node."""
+
+from __future__ import annotations
+
+from laminax_ir import pytree
+
+
+class _Registry:
+    """Contains the types that are nodes of pytrees."""
+
+    def __contains__(self, node_type: type) -> bool:
+        return pytree.is_tree_node(node_type)
+
+
+_registry = _Registry()

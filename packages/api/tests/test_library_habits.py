@@ -1,0 +1,71 @@
+"""Things that libraries written for JAX do, each of which once did not work."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import laminax
+import laminax.numpy as jnp
+
+
+def test_a_result_of_eval_shape_may_be_a_struct_already():
+    struct = laminax.ShapeDtypeStruct((2, 3), jnp.int32)
+    assert laminax.eval_shape(lambda x: (struct, x), 1.0) == (struct, laminax.ShapeDtypeStruct((), jnp.float32, weak_type=True))
+
+
+def test_iscomplexobj_of_a_struct():
+    assert jnp.iscomplexobj(laminax.ShapeDtypeStruct((2,), jnp.complex64))
+    assert not jnp.iscomplexobj(laminax.ShapeDtypeStruct((2,), jnp.float32))
+
+
+def test_what_vmap_does_not_map_may_be_anything():
+    np.testing.assert_array_equal(laminax.vmap(lambda f, x: f(x), in_axes=(None, 0))(jnp.sum, jnp.ones((2, 3))), [3, 3])
+    with pytest.raises(TypeError, match="is not an array"):
+        laminax.vmap(lambda f, x: f(x))(jnp.sum, jnp.ones((2, 3)))
+
+
+def test_the_derivative_of_relu_is_batched_at_rank_zero():
+    x = jnp.array([-1.0, 0.0, 2.0])
+    np.testing.assert_array_equal(laminax.grad(lambda x: jnp.sum(laminax.vmap(laminax.nn.relu)(x) * 3))(x), [0, 0, 3])
+    np.testing.assert_array_equal(laminax.vmap(laminax.grad(laminax.nn.relu))(x), [0, 0, 1])
+
+
+def test_zero_from_primal_takes_trees():
+    zeros = laminax.custom_derivatives.zero_from_primal({"x": jnp.ones(2), "n": jnp.arange(3)})
+    np.testing.assert_array_equal(zeros["x"], np.zeros(2, np.float32))
+    assert zeros["n"].dtype == laminax.dtypes.float0 and zeros["n"].shape == (3,)
+
+
+def test_rules_of_axis_primitive_batchers_get_size_and_name():
+    from laminax.interpreters import batching
+    seen = []
+    primitive = laminax.extend.core.Primitive("doubled")
+    primitive.def_impl(lambda x: 2 * x)
+    primitive.def_abstract_eval(lambda x: x)
+
+    def rule(size, name, trace_type, operands, batch_axes):
+        seen.append((size, name, trace_type))
+        return primitive.bind(*operands), batch_axes[0]
+
+    batching.axis_primitive_batchers[primitive] = rule
+    np.testing.assert_array_equal(laminax.vmap(primitive.bind, axis_name="i")(jnp.arange(3.0)), [0, 2, 4])
+    assert seen == [(3, "i", None)]
+
+
+def test_the_innermost_trace_of_values():
+    from laminax.extend.core import find_top_trace
+    traces = []
+    laminax.jvp(lambda x: traces.append((find_top_trace([1.0, x]), x._trace)) or x, (1.0,), (1.0,))
+    ((top, own),) = traces
+    assert top is own and top.main is own.main
+
+
+def test_private_names_that_libraries_import():
+    from laminax._src import ad_util, core, dispatch, dtypes, traceback_util, tree_util
+    assert issubclass(dtypes.TypePromotionError, ValueError) and core.trace_state_clean()
+    assert dict in tree_util._registry and int not in tree_util._registry
+    dispatch.wait_for_tokens()
+    assert str(ad_util.stop_gradient_p) == "stop_gradient"
+    traceback_util.register_exclusion("/nowhere/library/module.py")
+    assert traceback_util.api_boundary(len) is len and traceback_util.api_boundary(repro_api_name="f")(len) is len
