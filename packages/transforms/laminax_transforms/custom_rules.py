@@ -125,10 +125,10 @@ def _batch_tangent(axis, operands, batch_axes, params):
     from laminax_transforms.jaxpr_transforms import add_batch_axis
     count, bwd = params["num_residuals"], params["bwd"]
     tangents = [batch_axis_first(t, b, axis.size) for t, b in zip(operands[count:], batch_axes[count:])]
-    residual_axes = list(batch_axes[:count])
+    num_tangents, residual_axes = len(tangents), list(batch_axes[:count])  # the rule must not hold on to the operands
 
     def batched_bwd(residuals, cts):
-        return _batched_bwd(bwd, axis, residuals, residual_axes, cts, [0] * len(cts), [0] * len(tangents))
+        return _batched_bwd(bwd, axis, residuals, residual_axes, cts, [0] * len(cts), [0] * num_tangents)
 
     out_avals = tuple(add_batch_axis(aval, axis.size, 0) for aval in params["out_avals"])
     out = custom_vjp_tangent_p.bind(*operands[:count], *tangents,

@@ -125,8 +125,10 @@ def custom_root(f: Callable, initial_guess: Any, solve: Callable, tangent_solve:
     avals = [get_aval(x) for x in guess]
     residual, consts, _ = _trace("custom_root", "f", f, tree, avals, False)
     solver, solver_consts, aux_tree = _trace("custom_root", "solve", lambda x: solve(f, x), tree, avals, has_aux)
-    solve_tangent = _trace_tangent_solve(f, tangent_solve, tree, avals)
-    counts = len(consts), len(solver_consts), len(solve_tangent.consts)
+    tangent_solver = _trace_tangent_solve(f, tangent_solve, tree, avals)
+    # The rule lives as long as the program that the call is recorded in, and must not hold on to the constants.
+    tangent_program, tangent_consts = tangent_solver.jaxpr, list(tangent_solver.consts)
+    counts = len(consts), len(solver_consts), len(tangent_consts)
     size = len(guess)
 
     def find(*operands):
@@ -145,13 +147,13 @@ def custom_root(f: Callable, initial_guess: Any, solve: Callable, tangent_solve:
             return results, [ZERO] * len(results)
         right = [instantiate(dot, aval) for dot, aval in zip(moved, avals)]
         closed_over = primals[counts[0] + counts[1]:sum(counts)]
-        x_dot = eval_jaxpr(solve_tangent.jaxpr, closed_over, *results[:size], *right)
+        x_dot = eval_jaxpr(tangent_program, closed_over, *results[:size], *right)
         return results, [*map(op.neg, x_dot), *[ZERO] * (len(results) - size)]
 
     def call(operands):
         return CustomJVPCall(find, rule, operands, "custom_root").bind()
 
-    out = call([*consts, *solver_consts, *solve_tangent.consts, *guess])
+    out = call([*consts, *solver_consts, *tangent_consts, *guess])
     x = tree_unflatten(tree, out[:size])
     return (x, tree_unflatten(aux_tree, out[size:])) if has_aux else x
 

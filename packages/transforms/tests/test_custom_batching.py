@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir.avals import get_aval
+from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.config import check_leaks
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.elementwise import sin
+from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
 from laminax_transforms import grad, jvp, vjp, vmap
 from laminax_transforms.custom_batching import custom_vmap, sequential_vmap
@@ -122,3 +125,21 @@ def test_a_mapped_value_that_is_closed_over():
 
     with pytest.raises(ValueError, match="closes over a value that is mapped"):
         vmap(outer)(X)
+
+
+def test_the_rules_of_a_recorded_call_do_not_keep_its_operands():
+    """They used to, in the transposed call: leak checking took a trace's own values for leaks."""
+    @custom_vmap
+    def doubled(x):
+        return x * 2.0
+
+    @doubled.def_vmap
+    def _(size, in_batched, x):
+        return x * 2.0, in_batched[0]
+
+    def loss(x):
+        return reduce_sum(doubled(x) * x, (0,))
+
+    with check_leaks():
+        closed = stage(lambda x: [grad(loss)(x)], [ShapedArray((3,), np.float32)])
+    np.testing.assert_allclose(evaluate(closed, np.arange(3, dtype=np.float32))[0], [0, 4, 8])

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numeric_checks import check_derivatives, check_vmap
 
-from laminax_ir.avals import get_aval
+from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.check import check_jaxpr
-from laminax_ir.config import check, enable_x64
+from laminax_ir.config import check, check_leaks, enable_x64
 from laminax_ir.errors import JaxprTypeError, ShapeError
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise as op
@@ -22,6 +22,7 @@ from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.indexing import slice_in_dim
 from laminax_ir.ops.shape import expand_dims, squeeze, transpose
 from laminax_ir.ops.linalg import cholesky, triangular_solve
+from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
 from laminax_transforms import grad, jvp, vjp, vmap
 from laminax_transforms.custom_solve import custom_linear_solve, custom_root
@@ -212,3 +213,13 @@ def test_the_initial_guess_has_no_derivative():
 def test_a_root_function_of_another_shape_is_refused():
     with pytest.raises(TypeError, match="custom_root: the result of f must have the shape"):
         custom_root(lambda x: slice_in_dim(x, 0, 1), np.zeros(2), lambda f, x: x, lambda g, y: y)
+
+
+def test_the_rule_of_a_recorded_root_does_not_keep_its_constants():
+    """It used to: leak checking took the values that the function closes over for leaks."""
+    def root(a):
+        return custom_root(lambda x: x ** 2 - a, 1.0, lambda f, x: op.sqrt(a), lambda g, y: y / g(1.0))
+
+    with check_leaks():
+        closed = stage(lambda a: [grad(root)(a)], [ShapedArray((), np.float64)])
+    np.testing.assert_allclose(evaluate(closed, np.float64(4.0))[0], 0.25)

@@ -297,20 +297,21 @@ def _custom_vmap_transpose(cts, *operands, call, rule, name):
     program, consts = close_over_constants(adjoint.jaxpr)
     fixed = [x for x in operands if not is_linear(x)]
     linear_avals = [x for x in operands if is_linear(x)]
+    num_consts, num_fixed = len(consts), len(fixed)  # the rule must not hold on to the values
 
     def transposed(size, mapped, values):
-        mapped, values = mapped[len(consts):], values[len(consts):]
+        mapped, values = mapped[num_consts:], values[num_consts:]
         out_mapped: list[bool] = []
 
         def over_the_batch(*tangents):
-            found, others, flags = iter(tangents), iter(values[:len(fixed)]), iter(mapped[:len(fixed)])
+            found, others, flags = iter(tangents), iter(values[:num_fixed]), iter(mapped[:num_fixed])
             xs = [next(found) if is_lin else next(others) for is_lin in linear]
             results, which = rule(size, [is_lin or next(flags) for is_lin in linear], xs)
             out_mapped.extend(which)
             return results
 
         linear_program = linear_program_of(over_the_batch, [add_batch_axis(aval, size, 0) for aval in linear_avals])
-        given = iter(zip(values[len(fixed):], mapped[len(fixed):]))
+        given = iter(zip(values[num_fixed:], mapped[num_fixed:]))
         batched = [_fitted(*next(given), is_mapped, size) if has else ZERO for has, is_mapped in zip(has_ct, out_mapped)]
         in_cts = linear_program.transpose(batched)
         in_cts = [instantiate(ct, add_batch_axis(aval, size, 0)) for ct, aval in zip(in_cts, linear_avals)]
