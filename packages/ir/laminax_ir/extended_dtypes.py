@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from laminax_ir.arguments import called_with
+
 
 class extended(np.generic):
     """The scalar type above all extended dtypes, for `issubdtype(dtype, extended)`."""
@@ -124,4 +126,4 @@ def key_dtype(impl: str | PRNGImpl) -> KeyDType:
         return _key_dtypes[impl]
     except KeyError:
         names = ", ".join(map(repr, _key_dtypes))
-        raise ValueError(f"There is no PRNG implementation {impl!r}. Use one of {names}.") from None
+        raise ValueError(f"{called_with(impl)}There is no PRNG implementation {impl!r}. Use one of {names}.") from None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from malformed import DTYPE, INTEGER, has_all_operations, is_accepted, is_refused, wrong_calls
+from malformed import MODULES, DTYPE, INTEGER, has_all_operations, is_accepted, is_refused, wrong_calls
 
 from laminax_ir.ops import contraction, convolution, derived, fft, linalg, orthogonal, polar, scaled_dot, special
 from laminax_ir.ops import elementwise as op
@@ -163,8 +163,9 @@ HELPERS = {
 }
 
 
-@pytest.mark.parametrize("module", HELPERS, ids=lambda module: module.__name__)
-def test_every_operation_has_wrong_calls(module):
+@pytest.mark.parametrize("name", MODULES[__name__.rpartition(".")[2]])
+def test_every_operation_has_wrong_calls(name):
+    (module,) = [module for module in HELPERS if module.__name__ == f"laminax_ir.ops.{name}"]
     has_all_operations(module, RIGHT, HELPERS[module])
 
 

@@ -14,12 +14,13 @@ from typing import Any, Callable, Hashable, Sequence
 import numpy as np
 
 from laminax_ir import dtypes
+from laminax_ir.arguments import as_int, called_with
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import ShapeError
 from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.reduction import reduce_max, reduce_min, reduce_sum
-from laminax_ir.ops.shape import canonical_axis, full_like
+from laminax_ir.ops.shape import _int_tuple, canonical_axis, full_like
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.pytree import tree_map
 from laminax_ir.trace import Tracer
@@ -48,8 +49,15 @@ def axis_names(axis_name: Any) -> tuple:
 
     Returns:
       A tuple of names.
+
+    Raises:
+      ValueError: if a name is there twice.
     """
-    return tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
+    if not isinstance(axis_name, (tuple, list)):
+        return (axis_name,)
+    if len(set(axis_name)) != len(axis_name):
+        raise ValueError(f"{called_with(axis_name)}an axis is named twice: {axis_name!r}")
+    return tuple(axis_name)
 
 
 def axis_size(axis_name: Hashable | Sequence[Hashable]) -> int:
@@ -335,7 +343,7 @@ def pmean(x, axis_name, *, axis_index_groups=None):
 
     def mean(leaf):
         shape = get_aval(leaf).shape
-        count = _group_size(names, groups) * math.prod(shape[a] for a in axes)
+        count = _group_size(names, groups) * math.prod(shape[canonical_axis("pmean", a, len(shape))] for a in axes)
         return true_divide(psum(leaf, axis_name, axis_index_groups=axis_index_groups), count)
 
     return tree_map(mean, x)
@@ -486,7 +494,7 @@ def pshuffle(x, axis_name, perm: Sequence[int]):
       NameError: if no enclosing vmap or pmap defines a name.
       ValueError: if `perm` is not a permutation.
     """
-    if sorted(perm) != list(range(axis_size(axis_name))):
+    if sorted(_int_tuple("pshuffle", "perm", perm)) != list(range(axis_size(axis_name))):
         raise ValueError(f"pshuffle: `perm` does not represent a permutation: {perm}; the axis {axis_name!r} has size "
                          f"{axis_size(axis_name)}")
     return ppermute(x, axis_name, [(source, destination) for destination, source in enumerate(perm)])
@@ -526,7 +534,7 @@ def pbroadcast(x, axis_name, source: int):
       NameError: if no enclosing vmap or pmap defines a name.
       ValueError: if the index is out of range.
     """
-    size = axis_size(axis_name)
+    size, source = axis_size(axis_name), as_int("pbroadcast", "source", source)
     if not 0 <= source < size:
         raise ValueError(f"pbroadcast: source must be in [0, {size}), the range of axis {axis_name!r}, got {source}")
     here = op.eq(axis_index(axis_name), np.int32(source))

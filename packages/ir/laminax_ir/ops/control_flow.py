@@ -7,7 +7,7 @@ The functions here trace what they are given to jaxprs, check that the types fit
 from __future__ import annotations
 
 import operator
-from typing import Any, Callable, NamedTuple, Sequence
+from typing import Any, Callable, Iterable, NamedTuple, Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -258,9 +258,9 @@ def switch(index, branches: Sequence[Callable], *operands, operand: Any = _missi
       TypeError: if the index is not an integer scalar, a branch is not callable, or results of branches differ.
       ValueError: if there are no branches.
     """
-    branches = list(branches)
+    given, branches = branches, list(branches) if isinstance(branches, Iterable) else [None]
     if not all(callable(branch) for branch in branches):
-        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+        raise TypeError(f"lax.switch: branches argument should be a sequence of callables, got {given!r}.")
     operands = _with_keyword_operand("switch", operands, operand)
     aval = _scalar_aval("Branch index", index)
     if not dtypes.issubdtype(aval.dtype, np.integer):
@@ -382,7 +382,8 @@ def platform_dependent(*args, default: Callable | None = None, **per_platform: C
     platforms = tuple((name,) for name in per_platform) + (() if default is None else (None,))
     branches = [*per_platform.values(), *([] if default is None else [default])]
     if not all(callable(branch) for branch in branches):
-        raise TypeError("platform_dependent: the per-platform arguments and default must be callable")
+        raise TypeError("platform_dependent: the per-platform arguments and default must be callable, got "
+                        f"{[branch for branch in branches if not callable(branch)]}")
 
     def chosen(*args):
         if len(branches) == 1:
@@ -453,10 +454,10 @@ def _while(name: str, cond_fun: Callable, body_fun: Callable, init_val, argument
             body = _trace(name, "body function", body_fun, in_tree, avals, identity)
     condition = _trace(f"{name} condition", "condition function", cond_fun, in_tree, avals)
     if not treedef_is_leaf(condition.out_tree) or len(condition.out_avals) != 1:
-        raise TypeError(f"cond_fun must return a boolean scalar, but got pytree {condition.out_tree}.")
+        raise TypeError(f"while_loop: cond_fun must return a boolean scalar, but got pytree {condition.out_tree}.")
     (pred,) = condition.out_avals
     if pred.shape or pred.dtype != np.bool_:
-        raise TypeError(f"cond_fun must return a boolean scalar, but got output type(s) [{pred.str_short()}]. "
+        raise TypeError(f"while_loop: cond_fun must return a boolean scalar, but got output type(s) [{pred.str_short()}]. "
                         "Compare explicitly, as in x != 0, and reduce arrays with any() or all().")
     _check_carry(name, argument, tree, avals, body.out_tree, body.out_avals)
     out = while_p.bind(*condition.consts, *body.consts, *flat, cond_jaxpr=condition.jaxpr, body_jaxpr=body.jaxpr,
@@ -652,9 +653,9 @@ def _unroll_factor(unroll: int | bool, length: int) -> int:
     try:
         factor = operator.index(unroll)
     except TypeError:
-        raise TypeError(f"`unroll` must be a `bool` or a non-negative `int`, got {unroll!r}.") from None
+        raise TypeError(f"scan: `unroll` must be a `bool` or a non-negative `int`, got {unroll!r}.") from None
     if factor < 0:
-        raise ValueError(f"`unroll` must be a `bool` or a non-negative `int`, got {factor}.")
+        raise ValueError(f"scan: `unroll` must be a `bool` or a non-negative `int`, got {factor}.")
     return factor or max(length, 1)
 
 

@@ -138,6 +138,8 @@ def rng_bit_generator(key, shape: Sequence[int], dtype=np.uint32,
     if dtype not in UINT_DTYPES.values():
         raise DTypeError(f"rng_bit_generator: unsupported dtype {dtypes.dtype_name(dtype)}; "
                          "use uint8, uint16, uint32 or uint64")
+    if algorithm not in RandomAlgorithm._value2member_map_:
+        raise ValueError(f"rng_bit_generator: algorithm must be a RandomAlgorithm, got {algorithm!r}")
     return tuple(rng_bit_generator_p.bind(key, shape=_checked_shape("rng_bit_generator", shape), dtype=dtype,
                                           algorithm=RandomAlgorithm(algorithm), out_sharding=None))
 
