@@ -292,8 +292,12 @@ def canonical_axes(name: str, axes: Any, rank: int) -> tuple[int, ...]:
 
 
 def _int_tuple(name: str, what: str, values: Any) -> tuple[int, ...]:
-    if type(values) is tuple and builtins.all([type(v) is int for v in values]):
-        return values
+    if type(values) is tuple:
+        for value in values:
+            if type(value) is not int:
+                break
+        else:
+            return values
     try:
         return tuple([operator.index(v) for v in values])
     except TypeError:
