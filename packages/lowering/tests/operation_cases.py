@@ -115,6 +115,7 @@ _define([BOOL], reduce_and=lambda x: reduction.reduce_and(x, (0, 1)), reduce_or=
 _define([F32, F32], select_and_gather_add=lambda t, x: windows.select_and_gather_add(
     t, x, el.ge_p, (2, 2), (1, 2), ((0, 1), (1, 0)), (1, 1), (1, 1)))
 _define([aval("float32", 2, 2), F32],
+        select_and_scatter=lambda s, x: windows.select_and_scatter(x, el.gt, (2, 2), (1, 2), ((0, 0), (0, 0)), s, np.float32(0), el.add),
         select_and_scatter_add=lambda s, x: windows.select_and_scatter_add(s, x, el.ge_p, (2, 2), (1, 2), ((0, 0), (0, 0))))
 
 _define([F32], slice=lambda x: indexing.slice(x, (1, 0), (3, 4), (1, 2)))

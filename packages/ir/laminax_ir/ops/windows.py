@@ -78,6 +78,7 @@ reduce_window_sum_p = _windowed("reduce_window_sum", _NUMBER)
 reduce_window_max_p = _windowed("reduce_window_max", _NUMBER_BOOL)
 reduce_window_min_p = _windowed("reduce_window_min", _NUMBER_BOOL)
 reduce_window_p = Primitive("reduce_window", multiple_results=True, family="windows")
+select_and_scatter_p = Primitive("select_and_scatter", family="windows")
 select_and_scatter_add_p = Primitive("select_and_scatter_add", family="windows")
 select_and_gather_add_p = Primitive("select_and_gather_add", family="windows")
 
@@ -106,6 +107,23 @@ def _select_and_scatter_add_shape(source: ShapedArray, operand: ShapedArray, *, 
                          f"{operand.update(shape=shape).str_short()} for {operand.str_short()}; got {source.str_short()}")
     return operand.update(weak_type=source.weak_type and operand.weak_type,
                           named_shape=joined_named_shape((source, operand)))
+
+
+@shape_rule(select_and_scatter_p)
+def _select_and_scatter_shape(operand: ShapedArray, source: ShapedArray, init: ShapedArray, *, select_jaxpr: ClosedJaxpr,
+                              scatter_jaxpr: ClosedJaxpr, window_dimensions, window_strides, padding) -> ShapedArray:
+    name = "select_and_scatter"
+    ones = (1,) * operand.ndim
+    shape = windowed_shape(name, operand.shape, window_dimensions, window_strides, padding, ones, ones)
+    if source.shape != shape or source.dtype != operand.dtype or init.shape or init.dtype != operand.dtype:
+        raise ShapeError(f"{name}: the source must have one element per window, and the initial value none, of the operand's dtype: "
+                         f"{operand.update(shape=shape).str_short()} and {operand.update(shape=()).str_short()} for "
+                         f"{operand.str_short()}; got {source.str_short()} and {init.str_short()}")
+    for what, jaxpr, dtype in (("select", select_jaxpr, np.dtype(bool)), ("scatter", scatter_jaxpr, operand.dtype)):
+        if [(a.shape, a.dtype) for a in jaxpr.out_avals] != [((), dtype)]:
+            raise DTypeError(f"{name}: `{what}` must return one scalar of dtype {dtypes.dtype_name(dtype)}, got "
+                             f"{', '.join(a.str_short() for a in jaxpr.out_avals)}")
+    return operand.update(weak_type=False, named_shape=joined_named_shape((operand, source, init)))
 
 
 @shape_rule(select_and_gather_add_p)
@@ -186,6 +204,35 @@ def _window_params(name: str, shape, window_dimensions, window_strides, padding,
                                   [dilated(n, d) for n, d in zip(window, window_dilation)], strides, padding)
     return {"window_dimensions": window, "window_strides": strides, "padding": canonical_pads(name, padding, rank),
             "base_dilation": base_dilation, "window_dilation": window_dilation}
+
+
+def select_and_scatter(operand, select: Callable, window_dimensions: Sequence[int], window_strides: Sequence[int],
+                       padding: Sequence[tuple[int, int]], source, init_value, scatter: Callable):
+    """Picks an element of each window and combines a source element into its place.
+
+    Args:
+      operand: an array.
+      select: takes two scalars of the operand's dtype; returns a bool scalar, whether the first one is picked. A window is
+        gone through in row-major order, without its padding.
+      window_dimensions, window_strides, padding: as for `reduce_window`, padding as pairs.
+      source: one element per window, of the operand's dtype.
+      init_value: a scalar of that dtype: the result where nothing is combined.
+      scatter: takes the element so far and the source's, scalars; returns the combined one. The order of windows that
+        picked the same place is open, so it should be associative and commutative.
+
+    Returns:
+      An array of the operand's shape and dtype.
+
+    Raises:
+      TypeError: if numbers of axes, shapes or dtypes do not fit.
+    """
+    name = "select_and_scatter"
+    aval = get_aval(operand)
+    select_jaxpr, scatter_jaxpr = (stage_monoid(name, lambda *xs, fun=fun: [fun(*xs)], [aval.dtype]) for fun in (select, scatter))
+    return select_and_scatter_p.bind(
+        operand, source, init_value, select_jaxpr=select_jaxpr, scatter_jaxpr=scatter_jaxpr,
+        window_dimensions=int_tuple(name, "window_dimensions", window_dimensions),
+        window_strides=int_tuple(name, "window_strides", window_strides), padding=canonical_pads(name, padding, aval.ndim))
 
 
 def select_and_scatter_add(source, operand, select_prim: Primitive, window_dimensions: Sequence[int],

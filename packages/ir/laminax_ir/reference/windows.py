@@ -47,15 +47,19 @@ def _reduce_window(*values, jaxpr, **window):
     return results
 
 
-def _selected_places(operand, select_prim, **window):
+def _extreme_places(operand, select_prim, **window):
     """For each window the flat index of its extreme element in the operand, -1 where a window has none.
 
     Padding is never selected; the first of equal elements is.
     """
-    compare = np.greater_equal if select_prim is ge_p else np.less_equal
+    return _selected_places(widened(operand), np.greater_equal if select_prim is ge_p else np.less_equal, **window)
+
+
+def _selected_places(operand, compare, **window):
+    """As `_extreme_places`, of the element that `compare(so far, next)` keeps, each time it is asked."""
     places = np.arange(operand.size).reshape(operand.shape)
     best, chosen = None, None
-    for value, place in zip(_parts(widened(operand), 0, **window), _parts(places, -1, **window)):
+    for value, place in zip(_parts(operand, 0, **window), _parts(places, -1, **window)):
         if best is None:
             best, chosen = value, place
             continue
@@ -67,17 +71,29 @@ def _selected_places(operand, select_prim, **window):
 @reference_rule(ops.select_and_scatter_add_p)
 def _select_and_scatter_add(source, operand, *, select_prim, window_dimensions, window_strides, padding):
     ones = (1,) * operand.ndim
-    places = _selected_places(operand, select_prim, window_dimensions=window_dimensions, window_strides=window_strides,
-                              padding=padding, base_dilation=ones, window_dilation=ones)
+    places = _extreme_places(operand, select_prim, window_dimensions=window_dimensions, window_strides=window_strides,
+                             padding=padding, base_dilation=ones, window_dilation=ones)
     source = widened(source)
     result = np.zeros(operand.size, source.dtype)
     np.add.at(result, places[places >= 0], source[places >= 0])
     return result.reshape(operand.shape)
 
 
+@reference_rule(ops.select_and_scatter_p)
+def _select_and_scatter(operand, source, init, *, select_jaxpr, scatter_jaxpr, **window):
+    ones = (1,) * operand.ndim
+    places = _selected_places(operand, lambda best, value: apply_elementwise(select_jaxpr, [best, value])[0], **window,
+                              base_dilation=ones, window_dilation=ones)
+    result = np.full(operand.size, init, operand.dtype)
+    for place, value in zip(places.ravel(), source.ravel()):
+        if place >= 0:
+            (result[place],) = apply_elementwise(scatter_jaxpr, [result[place], value])
+    return result.reshape(operand.shape)
+
+
 @reference_rule(ops.select_and_gather_add_p)
 def _select_and_gather_add(tangents, operand, *, select_prim, **window):
-    places = _selected_places(operand, select_prim, **window)
+    places = _extreme_places(operand, select_prim, **window)
     if operand.size == 0:
         return np.full(places.shape, tangents.dtype.type(0))
     return np.where(places >= 0, tangents.ravel()[places], tangents.dtype.type(0))

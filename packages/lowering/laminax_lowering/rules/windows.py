@@ -54,6 +54,13 @@ def _reduce_window(ctx, *values, jaxpr, **window):
     return emit_reduce_window(ctx, operands, inits, computation_region(ctx, jaxpr), ctx.avals_out, **window)
 
 
+@lowering_rule(op.select_and_scatter_p)
+def _select_and_scatter(ctx, operand, source, init, *, select_jaxpr, scatter_jaxpr, window_dimensions, window_strides, padding):
+    regions = [computation_region(ctx, select_jaxpr), computation_region(ctx, scatter_jaxpr)]
+    return ctx.emit("stablehlo.select_and_scatter", [operand, source, init], regions=regions, attributes={
+        "window_dimensions": i64_array(window_dimensions), "window_strides": i64_array(window_strides), "padding": _pads(padding)})
+
+
 @lowering_rule(op.select_and_scatter_add_p)
 def _select_and_scatter_add(ctx, source, operand, *, select_prim, window_dimensions, window_strides, padding):
     scalar = ShapedArray((), operand.aval.dtype)

@@ -140,6 +140,14 @@ _batch_two(op.select_and_gather_add_p)
 _batch_two(op.select_and_scatter_add_p)
 
 
+@axis_batching_rule(op.select_and_scatter_p)
+def _select_and_scatter_batch(axis, operands, batch_axes, **params):
+    if batch_axes[2] is not None:
+        raise NotImplementedError("select_and_scatter cannot be mapped over its initial value; add it to the result instead")
+    arrays = [batch_axis_first(x, b, axis.size) for x, b in zip(operands[:2], batch_axes)]
+    return op.select_and_scatter_p.bind(*arrays, operands[2], **_with_unit_window(params, 0)), 0
+
+
 @axis_batching_rule(op.reduce_window_p)
 def _reduce_window_batch(axis, operands, batch_axes, **params):
     arrays, inits = split_operands("reduce_window", operands)
