@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Sequence, runtime_checkable
+from typing import TYPE_CHECKING, Any, Callable, Protocol, Sequence, runtime_checkable
 
 import laminax_runtime as runtime
 from laminax_ir.avals import ShapeDtypeStruct, ShapedArray, get_aval, is_array_like
@@ -56,40 +56,69 @@ class Wrapped(Protocol):
     def eval_shape(self, *args, **kwargs) -> Any: ...
 
 
-class _Stage:
-    """What every stage tells of the arguments."""
+@dataclass(frozen=True)
+class Signature:
+    """What a function was traced for: per leaf of the arguments a type, whether it is donated and a name; and the results' types."""
 
-    _first: Traced
+    name: str
     in_tree: Any
+    out_tree: Any
+    in_avals: tuple[ShapedArray, ...]
+    out_structs: tuple[ShapeDtypeStruct, ...]
+    donated: tuple[bool, ...]
+    namer: Callable[[int], str]
+
+
+class _Stage:
+    """What every stage tells of arguments and results.
+
+    `in_tree` is the arguments' structure as (args, kwargs), `out_info` the shapes and dtypes of the result.
+    """
+
+    def __init__(self, signature: Signature):
+        self._signature = signature
+
+    @property
+    def in_tree(self) -> Any:
+        return self._signature.in_tree
+
+    @property
+    def out_tree(self) -> Any:
+        return self._signature.out_tree
 
     @property
     def in_avals(self) -> Any:
         """The arguments' types: a pair of a tuple for those by position and a dict for those by name."""
-        return tree_unflatten(self._first.in_tree, self._first._avals)
+        return tree_unflatten(self.in_tree, self._signature.in_avals)
+
+    @property
+    def args_info(self) -> Any:
+        """The arguments' types, and whether they are donated, in the structure of `in_avals`."""
+        signature = self._signature
+        return tree_unflatten(self.in_tree, [ArgInfo(aval, bool(d)) for aval, d in zip(signature.in_avals, signature.donated)])
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
         """The numbers of the donated arguments, counting leaves."""
-        donated = self._first._jit_function.donated(self._first._call)
-        return tuple(i for i, is_donated in enumerate(donated) if is_donated)
+        return tuple(i for i, is_donated in enumerate(self._signature.donated) if is_donated)
+
+    @property
+    def out_info(self) -> Any:
+        return tree_unflatten(self.out_tree, self._signature.out_structs)
 
 
 class Traced(_Stage):
-    """A function traced for given argument types.
-
-    `jaxpr` is the program, `out_info` the shapes and dtypes of the result, `in_tree` the arguments' structure as
-    (args, kwargs).
-    """
+    """A function traced for given argument types; `jaxpr` is the program."""
 
     def __init__(self, jit_function: Any, call: Any, avals: Sequence[ShapedArray], traced: Any):
+        out_avals = traced.closed.out_avals
+        shardings = jit_function.result_shardings(traced) or [None] * len(out_avals)
+        super().__init__(Signature(jit_function.name, call.in_tree, traced.out_tree, tuple(avals),
+                                   tuple(map(_struct, out_avals, shardings)), jit_function.donated(call),
+                                   call.namer(jit_function.fun)))
         self._jit_function = jit_function
         self._call = call
-        self._avals = avals
         self._traced = traced
-
-    @property
-    def _first(self) -> Traced:
-        return self
 
     @property
     def jaxpr(self) -> ClosedJaxpr:
@@ -100,27 +129,9 @@ class Traced(_Stage):
         return self._jit_function.name
 
     @property
-    def in_tree(self) -> Any:
-        return self._call.in_tree
-
-    @property
-    def out_tree(self) -> Any:
-        return self._traced.out_tree
-
-    @property
-    def args_info(self) -> Any:
-        donated = self._jit_function.donated(self._call)
-        return tree_unflatten(self.in_tree, [ArgInfo(aval, bool(d)) for aval, d in zip(self._avals, donated)])
-
-    @property
     def out_avals(self) -> Any:
         """The types of the results: a pytree like the result."""
         return tree_unflatten(self.out_tree, self.jaxpr.out_avals)
-
-    @property
-    def out_info(self) -> Any:
-        shardings = self._jit_function.result_shardings(self._traced) or [None] * len(self.jaxpr.out_avals)
-        return tree_unflatten(self.out_tree, list(map(_struct, self.jaxpr.out_avals, shardings)))
 
     def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
         """Lowers the program to StableHLO.
@@ -143,14 +154,11 @@ class Lowered(_Stage):
     """A function lowered to StableHLO for given argument types; compile it with `compile`."""
 
     def __init__(self, traced: Traced, module: LoweredModule, where: runtime.Device | Partitioning):
-        self._traced = self._first = traced
+        super().__init__(traced._signature)
+        self._traced = traced
         self._module = module
         self._where = where
         self._device = where.devices[0] if isinstance(where, Partitioning) else where
-        self.in_tree = traced.in_tree
-        self.out_tree = traced.out_tree
-        self.args_info = traced.args_info
-        self.out_info = traced.out_info
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """The module as text.
@@ -186,7 +194,7 @@ class Lowered(_Stage):
         compiler_options = {**dict(jit_function.options.compiler_options), **(compiler_options or {})}
         program = jit_function.program(traced._traced, traced._call, self._where, self._module,
                                        tuple(sorted(compiler_options.items())))
-        return Compiled(self, program)
+        return Compiled(self._signature, program)
 
 
 def _unknown_dialect(method: str, dialect: Any) -> ValueError:
@@ -196,18 +204,9 @@ def _unknown_dialect(method: str, dialect: Any) -> ValueError:
 class Compiled(_Stage):
     """A compiled function; called with arguments of the types it was compiled for, the static ones left out."""
 
-    def __init__(self, lowered: Lowered, program: Program):
-        self._lowered = lowered
-        self._first = lowered._traced
+    def __init__(self, signature: Signature, program: Program):
+        super().__init__(signature)
         self._program = program
-        self.in_tree = lowered.in_tree
-        self.out_tree = lowered.out_tree
-        self.args_info = lowered.args_info
-        self.out_info = lowered.out_info
-
-    @cached_property
-    def _in_avals(self) -> list[ShapedArray]:
-        return list(self._lowered._traced.jaxpr.in_avals)
 
     def __call__(self, *args, **kwargs) -> Any:
         leaves, in_tree = tree_flatten((args, kwargs))
@@ -223,7 +222,7 @@ class Compiled(_Stage):
                 raise TypeError(f"the compiled {self._name}: argument {self._path(position)} is not an array: {leaf!r}")
             avals.append(get_aval(leaf))
         wrong = [f"  argument {self._path(i)} was compiled for {expected.str_short()}, but called with {aval.str_short()}"
-                 for i, (aval, expected) in enumerate(zip(avals, self._in_avals))
+                 for i, (aval, expected) in enumerate(zip(avals, self._signature.in_avals))
                  if aval.shape != expected.shape or aval.dtype != expected.dtype]
         if wrong:
             raise TypeError("\n".join([
@@ -237,7 +236,7 @@ class Compiled(_Stage):
 
     def _check_shardings(self, leaves: Sequence[Any]) -> None:
         """Committed arguments of a program over several devices must be where it expects them."""
-        if not isinstance(self._lowered._where, Partitioning):
+        if len(self._program.executable.devices) == 1:
             return
         wrong = []
         for i, (leaf, wanted) in enumerate(zip(leaves, self._flat_input_shardings)):
@@ -269,14 +268,13 @@ class Compiled(_Stage):
 
     @property
     def _name(self) -> str:
-        return self._lowered._traced.fun_name
+        return self._signature.name
 
     def _path(self, position: int) -> str:
-        traced = self._lowered._traced
-        return traced._call.namer(traced._jit_function.fun)(position)
+        return self._signature.namer(position)
 
     def _describe_structure(self, args: tuple, kwargs: dict) -> str:
-        if (len(args), sorted(kwargs)) != (shape := self._signature()):
+        if (len(args), sorted(kwargs)) != (shape := self._shape_of_arguments()):
             found = f"{len(args)} positional arguments and the keywords {sorted(kwargs)}"
             detail = f"it takes {shape[0]} positional arguments and the keywords {shape[1]}, and was called with {found}"
         else:
@@ -287,7 +285,7 @@ class Compiled(_Stage):
         return (f"the compiled {self._name} was called with arguments of another structure: {detail.rstrip('.')}. "
                 "Static arguments are left out.")
 
-    def _signature(self) -> tuple[int, list[str]]:
+    def _shape_of_arguments(self) -> tuple[int, list[str]]:
         args, kwargs = tree_unflatten(self.in_tree, range(self.in_tree.num_leaves))
         return len(args), sorted(kwargs)
 
