@@ -45,6 +45,7 @@ def emit_ffi_call(ctx: FunctionWriter, target: str, operands: Sequence[Value], r
                   "has_side_effect": bool_text(has_side_effect)}
     if batch_rank is not None:
         attributes["mhlo.frontend_attributes"] = f'{{num_batch_dims = "{batch_rank}"}}'
+        attributes["sdy.sharding_rule"] = _batch_rule([v.aval for v in operands], results, batch_rank)
     matrix_rank = None if by_rows or batch_rank is None else batch_rank + 2
     attributes["operand_layouts"] = _layouts([v.aval for v in operands], matrix_rank)
     attributes["result_layouts"] = _layouts(results, matrix_rank)
@@ -55,6 +56,32 @@ def emit_ffi_call(ctx: FunctionWriter, target: str, operands: Sequence[Value], r
         attributes["sdy.sharding"] = f"#sdy.sharding_per_value<[{shardings}]>"
     out = ctx.emit("stablehlo.custom_call", operands, attributes=attributes, results=list(results))
     return [out] if isinstance(out, Value) else out
+
+
+_FACTORS = "ijklmnopqrstuvwxyz"
+
+
+def _batch_rule(operands: Sequence[ShapedArray], results: Sequence[ShapedArray], batch_rank: int) -> str:
+    """Shardy's rule for a function that runs on each matrix of a batch: the batch axes correspond, the others do not.
+
+    Each axis has a factor: one for the same axis of the batch, in all arrays, and one for each other axis.
+    Source: the Shardy documentation, "Sharding rule".
+    """
+    sizes: list[int] = list(next((aval.shape[:batch_rank] for aval in (*operands, *results) if aval.ndim >= batch_rank), ()))
+
+    def factor(number: int) -> str:
+        return _FACTORS[number] if number < len(_FACTORS) else f"z_{number - len(_FACTORS) + 1}"
+
+    def axes(aval: ShapedArray) -> str:
+        if aval.ndim < batch_rank:  # what is not computed
+            return "[]"
+        own = range(len(sizes), len(sizes) + aval.ndim - batch_rank)
+        sizes.extend(aval.shape[batch_rank:])
+        return f"[{', '.join(map(factor, (*range(batch_rank), *own)))}]"
+
+    sides = [", ".join(map(axes, avals)) for avals in (operands, results)]
+    listed = ", ".join(f"{factor(i)}={size}" for i, size in enumerate(sizes))
+    return f"#sdy.op_sharding_rule<({sides[0]})->({sides[1]}) {{{listed}}}, custom>"
 
 
 def _layouts(avals: Sequence[ShapedArray], matrix_rank: int | None) -> str:

@@ -63,6 +63,8 @@ def test_a_call_of_a_gpu_kernel():
     assert f"operand_layouts = [{BY_COLUMNS}]" in line
     assert f"result_layouts = [{BY_COLUMNS}, dense<[1, 0]> : tensor<2xindex>, dense<[0]> : tensor<1xindex>]" in line
     assert "output_tuple_indices = [0], operand_index = 0" in line
+    assert ("sdy.sharding_rule = #sdy.op_sharding_rule<([i, j, k])->([i, l, m], [i, n], [i]) "
+            "{i=2, j=4, k=4, l=4, m=4, n=4}, custom>") in line  # the batch axis is one and the same, and may be split
     assert line.endswith("(tensor<2x4x4xf32>, tensor<2x4xf32>, tensor<2xi32>) loc(#loc%s" % line.rpartition("#loc")[2])
 
 

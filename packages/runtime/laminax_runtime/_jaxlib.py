@@ -73,6 +73,7 @@ is_plugin_initialized = _jax.pjrt_plugin_initialized
 make_pjit_function = _jax.pjit
 register_batch_partitionable_target = _jax.register_custom_call_as_batch_partitionable
 register_custom_call_target = _jax.register_custom_call_target
+register_batch_partitionable = _jax.register_custom_call_as_batch_partitionable
 canonical_memory_kind = _jax.check_and_canonicalize_memory_kind
 hlo_cost_analysis = _jax.hlo_module_cost_analysis
 guard_state_of_process = _jax.guard_lib.global_state
@@ -128,6 +129,13 @@ def gpu_kernels(platform: str) -> list[tuple[str, Any, int]]:
 
     modules = (gpu_linalg, gpu_prng, gpu_solver, gpu_sparse)
     return [kernel for module in modules for kernel in module.registrations()[platform]]
+
+
+def gpu_kernels_of_batches() -> list[str]:
+    """Those of the kernels that a batch may be split for."""
+    from jaxlib import gpu_linalg, gpu_solver, gpu_sparse
+
+    return [name for module in (gpu_linalg, gpu_solver, gpu_sparse) for name in module.batch_partitionable_targets()]
 
 
 def initialize_hybrid_kernels() -> None:

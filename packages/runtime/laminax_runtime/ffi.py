@@ -158,7 +158,10 @@ def ensure_lapack() -> None:
         lapack = _jaxlib.lapack_module()
         lapack.initialize()
         for name, target in lapack.registrations().items():
-            register_ffi_target(name, target, "cpu", api_version=1 if name.endswith("_ffi") else 0)
+            is_typed = name.endswith("_ffi")
+            register_ffi_target(name, target, "cpu", api_version=1 if is_typed else 0)
+            if is_typed:
+                _jaxlib.register_batch_partitionable(name)  # over several devices, each has some of the matrices
         _has_lapack = True
 
 
@@ -180,6 +183,8 @@ def ensure_gpu_kernels(platform: str, is_hybrid: bool = False) -> None:
                 raise PlatformError(_how_to_install(platform))
             for name, target, api_version in kernels:
                 register_ffi_target(name, target, platform.lower(), api_version)
+            for name in _jaxlib.gpu_kernels_of_batches():
+                _jaxlib.register_batch_partitionable(name, _plugins.get(platform))
             _has_kernels.add(platform)
         if is_hybrid and not _has_hybrid:
             _jaxlib.initialize_hybrid_kernels()

@@ -54,7 +54,7 @@ def test_what_waits_for_a_plugin_is_registered_with_it(plugin_package, run_pytho
     out = run_python(PROGRAM + """
 ffi.register_ffi_target("mine", "address", "cuda", traits=1)
 show("before")
-ffi.connect_plugin("cuda", "handle")
+ffi.connect_plugin("cuda", None)
 print(extension.registered[-1])
 show("loaded")
 ffi.register_ffi_target("later", "address", "gpu", api_version=0)
@@ -62,14 +62,14 @@ print(extension.registered)
 """)
     before, mine, loaded, later = out.splitlines()
     assert before == "before []"
-    assert mine == "('mine', 'address', 'CUDA', 1, 1, 'handle')"
+    assert mine == "('mine', 'address', 'CUDA', 1, 1, None)"
     assert loaded == "loaded ['Cache', 'mine', 'xla_ffi_python_gpu_callback']"
-    assert later == "[('later', 'address', 'CUDA', 0, 0, 'handle')]"
+    assert later == "[('later', 'address', 'CUDA', 0, 0, None)]"
 
 
 def test_kernels_are_registered_when_a_program_names_one(plugin_package, run_python):
     out = run_python(PROGRAM + """
-ffi.connect_plugin("cuda", "handle")
+ffi.connect_plugin("cuda", None)
 extension.registered.clear()
 ffi.ensure_kernels('"stablehlo.add"(%0, %1)', Client)
 ffi.ensure_kernels('call_target_name = "mycusolver_ffi"', Client)
@@ -96,8 +96,8 @@ from laminax_runtime import PlatformError, ffi
 class Client:
     platform, platform_version = "gpu", "rocm 70000"
 
-ffi.connect_plugin("rocm", "handle")  # programs without native functions run
-ffi.connect_plugin("tpu", "handle")
+ffi.connect_plugin("rocm", None)  # programs without native functions run
+ffi.connect_plugin("tpu", None)
 for ask in (lambda: ffi.ensure_kernels('@hipsolver_getrf_ffi(', Client), lambda: ffi.register_ffi_target("mine", "address", "rocm")):
     try:
         ask()
