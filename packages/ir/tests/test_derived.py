@@ -8,8 +8,8 @@ from laminax_ir.config import enable_x64
 from laminax_ir.dtypes import key_dtype
 from laminax_ir.errors import DTypeError
 from laminax_ir.ops import refused
-from laminax_ir.ops.derived import broadcast_like, dtype
-from laminax_ir.ops.elementwise import mulhi
+from laminax_ir.ops.derived import broadcast_like, dtype, empty
+from laminax_ir.ops.elementwise import mul, mulhi
 
 f32 = np.float32
 
@@ -62,3 +62,18 @@ def test_mulhi_is_the_high_half_of_the_product(kind):
 def test_what_is_not_supported_says_what_to_use(call, instead):
     with pytest.raises(NotImplementedError, match=f"is not supported.*{instead}"):
         call()
+
+
+def test_products_in_another_dtype():
+    x = np.array([100, -128], np.int8)
+    product = mul(x, x, out_dtype=np.int32)
+    assert product.dtype == np.int32 and product.tolist() == [10000, 16384]
+    assert mul(x, 3, out_dtype=f32).tolist() == [300, -384] and mul(2.0, 3.0, out_dtype=np.int32) == 6
+    with pytest.raises(DTypeError, match="same dtypes"):
+        mul(x, x.astype(f32), out_dtype=f32)
+
+
+def test_empty_arrays_take_no_sharding():
+    assert empty((2, 3), np.int8).tolist() == [[0] * 3] * 2
+    with pytest.raises(NotImplementedError, match="sharding"):
+        empty((2, 3), np.int8, out_sharding="x")

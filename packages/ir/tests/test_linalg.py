@@ -235,6 +235,7 @@ m, v = np.zeros((3, 3)), np.zeros(3)
     (lambda: op.svd(m, algorithm="qr"), TypeError, "svd: algorithm must be None or a member of SvdAlgorithm, got .qr."),
     (lambda: op.eigh(m, implementation=op.SvdAlgorithm.QR), TypeError, "member of EighImplementation"),
     (lambda: op.eig(m, implementation="lapack"), TypeError, "member of EigImplementation"),
+    (lambda: op.eig(m, implementation=op.EigImplementation.LAPACK, use_magma=False), ValueError, "cannot both be given"),
     (lambda: op.eig(np.zeros((2, 3))), TypeError, "eig: .* square"),
     (lambda: op.schur(m, sort_eig_vals=True), NotImplementedError, "sort_eig_vals=True"),
     (lambda: op.hessenberg(np.zeros((2, 3))), TypeError, "hessenberg: .* square"),

@@ -41,17 +41,18 @@ def reciprocal(x):
     return op.integer_pow(x, -1)
 
 
-def empty(shape, dtype):
+def empty(shape, dtype, *, out_sharding=None):
     """An array whose values the caller promises not to rely on; they are zeros.
 
     Args:
       shape: the result's shape; an integer stands for one axis.
       dtype: the result's dtype.
+      out_sharding: must be None.
 
     Returns:
       An array of that shape and dtype.
     """
-    return full(shape, 0, dtype)
+    return full(shape, 0, dtype, sharding=out_sharding)
 
 
 def broadcast_like(arr, like_arr):

@@ -608,14 +608,64 @@ def _binary_function(primitive: Primitive, name: str, text: str):
 
 add = _binary_function(add_p, "add", "sum, x + y")
 sub = _binary_function(sub_p, "sub", "difference, x - y")
-mul = _binary_function(mul_p, "mul", "product, x * y")
-mulhi = _binary_function(mulhi_p, "mulhi", "high half of the product x * y: what the dtype does not hold of its bits")
+
+
+def mul(x, y, *, out_dtype=None):
+    """Elementwise product, x * y.
+
+    Args:
+      x: an array: integer, floating or complex.
+      y: an array of the same dtype and a compatible shape (equal sizes, size 1, or rank 0), or a scalar.
+      out_dtype: the dtype that the operands are converted to before they are multiplied; their own by default.
+
+    Returns:
+      An array of the joint shape and of out_dtype, by default the operands' dtype.
+
+    Raises:
+      TypeError: if dtypes differ or are others, or shapes do not fit.
+    """
+    if type(y) in _PYTHON_SCALARS:  # written out, as what `_binary_function` makes: one call less on the way of a product
+        if type(x) not in _PYTHON_SCALARS:
+            y = scalar_like(y, get_aval(x).dtype)
+    elif type(x) in _PYTHON_SCALARS:
+        x = scalar_like(x, get_aval(y).dtype)
+    if out_dtype is not None:
+        _check_same_dtype("mul", (get_aval(x), get_aval(y)))
+        x, y = convert_element_type(x, out_dtype), convert_element_type(y, out_dtype)
+    return state.trace.process(mul_p, (x, y), {})
+
+
+_mulhi = _binary_function(mulhi_p, "mulhi", "high half of the product x * y: what the dtype does not hold of its bits")
+
+
+def mulhi(x, y, /):
+    return _mulhi(x, y)
+
+
+mulhi.__doc__ = _mulhi.__doc__
 div = _binary_function(div_p, "div", "quotient, x / y; of integers rounded towards zero")
 rem = _binary_function(rem_p, "rem", "remainder of x / y with the sign of x")
 max = _binary_function(max_p, "max", "maximum; NaN if either is NaN; complex numbers in lexicographic order")
 min = _binary_function(min_p, "min", "minimum; NaN if either is NaN; complex numbers in lexicographic order")
 atan2 = _binary_function(atan2_p, "atan2", "angle of the point (y, x) in radians: arc tangent of x / y with quadrant")
-nextafter = _binary_function(nextafter_p, "nextafter", "next representable value after x in the direction of y")
+
+
+def nextafter(x1, x2):
+    """Elementwise next representable value after x1 in the direction of x2.
+
+    Args:
+      x1: a floating array.
+      x2: an array of the same dtype and a compatible shape (equal sizes, size 1, or rank 0), or a scalar.
+
+    Returns:
+      An array of the joint shape and of the operands' dtype.
+
+    Raises:
+      TypeError: if dtypes differ or are others, or shapes do not fit.
+    """
+    return nextafter_p.bind(*_typed(x1, x2))
+
+
 bitwise_and = _binary_function(and_p, "bitwise_and", "and of integers or bools")
 bitwise_or = _binary_function(or_p, "bitwise_or", "or of integers or bools")
 bitwise_xor = _binary_function(xor_p, "bitwise_xor", "exclusive or of integers or bools")

@@ -519,7 +519,7 @@ def svd(x, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_ind
 
 
 def eig(x, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors: bool = True,
-        enable_eigvec_derivs: bool = False, implementation=None) -> list[Any]:
+        enable_eigvec_derivs: bool = False, implementation=None, use_magma: bool | None = None) -> list[Any]:
     """Eigenvalues and eigenvectors of general matrices; on CPU only.
 
     Args:
@@ -528,6 +528,7 @@ def eig(x, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors
       compute_right_eigenvectors: whether vr with x vr[:, i] = w[i] vr[:, i] is computed.
       enable_eigvec_derivs: must be False: eigenvectors have no derivative rule.
       implementation: an `EigImplementation`, which the platform must have; its own choice by default.
+      use_magma: an older way to ask for MAGMA (True) or LAPACK (False).
 
     Returns:
       [w, vl, vr] as far as asked for: [..., n], [..., n, n] and [..., n, n] of the complex dtype of x's precision,
@@ -538,6 +539,11 @@ def eig(x, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors
       NotImplementedError: if an argument is not what it must be.
     """
     _check_choice("eig", "implementation", implementation, EigImplementation)
+    if use_magma is not None:
+        if implementation is not None:
+            raise ValueError(f"eig: implementation and use_magma say the same and cannot both be given, got {implementation} and "
+                             f"{use_magma=}; implementation alone is enough")
+        implementation = EigImplementation.MAGMA if use_magma else EigImplementation.LAPACK
     if enable_eigvec_derivs:
         raise NotImplementedError("eig: only enable_eigvec_derivs=False is supported, got True: eigenvectors have no derivative rule")
     return eig_p.bind(x, compute_left_eigenvectors=bool(compute_left_eigenvectors),
