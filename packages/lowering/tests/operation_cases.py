@@ -15,8 +15,8 @@ from laminax_ir.dtypes import key_dtype
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import (
     callbacks, calls, collectives, composite, contraction, control_flow, convolution, cumulative, elementwise, exported, ffi, fft,
-    hints, indexing, linalg, linear_call, linear_solve, orthogonal, random_bits, reduction, scaled_dot, shape, sharding, sorting,
-    special, stacking, windows,
+    hints, indexing, linalg, linear_call, linear_solve, orthogonal, random_bits, reduction, scaled_dot, shape, shard_map, sharding,
+    sorting, special, stacking, windows,
 )
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.primitive import Primitive
@@ -186,6 +186,18 @@ _define([F32], pure_callback=lambda x: callbacks.pure_callback(np.sin, ShapeDtyp
 _SPLIT = Split(AbstractMesh((4,), ("data",)), PartitionSpec(None, "data"))
 _define([F32], sharding_constraint=lambda x: sharding.sharding_constraint_p.bind(x, sharding=_SPLIT),
         device_put=lambda x: sharding.device_put_p.bind(x, sharding=_SPLIT))
+
+
+
+def _per_device(x):
+    """Each of four devices adds up its column with the others'."""
+    with extend_axis_env(("i", 4)):
+        body = stage(lambda part: [collectives.psum(el.sin(part), "i")], [aval("float32", 3, 1)], "body")
+    return shard_map.bind_shard_map(body, x, mesh=AbstractMesh((4,), ("i",)), in_specs=[PartitionSpec(None, "i")],
+                                    out_specs=[PartitionSpec()], manual_axes=("i",))
+
+
+_define([F32], shard_map=_per_device, pvary=lambda x: collectives.pvary_p.bind(x, axes=("i",)))
 
 _SINE = """module @sine {
   func.func public @main(%arg0: tensor<3x4xf32>) -> tensor<3x4xf32> {
