@@ -154,6 +154,29 @@ def test_selection(case, greatest, seed):
         same(windows.select_and_gather_add(tangents, x, select, window, strides, padding), gathered)
 
 
+@covers("select_and_scatter")
+@more
+@given(case=windowed(dilations=False), greatest=st.booleans(), seed=seeds)
+def test_selection_with_any_combination(case, greatest, seed):
+    """The greatest of the source elements that belong to a place, or a bound if that is greater."""
+    shape, window, strides, padding, *_ = case
+    table, rng = windows_of(*case), np.random.default_rng(seed)
+    for dtype in REALS + BOOL:
+        x, source, least = (drawn(rng, dtype, s, only_finite=True) for s in (shape, table.shape, ()))
+        gathered = {i: [least[()]] for i in np.ndindex(*shape)}
+        for y in np.ndindex(*table.shape):
+            inside = [i for i in table[y] if i is not None]
+            if inside:
+                size = (lambda i: int(x[i])) if dtype in INTEGERS else lambda i: wide(x[i])  # noqa: B023  (called at once)
+                gathered[(max if greatest else min)(inside, key=size)].append(source[y])
+        expected = np.empty(shape, dtype)
+        for i in np.ndindex(*shape):
+            expected[i] = extreme(max, dtype)(gathered[i])
+        got = np.asarray(windows.select_and_scatter(x, op.ge if greatest else op.le, window, strides, padding, source, least[()], op.max))
+        assert got.dtype == dtype
+        np.testing.assert_array_equal(wide(got), wide(expected), str(dtype))
+
+
 TAKEN = {"select_and_scatter_add": REALS, "select_and_gather_add": REALS}
 
 

@@ -228,6 +228,9 @@ def select_and_scatter(operand, select: Callable, window_dimensions: Sequence[in
     """
     name = "select_and_scatter"
     aval = get_aval(operand)
+    for what, fun in (("select", select), ("scatter", scatter)):
+        if not callable(fun):
+            raise TypeError(f"{name}: {what} must be callable, got {fun!r}")
     select_jaxpr, scatter_jaxpr = (stage_monoid(name, lambda *xs, fun=fun: [fun(*xs)], [aval.dtype]) for fun in (select, scatter))
     return select_and_scatter_p.bind(
         operand, source, init_value, select_jaxpr=select_jaxpr, scatter_jaxpr=scatter_jaxpr,
