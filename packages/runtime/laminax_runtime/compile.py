@@ -7,6 +7,7 @@ carry what XLA has no notion of, such as weak types.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -97,7 +98,7 @@ def compile_module(
         _chosen_shardings(in_shardings, loaded.get_parameter_shardings, assignment, kept_avals, known),
         _chosen_shardings(out_shardings, loaded.get_output_shardings, assignment, out_avals, known),
         is_pinned,
-        tuple(keepalives),
+        (*keepalives, *host_callbacks),
     )
 
 
@@ -278,8 +279,38 @@ class Executable:
         """The compiled program as bytes, for the same version of jaxlib on the same kind of machine."""
         return self.devices[0].client.serialize_executable(self.loaded)
 
+    def __reduce__(self):
+        if self._keepalives:
+            raise TypeError(f"{self.name} cannot be pickled: it calls functions of this process. Leave the callbacks out.")
+        device_ids = [device.id for device in self.devices]
+        return _load_executable, (
+            self.serialize(), sorted(set(_CALL_TARGET.findall(self.as_text()))), self.name, self.devices[0].platform, device_ids,
+            self.in_avals, self.out_avals, self.kept, self.in_shardings, self.out_shardings, self.is_pinned,
+        )
+
     def __repr__(self) -> str:
         return f"<Executable {self.name} on {', '.join(map(str, self.devices))}>"
+
+
+_CALL_TARGET = re.compile(r'custom_call_target="([^"]*)"')
+
+
+def _load_executable(serialized, call_targets, name, platform, device_ids, in_avals, out_avals, kept, *rest) -> Executable:
+    """A pickled executable, on devices of the same ids."""
+    by_id = {device.id: device for device in placement.devices(platform)}
+    if missing := [i for i in device_ids if i not in by_id]:
+        raise ValueError(f"the pickled executable {name} runs on {platform} devices {missing}, which this process does not have")
+    devices = tuple(by_id[i] for i in device_ids)
+    ffi.ensure_kernels(" ".join(f'"{target}"' for target in call_targets), devices[0].client)
+    in_shardings, out_shardings, is_pinned = rest
+    options = _compile_options(devices, 1, len(devices), None, in_shardings, out_shardings)
+    try:
+        loaded = devices[0].client.deserialize_executable(serialized, _jaxlib.DeviceList(devices), options)
+    except _jaxlib.XlaRuntimeError as error:
+        error.add_note(f"This came from loading the pickled executable {name} with jaxlib {_jaxlib.version}; it runs with the "
+                       "version and on the kind of machine that compiled it.")
+        raise
+    return Executable(loaded, name, devices, in_avals, out_avals, kept, in_shardings, out_shardings, is_pinned, ())
 
 
 def place_argument(x: Any, sharding: shardings.Sharding) -> ArrayImpl:

@@ -39,6 +39,9 @@ class Program:
         self.is_wrapping = is_wrapping
         self.effects = effects
 
+    def __reduce__(self):
+        return Program, tuple(getattr(self, name) for name in self.__slots__)
+
     def run(self, args: Sequence[Any]) -> list[Any]:
         """Runs the program on one value per argument; returns one array per result."""
         if not self.is_wrapping:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Callable, Protocol, Sequence, runtime_checkable
 
@@ -207,6 +207,13 @@ class Compiled(_Stage):
     def __init__(self, signature: Signature, program: Program):
         super().__init__(signature)
         self._program = program
+
+    def __reduce__(self):
+        """Pickled for the same version of jaxlib, on the same kind of machine."""
+        signature = self._signature
+        names = [signature.namer(i) for i in range(len(signature.in_avals))]
+        structs = tuple(ShapeDtypeStruct(s.shape, s.dtype, weak_type=s.weak_type) for s in signature.out_structs)
+        return Compiled, (replace(signature, namer=names.__getitem__, out_structs=structs), self._program)
 
     def __call__(self, *args, **kwargs) -> Any:
         leaves, in_tree = tree_flatten((args, kwargs))
