@@ -1,0 +1,83 @@
+"""laminax.image: against interpolation written as loops over kernels, and against identities."""
+
+import laminax
+import laminax.numpy as jnp
+import numpy as np
+import pytest
+from laminax import image
+from laminax.image import ResizeMethod
+
+PHOTO = np.array([[1.0, 2, 5, 3], [0, 1, 7, 2], [4, 4, 1, 0]], np.float32)
+
+
+def sinc_window(radius):
+    return lambda x: np.sinc(x) * np.sinc(x / radius) if abs(x) < radius else 0.0
+
+
+def keys_cubic(x):
+    x = abs(x)
+    return 1.5 * x ** 3 - 2.5 * x ** 2 + 1 if x < 1 else -0.5 * x ** 3 + 2.5 * x ** 2 - 4 * x + 2 if x < 2 else 0.0
+
+
+KERNELS = {"linear": lambda x: max(0.0, 1 - abs(x)), "cubic": keys_cubic, "lanczos3": sinc_window(3), "lanczos5": sinc_window(5)}
+
+
+def resized_row(row, size, kernel, scale, shift, antialias):
+    """Each new pixel is the mean of the old ones, weighted by the kernel at their distance from where it comes from."""
+    result = np.zeros(size)
+    stretch = max(1.0, 1 / scale) if antialias else 1.0
+    for i in range(size):
+        place = (i + 0.5 - shift) / scale - 0.5
+        weights = np.array([kernel((place - j) / stretch) for j in range(len(row))])
+        if -0.5 <= place <= len(row) - 0.5:
+            result[i] = weights @ row / weights.sum()
+    return result
+
+
+@pytest.mark.parametrize("method", KERNELS)
+@pytest.mark.parametrize("antialias", [True, False])
+@pytest.mark.parametrize("size", [2, 7])
+def test_resize_is_a_weighted_mean(method, antialias, size):
+    expected = [resized_row(row, size, KERNELS[method], size / 4, 0.0, antialias) for row in PHOTO]
+    np.testing.assert_allclose(image.resize(PHOTO, (3, size), method, antialias), expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(image.resize(PHOTO.T, (size, 3), ResizeMethod.from_string(method), antialias), np.transpose(expected),
+                               rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("method", KERNELS)
+def test_scale_and_translate(method):
+    expected = [resized_row(row, 6, KERNELS[method], 0.7, 1.3, True) for row in PHOTO]
+    got = image.scale_and_translate(PHOTO, (3, 6), (1,), jnp.array([0.7]), jnp.array([1.3]), method)
+    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4)
+    both = image.scale_and_translate(PHOTO, (3, 4), (0, 1), jnp.ones(2), jnp.array([1.0, 0.0]), method)
+    np.testing.assert_allclose(both, np.concatenate([np.zeros((1, 4)), PHOTO[:2]]), atol=1e-5)  # one row down
+
+
+def test_nearest_repeats_pixels():
+    np.testing.assert_array_equal(image.resize(PHOTO, (6, 8), "nearest"), PHOTO.repeat(2, 0).repeat(2, 1))
+    small = image.resize(np.arange(9).reshape(3, 3), (1, 3), "nearest")
+    np.testing.assert_array_equal(small, [[3, 4, 5]])
+    assert small.dtype == np.int32 and image.resize(np.arange(4), (8,), "linear").dtype == np.float32
+
+
+def test_gradients_and_batches():
+    grown = lambda x: image.resize(x, (5, 6), "cubic")  # noqa: E731
+    cotangent = np.arange(30, dtype=np.float32).reshape(5, 6)
+    gradient = laminax.grad(lambda x: jnp.vdot(grown(x), cotangent))(PHOTO)
+    np.testing.assert_allclose(jnp.vdot(gradient, PHOTO), np.vdot(grown(PHOTO), cotangent), rtol=1e-5)  # it is linear
+    scales = np.array([[0.5], [2.0]], np.float32)
+    mapped = laminax.vmap(lambda s: image.scale_and_translate(PHOTO, (3, 4), (1,), s, jnp.zeros(1), "linear"))(scales)
+    np.testing.assert_allclose(mapped[1], image.scale_and_translate(PHOTO, (3, 4), (1,), scales[1], jnp.zeros(1), "linear"), rtol=1e-6)
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: image.resize(PHOTO, (3, 3), "fast"), ValueError, 'Unknown resize method "fast". The names are nearest, linear'),
+    (lambda: image.resize(PHOTO, (3,), "linear"), ValueError, r"got \(3,\) for f32\[3,4\]"),
+    (lambda: image.resize(PHOTO, (3, 3), 1), TypeError, "must be a ResizeMethod or its name, got 1"),
+    (lambda: image.scale_and_translate(PHOTO, (3, 3), (1,), np.ones(1), np.ones(1), "nearest"), ValueError, "must not be 'nearest'"),
+    (lambda: image.scale_and_translate(PHOTO, (2, 4), (1,), np.ones(1), np.ones(1), "linear"), ValueError, "axis 0 is not in spatial_dims"),
+    (lambda: image.scale_and_translate(PHOTO, (3, 4), (1,), np.ones(2), np.ones(1), "linear"), ValueError, "scale must have one element"),
+])
+def test_refusals(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
