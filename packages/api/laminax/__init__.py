@@ -31,6 +31,7 @@ _NAMES = {
         linear_transpose linearize remat value_and_grad vjp vmap""",
     # programs, shapes, names
     "laminax_ir.avals": "ShapeDtypeStruct",
+    "laminax_ir.dtypes": "float0",
     "laminax_ir.partition_specs": "P",
     "laminax_ir.ops.callbacks": "pure_callback",
     "laminax._src.effects": "effects_barrier",
