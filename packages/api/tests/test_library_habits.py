@@ -69,3 +69,10 @@ def test_private_names_that_libraries_import():
     assert str(ad_util.stop_gradient_p) == "stop_gradient"
     traceback_util.register_exclusion("/nowhere/library/module.py")
     assert traceback_util.api_boundary(len) is len and traceback_util.api_boundary(repro_api_name="f")(len) is len
+
+
+def test_the_true_branch_of_cond_is_traced_first():
+    # flax draws the keys of new parameters while it is traced, so that the order decides which it gets.
+    order = []
+    laminax.make_jaxpr(lambda x: laminax.lax.cond(x > 0, lambda: order.append(True) or x, lambda: order.append(False) or x))(1.0)
+    assert order == [True, False]

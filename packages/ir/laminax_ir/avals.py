@@ -27,6 +27,7 @@ class ShapedArray:
       dtype: a NumPy dtype (ml_dtypes included) or an extended dtype such as a PRNG key's.
       weak_type: true when the dtype came from a Python scalar and yields to others in promotion.
       named_shape: mapping from axis name to size for the mapped axes the array varies over.
+      sharding: None, what the property of this name gives.
 
     Instances are interned and immutable: equality is identity.
     """
@@ -39,7 +40,9 @@ class ShapedArray:
     ndim: int
     size: int
 
-    def __new__(cls, shape, dtype, weak_type: bool = False, *, named_shape: Mapping[Any, int] | None = None):
+    def __new__(cls, shape, dtype, weak_type: bool = False, *, named_shape: Mapping[Any, int] | None = None, sharding: None = None):
+        if sharding is not None:
+            raise NotImplementedError(f"ShapedArray: how an array is split over devices is not part of its type; got sharding={sharding}")
         named = _named_key(named_shape) if named_shape else ()
         try:
             key = (shape, dtype, weak_type, named)

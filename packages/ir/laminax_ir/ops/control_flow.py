@@ -239,7 +239,7 @@ def cond(pred, true_fun: Callable, false_fun: Callable, *operands, operand: Any 
     if aval.dtype != np.bool_:
         pred = op.ne(pred, op.scalar_like(0, aval.dtype))
     index = op.convert_element_type(pred, np.int32)
-    return _branch("cond", index, [false_fun, true_fun], operands, ["false_fun", "true_fun"])
+    return _branch("cond", index, [true_fun, false_fun], operands, ["true_fun", "false_fun"])
 
 
 def switch(index, branches: Sequence[Callable], *operands, operand: Any = _missing):
@@ -295,16 +295,14 @@ def _scalar_aval(what: str, x: Any) -> ShapedArray:
 
 
 def _branch(name: str, index: Any, branches: Sequence[Callable], operands: tuple, labels: Sequence[str]) -> Any:
-    """Traces the branches and binds `cond_p`."""
+    """Traces the branches in the order given, and binds `cond_p`; those of `cond` are given with the true one first."""
     flat, in_tree = _flat_arguments(f"{name}: an operand", operands)
     in_avals = [get_aval(x) for x in flat]
     programs = [_trace(name, label, branch, in_tree, in_avals) for branch, label in zip(branches, labels)]
-    first = programs[-1] if name == "cond" else programs[0]
-    for program, branch, label in zip(programs, branches, labels):
-        if program is not first:
-            base = len(branches) - 1 if name == "cond" else 0
-            _check_branches(name, first, program, (labels[base], label), (branches[base], branch))
-    consts, jaxprs = _joined_branches(programs)
+    first = programs[0]
+    for program, branch, label in zip(programs[1:], branches[1:], labels[1:]):
+        _check_branches(name, first, program, (labels[0], label), (branches[0], branch))
+    consts, jaxprs = _joined_branches(programs[::-1] if name == "cond" else programs)  # False is 0
     out = cond_p.bind(index, *consts, *flat, branches=jaxprs)
     return tree_unflatten(first.out_tree, out)
 
