@@ -34,5 +34,6 @@ CASES = {
     "all_to_all": Case(over(lambda row: op.all_to_all(row, "i", 0, 0))), "tiled all_to_all": Case(over(lambda row: op.all_to_all(row, "i", 0, 0, tiled=True))),
     "ppermute": Case(over(lambda row: op.ppermute(row, "i", [(0, 1), (1, 0)]))), "one-sided ppermute": Case(over(lambda row: op.ppermute(row, "i", [(0, 1)]))),
     "axis_index": Case(over(scaled_by_place)),
+    "pvary": Case(lambda x, y: op.pvary_p.bind(square(mul(x, y)), axes=("i",))),
     "psum_shared": Case(over(lambda row: op.psum_shared(row, np.float32(0), ("i",)))),
 }
