@@ -153,6 +153,26 @@ def test_environment_info(capsys, monkeypatch):
     assert laminax.print_environment_info() is None and "jaxlib:" in capsys.readouterr().out
 
 
+def test_thread_guard_refuses_a_second_thread():
+    refused = []
+
+    def guard_again():
+        try:
+            with laminax.thread_guard(True):
+                pass
+        except errors.XlaRuntimeError as error:
+            refused.append(str(error))
+
+    with laminax.thread_guard(True):
+        assert float(laminax.jit(lambda x: x + 1)(1.0)) == 2
+        thread = threading.Thread(target=guard_again)
+        thread.start()
+        thread.join()
+    assert len(refused) == 1 and "thread guards in different threads" in refused[0]
+    with laminax.thread_guard(True):
+        pass
+
+
 def test_processes():
     assert laminax.process_indices() == laminax.host_ids() == [0]
     assert (laminax.host_id(), laminax.host_count()) == (laminax.process_index(), laminax.process_count()) == (0, 1)

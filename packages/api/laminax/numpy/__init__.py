@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 _NAMES = {
+    "array_api": "__array_api_version__ __array_namespace_info__",
     "creation": """arange array asarray astype copy empty empty_like eye from_dlpack frombuffer fromfile fromfunction fromiter
         fromstring full full_like geomspace identity indices linspace logspace meshgrid ones ones_like zeros zeros_like""",
     "ufuncs": """abs absolute acos acosh add angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh around asin asinh atan

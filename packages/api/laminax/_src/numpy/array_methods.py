@@ -143,9 +143,6 @@ def _round_method(self, ndigits: int | None = None):
     return astype(rounded, int) if ndigits is None else rounded  # as Python's floats: round(2.5) is an int
 
 
-ARRAY_API_VERSION = "2024.12"
-
-
 def _array_namespace(self, *, api_version: str | None = None):
     """The module with the functions of the Python array API standard for this array: `laminax.numpy`.
 
@@ -155,10 +152,11 @@ def _array_namespace(self, *, api_version: str | None = None):
     Raises:
       ValueError: if it is another version.
     """
-    if api_version not in (None, ARRAY_API_VERSION):
-        raise ValueError(f"__array_namespace__: api_version={api_version!r} is not available; there is "
-                         f"{ARRAY_API_VERSION!r}. Leave it out to take that.")
     import laminax.numpy
+    available = laminax.numpy.__array_api_version__
+    if api_version not in (None, available):
+        raise ValueError(f"__array_namespace__: api_version={api_version!r} is not available; there is {available!r}. Leave it out to "
+                         "take that.")
     return laminax.numpy
 
 
