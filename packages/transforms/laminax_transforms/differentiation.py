@@ -12,6 +12,7 @@ from typing import Any, Callable, Sequence
 from laminax_ir import config
 from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops.calls import forward_mode_error
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, name_scope, state
 from laminax_transforms.custom_rules import linearize_custom_vjp
@@ -202,6 +203,10 @@ def linearize_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any],
     with ended_afterwards(trace), current_trace(trace), name_scope(source.JVP):
         outputs = fun(*arguments)
         pairs = [trace.split(x) for x in outputs]
+    if checked_axes():  # inside of a program per device
+        from laminax_transforms.varying import tangents_like
+        with current_trace(tangent_trace):
+            pairs = tangents_like(pairs)
     if config.check_leaks.value:
         del outputs, arguments
         check_for_leaks(trace)

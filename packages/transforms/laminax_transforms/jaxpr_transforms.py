@@ -180,7 +180,7 @@ class TransposedJaxpr:
 
 @cached_by_jaxpr
 def transpose_jaxpr(closed: ClosedJaxpr, linear: tuple[bool, ...], ct_nonzero: tuple[bool, ...],
-                    instantiate_out: tuple[bool, ...] | bool = False) -> TransposedJaxpr:
+                    instantiate_out: tuple[bool, ...] | bool = False, sums_shared: bool = False) -> TransposedJaxpr:
     """The adjoint of a jaxpr with respect to some of its inputs.
 
     Args:
@@ -188,6 +188,7 @@ def transpose_jaxpr(closed: ClosedJaxpr, linear: tuple[bool, ...], ct_nonzero: t
       linear: which inputs are linear.
       ct_nonzero: which results have cotangents.
       instantiate_out: which linear inputs' cotangents to return even when they are zero.
+      sums_shared: as for `LinearProgram.transpose`. Not in a branch, which other devices may not take.
     """
     linear_avals = [aval for aval, is_lin in zip(closed.in_avals, linear) if is_lin]
     fixed_avals = [aval for aval, is_lin in zip(closed.in_avals, linear) if not is_lin]
@@ -197,7 +198,7 @@ def transpose_jaxpr(closed: ClosedJaxpr, linear: tuple[bool, ...], ct_nonzero: t
     def fun(*args):
         fixed, cts = args[:len(fixed_avals)], args[len(fixed_avals):]
 
-        in_cts = linear_program_of_jaxpr(closed, linear, fixed).transpose(_spread(cts, ct_nonzero))
+        in_cts = linear_program_of_jaxpr(closed, linear, fixed).transpose(_spread(cts, ct_nonzero), sums_shared)
         in_cts = [instantiate(ct, aval) if want else ct for ct, want, aval in zip(in_cts, wanted, linear_avals)]
         out_nonzero.extend(ct is not ZERO for ct in in_cts)
         return [ct for ct in in_cts if ct is not ZERO]

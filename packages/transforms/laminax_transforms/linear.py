@@ -212,11 +212,17 @@ class LinearProgram:
             state.source = previous
         return [ZERO if index is None else env[index] for index in self.results]
 
-    def transpose(self, cts: Sequence[Any]) -> list[Any]:
-        """Runs the adjoint on cotangents (values or `ZERO`) under the current trace; results may be `ZERO`."""
+    def transpose(self, cts: Sequence[Any], sums_shared: bool = True) -> list[Any]:
+        """Runs the adjoint on cotangents (values or `ZERO`) under the current trace; results may be `ZERO`.
+
+        Args:
+          cts: one per result.
+          sums_shared: inside of a program per device, whether cotangents of inputs that all devices share are summed over
+            them here, or by the caller; see `varying`.
+        """
         has_checked_axes = bool(checked_axes())
         if has_checked_axes:  # inside of a program per device
-            from laminax_transforms.varying import summed_like, varying_like
+            from laminax_transforms.varying import added, summed_like, varying_like
             cts = [varying_like(ct, aval) for ct, aval in zip(cts, self.out_avals)]
         env: list[Any] = [ZERO] * self.size
         for index, ct in zip(self.results, cts):
@@ -230,6 +236,8 @@ class LinearProgram:
                     ct = [env[index] for index in eqn.outputs]
                     if all(c is ZERO for c in ct):
                         continue
+                    if has_checked_axes:
+                        ct = [summed_like(c, aval) for c, aval in zip(ct, eqn.out_avals)]
                 else:
                     ct = env[eqn.outputs[0]]
                     if ct is ZERO:
@@ -245,16 +253,20 @@ class LinearProgram:
                 for position, index in eqn.inputs:
                     term = in_cts[position]
                     if term is not None and term is not ZERO:
+                        total = env[index]
                         if has_checked_axes:
                             term = varying_like(term, eqn.operands[position])
-                        total = env[index]
+                            if total is not ZERO:
+                                total, term = added(total, term, sums_shared)
                         env[index] = term if total is ZERO else add_p.bind(total, term)
                 for index in eqn.outputs:  # not needed any more: free it early
                     env[index] = ZERO
         finally:
             state.source = previous
         in_cts = [env[index] for index in self.inputs]
-        return [summed_like(ct, aval) for ct, aval in zip(in_cts, self.in_avals)] if has_checked_axes else in_cts
+        if has_checked_axes and sums_shared:
+            return [summed_like(ct, aval) for ct, aval in zip(in_cts, self.in_avals)]
+        return in_cts
 
     def residuals(self) -> list[Any]:
         """The parent's values that the program uses, each once, in order."""

@@ -1,29 +1,88 @@
 """Cotangents along the axes of devices that are checked (see `laminax_ir.manual_axes`).
 
 Each device has a cotangent of its own for a value that varies. For a value that does not, all have the same one: the sum of what
-they make of it. Such sums are linear, so they are left to the inputs of a linear program; where a sum over devices is transposed
-before that, the cotangent's type tells whether it has been summed yet.
+they make of it. Its type tells what a cotangent is: one that does not vary is that sum, one that varies is each device's share of
+it. Sums are linear, so shares may be summed late: at the inputs of the outermost linear program, or of a loop's body, or where
+the transpose of a sum over devices needs it. They are not summed in branches, which devices may take or not: a sum that only
+some take part in never ends.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Sequence
+
+import numpy as np
 
 from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.manual_axes import checked_axes
-from laminax_ir.ops.collectives import psum_p, vary
+from laminax_ir.ops.collectives import axis_size, psum_p, vary
+from laminax_ir.ops.elementwise import div
+from laminax_ir.staging import stage
+from laminax_transforms.jaxpr_transforms import cached_by_jaxpr
 from laminax_transforms.zeros import ZERO
+
+
+def varying_axes(x: Any) -> tuple:
+    """The checked axes along which a value varies."""
+    named, checked = (x if type(x) is ShapedArray else get_aval(x)).named_shape, checked_axes()
+    return tuple(name for name in checked if name in named)
 
 
 def varying_like(ct: Any, aval: ShapedArray | None) -> Any:
     """A cotangent of a value of this type, of a type that says so where the value varies."""
-    return ct if ct is ZERO or aval is None else vary(ct, tuple(aval.named_shape))
+    return ct if ct is ZERO or aval is None else vary(ct, varying_axes(aval))
+
+
+def tangents_like(pairs: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Results with their tangents, these of types that say so where the result varies."""
+    return [(p, t if t is ZERO else vary(t, varying_axes(p))) for p, t in pairs]
 
 
 def summed_like(ct: Any, aval: ShapedArray) -> Any:
-    """The cotangent of an input, summed over the devices where the input is one value."""
-    if ct is ZERO:
+    """The cotangent of a value of this type, with shares summed where the value is one value."""
+    return ct if ct is ZERO else _summed(ct, [name for name in varying_axes(ct) if name not in aval.named_shape])
+
+
+def _summed(ct: Any, names: Sequence) -> Any:
+    return psum_p.bind(ct, axes=tuple(names), axis_index_groups=None) if names else ct
+
+
+def added(a: Any, b: Any, sums_shared: bool) -> tuple[Any, Any]:
+    """Two cotangents of one value, ready to be added: both sums, or both shares."""
+    only_a = [name for name in varying_axes(a) if name not in varying_axes(b)]
+    only_b = [name for name in varying_axes(b) if name not in varying_axes(a)]
+    if sums_shared:
+        return _summed(a, only_a), _summed(b, only_b)
+    return _share(a, only_b), _share(b, only_a)
+
+
+def _share(ct: Any, names: Sequence) -> Any:
+    """Each device's part of a sum, in equal parts."""
+    if not names:
         return ct
-    have, checked = get_aval(ct).named_shape, checked_axes()
-    names = tuple(name for name in have if name in checked and name not in aval.named_shape)
-    return psum_p.bind(ct, axes=names, axis_index_groups=None) if names else ct
+    count = math.prod(axis_size(name) for name in names)
+    return vary(div(ct, np.asarray(count, get_aval(ct).dtype)), names)
+
+
+@cached_by_jaxpr
+def with_varying_results(closed: ClosedJaxpr, axes: tuple[tuple, ...]) -> ClosedJaxpr:
+    """The program with results of types that say that they vary along the given axes."""
+    if all(set(names) <= set(varying_axes(aval)) for names, aval in zip(axes, closed.out_avals)):
+        return closed
+
+    def fun(*args):
+        return [vary(r, names) for r, names in zip(eval_jaxpr(closed.jaxpr, closed.consts, *args), axes)]
+
+    return stage(fun, closed.in_avals, closed.jaxpr.debug_info)
+
+
+def branches_alike(branches: Sequence[ClosedJaxpr], index: Any) -> tuple[ClosedJaxpr, ...]:
+    """Branches whose results vary along the same axes: those of any branch, and those of the index that chooses one."""
+    if not checked_axes():
+        return tuple(branches)
+    chosen = set(varying_axes(index))
+    axes = tuple(tuple(name for name in checked_axes() if name in chosen or any(name in aval.named_shape for aval in avals))
+                 for avals in zip(*[branch.out_avals for branch in branches]))
+    return tuple(with_varying_results(branch, axes) for branch in branches)

@@ -30,7 +30,9 @@ def sums(program):
     (lambda w, x: w * x, 1, 0, {"i"}),
     (lambda w, x: psum(w * x, "i"), 0, 1, set()),  # besides the value's own sum, which nobody needs
     (lambda w, x: psum(w * x, "i"), 1, 0, {"i"}),  # the cotangent is the same for all already
-    (lambda w, x: psum(w, "i") + 0 * x, 0, 1, set()),  # the sum of as many equal values
+    (lambda w, x: psum(w, "i"), 0, 1, set()),  # the sum of as many equal values
+    (lambda w, x: psum(w, "i") + x, 0, 2, set()),  # of which each device makes something of its own
+    (lambda w, x: w + x, 0, 1, set()),
     (lambda w, x: sin(sin(w)) * x, 0, 1, set()),  # once, at the end
     (lambda w, x: w * x + w, 0, 1, set()),
     (lambda w, x: psum(sin(w * x), "i") * x, 1, 2, {"i"}),  # the value's sum, and that of the cotangents

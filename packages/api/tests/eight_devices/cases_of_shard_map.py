@@ -151,6 +151,8 @@ def test_derivatives_inside_with_the_check():
     np.testing.assert_allclose(inside(lambda w, x: laminax.grad(lambda w: loss(w, x) + w)(w), P()), total + 8)
     np.testing.assert_allclose(inside(lambda w, x: laminax.grad(lambda x: lax.psum(loss(w, x), BOTH))(x), P(BOTH)), 2 * W * X)
     np.testing.assert_allclose(inside(lambda w, x: laminax.grad(lambda w: lax.psum(w, "x"))(w), P()), 4)
+    np.testing.assert_allclose(inside(lambda w, x: laminax.grad(lambda w: (w + x).sum())(w), P()), 8)
+    np.testing.assert_allclose(inside(lambda w, x: laminax.grad(lambda w: lax.psum(w, "x") + x.sum())(w), P()), 32)
     local = inside(lambda w, x: laminax.grad(lambda w: loss(w, x))(lax.pcast(w, BOTH, to="varying"))[None], P(BOTH))
     np.testing.assert_allclose(local, X ** 2)  # each device its own
 

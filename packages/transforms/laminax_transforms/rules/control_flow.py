@@ -15,6 +15,7 @@ from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.effects import debug_effect
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
+from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.control_flow import bind_scan, common_constants, cond_p, platform_index_p, scan_p, while_p
@@ -290,7 +291,7 @@ def _transpose_scan(closed: ClosedJaxpr, linear: Flags, num_consts: int, num_car
             break
         carry_ct = joined
     wanted = (*[False] * lin_consts, *carry_ct, *[False] * lin_xs)
-    adjoint = transpose_jaxpr(step, marks, (*carry_ct, *ct_nonzero[num_carry:]), wanted)
+    adjoint = transpose_jaxpr(step, marks, (*carry_ct, *ct_nonzero[num_carry:]), wanted, True)
     const_flags, carry_flags, xs_flags = _split(adjoint.out_nonzero, lin_consts, lin_carry)
     program, new_consts = close_over_constants(adjoint.jaxpr)
     fresh, fixed, slices, carry_cts, y_cts = _split(program.jaxpr.invars, len(new_consts), fixed_consts, fixed_xs, sum(carry_ct))
@@ -683,9 +684,9 @@ linearize_rule.add(cond_p, _cond_linearize)
 
 
 @cached_by_jaxpr
-def _transpose_branches(_first: ClosedJaxpr, branches: tuple[ClosedJaxpr, ...], linear: Flags, ct_nonzero: Flags):
+def _transpose_branches(_first: ClosedJaxpr, branches: tuple[ClosedJaxpr, ...], linear: Flags, ct_nonzero: Flags, sums_shared: bool):
     wanted = union(*[_present(cotangent_parameters(b.jaxpr, linear, ct_nonzero), linear) for b in branches])
-    adjoints = [transpose_jaxpr(branch, linear, ct_nonzero, wanted) for branch in branches]
+    adjoints = [transpose_jaxpr(branch, linear, ct_nonzero, wanted, sums_shared) for branch in branches]
     consts, jaxprs = common_constants([a.jaxpr for a in adjoints])
     return jaxprs, consts, wanted
 
@@ -693,7 +694,11 @@ def _transpose_branches(_first: ClosedJaxpr, branches: tuple[ClosedJaxpr, ...], 
 @transpose_rule(cond_p)
 def _cond_transpose(cts, index, *operands, branches):
     linear = tuple(is_linear(x) for x in operands)
-    jaxprs, consts, flags = _transpose_branches(branches[0], branches, linear, _nonzero(cts))
+    all_take_the_same = True
+    if checked_axes():  # inside of a program per device
+        from laminax_transforms.varying import branches_alike, varying_axes
+        branches, all_take_the_same = branches_alike(branches, index), not varying_axes(index)
+    jaxprs, consts, flags = _transpose_branches(branches[0], branches, linear, _nonzero(cts), all_take_the_same)
     fixed = _absent(operands, linear)
     out = cond_p.bind(index, *consts, *fixed, *[ct for ct in cts if ct is not ZERO], branches=jaxprs)
     in_cts = iter(_spread(out, flags))

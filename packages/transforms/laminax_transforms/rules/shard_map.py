@@ -104,7 +104,7 @@ def _shard_map_transpose(cts, *operands, **params):
     axes = () if params["check_vma"] else params["manual_axes"]
     unmentioned = tuple(unmentioned_axes(s, axes) for s in linear_specs)
     with _axes(params):
-        adjoint = transpose_jaxpr(params["jaxpr"], linear, has_ct)
+        adjoint = transpose_jaxpr(params["jaxpr"], linear, has_ct, False, params["check_vma"])
         summed = _with_summed_results(adjoint.jaxpr, tuple(u for u, has in zip(unmentioned, adjoint.out_nonzero) if has))
     sizes = params["mesh"].shape
     shares = [math.prod(sizes[name] for name in unmentioned_axes(s, axes)) for s in params["out_specs"]]
