@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 __version_info__ = (0, 10, 2)  # of JAX, whose public API this release follows: what libraries compare to choose a spelling
 
 _SUBMODULES = frozenset((
-    "ad_checkpoint", "core", "custom_batching", "custom_derivatives", "debug", "dlpack", "dtypes", "errors",
+    "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "debug", "dlpack", "dtypes", "errors",
     "experimental", "export", "extend", "ffi", "flatten_util", "image", "interpreters", "lax", "monitoring", "nn", "numpy",
     "ops", "profiler", "random", "scipy", "sharding", "stages", "test_util", "testing", "tree", "tree_util", "typing",
     "version",
@@ -25,6 +25,7 @@ _NAMES = {
     "laminax._src.jit": "clear_caches jit",
     "laminax._src.pmap": "pmap",
     "laminax._src.shard_map": "shard_map",
+    "laminax._src.sharding_constraints": "reshard",
     "laminax._src.passes": "fwd_and_bwd",
     "laminax._src.transforms": """
         checkpoint checkpoint_policies closure_convert custom_gradient custom_jvp custom_vjp grad hessian jacfwd jacobian jacrev jvp
@@ -42,7 +43,7 @@ _NAMES = {
     # arrays and devices
     "laminax_runtime": """
         Array Device default_backend device_count devices host_count host_id host_ids local_device_count make_array_from_callback
-        make_array_from_process_local_data make_array_from_single_device_arrays make_mesh NamedSharding process_count
+        make_array_from_process_local_data make_array_from_single_device_arrays make_mesh NamedSharding Shard process_count
         process_index process_indices set_mesh""",
     "laminax._src.environment": "print_environment_info",
     # settings

@@ -76,3 +76,25 @@ def test_the_true_branch_of_cond_is_traced_first():
     order = []
     laminax.make_jaxpr(lambda x: laminax.lax.cond(x > 0, lambda: order.append(True) or x, lambda: order.append(False) or x))(1.0)
     assert order == [True, False]
+
+
+def test_partial_evaluation_of_a_flat_function():
+    # what flax does to find variables that do not depend on the body of a scan
+    from laminax import api_util
+    from laminax.extend import linear_util
+    from laminax.interpreters import partial_eval as pe
+
+    def fun(x, *, y):
+        return {"known": jnp.sin(y) * 2, "unknown": x + jnp.cos(y)}
+
+    args, tree = laminax.tree.flatten(((1.0,), {"y": jnp.float32(0.5)}))
+    flat, out_tree = api_util.flatten_fun(linear_util.wrap_init(fun, debug_info=api_util.debug_info("test", fun, args, {})), tree)
+    unknown = pe.PartialVal.unknown(laminax.core.ShapedArray((3,), np.dtype(np.float32)))
+    jaxpr, outs, consts = pe.trace_to_jaxpr_nounits(flat, [unknown, pe.PartialVal.known(args[1])])
+    outs = laminax.tree.unflatten(out_tree(), outs)
+    assert outs["known"].is_known() and not outs["unknown"].is_known()
+    np.testing.assert_allclose(outs["known"].get_known(), 2 * np.sin(0.5), rtol=1e-6)
+    assert outs["unknown"].get_aval().str_short() == "f32[3]"
+    (result,) = laminax.core.eval_jaxpr(jaxpr, consts, jnp.arange(3.0))
+    np.testing.assert_allclose(result, np.arange(3) + np.cos(0.5), rtol=1e-6)
+    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["add"]

@@ -3,4 +3,5 @@
 from laminax._src.lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {"interpreters.partial_eval": """
-    DynamicJaxprTrace DynamicJaxprTracer Val dce_jaxpr dce_jaxpr_consts dce_rules trace_to_jaxpr_dynamic"""})
+    DynamicJaxprTrace DynamicJaxprTracer PartialVal Val dce_jaxpr dce_jaxpr_consts dce_rules trace_to_jaxpr_dynamic
+    trace_to_jaxpr_nounits"""})

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Callable, Sequence
 
-from laminax_ir.avals import ShapedArray
+from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.dce import dce_jaxpr, dce_rules
 from laminax_ir.jaxpr import Jaxpr
-from laminax_ir.staging import StagedTracer as DynamicJaxprTracer
-from laminax_ir.staging import StagingTrace as DynamicJaxprTrace
-from laminax_ir.staging import stage
+from laminax_ir.staging import StagedTracer, StagingTrace, stage
+from laminax_ir.trace import current_trace
 
 __all__ = ["DynamicJaxprTrace", "DynamicJaxprTracer", "dce_jaxpr", "dce_rules"]
 
+DynamicJaxprTrace, DynamicJaxprTracer = StagingTrace, StagedTracer
 Val = Any
 
 
@@ -59,3 +59,82 @@ def trace_to_jaxpr_dynamic(fun: Callable, in_avals: Sequence[ShapedArray], *, ke
         jaxpr, used, _ = dce_jaxpr_consts(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)
         consts = [c for c, is_used in zip(consts, used) if is_used]
     return jaxpr, jaxpr.out_avals, consts
+
+
+class PartialVal(tuple):
+    """A pair that is either `(aval, None)`, a value known by its type only, or `(None, value)`."""
+
+    __slots__ = ()
+
+    @classmethod
+    def unknown(cls, aval: ShapedArray) -> PartialVal:
+        """What is known by its type only."""
+        return cls((aval, None))
+
+    @classmethod
+    def known(cls, const: Any) -> PartialVal:
+        """What is known."""
+        return cls((None, const))
+
+    def is_known(self) -> bool:
+        return self[0] is None
+
+    def get_known(self) -> Any | None:
+        """The value, or None."""
+        return self[1] if self.is_known() else None
+
+    def get_aval(self) -> ShapedArray:
+        return get_aval(self[1]) if self.is_known() else self[0]
+
+
+class _PartialTrace(StagingTrace):
+    """Records what depends on unknown inputs; the trace below does the rest."""
+
+    __slots__ = ()
+
+    def _is_unknown(self, operands: Sequence[Any]) -> bool:
+        return any(type(x) is StagedTracer and x._trace is self for x in operands)
+
+    def process(self, primitive, operands, params):
+        if self._is_unknown(operands):
+            return super().process(primitive, operands, params)
+        with current_trace(self.parent):
+            return self.parent.process(primitive, operands, params)
+
+    def process_custom_jvp(self, call):
+        return self._process_custom(call, "process_custom_jvp")
+
+    def process_custom_vjp(self, call):
+        return self._process_custom(call, "process_custom_vjp")
+
+    def _process_custom(self, call, method: str):
+        if self._is_unknown(call.operands):
+            return getattr(super(), method)(call)
+        with current_trace(self.parent):
+            return getattr(self.parent, method)(call)
+
+
+def trace_to_jaxpr_nounits(fun: Callable, pvals: Sequence[PartialVal], instantiate: bool = False) \
+        -> tuple[Jaxpr, list[PartialVal], list[Any]]:
+    """Runs a flat function on partly known arguments: computes what needs known ones only, and traces the rest to a program.
+
+    Args:
+      fun: a `linear_util.WrappedFun`, or a function; takes one value for each pair and returns a sequence of values.
+      pvals: the arguments.
+      instantiate: whether known results are results of the program too, and so unknown.
+
+    Returns:
+      The program from the unknown arguments to the unknown results, the results as pairs, and the values of the program's
+      constvars, which are known.
+    """
+    trace = _PartialTrace(getattr(fun, "__name__", "<unnamed>"))
+    try:
+        with current_trace(trace):
+            args = [x if aval is None else trace.new_input(aval) for aval, x in pvals]
+            results = list(getattr(fun, "call_wrapped", fun)(*args))
+        is_unknown = [instantiate or trace._is_unknown([x]) for x in results]
+        closed = trace.finish([x for x, unknown in zip(results, is_unknown) if unknown])
+    finally:
+        trace.ended = True
+    outs = [PartialVal.unknown(get_aval(x)) if unknown else PartialVal.known(x) for x, unknown in zip(results, is_unknown)]
+    return closed.jaxpr, outs, list(closed.consts)

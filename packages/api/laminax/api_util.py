@@ -1,0 +1,64 @@
+"""Functions of pytrees as functions of their leaves, for libraries that call the interpreters themselves."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+from laminax_ir.pytree import PyTreeDef, tree_flatten, tree_unflatten
+
+from laminax._src.extend.linear_util import WrappedFun, transformation_with_aux2
+from laminax._src.jit import _abstract
+from laminax._src.tracing import function_name
+
+__all__ = ["debug_info", "flatten_fun", "flatten_fun_nokwargs", "shaped_abstractify"]
+
+
+def debug_info(traced_for: str, fun: Callable, args: Sequence[Any], kwargs: dict[str, Any], **_details: Any) -> str:
+    """What messages call a traced function: `scan(body)`.
+
+    Args:
+      traced_for: what it is traced for.
+      fun: the function.
+      args, kwargs: its arguments, which the name does not depend on.
+      **_details: names of arguments and the like, which laminax finds when a message needs them.
+    """
+    return f"{traced_for}({function_name(fun)})"
+
+
+def flatten_fun(fun: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, Callable[[], PyTreeDef]]:
+    """A function of the leaves of `(args, kwargs)` that returns the leaves of the result.
+
+    Args:
+      fun: the function, from `linear_util.wrap_init`.
+      in_tree: the structure of `(args, kwargs)`.
+
+    Returns:
+      The flat function, and a function that gives the structure of the result once the flat one has run.
+    """
+    return transformation_with_aux2(_call_with_kwargs, fun, in_tree)
+
+
+def flatten_fun_nokwargs(fun: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, Callable[[], PyTreeDef]]:
+    """As `flatten_fun`, where `in_tree` is the structure of the positional arguments alone."""
+    return transformation_with_aux2(_call, fun, in_tree)
+
+
+def _call_with_kwargs(fun: Callable, store: Any, in_tree: PyTreeDef, *leaves: Any) -> list[Any]:
+    args, kwargs = tree_unflatten(in_tree, leaves)
+    return _flat_result(store, fun(*args, **kwargs))
+
+
+def _call(fun: Callable, store: Any, in_tree: PyTreeDef, *leaves: Any) -> list[Any]:
+    return _flat_result(store, fun(*tree_unflatten(in_tree, leaves)))
+
+
+def _flat_result(store: Any, result: Any) -> list[Any]:
+    flat, tree = tree_flatten(result)
+    store.store(tree)
+    return flat
+
+
+def shaped_abstractify(x: Any) -> Any:
+    """The aval of a value, or of anything with a shape and a dtype."""
+    from laminax_ir.avals import get_aval
+    return get_aval(_abstract(x))
