@@ -79,9 +79,11 @@ def _texts(bad) -> list[str]:
 
 
 def _call(function, arguments: dict):
-    """By position where an argument has no name of its own: `*operands`."""
-    positional = [value for key, value in arguments.items() if key.startswith("*")]
-    named = {key: value for key, value in arguments.items() if not key.startswith("*")}
+    """By position where an argument has no name for callers: `*operands`, and what the signature has before its `/`."""
+    parameters = inspect.signature(function).parameters
+    unnamed = {key for key, parameter in parameters.items() if parameter.kind is inspect.Parameter.POSITIONAL_ONLY}
+    positional = [value for key, value in arguments.items() if key.startswith("*") or key in unnamed]
+    named = {key: value for key, value in arguments.items() if not key.startswith("*") and key not in unnamed}
     return function(*positional, **named)
 
 

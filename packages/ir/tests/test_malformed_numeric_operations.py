@@ -33,8 +33,8 @@ PAIRS = {
         "bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right_arithmetic", "shift_right_logical", "mulhi")},
 }
 ELEMENTWISE = {
-    **{name: (getattr(op, name), {"x": x}, {"x": [*bad, "no array", object]}) for name, (x, bad) in UNARY.items()},
-    **{name: (getattr(op, name), {"x": x, "y": x}, {"x": ["no array", object], "y": [*bad, "no array", object]})
+    **{name: (getattr(op, name), {"*x": x}, {"*x": [*bad, "no array", object]}) for name, (x, bad) in UNARY.items()},
+    **{name: (getattr(op, name), {"*x": x, "*y": x}, {"*x": ["no array", object], "*y": [*bad, "no array", object]})
        for name, (x, bad) in PAIRS.items()},
     "integer_pow": (op.integer_pow, {"x": N, "y": 2}, {"x": [B, "no array"], "y": [-1, *INTEGER]}),
     "select_n": (op.select_n, {"*which": B, "*case": X, "*other": X}, {"*which": [N.astype(np.int8), B[0], "no array"],
