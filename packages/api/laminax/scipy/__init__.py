@@ -2,4 +2,5 @@
 
 from laminax._src.lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {}, ("linalg", "signal", "special", "stats"))
+__all__, __getattr__, __dir__ = contents(__name__, {}, (
+    "cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "sparse", "special", "stats"))
