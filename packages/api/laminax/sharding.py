@@ -9,9 +9,9 @@ from laminax_runtime import (
 )
 
 from laminax._src import setup  # noqa: F401
-from laminax._src.sharding_constraints import reshard
+from laminax._src.sharding_constraints import make_single_device_sharding, reshard
 
 __all__ = [
     "AbstractMesh", "AxisType", "GSPMDSharding", "Mesh", "NamedSharding", "P", "PartitionSpec", "Sharding", "SingleDeviceSharding",
-    "get_abstract_mesh", "get_mesh", "reshard", "set_mesh",
+    "get_abstract_mesh", "get_mesh", "make_single_device_sharding", "reshard", "set_mesh",
 ]

@@ -67,6 +67,16 @@ def reshard(x: Any, out_shardings: Any) -> Any:
     return with_sharding_constraint(x, out_shardings)
 
 
+def make_single_device_sharding(device: runtime.Device, *, memory_kind: str | None = None) -> runtime.SingleDeviceSharding:
+    """The sharding that puts the whole array on one device.
+
+    Args:
+      device: the device.
+      memory_kind: the kind of its memory; None is its default.
+    """
+    return runtime.SingleDeviceSharding(device, memory_kind=memory_kind)
+
+
 def put_traced(x: Any, sharding: runtime.Sharding) -> Any:
     """`device_put` of a traced value."""
     if reason := runtime.misfit(sharding, get_aval(x).shape):

@@ -6,10 +6,14 @@ import importlib
 
 _MODULE_OF = {"io_callback": "laminax_ir.ops.callbacks"}
 
-__all__ = sorted(_MODULE_OF)  # pyright: ignore[reportUnsupportedDunderAll]
+_SUBMODULES = frozenset(("mesh_utils", "shard_map"))
+
+__all__ = sorted([*_MODULE_OF, *_SUBMODULES])  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str):
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     if (module := _MODULE_OF.get(name)) is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     importlib.import_module("laminax._src.setup")

@@ -232,6 +232,19 @@ def test_arrays_from_parts():
         laminax.make_array_from_process_local_data(on_mesh("x"), A, (16, 4))
 
 
+def test_names_and_grids():
+    from laminax.experimental.mesh_utils import create_device_mesh
+    assert Mesh(create_device_mesh((4, 2)), ("x", "y")) == MESH
+    assert create_device_mesh((2,), DEVICES[5:7]).tolist() == DEVICES[5:7]
+    with pytest.raises(ValueError, match=r"the mesh_shape \(3,\) has 3 places, but there are 8 devices"):
+        create_device_mesh((3,))
+    with pytest.raises(NotImplementedError, match="TPUs"):
+        create_device_mesh((8,), contiguous_submeshes=True)
+    assert laminax.sharding.make_single_device_sharding(DEVICES[1]) == SingleDeviceSharding(DEVICES[1])
+    assert laminax.reshard(put(A, "x"), on_mesh("y")).sharding == on_mesh("y")
+    assert isinstance(put(A).addressable_shards[0], laminax.Shard)
+
+
 def test_pickling():
     for sharding in TARGETS[:5] + TARGETS[6:]:
         assert pickle.loads(pickle.dumps(sharding)) == sharding

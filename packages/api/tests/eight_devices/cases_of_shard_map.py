@@ -52,6 +52,15 @@ def test_a_matrix_product_by_parts():
     np.testing.assert_allclose(np.asarray(scattered(A, b)), A @ b, rtol=1e-4, atol=1e-5)
 
 
+def test_the_older_name():
+    from laminax.experimental.shard_map import shard_map as older
+    f = older(lambda x: lax.psum(x, "x"), MESH, in_specs=P("x"), out_specs=P(), check_rep=True)
+    np.testing.assert_allclose(np.asarray(f(A)), A.reshape(4, 2, 4).sum(0), rtol=1e-5)
+    with pytest.raises(ValueError, match="may vary"):
+        older(lambda x: x, MESH, P("x"), P())(A)
+    assert older(lambda x: x, MESH, P("x"), P(), check_rep=False)(A).shape == (2, 4)
+
+
 def test_trees_decorators_and_closures():
     offset = jnp.float32(3)
 
