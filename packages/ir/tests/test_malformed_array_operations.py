@@ -20,8 +20,9 @@ GATHER = indexing.GatherDimensionNumbers((1,), (0,), (0,))
 SCATTER = indexing.ScatterDimensionNumbers((1,), (0,), (0,))
 ROWS = np.array([[0], [2]], i32)
 NUMBERS = [GATHER._replace(offset_dims=(5,)), GATHER._replace(collapsed_slice_dims=(7,)), GATHER._replace(start_index_map=(0, 0)),
-           GATHER._replace(operand_batching_dims=(0,)), GATHER._replace(offset_dims=("x",))]
-SCATTER_NUMBERS = [indexing.ScatterDimensionNumbers(*n) for n in NUMBERS]
+           GATHER._replace(operand_batching_dims=(0,)), GATHER._replace(offset_dims=("x",)), GATHER._replace(offset_dims=3)]
+SCATTER_NUMBERS = [*[indexing.ScatterDimensionNumbers(*n) for n in NUMBERS], None, ((1,), (0,), (0,)), "x"]
+NUMBERS += [None, ((1,), (0,), (0,)), "x"]
 WRONG_INDICES = [ROWS.astype(f32), np.array(0, i32), np.array([[0, 1]], i32), "no array"]
 WINDOW = {"window_dimensions": [(2,), (2, 0), (2, 1.5), "x"], "window_strides": [(2,), (2, 0), (2, 1.5)],
           "padding": [((0, 0),), ((0, -9), (0, 0)), "FOO", ((0,), (0, 0)), ((0, 1.5), (0, 0))]}

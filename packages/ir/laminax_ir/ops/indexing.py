@@ -699,6 +699,9 @@ def _normal_dimension_numbers(name: str, dims):
     try:
         return _remembered_dimension_numbers(name, dims)
     except TypeError:  # a field is a list, or wrong
+        wanted = GatherDimensionNumbers if name == "gather" else ScatterDimensionNumbers
+        if not isinstance(dims, wanted):
+            raise TypeError(f"{name}: dimension_numbers must be a {wanted.__name__}, got {dims!r}") from None
         return type(dims)(*[_int_tuple(name, "dimension_numbers", axes) for axes in dims])
 
 
