@@ -1,4 +1,4 @@
-"""Debugging compiled programs: printing and calling Python from inside."""
+"""Debugging compiled programs: printing and calling Python from inside, and pictures of how arrays are split."""
 
 from __future__ import annotations
 
@@ -7,4 +7,6 @@ from laminax_ir.ops.callbacks import debug_callback as callback
 from laminax_ir.ops.callbacks import debug_log as log
 from laminax_ir.ops.callbacks import debug_print as print
 
-__all__ = ["callback", "log", "print"]
+from laminax._src.sharding_pictures import inspect_array_sharding, visualize_array_sharding, visualize_sharding
+
+__all__ = ["callback", "inspect_array_sharding", "log", "print", "visualize_array_sharding", "visualize_sharding"]

@@ -1,0 +1,77 @@
+"""Pictures of shardings: who holds what, drawn by hand here."""
+
+import numpy as np
+import pytest
+from meshes import DEVICES, on_mesh, put, value
+
+import laminax
+from laminax.debug import inspect_array_sharding, visualize_array_sharding, visualize_sharding
+from laminax.sharding import SingleDeviceSharding
+
+SPLIT_BOTH_WAYS = """\
+┌─────────┬─────────┐
+│  CPU 0  │  CPU 1  │
+├─────────┼─────────┤
+│  CPU 2  │  CPU 3  │
+├─────────┼─────────┤
+│  CPU 4  │  CPU 5  │
+├─────────┼─────────┤
+│  CPU 6  │  CPU 7  │
+└─────────┴─────────┘
+"""
+COLUMNS = """\
+┌─────────────┬─────────────┐
+│             │             │
+│ CPU 0,2,4,6 │ CPU 1,3,5,7 │
+│             │             │
+└─────────────┴─────────────┘
+"""
+LINE = """\
+┌────┬────┬────┬────┬────┬────┬────┬────┐
+│CPU │CPU │CPU │CPU │CPU │CPU │CPU │CPU │
+└────┴────┴────┴────┴────┴────┴────┴────┘
+"""
+WHOLE = """\
+┌─────────┐
+│  CPU 3  │
+└─────────┘
+"""
+
+
+def test_pictures(capsys):
+    for draw, expected in [
+        (lambda: visualize_array_sharding(put(value(8, 4), "x", "y")), SPLIT_BOTH_WAYS),
+        (lambda: visualize_sharding((8, 4), on_mesh(None, "y"), use_color=False, scale=3), COLUMNS),
+        (lambda: visualize_sharding((16,), on_mesh(("x", "y")), max_width=42), LINE),
+        (lambda: visualize_sharding((4,), SingleDeviceSharding(DEVICES[3])), WHOLE),
+    ]:
+        draw()
+        assert capsys.readouterr().out == expected
+
+
+def test_inspection():
+    seen = []
+    inspect_array_sharding(put(value(8, 4), "x"), callback=seen.append)
+    inspect_array_sharding(laminax.device_put(laminax.random.split(laminax.random.key(0), 8), on_mesh("x")), callback=seen.append)
+    assert seen == [on_mesh("x"), on_mesh("x")]
+
+
+def test_what_cannot_be_drawn():
+    with pytest.raises(NotImplementedError, match="is traced, and how it is split is not known before"):
+        laminax.jit(lambda x: inspect_array_sharding(x, callback=print))(np.ones(3))
+    with pytest.raises(ValueError, match=r"one or two axes can be drawn, got the shape \(2, 2, 2\)"):
+        visualize_sharding((2, 2, 2), on_mesh())
+    with pytest.raises(NotImplementedError, match="color_map is not supported"):
+        visualize_sharding((2, 2), on_mesh(), color_map=str)
+    with pytest.raises(ValueError, match="axis 0 has size 6"):
+        visualize_sharding((6,), on_mesh("x"))
+
+
+def test_colours_on_a_terminal(capsys, monkeypatch):
+    import sys
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda self: True, raising=False)
+    visualize_sharding((8, 4), on_mesh(None, "y"))
+    out = capsys.readouterr().out
+    assert out.count("\033[30;41m CPU 0,2,4,6 \033[0m") == 1 and "\033[30;42m CPU 1,3,5,7 \033[0m" in out
+    visualize_sharding((8, 4), on_mesh(None, "y"), use_color=False)
+    assert "\033" not in capsys.readouterr().out
