@@ -1,0 +1,84 @@
+"""Special functions that are integrals, and combinatorial ones, against SciPy in float64; derivatives against differences."""
+
+import laminax
+import numpy as np
+import pytest
+import scipy.special
+from laminax.scipy import special
+from laminax.testing import check_grads
+
+REAL = np.array([-30.0, -9.0, -3.3, -1.5, -0.2, 1e-3, 0.3, 1.0, 1.6, 2.7, 4.5, 7.9, 9.5, 13.0, 39.0, 45.0])
+POSITIVE = REAL[REAL > 0]
+COMPLEX = np.array([0.1 + 0.2j, -3 + 0.5j, 2 - 1j, -0.5 - 2j, 6 + 6j, 1e-3 + 10j, 20 + 0.1j, 2.0])
+EDGES = np.array([0.0, np.inf, np.nan])
+
+CASES = {
+    "expi": (REAL,), "exp1": (POSITIVE,), "sici": (POSITIVE,), "fresnel": (REAL,), "wofz": (COMPLEX,), "erfcx": (REAL[1:],),
+    "dawsn": (REAL,), "spence": (np.append(POSITIVE, [0.49, 0.51, 2.0, 1e6]),),
+    "owens_t": (np.array([0.0, 0.5, 1.5, 3.0, -2.0, 8.0])[:, None], np.array([0.2, 1.0, 3.0, -0.7, 40.0, np.inf, 0.0])),
+    "expn": (np.array([0, 1, 2, 3, 10])[:, None], np.array([0.1, 0.9, 1.0, 1.1, 3.0, 30.0])),
+    "comb": (np.array([5, 10, 30, 3])[:, None], np.array([0, 2, 3, 7, -1])), "poch": (np.array([0.5, 2.0, 7.3, -1.5])[:, None], np.array([0.0, 1.0, 2.5])),
+    "boxcox": (POSITIVE[:, None], np.array([0.0, 0.5, -1.0, 1e-9])), "boxcox1p": (POSITIVE[:, None], np.array([0.0, 0.5, -1.0, 1e-9])),
+}
+
+
+@pytest.fixture(autouse=True)
+def double_precision():
+    with laminax.enable_x64(True):
+        yield
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values(name):
+    got, expected = getattr(special, name)(*CASES[name]), getattr(scipy.special, name)(*CASES[name])
+    for x, y in zip(got if isinstance(got, tuple) else (got,), expected if isinstance(expected, tuple) else (expected,), strict=True):
+        # cancellation near zeros, and the 12 digits of the Faddeeva function
+        np.testing.assert_allclose(x, y, rtol=2e-11, atol=2e-13)
+        assert x.dtype == y.dtype
+    single = laminax.eval_shape(getattr(special, name), *(a.astype(np.float32) if a.dtype == np.float64 else a for a in CASES[name]))
+    assert laminax.tree.leaves(single)[0].dtype == ({"wofz": np.complex128, "comb": np.float64}.get(name, np.float32))
+
+
+@pytest.mark.parametrize("name", ["expi", "exp1", "sici", "fresnel", "erfcx", "dawsn", "spence", "exp1"])
+def test_single_precision(name):
+    args = [a.astype(np.float32) for a in CASES[name]]
+    got, expected = getattr(special, name)(*args), getattr(scipy.special, name)(*[a.astype(np.float64) for a in args])
+    for x, y in zip(got if isinstance(got, tuple) else (got,), expected if isinstance(expected, tuple) else (expected,), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-4, atol=2e-6)  # exp(x**2) of x near 8 loses two digits
+
+
+@pytest.mark.parametrize("name", ["expi", "sici", "fresnel", "erfcx", "dawsn", "spence"])
+def test_derivatives(name):
+    check_grads(getattr(special, name), (np.array([0.3, 1.0, 2.7, 4.5, 9.5]),), order=1, rtol=1e-5)
+
+
+def test_more_derivatives():
+    check_grads(special.owens_t, (np.array([0.5, 1.5, -2.0]), np.array([0.3, 2.0, 0.7])), order=1)
+    check_grads(special.boxcox, (np.array([0.5, 3.0]), np.array([0.5, -1.0])), order=1)
+    slope = laminax.grad(special.wofz, holomorphic=True)(0.3 + 0.4j)
+    np.testing.assert_allclose(slope, -2 * (0.3 + 0.4j) * scipy.special.wofz(0.3 + 0.4j) + 2j / np.sqrt(np.pi), rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["expi", "exp1", "sici", "fresnel", "erfcx", "dawsn", "spence"])
+def test_edges(name):
+    got, expected = getattr(special, name)(EDGES), getattr(scipy.special, name)(EDGES)
+    if name == "spence":
+        got, expected = np.asarray(got)[[0, 2]], expected[[0, 2]]  # SciPy gives NaN at infinity, the limit is -inf
+    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-300)
+
+
+def test_numbers_of_bernoulli():
+    for n in (0, 1, 2, 20):
+        np.testing.assert_allclose(special.bernoulli(n), scipy.special.bernoulli(n)[:n + 1], rtol=1e-9, atol=1e-15)
+    assert special.comb(4, 2, repetition=True) == scipy.special.comb(4, 2, repetition=True)
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: special.expi(1j), TypeError, r"expi: x must be real, got c128\[\]"),
+    (lambda: special.expn(1.5, 2.0), ValueError, "expn: n must be of integer dtype"),
+    (lambda: special.bernoulli(-1), ValueError, "n must not be negative, got -1"),
+    (lambda: special.spence([1.0]), TypeError, "spence requires ndarray or scalar arguments"),
+])
+def test_refusals(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
