@@ -17,6 +17,7 @@ reading one file. What was found, by running each version:
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 import types
@@ -107,6 +108,11 @@ def export_dlpack(array: Any, stream: int | None, max_version: tuple[int, int] |
     if _has_dlpack_versions:
         return _jax.buffer_to_dlpack_managed_tensor(array, stream=stream, max_version=max_version, copied=is_copy)
     return _jax.buffer_to_dlpack_managed_tensor(array, stream=stream)
+
+
+def package_folder() -> str:
+    """Where jaxlib is installed."""
+    return os.path.dirname(os.path.abspath(_jax.__file__))
 
 
 def lapack_module() -> types.ModuleType:

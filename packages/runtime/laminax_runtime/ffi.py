@@ -141,9 +141,7 @@ def pycapsule(funcptr: Any) -> Any:
 
 def include_dir() -> str:
     """The folder of XLA's header files, for compiling native functions with `xla/ffi/api/ffi.h`."""
-    import jaxlib
-
-    return os.path.join(os.path.dirname(os.path.abspath(jaxlib.__file__)), "include")
+    return os.path.join(_jaxlib.package_folder(), "include")
 
 
 def ensure_lapack() -> None:
