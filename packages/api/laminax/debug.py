@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from laminax._src import setup  # noqa: F401
+from laminax_ir.effects import DebugEffect, OrderedDebugEffect
 from laminax_ir.ops.callbacks import debug_callback as callback
 from laminax_ir.ops.callbacks import debug_log as log
 from laminax_ir.ops.callbacks import debug_print as print
 
 from laminax._src.sharding_pictures import inspect_array_sharding, visualize_array_sharding, visualize_sharding
 
-__all__ = ["callback", "inspect_array_sharding", "log", "print", "visualize_array_sharding", "visualize_sharding"]
+__all__ = [
+    "DebugEffect", "OrderedDebugEffect", "callback", "inspect_array_sharding", "log", "print", "visualize_array_sharding",
+    "visualize_sharding",
+]

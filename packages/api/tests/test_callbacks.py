@@ -204,3 +204,9 @@ def test_debug_log(caplog):
         laminax.debug.log("nothing", x=1)
     with pytest.raises(TypeError, match="debug.log: the format must be a string"):
         laminax.debug.log(3)
+
+
+@pytest.mark.parametrize("ordered, kind", [(False, laminax.debug.DebugEffect), (True, laminax.debug.OrderedDebugEffect)])
+def test_debug_effects(ordered, kind):
+    (effect,) = laminax.make_jaxpr(lambda x: laminax.debug.print("{}", x, ordered=ordered))(1.0).effects
+    assert type(effect) is kind

@@ -27,10 +27,18 @@ class Effect:
     __str__ = __repr__
 
 
+class DebugEffect(Effect):
+    """The effect of `debug.callback`, `debug.print` and `debug.log`."""
+
+
+class OrderedDebugEffect(Effect):
+    """The effect of the same with `ordered=True`."""
+
+
 io_effect = Effect("IO")
 ordered_io_effect = Effect("OrderedIO", is_ordered=True)
-debug_effect = Effect("Debug")
-ordered_debug_effect = Effect("OrderedDebug", is_ordered=True)
+debug_effect = DebugEffect("Debug")
+ordered_debug_effect = OrderedDebugEffect("OrderedDebug", is_ordered=True)
 
 
 def has_ordered(effects: Iterable) -> bool:
