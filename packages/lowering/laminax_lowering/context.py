@@ -56,6 +56,7 @@ class ModuleContext:
         self.meshes = MeshTable()
         self.manual_mesh: Any = None  # of the manual computation that is being written, and the axes that it runs along
         self.manual_axes: frozenset = frozenset()
+        self.axis_positions: dict[Any, Value] = {}  # of the device that runs it, where the compiler cannot be asked
         self.num_partitions = 1  # over how many devices the compiler splits the module
         self._channels = 0
         self.signatures: dict[tuple[ShapedArray, ...], str] = {}
@@ -397,6 +398,8 @@ class FunctionWriter:
             if self.platform_index is None:
                 return self.run(closed, operands)
             operands = [self.platform_index, *operands]
+        if self.module.axis_positions:  # which a function does not see
+            return self.run(closed, operands)
         return self.call(self.module.private_function(closed, name, self.platforms), operands, results, attributes)
 
     def run(self, closed: ClosedJaxpr, operands: Sequence[Value], scope: Sequence[str] = ()) -> list[Value]:

@@ -93,9 +93,11 @@ def test_programs_per_device():
             "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids = unit") in text
 
 
-def test_positions_need_all_axes():
+def test_positions_are_operands_where_the_compiler_splits_too():
+    """There it has no partition_id."""
     with extend_axis_env(("x", 4)):
         part = stage(lambda: [axis_index("x")], [])
     program = stage(lambda: bind_shard_map(part, mesh=MESH, in_specs=[], out_specs=[P()], manual_axes=("x",)), [])
-    with pytest.raises(NotImplementedError, match=r"axis_index\('x'\) cannot be lowered where a program runs along \['x'\] only"):
-        lower(program, num_partitions=8)
+    text = lower(program, num_partitions=8).text
+    assert '"stablehlo.iota"() {iota_dimension = 0 : i64} : () -> tensor<4xi32>' in text and "partition_id" not in text
+    assert 'in_shardings = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>' in text and "(tensor<4xi32>) -> tensor<i32>" in text

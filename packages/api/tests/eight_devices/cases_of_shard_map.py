@@ -85,6 +85,29 @@ def test_along_some_of_the_axes():
     np.testing.assert_allclose(np.asarray(f(put(A, "x", "y"))), A / np.tile(A.reshape(4, 2, 4).sum(0), (4, 1)), rtol=1e-5)
 
 
+def test_positions_along_some_of_the_axes():
+    @laminax.jit
+    def position():
+        return lax.axis_index("x")
+
+    def f(x):
+        def step(carry, _):
+            return carry + position(), None
+
+        return x + lax.scan(step, lax.pcast(0, "x", to="varying"), None, length=2)[0] + lax.cond(x.sum() >= 0, position, position)
+
+    mapped = laminax.jit(shard_map(f, mesh=MESH, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}))
+    np.testing.assert_array_equal(np.asarray(mapped(np.zeros((4, 2), np.int32))), np.full((4, 2), 3) * np.arange(4)[:, None])
+
+    def outer(x):
+        inner = shard_map(lambda x: x + 10 * lax.axis_index("x") + lax.axis_index("y"), in_specs=P(None, "y"), out_specs=P(None, "y"),
+                          mesh=MESH, axis_names={"y"})
+        return inner(x) + 100 * lax.axis_index("x")
+
+    nested = laminax.jit(shard_map(outer, mesh=MESH, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}))
+    np.testing.assert_array_equal(np.asarray(nested(np.zeros((4, 2), np.int32))), [[110 * i, 110 * i + 1] for i in range(4)])
+
+
 def test_one_inside_of_another():
     def outer(x):
         inner = shard_map(lambda x: x - lax.pmean(x, ("x", "y")), mesh=AbstractMesh((4, 2), ("x", "y")), in_specs=P(None, "y"),

@@ -133,12 +133,9 @@ def _ppermute(ctx, x, *, axis_name, perm):
 def _axis_index(ctx, *, axis_name):
     position = _axis_position(ctx, axis_name)
     sizes = list(ctx.module.axis_env.values())
+    if axis_name in ctx.module.axis_positions:
+        return ctx.module.axis_positions[axis_name]
     is_manual = ctx.module.manual_mesh is not None
-    if is_manual and ctx.module.manual_axes != set(ctx.module.axis_env):
-        raise NotImplementedError(
-            f"axis_index({axis_name!r}) cannot be lowered where a program runs along {sorted(map(str, ctx.module.manual_axes))} only, "
-            f"and the devices have the axes {list(ctx.module.axis_env)}. Call it inside of the inner pmap or shard_map, or take "
-            "the index as a mapped argument.")
     number = ctx.emit("stablehlo.partition_id" if is_manual else "stablehlo.replica_id", [], results=[_UINT32])
     stride = ctx.constant(math.prod(sizes[position + 1:]), np.uint32)
     index = ctx.emit("stablehlo.divide", [number, stride], results=[_UINT32])

@@ -6,7 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
+from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.shard_map import shard_map_p
+from laminax_ir.partition_specs import PartitionSpec
+from laminax_lowering.context import Value
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.shardings import sharding_on_mesh
 from laminax_lowering.types import string_text
@@ -17,9 +22,17 @@ def _lower_shard_map(ctx, *operands, jaxpr, mesh, in_specs, out_specs, manual_ax
     """An abstract mesh stands for that of the program around this one."""
     module = ctx.module
     mesh = mesh if module.manual_mesh is None else module.manual_mesh
+    names, positions, position_specs = _positions(ctx, mesh, manual_axes)
+
+    def write(*args):
+        count = len(names)
+        module.axis_positions = {name: ctx.emit("stablehlo.reshape", [x], results=[_POSITION]) for name, x in zip(names, args)}
+        return ctx.run(jaxpr, args[count:])
+
     with _inside(module, mesh, manual_axes):
-        body = ctx.region([v.aval for v in jaxpr.jaxpr.invars], lambda *args: ctx.run(jaxpr, args), terminator="sdy.return",
-                          isolated=True)
+        parts = [ShapedArray((1,), _POSITION.dtype)] * len(names)
+        body = ctx.region([*parts, *(v.aval for v in jaxpr.jaxpr.invars)], write, terminator="sdy.return", isolated=True)
+    operands, in_specs = [*positions, *operands], [*position_specs, *in_specs]
     result = ctx.emit("sdy.manual_computation", operands, regions=[body], attributes={
         "in_shardings": _per_value(module, mesh, in_specs, [x.aval for x in operands]),
         "out_shardings": _per_value(module, mesh, out_specs, ctx.avals_out),
@@ -27,16 +40,40 @@ def _lower_shard_map(ctx, *operands, jaxpr, mesh, in_specs, out_specs, manual_ax
     return [result] if len(ctx.avals_out) == 1 else result
 
 
+_POSITION = ShapedArray((), np.int32)
+
+
+def _positions(ctx: Any, mesh: Any, manual_axes: tuple) -> tuple[list, list[Value], list[PartitionSpec]]:
+    """Where the compiler splits over some axes of the mesh by itself, it does not tell a device its number.
+
+    There the positions along the other axes go in as operands, each of which is split over its axis: names, values, specs.
+    """
+    module = ctx.module
+    if module.manual_axes | set(manual_axes) == set(mesh.axis_names):
+        return [], [], []
+    names, values, specs = [], [], []
+    for name, position in module.axis_positions.items():
+        names.append(name)
+        values.append(ctx.emit("stablehlo.reshape", [position], results=[_POSITION.update(shape=(1,))]))
+        specs.append(PartitionSpec())
+    for name in manual_axes:
+        names.append(name)
+        numbers = _POSITION.update(shape=(mesh.shape[name],))
+        values.append(ctx.emit("stablehlo.iota", [], attributes={"iota_dimension": "0 : i64"}, results=[numbers]))
+        specs.append(PartitionSpec(name))
+    return names, values, specs
+
+
 @contextmanager
 def _inside(module: Any, mesh: Any, manual_axes: tuple) -> Iterator[None]:
     """While it lasts, named axes are those of the mesh. Functions called there are written for there."""
-    outer = module.manual_mesh, module.manual_axes, module.axis_env, module._private
+    outer = module.manual_mesh, module.manual_axes, module.axis_env, module._private, module.axis_positions
     module.manual_mesh, module.manual_axes = mesh, module.manual_axes | set(manual_axes)
-    module.axis_env, module._private = dict(mesh.shape), {}
+    module.axis_env, module._private, module.axis_positions = dict(mesh.shape), {}, {}
     try:
         yield
     finally:
-        module.manual_mesh, module.manual_axes, module.axis_env, module._private = outer
+        module.manual_mesh, module.manual_axes, module.axis_env, module._private, module.axis_positions = outer
 
 
 def _per_value(module: Any, mesh: Any, specs, avals) -> str:
