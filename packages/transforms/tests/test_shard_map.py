@@ -83,3 +83,5 @@ def test_batches_are_whole_on_every_device(in_axes, specs):
     shapes = [(3, 8) if axis == 0 else (8, 3) for axis in in_axes[:1]] + [(3, 2) if in_axes[1] == 0 else (2,)]
     (eqn,) = equations(lambda x, w: vmap(f, in_axes)(x, w), *shapes)
     assert list(eqn.params["in_specs"]) == specs
+    with pytest.raises(NotImplementedError, match="spmd_axis_name='i'. of a shard_map that runs along that axis"):
+        equations(lambda x, w: vmap(f, in_axes, spmd_axis_name="i")(x, w), *shapes)

@@ -95,16 +95,25 @@ def resolve(leaf: Any, title: str) -> runtime.Sharding | None:
 
     Raises:
       RuntimeError: for a partition spec if no mesh is set.
+      ValueError: for a sharding over an abstract mesh that is not that of the mesh that is set.
     """
-    if leaf is UNSPECIFIED or isinstance(leaf, runtime.Sharding):
-        return None if leaf is UNSPECIFIED else leaf
     mesh = runtime.current_mesh()
+    if leaf is UNSPECIFIED or isinstance(leaf, runtime.Sharding):
+        return None if leaf is UNSPECIFIED else leaf if leaf._is_concrete else _with_devices(leaf, mesh, title)
     if leaf is None:
         return None if mesh is None else runtime.NamedSharding(mesh, PartitionSpec())
     if mesh is None:
         raise RuntimeError(f"{title} holds the partition spec {leaf}, which needs a mesh, and none is set. Set one with "
                            "set_mesh(mesh), or give NamedSharding(mesh, spec).")
     return runtime.NamedSharding(mesh, leaf)
+
+
+def _with_devices(sharding: runtime.NamedSharding, mesh: runtime.Mesh | None, title: str) -> runtime.NamedSharding:
+    """A sharding over an abstract mesh, over the devices of the mesh that is set."""
+    if mesh is None or mesh.abstract_mesh != sharding.mesh:
+        raise ValueError(f"{title} holds a sharding over {sharding.mesh}, which has no devices, and the mesh that is set is {mesh}. Set "
+                         "a mesh of devices with the same axes with set_mesh(mesh).")
+    return runtime.NamedSharding(mesh, sharding.spec)
 
 
 def constrain(values: Sequence[Any], shardings: Sequence[runtime.Sharding | None] | None, title: str,

@@ -252,6 +252,25 @@ def test_loops_and_branches():
     check_layout(laminax.jit(fun)(put(A, "x")), expected, ("x",))
 
 
+# what is switched on
+
+
+def test_explained_recompilations(caplog):
+    f = laminax.jit(lambda x: x * 2)
+    f(put(A, "x"))
+    with laminax.explain_cache_misses(True), caplog.at_level("WARNING", "laminax"):
+        f(put(A, None, "y"))
+    assert re.search(r"compiled again without being traced, because of:\n  the sharding of x: .*P\(None, 'y'\).*, before .*P\('x',\)",
+                     caplog.text)
+
+
+def test_nan_traps():
+    with laminax.debug_nans(True):
+        with pytest.raises(FloatingPointError, match="nan"):
+            laminax.jit(lambda x: jnp.log(x - 100))(put(A, "x"))
+        check_layout(laminax.jit(lambda x: x * 2)(put(A, "x")), A * 2, ("x",))
+
+
 # errors
 
 

@@ -137,6 +137,11 @@ def test_constraints_of_the_mesh_that_is_set():
         check_layout(with_sharding_constraint(A, P("y")), A, ("y",))
     with MESH:
         check_layout(with_sharding_constraint(A, P("y")), A, ("y",))
+    g = laminax.jit(lambda x: with_sharding_constraint(x + 1, NamedSharding(MESH.abstract_mesh, P("x"))))
+    with laminax.set_mesh(MESH):
+        check_layout(g(A), A + 1, ("x",))
+    with pytest.raises(ValueError, match="holds a sharding over AbstractMesh.*, which has no devices, and the mesh that is set is None"):
+        g(A)
 
 
 def test_constraints_under_transformations():

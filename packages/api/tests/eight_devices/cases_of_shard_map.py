@@ -222,6 +222,26 @@ def test_derivatives_through_calls_and_loops():
     np.testing.assert_allclose(np.asarray(inside(W, x)), np.asarray(laminax.grad(plain)(W, x)), rtol=1e-4)
 
 
+def test_derivatives_of_rules_of_ones_own():
+    @laminax.custom_vjp
+    def scaled(w, x):
+        return w * x
+
+    scaled.defvjp(lambda w, x: (w * x, (w, x)), lambda kept, ct: ((2 * ct * kept[1]).sum(), ct * kept[0]))  # twice, to be told apart
+
+    @laminax.custom_jvp
+    def tripled(w, x):
+        return 3 * w * x
+
+    tripled.defjvp(lambda primals, tangents: (3 * primals[0] * primals[1], 5 * (tangents[0] * primals[1] + primals[0] * tangents[1])))
+
+    for fun, factor in ((scaled, 2), (tripled, 5)):
+        inside = over_mesh(lambda w, x: laminax.grad(lambda w: (fun(w, x) + w).sum())(w), in_specs=(P(), P(BOTH)), out_specs=P())
+        np.testing.assert_allclose(np.asarray(inside(W, X)), factor * X.sum() + 8)
+        outside = over_mesh(lambda w, x: lax.psum(fun(w, x).sum(), BOTH), in_specs=(P(), P(BOTH)), out_specs=P())
+        np.testing.assert_allclose(np.asarray(laminax.grad(outside)(W, X)), factor * X.sum())
+
+
 def test_vmap():
     f = over_mesh(lambda w, x: lax.psum(w * x, "x"), in_specs=(P(), P("x")), out_specs=P())
     xs = value(3, 8)

@@ -133,6 +133,10 @@ def _with_summed_results(closed, axes: tuple[tuple, ...]):
 
 @axis_batching_rule(shard_map_p)
 def _shard_map_batch(axis, operands, batch_axes, **params):
+    names = axis.spmd_name if isinstance(axis.spmd_name, tuple) else (axis.spmd_name,)
+    if set(names) & set(params["manual_axes"]):
+        raise NotImplementedError(f"vmap(spmd_axis_name={axis.spmd_name!r}) of a shard_map that runs along that axis is not supported. "
+                                  "Leave it out of shard_map's axis_names, or put the batch into its specs.")
     with _axes(params):
         batched = batch_jaxpr(params["jaxpr"], axis, tuple(batch_axes))
     ndims = [aval.ndim for aval in params["jaxpr"].in_avals], [aval.ndim for aval in params["jaxpr"].out_avals]
