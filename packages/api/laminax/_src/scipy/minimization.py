@@ -1,0 +1,138 @@
+"""Minimization of functions of vectors by the BFGS method, as in `scipy.optimize`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Mapping, NamedTuple
+
+from laminax_ir import dtypes
+from laminax_ir.avals import get_aval
+from laminax_ir.ops.control_flow import while_loop
+
+import laminax.numpy as jnp
+from laminax._src.numpy.arguments import inexact
+from laminax._src.transforms import value_and_grad
+
+_DECREASE, _SLOPE = 1e-4, 0.9  # of the conditions of Wolfe
+
+
+class OptimizeResults(NamedTuple):
+    """Where the minimization ended, and why.
+
+    `status` is 0 for convergence, 1 where the iterations are used up, 3 where the line search failed.
+    """
+    x: Any
+    success: Any
+    status: Any
+    fun: Any
+    jac: Any
+    hess_inv: Any
+    nfev: Any
+    njev: Any
+    nit: Any
+
+
+def minimize(fun: Callable, x0, args: tuple = (), *, method: str, tol: float | None = None, options: Mapping[str, Any] | None = None) \
+        -> OptimizeResults:
+    """A local minimum of a function of a vector.
+
+    Args:
+      fun: a differentiable function of a vector, and of args, with a scalar result.
+      x0: [n], where to start.
+      args: further arguments of the function.
+      method: "BFGS", in any case of letters.
+      tol: the norm of the gradient at which the search ends; the option `gtol`, 1e-5 by default, says the same.
+      options: `gtol`; `maxiter`, the most iterations, 200 n by default; `norm`, the order of the norm, inf by default;
+        `line_search_maxiter`, 10 by default.
+
+    Returns:
+      The results.
+
+    Raises:
+      ValueError: for another method, an unknown option, or if x0 is no vector.
+      TypeError: if args is no tuple.
+
+    Source: J. Nocedal and S. Wright, "Numerical Optimization", chapters 3 and 6; the line search is that of A. Lewis and
+    M. Overton, "Nonsmooth Optimization via Quasi-Newton Methods", Math. Programming 141 (2013).
+    """
+    if not isinstance(args, tuple):
+        raise TypeError(f"minimize: args must be a tuple, got {args!r}; write ({args!r},)")
+    if str(method).lower() != "bfgs":
+        raise ValueError(f"minimize: method must be 'BFGS', got {method!r}")
+    x0 = jnp.asarray(inexact("minimize", x0))
+    if x0.ndim != 1:
+        raise ValueError(f"minimize: x0 must be a vector, got {get_aval(x0).str_short()}. Use flatten_util.ravel_pytree for other values.")
+    settings = {"gtol": 1e-5, "maxiter": 200 * len(x0), "norm": math.inf, "line_search_maxiter": 10}
+    unknown = set(options or {}) - set(settings)
+    if unknown:
+        raise ValueError(f"minimize: unknown options {sorted(unknown)}; there are {sorted(settings)}")
+    settings |= {} if tol is None else {"gtol": tol}
+    settings |= dict(options or {})
+    return _bfgs(value_and_grad(lambda x: fun(x, *args)), x0, **settings)
+
+
+class _State(NamedTuple):
+    x: Any
+    f: Any
+    g: Any
+    inverse: Any  # an approximation of the Hessian's inverse
+    evaluations: Any
+    iterations: Any
+    converged: Any
+    failed: Any
+
+
+def _dot(a: Any, b: Any) -> Any:
+    return jnp.matmul(a, b, precision="highest")
+
+
+def _bfgs(evaluate, x0, gtol, maxiter, norm, line_search_maxiter) -> OptimizeResults:
+    f, g = evaluate(x0)
+    if jnp.shape(f) != ():
+        raise ValueError(f"minimize: the function must return a scalar, got {get_aval(f).str_short()}")
+    eye = jnp.eye(len(x0), dtype=x0.dtype)
+
+    def step(s: _State) -> _State:
+        direction = -_dot(s.inverse, s.g)
+        length, f, g, count, failed = _line_search(evaluate, s.x, direction, s.f, s.g, line_search_maxiter)
+        move, change = length * direction, g - s.g
+        curvature = _dot(change, move)
+        rho = jnp.where(curvature > 0, 1 / jnp.where(curvature > 0, curvature, 1), 0)
+        left = eye - rho * jnp.outer(move, change)
+        # the first matrix has the scale of the Hessian's inverse along the first step
+        first = jnp.where(s.iterations == 0, curvature * jnp.where(curvature > 0, 1 / jnp.where(curvature > 0, _dot(change, change), 1), 1), 1.0)
+        scaled = jnp.where((s.iterations == 0) & (curvature > 0), first * s.inverse, s.inverse)
+        updated = _dot(_dot(left, scaled), left.T) + rho * jnp.outer(move, move)
+        inverse = jnp.where(curvature > 0, updated, s.inverse)
+        converged = jnp.linalg.norm(g, ord=norm) < gtol
+        return _State(s.x + move, f, g, inverse, s.evaluations + count, s.iterations + 1, converged, failed & ~converged)
+
+    start = _State(x0, f, g, eye, 1, 0, jnp.linalg.norm(g, ord=norm) < gtol, jnp.zeros((), bool))
+    end = while_loop(lambda s: ~s.converged & ~s.failed & (s.iterations < maxiter), step, start)
+    status = jnp.where(end.converged, 0, jnp.where(end.failed, 3, 1))
+    return OptimizeResults(end.x, end.converged, status, end.f, end.g, end.inverse, end.evaluations, end.evaluations, end.iterations)
+
+
+def _line_search(evaluate, x, direction, f0, g0, maxiter):
+    """A step that fulfils the conditions of Wolfe, by doubling and bisection; the best one seen if they are not met in time."""
+    slope = _dot(g0, direction)
+
+    def step(state):
+        low, high, length, *_, count = state
+        f, g = evaluate(x + length * direction)
+        too_long = ~(f <= f0 + _DECREASE * length * slope)
+        too_short = ~too_long & (_dot(g, direction) < _SLOPE * slope)
+        low, high = jnp.where(too_short, length, low), jnp.where(too_long, length, high)
+        following = jnp.where(jnp.isinf(high), 2 * low, (low + high) / 2)
+        done = ~too_long & ~too_short
+        return low, high, jnp.where(done, length, following), length, f, g, done, count + 1
+
+    dtype = x.dtype
+    zero = jnp.zeros((), dtype)
+    start = zero, jnp.full((), math.inf, dtype), jnp.ones((), dtype), zero, f0, g0, jnp.zeros((), bool), 0
+    limit = 3 * maxiter  # bisection takes three times the steps of the interpolation that the option is meant for
+    low, _, _, length, f, g, done, count = while_loop(lambda s: ~s[-2] & (s[-1] < limit), step, start)
+    is_descent = (f < f0 + 10 * float(dtypes.finfo(dtype).eps) * jnp.abs(f0)) & jnp.isfinite(f)
+    accepted = done | is_descent
+    length = jnp.where(accepted, length, 0)
+    return length, jnp.where(accepted, f, f0), jnp.where(accepted, g, g0), count, ~done

@@ -1,0 +1,59 @@
+"""laminax.scipy.optimize against minima in closed form and SciPy's."""
+
+import laminax
+import laminax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.optimize
+from laminax.scipy.optimize import minimize
+
+
+@pytest.fixture(autouse=True)
+def double_precision():
+    with laminax.enable_x64(True):
+        yield
+
+
+def rosenbrock(x):
+    return jnp.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def test_minima():
+    for fun, x0 in ((rosenbrock, np.array([-1.2, 1.0, 0.5])), (lambda x: jnp.sum(jnp.cosh(x - 1)), np.zeros(4)),
+                    (lambda x: jnp.sum(x ** 4) + jnp.sum(x ** 2), np.full(2, 30.0))):
+        result = minimize(fun, x0, method="BFGS", tol=1e-7)
+        reference = scipy.optimize.minimize(lambda x: float(fun(jnp.asarray(x))), x0, method="BFGS", tol=1e-6)
+        assert result.success and result.status == 0 and 0 < result.nit < 200 and result.nfev >= result.nit
+        np.testing.assert_allclose(result.x, reference.x, atol=1e-4)
+        assert np.abs(result.jac).max() < 1e-7
+
+
+def test_the_hessian_of_a_quadratic_function_is_found():
+    a = np.array([[3.0, 1], [1, 2]])
+    result = minimize(lambda x, b: x @ jnp.asarray(a) @ x / 2 - b @ x, np.zeros(2), (np.array([1.0, 2]),), method="bfgs", tol=1e-9)
+    np.testing.assert_allclose(result.x, np.linalg.solve(a, [1, 2]), atol=1e-8)
+    np.testing.assert_allclose(result.hess_inv, np.linalg.inv(a), atol=1e-3)
+
+
+def test_the_search_stops():
+    result = minimize(rosenbrock, np.array([-1.2, 1.0]), method="BFGS", options={"maxiter": 2})
+    assert not result.success and result.status == 1 and result.nit == 2
+    at_once = minimize(lambda x: jnp.sum(x ** 2), np.zeros(2), method="BFGS")
+    assert at_once.success and at_once.nit == 0
+
+
+def test_under_jit_and_vmap():
+    starts = np.array([[-1.2, 1.0], [0.0, 0.0]])
+    found = laminax.jit(laminax.vmap(lambda x: minimize(rosenbrock, x, method="BFGS").x))(starts)
+    np.testing.assert_allclose(found, np.ones((2, 2)), atol=1e-3)
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: minimize(rosenbrock, np.zeros(2), method="Nelder-Mead"), ValueError, "method must be 'BFGS', got 'Nelder-Mead'"),
+    (lambda: minimize(rosenbrock, np.zeros((2, 2)), method="BFGS"), ValueError, "x0 must be a vector"),
+    (lambda: minimize(rosenbrock, np.zeros(2), 3, method="BFGS"), TypeError, "args must be a tuple, got 3"),
+    (lambda: minimize(rosenbrock, np.zeros(2), method="BFGS", options={"speed": 1}), ValueError, r"unknown options \['speed'\]"),
+])
+def test_refusals(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
