@@ -130,7 +130,9 @@ def _listed_platforms() -> list[str]:
 
 def _make_client(name: str) -> Client:
     if name == "cpu":
-        client = _jaxlib.make_cpu_client(asynchronous=True, num_devices=options.num_cpu_devices.value)
+        client = _jaxlib.make_cpu_client(
+            asynchronous=options.cpu_enable_async_dispatch.value, num_devices=options.num_cpu_devices.value
+        )
         options.has_cpu_started = True
         return client
     for plugin in _plugins():

@@ -7,6 +7,8 @@ carry what XLA has no notion of, such as weak types.
 
 from __future__ import annotations
 
+import itertools
+import os
 import re
 import threading
 import time
@@ -78,6 +80,7 @@ def compile_module(
     options = _compile_options(
         assignment, num_replicas, num_partitions, compiler_options, in_shardings, out_shardings
     )
+    _dump_if_asked(text, name or "main")
     try:
         if host_callbacks or keepalives:  # it holds addresses of this process
             loaded = _compile_and_load(text, assignment, options, host_callbacks)
@@ -100,6 +103,20 @@ def compile_module(
         is_pinned,
         (*keepalives, *host_callbacks),
     )
+
+
+def _dump_if_asked(text: str, name: str) -> None:
+    """Leaves a module in a file of its own; modules are numbered in the order of their compilation."""
+    folder = options.dump_ir_to.value
+    if folder is None:
+        return
+    os.makedirs(folder, exist_ok=True)
+    printable = re.sub(r"[^\w.-]", "_", name)[:100]
+    with open(os.path.join(folder, f"{os.getpid()}-{next(_dumped):05d}-{printable}.mlir"), "w") as file:
+        file.write(text)
+
+
+_dumped = itertools.count()
 
 
 def _one_each(name: str, given: Sequence[Any] | None, avals: Sequence[ShapedArray]) -> tuple:

@@ -90,6 +90,12 @@ num_cpu_devices = config.define(
     ),
     "How many devices the CPU platform has; None leaves it to XLA_FLAGS, whose default is one.",
 )
+cpu_enable_async_dispatch = config.define(
+    "cpu_enable_async_dispatch",
+    _from_jax("cpu_enable_async_dispatch", True, config.boolean),
+    config.boolean,
+    "Let computations on the CPU run beside Python; read when the CPU starts.",
+)
 default_device = config.define(
     "default_device",
     None,
@@ -147,6 +153,12 @@ raise_persistent_cache_errors = config.define(
     "Raise when the compilation cache cannot be used, instead of warning and compiling.",
 )
 
+dump_ir_to = config.define(
+    "dump_ir_to",
+    _from_jax("dump_ir_to", None, _folder),
+    _folder,
+    "A folder in which to leave the StableHLO of every program that is compiled, as text.",
+)
 no_execution = config.define("no_execution", False, config.boolean, "Raise where a compiled program would be run.")
 
 # --- guards, which `guards` hands to jaxlib ---

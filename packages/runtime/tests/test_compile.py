@@ -6,7 +6,7 @@ import pytest
 from stablehlo_modules import aval, binary, module, tensor, unary
 
 import laminax_runtime as runtime
-from laminax_runtime import DeletedArrayError, XlaRuntimeError, compile_module, device_put
+from laminax_runtime import DeletedArrayError, XlaRuntimeError, compile_module, device_put, options
 
 
 def compile_unary(op, a, **options):
@@ -152,3 +152,13 @@ def test_failures_while_running_are_raised_where_the_value_is_needed():
     )
     with pytest.raises(XlaRuntimeError, match="nobody"):
         compile_module(text, in_avals=[a], out_avals=[a]).execute([1])[0].block_until_ready()
+
+
+def test_modules_are_left_in_a_folder(tmp_path):
+    with options.dump_ir_to(tmp_path / "dump"):
+        for name in ("step", "a/b"):
+            compile_unary("negate", aval((4,)), name=name)
+    compile_unary("negate", aval((4,)))
+    first, second = sorted((tmp_path / "dump").iterdir())
+    assert first.name.endswith("-step.mlir") and second.name.endswith("-a_b.mlir")
+    assert first.read_text() == unary("negate", aval((4,)))

@@ -127,3 +127,23 @@ def test_the_number_of_cpu_devices_cannot_be_changed_later():
         config.update("jax_num_cpu_devices", 77)
     config.update("jax_num_cpu_devices", config.jax_num_cpu_devices)
     assert runtime.device_count("cpu") == count
+
+
+def test_dispatch_on_the_cpu_can_wait_for_the_results(run_python):
+    """Products of large matrices take longer than the call that starts them (without the option this prints False)."""
+    out = run_python(
+        """
+        import numpy as np
+        from stablehlo_modules import aval
+        import laminax_runtime as runtime
+        a = aval((600, 600))
+        text = "func.func public @main(%x: tensor<600x600xf32>) -> tensor<600x600xf32> {\\n"
+        for i in range(4):
+            text += f"%{i} = stablehlo.dot_general %{i - 1 if i else 'x'}, %x, contracting_dims = [1] x [0] : "
+            text += "(tensor<600x600xf32>, tensor<600x600xf32>) -> tensor<600x600xf32>\\n"
+        program = runtime.compile_module(text + "return %3 : tensor<600x600xf32>\\n}", in_avals=[a], out_avals=[a])
+        print(program.execute([np.zeros((600, 600), np.float32)])[0].is_ready())
+    """,
+        JAX_CPU_ENABLE_ASYNC_DISPATCH="0",
+    )
+    assert out == "True"
