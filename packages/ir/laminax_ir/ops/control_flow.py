@@ -22,6 +22,7 @@ from laminax_ir.ops.calls import call_jaxpr, close_over_constants
 from laminax_ir.ops.control_primitives import (  # noqa: F401  (scan_p is found here too)
     bind_scan, common_constants, cond_p, platform_index_p, same_type, scan_p, while_p, without_leading_axis,
 )
+from laminax_ir.ops.loop_invariants import body_with_constants, condition_with_constants, invariants, picked, put_back
 from laminax_ir.ops.shape import concatenate, expand_dims
 from laminax_ir.pytree import (
     keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten, treedef_children, treedef_is_leaf,
@@ -458,9 +459,16 @@ def _while(name: str, cond_fun: Callable, body_fun: Callable, init_val, argument
         raise TypeError(f"while_loop: cond_fun must return a boolean scalar, but got output type(s) [{pred.str_short()}]. "
                         "Compare explicitly, as in x != 0, and reduce arrays with any() or all().")
     _check_carry(name, argument, tree, avals, body.out_tree, body.out_avals)
-    out = while_p.bind(*condition.consts, *body.consts, *flat, cond_jaxpr=condition.jaxpr, body_jaxpr=body.jaxpr,
-                       cond_nconsts=len(condition.consts), body_nconsts=len(body.consts))
-    return tree_unflatten(tree, out)
+    cond_jaxpr, body_jaxpr, cond_consts, body_consts, carry = condition.jaxpr, body.jaxpr, condition.consts, body.consts, flat
+    fixed = invariants(body_jaxpr, len(body_consts), flat)
+    if any(fixed):
+        cond_jaxpr, read = condition_with_constants(cond_jaxpr, len(cond_consts), fixed)
+        body_jaxpr = body_with_constants(body_jaxpr, len(body_consts), fixed)
+        cond_consts, body_consts = [*cond_consts, *picked(flat, read)], [*body_consts, *picked(flat, fixed)]
+        carry = picked(flat, fixed, False)
+    out = while_p.bind(*cond_consts, *body_consts, *carry, cond_jaxpr=cond_jaxpr, body_jaxpr=body_jaxpr,
+                       cond_nconsts=len(cond_consts), body_nconsts=len(body_consts))
+    return tree_unflatten(tree, put_back(flat, fixed, out))
 
 
 def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool | None = None):
@@ -602,8 +610,13 @@ def _scan(name: str, f, init, xs, length, reverse, unroll, argument: str, identi
             carry_tree, ys_tree = _pair_of(name, body.out_tree, body)
     if carry_tree != tree or not _same_types(avals, body.out_avals) or checked_axes():
         _check_carry(name, argument, tree, avals, carry_tree, body.out_avals[:carry_tree.num_leaves])
-    out = bind_scan(body.jaxpr, body.consts, flat, xs_flat, length=length, reverse=bool(reverse), unroll=unroll)
-    return tree_unflatten(tree, out[:count]), tree_unflatten(ys_tree, out[count:])
+    body_jaxpr, consts, carry = body.jaxpr, body.consts, flat
+    fixed = invariants(body_jaxpr, len(consts), flat)
+    if any(fixed):
+        body_jaxpr = body_with_constants(body_jaxpr, len(consts), fixed)
+        consts, carry = [*consts, *picked(flat, fixed)], picked(flat, fixed, False)
+    out = bind_scan(body_jaxpr, consts, carry, xs_flat, length=length, reverse=bool(reverse), unroll=unroll)
+    return tree_unflatten(tree, put_back(flat, fixed, out[:len(carry)])), tree_unflatten(ys_tree, out[len(carry):])
 
 
 def _pair_of(name: str, out_tree, body: _Program):
