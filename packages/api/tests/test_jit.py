@@ -423,6 +423,15 @@ def test_a_donated_array_is_deleted_and_its_use_refused():
             use()
 
 
+def test_a_donated_argument_that_is_given_twice_is_named():
+    f = laminax.jit(lambda x, params: (x + params["w"], params["w"] * 2), donate_argnums=0)
+    for _ in range(2):
+        x = jnp.ones(3)
+        with pytest.raises(errors.XlaRuntimeError, match="(?s)donated in the same call") as caught:
+            f(x, {"w": x})
+        assert "the arguments x and params['w'] are the same array" in caught.value.__notes__[0]
+
+
 def test_donation_on_the_fast_path():
     f = laminax.jit(lambda x: x + 1, donate_argnums=0)
     arrays = [floats(0, 0)]

@@ -89,6 +89,20 @@ def deleted_argument_error(error: runtime.DeletedArrayError, title: str, args: S
     return runtime.DeletedArrayError(f"{error} It is the argument {' '.join(named)} of {title}.")
 
 
+def note_repeated_arguments(error: Exception, title: str, args: Sequence[Any], namer: Callable[[int], str]) -> None:
+    """Adds to XLA's error about a donated buffer that is used twice in one call which arguments are the same array."""
+    if "donate" not in str(error):
+        return
+    by_array: dict[int, list[str]] = {}
+    for i, x in enumerate(args):
+        if isinstance(stored := _stored(x), runtime.ArrayImpl):
+            by_array.setdefault(id(stored), []).append(namer(i))
+    for names in by_array.values():
+        if len(names) > 1:
+            error.add_note(f"{title}: the arguments {' and '.join(names)} are the same array, and donated. Give copies, x.copy(), or do "
+                           "not donate.")
+
+
 def _stored(x: Any) -> Any:
     """What an executable takes for a value."""
     if isinstance(x, PRNGKeyArray):
@@ -171,9 +185,8 @@ def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.
             kept=[*[True] * len(const_args), *(i in kept for i in range(len(closed.in_avals)))],
             compiler_options=compiler_options, name=lowered.name, keepalives=lowered.keepalives,
             host_callbacks=lowered.host_callbacks, **layout)
-    if isinstance(where, Partitioning):  # once, and not in every call
-        with runtime.unguarded_transfers():
-            const_args = [runtime.place_argument(c, sharding) for c, sharding in zip(const_args, executable.in_shardings)]
+    with runtime.unguarded_transfers():
+        const_args = [runtime.place_constant(c, sharding) for c, sharding in zip(const_args, executable.in_shardings)]
     is_wrapping = any(map(_is_wrapped, (*closed.in_avals, *closed.out_avals)))
     return Program(executable, const_args, closed.out_avals, is_wrapping, closed.effects)
 

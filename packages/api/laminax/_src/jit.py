@@ -23,7 +23,8 @@ from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve
 from laminax._src.checked_results import check_results, is_checking
 from laminax._src.executables import (
-    Program, compile_lowered, deleted_argument_error, execution_device, lower_program, report_unusable_donations,
+    Program, compile_lowered, deleted_argument_error, execution_device, lower_program, note_repeated_arguments,
+    report_unusable_donations,
 )
 from laminax._src.leaf_names import argument_names, result_names
 from laminax._src.partitioning import Partitioning, names_shardings, place
@@ -180,6 +181,9 @@ class _JitFunction:
             outs = program.run(call.leaves)
         except runtime.DeletedArrayError as error:
             raise deleted_argument_error(error, f"jit({self.name})", call.leaves, call.namer(self.fun)) from None
+        except runtime.XlaRuntimeError as error:
+            note_repeated_arguments(error, f"jit({self.name})", call.leaves, call.namer(self.fun))
+            raise
         if is_checking():
             check_results(outs, f"jit({self.name})", traced.closed, call.leaves)
         fastpath = program.fastpath(traced.out_tree, outs, call.leaves)
