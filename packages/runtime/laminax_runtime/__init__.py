@@ -78,7 +78,7 @@ _MODULE_OF = {
     # compiling and running
     "Executable": "compile",
     "compile_module": "compile",
-    "place_argument": "compile",
+    "place_constant": "compile",
     "without_locations": "compilation_cache",
     "hlo_computation": "modules",
     "hlo_cost_analysis": "modules",

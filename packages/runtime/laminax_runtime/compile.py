@@ -330,6 +330,14 @@ def _load_executable(serialized, call_targets, name, platform, device_ids, in_av
     return Executable(loaded, name, devices, in_avals, out_avals, kept, in_shardings, out_shardings, is_pinned, ())
 
 
+def place_constant(x: ArrayImpl, sharding: shardings.Sharding) -> ArrayImpl:
+    """A program's constant where the program expects it, once instead of in every call; it does not commit results."""
+    placed = place_argument(x, sharding)
+    if placed._sharding is sharding and not placed._committed:
+        return placed
+    return transfer.with_metadata(placed, placed.aval, sharding, False)
+
+
 def place_argument(x: Any, sharding: shardings.Sharding) -> ArrayImpl:
     """An argument where the program expects it: the array itself, or a copy of the value there.
 

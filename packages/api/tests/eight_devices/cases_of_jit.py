@@ -110,6 +110,16 @@ def test_constants_of_a_program():
     assert not counted
 
 
+def test_constants_do_not_decide_where_a_program_runs():
+    for constant in (laminax.device_put(A, DEVICES[3]), put(A, "x")):
+        f = laminax.jit(lambda x: x + constant)
+        result = f(A)
+        np.testing.assert_array_equal(np.asarray(result), A + A)
+        assert result.devices() == {DEVICES[0]} and not result.committed
+        assert f(laminax.device_put(A, DEVICES[2])).devices() == {DEVICES[2]}
+        check_layout(f(put(A, None, "y")), A + A, (None, "y"))
+
+
 # in_shardings and out_shardings
 
 
