@@ -526,7 +526,8 @@ def eig(x, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors
       x: [..., n, n].
       compute_left_eigenvectors: whether vl with vl[:, i]^H x = w[i] vl[:, i]^H is computed.
       compute_right_eigenvectors: whether vr with x vr[:, i] = w[i] vr[:, i] is computed.
-      enable_eigvec_derivs: must be False: eigenvectors have no derivative rule.
+      enable_eigvec_derivs: whether eigenvectors may be differentiated. Their derivatives are right where all eigenvalues are
+        different and each vector has one component of greatest magnitude, which cannot be told beforehand.
       implementation: an `EigImplementation`, which the platform must have; its own choice by default.
       use_magma: an older way to ask for MAGMA (True) or LAPACK (False).
 
@@ -544,10 +545,8 @@ def eig(x, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors
             raise ValueError(f"eig: implementation and use_magma say the same and cannot both be given, got {implementation} and "
                              f"{use_magma=}; implementation alone is enough")
         implementation = EigImplementation.MAGMA if use_magma else EigImplementation.LAPACK
-    if enable_eigvec_derivs:
-        raise NotImplementedError("eig: only enable_eigvec_derivs=False is supported, got True: eigenvectors have no derivative rule")
     return eig_p.bind(x, compute_left_eigenvectors=bool(compute_left_eigenvectors),
-                      compute_right_eigenvectors=bool(compute_right_eigenvectors), enable_eigvec_derivs=False,
+                      compute_right_eigenvectors=bool(compute_right_eigenvectors), enable_eigvec_derivs=bool(enable_eigvec_derivs),
                       implementation=implementation)
 
 

@@ -17,11 +17,11 @@ from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import linalg as op
 from laminax_ir.ops.elementwise import (
-    add, complex as make_complex, conj, convert_element_type, div, eq, mul, neg, real, sub,
+    abs as magnitude, add, complex as make_complex, conj, convert_element_type, div, eq, imag, mul, neg, real, sub,
 )
 from laminax_ir.ops.indexing import slice as slice_
 from laminax_ir.ops.linalg import adjoint, matmul, swap_last, triangle, triangular_solve
-from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.ops.reduction import argmax, reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, broadcasted_iota, concatenate, expand_dims, full_like, pad
 from laminax_transforms.batching import batch_axis_first
 from laminax_transforms.registry import axis_batching_rule, define_zero_derivative, jvp_rule, transpose_rule
@@ -235,15 +235,38 @@ def _svd_jvp(primals, tangents, *, full_matrices, compute_uv, **params):
 
 
 @jvp_rule(op.eig_p)
-def _eig_jvp(primals, tangents, *, compute_left_eigenvectors, compute_right_eigenvectors, **params):
-    """dw = diag(V^-1 dA V)."""
-    if compute_left_eigenvectors or compute_right_eigenvectors:
-        raise NotImplementedError("the derivatives of eigenvectors of general matrices are not implemented, only those of "
-                                  "eigenvalues: call eig with both compute_left_eigenvectors and compute_right_eigenvectors False")
+def _eig_jvp(primals, tangents, *, compute_left_eigenvectors, compute_right_eigenvectors, enable_eigvec_derivs, **params):
+    """dw = diag(V^-1 dA V); left eigenvectors are right ones of the adjoint, with conjugate eigenvalues."""
+    if (compute_left_eigenvectors or compute_right_eigenvectors) and not enable_eigvec_derivs:
+        raise NotImplementedError("the derivatives of eigenvectors of general matrices are right only where all eigenvalues are different and "
+                                  "each vector has one component of greatest magnitude. Pass enable_eigvec_derivs=True to "
+                                  "lax.linalg.eig if that is so, or both compute_left_eigenvectors and compute_right_eigenvectors False.")
     (x,), (x_dot,) = primals, tangents
-    w, v = op.eig_p.bind(x, compute_left_eigenvectors=False, compute_right_eigenvectors=True, **params)
+    w, *left, v = op.eig_p.bind(x, compute_left_eigenvectors=compute_left_eigenvectors, compute_right_eigenvectors=True,
+                                enable_eigvec_derivs=enable_eigvec_derivs, **params)
     x_dot = x_dot if _is_complex(x_dot) else make_complex(x_dot, full_like(x_dot, 0))
-    return [w], [_diagonal(_solve(v, matmul(x_dot, v)))]
+    inner = _solve(v, matmul(x_dot, v))
+    results, dots = [w, *left], [_diagonal(inner)]
+    for u in left:
+        dots.append(_eigenvectors_dot(u, conj(w), _solve(u, matmul(adjoint(x_dot), u))))
+    if compute_right_eigenvectors:
+        results.append(v)
+        dots.append(_eigenvectors_dot(v, w, inner))
+    return results, dots
+
+
+def _eigenvectors_dot(v, w, inner):
+    """V (F * V^-1 dA V), F = 1 / (w_j - w_i) off the diagonal, and a multiple of each vector, so that as LAPACK's (zgeev) it stays of
+    norm 1 with a real component of greatest magnitude."""
+    dtype, rows = v.dtype, len(v.shape) - 2
+    eye = _eye(v.shape, dtype)
+    factor = sub(div(np.array(1, dtype)[()], add(eye, sub(_columns(w), _rows(w)))), eye)
+    moved = matmul(v, mul(factor, inner))
+    stretch = reduce_sum(real(mul(conj(v), moved)), (rows,))
+    greatest = _columns(argmax(magnitude(v), rows, np.int32))
+    is_greatest = convert_element_type(eq(broadcasted_iota(np.int32, v.shape, rows), greatest), stretch.dtype)
+    turn = div(reduce_sum(mul(imag(moved), is_greatest), (rows,)), reduce_sum(mul(real(v), is_greatest), (rows,)))
+    return sub(moved, mul(v, _columns(make_complex(stretch, turn))))
 
 
 def _solve(a, b):

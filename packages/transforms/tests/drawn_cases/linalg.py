@@ -77,10 +77,11 @@ CASES = {
     "singular values": Case(lambda x: op.svd(x, compute_uv=False), square_matrix, DTYPES, rtol=200),
     "svd": Case(singular, square_matrix, DTYPES, rtol=400),
     "svd of a tall matrix": Case(singular, sized(3, 2), DTYPES, rtol=400), "svd of a wide matrix": Case(singular, sized(2, 3), DTYPES, rtol=400),
+    "eig with vectors": Case(lambda x: joined(*op.eig(x, enable_eigvec_derivs=True)), square_matrix, DTYPES, rtol=1000),
     "tridiagonal_solve": Case(op.tridiagonal_solve, diagonals, DTYPES, rtol=200),
     "symmetric_product": Case(lambda a, c: op.symmetric_product(a, op.matmul(a, op.swap_last(a)), alpha=2.0, beta=-1.0), with_sides, DTYPES, rtol=200),
 }
-# Further derivatives of eigenvalues take those of eigenvectors, which are not determined by the matrix.
+# Further derivatives of eigenvalues take those of eigenvectors, which have to be asked for.
 FIRST_ORDER = {
     "eig": Case(lambda x: op.eig(x, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0], square_matrix, DTYPES, rtol=400),
 }
