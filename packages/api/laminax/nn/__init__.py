@@ -7,7 +7,7 @@ import importlib
 _MODULE_OF = {
     **dict.fromkeys((
         "celu", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "identity", "leaky_relu",
-        "log_sigmoid", "mish", "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign", "softplus", "sparse_plus",
+        "log1mexp", "log_sigmoid", "mish", "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign", "softplus", "sparse_plus",
         "sparse_sigmoid", "squareplus", "swish", "tanh"), "laminax._src.nn.activations"),
     **dict.fromkeys(("log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "standardize"),
                     "laminax._src.nn.normalization"),

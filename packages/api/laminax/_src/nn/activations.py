@@ -9,6 +9,7 @@ import laminax.numpy as jnp
 from laminax_transforms import custom_jvp
 
 from laminax._src.fusion import fused
+from laminax._src.numpy.arguments import inexact
 
 
 def identity(x):
@@ -58,6 +59,17 @@ def _is_inexact(x: Any) -> bool:
 def softplus(x):
     """Smooth rectifier, log(1 + exp(x))."""
     return jnp.logaddexp(x, 0)
+
+
+@fused
+def log1mexp(x):
+    """log(1 - exp(-x)), elementwise; -inf at 0 and NaN below.
+
+    Source: M. Maechler, "Accurately Computing log(1 - exp(-|a|))", 2012.
+    """
+    x = inexact("log1mexp", x)
+    is_large = x > math.log(2)
+    return jnp.where(is_large, jnp.log1p(-jnp.exp(-jnp.where(is_large, x, 1))), jnp.log(-jnp.expm1(-jnp.where(is_large, 1, x))))
 
 
 @fused

@@ -232,13 +232,13 @@ def _chisquare(key, df, *, shape):
     return e.mul(np.array(2, df.dtype)[()], e.exp(log))
 
 
-def t(key: Any, df: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def t(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Samples of Student's t distribution.
 
     Args:
       key: a key, typed or raw.
       df: the positive degrees of freedom, broadcast to the shape.
-      shape: the result's shape.
+      shape: the result's shape; by default that of df.
       dtype: a float dtype.
       out_sharding: must be None.
     """

@@ -82,9 +82,9 @@ def _one_of(function: str, impl: Any, dtype: Any) -> PRNGImpl:
     return resolve_prng_impl(dtype if impl is None else impl)
 
 
-def key_dtype(impl: Any = None) -> KeyDType:
+def key_dtype(impl_spec: Any = None) -> KeyDType:
     """The dtype of a generator's keys, `key<fry>` by default."""
-    return dtypes.key_dtype(resolve_prng_impl(impl))
+    return dtypes.key_dtype(resolve_prng_impl(impl_spec))
 
 
 # Typed and raw keys
