@@ -21,7 +21,7 @@ from laminax_ir import config, dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import physical_aval
-from laminax_ir.ops import elementwise, indexing, random_bits, shape as shapes
+from laminax_ir.ops import elementwise, random_bits, shape as shapes, slicing
 from laminax_ir.ops.random_bits import UINT32, UINT_DTYPES, iota_2x32_shape, threefry2x32
 from laminax_ir.primitive import Primitive
 from laminax_ir.staging import stage
@@ -175,7 +175,7 @@ def _hash_in_halves(words, count: int):
     key1, key2 = (shapes.broadcast_in_dim(k, whole, tuple(range(len(keys)))) for k in _split_words(words))
     first, second = (shapes.broadcast_in_dim(c, whole, (len(keys),)) for c in (counters, second))
     joined = shapes.concatenate(threefry2x32(key1, key2, first, second), len(keys))
-    return indexing.slice(joined, (0,) * joined.ndim, (*keys, count)) if count % 2 else joined
+    return slicing.slice(joined, (0,) * joined.ndim, (*keys, count)) if count % 2 else joined
 
 
 def _threefry_bits_original(words, bit_width: int, shape: tuple[int, ...]):
@@ -184,8 +184,8 @@ def _threefry_bits_original(words, bit_width: int, shape: tuple[int, ...]):
     bits = _hash_in_halves(words, count)
     if bit_width == 64:
         start = (0,) * len(keys)
-        bits = _join_halves(indexing.slice(bits, (*start, 0), (*keys, size)),
-                            indexing.slice(bits, (*start, size), (*keys, count)))
+        bits = _join_halves(slicing.slice(bits, (*start, 0), (*keys, size)),
+                            slicing.slice(bits, (*start, size), (*keys, count)))
     elif bit_width < 32:  # each word holds several results, the lowest bits first
         per_word = 32 // bit_width
         whole = (*keys, count, per_word)
@@ -193,7 +193,7 @@ def _threefry_bits_original(words, bit_width: int, shape: tuple[int, ...]):
         shifts = elementwise.mul(shapes.broadcasted_iota(UINT32, whole, len(whole) - 1), np.uint32(bit_width))
         bits = _to_dtype(elementwise.shift_right_logical(spread, shifts), dtype)
         bits = shapes.reshape(bits, (*keys, count * per_word))
-        bits = indexing.slice(bits, (0,) * bits.ndim, (*keys, size))
+        bits = slicing.slice(bits, (0,) * bits.ndim, (*keys, size))
     return shapes.reshape(bits, (*keys, *shape))
 
 
@@ -234,7 +234,7 @@ def _generate(words, shape: tuple[int, ...], dtype):
     keys = words.shape[:-1]
     if 0 in keys:
         return _zeros((*keys, *shape), dtype)
-    first = indexing.slice(words, (0,) * words.ndim, (1,) * len(keys) + (4,))
+    first = slicing.slice(words, (0,) * words.ndim, (1,) * len(keys) + (4,))
     return random_bits.rng_bit_generator_p.bind(shapes.reshape(first, (4,)), shape=(*keys, *shape), dtype=dtype,
                                                 algorithm=random_bits.RandomAlgorithm.RNG_DEFAULT, out_sharding=None)[1]
 
@@ -251,14 +251,14 @@ def unsafe_rbg_split(words, *, shape: tuple[int, ...]):
     """u32[*keys, *shape, 4]."""
     keys, count = words.shape[:-1], math.prod(shape)
     blocks = _generate(words, (_HASH_STEPS * count, 4), UINT32)
-    every_tenth = indexing.slice(blocks, (0,) * blocks.ndim, blocks.shape, (1,) * len(keys) + (_HASH_STEPS, 1))
+    every_tenth = slicing.slice(blocks, (0,) * blocks.ndim, blocks.shape, (1,) * len(keys) + (_HASH_STEPS, 1))
     return shapes.reshape(every_tenth, (*keys, *shape, 4))
 
 
 def unsafe_rbg_fold_in(words, data):
     """u32[*s, 4]."""
     blocks = _generate(rbg_seed(data), (_HASH_STEPS, 4), UINT32)
-    last = indexing.slice(blocks, (0,) * data.ndim + (_HASH_STEPS - 1, 0), blocks.shape)
+    last = slicing.slice(blocks, (0,) * data.ndim + (_HASH_STEPS - 1, 0), blocks.shape)
     last = shapes.reshape(last, (*data.shape, 4))
     if words.ndim > last.ndim:
         last = shapes.broadcast_in_dim(last, words.shape, (words.ndim - 1,))

@@ -216,7 +216,7 @@ FAMILIES = {
                             "sharding"],
     "test_elementwise_on_drawn_arrays": ["elementwise"],
     "test_fft_on_drawn_arrays": ["fft"],
-    "test_indexing_on_drawn_arrays": ["indexing"],
+    "test_indexing_on_drawn_arrays": ["indexing", "slicing"],
     "test_linalg_on_drawn_arrays": ["linalg", "linear_solve", "orthogonal"],
     "test_random_bits_on_drawn_arrays": ["random_bits"],
     "test_reduction_on_drawn_arrays": ["reduction"],

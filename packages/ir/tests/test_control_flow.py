@@ -17,7 +17,7 @@ from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.control_flow import cond, fori_loop, forget_traced_functions, platform_dependent, scan, switch, while_loop
 from laminax_ir.ops.random_bits import random_bits, random_split
-from laminax_ir.ops.indexing import index_in_dim
+from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.pytree import tree_flatten
 from laminax_ir.staging import stage

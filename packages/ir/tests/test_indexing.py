@@ -13,6 +13,8 @@ from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise
 from laminax_ir.ops import indexing as ops
+from laminax_ir.ops import slicing
+from laminax_ir.ops.shape import squeeze
 from laminax_ir.ops.shape import full
 from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
 from laminax_ir.staging import stage
@@ -41,8 +43,8 @@ def test_slice_is_numpys(shape, dtype, data):
     bounds = [sorted([data.draw(st.integers(0, n)), data.draw(st.integers(0, n))]) for n in shape]
     strides = tuple(data.draw(st.integers(1, 3)) for _ in shape)
     starts, limits = tuple(a for a, _ in bounds), tuple(b for _, b in bounds)
-    same(ops.slice(x, starts, limits, strides), x[tuple(map(slice, starts, limits, strides))])
-    same(ops.slice(x, starts, limits), x[tuple(map(slice, starts, limits))])
+    same(slicing.slice(x, starts, limits, strides), x[tuple(map(slice, starts, limits, strides))])
+    same(slicing.slice(x, starts, limits), x[tuple(map(slice, starts, limits))])
 
 
 @settings(max_examples=40)
@@ -59,10 +61,10 @@ def test_dynamic_slices_clamp_and_count_from_the_end(shape, dtype, index_dtype, 
     written = x.copy()
     written[places] = update
     for given_starts in (starts, typed, list(typed)):
-        same(ops.dynamic_slice(x, given_starts, sizes), x[places])
-        same(ops.dynamic_update_slice(x, update, given_starts), written)
+        same(slicing.dynamic_slice(x, given_starts, sizes), x[places])
+        same(slicing.dynamic_update_slice(x, update, given_starts), written)
     # The same positions as traced values, where negative ones are resolved by the program itself.
-    traced = stage(lambda x, u, *i: [ops.dynamic_slice(x, i, sizes), ops.dynamic_update_slice(x, u, i)],
+    traced = stage(lambda x, u, *i: [slicing.dynamic_slice(x, i, sizes), slicing.dynamic_update_slice(x, u, i)],
                    [ShapedArray(shape, x.dtype), ShapedArray(sizes, x.dtype), *[ShapedArray((), typed.dtype)] * len(shape)])
     from laminax_ir.reference.evaluate import evaluate
     read, result = evaluate(traced, x, update, *typed)
@@ -72,16 +74,16 @@ def test_dynamic_slices_clamp_and_count_from_the_end(shape, dtype, index_dtype, 
 
 def test_negative_indices_are_clamped_when_told_that_there_are_none():
     x = array((5,))
-    same(ops.dynamic_slice(x, (-1,), (2,), allow_negative_indices=False), x[:2])
-    same(ops.dynamic_slice(x, (-1,), (2,), allow_negative_indices=(True,)), x[3:])
-    jaxpr = stage(lambda i: [ops.dynamic_slice(x, (i,), (2,), allow_negative_indices=False)], [ShapedArray((), np.int32)])
+    same(slicing.dynamic_slice(x, (-1,), (2,), allow_negative_indices=False), x[:2])
+    same(slicing.dynamic_slice(x, (-1,), (2,), allow_negative_indices=(True,)), x[3:])
+    jaxpr = stage(lambda i: [slicing.dynamic_slice(x, (i,), (2,), allow_negative_indices=False)], [ShapedArray((), np.int32)])
     assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["dynamic_slice"]
 
 
 def test_small_index_dtypes_reach_large_axes():
     x = np.arange(1000, dtype=np.float32)
-    same(ops.dynamic_slice(x, (np.int8(-1),), (1,)), x[-1:])
-    traced = stage(lambda i: [ops.dynamic_slice(x, (i,), (1,))], [ShapedArray((), np.int8)])
+    same(slicing.dynamic_slice(x, (np.int8(-1),), (1,)), x[-1:])
+    traced = stage(lambda i: [slicing.dynamic_slice(x, (i,), (1,))], [ShapedArray((), np.int8)])
     from laminax_ir.reference.evaluate import evaluate
     same(evaluate(traced, np.int8(-2))[0], x[-2:-1])
 
@@ -89,22 +91,22 @@ def test_small_index_dtypes_reach_large_axes():
 def test_host_indices_beyond_the_default_integer_are_clamped():
     """A NumPy uint32 index of 2**32 - 1 was an OverflowError, since the indices of one call are brought to int32."""
     x = np.arange(5, dtype=np.float32)
-    same(ops.dynamic_slice(x, (np.uint32(2**32 - 1),), (2,)), x[3:])
-    same(ops.dynamic_slice(x, [np.array(-(2**40))], (2,), allow_negative_indices=False), x[:2])
+    same(slicing.dynamic_slice(x, (np.uint32(2**32 - 1),), (2,)), x[3:])
+    same(slicing.dynamic_slice(x, [np.array(-(2**40))], (2,), allow_negative_indices=False), x[:2])
 
 
 def test_functions_along_one_axis_are_numpys():
     x = array((4, 5))
-    same(ops.slice_in_dim(x, 1, -1, 2, axis=1), x[:, 1:-1:2])
-    same(ops.slice_in_dim(x, None, None, axis=-1), x)
-    same(ops.slice_in_dim(x, -2, None), x[-2:])
-    same(ops.index_in_dim(x, -1, 1), x[:, -1:])
-    same(ops.index_in_dim(x, 2, 0, keepdims=False), x[2])
-    same(ops.dynamic_slice_in_dim(x, -2, 2, axis=1), x[:, 3:])
-    same(ops.dynamic_index_in_dim(x, np.int32(3), keepdims=False), x[3])
+    same(slicing.slice_in_dim(x, 1, -1, 2, axis=1), x[:, 1:-1:2])
+    same(slicing.slice_in_dim(x, None, None, axis=-1), x)
+    same(slicing.slice_in_dim(x, -2, None), x[-2:])
+    same(slicing.index_in_dim(x, -1, 1), x[:, -1:])
+    same(slicing.index_in_dim(x, 2, 0, keepdims=False), x[2])
+    same(slicing.dynamic_slice_in_dim(x, -2, 2, axis=1), x[:, 3:])
+    same(slicing.dynamic_index_in_dim(x, np.int32(3), keepdims=False), x[3])
     for update in (np.zeros(4, np.float32), np.zeros((4, 1), np.float32)):
-        same(ops.dynamic_update_index_in_dim(x, update, 2, 1), np.where(np.arange(5) == 2, 0, x).astype(np.float32))
-    same(ops.dynamic_update_slice_in_dim(x, np.zeros((2, 5), np.float32), -1, 0), np.concatenate([x[:2], np.zeros((2, 5))]).astype("f4"))
+        same(slicing.dynamic_update_index_in_dim(x, update, 2, 1), np.where(np.arange(5) == 2, 0, x).astype(np.float32))
+    same(slicing.dynamic_update_slice_in_dim(x, np.zeros((2, 5), np.float32), -1, 0), np.concatenate([x[:2], np.zeros((2, 5))]).astype("f4"))
     same(ops.index_take(x, (np.array([1, -1, 6]), np.array([0, -5, 2])), (0, 1)), x[[1, 3, 2], [0, 0, 2]])
     same(ops.index_take(x, (np.array([5, -2]),), (1,)), x[:, [0, 3]].T)
 
@@ -147,10 +149,10 @@ def test_arrays_of_keys_are_indexed():
     keys = PRNGKeyArray("threefry2x32", np.arange(6, dtype=np.uint32).reshape(3, 2))
     one = GatherDimensionNumbers((), (0,), (0,))
     for result, expected in [
-            (ops.slice(keys, (1,), (3,)), [1, 2]), (ops.dynamic_slice(keys, (np.int32(-1),), (1,)), [2]),
+            (slicing.slice(keys, (1,), (3,)), [1, 2]), (slicing.dynamic_slice(keys, (np.int32(-1),), (1,)), [2]),
             (ops.gather(keys, np.array([[2], [0]]), one, (1,), mode="clip"), [2, 0]),
-            (ops.dynamic_update_slice(keys, ops.slice(keys, (0,), (1,)), (2,)), [0, 1, 0]),
-            (ops.scatter(keys, np.array([[0]]), ops.slice(keys, (2,), (3,)), ScatterDimensionNumbers(*one)), [2, 1, 2])]:
+            (slicing.dynamic_update_slice(keys, slicing.slice(keys, (0,), (1,)), (2,)), [0, 1, 0]),
+            (ops.scatter(keys, np.array([[0]]), slicing.slice(keys, (2,), (3,)), ScatterDimensionNumbers(*one)), [2, 1, 2])]:
         assert result.dtype == keys.dtype
         np.testing.assert_array_equal(result.base, keys.base[expected])
     filled = ops.gather(keys, np.array([[2], [3]]), one, (1,), mode="fill")
@@ -169,8 +171,8 @@ def test_modes_have_names():
 
 def test_programs_print_as_documented():
     def fun(x, i, k):
-        return [ops.gather(x, i, DIMS, (1, 4)), ops.scatter_add(x, i, x, SDIMS), ops.slice(x, (0, 1), (3, 4)),
-                ops.dynamic_slice(x, (k, 0), (1, 2), allow_negative_indices=False)]
+        return [ops.gather(x, i, DIMS, (1, 4)), ops.scatter_add(x, i, x, SDIMS), slicing.slice(x, (0, 1), (3, 4)),
+                slicing.dynamic_slice(x, (k, 0), (1, 2), allow_negative_indices=False)]
     text = str(stage(fun, [ShapedArray((3, 4), np.float32), ShapedArray((3, 1), np.int32), ShapedArray((), np.int32)]))
     for line in ("dimension_numbers=GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,), "
                  "operand_batching_dims=(), start_indices_batching_dims=())",
@@ -180,7 +182,7 @@ def test_programs_print_as_documented():
 
 
 @pytest.mark.parametrize("fun", [
-    lambda x, i: ops.slice(x, (0, 0), (1, 1)), lambda x, i: ops.dynamic_slice_in_dim(x, ops.index_in_dim(ops.squeeze(i, (1,)), 0, keepdims=False), 1),
+    lambda x, i: slicing.slice(x, (0, 0), (1, 1)), lambda x, i: slicing.dynamic_slice_in_dim(x, slicing.index_in_dim(squeeze(i, (1,)), 0, keepdims=False), 1),
     lambda x, i: ops.gather(x, i, DIMS, (1, 4)), lambda x, i: ops.scatter(x, i, x, SDIMS),
 ])
 def test_weak_types_and_named_axes_stay(fun):
@@ -210,31 +212,31 @@ def _scatter(x=X, i=I, u=U, **changes):
 
 
 MALFORMED = [
-    (lambda: ops.slice(X, (0,), (1,)), ShapeError, r"slice: .*one entry for each axis .*f32\[3,4\]"),
-    (lambda: ops.slice(X, (0, 0), (4, 4)), ShapeError, r"slice: along axis 0, .*limit_indices \(4, 4\).*f32\[3,4\]"),
-    (lambda: ops.slice(X, (-1, 0), (3, 4)), ShapeError, "slice: along axis 0"),
-    (lambda: ops.slice(X, (2, 0), (1, 4)), ShapeError, "slice: along axis 0"),
-    (lambda: ops.slice(X, (0, 0), (3, 4), (0, 1)), ShapeError, "slice: strides must be positive"),
-    (lambda: ops.slice(X, (0, 0), (3, 4), (1,)), ShapeError, "slice: .*strides must have one entry"),
-    (lambda: ops.slice(X, (0., 0), (3, 4)), ShapeError, "slice: start_indices must be a sequence of integers"),
-    (lambda: ops.slice_in_dim(X, -20, 30), ShapeError, "slice: along axis 0"),
-    (lambda: ops.slice_in_dim(X, 0, 2, axis=2), ValueError, "slice_in_dim: axis 2 is out of bounds"),
-    (lambda: ops.index_in_dim(X, 3), IndexError, "index_in_dim: index 3 is out of bounds for axis 0 with size 3"),
-    (lambda: ops.index_in_dim(X, -4), IndexError, "index_in_dim: index -4 is out of bounds"),
-    (lambda: ops.dynamic_slice(X, (0,), (1, 1)), ValueError, r"dynamic_slice: .*one start index .*got 1 for f32\[3,4\]"),
-    (lambda: ops.dynamic_slice(X, (0, 0), (1,)), ShapeError, r"dynamic_slice: slice_sizes .*\(1,\) for f32\[3,4\]"),
-    (lambda: ops.dynamic_slice(X, (0, 0), (4, 1)), ShapeError, r"dynamic_slice: slice_sizes .*\(4, 1\) for f32\[3,4\]"),
-    (lambda: ops.dynamic_slice(X, (0, 0), (-1, 1)), ShapeError, "dynamic_slice: slice_sizes"),
-    (lambda: ops.dynamic_slice(X, (0., 0), (1, 1)), TypeError, "dynamic_slice: start indices must be integer scalars, got f32"),
-    (lambda: ops.dynamic_slice(X, (True, 0), (1, 1)), TypeError, "dynamic_slice: start indices must be integer scalars, got bool"),
-    (lambda: ops.dynamic_slice(X, (I, 0), (1, 1)), TypeError, r"dynamic_slice: start indices must be integer scalars, got i32\[2,1\]"),
-    (lambda: ops.dynamic_slice(X, I, (1, 1)), ValueError, "dynamic_slice: start_indices must be a sequence of scalars"),
-    (lambda: ops.dynamic_slice(X, (0, 0), (1, 1), allow_negative_indices=(True,)), ValueError, "dynamic_slice: allow_negative_indices"),
-    (lambda: ops.dynamic_update_slice(X, X[0], (0, 0)), ShapeError, r"dynamic_update_slice: .*as many axes .*f32\[4\] for f32\[3,4\]"),
-    (lambda: ops.dynamic_update_slice(X, np.ones((4, 4), np.float32), (0, 0)), ShapeError, "dynamic_update_slice: .*larger"),
-    (lambda: ops.dynamic_update_slice(X, X.astype(np.int32), (0, 0)), DTypeError, "dynamic_update_slice: .*same dtype"),
-    (lambda: ops.dynamic_update_slice(X, X, (0,)), ValueError, "dynamic_update_slice: .*one start index"),
-    (lambda: ops.dynamic_update_index_in_dim(X, 1., 0, 0), ShapeError, "dynamic_update_index_in_dim: .*one less"),
+    (lambda: slicing.slice(X, (0,), (1,)), ShapeError, r"slice: .*one entry for each axis .*f32\[3,4\]"),
+    (lambda: slicing.slice(X, (0, 0), (4, 4)), ShapeError, r"slice: along axis 0, .*limit_indices \(4, 4\).*f32\[3,4\]"),
+    (lambda: slicing.slice(X, (-1, 0), (3, 4)), ShapeError, "slice: along axis 0"),
+    (lambda: slicing.slice(X, (2, 0), (1, 4)), ShapeError, "slice: along axis 0"),
+    (lambda: slicing.slice(X, (0, 0), (3, 4), (0, 1)), ShapeError, "slice: strides must be positive"),
+    (lambda: slicing.slice(X, (0, 0), (3, 4), (1,)), ShapeError, "slice: .*strides must have one entry"),
+    (lambda: slicing.slice(X, (0., 0), (3, 4)), ShapeError, "slice: start_indices must be a sequence of integers"),
+    (lambda: slicing.slice_in_dim(X, -20, 30), ShapeError, "slice: along axis 0"),
+    (lambda: slicing.slice_in_dim(X, 0, 2, axis=2), ValueError, "slice_in_dim: axis 2 is out of bounds"),
+    (lambda: slicing.index_in_dim(X, 3), IndexError, "index_in_dim: index 3 is out of bounds for axis 0 with size 3"),
+    (lambda: slicing.index_in_dim(X, -4), IndexError, "index_in_dim: index -4 is out of bounds"),
+    (lambda: slicing.dynamic_slice(X, (0,), (1, 1)), ValueError, r"dynamic_slice: .*one start index .*got 1 for f32\[3,4\]"),
+    (lambda: slicing.dynamic_slice(X, (0, 0), (1,)), ShapeError, r"dynamic_slice: slice_sizes .*\(1,\) for f32\[3,4\]"),
+    (lambda: slicing.dynamic_slice(X, (0, 0), (4, 1)), ShapeError, r"dynamic_slice: slice_sizes .*\(4, 1\) for f32\[3,4\]"),
+    (lambda: slicing.dynamic_slice(X, (0, 0), (-1, 1)), ShapeError, "dynamic_slice: slice_sizes"),
+    (lambda: slicing.dynamic_slice(X, (0., 0), (1, 1)), TypeError, "dynamic_slice: start indices must be integer scalars, got f32"),
+    (lambda: slicing.dynamic_slice(X, (True, 0), (1, 1)), TypeError, "dynamic_slice: start indices must be integer scalars, got bool"),
+    (lambda: slicing.dynamic_slice(X, (I, 0), (1, 1)), TypeError, r"dynamic_slice: start indices must be integer scalars, got i32\[2,1\]"),
+    (lambda: slicing.dynamic_slice(X, I, (1, 1)), ValueError, "dynamic_slice: start_indices must be a sequence of scalars"),
+    (lambda: slicing.dynamic_slice(X, (0, 0), (1, 1), allow_negative_indices=(True,)), ValueError, "dynamic_slice: allow_negative_indices"),
+    (lambda: slicing.dynamic_update_slice(X, X[0], (0, 0)), ShapeError, r"dynamic_update_slice: .*as many axes .*f32\[4\] for f32\[3,4\]"),
+    (lambda: slicing.dynamic_update_slice(X, np.ones((4, 4), np.float32), (0, 0)), ShapeError, "dynamic_update_slice: .*larger"),
+    (lambda: slicing.dynamic_update_slice(X, X.astype(np.int32), (0, 0)), DTypeError, "dynamic_update_slice: .*same dtype"),
+    (lambda: slicing.dynamic_update_slice(X, X, (0,)), ValueError, "dynamic_update_slice: .*one start index"),
+    (lambda: slicing.dynamic_update_index_in_dim(X, 1., 0, 0), ShapeError, "dynamic_update_index_in_dim: .*one less"),
     (lambda: _gather(i=I.astype(np.float32)), DTypeError, r"gather: the indices must be integers, got f32\[2,1\]"),
     (lambda: _gather(i=np.int32(0)), ShapeError, "gather: the indices need a last axis"),
     (lambda: _gather(i=np.zeros((2, 2), np.int32)), ShapeError, "gather: the last axis of the indices .*1, got 2"),
@@ -262,7 +264,7 @@ MALFORMED = [
     (lambda: _scatter(scatter_dims_to_operand_dims=(0, 1)), ShapeError, "scatter-add: the last axis of the indices"),
     (lambda: ops.scatter_apply(X, I, lambda x: elementwise.lt(x, 0.), SDIMS, update_shape=(2, 4)), ShapeError, "scatter_apply: .*got bool"),
     (lambda: ops.scatter_apply(X, I, lambda x: full((2,), x), SDIMS, update_shape=(2, 4)), ShapeError, r"scatter_apply: .*got f32\[2\]"),
-    (lambda: ops.scatter_apply(X, I, lambda x: ops.index_in_dim(X, 0), SDIMS, update_shape=(2, 4)), NotImplementedError, "scatter_apply: .*closes over 1 arrays"),
+    (lambda: ops.scatter_apply(X, I, lambda x: slicing.index_in_dim(X, 0), SDIMS, update_shape=(2, 4)), NotImplementedError, "scatter_apply: .*closes over 1 arrays"),
 ]
 
 

@@ -10,7 +10,7 @@ from malformed import (
     MODULES, AXES, AXIS, CALLABLE, DTYPE, INTEGER, PLAIN_AXIS, SHAPE, SIZE, has_all_operations, is_accepted, is_refused, wrong_calls,
 )
 
-from laminax_ir.ops import cumulative, indexing, reduction, shape, sorting, stacking, windows
+from laminax_ir.ops import cumulative, indexing, reduction, shape, slicing, sorting, stacking, windows
 from laminax_ir.ops import elementwise as op
 
 f32, i32 = np.float32, np.int32
@@ -64,24 +64,24 @@ SHAPES = {
 }
 
 INDEXING = {
-    "slice": (indexing.slice, {"operand": X, "start_indices": (0, 1), "limit_indices": (3, 4), "strides": (1, 2)},
+    "slice": (slicing.slice, {"operand": X, "start_indices": (0, 1), "limit_indices": (3, 4), "strides": (1, 2)},
               {"start_indices": [(0,), (-1, 0), (5, 1), (0, 1.5), 3], "limit_indices": [(3,), (3, 9), (3, 0), (3, 1.5), "x"],
                "strides": [(1,), (1, 0), (1, 1.5)]}),
-    "slice_in_dim": (indexing.slice_in_dim, {"operand": X, "start_index": 0, "limit_index": 2, "stride": 1, "axis": 0},
+    "slice_in_dim": (slicing.slice_in_dim, {"operand": X, "start_index": 0, "limit_index": 2, "stride": 1, "axis": 0},
                      {"start_index": INTEGER, "limit_index": INTEGER, "stride": [0, *INTEGER], "axis": AXIS}),
-    "index_in_dim": (indexing.index_in_dim, {"operand": X, "index": 1, "axis": 0}, {"index": [9, -9, *INTEGER], "axis": AXIS}),
-    "dynamic_slice": (indexing.dynamic_slice, {"operand": X, "start_indices": (i32(0), i32(1)), "slice_sizes": (2, 2)},
+    "index_in_dim": (slicing.index_in_dim, {"operand": X, "index": 1, "axis": 0}, {"index": [9, -9, *INTEGER], "axis": AXIS}),
+    "dynamic_slice": (slicing.dynamic_slice, {"operand": X, "start_indices": (i32(0), i32(1)), "slice_sizes": (2, 2)},
                       {"start_indices": [(i32(0),), (f32(0), f32(1)), (N, N), ("x", 0)],
                        "slice_sizes": [(2,), (2, 9), (2, -1), (2, 1.5), "x"]}),
-    "dynamic_update_slice": (indexing.dynamic_update_slice, {"operand": X, "update": X[:2], "start_indices": (i32(0), i32(1))},
+    "dynamic_update_slice": (slicing.dynamic_update_slice, {"operand": X, "update": X[:2], "start_indices": (i32(0), i32(1))},
                              {"update": [V, np.ones((9, 1), f32), X.astype(i32)],
                               "start_indices": [(i32(0),), (f32(0), f32(1)), (N, N), ("x", 0)]}),
-    "dynamic_slice_in_dim": (indexing.dynamic_slice_in_dim, {"operand": X, "start_index": i32(0), "slice_size": 2, "axis": 0},
+    "dynamic_slice_in_dim": (slicing.dynamic_slice_in_dim, {"operand": X, "start_index": i32(0), "slice_size": 2, "axis": 0},
                              {"slice_size": INTEGER, "axis": AXIS}),
-    "dynamic_index_in_dim": (indexing.dynamic_index_in_dim, {"operand": X, "index": i32(0), "axis": 0}, {"axis": AXIS}),
-    "dynamic_update_slice_in_dim": (indexing.dynamic_update_slice_in_dim,
+    "dynamic_index_in_dim": (slicing.dynamic_index_in_dim, {"operand": X, "index": i32(0), "axis": 0}, {"axis": AXIS}),
+    "dynamic_update_slice_in_dim": (slicing.dynamic_update_slice_in_dim,
                                     {"operand": X, "update": X[:2], "start_index": i32(0), "axis": 0}, {"axis": AXIS}),
-    "dynamic_update_index_in_dim": (indexing.dynamic_update_index_in_dim, {"operand": X, "update": V, "index": i32(0), "axis": 0},
+    "dynamic_update_index_in_dim": (slicing.dynamic_update_index_in_dim, {"operand": X, "update": V, "index": i32(0), "axis": 0},
                                     {"update": [ONE[None, None, None]], "axis": AXIS}),
     "gather": (indexing.gather, {"operand": X, "start_indices": ROWS, "dimension_numbers": GATHER, "slice_sizes": (1, 4)},
                {"start_indices": WRONG_INDICES, "dimension_numbers": NUMBERS, "slice_sizes": [(1,), (1, 9), (2, 4), (1, 1.5), "x"]}),

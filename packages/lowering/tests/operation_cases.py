@@ -14,9 +14,9 @@ from laminax_ir.avals import ShapeDtypeStruct, ShapedArray
 from laminax_ir.dtypes import key_dtype
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import (
-    callbacks, calls, collectives, composite, contraction, control_flow, convolution, cumulative, elementwise, exported, ffi, fft,
-    hints, indexing, linalg, linear_call, linear_solve, orthogonal, random_bits, reduction, scaled_dot, shape, shard_map, sharding,
-    sorting, special, stacking, windows,
+    callbacks, calls, collectives, composite, contraction, control_flow, convolution, cumulative, elementwise, exported, ffi,
+    fft, hints, indexing, linalg, linear_call, linear_solve, orthogonal, random_bits, reduction, scaled_dot, shape, shard_map,
+    sharding, slicing, sorting, special, stacking, windows,
 )
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.primitive import Primitive
@@ -118,9 +118,9 @@ _define([aval("float32", 2, 2), F32],
         select_and_scatter=lambda s, x: windows.select_and_scatter(x, el.gt, (2, 2), (1, 2), ((0, 0), (0, 0)), s, np.float32(0), el.add),
         select_and_scatter_add=lambda s, x: windows.select_and_scatter_add(s, x, el.ge_p, (2, 2), (1, 2), ((0, 0), (0, 0))))
 
-_define([F32], slice=lambda x: indexing.slice(x, (1, 0), (3, 4), (1, 2)))
-_define([F32, INDEX], dynamic_slice=lambda x, i: indexing.dynamic_slice(x, (i, 1), (2, 2)),
-        dynamic_update_slice=lambda x, i: indexing.dynamic_update_slice(x, np.ones((2, 2), np.float32), (i, 1)))
+_define([F32], slice=lambda x: slicing.slice(x, (1, 0), (3, 4), (1, 2)))
+_define([F32, INDEX], dynamic_slice=lambda x, i: slicing.dynamic_slice(x, (i, 1), (2, 2)),
+        dynamic_update_slice=lambda x, i: slicing.dynamic_update_slice(x, np.ones((2, 2), np.float32), (i, 1)))
 _GATHER = indexing.GatherDimensionNumbers((1,), (0,), (0,))
 _SCATTER = indexing.ScatterDimensionNumbers((1,), (0,), (0,))
 _define([F32, aval("int32", 5, 1)], gather=lambda x, i: indexing.gather(x, i, _GATHER, (1, 4), mode="fill"))

@@ -6,6 +6,7 @@ import pytest
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import indexing as ops
+from laminax_ir.ops import slicing
 from laminax_ir.ops.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
 from laminax_ir.staging import stage
 from laminax_lowering import lower
@@ -22,11 +23,11 @@ def text_of(fun, *avals):
 
 
 def test_slices():
-    text = text_of(lambda x: ops.slice(x, (0, 1), (3, 4), (2, 1)), X)
+    text = text_of(lambda x: slicing.slice(x, (0, 1), (3, 4), (2, 1)), X)
     assert '"stablehlo.slice"(%arg0) {start_indices = array<i64: 0, 1>, limit_indices = array<i64: 3, 4>, strides = array<i64: 2, 1>}' in text
-    text = text_of(lambda x, i: ops.dynamic_slice(x, (i, i), (1, 2), allow_negative_indices=False), X, ShapedArray((), np.int32))
+    text = text_of(lambda x, i: slicing.dynamic_slice(x, (i, i), (1, 2), allow_negative_indices=False), X, ShapedArray((), np.int32))
     assert '"stablehlo.dynamic_slice"(%arg0, %arg1, %arg1) {slice_sizes = array<i64: 1, 2>}' in text
-    text = text_of(lambda x, i: ops.dynamic_update_slice(x, x, (i, i), allow_negative_indices=False), X, ShapedArray((), np.int32))
+    text = text_of(lambda x, i: slicing.dynamic_update_slice(x, x, (i, i), allow_negative_indices=False), X, ShapedArray((), np.int32))
     assert '"stablehlo.dynamic_update_slice"(%arg0, %arg0, %arg1, %arg1) : ' in text
 
 
@@ -68,5 +69,5 @@ def test_scatter_that_clips_clamps_its_indices():
 def test_axes_of_keys_are_part_of_the_window():
     text = text_of(lambda k, i: ops.gather(k, i, GatherDimensionNumbers((), (0,), (0,)), (1,)), KEYS, I)
     assert "offset_dims = [1]" in text and "slice_sizes = array<i64: 1, 2>" in text and "tensor<5x2xui32>" in text
-    text = text_of(lambda k, i: ops.dynamic_slice(k, (i,), (1,), allow_negative_indices=False), KEYS, ShapedArray((), np.int32))
+    text = text_of(lambda k, i: slicing.dynamic_slice(k, (i,), (1,), allow_negative_indices=False), KEYS, ShapedArray((), np.int32))
     assert '"stablehlo.dynamic_slice"(%arg0, %arg1, %c0) {slice_sizes = array<i64: 1, 2>}' in text

@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 
 from laminax_ir.avals import get_aval
 from laminax_ir.config import enable_x64
-from laminax_ir.ops import collectives, control_flow, convolution, cumulative, indexing, linalg, reduction, shape, sorting, special
+from laminax_ir.ops import (
+    collectives, control_flow, convolution, cumulative, indexing, linalg, reduction, shape, slicing, sorting, special,
+)
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.contraction import dot
@@ -62,11 +64,11 @@ def total(x):
 
 
 def part(x, start, stop):
-    return indexing.slice_in_dim(x, start, stop)
+    return slicing.slice_in_dim(x, start, stop)
 
 
 def at(x, i):
-    return indexing.index_in_dim(x, i, keepdims=False)
+    return slicing.index_in_dim(x, i, keepdims=False)
 
 
 def outer(x, y):
@@ -102,7 +104,7 @@ def inner_checkpoint(x, y):
 
 def gathered(x, y):
     order = reduction.argmax(y, 0, np.int32)
-    return indexing.dynamic_slice(shape.concatenate([x, y], 0), (order,), (N,))
+    return slicing.dynamic_slice(shape.concatenate([x, y], 0), (order,), (N,))
 
 
 def scattered(x, y):
@@ -153,7 +155,7 @@ OPERATIONS = {
     "top_k": lambda x, y: sorting.top_k(shape.concatenate([x, y], 0), N)[0],
     "cumsum": lambda x, y: cumulative.cumsum(op.sin(x)), "cumprod": lambda x, y: cumulative.cumprod(op.cos(x), reverse=True),
     "cummax": lambda x, y: cumulative.cummax(x), "cumlogsumexp": lambda x, y: cumulative.cumlogsumexp(op.sin(x)),
-    "dynamic_slice": gathered, "dynamic_update_slice": lambda x, y: indexing.dynamic_update_slice(x, op.sin(part(y, 0, 1)), (reduction.argmax(y, 0, np.int32),)),
+    "dynamic_slice": gathered, "dynamic_update_slice": lambda x, y: slicing.dynamic_update_slice(x, op.sin(part(y, 0, 1)), (reduction.argmax(y, 0, np.int32),)),
     "scatter_add": scattered,
     "conv": lambda x, y: shape.reshape(convolution.conv(shape.reshape(op.tanh(x), (1, 1, N)), shape.reshape(y, (1, 1, N)), (1,), "SAME"), (N,)),
     "window_sum": lambda x, y: reduce_window(x, 0.0, op.add, (2,), (1,), "SAME") * 0.5,

@@ -65,7 +65,7 @@ def with_scan(step, w, c, xs, **how):
 
 
 def in_python(step, w, c, xs, reverse=False):
-    from laminax_ir.ops.indexing import index_in_dim
+    from laminax_ir.ops.slicing import index_in_dim
     from laminax_ir.ops.shape import concatenate, expand_dims
     ys = []
     order = range(xs.shape[0])

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from laminax_ir.ops import cumulative, reduction
-from laminax_ir.ops.indexing import slice_in_dim
+from laminax_ir.ops.slicing import slice_in_dim
 from laminax_transforms import grad, jvp
 from numeric_checks import check_derivatives, check_vmap
 

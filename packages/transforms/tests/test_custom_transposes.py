@@ -10,7 +10,7 @@ from laminax_ir.config import check_leaks, enable_x64
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.contraction import dot
-from laminax_ir.ops.indexing import slice_in_dim
+from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage

@@ -10,6 +10,7 @@ from numeric_checks import check_derivatives, check_vmap
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import elementwise
 from laminax_ir.ops import indexing as ops
+from laminax_ir.ops import slicing
 from laminax_ir.ops.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
 from laminax_ir.staging import stage
 from laminax_transforms import jvp, vjp, vmap
@@ -40,10 +41,10 @@ def updates_for(name, indices, seed=1):
 # Derivatives
 
 SLICES = {
-    "slice": lambda x: ops.slice(x, (0, 1), (3, 3)),
-    "slice with strides": lambda x: ops.slice(x, (1, 0), (3, 4), (1, 2)),
-    "empty slice": lambda x: ops.slice(x, (2, 1), (2, 4), (1, 3)),
-    "dynamic_slice": lambda x: ops.dynamic_slice(x, (np.int32(-1), np.int32(9)), (2, 2)),
+    "slice": lambda x: slicing.slice(x, (0, 1), (3, 3)),
+    "slice with strides": lambda x: slicing.slice(x, (1, 0), (3, 4), (1, 2)),
+    "empty slice": lambda x: slicing.slice(x, (2, 1), (2, 4), (1, 3)),
+    "dynamic_slice": lambda x: slicing.dynamic_slice(x, (np.int32(-1), np.int32(9)), (2, 2)),
     "index_take": lambda x: ops.index_take(x, (np.array([1, 1]), np.array([-1, 0])), (0, 1)),
 }
 
@@ -56,7 +57,7 @@ def test_derivatives_of_slices(name):
 @pytest.mark.parametrize("start", [(0, 0), (1, 2), (9, -1)])
 def test_derivatives_of_dynamic_update_slice(start):
     update = np.random.default_rng(1).normal(size=(2, 1))
-    check_derivatives(lambda x, u: elementwise.sin(ops.dynamic_update_slice(x, u, [np.int32(i) for i in start])), X, update)
+    check_derivatives(lambda x, u: elementwise.sin(slicing.dynamic_update_slice(x, u, [np.int32(i) for i in start])), X, update)
 
 
 @pytest.mark.parametrize("mode", ["clip", "fill"])
@@ -95,8 +96,8 @@ def test_derivatives_of_complex_arrays():
 @pytest.mark.parametrize("dtype", ["float16", ml_dtypes.bfloat16, "float32"])
 def test_cotangents_have_the_dtype_of_their_operand(dtype):
     x, dims = np.ones((3, 4), dtype), ScatterDimensionNumbers(*ROWS)
-    for fun in (lambda x: ops.gather(x, np.array([[1], [1]]), ROWS, (1, 4), mode="fill"), lambda x: ops.slice(x, (1, 1), (3, 4)),
-                lambda x: ops.dynamic_slice(x, (1, 2), (2, 1)),
+    for fun in (lambda x: ops.gather(x, np.array([[1], [1]]), ROWS, (1, 4), mode="fill"), lambda x: slicing.slice(x, (1, 1), (3, 4)),
+                lambda x: slicing.dynamic_slice(x, (1, 2), (2, 1)),
                 lambda x: ops.scatter_max(x, np.array([[1]]), np.full((1, 4), 0.5, dtype), dims)):
         y, pullback = vjp(fun, x)
         (ct,) = pullback(np.ones(np.shape(y), dtype))
@@ -176,13 +177,13 @@ def test_vmap_of_slices_is_the_loop(name):
 
 @pytest.mark.parametrize("sizes", [(2, 2), (3, 1), (3, 4), (0, 2)])
 def test_vmap_of_dynamic_slice_is_the_loop(sizes):
-    check_all_batchings(lambda x, i, j: ops.dynamic_slice(x, (i, j), sizes), F32, np.int32(0), np.int32(2))
+    check_all_batchings(lambda x, i, j: slicing.dynamic_slice(x, (i, j), sizes), F32, np.int32(0), np.int32(2))
 
 
 @pytest.mark.parametrize("shape", [(2, 2), (3, 1), (3, 4), (0, 2)])
 def test_vmap_of_dynamic_update_slice_is_the_loop(shape):
     update = np.full(shape, 7, np.float32)
-    check_all_batchings(lambda x, u, i, j: ops.dynamic_update_slice(x, u, (i, j)), F32, update, np.int32(0), np.int32(2))
+    check_all_batchings(lambda x, u, i, j: slicing.dynamic_update_slice(x, u, (i, j)), F32, update, np.int32(0), np.int32(2))
 
 
 @pytest.mark.parametrize("mode", ["clip", "fill"])
@@ -233,7 +234,7 @@ def test_nested_vmap_and_pullback():
 
 def test_batched_rows_stay_one_gather_with_one_index_each():
     """vmap of x[i] positions the axis that moves, and no others."""
-    jaxpr = stage(lambda x, i: [vmap(lambda i: ops.dynamic_index_in_dim(x, i, allow_negative_indices=False))(i)],
+    jaxpr = stage(lambda x, i: [vmap(lambda i: slicing.dynamic_index_in_dim(x, i, allow_negative_indices=False))(i)],
                   [ShapedArray((3, 4), np.float32), ShapedArray((5,), np.int32)])
     assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["broadcast_in_dim", "gather"]
     assert jaxpr.eqns[-1].invars[1].aval.shape == (5, 1)

@@ -33,9 +33,11 @@ _NAMES = {
         full_like iota pad reshape rev split squeeze tile transpose""",
     "laminax_ir.ops.stacking": "stack unstack",
     "laminax_ir.ops.indexing": """
-        GatherDimensionNumbers GatherScatterMode ScatterDimensionNumbers dynamic_index_in_dim dynamic_slice
-        dynamic_slice_in_dim dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim gather index_in_dim
-        index_take scatter scatter_add scatter_apply scatter_max scatter_min scatter_mul scatter_sub slice slice_in_dim""",
+        GatherDimensionNumbers GatherScatterMode ScatterDimensionNumbers gather index_take scatter scatter_add scatter_apply
+        scatter_max scatter_min scatter_mul scatter_sub""",
+    "laminax_ir.ops.slicing": """
+        dynamic_index_in_dim dynamic_slice dynamic_slice_in_dim dynamic_update_index_in_dim dynamic_update_slice
+        dynamic_update_slice_in_dim index_in_dim slice slice_in_dim""",
     "laminax_ir.ops.convolution": """
         ConvDimensionNumbers ConvGeneralDilatedDimensionNumbers conv conv_dimension_numbers conv_general_dilated conv_general_dilated_local
         conv_general_dilated_patches conv_transpose conv_with_general_padding padtype_to_pads""",

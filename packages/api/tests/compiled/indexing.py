@@ -9,6 +9,7 @@ from compiled.comparison import Comparison
 from compiled.drawing import BOOL, COMPLEX, Draw
 from laminax_ir.ops import elementwise
 from laminax_ir.ops import indexing as op
+from laminax_ir.ops import slicing
 from laminax_ir.ops.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
 
 
@@ -24,11 +25,11 @@ def _slices(draw: Draw, dtype: np.dtype) -> Iterator[Comparison]:
     x = draw.values(dtype, shape)
     starts = [draw.integer(0, n) for n in shape]
     limits = [draw.integer(low, n) for low, n in zip(starts, shape)]
-    yield Comparison("slice", lambda x, s=draw.integers(1, 3, len(shape)): op.slice(x, starts, limits, s), [x])
+    yield Comparison("slice", lambda x, s=draw.integers(1, 3, len(shape)): slicing.slice(x, starts, limits, s), [x])
     sizes = tuple([draw.integer(0, n) for n in shape])
     where = [np.array(draw.integer(-7, 7), np.int32) for _ in shape]
-    yield Comparison("dynamic_slice", lambda x, *where: op.dynamic_slice(x, where, sizes), [x, *where])
-    yield Comparison("dynamic_update_slice", lambda x, u, *where: op.dynamic_update_slice(x, u, where), [x, draw.values(dtype, sizes), *where])
+    yield Comparison("dynamic_slice", lambda x, *where: slicing.dynamic_slice(x, where, sizes), [x, *where])
+    yield Comparison("dynamic_update_slice", lambda x, u, *where: slicing.dynamic_update_slice(x, u, where), [x, draw.values(dtype, sizes), *where])
 
 
 def _picked(draw: Draw):

@@ -690,7 +690,7 @@ def scan_slices(name: str, f: Callable, xs, identity: Callable | None = None):
 
 def _python_scan(f, init, xs_flat, xs_tree, length: int, reverse: bool):
     """The loop in Python, for `disable_jit`."""
-    from laminax_ir.ops.indexing import index_in_dim
+    from laminax_ir.ops.slicing import index_in_dim
     if length == 0:
         raise ValueError("zero-length scan is not supported in disable_jit() mode because the output type is unknown.")
     carry, ys = init, []

@@ -12,29 +12,6 @@ from laminax_ir.ops.indexing import GatherScatterMode
 from laminax_ir.reference.evaluate import evaluate, reference_rule
 
 
-@reference_rule(ops.slice_p)
-def _slice(x, *, start_indices, limit_indices, strides):
-    strides = strides or (1,) * x.ndim
-    return x[tuple(map(slice, start_indices, limit_indices, strides))]
-
-
-@reference_rule(ops.dynamic_slice_p)
-def _dynamic_slice(x, *start_indices, slice_sizes):
-    return x[_clamped_window(x, start_indices, slice_sizes)]
-
-
-def _clamped_window(x, start_indices, sizes) -> tuple[slice, ...]:
-    starts = [min(max(int(start), 0), size - window) for start, size, window in zip(start_indices, x.shape, sizes)]
-    return tuple(slice(start, start + window) for start, window in zip(starts, sizes))
-
-
-@reference_rule(ops.dynamic_update_slice_p)
-def _dynamic_update_slice(x, update, *start_indices):
-    result = x.copy()
-    result[_clamped_window(x, start_indices, update.shape)] = update
-    return result
-
-
 @reference_rule(ops.gather_p)
 def _gather(operand, indices, *, dimension_numbers, slice_sizes, indices_are_sorted, unique_indices, mode, fill_value):
     dims = dimension_numbers

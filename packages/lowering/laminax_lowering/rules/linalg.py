@@ -10,7 +10,7 @@ import numpy as np
 
 from laminax_ir.ops import linalg as op
 from laminax_ir.ops.elementwise import add, mul
-from laminax_ir.ops.indexing import slice as slice_
+from laminax_ir.ops.slicing import slice as slice_
 from laminax_ir.ops.linalg import geqrf_p, householder_product_p, swap_last, triangle
 from laminax_ir.ops.shape import pad
 from laminax_lowering.registry import lowering_rule, not_supported

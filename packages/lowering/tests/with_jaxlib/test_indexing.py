@@ -11,6 +11,7 @@ from stablehlo_runner import check
 from laminax_ir import config
 from laminax_ir.ops import elementwise
 from laminax_ir.ops import indexing as ops
+from laminax_ir.ops import slicing
 from laminax_ir.ops.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
 
 X = (np.arange(12, dtype=np.float32) % 5 - 2).reshape(3, 4)
@@ -31,9 +32,9 @@ KINDS = ["scatter", "scatter_add", "scatter_sub", "scatter_mul", "scatter_min", 
 @pytest.mark.parametrize("start", [(0, 0), (2, 3), (-1, -2), (9, -9)])
 def test_slices(start):
     def fun(x, i, j):
-        return [ops.slice(x, (1, 0), (3, 4), (1, 3)), ops.slice(x, (1, 1), (1, 4)), ops.dynamic_slice(x, (i, j), (2, 3)),
-                ops.dynamic_slice(x, (i, j), (2, 3), allow_negative_indices=False), ops.dynamic_slice(x, (i, j), (0, 4)),
-                ops.dynamic_update_slice(x, ops.slice(x, (0, 0), (2, 1)), (i, j)), ops.index_take(x, (ops.full((2,), i),), (1,))]
+        return [slicing.slice(x, (1, 0), (3, 4), (1, 3)), slicing.slice(x, (1, 1), (1, 4)), slicing.dynamic_slice(x, (i, j), (2, 3)),
+                slicing.dynamic_slice(x, (i, j), (2, 3), allow_negative_indices=False), slicing.dynamic_slice(x, (i, j), (0, 4)),
+                slicing.dynamic_update_slice(x, slicing.slice(x, (0, 0), (2, 1)), (i, j)), ops.index_take(x, (ops.full((2,), i),), (1,))]
     check(fun, X, *map(np.int32, start))
 
 
@@ -45,7 +46,7 @@ def test_index_dtypes(dtype):
     dims, updates = ScatterDimensionNumbers(*ROWS), np.ones((3, 2), np.float32)
     check(lambda x, i, u, k: [*[ops.gather(x, i, ROWS, (1, 2), mode=m) for m in ("clip", "fill")],
                               *[ops.scatter_add(x, i, u, dims, mode=m) for m in ("clip", "drop")],
-                              ops.dynamic_slice(x, (k, 0), (2, 2))], x, indices, updates, np.array(3, dtype))
+                              slicing.dynamic_slice(x, (k, 0), (2, 2))], x, indices, updates, np.array(3, dtype))
 
 
 def test_wide_indices():
@@ -97,5 +98,5 @@ def test_complex_scatter_add():
 def test_rank_zero():
     dims = ScatterDimensionNumbers((), (), ())
     check(lambda x, i, u: [ops.gather(x, i, GatherDimensionNumbers((), (), ()), ()), ops.scatter_add(x, i, u, dims),
-                           ops.dynamic_slice(x, (), ()), ops.slice(x, (), ())],
+                           slicing.dynamic_slice(x, (), ()), slicing.slice(x, (), ())],
           np.float32(3), np.zeros((2, 0), np.int32), np.float32([1, 2]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from laminax_ir.ops import callbacks as op
-from laminax_ir.ops.indexing import index_in_dim
+from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.ops.shape import concatenate, expand_dims
 from laminax_transforms.batching import batch_axis_first, move_axis
 from laminax_transforms.jaxpr_transforms import add_batch_axis

@@ -19,7 +19,7 @@ from laminax_ir.ops import linalg as op
 from laminax_ir.ops.elementwise import (
     abs as magnitude, add, complex as make_complex, conj, convert_element_type, div, eq, imag, mul, neg, real, sub,
 )
-from laminax_ir.ops.indexing import slice as slice_
+from laminax_ir.ops.slicing import slice as slice_
 from laminax_ir.ops.linalg import adjoint, matmul, swap_last, triangle, triangular_solve
 from laminax_ir.ops.reduction import argmax, reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, broadcasted_iota, concatenate, expand_dims, full_like, pad

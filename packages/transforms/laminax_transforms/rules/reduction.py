@@ -12,7 +12,7 @@ from laminax_ir.avals import get_aval
 from laminax_ir.jaxpr import eval_jaxpr
 from laminax_ir.ops import reduction as op
 from laminax_ir.ops.elementwise import add, convert_element_type, div, eq, mul
-from laminax_ir.ops.indexing import slice_in_dim
+from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, concatenate, full, reshape, transpose
 from laminax_transforms.batching import Axis, batch_flat, move_axis

@@ -14,7 +14,7 @@ from laminax_ir.avals import get_aval
 from laminax_ir.ops import windows as op
 from laminax_ir.ops.convolution import dilated
 from laminax_ir.ops.elementwise import ge_p, le_p
-from laminax_ir.ops.indexing import slice as slice_array
+from laminax_ir.ops.slicing import slice as slice_array
 from laminax_ir.ops.reduction import split_operands
 from laminax_ir.ops.shape import broadcast_in_dim, pad
 from laminax_transforms.batching import batch_axis_first

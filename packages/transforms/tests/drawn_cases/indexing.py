@@ -1,11 +1,11 @@
-"""Slices, gathers and scatters of the vector of all numbers."""
+"""Gathers and scatters of the vector of all numbers."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from laminax_ir.ops import indexing as op
-from laminax_ir.ops.elementwise import mul, sin
+from laminax_ir.ops.elementwise import sin
 from laminax_ir.ops.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
 
 from .case import REAL, Case, flat, of_one
@@ -37,9 +37,6 @@ def rows(x, y):
 
 
 CASES = {
-    "slice": Case(lambda x, y: mul(op.slice_in_dim(flat(x), 0, None, 2), op.slice_in_dim(flat(y), 0, None, 2))),
-    "dynamic_slice": Case(lambda x, y: sin(mul(op.dynamic_index_in_dim(flat(x), np.int32(-1), keepdims=False), y))),
-    "dynamic_update_slice": Case(lambda x, y: sin(op.dynamic_update_slice(flat(x), op.slice_in_dim(flat(y), 0, 1), (np.int32(7),)))),
     "gather": of_one(gathered), "gather of rows": Case(rows),
     "scatter": Case(scattered(op.scatter, False)),
     "scatter-add": Case(scattered(op.scatter_add, True)), "scatter-sub": Case(scattered(op.scatter_sub, True)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from laminax_ir.ops import shape as op
 from laminax_ir.ops.elementwise import mul, sin, square
-from laminax_ir.ops.indexing import index_in_dim
+from laminax_ir.ops.slicing import index_in_dim
 
 from .case import Case, axes, flat, of_one, typed
 

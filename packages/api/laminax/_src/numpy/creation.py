@@ -13,7 +13,7 @@ from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
-from laminax_ir.ops.indexing import slice_in_dim
+from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.trace import Tracer, is_tracing
 
 from laminax._src.fusion import fused

@@ -17,8 +17,10 @@ from laminax_ir.avals import get_aval
 from laminax_ir.errors import NonConcreteBooleanIndexError
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import indexing as indexing_ops
+from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops import shape as shape_ops
-from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode, dynamic_slice_p
+from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode
+from laminax_ir.ops.slicing import dynamic_slice_p
 from laminax_ir.trace import Tracer, eval_trace, state
 
 from laminax._src.fusion import fused
@@ -326,7 +328,7 @@ def _static_read(x: Any, items: list) -> Any:
         steps.append(step)
         axis += 1
     if limits != list(x.shape) or any(starts) or any(step != 1 for step in steps):
-        x = indexing_ops.slice(x, tuple(starts), tuple(limits), None if all(s == 1 for s in steps) else tuple(steps))
+        x = slicing_ops.slice(x, tuple(starts), tuple(limits), None if all(s == 1 for s in steps) else tuple(steps))
     if flipped:
         x = shape_ops.rev(x, tuple(flipped))
     if dropped:

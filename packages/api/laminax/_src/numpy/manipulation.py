@@ -11,6 +11,7 @@ from laminax_ir import dtypes, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import indexing as indexing_ops
+from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.trace import Tracer
 
@@ -508,7 +509,7 @@ def _split(name: str, ary, indices_or_sections, axis) -> list:
         cuts = [min(max(i + length if i < 0 else i, 0), length) for i in cuts]
         bounds = [0, *cuts, length]
         if any(b < a for a, b in zip(bounds, bounds[1:])):  # pieces may then overlap, as NumPy's do
-            return [indexing_ops.slice_in_dim(ary, a, max(a, b), 1, axis) for a, b in zip(bounds, bounds[1:])]
+            return [slicing_ops.slice_in_dim(ary, a, max(a, b), 1, axis) for a, b in zip(bounds, bounds[1:])]
         sizes = [b - a for a, b in zip(bounds, bounds[1:])]
     return list(shape_ops.split(ary, tuple(sizes), axis))
 
@@ -652,8 +653,8 @@ def _roll_by(a, shifts, axes):
         size = a.shape[axis]
         cut = (size - shift) % size if size else 0
         if cut:
-            a = shape_ops.concatenate([indexing_ops.slice_in_dim(a, cut, size, 1, axis),
-                                       indexing_ops.slice_in_dim(a, 0, cut, 1, axis)], axis)
+            a = shape_ops.concatenate([slicing_ops.slice_in_dim(a, cut, size, 1, axis),
+                                       slicing_ops.slice_in_dim(a, 0, cut, 1, axis)], axis)
     return a
 
 
@@ -663,7 +664,7 @@ def _roll_by_traced(a, shifts, axes):
         size = a.shape[axis]
         if size:
             start = operators.remainder(op.neg(convert(shift, np.dtype(np.int32))), size)
-            a = indexing_ops.dynamic_slice_in_dim(shape_ops.concatenate([a, a], axis), start, size, axis)
+            a = slicing_ops.dynamic_slice_in_dim(shape_ops.concatenate([a, a], axis), start, size, axis)
     return a
 
 
@@ -677,7 +678,7 @@ def resize(a, new_shape):
     if total == 0 or a.size == 0:
         return shape_ops.full(new_shape, 0, dtype_of(a))
     a = tile(a, -(-total // a.size))
-    return shape_ops.reshape(indexing_ops.slice_in_dim(a, 0, total), new_shape)
+    return shape_ops.reshape(slicing_ops.slice_in_dim(a, 0, total), new_shape)
 
 
 def trim_zeros(filt, trim: str = "fb", axis=None):
@@ -698,7 +699,7 @@ def trim_zeros(filt, trim: str = "fb", axis=None):
         nonzero = np.flatnonzero(np.any(values != 0, axis=others))
         start = int(nonzero[0]) if nonzero.size and "f" in trim else (values.shape[i] if not nonzero.size else 0)
         stop = int(nonzero[-1]) + 1 if nonzero.size and "b" in trim else values.shape[i]
-        result = indexing_ops.slice_in_dim(result, start, stop, 1, i)
+        result = slicing_ops.slice_in_dim(result, start, stop, 1, i)
     return result
 
 
@@ -779,8 +780,8 @@ def _end_values(name: str, values: Any, rank: int, dtype: Any) -> list[tuple[Any
         value = convert(values, dtype)
         return [(value, value)] * rank
     full = broadcast_to(convert(values, dtype), (rank, 2))
-    return [(indexing_ops.index_in_dim(indexing_ops.index_in_dim(full, i, 0, False), 0, 0, False),
-             indexing_ops.index_in_dim(indexing_ops.index_in_dim(full, i, 0, False), 1, 0, False)) for i in range(rank)]
+    return [(slicing_ops.index_in_dim(slicing_ops.index_in_dim(full, i, 0, False), 0, 0, False),
+             slicing_ops.index_in_dim(slicing_ops.index_in_dim(full, i, 0, False), 1, 0, False)) for i in range(rank)]
 
 
 def _is_host_nested(values: Any) -> bool:
@@ -862,10 +863,10 @@ def _runs(places: np.ndarray) -> list[tuple[int, int, int]]:
 def _run(array, run: tuple[int, int, int], axis: int):
     first, length, step = run
     if step == 1:
-        return indexing_ops.slice_in_dim(array, first, first + length, 1, axis)
+        return slicing_ops.slice_in_dim(array, first, first + length, 1, axis)
     if step == -1:
-        return shape_ops.rev(indexing_ops.slice_in_dim(array, first - length + 1, first + 1, 1, axis), (axis,))
-    one = indexing_ops.slice_in_dim(array, first, first + 1, 1, axis)
+        return shape_ops.rev(slicing_ops.slice_in_dim(array, first - length + 1, first + 1, 1, axis), (axis,))
+    one = slicing_ops.slice_in_dim(array, first, first + 1, 1, axis)
     return shape_ops.broadcast_in_dim(one, tuple(length if i == axis else n for i, n in enumerate(one.shape)),
                                       tuple(range(len(one.shape))))
 
@@ -881,12 +882,12 @@ def _pad_odd(array, axis: int, low: int, high: int, mode: str):
         step_low, step_high = min(low, reach), min(high, reach)
         pieces = [array]
         if step_low:
-            edge = indexing_ops.slice_in_dim(array, 0, 1, 1, axis)
-            mirrored = shape_ops.rev(indexing_ops.slice_in_dim(array, offset, offset + step_low, 1, axis), (axis,))
+            edge = slicing_ops.slice_in_dim(array, 0, 1, 1, axis)
+            mirrored = shape_ops.rev(slicing_ops.slice_in_dim(array, offset, offset + step_low, 1, axis), (axis,))
             pieces.insert(0, operators.subtract(operators.add(edge, edge), mirrored))
         if step_high:
-            edge = indexing_ops.slice_in_dim(array, size - 1, size, 1, axis)
-            mirrored = shape_ops.rev(indexing_ops.slice_in_dim(array, size - offset - step_high, size - offset, 1, axis), (axis,))
+            edge = slicing_ops.slice_in_dim(array, size - 1, size, 1, axis)
+            mirrored = shape_ops.rev(slicing_ops.slice_in_dim(array, size - offset - step_high, size - offset, 1, axis), (axis,))
             pieces.append(operators.subtract(operators.add(edge, edge), mirrored))
         array = shape_ops.concatenate(pieces, axis)
         low, high = low - step_low, high - step_high
@@ -909,7 +910,7 @@ def _pad_ramps(array, end_values, widths):
         for which, width in ((0, low), (1, high)):
             if not width:
                 continue
-            edge = indexing_ops.index_in_dim(array, 0 if which == 0 else array.shape[axis] - 1, axis, keepdims=False)
+            edge = slicing_ops.index_in_dim(array, 0 if which == 0 else array.shape[axis] - 1, axis, keepdims=False)
             ramp = linspace(ends[which], edge, width, endpoint=False, dtype=dtype, axis=axis)
             pieces = [ramp, *pieces] if which == 0 else [*pieces, shape_ops.rev(ramp, (axis,))]
         array = shape_ops.concatenate(pieces, axis)
@@ -931,7 +932,7 @@ def _pad_statistic(array, widths, mode, lengths):
             length = size if lengths is None else min(lengths[axis][which], size)
             if length == 0:
                 raise ValueError(f"pad: stat_length of 0 yields no value for padding with mode={mode!r}")
-            part = indexing_ops.slice_in_dim(array, 0 if which == 0 else size - length, length if which == 0 else size, 1, axis)
+            part = slicing_ops.slice_in_dim(array, 0 if which == 0 else size - length, length if which == 0 else size, 1, axis)
             value = function(part, axis=axis, keepdims=True)
             if dtypes.issubdtype(dtype, dtypes.integer) and mode in ("mean", "median"):
                 value = op.round(value, op.RoundingMethod.TO_NEAREST_EVEN)

@@ -9,7 +9,7 @@ from laminax_ir import dtypes, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
-from laminax_ir.ops.indexing import slice_in_dim
+from laminax_ir.ops.slicing import slice_in_dim
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import (

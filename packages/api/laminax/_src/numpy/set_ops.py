@@ -14,6 +14,7 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import indexing as indexing_ops
+from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import sorting as sorting_ops
 from laminax_ir.ops.cumulative import cumsum
@@ -105,7 +106,7 @@ def _sorted_slices(x, axis: int, equal_nan: bool):
     *columns, places = sorting_ops.sort((*columns, places), 0, True, num_keys=width)
     differs = None
     for column in columns:
-        before, after = indexing_ops.slice_in_dim(column, 0, count - 1), indexing_ops.slice_in_dim(column, 1, count)
+        before, after = slicing_ops.slice_in_dim(column, 0, count - 1), slicing_ops.slice_in_dim(column, 1, count)
         unequal = op.ne(before, after)
         if equal_nan and is_kind(column, dtypes.inexact):
             unequal = op.bitwise_and(unequal, op.bitwise_not(op.bitwise_and(op.ne(before, before), op.ne(after, after))))
@@ -343,5 +344,5 @@ def _setxor(ar1, ar2, fill_value, size):
     chosen = _take(values, op.min(place, scalar_like(total - 1, dtype_of(place))), 0, GatherScatterMode.PROMISE_IN_BOUNDS, False, None,
                    False, False)
     fill = convert(fill_value, dtype_of(ar1)) if fill_value is not None else \
-        indexing_ops.index_in_dim(chosen, 0, 0, keepdims=False)
+        slicing_ops.index_in_dim(chosen, 0, 0, keepdims=False)
     return _where(is_found, chosen, fill)

@@ -11,6 +11,7 @@ from laminax_ir import dtypes, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import indexing as indexing_ops
+from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import sorting as sorting_ops
 from laminax_ir.ops.cumulative import cumsum as cumulative_sum_of
@@ -360,8 +361,8 @@ def _search_by_sorting(a, v, side):
     order = _argsort(joined, 0, True, False, _INT32)
     ranks = _argsort(order, 0, True, False, _INT32)
     start = 0 if side == "left" else size
-    places = indexing_ops.slice_in_dim(ranks, start, start + count)
-    own = indexing_ops.slice_in_dim(_argsort(_argsort(flat, 0, True, False, _INT32), 0, True, False, _INT32), 0, count)
+    places = slicing_ops.slice_in_dim(ranks, start, start + count)
+    own = slicing_ops.slice_in_dim(_argsort(_argsort(flat, 0, True, False, _INT32), 0, True, False, _INT32), 0, count)
     return shape_ops.reshape(op.sub(places, own), shape)
 
 

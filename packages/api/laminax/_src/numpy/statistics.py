@@ -12,10 +12,12 @@ from laminax_ir import dtypes, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import indexing as indexing_ops
+from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import sorting as sorting_ops
 from laminax_ir.ops.elementwise import scalar_like
-from laminax_ir.ops.indexing import GatherScatterMode, slice_in_dim
+from laminax_ir.ops.indexing import GatherScatterMode
+from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.ops.reduction import reduce_or, reduce_sum
 
 from laminax._src.fusion import fused
@@ -424,7 +426,7 @@ def _bin_numbers(values, edges):
     """The bin of each value, -1 or the number of bins for those outside; the last edge belongs to the last bin."""
     bins = edges.shape[0] - 1
     place = op.sub(searchsorted(edges, values, side="right"), np.int32(1))
-    last = indexing_ops.index_in_dim(edges, bins, 0, keepdims=False)
+    last = slicing_ops.index_in_dim(edges, bins, 0, keepdims=False)
     place = op.select(operators.equal(values, last), shape_ops.full(place.shape, bins - 1, _INT32), place)
     return op.select(op.lt(place, np.int32(0)), shape_ops.full(place.shape, bins, _INT32), place)
 
@@ -543,7 +545,7 @@ def _interp(x, xp, fp, left, right, period, extrapolates):
         period = op.abs(convert(period, x.dtype))
         x, xp = operators.remainder(x, period), operators.remainder(xp, period)
         xp, fp = sorting_ops.sort((xp, fp), 0, True, num_keys=1)
-        ends = [indexing_ops.slice_in_dim(xp, xp.shape[0] - 1, xp.shape[0]), indexing_ops.slice_in_dim(xp, 0, 1)]
+        ends = [slicing_ops.slice_in_dim(xp, xp.shape[0] - 1, xp.shape[0]), slicing_ops.slice_in_dim(xp, 0, 1)]
         xp = shape_ops.concatenate([operators.subtract(ends[0], period), xp, operators.add(ends[1], period)], 0)
         fp = shape_ops.concatenate([slice_in_dim(fp, fp.shape[0] - 1, fp.shape[0]), fp, slice_in_dim(fp, 0, 1)], 0)
     count = xp.shape[0]

@@ -15,7 +15,7 @@ from laminax_ir.dtypes import KeyDType, PRNGImpl, prng_impls
 from laminax_ir.keys import PRNGKeyArray, check_key_data
 from laminax_ir.ops import random_bits as ops
 from laminax_ir.ops.elementwise import convert_element_type
-from laminax_ir.ops.indexing import index_in_dim
+from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.trace import Tracer, eval_trace, state
 
 from laminax._src import setup  # noqa: F401  (installs the runtime)

@@ -12,7 +12,7 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as e
-from laminax_ir.ops.indexing import index_in_dim
+from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.ops.random_bits import UINT_DTYPES, random_bits
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.special import erf, erf_inv

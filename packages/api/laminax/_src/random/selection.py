@@ -10,7 +10,8 @@ from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as e
 from laminax_ir.ops.cumulative import cumsum
-from laminax_ir.ops.indexing import GatherDimensionNumbers, gather, index_in_dim, slice_in_dim
+from laminax_ir.ops.indexing import GatherDimensionNumbers, gather
+from laminax_ir.ops.slicing import index_in_dim, slice_in_dim
 from laminax_ir.ops.random_bits import random_bits
 from laminax_ir.ops.reduction import argmax, reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, canonical_axis, expand_dims, full, iota, reshape, transpose

@@ -1,0 +1,29 @@
+"""What slices mean, in NumPy."""
+
+from __future__ import annotations
+
+from laminax_ir.ops import slicing as ops
+from laminax_ir.reference.evaluate import reference_rule
+
+
+@reference_rule(ops.slice_p)
+def _slice(x, *, start_indices, limit_indices, strides):
+    strides = strides or (1,) * x.ndim
+    return x[tuple(map(slice, start_indices, limit_indices, strides))]
+
+
+@reference_rule(ops.dynamic_slice_p)
+def _dynamic_slice(x, *start_indices, slice_sizes):
+    return x[_clamped_window(x, start_indices, slice_sizes)]
+
+
+def _clamped_window(x, start_indices, sizes) -> tuple[slice, ...]:
+    starts = [min(max(int(start), 0), size - window) for start, size, window in zip(start_indices, x.shape, sizes)]
+    return tuple(slice(start, start + window) for start, window in zip(starts, sizes))
+
+
+@reference_rule(ops.dynamic_update_slice_p)
+def _dynamic_update_slice(x, update, *start_indices):
+    result = x.copy()
+    result[_clamped_window(x, start_indices, update.shape)] = update
+    return result

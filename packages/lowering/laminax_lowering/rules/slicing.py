@@ -1,0 +1,36 @@
+"""StableHLO of slices.
+
+An array of random keys has the keys' own axes behind the array's; a window holds them whole.
+Source: the StableHLO specification, sections of the operations' names.
+"""
+
+from __future__ import annotations
+
+from laminax_ir.ops import slicing as op
+from laminax_lowering.registry import lowering_rule
+from laminax_lowering.rules.shape import key_shape, sliced
+from laminax_lowering.types import i64_array
+
+
+@lowering_rule(op.slice_p)
+def _slice(ctx, x, *, start_indices, limit_indices, strides):
+    return sliced(ctx, x, start_indices, limit_indices, strides, ctx.avals_out[0])
+
+
+@lowering_rule(op.dynamic_slice_p)
+def _dynamic_slice(ctx, x, *starts, slice_sizes):
+    if not starts:
+        return x
+    return ctx.emit("stablehlo.dynamic_slice", [x, *_with_key_starts(ctx, x, starts)],
+                    attributes={"slice_sizes": i64_array((*slice_sizes, *key_shape(x.aval)))})
+
+
+def _with_key_starts(ctx, x, starts):
+    return [*starts, *[ctx.constant(0, starts[0].aval.dtype) for _ in key_shape(x.aval)]]
+
+
+@lowering_rule(op.dynamic_update_slice_p)
+def _dynamic_update_slice(ctx, x, update, *starts):
+    if not starts:
+        return update
+    return ctx.emit("stablehlo.dynamic_update_slice", [x, update, *_with_key_starts(ctx, x, starts)])
