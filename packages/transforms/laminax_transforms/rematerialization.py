@@ -11,6 +11,8 @@ import enum
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
+import numpy as np
+
 from laminax_ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.ops.calls import checkpoint_p, jit_p
 from laminax_transforms.jaxpr_transforms import cached_by_jaxpr, linearize_jaxpr
@@ -101,7 +103,12 @@ def _accepts(policy: Policy, eqn: JaxprEqn) -> bool:
         raise NotImplementedError(f"checkpoint: the policy wants the result of {eqn.primitive} moved from {decision.src} to {decision.dst}; "
                                   "moving saved values to another memory is not supported. Return True to save it, or False to "
                                   "compute it again.")
-    return decision.value if isinstance(decision, Decision) else bool(decision)
+    if isinstance(decision, Decision):
+        return decision.value
+    if not isinstance(decision, (bool, np.bool_)):
+        raise TypeError(f"checkpoint: the policy must return a bool, Saveable, Recompute or an Offloadable, got {decision!r} for the result "
+                        f"of {eqn.primitive}.")
+    return bool(decision)
 
 
 def _needed(eqns: Sequence[JaxprEqn], results: Iterable[Any]) -> list[JaxprEqn]:

@@ -311,6 +311,7 @@ def test_concrete():
     (lambda: checkpoint_name(X, 3), TypeError, "the name must be a string, got 3"),
     (lambda: P.save_only_these_names(["a"]), TypeError, "names must be strings"),
     (lambda: P.offload_dot_with_no_batch_dims("device", "pinned_host"), NotImplementedError, "another memory is not supported"),
+    (lambda: grad(checkpoint(sin, policy=lambda *_, **__: "yes"))(1.0), TypeError, "the policy must return a bool, .* got 'yes' for the result of cos"),
     (lambda: grad(checkpoint(sin, policy=lambda *_, **__: Offloadable("device", "pinned_host")))(1.0), NotImplementedError,
      "the policy wants the result of cos moved from device to pinned_host.*another memory is not supported"),
     (lambda: grad(checkpoint(sin, policy=P.save_from_both_policies(P.everything_saveable, lambda *_, **__: Offloadable("a", "b"))))(1.0),
