@@ -229,7 +229,7 @@ class LinearProgram:
             if index is not None and ct is not ZERO:
                 env[index] = ct if env[index] is ZERO else add_p.bind(env[index], ct)
         previous = state.source
-        names: dict[tuple[str, ...], tuple[str, ...]] = {}
+        stack = transposed = ()  # one equation after another has the same names
         try:
             for eqn in reversed(self.eqns):
                 if eqn.primitive.multiple_results:
@@ -242,13 +242,10 @@ class LinearProgram:
                     ct = env[eqn.outputs[0]]
                     if ct is ZERO:
                         continue
-                code, offset, stack = eqn.source
-                if stack:
-                    if stack not in names:
-                        names[stack] = _transposed_names(stack)
-                    state.source = _new_tuple(source.SourceInfo, (code, offset, names[stack]))
-                else:
-                    state.source = eqn.source
+                code, offset, names = eqn.source
+                if names is not stack:
+                    stack, transposed = names, _transposed_names(names)
+                state.source = _new_tuple(source.SourceInfo, (code, offset, transposed)) if names else eqn.source
                 in_cts = transpose_rule[eqn.primitive](ct, *eqn.operands, **eqn.params)
                 for position, index in eqn.inputs:
                     term = in_cts[position]
