@@ -122,12 +122,16 @@ def total_order_key(v):
     return (-1 if negative else 1) * (1 + math.isnan(value)), -size if negative else size
 
 
-def extreme(choose, dtype):
-    """`choose`, min or max, as a function of a list of numbers: NaN if there is one, complex numbers in lexicographic order,
-    and the dtype's greatest or least value where there are none."""
+def extreme(choose, dtype, reduces: bool = True):
+    """`choose`, min or max, as a function of a list of numbers: NaN if there is one, complex numbers in lexicographic order.
+
+    A reduction starts from the dtype's greatest or least value: where there is nothing that is the result, and of complex
+    numbers (-inf, 0) is greater than (-inf, -1).
+    """
+    first = [np.asarray(bound(max if choose is min else min, dtype)).astype(dtype)[()]] if reduces else []
+
     def f(values):
-        if not values:
-            return bound(max if choose is min else min, dtype)
+        values = [*first, *values]
         nans = [v for v in values if np.isnan(wide(v))]
         return nans[0] if nans else choose(values, key=lambda v: (wide(v).real, wide(v).imag) if dtype not in INTEGERS else int(v))
     return f
