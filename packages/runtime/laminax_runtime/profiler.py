@@ -106,7 +106,7 @@ def trace(
     """Context manager: records what happens inside; the arguments are those of `start_trace`.
 
     Example:
-        >>> with trace("/tmp/profile"):
+        >>> with trace("profiles"):
         ...     step(state).block_until_ready()
     """
     start_trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
