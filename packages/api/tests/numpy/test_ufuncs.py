@@ -87,6 +87,8 @@ def test_dtypes_of_results():
     assert jnp.add(np.int8(1), np.uint8(1)).dtype == np.int16
     assert jnp.multiply(np.float16(1), 2.5).dtype == np.float16
     assert jnp.sin(2).weak_type and not jnp.sin(True).weak_type
+    # a bool beside a weak number makes a weak one, two bools a strong one
+    assert jnp.arctan2(True, 1.0).weak_type and jnp.arctan2(1, True).weak_type and not jnp.arctan2(True, True).weak_type
     assert jnp.floor_divide(True, True).dtype == np.int32
 
 

@@ -85,12 +85,7 @@ def promote_inexact(name: str, *args: Any) -> list[Any]:
     """Operands in one floating or complex dtype and, but for scalars, one rank: what `arctan2` and the like compute on."""
     dtype, weak = dtypes.result_type(*ensure_arrays(name, *args), return_weak_type_flag=True)
     dtype = dtypes.to_inexact_dtype(dtype)
-    return promote_shapes(name, *[_scalar_as(x, dtype, weak) for x in ensure_arrays(name, *args)])
-
-
-def _scalar_as(x: Any, dtype: Any, weak: bool) -> Any:
-    """As `as_dtype`; a bool, which is not weak, becomes a number that is not weak either."""
-    return np.dtype(dtype).type(x) if type(x) is bool else as_dtype(x, dtype, weak)
+    return promote_shapes(name, *[as_dtype(x, dtype, weak) for x in ensure_arrays(name, *args)])
 
 
 def promote_arrays(name: str, *args: Any) -> list[Any]:
@@ -111,7 +106,7 @@ def inexact(name: str, x: Any) -> Any:
     aval = get_aval(x)
     if dtypes.issubdtype(aval.dtype, dtypes.inexact):
         return x
-    return _scalar_as(x, dtypes.to_inexact_dtype(aval.dtype), aval.weak_type)
+    return as_dtype(x, dtypes.to_inexact_dtype(aval.dtype), aval.weak_type)
 
 
 def strong(x: Any) -> Any:
