@@ -194,6 +194,8 @@ def _quantile(a, q, name, axis, method, keepdims, ignores_nan, whole):
 
 
 def _inexact_pair(name, a, q):
+    if not get_aval(a).weak_type:  # an integer array decides by its own size, not together with a Python float
+        a = convert(a, dtypes.to_inexact_dtype(dtype_of(a)))
     dtype = dtypes.to_inexact_dtype(dtypes.result_type(a, q))
     return convert(a, dtype), convert(q, dtype)
 

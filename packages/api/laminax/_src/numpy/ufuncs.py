@@ -105,7 +105,7 @@ def log2(x, /):
 def log10(x, /):
     """Logarithm to base 10, elementwise; parameters as for `log`."""
     x = inexact("log10", x)
-    return strong(op.div(op.log(x), scalar_like(math.log(10), dtype_of(x))))
+    return strong(op.mul(op.log(x), scalar_like(math.log10(math.e), dtype_of(x))))
 
 
 @fused
@@ -142,7 +142,7 @@ def sinc(x, /):
     dtype = dtype_of(x)
     angle = op.mul(scalar_like(math.pi, dtype), x)
     zero = op.eq(angle, scalar_like(0.0, dtype))
-    safe = op.select(zero, shape_ops.full(get_aval(x).shape, 1, dtype), angle)
+    safe = op.select(zero, shape_ops.full_like(angle, 1), angle)
     square_ = op.mul(angle, angle)
     series = op.add(scalar_like(1.0, dtype), op.mul(square_, op.add(
         scalar_like(-1 / 6, dtype), op.mul(square_, scalar_like(1 / 120, dtype)))))
@@ -234,11 +234,13 @@ fix = trunc
 
 
 def rint(x, /):
-    """The nearest whole number, elementwise; halves go to the even neighbour."""
-    x = inexact("rint", x)
+    """The nearest whole number, elementwise; halves go to the even neighbour. Integers become the default float."""
+    x = ensure_array("rint", x)
     if is_kind(x, dtypes.complexfloating):
         return op.complex(rint(op.real(x)), rint(op.imag(x)))
-    return strong(op.round(x, op.RoundingMethod.TO_NEAREST_EVEN))
+    if not is_kind(x, dtypes.floating):
+        return strong(convert(x, dtypes.scalar_dtype(float)))
+    return op.round(x, op.RoundingMethod.TO_NEAREST_EVEN)
 
 
 def round(a, decimals: int = 0, out: None = None):
@@ -306,7 +308,7 @@ def _binary(name: str, function: Callable, text: str, raises: str = "") -> Calla
 add = _binary("add", operators.add, "x + y; of bools, or")
 subtract = _binary("subtract", operators.subtract, "x - y", "\n\n    Raises:\n      TypeError: for bools.")
 multiply = _binary("multiply", operators.multiply, "x * y; of bools, and")
-true_divide = _binary("true_divide", lambda x, y: operators.true_divide(*promote_numeric("true_divide", x, y)),
+true_divide = _binary("true_divide", lambda x, y: operators.true_divide(*ensure_arrays("true_divide", x, y)),
                       "x / y; integers are taken as floats")
 divide = true_divide
 
@@ -459,14 +461,19 @@ def _complex_logaddexp(x1, x2):
 
 
 def _logaddexp_jvp(primals, tangents):
+    return _weighted_tangents(logaddexp, op.exp, primals, tangents)
+
+
+def _weighted_tangents(function, power, primals, tangents):
+    """The derivative of log(sum of powers): the weight of each operand is its power over the sum."""
     from laminax_transforms.zeros import ZERO
-    out = logaddexp(*primals)
+    out = function(*primals)
     total = ZERO
     for x, x_dot in zip(primals, tangents):
         if x_dot is ZERO:
             continue
         difference = op.sub(_without_infinity(x, math.inf), _without_infinity(out, math.inf, -math.inf))
-        term = op.mul(x_dot, op.exp(difference))
+        term = op.mul(x_dot, power(difference))
         total = term if total is ZERO else op.add(total, term)
     return [out], [total]
 
@@ -483,10 +490,22 @@ def _without_infinity(x, *infinities: float):
 
 @fused
 def logaddexp2(x1, x2, /):
-    """log2(2**x1 + 2**x2), elementwise, without overflow."""
+    """log2(2**x1 + 2**x2), elementwise, without overflow; the derivative at (-inf, -inf) is 0, not NaN."""
     x1, x2 = promote_inexact("logaddexp2", x1, x2)
-    log_2 = scalar_like(math.log(2), dtype_of(x1))
-    return op.div(logaddexp(op.mul(x1, log_2), op.mul(x2, log_2)), log_2)
+    if is_kind(x1, dtypes.complexfloating):
+        log_2 = scalar_like(math.log(2), dtype_of(x1))
+        return op.div(logaddexp(op.mul(x1, log_2), op.mul(x2, log_2)), log_2)
+    return CustomJVPCall(_logaddexp2, _logaddexp2_jvp, (x1, x2), "logaddexp2").bind()[0]
+
+
+def _logaddexp2(x1, x2):
+    larger, difference = op.max(x1, x2), op.sub(x1, x2)
+    logarithm = op.mul(scalar_like(math.log2(math.e), dtype_of(x1)), op.log1p(op.exp2(op.neg(op.abs(difference)))))
+    return [op.select(op.ne(difference, difference), op.add(x1, x2), op.add(larger, logarithm))]
+
+
+def _logaddexp2_jvp(primals, tangents):
+    return _weighted_tangents(logaddexp2, op.exp2, primals, tangents)
 
 
 @fused
@@ -518,9 +537,11 @@ def spacing(x, /):
     dtype = dtype_of(x)
     if dtypes.issubdtype(dtype, dtypes.complexfloating):
         raise ValueError("spacing: complex numbers are not accepted")
-    outward = scalar_like(math.inf, dtype)
-    direction = where(op.lt(x, scalar_like(0.0, dtype)), scalar_like(-math.inf, dtype), outward)
-    return strong(where(op.is_finite(x), op.sub(op.nextafter(x, direction), x), scalar_like(math.nan, dtype)))
+    outward = op.nextafter(x, copysign(scalar_like(math.inf, dtype), x))
+    distance = op.sub(outward, x)
+    # Next to 0 the distance is subnormal, which compilers take for 0 in arithmetic; the neighbour itself keeps its bits.
+    distance = where(op.eq(x, scalar_like(0.0, dtype)), outward, distance)
+    return strong(where(op.is_finite(x), distance, scalar_like(math.nan, dtype)))
 
 
 @fused
@@ -690,5 +711,5 @@ def angle(z, deg: bool = False):
     if is_kind(z, dtypes.complexfloating):
         result = op.atan2(op.imag(z), op.real(z))
     else:
-        result = op.atan2(shape_ops.full_like(z, 0), z)
-    return strong(degrees(result) if deg else result)
+        result = strong(op.atan2(shape_ops.full_like(z, 0), z))
+    return degrees(result) if deg else result

@@ -1,0 +1,60 @@
+"""Dtypes and last bits of elementwise functions and order statistics where JAX and the first version here parted. Oracle: NumPy."""
+
+import laminax
+import laminax.numpy as jnp
+import numpy as np
+import pytest
+
+SMALL_INTEGERS = ["bool", "int8", "int16", "int32", "uint8", "uint16", "uint32"]
+
+
+@pytest.mark.parametrize("dtype", SMALL_INTEGERS)
+def test_small_integers_stay_float32_with_x64(dtype):
+    """As JAX documents for functions that need floats: by the size of the array's dtype, not together with a Python float."""
+    x = np.array([1, 0, 1, 1], dtype)
+    with laminax.enable_x64(True):
+        for got, expected in [(jnp.median(x), 1), (jnp.nanmedian(x), 1), (jnp.quantile(x, 0.5), 1), (jnp.true_divide(x, x[:1]), x)]:
+            assert got.dtype == np.float32
+            np.testing.assert_array_equal(got, expected)
+        assert jnp.quantile(x, np.float64(0.5)).dtype == np.float64  # an array of q has its say
+
+
+@pytest.mark.parametrize("dtype", SMALL_INTEGERS)
+def test_rint_of_integers_is_the_default_float(dtype):
+    x = np.array([1, 0], dtype)
+    assert jnp.rint(x).dtype == np.float32
+    with laminax.enable_x64(True):
+        assert jnp.rint(x).dtype == np.float64
+        np.testing.assert_array_equal(jnp.rint(x), x)
+
+
+def test_python_scalars_stay_weak():
+    assert jnp.rint(2.5).weak_type and jnp.sinc(1.0).weak_type and jnp.angle(1j).weak_type
+    assert not jnp.rint(np.float32(2.5)).weak_type and not jnp.rint(2).weak_type
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_spacing_at_zero_is_the_smallest_number(dtype):
+    got = np.asarray(jnp.spacing(np.array([0.0, -0.0], dtype)))
+    np.testing.assert_array_equal(np.abs(got), np.finfo(dtype).smallest_subnormal)
+    assert not np.signbit(got[0]) and np.signbit(got[1])
+    x = np.array([1.0, -3.0], np.float32)
+    np.testing.assert_array_equal(jnp.spacing(x), np.spacing(x))
+
+
+def test_logarithms_are_right_at_powers():
+    x = np.array([1, 10, 100, 1e5], np.float32)
+    np.testing.assert_array_max_ulp(np.asarray(jnp.log10(x)), np.log10(x), 1)
+    whole = np.arange(1.0, 9)
+    with laminax.enable_x64(True):
+        np.testing.assert_array_equal(jnp.logaddexp2(whole, whole), whole + 1)  # 2^n + 2^n
+        x, y = np.array([0.5, -3.0, np.inf, -np.inf, np.nan]), np.array([2.0, -3.5, 1.0, -np.inf, 1.0])
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_allclose(jnp.logaddexp2(x, y), np.logaddexp2(x, y), rtol=4e-16)
+        assert jnp.log10(2.0) == np.log10(2.0)
+        weights = [laminax.grad(jnp.logaddexp2, argnums=i)(0.5, 2.0) for i in (0, 1)]
+        np.testing.assert_allclose(weights, np.exp2([0.5, 2.0]) / np.exp2([0.5, 2.0]).sum(), rtol=1e-15)
+
+
+def test_an_array_of_rank_zero_is_a_scalar():
+    assert jnp.isscalar(np.array(2)) and jnp.isscalar(jnp.array(2)) and not jnp.isscalar(np.array([2])) and not jnp.isscalar(None)
