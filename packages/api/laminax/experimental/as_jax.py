@@ -1,0 +1,64 @@
+"""laminax under the name of jax: importing this module lets libraries that import jax run on laminax.
+
+    import laminax.experimental.as_jax
+    import optax  # says `import jax`, and gets laminax
+
+It must come before the first of these libraries. `jax` and `jax.numpy` are then laminax and `laminax.numpy`, the same module
+objects; what laminax does not have cannot be imported, even where jax is installed. `docs/libraries.md` lists what was tried.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+import laminax
+
+
+class _StandIn(MetaPathFinder, Loader):
+    """Finds laminax's modules under the names of jax's."""
+
+    def __init__(self) -> None:
+        self._specs: dict[str, ModuleSpec | None] = {}
+
+    def find_spec(self, fullname: str, path=None, target=None) -> ModuleSpec | None:
+        if not fullname.startswith("jax."):
+            return None
+        own = _own_name(fullname)
+        try:
+            module = importlib.import_module(own)
+        except ModuleNotFoundError as error:
+            if error.name is not None and own.startswith(error.name):
+                return None
+            raise
+        self._specs[own] = module.__spec__
+        return importlib.util.spec_from_loader(fullname, self)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return sys.modules[_own_name(spec.name)]
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._specs[module.__name__]  # importing it under another name has put another one there
+
+
+def _own_name(name: str) -> str:
+    return "laminax" + name.removeprefix("jax")
+
+
+def _top_level() -> ModuleType:
+    """A module like laminax, but for the version, which libraries compare with versions of JAX."""
+    module = ModuleType(laminax.__name__, laminax.__doc__)
+    module.__version__ = ".".join(map(str, laminax.__version_info__))
+    module.__version_info__ = laminax.__version_info__
+    module.__path__, module.__file__, module.__all__ = laminax.__path__, laminax.__file__, laminax.__all__
+    module.__getattr__, module.__dir__ = lambda name: getattr(laminax, name), lambda: dir(laminax)
+    return module
+
+
+if "jax" not in sys.modules:
+    sys.modules["jax"] = _top_level()
+    sys.meta_path.insert(0, _StandIn())
