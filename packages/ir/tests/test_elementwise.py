@@ -439,6 +439,12 @@ def aval(text: str) -> ShapedArray:
     return ShapedArray(tuple(int(a) for a in axes.rstrip("]").split(",") if a), dtypes.canonicalize_dtype(kinds[name]))
 
 
+def test_logistic_of_very_negative_numbers():
+    """It was 0 below -89, where exp(-x) overflows."""
+    x = np.array([-100, -89, -20], np.float32)
+    np.testing.assert_allclose(op.logistic(x), np.exp(x.astype(np.float64)), rtol=1e-6, atol=2e-45)
+
+
 MALFORMED = [
     (op.add, ["f32[2]", "f32[3]"], ShapeError, r"add got incompatible shapes for broadcasting: \(2,\), \(3,\)"),
     (op.mul, ["f32[2,3]", "f32[3]"], ShapeError, r"mul: arrays must have the same number of dimensions.*f32\[2,3\], f32\[3\]"),

@@ -52,7 +52,8 @@ def _round_half_away(x, *, rounding_method):
 
 
 def _logistic(x):
-    return 1 / (1 + np.exp(-x))
+    small = np.exp(np.where(x.real < 0, x, -x))  # never overflows
+    return np.where(x.real < 0, small, 1) / (1 + small)
 
 
 def _integer_pow(x, *, y):
@@ -126,7 +127,8 @@ def _div(x, y):
 @reference_rule(op.mulhi_p)
 def _mulhi(x, y):
     """In integers without bounds; the shift rounds towards minus infinity, as the high bits of a negative number do."""
-    return np.asarray(x.astype(object) * y.astype(object) >> dtypes.bit_width(x.dtype)).astype(np.int64 if x.dtype.kind != "u" else np.uint64)
+    high = np.asarray(x.astype(object) * y.astype(object) >> dtypes.bit_width(x.dtype))
+    return high.astype(np.int64 if x.dtype.kind != "u" else np.uint64)
 
 
 def _rem(x, y):
