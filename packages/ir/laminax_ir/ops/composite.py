@@ -74,7 +74,8 @@ def composite(decomposition: Callable, name: str, version: int = 0) -> Callable:
         if found is None:
             found = programs[key] = _traced(decomposition, name, in_tree, avals, kwargs)
         program, consts, out_tree = found
-        return tree_unflatten(out_tree, composite_p.bind(*consts, *leaves, name=name, version=version, attributes=attributes, jaxpr=program))
+        out = composite_p.bind(*consts, *leaves, name=name, version=version, attributes=attributes, jaxpr=program)
+        return tree_unflatten(out_tree, out)
 
     return update_wrapper(wrapped, decomposition)
 
@@ -93,7 +94,8 @@ def _traced(decomposition: Callable, name: str, in_tree, avals, kwargs) -> tuple
             raise UnexpectedTracerError(f"composite {name}: the decomposition closes over a traced value, {value.aval.str_short()}. "
                                         "Pass it as an argument.")
     if program.effects:
-        raise NotImplementedError(f"composite {name}: the decomposition has the effects {set(program.effects)}; a composite must have none")
+        raise NotImplementedError(f"composite {name}: the decomposition has the effects {set(program.effects)}; a composite must "
+                                  "have none")
     return program, list(consts), trees[0]
 
 

@@ -26,11 +26,13 @@ def _ormqr_shape(a: ShapedArray, taus: ShapedArray, c: ShapedArray, *, left: boo
     batch, m, n = check_matrix("ormqr", a)
     listed = f"a {a.str_short()}, taus {taus.str_short()}, c {c.str_short()}"
     if taus.ndim != a.ndim - 1 or c.ndim != a.ndim or taus.shape[:-1] != batch or c.shape[:-2] != batch:
-        raise ShapeError(f"ormqr: a, taus and c must have the same batch axes, and taus one axis less than the matrices; got {listed}")
+        raise ShapeError("ormqr: a, taus and c must have the same batch axes, and taus one axis less than the matrices; got "
+                         f"{listed}")
     if taus.shape[-1] > min(m, n):
         raise ShapeError(f"ormqr: a of {m} rows and {n} columns holds at most {min(m, n)} reflections; got {listed}")
     if c.shape[-2 if left else -1] != m:
-        raise ValueError(f"ormqr: with {left=}, c must have as many {'rows' if left else 'columns'} as a has rows, {m}; got {listed}")
+        side = "rows" if left else "columns"
+        raise ValueError(f"ormqr: with {left=}, c must have as many {side} as a has rows, {m}; got {listed}")
     return c.update(named_shape=joined_named_shape((a, taus, c)))
 
 
@@ -47,7 +49,8 @@ def _tridiagonal_shape(a: ShapedArray, *, lower: bool) -> list[ShapedArray]:
 def _cholesky_update_shape(r: ShapedArray, w: ShapedArray) -> ShapedArray:
     check_matrix_dtypes("cholesky_update", r, w)
     if dtypes.issubdtype(r.dtype, dtypes.complexfloating):
-        raise DTypeError(f"cholesky_update does not accept dtype {dtypes.dtype_name(r.dtype)}. Accepted dtypes are float32 and float64.")
+        raise DTypeError(f"cholesky_update does not accept dtype {dtypes.dtype_name(r.dtype)}. Accepted dtypes are float32 and "
+                         "float64.")
     check_square("cholesky_update", r)
     if w.shape != r.shape[:-1]:
         raise ShapeError("cholesky_update: r_matrix must be square and w_vector a vector of its size, with the same batch axes; got "

@@ -73,7 +73,8 @@ def _iterate(x, real, limit: int, tolerance: float):
     scale = el.select(el.eq(scale, full_like(scale, 0)), full_like(scale, 1), scale)
     state = np.int32(0), el.div(x, el.convert_element_type(scale, x.dtype)), np.bool_(False)
     table = np.array(weights, real)
-    for step, last in ((_step_by_qr, min(by_qr, limit)), (_step_by_cholesky, limit)):  # QR while the weights are too large for Cholesky
+    # QR while the weights are too large for Cholesky
+    for step, last in ((_step_by_qr, min(by_qr, limit)), (_step_by_cholesky, limit)):
         if last:
             state = while_loop(lambda s, last=last: el.bitwise_and(el.lt(s[0], np.int32(last)), el.bitwise_not(s[2])),
                                lambda s, step=step: _advanced(step, table, needed, tolerance, s), state)

@@ -45,7 +45,8 @@ def _check_scale(side: str, x: ShapedArray, scale: ShapedArray, contracting) -> 
         if axis in contracting and (count == 0 or size % count):
             raise ShapeError(f"scaled_dot: the contracted axis {axis} of {side} must be a multiple of its scale's, got {listed}")
         if axis not in contracting and size != count:
-            raise ShapeError(f"scaled_dot: axis {axis} of {side}, which is not contracted, must have the size of its scale's, got {listed}")
+            raise ShapeError(f"scaled_dot: axis {axis} of {side}, which is not contracted, must have the size of its scale's, got "
+                             f"{listed}")
 
 
 def scaled_dot(lhs, rhs, *, lhs_scale=None, rhs_scale=None, dimension_numbers=None, preferred_element_type=None):
@@ -76,7 +77,7 @@ def scaled_dot(lhs, rhs, *, lhs_scale=None, rhs_scale=None, dimension_numbers=No
         batch = tuple(range(rank - 2))
         dimension_numbers = (((rank - 1,), (rank - 2,)), (batch, batch))
     numbers = canonicalize_dot_dimension_numbers("scaled_dot", dimension_numbers)
-    preferred = np.dtype(ml_dtypes.bfloat16) if preferred_element_type is None else canonical_preferred("scaled_dot", preferred_element_type)
+    preferred = canonical_preferred("scaled_dot", preferred_element_type) or np.dtype(ml_dtypes.bfloat16)
     scales = [_ones(aval, axes) if scale is None else scale
               for aval, scale, axes in ((lhs_aval, lhs_scale, numbers[0][0]), (rhs_aval, rhs_scale, numbers[0][1]))]
     return scaled_dot_p.bind(lhs, rhs, *scales, dimension_numbers=numbers, preferred_element_type=preferred)

@@ -37,7 +37,8 @@ def conv_general_permutations(dimension_numbers: tuple[str, str, str]) -> tuple[
 def _numbers_of(name: str, dimension_numbers):
     if not isinstance(dimension_numbers, (tuple, list)) or len(dimension_numbers) != 3 or \
             not all(isinstance(spec, str) for spec in dimension_numbers):
-        raise TypeError(f"{name}: dimension_numbers must be three strings such as ('NHWC', 'HWIO', 'NHWC'), got {dimension_numbers!r}")
+        raise TypeError(f"{name}: dimension_numbers must be three strings such as ('NHWC', 'HWIO', 'NHWC'), got "
+                        f"{dimension_numbers!r}")
     rank = (0,) * len(dimension_numbers[0])
     return conv_dimension_numbers(rank, rank, dimension_numbers)
 
@@ -153,4 +154,5 @@ def reduce_window_shape_tuple(operand_shape: Sequence[int], window_dimensions: S
     name, rank = "reduce_window_shape_tuple", len(operand_shape)
     sizes = (int_tuple(name, "window_dimensions", window_dimensions), int_tuple(name, "window_strides", window_strides))
     dilations = (int_tuple(name, "base_dilation", base_dilation, rank), int_tuple(name, "window_dilation", window_dilation, rank))
-    return windowed_shape(name, int_tuple(name, "operand_shape", operand_shape), *sizes, canonical_pads(name, padding, rank), *dilations)
+    shape, pads = int_tuple(name, "operand_shape", operand_shape), canonical_pads(name, padding, rank)
+    return windowed_shape(name, shape, *sizes, pads, *dilations)

@@ -52,7 +52,8 @@ def _tridiagonal_cpu(ctx, a, *, lower):
     if 0 in a.aval.shape:
         return [ctx.constant(0, aval.dtype, aval.shape) for aval in ctx.avals_out]
     name = "hetrd" if dtypes.issubdtype(a.dtype, dtypes.complexfloating) else "sytrd"
-    *results, info = call_lapack(ctx, name, [a], [*ctx.avals_out, info_aval(a)], a.aval.ndim - 2, {"uplo": letter("L" if lower else "U")}, {0: 0})
+    config = {"uplo": letter("L" if lower else "U")}
+    *results, info = call_lapack(ctx, name, [a], [*ctx.avals_out, info_aval(a)], a.aval.ndim - 2, config, {0: 0})
     return nan_unless(ctx, info, results)
 
 
