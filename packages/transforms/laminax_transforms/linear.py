@@ -222,7 +222,7 @@ class LinearProgram:
         """
         has_checked_axes = bool(checked_axes())
         if has_checked_axes:  # inside of a program per device
-            from laminax_transforms.varying import added, summed_like, varying_like
+            from laminax_transforms.varying import added, entered, summed_like, varying_like
             cts = [varying_like(ct, aval) for ct, aval in zip(cts, self.out_avals)]
         env: list[Any] = [ZERO] * self.size
         for index, ct in zip(self.results, cts):
@@ -237,7 +237,7 @@ class LinearProgram:
                     if all(c is ZERO for c in ct):
                         continue
                     if has_checked_axes:
-                        ct = [summed_like(c, aval) for c, aval in zip(ct, eqn.out_avals)]
+                        ct, eqn = entered(ct, eqn, sums_shared)
                 else:
                     ct = env[eqn.outputs[0]]
                     if ct is ZERO:

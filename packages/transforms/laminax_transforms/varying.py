@@ -17,6 +17,7 @@ import numpy as np
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.manual_axes import checked_axes
+from laminax_ir.ops.calls import checkpoint_p, jit_p
 from laminax_ir.ops.collectives import axis_size, psum_p, vary
 from laminax_ir.ops.elementwise import div
 from laminax_ir.staging import stage
@@ -43,6 +44,18 @@ def tangents_like(pairs: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 def summed_like(ct: Any, aval: ShapedArray) -> Any:
     """The cotangent of a value of this type, with shares summed where the value is one value."""
     return ct if ct is ZERO else _summed(ct, [name for name in varying_axes(ct) if name not in aval.named_shape])
+
+
+def entered(cts: Sequence[Any], eqn: Any, sums_shared: bool) -> tuple[list[Any], Any]:
+    """The cotangents of the results of one equation, and the equation, of types that fit together.
+
+    Shares of what all devices have are summed; or, where they must not be, a called program is made one that takes shares.
+    """
+    if sums_shared or eqn.primitive not in (jit_p, checkpoint_p):
+        return [summed_like(ct, aval) for ct, aval in zip(cts, eqn.out_avals)], eqn
+    axes = tuple(() if ct is ZERO else varying_axes(ct) for ct in cts)
+    closed = with_varying_results(eqn.params["jaxpr"], axes)
+    return list(cts), eqn if closed is eqn.params["jaxpr"] else eqn._replace(params={**eqn.params, "jaxpr": closed})
 
 
 def _summed(ct: Any, names: Sequence) -> Any:

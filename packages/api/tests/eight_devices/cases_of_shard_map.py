@@ -222,6 +222,24 @@ def test_derivatives_through_calls_and_loops():
     np.testing.assert_allclose(np.asarray(inside(W, x)), np.asarray(laminax.grad(plain)(W, x)), rtol=1e-4)
 
 
+def test_derivatives_of_branches_that_some_devices_take():
+    """A sum over devices in such a branch would wait for the others forever; also where the branch calls a function of what all have."""
+    squared, scaled = laminax.jit(lambda w: jnp.sin(w) * w), laminax.checkpoint(lambda w: jnp.cos(w) * w)
+
+    def f(w, x):
+        return lax.psum(lax.cond(x.sum() > 4, lambda: squared(w) * x, lambda: scaled(w) * x * 2 + w).sum(), BOTH)
+
+    def plain(w, x):
+        return jnp.where(x > 4, jnp.sin(w) * w * x, jnp.cos(w) * w * x * 2 + w).sum()
+
+    whole = over_mesh(f, in_specs=(P(), P(BOTH)), out_specs=P())
+    inside = over_mesh(lambda w, x: laminax.grad(f)(w, x), in_specs=(P(), P(BOTH)), out_specs=P())
+    expected = laminax.grad(plain, (0, 1))(W, X)
+    for found, want in zip(laminax.grad(whole, (0, 1))(W, X), expected):
+        np.testing.assert_allclose(np.asarray(found), np.asarray(want), rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(inside(W, X)), np.asarray(expected[0]), rtol=1e-5)
+
+
 def test_derivatives_of_rules_of_ones_own():
     @laminax.custom_vjp
     def scaled(w, x):
