@@ -3,4 +3,5 @@
 from laminax._src.lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {}, (
-    "cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "special", "stats"))
+    "cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial", "special",
+    "stats"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
 
 import numpy as np
 from laminax_ir import dtypes
@@ -15,7 +14,6 @@ from laminax_ir.ops.special import lgamma
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import concrete_numpy, ensure_arrays, inexact, promote_inexact
-from laminax._src.scipy.special import gammasgn
 
 
 def bessel_jn(z, *, v: int, n_iter: int = 50):
