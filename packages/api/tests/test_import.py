@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import pkgutil
 import subprocess
 import sys
 import textwrap
@@ -9,7 +10,9 @@ import textwrap
 import laminax
 import pytest
 
-SUBMODULES = [*sorted(laminax._SUBMODULES), "nn.initializers"]
+SUBMODULES = sorted(
+    name.removeprefix("laminax.") for _, name, _ in pkgutil.walk_packages(laminax.__path__, "laminax.")
+    if "._src" not in name and name != "laminax.experimental.as_jax")  # importing that one changes what `import jax` means
 
 
 def run_python(code: str, **environment: str) -> str:

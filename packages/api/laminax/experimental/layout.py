@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+__all__ = ["Format", "Layout"]
+
 
 @dataclass(frozen=True)
 class Layout:
