@@ -58,3 +58,16 @@ def test_logarithms_are_right_at_powers():
 
 def test_an_array_of_rank_zero_is_a_scalar():
     assert jnp.isscalar(np.array(2)) and jnp.isscalar(jnp.array(2)) and not jnp.isscalar(np.array([2])) and not jnp.isscalar(None)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "float16"])
+def test_trace_counts_bools_and_widens_narrow_integers(dtype):
+    x = np.eye(3, 4).astype(dtype)
+    trace = jnp.trace(x)
+    assert trace == 3 and trace.dtype == (np.float16 if dtype == "float16" else np.int32)
+    assert jnp.asarray(x).trace(offset=1) == 0
+
+
+def test_unsigned_powers_are_exact_modulo_the_width():
+    x, y = np.array([5, 3, 0], np.uint32), np.array([2**32 - 1, 40, 0], np.uint32)
+    np.testing.assert_array_equal(jnp.asarray(x) ** y, [pow(int(a), int(b), 2**32) for a, b in zip(x, y)])

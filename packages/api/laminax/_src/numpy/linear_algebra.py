@@ -292,7 +292,7 @@ def trace(a, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype=None, out: N
       a: an array of rank at least 2.
       offset: which diagonal: 0 is the main one, positive ones are above it.
       axis1, axis2: the axes of the matrices; the others stay.
-      dtype: the dtype of the result; by default a's, narrow integers widened.
+      dtype: the dtype of the result; by default a's, bools and narrow integers widened.
       out: must be None.
     """
     refuse_out("trace", out)
@@ -309,9 +309,9 @@ def _trace(a, offset, axis1, axis2, dtype):
     a = moveaxis(a, (axis1, axis2), (-2, -1))
     mask = _band(shape_of(a)[-2:], offset, op.eq)
     if dtype is None:
-        dtype = dtype_of(a)
-        if dtypes.issubdtype(dtype, dtypes.integer) and dtypes.bit_width(dtype) < dtypes.bit_width(dtypes.scalar_dtype(int)):
-            dtype = dtypes.scalar_dtype(int)
+        dtype, integer = dtype_of(a), dtypes.scalar_dtype(int)
+        is_narrow = dtypes.issubdtype(dtype, dtypes.integer) and dtypes.bit_width(dtype) < dtypes.bit_width(integer)
+        dtype = integer if is_narrow or dtype == np.bool_ else dtype
     return sum(_where(mask, a, np.zeros((), dtype_of(a))[()]), axis=(-2, -1), dtype=dtype)
 
 
