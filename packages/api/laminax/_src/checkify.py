@@ -1,0 +1,417 @@
+"""Checks in compiled functions: a function is traced, and its program run with a record of the first check that failed.
+
+A check is an operation without results. `checkify` interprets the program: the record is a value like any other, carried
+through calls, branches and loops, so that what comes out can be compiled, mapped and differentiated.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any, Callable, Iterator, NamedTuple
+
+import numpy as np
+from laminax_ir import dtypes, source
+from laminax_ir.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.effects import Effect
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subjaxprs
+from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, jit_p
+from laminax_ir.ops.control_flow import cond_p, scan, scan_p, switch, while_loop, while_p
+from laminax_ir.ops.elementwise import div_p
+from laminax_ir.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.pytree import register_pytree_node_class, tree_flatten, tree_unflatten
+from laminax_ir.staging import stage
+from laminax_ir.trace import Tracer, check_no_tracers
+from laminax_lowering.registry import lowering_rule
+from laminax_transforms.registry import batching_rule, jvp_rule
+
+import laminax.numpy as jnp
+
+
+class JaxRuntimeError(ValueError):
+    """A check failed."""
+
+
+class FailedCheckError(JaxRuntimeError):
+    """A `check` failed."""
+
+
+class NaNError(JaxRuntimeError):
+    """An operation made a NaN."""
+
+
+class DivisionByZeroError(JaxRuntimeError):
+    """Something was divided by zero."""
+
+
+class OOBError(JaxRuntimeError):
+    """An index was out of bounds."""
+
+
+ErrorCategory = type[JaxRuntimeError]
+
+user_checks: frozenset[ErrorCategory] = frozenset({FailedCheckError})
+nan_checks: frozenset[ErrorCategory] = frozenset({NaNError})
+div_checks: frozenset[ErrorCategory] = frozenset({DivisionByZeroError})
+index_checks: frozenset[ErrorCategory] = frozenset({OOBError})
+float_checks = nan_checks | div_checks
+automatic_checks = float_checks | index_checks
+all_checks = automatic_checks | user_checks
+
+
+# --- the operation ---
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place where something is checked: what its failure is, and the message, with the structure of what it shows."""
+
+    category: ErrorCategory
+    message: str
+    tree: Any = None
+
+    def text(self, payload: list[Any]) -> str:
+        if self.category is not FailedCheckError:
+            return self.message
+        args, kwargs = tree_unflatten(self.tree, [np.asarray(x) for x in payload])
+        return f"{self.message.format(*args, **kwargs)} (`check` failed)"
+
+
+check_effect = Effect("Check")
+check_p = Primitive("check", multiple_results=True)
+
+
+@shape_rule(check_p)
+def _check_shape(pred: ShapedArray, *payload: ShapedArray, site: Site, debug: bool) -> list[ShapedArray]:
+    return []
+
+
+@effects_rule(check_p)
+def _check_effects(*_avals, **_params):
+    return {check_effect}
+
+
+@check_p.def_impl
+def _check_now(pred, *payload, site: Site, debug: bool):
+    check_no_tracers((pred, *payload))
+    if not debug and not bool(pred):
+        raise site.category(site.text(list(payload)))
+    return []
+
+
+@lowering_rule(check_p)
+def _lower_check(ctx, *_operands, site: Site, debug: bool):
+    if debug:
+        return []
+    raise ValueError(f"Cannot compile a checkify.check which was not functionalized: {site.message!r} in {ctx.module.name}. Wrap the function in "
+                     "checkify.checkify inside of jit, scan and so on.")
+
+
+@jvp_rule(check_p, symbolic_zeros=True)
+def _check_jvp(primals, tangents, **params):
+    return check_p.bind(*primals, **params), []
+
+
+@batching_rule(check_p)
+def _check_batch(operands, batch_axes, **params):
+    """One check of the whole batch, which shows what the first failing example has."""
+    pred, *payload = operands
+    axis, *payload_axes = batch_axes
+    if axis is None:
+        pred, first = pred, 0
+    else:
+        first, pred = jnp.argmin(pred), jnp.all(pred)
+    shown = [x if a is None else jnp.take(x, first, axis=a) for x, a in zip(payload, payload_axes)]
+    return check_p.bind(pred, *shown, **params), []
+
+
+def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs: Any) -> None:
+    """States that something must be true.
+
+    Outside of compiled functions a failure raises at once. A function that is compiled must be wrapped in `checkify`, which
+    returns the failure as a value.
+
+    Args:
+      pred: a bool scalar.
+      msg: the message, with places for the arguments, as of `str.format`.
+      *fmt_args, **fmt_kwargs: pytrees of arrays that the message shows.
+      debug: whether the check has an effect only in `checkify`.
+
+    Raises:
+      JaxRuntimeError: if it is false.
+      TypeError: if pred is no bool scalar, the message no text, or an argument no array.
+
+    Example:
+      >>> check(numpy.all(x > 0), "x must be positive, got {}", x)
+    """
+    if not is_array_like(pred) or get_aval(pred).shape or get_aval(pred).dtype != np.bool_:
+        raise TypeError(f"check takes a scalar pred as argument, got {pred!r}; a bool is expected")
+    if not isinstance(msg, str):
+        raise TypeError(f"check: the message must be a string, got {msg!r}")
+    leaves, tree = tree_flatten((fmt_args, fmt_kwargs))
+    for leaf in leaves:
+        if not is_array_like(leaf):
+            raise TypeError(f"Formatting arguments to checkify.check need to be PyTrees of arrays, but got {leaf!r} of type {type(leaf)}.")
+    check_p.bind(pred, *leaves, site=Site(FailedCheckError, msg, tree), debug=bool(debug))
+
+
+def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
+    """As `check`, with an effect only where the function is wrapped in `checkify`."""
+    check(pred, msg, *fmt_args, debug=True, **fmt_kwargs)
+
+
+# --- the record ---
+
+
+@register_pytree_node_class
+@dataclass(frozen=True)
+class Error:
+    """Which check failed first, if one did. A pytree, which functions may return and take.
+
+    Args:
+      failed: bool, whether one failed.
+      code: i32, which of the sites.
+      payloads: for each site what its message shows.
+      sites: the checks of the function.
+    """
+
+    failed: Any
+    code: Any
+    payloads: tuple[tuple[Any, ...], ...]
+    sites: tuple[Site, ...]
+
+    def tree_flatten(self):
+        return (self.failed, self.code, self.payloads), self.sites
+
+    @classmethod
+    def tree_unflatten(cls, sites, children):
+        return cls(*children, sites)
+
+    def get(self) -> str | None:
+        """The message of the check that failed, or None; with mapped axes, one line for each example that has one."""
+        if np.shape(self.failed) == ():
+            found = self._exception(())
+            return None if found is None else str(found)
+        lines = [f"at mapped index {', '.join(map(str, i))}: {self._exception(tuple(i))}" for i in np.argwhere(np.asarray(self.failed))]
+        return "\n".join(lines) or None
+
+    def _exception(self, index: tuple[int, ...]) -> JaxRuntimeError | None:
+        if not self.sites or not np.asarray(self.failed)[index]:
+            return None
+        code = int(np.asarray(self.code)[index])
+        return self.sites[code].category(self.sites[code].text([np.asarray(x)[index] for x in self.payloads[code]]))
+
+    def get_exception(self) -> JaxRuntimeError | None:
+        """The exception that `throw` raises, or None."""
+        message = self.get()
+        return None if message is None else self._exception(()) if np.shape(self.failed) == () else JaxRuntimeError(message)
+
+    def throw(self) -> None:
+        """Raises if a check failed; within a function that is traced, states it as a check of that function."""
+        check_error(self)
+
+    def __str__(self) -> str:
+        return f"Error({'' if isinstance(self.failed, Tracer) else self.get()})"
+
+    __repr__ = __str__
+
+
+init_error = Error(np.zeros((), bool), np.zeros((), np.int32), (), ())
+
+
+def check_error(error: Error) -> None:
+    """Raises if a check failed that an `Error` tells of; within a traced function, states it as a check of that function.
+
+    Args:
+      error: what a function wrapped in `checkify` returned.
+
+    Raises:
+      JaxRuntimeError: if one failed.
+      TypeError: if it is no Error.
+    """
+    if not isinstance(error, Error):
+        raise TypeError(f"check_error: an Error is expected, got {error!r}")
+    if not isinstance(error.failed, Tracer):
+        exception = error.get_exception()
+        if exception is not None:
+            raise exception
+        return
+    for i, (site, payload) in enumerate(zip(error.sites, error.payloads)):
+        check_p.bind(~(error.failed & (error.code == i)), *payload, site=site, debug=False)
+
+
+# --- the interpreter ---
+
+
+class _Record(NamedTuple):
+    """The part of an Error that changes while the program runs."""
+    failed: Any
+    code: Any
+    payloads: tuple[tuple[Any, ...], ...]
+
+
+def checkify(f: Callable, errors: frozenset[ErrorCategory] = user_checks) -> Callable:
+    """Makes a function return, beside its result, which check failed first.
+
+    Args:
+      f: a function of pytrees of arrays.
+      errors: which checks are made: `user_checks`, `nan_checks`, `div_checks`, `float_checks`, or several of them joined with |.
+
+    Returns:
+      A function that takes f's arguments and returns `(error, result)`.
+
+    Raises:
+      NotImplementedError: for `index_checks`, and sets that include them.
+
+    Example:
+      >>> error, y = jit(checkify(f))(x)
+      >>> error.throw()
+    """
+    errors = frozenset(errors)
+    if OOBError in errors:
+        raise NotImplementedError("checkify: index_checks are not supported, and so are not automatic_checks and all_checks; use user_checks | "
+                                  "float_checks")
+    if not errors <= all_checks:
+        raise ValueError(f"checkify: unknown categories of errors {set(errors - all_checks)}")
+
+    @functools.wraps(f)
+    def checked(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
+        leaves, tree = tree_flatten((args, kwargs))
+        trees: list[Any] = []
+
+        def flat(*values):
+            given, named = tree_unflatten(tree, values)
+            results, out_tree = tree_flatten(f(*given, **named))
+            trees.append(out_tree)
+            return results
+        closed = stage(flat, [get_aval(x) for x in leaves], getattr(f, "__name__", "checkify"))
+        found = list(_sites(closed.jaxpr, errors))
+        sites = tuple(site for _, _, site, _ in found)
+        record = _Record(jnp.zeros((), bool), jnp.zeros((), np.int32),
+                         tuple(tuple(jnp.zeros(a.shape, a.dtype) for a in avals) for _, _, _, avals in found))
+        run = _Interpreter({(eqn, category): i for i, (eqn, category, _, _) in enumerate(found)})
+        results, record = run.closed(closed, leaves, record)
+        return Error(*record, sites), tree_unflatten(trees[0], results)
+    return checked
+
+
+def _sites(jaxpr: Jaxpr, errors: frozenset) -> Iterator[tuple[int, ErrorCategory, Site, list[ShapedArray]]]:
+    """Every check that the program makes: the equation's identity, the category, the site, and what it shows."""
+    for eqn in jaxpr.eqns:
+        if eqn.primitive is check_p:
+            if FailedCheckError in errors or eqn.params["site"].category in errors:
+                yield id(eqn), FailedCheckError, eqn.params["site"], [v.aval for v in eqn.invars[1:]]
+            continue
+        inner = _entered(eqn)
+        if inner:
+            for sub in inner:
+                yield from _sites(sub, errors)
+            continue
+        where = source.summarize(eqn.source_info)
+        if DivisionByZeroError in errors and eqn.primitive is div_p and _is_float(eqn.invars[1].aval):
+            yield id(eqn), DivisionByZeroError, Site(DivisionByZeroError, f"division by zero at {where}"), []
+        if NaNError in errors and any(_is_float(v.aval) for v in eqn.outvars):
+            yield id(eqn), NaNError, Site(NaNError, f"nan generated by primitive: {eqn.primitive} at {where}"), []
+
+
+def _is_float(aval: ShapedArray) -> bool:
+    return dtypes.issubdtype(aval.dtype, dtypes.inexact)
+
+
+def _entered(eqn: JaxprEqn) -> list[Jaxpr]:
+    """The programs of an equation that are interpreted; of functions with derivative rules, which would lose them, only if
+    they check something themselves."""
+    if eqn.primitive in (custom_jvp_call_p, custom_vjp_call_p):
+        return [j for j in subjaxprs(eqn) if check_effect in j.effects]
+    return subjaxprs(eqn) if eqn.primitive in (jit_p, checkpoint_p, cond_p, scan_p, while_p) else []
+
+
+class _Interpreter:
+    """Runs programs with the record.
+
+    Args:
+      numbers: the number of the site of an equation and category.
+    """
+
+    def __init__(self, numbers: dict[tuple[int, ErrorCategory], int]):
+        self.numbers = numbers
+
+    def closed(self, closed: ClosedJaxpr, args: list[Any], record: _Record) -> tuple[list[Any], _Record]:
+        jaxpr = closed.jaxpr
+        env: dict[Any, Any] = dict(zip(jaxpr.constvars, closed.consts))
+        env.update(zip(jaxpr.invars, args))
+        read = lambda v: v.val if type(v) is Literal else env[v]  # noqa: E731
+        for eqn in jaxpr.eqns:
+            results, record = self.equation(eqn, [read(v) for v in eqn.invars], record)
+            env.update(zip(eqn.outvars, results))
+        return [read(v) for v in jaxpr.outvars], record
+
+    def equation(self, eqn: JaxprEqn, operands: list[Any], record: _Record) -> tuple[list[Any], _Record]:
+        primitive, params = eqn.primitive, eqn.params
+        if primitive is check_p:
+            return [], self.noted(eqn, FailedCheckError, ~jnp.asarray(operands[0]), record, operands[1:])
+        if _entered(eqn):
+            if primitive is cond_p:
+                return self.branches(params["branches"], operands, record)
+            if primitive is scan_p:
+                return self.scan(params, operands, record)
+            if primitive is while_p:
+                return self.loop(params, operands, record)
+            return self.closed(params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"], operands, record)
+        out = primitive.bind(*operands, **params)
+        results = list(out) if primitive.multiple_results else [out]
+        if primitive is div_p:
+            record = self.noted(eqn, DivisionByZeroError, lambda: jnp.any(jnp.asarray(operands[1]) == 0), record)
+        return results, self.noted(eqn, NaNError, lambda: _any_nan(results), record)
+
+    def noted(self, eqn: JaxprEqn, category: ErrorCategory, failed: Any, record: _Record, payload: list[Any] = ()) -> _Record:
+        """The record after a check; the first failure stays."""
+        number = self.numbers.get((id(eqn), category))
+        if number is None:
+            return record
+        is_new = (failed() if callable(failed) else failed) & ~record.failed
+        payloads = list(record.payloads)
+        payloads[number] = tuple(jnp.where(is_new, x, old) for x, old in zip(payload, payloads[number]))
+        return _Record(record.failed | is_new, jnp.where(is_new, np.int32(number), record.code), tuple(payloads))
+
+    def branches(self, branches, operands, record):
+        index, *rest = operands
+        outs = switch(index, [functools.partial(self._branch, b) for b in branches], record, *rest)
+        return list(outs[0]), outs[1]
+
+    def _branch(self, closed, record, *args):
+        return self.closed(closed, list(args), record)
+
+    def scan(self, params, operands, record):
+        consts = operands[:params["num_consts"]]
+        carry = operands[len(consts):len(consts) + params["num_carry"]]
+        xs = operands[len(consts) + len(carry):]
+
+        def body(state, x):
+            carry, record = state
+            outs, record = self.closed(params["jaxpr"], [*consts, *carry, *x], record)
+            return (outs[:len(carry)], record), outs[len(carry):]
+        (carry, record), ys = scan(body, (list(carry), record), list(xs), length=params["length"], reverse=params["reverse"])
+        return [*carry, *ys], record
+
+    def loop(self, params, operands, record):
+        """The condition's checks are made once before the loop, and after each round."""
+        num_cond, num_body = params["cond_nconsts"], params["body_nconsts"]
+        cond_consts, body_consts = operands[:num_cond], operands[num_cond:num_cond + num_body]
+        carry = operands[num_cond + num_body:]
+
+        def go_on(carry, record):
+            (pred,), record = self.closed(params["cond_jaxpr"], [*cond_consts, *carry], record)
+            return pred, record
+
+        def body(state):
+            carry, _, record = state
+            carry, record = self.closed(params["body_jaxpr"], [*body_consts, *carry], record)
+            return (list(carry), *go_on(carry, record))
+        carry, _, record = while_loop(lambda state: state[1], body, (list(carry), *go_on(carry, record)))
+        return carry, record
+
+
+def _any_nan(results: list[Any]) -> Any:
+    found = [jnp.any(jnp.isnan(x)) for x in results if _is_float(get_aval(x))]
+    return functools.reduce(jnp.logical_or, found)
