@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from drawing import (
+from drawn_arrays import (
     BOOL, COMPLEX, INTEGERS, NUMBERS, covers, drawn, every_operation_is_covered, more, rounded, same, seeds, wide, wrapped,
 )
 from hypothesis import given

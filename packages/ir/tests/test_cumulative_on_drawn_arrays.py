@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from drawing import (
+from drawn_arrays import (
     BOOL, COMPLEX, FLOATS, INTEGERS, NUMBERS, cases, covers, drawn, every_operation_is_covered, extreme, few, rounded, same, seeds,
     sizes, wide, wrapped,
 )

@@ -1,14 +1,14 @@
 """Every operation is evaluated on drawn arrays: each family has a file that covers it, and only operations without a meaning
 of their own are excused.
 
-That each file covers every operation of its families is a test in that file, `drawing.every_operation_is_covered`.
+That each file covers every operation of its families is a test in that file, `drawn_arrays.every_operation_is_covered`.
 """
 
 import importlib
 import pkgutil
 
 import pytest
-from drawing import FAMILIES, NOT_EVALUATED, operations_of
+from drawn_arrays import FAMILIES, NOT_EVALUATED, operations_of
 
 import laminax_ir.ops
 from laminax_ir.primitive import Primitive
@@ -23,7 +23,7 @@ WITHOUT_REFERENCE = {"call_exported", "ffi_call"}
 def test_every_family_has_a_file_of_drawn_tests():
     families = {p.family for p in PRIMITIVES if p.name not in WITHOUT_REFERENCE}
     drawn = [family for found in FAMILIES.values() for family in found]
-    assert sorted(drawn) == sorted(families), f"name the file that draws operands for {families ^ set(drawn)} in drawing.FAMILIES"
+    assert sorted(drawn) == sorted(families), f"name the file that draws operands for {families ^ set(drawn)} in drawn_arrays.FAMILIES"
 
 
 @pytest.mark.parametrize("primitive", sorted(PRIMITIVES, key=str), ids=str)

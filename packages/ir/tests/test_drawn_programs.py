@@ -10,7 +10,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from drawing import (
+from drawn_arrays import (
     BOOL, COMPLEX, EVERY, INTEGERS, NUMBERS, REALS, cases, covers, drawn, evaluated, every_operation_is_covered, few, in_python,
     more, same, seeds, sizes, wide, wrapped,
 )

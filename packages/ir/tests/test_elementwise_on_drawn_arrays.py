@@ -12,7 +12,7 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
-from drawing import (
+from drawn_arrays import (
     BOOL, COMPLEX, EVERY, FLOATS, INTEGERS, NUMBERS, REALS, SIGNED, cases, covers, drawn, every_operation_is_covered, few,
     in_python, more, rounded, same, seeds, shapes, sizes, stored, total_order_key, wide, wrapped,
 )

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from drawing import COMPLEX, EVERY, cases, covers, drawn, every_operation_is_covered, few, seeds
+from drawn_arrays import COMPLEX, EVERY, cases, covers, drawn, every_operation_is_covered, few, seeds
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -11,7 +11,7 @@ import itertools
 
 import numpy as np
 import pytest
-from drawing import (
+from drawn_arrays import (
     EVERY, INTEGERS, NUMBERS, cases, covers, drawn, every_operation_is_covered, few, more, same, seeds, sizes, wide,
     wrapped,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from drawing import EVERY, covers, every_operation_is_covered, more, seeds
+from drawn_arrays import EVERY, covers, every_operation_is_covered, more, seeds
 from hypothesis import given
 from hypothesis import strategies as st
 

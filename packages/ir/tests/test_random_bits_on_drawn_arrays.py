@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 import pytest
-from drawing import FLOATS, INTEGERS, cases, covers, drawn, every_operation_is_covered, few, more, same, seeds, shapes, sizes, wide
+from drawn_arrays import FLOATS, INTEGERS, cases, covers, drawn, every_operation_is_covered, few, more, same, seeds, shapes, sizes, wide
 from hypothesis import given
 from hypothesis import strategies as st
 

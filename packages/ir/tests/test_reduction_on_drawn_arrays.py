@@ -13,7 +13,7 @@ import operator
 import ml_dtypes
 import numpy as np
 import pytest
-from drawing import (
+from drawn_arrays import (
     BOOL, COMPLEX, EVERY, FLOATS, INTEGERS, NUMBERS, REALS, cases, covers, drawn, every_operation_is_covered, extreme, few, rounded,
     same, seeds, sizes, wide, wrapped,
 )

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 import pytest
-from drawing import (
+from drawn_arrays import (
     BOOL, EVERY, FLOATS, INTEGERS, NUMBERS, cases, covers, drawn, every_operation_is_covered, few, same, seeds, sizes,
 )
 from hypothesis import given

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from drawing import (
+from drawn_arrays import (
     COMPLEX, EVERY, FLOATS, INTEGERS, cases, covers, drawn, every_operation_is_covered, few, same, seeds, sizes, total_order_key,
     wide,
 )

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from drawing import EVERY, FLOATS, cases, covers, drawn, every_operation_is_covered, few, rounded, seeds, sizes, wide
+from drawn_arrays import EVERY, FLOATS, cases, covers, drawn, every_operation_is_covered, few, rounded, seeds, sizes, wide
 from hypothesis import given
 
 from laminax_ir import dtypes

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 import pytest
-from drawing import (
+from drawn_arrays import (
     BOOL, COMPLEX, EVERY, INTEGERS, NUMBERS, REALS, bound, covers, drawn, every_operation_is_covered, extreme, more, rounded, same,
     seeds, wide, wrapped,
 )
