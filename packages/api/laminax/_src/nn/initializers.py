@@ -179,7 +179,7 @@ def delta_orthogonal(scale=1.0, column_axis: int = -1, dtype: Any = None) -> Ini
         if shape[-1] < shape[-2]:
             raise ValueError(f"`fan_in` must be less or equal than `fan_out`, got shape {tuple(shape)}.")
         dtype = _dtype(dtype)
-        matrix = orthogonal(1.0, column_axis, dtype)(key, (shape[-1], shape[-1]))[:shape[-2], :]
+        matrix = orthogonal(scale, column_axis, dtype)(key, tuple(shape[-2:]))
         centre = tuple((size - 1) // 2 for size in shape[:-2])
-        return jnp.zeros(shape, dtype).at[centre].set(scale * matrix)
+        return jnp.zeros(shape, dtype).at[centre].set(matrix)
     return init
