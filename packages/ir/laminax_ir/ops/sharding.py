@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from laminax_ir.avals import ShapedArray
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, subjaxprs
 from laminax_ir.ops.shard_map import shard_map_p
 from laminax_ir.primitive import Primitive, shape_rule
 
@@ -32,16 +32,22 @@ def shardings_in(program: ClosedJaxpr | Jaxpr) -> list[tuple[Any, JaxprEqn]]:
 
     Shardings of those that place values, and meshes of programs per device.
     """
-    found = []
-    for eqn in program.eqns:
-        if eqn.primitive is shard_map_p:
-            found.append((eqn.params["mesh"], eqn))
-            continue
-        if eqn.primitive is sharding_constraint_p or eqn.primitive is device_put_p:
-            found.append((eqn.params["sharding"], eqn))
-            continue
-        for value in eqn.params.values():
-            for item in value if type(value) is tuple else (value,):
-                if isinstance(item, (ClosedJaxpr, Jaxpr)):
-                    found += shardings_in(item)
+    found: list[tuple[Any, JaxprEqn]] = []
+    _collect(program, found, set())
     return found
+
+
+def _collect(program: ClosedJaxpr | Jaxpr, found: list[tuple[Any, JaxprEqn]], seen: set[int]) -> None:
+    """Adds what a program says, unless it has been seen: a program may be called from many places."""
+    if id(program) in seen:
+        return
+    seen.add(id(program))
+    for eqn in program.eqns:
+        primitive = eqn.primitive
+        if primitive is sharding_constraint_p or primitive is device_put_p:
+            found.append((eqn.params["sharding"], eqn))
+        elif primitive is shard_map_p:
+            found.append((eqn.params["mesh"], eqn))
+        elif primitive.multiple_results:  # as every operation that holds programs has
+            for inner in subjaxprs(eqn):
+                _collect(inner, found, seen)
