@@ -50,7 +50,7 @@ def test_the_token_goes_through_loops_and_branches():
         return x
 
     scalar = ShapedArray((), np.float32)
-    text = lower(stage(lambda x: [scan(lambda c, _: (note(c), None), x, None, length=3)[0]], [scalar])).text
+    text = lower(stage(lambda x: [scan(lambda c, _: (note(c) * 2.0, None), x, None, length=3)[0]], [scalar])).text
     assert "(tensor<i32>, tensor<f32>, tensor<i1>) -> (tensor<i32>, tensor<f32>, tensor<i1>)" in text
     text = lower(stage(lambda x: [cond(x > 0.0, note, lambda x: x, x)], [scalar])).text
     assert "(tensor<i32>) -> (tensor<f32>, tensor<i1>)" in text
