@@ -71,3 +71,26 @@ def test_trace_counts_bools_and_widens_narrow_integers(dtype):
 def test_unsigned_powers_are_exact_modulo_the_width():
     x, y = np.array([5, 3, 0], np.uint32), np.array([2**32 - 1, 40, 0], np.uint32)
     np.testing.assert_array_equal(jnp.asarray(x) ** y, [pow(int(a), int(b), 2**32) for a, b in zip(x, y)])
+
+
+@pytest.mark.parametrize("is_wide", [False, True])
+def test_positions_and_counts_are_the_default_integer(is_wide):
+    x = np.array([3, 1, 3, 2, 2], np.float32)
+    with laminax.enable_x64(is_wide):
+        for size in (None, 4):
+            got = jnp.unique(x, return_index=True, return_inverse=True, return_counts=True, size=size)
+            for a, b in zip(got, np.unique(x, return_index=True, return_inverse=True, return_counts=True)):
+                np.testing.assert_array_equal(a[:len(b)], b)
+            common, *places = jnp.intersect1d(x, x[1:3], return_indices=True, size=size)
+            np.testing.assert_array_equal(common[:2], [1, 3])
+            np.testing.assert_array_equal([place[:2] for place in places], [[1, 0], [0, 1]])
+            assert {a.dtype for a in (*got[1:], *places)} == {np.dtype(np.int64 if is_wide else np.int32)}
+
+
+def test_gradients_of_integers_and_tri_are_float32_with_x64():
+    x = np.array([[1, 4], [2, 0], [7, 1]], np.int8)
+    with laminax.enable_x64(True):
+        along_0, along_1 = jnp.gradient(x)
+        assert along_0.dtype == along_1.dtype == jnp.tri(2).dtype == np.float32
+        np.testing.assert_array_equal(along_0, np.gradient(x.astype(float), axis=0))
+        np.testing.assert_array_equal(along_1, np.gradient(x.astype(float), axis=1))

@@ -329,9 +329,9 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype=None):
     Args:
       N, M: rows and columns; M is N by default.
       k: which diagonal.
-      dtype: the dtype, by default the default float.
+      dtype: the dtype, by default float32.
     """
-    dtype = user_dtype("tri", float if dtype is None else dtype)
+    dtype = user_dtype("tri", np.float32 if dtype is None else dtype)
     return _tri(k, shape=(operator.index(N), operator.index(N if M is None else M)), dtype=dtype)
 
 

@@ -78,6 +78,7 @@ def unique(ar, return_index: bool = False, return_inverse: bool = False, return_
     if count is None:
         count = int(_count_unique(flat, axis=axis, equal_nan=equal_nan))
     values, index, inverse, counts = _unique(flat, fill_value, axis=axis, size=count, equal_nan=bool(equal_nan))
+    index, inverse, counts = [convert(x, dtypes.scalar_dtype(int)) for x in (index, inverse, counts)]
     if is_flat:
         inverse = shape_ops.reshape(inverse, shape_of(ar))
     results = [values]
@@ -276,8 +277,11 @@ def intersect1d(ar1, ar2, assume_unique: bool = False, return_indices: bool = Fa
                                assume_unique, return_indices)
         if not return_indices:
             return as_array(found)
-        return as_array(found[0]), as_array(found[1].astype(_INT32)), as_array(found[2].astype(_INT32))
-    return _intersect(ar1, ar2, fill_value, size=operator.index(size), return_indices=bool(return_indices))
+    else:
+        found = _intersect(ar1, ar2, fill_value, size=operator.index(size), return_indices=bool(return_indices))
+        if not return_indices:
+            return found
+    return as_array(found[0]), *[as_array(convert(x, dtypes.scalar_dtype(int))) for x in found[1:]]
 
 
 @fused(static_argnames=("size", "return_indices"))

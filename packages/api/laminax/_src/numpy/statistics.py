@@ -667,6 +667,8 @@ def gradient(f, *varargs, axis: int | Sequence[int] | None = None, edge_order: i
 
 @fused(static_argnames=("axes",))
 def _gradient(f, spacings, axes):
+    if not get_aval(f).weak_type:
+        f = convert(f, dtypes.to_inexact_dtype(dtype_of(f)))
     dtype = dtypes.to_inexact_dtype(dtypes.result_type(f, *spacings))
     f = as_array(convert(f, dtype))
     results = []
