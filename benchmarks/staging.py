@@ -84,24 +84,35 @@ def growth_quantities() -> dict[str, tuple[Callable[[Callable], Callable], Shape
 
 
 def print_growth(small: int, large: int, repetitions: int) -> None:
-    """Microseconds and kept blocks of memory per equation, of a small and a large program."""
-    print(f"per equation | us, {small:,} equations | us, {large:,} | ratio | blocks of memory, {small:,} | {large:,} | ratio")
+    """Microseconds and kept blocks of memory per equation: of a small program, of a large one, and of as many small ones as make
+    up the large one, all kept. The last needs as much new memory as the large one, which the repetitions of one small program
+    do not: where it costs more than they do, that is the memory's price, and no growth."""
+    many = large // small
+    print(f"per equation | us, {small:,} equations | us, {many} times {small:,}, kept | us, {large:,} | of the first | of the second | "
+          f"blocks of memory, {small:,} | {large:,} | ratio")
     for name, (transform, aval) in growth_quantities().items():
-        times, blocks = [], []
-        for equations in (small, large):
-            def measure(fun, transform=transform, aval=aval):
-                return staged(transform(fun), aval, MATRIX)
-            measure(program(80))  # modules load on first use
-            # A small program is over in milliseconds, which a busy machine disturbs: more repetitions.
-            times.append(best(measure, lambda equations=equations: program(equations), repetitions * (1 if equations > 10_000 else 4)) / equations * 1e6)
-            fun = program(equations)
-            gc.collect()
-            before = sys.getallocatedblocks()
-            kept = measure(fun)
-            gc.collect()
-            blocks.append((sys.getallocatedblocks() - before) / equations)
-            del kept
-        print(f"{name} | {times[0]:.2f} | {times[1]:.2f} | {times[1] / times[0]:.2f} | {blocks[0]:.1f} | {blocks[1]:.1f} | {blocks[1] / blocks[0]:.3f}", flush=True)
+        def measure(fun, transform=transform, aval=aval):
+            return staged(transform(fun), aval, MATRIX)
+
+        measure(program(80))  # modules load on first use
+        # A small program is over in milliseconds, which a busy machine disturbs: more repetitions.
+        once = best(measure, lambda: program(small), 4 * repetitions) / small * 1e6
+        several = best(lambda funs: [measure(fun) for fun in funs], lambda: [program(small) for _ in range(many)], repetitions) / large * 1e6
+        whole = best(measure, lambda: program(large), repetitions) / large * 1e6
+        blocks = [_kept_blocks(measure, equations) for equations in (small, large)]
+        print(f"{name} | {once:.2f} | {several:.2f} | {whole:.2f} | {whole / once:.2f} | {whole / several:.2f} | {blocks[0]:.1f} | "
+              f"{blocks[1]:.1f} | {blocks[1] / blocks[0]:.3f}", flush=True)
+
+
+def _kept_blocks(measure: Callable[[Any], Any], equations: int) -> float:
+    fun = program(equations)
+    gc.collect()
+    before = sys.getallocatedblocks()
+    kept = measure(fun)
+    gc.collect()
+    after = sys.getallocatedblocks()
+    del kept
+    return (after - before) / equations
 
 
 # What the design aims at, in microseconds per equation of the program. Those of grad and vmap include staging; lowering's
