@@ -7,7 +7,7 @@ which records the tangent part. Both share one interpreter.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 from laminax_ir import config
 from laminax_ir import source
@@ -47,6 +47,8 @@ class JVPTrace(Trace):
 
     __slots__ = ("parent", "rule_trace")
 
+    rules: Mapping[Any, Callable] = jvp_rules  # `rules[primitive](primals, tangents, params)` is result and tangent
+
     def __init__(self, parent: Trace, name: str = ""):
         super().__init__(name)
         self.parent = parent
@@ -71,17 +73,13 @@ class JVPTrace(Trace):
         if origin is None:  # the operations of the rule come from the line of this one; it is looked up once
             state.source = source.current()
         try:
-            result, tangent = self.differentiate(primitive, primals, tangents, params)
+            result, tangent = self.rules[primitive](primals, tangents, params)
         finally:
             state.trace = previous
             state.source = origin
         if not primitive.multiple_results:
             return result if tangent is ZERO else DualTracer(self, result, tangent)
         return [r if t is ZERO else DualTracer(self, r, t) for r, t in zip(result, tangent)]
-
-    def differentiate(self, primitive, primals, tangents, params):
-        """Result and tangent of one operation; runs with the rule's trace current."""
-        return jvp_rules[primitive](primals, tangents, params)
 
     def split(self, x: Any) -> tuple[Any, Any]:
         """Primal and tangent of any value."""
@@ -120,28 +118,25 @@ class JVPTrace(Trace):
         return [p for p, _ in pairs], [t for _, t in pairs]
 
 
+class _LinearizationRules(dict):
+    """A primitive's linearization rule where it has one, else its JVP rule; found when first asked for."""
+
+    def __missing__(self, primitive) -> Callable:
+        special = linearize_rules.find(primitive)
+        rule = self[primitive] = jvp_rules[primitive] if special is None else special
+        return rule
+
+
 class LinearizeTrace(JVPTrace):
     """Linearization: primals go to the parent trace, tangents onto a tape."""
 
     __slots__ = ()
 
+    rules = _LinearizationRules()
+
     def __init__(self, parent: Trace, name: str = "", argument_names: Callable[[int], str] | None = None):
         super().__init__(parent, name)
         self.rule_trace = TangentTrace(parent, name, argument_names)
-
-    def differentiate(self, primitive, primals, tangents, params):
-        rule = _linearize_or_jvp.get(primitive)
-        if rule is None:
-            rule = _linearize_or_jvp[primitive] = _find_linearize_rule(primitive)
-        return rule(primals, tangents, params)
-
-
-_linearize_or_jvp: dict[Any, Callable] = {}
-
-
-def _find_linearize_rule(primitive) -> Callable:
-    special = linearize_rules.find(primitive)
-    return jvp_rules[primitive] if special is None else special
 
 
 def jvp_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any], name: str = "") \

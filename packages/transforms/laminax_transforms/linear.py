@@ -169,7 +169,8 @@ def live_equations(tape: Sequence[LinearEqn], results: Iterable[int | None]) -> 
     needed = {index for index in results if index is not None}
     live = []
     for eqn in reversed(tape):
-        if not needed.isdisjoint(eqn.outputs):
+        outputs = eqn.outputs
+        if outputs[0] in needed if len(outputs) == 1 else not needed.isdisjoint(outputs):
             live.append(eqn)
             for _, index in eqn.inputs:
                 needed.add(index)
@@ -229,7 +230,8 @@ class LinearProgram:
             if index is not None and ct is not ZERO:
                 env[index] = ct if env[index] is ZERO else add_p.bind(env[index], ct)
         previous = state.source
-        stack = transposed = ()  # one equation after another has the same names
+        origin = where = None  # several equations in a row come from one operation
+        stack = transposed = ()
         try:
             for eqn in reversed(self.eqns):
                 if eqn.primitive.multiple_results:
@@ -242,10 +244,13 @@ class LinearProgram:
                     ct = env[eqn.outputs[0]]
                     if ct is ZERO:
                         continue
-                code, offset, names = eqn.source
-                if names is not stack:
-                    stack, transposed = names, _transposed_names(names)
-                state.source = _new_tuple(source.SourceInfo, (code, offset, transposed)) if names else eqn.source
+                if eqn.source is not origin:
+                    origin = where = eqn.source
+                    if names := origin[2]:
+                        if names is not stack:
+                            stack, transposed = names, _transposed_names(names)
+                        where = _new_tuple(source.SourceInfo, (origin[0], origin[1], transposed))
+                state.source = where
                 in_cts = transpose_rule[eqn.primitive](ct, *eqn.operands, **eqn.params)
                 for position, index in eqn.inputs:
                     term = in_cts[position]
