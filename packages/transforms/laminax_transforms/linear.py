@@ -55,6 +55,7 @@ class LinearEqn(NamedTuple):
     source: source.SourceInfo
 
 
+_new = object.__new__
 _new_tuple = tuple.__new__  # a named tuple's own constructor costs three times as much
 
 
@@ -110,7 +111,11 @@ class TangentTrace(Trace):
         index = self.size
         self.size = index + 1
         self.tape.append(_new_tuple(LinearEqn, (primitive, recorded, params, inputs, [index], [result], origin)))
-        return LinearTracer(self, result, index)
+        tracer = _new(LinearTracer)  # a constructor in Python would take twice as long
+        tracer._trace = self
+        tracer.aval = result
+        tracer.index = index
+        return tracer
 
     def _record_call(self, eqn: JaxprEqn, operands: list[Any], inputs: list[tuple[int, int]]) -> list[LinearTracer]:
         """Puts an operation with several results on the tape; `operands` and `inputs` as in `LinearEqn`."""
