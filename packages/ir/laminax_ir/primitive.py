@@ -27,7 +27,7 @@ class Primitive:
     `effects_rule(*avals, **params)`, which returns the set of effects.
     """
 
-    __slots__ = ("name", "multiple_results", "family", "shape_rule", "effects_rule", "impl", "is_call", "__weakref__")
+    __slots__ = ("name", "multiple_results", "family", "shape_rule", "effects_rule", "impl", "__weakref__")
 
     def __init__(self, name: str, *, multiple_results: bool = False, family: str | None = None):
         self.name = name
