@@ -255,7 +255,7 @@ def test_argnums_of_a_wrong_kind(argnums):
     (lambda: laminax.grad(lambda z: z ** 2)(1j), "holomorphic=True"),
     (lambda: laminax.grad(lambda z: z ** 2, holomorphic=True)(1.0), "requires inputs with complex dtype"),
     (lambda: laminax.grad(lambda x: x, has_aux=True)(1.0), r"must return a pair \(result, aux\)"),
-    (lambda: laminax.grad(3), "expected a callable"),
+    (lambda: laminax.grad(3), "Expected a callable"),
     (lambda: laminax.jvp(jnp.sin, 1.0, 1.0), r"Write jvp\(f, \(x,\), \(x_dot,\)\)"),
     (lambda: laminax.jvp(jnp.sin, (1.0,), (1,)), r"tangents\[0\].*f32\[\].*i32\[\]"),
     (lambda: laminax.jvp(jnp.sin, (1.0,), (1.0, 2.0)), "same structure"),

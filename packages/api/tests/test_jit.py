@@ -1,7 +1,9 @@
 """`jit`: which calls trace again, what the arguments may be, and what becomes of buffers, weak types, keys and constants."""
 
 import functools
+import gc
 import warnings
+import weakref
 from collections import namedtuple
 
 import laminax
@@ -143,7 +145,7 @@ def test_an_unhashable_static_argument_is_a_value_error(call):
     ({"donate_argnames": "z"}, ValueError, "'z'.*donate_argnames"),
     ({"static_argnums": "x"}, TypeError, "static_argnums must be an int or a collection of ints"),
     ({"static_argnames": 3}, TypeError, "static_argnames must be a string"),
-    ({"static_argnums": 0, "donate_argnums": 0}, ValueError, "cannot intersect"),
+    ({"static_argnums": 0, "donate_argnums": 0}, ValueError, "static_argnames and donate_argnames cannot intersect.*'x'"),
     ({"keep_unused": "yes"}, TypeError, "keep_unused must be a bool"),
     ({"inline": 1}, TypeError, "inline must be a bool"),
     ({"abstracted_axes": ("n",)}, NotImplementedError, "abstracted_axes"),
@@ -163,8 +165,39 @@ def test_wrong_options_of_platforms():
         laminax.jit(lambda x: x, device=laminax.devices()[0], backend="cpu")
     with pytest.raises(errors.PlatformError, match="nonsense"):
         laminax.jit(lambda x: x, backend="nonsense")
-    with pytest.raises(TypeError, match="expected a callable, got 3"):
-        laminax.jit(3)
+
+
+@pytest.mark.parametrize("fun, message", [
+    (3, "jit: Expected a callable value, got 3 of type int"),
+    (classmethod(abs), "Expected a callable value, got <classmethod"),
+    (staticmethod(abs), "staticmethod arguments are not supported.*write @staticmethod above it"),
+    (lambda x: (yield x), "got a generator function.*Return a list or a tuple"),
+])
+def test_what_cannot_be_jitted_is_refused_at_once(fun, message):
+    with pytest.raises(TypeError, match=message):
+        laminax.jit(fun)
+
+
+def test_what_a_dropped_function_closed_over_dies_at_once():
+    big = jnp.ones(10)
+    f = laminax.jit(functools.partial(lambda values: values + 1, big))
+    f(), f()
+    watched = weakref.ref(big)
+    gc.disable()
+    try:
+        del big, f
+        assert watched() is None  # without waiting for the garbage collector
+    finally:
+        gc.enable()
+
+
+def test_names_of_arguments_that_go_by_position_only():
+    """No keyword can be meant: that of `**options` would be another one."""
+    def f(x, /, y, *rest, **options): ...
+    for name in ("x", "rest"):
+        with pytest.raises(ValueError, match=f"'{name}'.*donate_argnames. f does not take these args by name"):
+            laminax.jit(f, donate_argnames=("y", name))
+    laminax.jit(f, donate_argnames=("y", "anything"))
 
 
 # --- what is a function ---

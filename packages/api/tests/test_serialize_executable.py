@@ -37,7 +37,7 @@ def test_a_loaded_function_is_the_same(copy):
     np.testing.assert_allclose(result["inverse"], np.linalg.inv(PARAMS["w"]), rtol=1e-5)
     assert loaded.in_tree == compiled.in_tree and loaded.out_info["y"].shape == (3,)
     assert loaded.in_avals == compiled.in_avals and loaded.donate_argnums == compiled.donate_argnums == (2,)
-    with pytest.raises(TypeError, match=r"argument params\['w'\] was compiled for f32\[3,3\], but called with f32\[2,3\]"):
+    with pytest.raises(TypeError, match=r"Argument 'params\['w'\]' compiled with float32\[3,3\] and called with float32\[2,3\]"):
         loaded({**PARAMS, "w": np.ones((2, 3), np.float32)}, X, scale=2.0)
 
 

@@ -233,7 +233,7 @@ def test_device_put_options():
     assert not per_leaf["a"].committed and per_leaf["b"][1].committed
     copied = laminax.device_put(x, device, src=device, may_alias=False)
     assert copied.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
-    with pytest.raises(ValueError, match="donate and may_alias"):
+    with pytest.raises(ValueError, match="may_alias and donate cannot be True"):
         laminax.device_put(x, device, donate=True, may_alias=True)
     with pytest.raises(TypeError, match="device must be a device.*'gpu:0'"):
         laminax.device_put(x, "gpu:0")
@@ -289,7 +289,7 @@ def test_named_call_and_named_scope():
         assert "around" not in laminax.jit(scoped).lower(1.0).as_text(debug_info=True)
     with pytest.raises(TypeError, match="name must be a string"):
         laminax.named_scope(3)
-    with pytest.raises(TypeError, match="expected a callable"):
+    with pytest.raises(TypeError, match="Expected a callable"):
         laminax.named_call(3)
 
 

@@ -113,8 +113,8 @@ def test_keywords_unused_arguments_constants_and_donation():
 
 @pytest.mark.parametrize("args, message", [
     ((np.ones((2, 3), np.float32), {"right": np.ones((3, 5), np.float32)}),
-     r"argument y\['right'\] was compiled for f32\[3,4\], but called with f32\[3,5\]"),
-    ((np.ones((2, 3), np.int32), {"right": np.ones((3, 4), np.float32)}), r"argument x was compiled for f32\[2,3\].*i32\[2,3\]"),
+     r"Argument 'y\['right'\]' compiled with float32\[3,4\] and called with float32\[3,5\]"),
+    ((np.ones((2, 3), np.int32), {"right": np.ones((3, 4), np.float32)}), r"mismatches are:\nArgument 'x' compiled with float32\[2,3\].*int32\[2,3\]"),
     ((np.ones((2, 3), np.float32), {"left": np.ones((3, 4), np.float32)}), "keys.*right.*left|left.*right"),
     ((np.ones((2, 3), np.float32),), "takes 2 positional arguments"),
     ((np.ones((2, 3), np.float32), {"right": "text"}), r"argument y\['right'\] is not an array: 'text'"),
@@ -129,7 +129,7 @@ def test_transformations_do_not_apply_to_executables():
     compiled = laminax.jit(jnp.sin).lower(1.0).compile()
     cases = [(laminax.jit(lambda x: compiled(x)), 1.0), (laminax.grad(compiled), 1.0), (laminax.vmap(compiled), np.ones(2))]
     for transformed, x in cases:
-        with pytest.raises(TypeError, match="cannot be called on traced values"):
+        with pytest.raises(TypeError, match="Cannot apply JAX transformations to a function lowered and compiled.*Tracer.*Transform "):
             transformed(x)
 
 

@@ -142,5 +142,5 @@ def test_errors(given, error, message):
 
 
 def test_not_a_function():
-    with pytest.raises(TypeError, match="expected a callable, got 3"):
+    with pytest.raises(TypeError, match="Expected a callable value, got 3"):
         xla_computation(3)

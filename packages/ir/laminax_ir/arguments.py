@@ -1,10 +1,11 @@
-"""Errors about arguments: integers that are none, and which operation was called with a value.
+"""Errors about arguments: integers and functions that are none, and which operation was called with a value.
 
-The second is looked up on the stack, when there is an error to report: operations spend nothing on it.
+The last is looked up on the stack, when there is an error to report: operations spend nothing on it.
 """
 
 from __future__ import annotations
 
+import inspect
 import operator
 import sys
 from typing import Any
@@ -27,6 +28,22 @@ def as_int(name: str, what: str, value: Any) -> int:
         if type(error) is not TypeError:  # a traced value's, which says what to do
             raise
         raise TypeError(f"{name}: {what} must be an integer, got {value!r} of type {type(value).__name__}") from None
+
+
+def check_callable(transform: str, fun: Any) -> None:
+    """Refuses what cannot be transformed, before it is called.
+
+    Raises:
+      TypeError: if `fun` is no function, a `staticmethod` object, or a generator function.
+    """
+    if isinstance(fun, staticmethod):
+        raise TypeError(f"{transform}: staticmethod arguments are not supported, got {fun!r}. Apply {transform} first and staticmethod "
+                        "to its result: write @staticmethod above it.")
+    if not callable(fun):
+        raise TypeError(f"{transform}: Expected a callable value, got {fun!r} of type {type(fun).__name__}")
+    if inspect.isgeneratorfunction(fun):
+        raise TypeError(f"{transform}: Expected a function, got a generator function: {fun!r}. Return a list or a tuple instead of "
+                        "yielding values.")
 
 
 def called_with(value: Any) -> str:

@@ -238,6 +238,7 @@ def get_aval(value: Any) -> ShapedArray:
 
     Raises:
       TypeError: if the value is none of these.
+      ValueError: if it is a masked array of NumPy.
     """
     try:
         make = _aval_makers[type(value)]
@@ -247,6 +248,9 @@ def get_aval(value: Any) -> ShapedArray:
 
 
 def _find_maker(value):
+    if isinstance(value, np.ndarray) and isinstance(value, np.ma.MaskedArray):
+        raise ValueError(f"{called_with(value)}numpy masked arrays are not supported as direct inputs, got one of shape {value.shape}. Use "
+                         "x.filled(value) to make it a plain array, or pass x.data and x.mask.")
     for base in type(value).__mro__:
         if base in _aval_makers:
             make = _aval_makers[type(value)] = _aval_makers[base]

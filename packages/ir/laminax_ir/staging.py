@@ -146,6 +146,7 @@ class StagingTrace(Trace):
         constvars = [var for var, _, _ in self.constants.values()]
         consts = [value for _, value, _ in self.constants.values()]
         self.ended = True
+        self.constants = {}  # their tracers point back here: without the cycle, the values die with the last program that has them
         return ClosedJaxpr(Jaxpr(constvars, self.invars, outvars, self.eqns, debug_info=self.name), consts)
 
 
@@ -190,7 +191,6 @@ def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], na
         from laminax_ir.check import check_jaxpr
         check_jaxpr(closed)
     if config.check_leaks.value:
-        trace.constants = {}
         del tracers, outputs
         check_for_leaks(trace)
     return closed

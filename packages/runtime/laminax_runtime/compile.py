@@ -139,8 +139,14 @@ def _compile_options(assignment, num_replicas, num_partitions, compiler_options,
         if None in out_shardings:
             build.allow_spmd_sharding_propagation_to_output = [s is None for s in out_shardings]
     if compiler_options:
-        options.env_option_overrides = list(compiler_options.items())
+        for option in _BUILD_OPTIONS & compiler_options.keys():
+            setattr(build, option, compiler_options[option])
+        options.env_option_overrides = [item for item in compiler_options.items() if item[0] not in _BUILD_OPTIONS]
     return options
+
+
+# Compiler options that are no debug options of XLA: what effort the compiler makes for run time and memory.
+_BUILD_OPTIONS = {"exec_time_optimization_effort", "memory_fitting_effort", "optimization_level", "memory_fitting_level"}
 
 
 def _load_or_compile(text, assignment, options, name):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from laminax_ir import canonical_dtypes
-from laminax_ir.avals import ShapedArray
+from laminax_ir.avals import ShapedArray, get_aval
 
 from laminax_runtime import _jaxlib, arrays, context, placement, shardings  # noqa: F401  (context: jaxlib's x64 setting)
 from laminax_runtime.arrays import ArrayImpl
@@ -104,7 +104,9 @@ def _host_value(x: Any, dtype: Any) -> tuple[np.ndarray, bool, bool]:
             canonical = canonical_dtypes.canonicalize_dtype(x.dtype) if dtype is None else dtype
         except TypeError:
             raise _unsupported(x) from None
-        # NumPy's own subclasses (matrix, masked arrays, memmap) become plain arrays.
+        # NumPy's own subclasses (matrix, memmap) become plain arrays; masked arrays have no aval.
+        if type(x) is not np.ndarray and isinstance(x, np.ndarray):
+            get_aval(x)
         if x.dtype == canonical and x.dtype.isnative and isinstance(x, np.ndarray):
             return np.asarray(x), False, False
         return np.array(x, canonical), True, False
@@ -149,7 +151,7 @@ def _put_array(x: ArrayImpl, target: Any, aval: ShapedArray | None, weak_type: b
     moved = x if target is None else reshard(x, sharding, _DONATE if donate else _REUSE)
     is_committed = x._committed or target is not None
     weak = x.aval.weak_type if weak_type is None else weak_type
-    if moved._committed == is_committed and moved.aval.weak_type == weak and moved._sharding is sharding:
+    if moved._committed == is_committed and moved.aval.weak_type == weak and moved._sharding == sharding:
         return moved
     return with_metadata(moved, moved.aval.update(weak_type=weak), sharding, is_committed)
 

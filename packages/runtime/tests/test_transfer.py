@@ -60,8 +60,19 @@ def test_immutable_memory_is_shared():
 
 def test_strided_and_subclassed_sources(rng):
     value = rng.normal(size=(6, 4)).astype(np.float32)
-    for source in (value.T, value[::2, 1:], value[:, ::-1], np.ma.masked_array(value), value[:, :0]):
+    for source in (value.T, value[::2, 1:], value[:, ::-1], value.view(np.recarray), value[:, :0]):
         np.testing.assert_array_equal(np.asarray(device_put(source)), np.asarray(source))
+
+
+def test_an_array_that_is_there_already_is_itself():
+    device = runtime.devices()[0]
+    x = device_put(np.arange(3), device)
+    assert device_put(x, device) is x and device_put(x, runtime.SingleDeviceSharding(device)) is x
+
+
+def test_masked_arrays_are_refused():
+    with pytest.raises(ValueError, match=r"numpy masked arrays are not supported.*x.filled\(value\)"):
+        device_put(np.ma.array([1, 2], mask=[True, False]))
 
 
 def test_aval_decides_type():

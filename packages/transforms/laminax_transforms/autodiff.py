@@ -8,6 +8,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from laminax_ir import dtypes, source
+from laminax_ir.arguments import check_callable
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like, register_value_type
 from laminax_ir.ops.elementwise import convert_element_type_p
 from laminax_ir.ops.shape import full
@@ -23,11 +24,6 @@ from laminax_transforms.zeros import ZERO, instantiate, zeros_of
 
 def _name(fun: Callable) -> str:
     return getattr(fun, "__name__", None) or type(fun).__name__
-
-
-def _require_callable(transform: str, fun: Any) -> None:
-    if not callable(fun):
-        raise TypeError(f"{transform}: expected a callable, got {fun!r}")
 
 
 def _check_array_leaves(what: str, tree: Any) -> None:
@@ -58,7 +54,7 @@ def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
     Example:
       >>> jvp(ops.elementwise.sin, (0.1,), (0.2,))
     """
-    _require_callable("jvp", fun)
+    check_callable("jvp", fun)
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError("jvp: primals and tangents must be tuples or lists, one entry per argument of the function; "
                         f"got {type(primals).__name__} and {type(tangents).__name__}. Write jvp(f, (x,), (x_dot,)).")
@@ -164,7 +160,7 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
       and the auxiliary data as a third item with `has_aux`. `f_jvp` raises a TypeError for tangents of another structure than
       the primals', and a ValueError for tangents of other shapes or dtypes.
     """
-    _require_callable("linearize", fun)
+    check_callable("linearize", fun)
     flat, in_tree = tree_flatten(primals)
     _check_array_leaves("linearize: primals", primals)
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
@@ -213,7 +209,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
       one cotangent per primal (`float0` zeros for integer primals); and the auxiliary data as a third item with
       `has_aux`. `vjp_fun` is a pytree and may be returned from a jitted function.
     """
-    _require_callable("vjp", fun)
+    check_callable("vjp", fun)
     flat, in_tree = tree_flatten(primals)
     _check_array_leaves("vjp: primals", primals)
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
@@ -434,7 +430,7 @@ def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: boo
       A function of the same arguments that returns `(value, gradient)`, and `((value, aux), gradient)` with
       `has_aux`.
     """
-    _require_callable(_transform, fun)
+    check_callable(_transform, fun)
     argnums = _checked_argnums(_transform, argnums)
 
     @wraps(fun, updated=())

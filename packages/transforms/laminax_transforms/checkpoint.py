@@ -8,6 +8,7 @@ from typing import Any, Callable, Iterable, Sequence
 from weakref import WeakKeyDictionary
 
 from laminax_ir import config, dtypes, source
+from laminax_ir.arguments import check_callable
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
 from laminax_ir.ops.calls import bind_checkpoint, close_over_constants, name_p
@@ -55,8 +56,7 @@ def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse:
     if fun is None:
         return partial(checkpoint, concrete=concrete, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums,
                        static_argnames=static_argnames)
-    if not callable(fun):
-        raise TypeError(f"checkpoint: expected a callable, got {fun!r} of type {type(fun).__name__}")
+    check_callable("checkpoint", fun)
     for name, flag in (("concrete", concrete), ("prevent_cse", prevent_cse)):
         if not isinstance(flag, bool):
             raise TypeError(f"checkpoint: {name} must be a bool, got {flag!r}")

@@ -6,12 +6,13 @@ import inspect
 from functools import update_wrapper
 from typing import Any, Callable, Sequence
 
+from laminax_ir.arguments import check_callable
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.calls import close_over_constants, custom_vmap_call_p
 from laminax_ir.pytree import tree_flatten, tree_map, tree_unflatten
 from laminax_ir.staging import stage
 from laminax_ir.trace import eval_trace, state
-from laminax_transforms.autodiff import _check_array_leaves, _name, _require_callable
+from laminax_transforms.autodiff import _check_array_leaves, _name
 
 
 class custom_vmap:
@@ -34,14 +35,14 @@ class custom_vmap:
     """
 
     def __init__(self, fun: Callable):
-        _require_callable("custom_vmap", fun)
+        check_callable("custom_vmap", fun)
         update_wrapper(self, fun)
         self.fun = fun
         self.vmap_rule: Callable | None = None
 
     def def_vmap(self, vmap_rule: Callable) -> Callable:
         """Sets the rule, and returns it."""
-        _require_callable("def_vmap", vmap_rule)
+        check_callable("def_vmap", vmap_rule)
         self.vmap_rule = vmap_rule
         return vmap_rule
 

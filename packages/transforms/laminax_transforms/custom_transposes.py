@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from laminax_ir.arguments import check_callable
 from laminax_ir.avals import get_aval
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops.linear_call import bind_linear_call
 from laminax_ir.pytree import keystr, structure_errors, tree_flatten, tree_flatten_with_path, tree_unflatten
 from laminax_ir.staging import stage
 from laminax_ir.trace import eval_trace, state
-from laminax_transforms.autodiff import _check_array_leaves, _name, _require_callable
+from laminax_transforms.autodiff import _check_array_leaves, _name
 
 
 def linear_call(fun: Callable, fun_transpose: Callable, residual_args: Any, linear_args: Any) -> Any:
@@ -39,8 +40,8 @@ def linear_call(fun: Callable, fun_transpose: Callable, residual_args: Any, line
       >>> linear_transpose(lambda x: divided(x, 3.0), 1.0)(18.0)
       (6.0,)
     """
-    _require_callable("linear_call", fun)
-    _require_callable("linear_call", fun_transpose)
+    check_callable("linear_call", fun)
+    check_callable("linear_call", fun_transpose)
     if state.trace is eval_trace:
         return fun(residual_args, linear_args)
     _check_array_leaves("linear_call: residual_args", residual_args)

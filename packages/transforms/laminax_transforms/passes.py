@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
-from laminax_transforms.autodiff import _checked_argnums, _name, _positions, _require_callable, vjp
+from laminax_ir.arguments import check_callable
+
+from laminax_transforms.autodiff import _checked_argnums, _name, _positions, vjp
 
 
 def fwd_and_bwd(fun: Callable, argnums: int | Sequence[int], has_aux: bool = False) -> tuple[Callable, Callable]:
@@ -35,7 +37,7 @@ def fwd_and_bwd(fun: Callable, argnums: int | Sequence[int], has_aux: bool = Fal
       >>> bwd(residuals, 1.0)
       (3.0, 2.0)
     """
-    _require_callable("fwd_and_bwd", fun)
+    check_callable("fwd_and_bwd", fun)
     argnums = _checked_argnums("fwd_and_bwd", argnums)
 
     @wraps(fun, updated=())

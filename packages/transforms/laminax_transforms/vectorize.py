@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any, Callable, Hashable
 
+from laminax_ir.arguments import check_callable
 from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
-from laminax_transforms.autodiff import _check_array_leaves, _FlatFunction, _name, _require_callable
+from laminax_transforms.autodiff import _check_array_leaves, _FlatFunction, _name
 from laminax_transforms.batching import Axis, batch_flat
 
 
@@ -37,7 +38,7 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
     Example:
       >>> vmap(lambda x, y: x @ y, in_axes=(0, None))
     """
-    _require_callable("vmap", fun)
+    check_callable("vmap", fun)
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     if not (in_axes is None or type(in_axes) in (int, tuple) or hasattr(in_axes, "__index__")):

@@ -316,7 +316,7 @@ def test_arguments_that_cannot_be_differentiated():
         grad(lambda t: t["w"])({"w": 1.0, "name": "relu"})
     with pytest.raises(TypeError, match="holomorphic=True requires inputs with complex dtype"):
         grad(lambda x: x, holomorphic=True)(1.0)
-    with pytest.raises(TypeError, match="grad: expected a callable, got 3"):
+    with pytest.raises(TypeError, match="grad: Expected a callable value, got 3"):
         grad(3)
     with pytest.raises(TypeError, match="with has_aux=True, .* must return a pair"):
         grad(lambda x: x, has_aux=True)(1.0)
@@ -408,7 +408,7 @@ def test_the_residuals_of_a_forward_pass_are_arguments_of_the_backward_pass():
 
 
 def test_forward_and_backward_pass_check_their_arguments():
-    with pytest.raises(TypeError, match="fwd_and_bwd: expected a callable, got 3"):
+    with pytest.raises(TypeError, match="fwd_and_bwd: Expected a callable value, got 3"):
         fwd_and_bwd(3, 0)
     with pytest.raises(TypeError, match="fwd_and_bwd: argnums must be an integer"):
         fwd_and_bwd(op.sin, "x")

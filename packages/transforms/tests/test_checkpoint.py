@@ -301,7 +301,7 @@ def test_concrete():
 
 
 @pytest.mark.parametrize("call, error, message", [
-    (lambda: checkpoint(3), TypeError, "checkpoint: expected a callable, got 3"),
+    (lambda: checkpoint(3), TypeError, "checkpoint: Expected a callable value, got 3"),
     (lambda: checkpoint(sin, prevent_cse="yes"), TypeError, "prevent_cse must be a bool"),
     (lambda: checkpoint(sin, concrete=1), TypeError, "concrete must be a bool"),
     (lambda: checkpoint(sin, policy="dots"), TypeError, "policy must be a callable, such as those of checkpoint_policies"),

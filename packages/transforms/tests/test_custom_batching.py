@@ -106,7 +106,7 @@ def with_rule(rule):
 
 @pytest.mark.parametrize("call, error, message", [
     (lambda: custom_vmap(sin)(X), AttributeError, "No batching rule defined for custom_vmap function sin using def_vmap"),
-    (lambda: custom_vmap(3), TypeError, "expected a callable"),
+    (lambda: custom_vmap(3), TypeError, "Expected a callable"),
     (with_rule(lambda n, b, x: (x, True)), ValueError, "does not match that of original custom-vmapped function"),
     (with_rule(lambda n, b, x: ((x, x), (True,))), ValueError, "output value and output batching specification"),
     (with_rule(lambda n, b, x: 3), TypeError, r"must return a pair \(out, out_batched\), got 3"),

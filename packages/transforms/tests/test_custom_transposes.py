@@ -120,7 +120,7 @@ def test_residuals_are_not_transposed():
 
 
 def test_arguments_are_checked():
-    with pytest.raises(TypeError, match="linear_call: expected a callable, got 3"):
+    with pytest.raises(TypeError, match="linear_call: Expected a callable value, got 3"):
         linear_call(lambda r, x: x, 3, (), 1.0)
     with pytest.raises(TypeError, match=r"linear_call: linear_args\['w'\] is not an array: got 'a'"):
         grad(lambda x: linear_call(lambda r, x: x, lambda r, x: x, x, {"w": "a"}))(1.0)

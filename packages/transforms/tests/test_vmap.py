@@ -178,7 +178,7 @@ def test_sizes_that_differ_are_listed_by_argument():
     (lambda: vmap(lambda x: x, out_axes=2)(np.ones(2)), ValueError, "out_axes=2 is out of range for a result with 1 axes"),
     (lambda: vmap(lambda x: x)("text"), TypeError, r"vmap\(<lambda>\): argument \[0\] is not an array: got 'text'"),
     (lambda: vmap(lambda x: "text")(np.ones(2)), TypeError, "is not an array: got 'text'"),
-    (lambda: vmap(3), TypeError, "vmap: expected a callable, got 3"),
+    (lambda: vmap(3), TypeError, "vmap: Expected a callable value, got 3"),
 ], ids=range(11))
 def test_misuse(call, error, message):
     with pytest.raises(error, match=message):

@@ -10,6 +10,7 @@ from typing import Any, Callable, Iterator, Sequence
 import laminax_runtime as runtime
 import numpy as np
 from laminax_ir import config
+from laminax_ir.arguments import check_callable
 from laminax_ir.avals import ShapeDtypeStruct, ShapedArray, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray
@@ -46,8 +47,7 @@ def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
       >>> make_jaxpr(lambda x: jnp.sin(jnp.cos(x)))(3.0)
       { lambda ; a:f32[]. let b:f32[] = cos a; c:f32[] = sin b in (c,) }
     """
-    if not callable(fun):
-        raise TypeError(f"make_jaxpr: expected a callable, got {fun!r}")
+    check_callable("make_jaxpr", fun)
     if abstracted_axes is not None:
         raise NotImplementedError("make_jaxpr: abstracted_axes (dynamic shapes) is not supported")
     argnums, _ = resolve_names(fun, static_argnums, None, "static")
@@ -82,8 +82,7 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
     """
     if hasattr(fun, "_laminax_jit"):  # it knows which of its arguments are static
         return fun.eval_shape(*args, **kwargs)
-    if not callable(fun):
-        raise TypeError(f"eval_shape: expected a callable, got {fun!r}")
+    check_callable("eval_shape", fun)
     call = Call(args, kwargs, (), ())
     call.leaves = [_abstract(x) for x in call.leaves]
 
@@ -126,7 +125,8 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
       Array([1., 1., 1.], dtype=float32)
     """
     if donate and may_alias:
-        raise ValueError("device_put: donate and may_alias cannot both be True: a donated array is given up, not shared")
+        raise ValueError("device_put: may_alias and donate cannot be True at the same time. A donated array is given up, not shared: leave "
+                         "one of them False")
     leaves, tree = tree_flatten(x)
     devices = _broadcast_places("device", device, x, len(leaves))
     for leaf, place in zip(leaves, _broadcast_places("src", src, x, len(leaves))):
@@ -323,8 +323,7 @@ def named_call(fun: Callable, *, name: str | None = None) -> Callable:
     Raises:
       TypeError: if `fun` is not callable or the name is no string.
     """
-    if not callable(fun):
-        raise TypeError(f"named_call: expected a callable, got {fun!r}")
+    check_callable("named_call", fun)
     name = function_name(fun) if name is None else name
     named_scope(name)  # checks the name now
 

@@ -79,8 +79,9 @@ def _check_nums(fun, nums, count: int, has_varargs: bool, what: str) -> None:
 def _check_names(fun, names, parameters, what: str) -> None:
     accepted = [p.name for p in parameters if p.kind in _NAMED]
     takes_any = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
+    by_position = [p.name for p in parameters if p.kind not in _NAMED and p.kind is not inspect.Parameter.VAR_KEYWORD]
     for name in names:
-        if name not in accepted and not takes_any:
+        if name in by_position or name not in accepted and not takes_any:
             raise ValueError(f"jitted function has invalid argnames {{{name!r}}} in {what}_argnames. {_name(fun)} does not "
                              f"take these args by name; it takes {', '.join(accepted) or 'none'}.")
 

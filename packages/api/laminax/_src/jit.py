@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 import laminax_runtime as runtime
 from laminax_ir import config, dtypes
+from laminax_ir.arguments import check_callable
 from laminax_ir.avals import ShapeDtypeStruct, ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import call_jaxpr
@@ -85,7 +86,7 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
       The jitted function, with `lower`, `trace`, `eval_shape` and `clear_cache`.
 
     Raises:
-      TypeError: if `fun` is not callable or an option is of the wrong type.
+      TypeError: if `fun` is not callable, a generator or a `staticmethod`, or an option is of the wrong type.
       ValueError: if a static or donated argument does not exist, or both a device and shardings are given.
 
     Example:
@@ -96,8 +97,7 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
     given = {name: value for name, value in locals().items() if name != "fun"}
     if fun is None:
         return partial(jit, **given)
-    if not callable(fun):
-        raise TypeError(f"jit: expected a callable, got {fun!r} of type {type(fun).__name__}")
+    check_callable("jit", fun)
     if abstracted_axes is not None:
         raise NotImplementedError("jit: abstracted_axes (dynamic shapes) is not supported")
     options = _options(fun, given)
@@ -116,9 +116,10 @@ def _options(fun: Callable, given: dict[str, Any]) -> JitOptions:
     for name in ("keep_unused", "inline"):
         if not isinstance(given[name], bool):
             raise TypeError(f"jit: {name} must be a bool, got {given[name]!r}")
-    overlap = set(static[0]) & set(donated[0])
-    if overlap:
-        raise ValueError(f"jit: static_argnums and donate_argnums cannot intersect, but argument {min(overlap)} appears in both")
+    for kind, static_ones, donated_ones in (("names", static[1], donated[1]), ("nums", static[0], donated[0])):
+        if overlap := set(static_ones) & set(donated_ones):
+            raise ValueError(f"jit: static_arg{kind} and donate_arg{kind} cannot intersect, but argument {min(overlap)!r} appears in both. "
+                             "A static argument has no buffer to donate: leave it out of one.")
     compiler_options = given["compiler_options"] or {}
     return JitOptions(*static, *donated, given["keep_unused"], _chosen_device(given), given["inline"],
                       tuple(sorted(compiler_options.items())), *_shardings(given))

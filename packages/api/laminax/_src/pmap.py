@@ -14,6 +14,7 @@ from typing import Any
 import laminax_runtime as runtime
 import numpy as np
 from laminax_ir.abstract_meshes import AbstractMesh
+from laminax_ir.arguments import check_callable
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.manual_axes import manual_axes, running_along
@@ -64,8 +65,7 @@ def pmap(fun: Callable, axis_name: Hashable = None, *, in_axes: Any = 0, out_axe
       >>> pmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(jnp.arange(4.0))
       Array([0.        , 0.16666667, 0.33333334, 0.5       ], dtype=float32)
     """
-    if not callable(fun):
-        raise TypeError(f"pmap: expected a callable, got {fun!r} of type {type(fun).__name__}")
+    check_callable("pmap", fun)
     _check_axes("in_axes", in_axes)
     _check_axes("out_axes", out_axes)
     if devices is not None and (backend is not None or len(devices) == 0):

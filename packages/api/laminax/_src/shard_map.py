@@ -8,6 +8,7 @@ from typing import Any
 
 import laminax_runtime as runtime
 from laminax_ir.abstract_meshes import AbstractMesh
+from laminax_ir.arguments import check_callable
 from laminax_ir.avals import ShapedArray
 from laminax_ir.manual_axes import manual_axes, running_along
 from laminax_ir.ops.shard_map import bind_shard_map, local_aval
@@ -51,8 +52,7 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = N
     """
     if f is None:
         return partial(shard_map, out_specs=out_specs, in_specs=in_specs, mesh=mesh, axis_names=axis_names, check_vma=check_vma)
-    if not callable(f):
-        raise TypeError(f"shard_map: expected a callable, got {f!r} of type {type(f).__name__}")
+    check_callable("shard_map", f)
     if in_specs is None:
         raise NotImplementedError("shard_map: in_specs must be given: laminax's types of values do not hold shardings to infer them "
                                   "from.")

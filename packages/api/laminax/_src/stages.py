@@ -222,18 +222,19 @@ class Compiled(_Stage):
         avals = []
         for position, leaf in enumerate(leaves):
             if isinstance(leaf, Tracer):
-                raise TypeError(f"the compiled {self._name} cannot be called on traced values: argument {self._path(position)} is "
-                                f"{leaf!r}. Transformations apply to functions, not to executables; transform {self._name} "
-                                "itself, or its jit, instead.")
+                raise TypeError("Cannot apply JAX transformations to a function lowered and compiled for a particular signature. "
+                                f"Detected argument of Tracer type {type(leaf)}: {self._path(position)} of {self._name} is {leaf!r}. "
+                                f"Transform {self._name} itself, or its jit, instead.")
             if not is_array_like(leaf):
                 raise TypeError(f"the compiled {self._name}: argument {self._path(position)} is not an array: {leaf!r}")
             avals.append(get_aval(leaf))
-        wrong = [f"  argument {self._path(i)} was compiled for {expected.str_short()}, but called with {aval.str_short()}"
+        wrong = [f"Argument '{self._path(i)}' compiled with {expected.str_short(short_dtypes=False)} and called with "
+                 f"{aval.str_short(short_dtypes=False)}"
                  for i, (aval, expected) in enumerate(zip(avals, self._signature.in_avals))
                  if aval.shape != expected.shape or aval.dtype != expected.dtype]
         if wrong:
             raise TypeError("\n".join([
-                f"Argument types differ from the types for which the computation {self._name} was compiled:", *wrong,
+                f"Argument types differ from the types for which the computation {self._name} was compiled. The mismatches are:", *wrong,
                 "Convert the arguments, or lower and compile for these types (enable_x64 changes types too)."]))
         self._check_shardings(leaves)
         try:
@@ -289,8 +290,8 @@ class Compiled(_Stage):
             mismatch = next(iter(structure_errors(tree_structure(expected), (args, kwargs), exact=True)), None)
             detail = str(mismatch("arguments", "compiled", "called")) if mismatch else \
                 f"it was compiled for {self.in_tree}, and called with {tree_structure((args, kwargs))}"
-        return (f"the compiled {self._name} was called with arguments of another structure: {detail.rstrip('.')}. "
-                "Static arguments are left out.")
+        return (f"Function compiled with input pytree does not match the input pytree it was called with, {self._name}: "
+                f"{detail.rstrip('.')}. Static arguments are left out.")
 
     def _shape_of_arguments(self) -> tuple[int, list[str]]:
         args, kwargs = tree_unflatten(self.in_tree, range(self.in_tree.num_leaves))

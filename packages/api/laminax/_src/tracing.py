@@ -141,10 +141,10 @@ def argument_avals(transform: str, fun: Callable, call: Call) -> list[ShapedArra
             avals.append(get_aval(leaf))
         except TypeError:
             raise TypeError(
-                f"{transform}({function_name(fun)}): the argument {call.namer(fun)(index)} is not an array but of type "
-                f"{type(leaf)}: {_short(leaf)}. Error interpreting argument to {function_name(fun)} as an abstract array: "
-                "arguments must be arrays, scalars or containers of them. Mark others as static with static_argnums or "
-                "static_argnames.") from None
+                f"{transform}({function_name(fun)}): Error interpreting argument to {function_name(fun)} as an abstract array. The "
+                f"problematic value is of type {type(leaf)} and was passed to the function at path {call.namer(fun)(index)}.\n"
+                f"  value: {_short(leaf)}\nArguments must be arrays, scalars or containers of them. Mark others as static with "
+                "static_argnums or static_argnames.") from None
     return avals
 
 

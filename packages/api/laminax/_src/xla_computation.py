@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Any, Callable, Sequence
 
 import laminax_runtime as runtime
+from laminax_ir.arguments import check_callable
 from laminax_ir.avals import ShapedArray
 from laminax_ir.pytree import broadcast_prefix, tree_unflatten
 from laminax_ir.trace import extend_axis_env
@@ -59,8 +60,7 @@ def xla_computation(fun: Callable, static_argnums: int | Sequence[int] = (),
       >>> c = xla_computation(lambda x: jnp.sin(jnp.cos(x)))(3.)
       >>> print(c.as_hlo_text())
     """
-    if not callable(fun):
-        raise TypeError(f"xla_computation: expected a callable, got {fun!r} of type {type(fun).__name__}")
+    check_callable("xla_computation", fun)
     axes = _checked_axes(axis_env)
     static, _ = resolve(fun, static_argnums, None, "static")
     donated, _ = resolve(fun, donate_argnums, None, "donate")

@@ -300,7 +300,7 @@ def double(x):
 
 
 @pytest.mark.parametrize("error, match, call", [
-    (TypeError, "shard_map: expected a callable, got 3", lambda: over_mesh(3, in_specs=P(), out_specs=P())),
+    (TypeError, "shard_map: Expected a callable value, got 3", lambda: over_mesh(3, in_specs=P(), out_specs=P())),
     (TypeError, "in_specs must be a PartitionSpec or a pytree of them, got 'x' of type str",
      lambda: over_mesh(double, in_specs="x", out_specs=P())),
     (NotImplementedError, "in_specs must be given", lambda: over_mesh(double, out_specs=P())),
