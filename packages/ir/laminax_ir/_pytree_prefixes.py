@@ -172,6 +172,49 @@ def structure_errors(treedef: PyTreeDef, tree: Any, *, exact: bool = False) -> l
     return list(_mismatches(_Side(treedef=treedef), _Side(tree=tree), exact))
 
 
+def structure_differences(treedef: PyTreeDef, other: PyTreeDef) -> Iterator[tuple[KeyPath, str, str, str]]:
+    """Finds all places where two structures differ.
+
+    Args:
+      treedef, other: two structures of any containers.
+
+    Returns:
+      Of each place, left to right: the path from the root, what stands there in the first and in the second, in words with their
+      article, and the reason they differ, as a clause.
+
+    Example:
+      >>> [(path, first, second, reason)] = structure_differences(registry.flatten((0, [1]))[1], registry.flatten((0, 1))[1])
+      >>> keystr(path), first, second, reason
+      ('[1]', "a <class 'list'>", 'a pytree leaf', 'their Python types differ')
+    """
+    other_tree = other.unflatten([0] * other.num_leaves)  # a tree has keys, which name the path
+    pending: list[tuple[KeyPath, _Side, _Side]] = [((), _Side(treedef=treedef), _Side(tree=other_tree))]
+    while pending:
+        path, first, second = pending.pop()
+        a, b = first.level(), second.level()
+        if a is None or b is None or a.type is not b.type:
+            if a is not b:
+                yield path, *["a pytree leaf" if x is None else f"a {x.type}" for x in (a, b)], "their Python types differ"
+        elif len(a.children) != len(b.children):
+            yield path, *_counts(a, b)
+        elif _differ(a.data, b.data):
+            yield path, *[f"a {x.type} with pytree metadata {x.data!r}" for x in (a, b)], "the pytree node metadata does not match"
+        else:
+            children = [((*path, key), *sides) for key, *sides in zip(b.keys, a.children, b.children)]
+            pending.extend(reversed(children))
+
+
+def _counts(a: _Level, b: _Level) -> tuple[str, str, str]:
+    if a.type in (tuple, list):
+        return *[f"a {a.type.__name__} of length {len(x.children)}" for x in (a, b)], "the lengths do not match"
+    reason = "the numbers of children do not match"
+    if a.type is dict:
+        keys = [key for key in (*a.data, *b.data) if key not in a.data or key not in b.data]
+        reason += f", with the symmetric difference of key sets: {{{', '.join(map(repr, keys))}}}"
+    counts = [f"a {a.type} with {len(x.children)} child{'' if len(x.children) == 1 else 'ren'}" for x in (a, b)]
+    return *counts, reason
+
+
 class PrefixMismatch:
     """One place where two trees part. Calling it makes the error.
 

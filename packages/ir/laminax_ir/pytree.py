@@ -36,6 +36,7 @@ from laminax_ir._pytree_prefixes import (
     flatten_axes,
     flatten_up_to,
     prefix_errors,
+    structure_differences,
     structure_errors,
     tree_broadcast,
 )
@@ -65,7 +66,8 @@ __all__ = [
     "make_from_node_data_and_children", "treedef_children", "treedef_is_leaf", "treedef_is_strict_leaf",
     "treedef_tuple",
     # prefixes
-    "PrefixMismatch", "broadcast_prefix", "flatten_axes", "prefix_errors", "structure_errors", "tree_broadcast",
+    "PrefixMismatch", "broadcast_prefix", "flatten_axes", "prefix_errors", "structure_differences", "structure_errors",
+    "tree_broadcast",
     # types
     "Partial", "register_dataclass", "register_pytree_node", "register_pytree_node_class",
     "register_pytree_with_keys", "register_pytree_with_keys_class", "register_static", "static",

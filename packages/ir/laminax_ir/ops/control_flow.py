@@ -18,9 +18,10 @@ from laminax_ir.errors import ConcretizationTypeError, TracerBoolConversionError
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.agreement import check_branches, check_carry, promote_weak, same_types
 from laminax_ir.ops.calls import call_jaxpr, close_over_constants
 from laminax_ir.ops.control_primitives import (  # noqa: F401  (scan_p is found here too)
-    bind_scan, common_constants, cond_p, platform_index_p, same_type, scan_p, while_p, without_leading_axis,
+    bind_scan, common_constants, cond_p, platform_index_p, scan_p, while_p, without_leading_axis,
 )
 from laminax_ir.ops.loop_invariants import body_with_constants, condition_with_constants, invariants, picked, put_back
 from laminax_ir.ops.shape import concatenate, expand_dims
@@ -112,89 +113,6 @@ def _concrete(x: Any) -> Any | None:
     return x.concrete_value() if isinstance(x, Tracer) else x
 
 
-# Agreement of types
-
-
-def _promote_weak(values: list[Any], avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> list[Any] | None:
-    """Initial values converted to the dtype their loop returns, where they are weakly typed; None if nothing changes."""
-    promoted = None
-    for i, (x, before, after) in enumerate(zip(values, avals, out_avals)):
-        if before.weak_type and before.dtype != after.dtype and before.shape == after.shape:
-            dtype = dtypes.result_type(before, after)
-            if dtype != before.dtype:
-                promoted = list(values) if promoted is None else promoted
-                promoted[i] = op.convert_element_type(x, dtype)
-    return promoted
-
-
-def _same_types(avals: Sequence[ShapedArray], others: Sequence[ShapedArray]) -> bool:
-    return all(a is b or same_type(a, b) for a, b in zip(avals, others))
-
-
-_REVISE_CARRY = "Revise the function so that {}."
-
-
-def _check_carry(caller: str, argument: str, in_tree, in_avals, out_tree, out_avals) -> None:
-    """Checks that a loop returns what it takes."""
-    if in_tree != out_tree:
-        differences = _structure_differences(in_tree, out_tree, lambda path, a, b: (
-            f"The input carry {_component(argument, path)} is {a} but the corresponding component of the carry output "
-            f"is {b}"))
-        raise TypeError(f"{caller} body function carry input and carry output must have the same pytree structure, but "
-                        f"they differ:\n\n{differences}\n\n"
-                        + _REVISE_CARRY.format("the carry output has the same pytree structure as the carry input"))
-    if not _same_types(in_avals, out_avals):
-        differences = "\n".join(
-            f"The input carry {_component(argument, path)} has type {_long_name(a)} but the corresponding output carry "
-            f"component has type {_long_name(b)}, so the {_difference(a, b)}."
-            for path, a, b in zip(_paths(in_tree), in_avals, out_avals) if not same_type(a, b))
-        raise TypeError(f"{caller} body function carry input and carry output must have equal types, but they differ:\n\n"
-                        f"{differences}\n\n"
-                        + _REVISE_CARRY.format("all output types match the corresponding input types"))
-    if checked_axes():
-        _check_variation(caller, argument, in_tree, in_avals, out_avals)
-
-
-def _check_variation(caller: str, argument: str, in_tree, in_avals, out_avals) -> None:
-    """Checks that a carry does not begin to vary along axes of devices where the first one does not."""
-    for path, a, b in zip(_paths(in_tree), in_avals, out_avals):
-        if names := tuple(name for name in checked_axes() if name in b.named_shape and name not in a.named_shape):
-            raise TypeError(
-                f"{caller} body function carry input and carry output must have equal types, but they differ: the input carry "
-                f"{_component(argument, path)}, {_long_name(a)}, is the same along the axes {names}, and the corresponding output "
-                f"carry varies.\nApply lax.pcast(..., {names}, to='varying') to its initial value.")
-
-
-def _component(argument: str, path: str) -> str:
-    return f"component {argument}{path}" if path else argument
-
-
-def _long_name(aval: ShapedArray) -> str:
-    return aval.str_short(short_dtypes=False)
-
-
-def _difference(a: ShapedArray, b: ShapedArray) -> str:
-    if a.dtype != b.dtype:
-        return "dtypes and shapes do not match" if a.shape != b.shape else "dtypes do not match"
-    return "shapes do not match"
-
-
-def _paths(tree) -> list[str]:
-    return [keystr(path) for path, _ in tree_flatten_with_path(tree_unflatten(tree, [0] * tree.num_leaves))[0]]
-
-
-def _structure_differences(tree, other, describe: Callable[[str, str, str], str]) -> str:
-    from laminax_ir._pytree_prefixes import structure_errors
-    found = structure_errors(tree, tree_unflatten(other, [0] * other.num_leaves), exact=True)
-    lines = [describe(keystr(e.path), _as_leaf(e.prefix), _as_leaf(e.full)) + ", so their structures differ." for e in found]
-    return "\n".join(lines) or f"{tree} and {other}."
-
-
-def _as_leaf(words: str) -> str:
-    """The words for one side; the stand-ins for leaves have no type worth telling."""
-    return "an array" if words.startswith("a leaf") else words
-
-
 # Branches
 
 _missing = object()
@@ -231,7 +149,13 @@ def cond(pred, true_fun: Callable, false_fun: Callable, *operands, operand: Any 
     operands = _with_keyword_operand("cond", operands, operand)
     if pred is None:
         raise TypeError("cond predicate is None")
-    aval = _scalar_aval("Pred", pred)
+    if callable(pred):
+        raise TypeError(f"Pred type must be either boolean or number, got {pred!r:.80}.")
+    if not is_array_like(pred):
+        raise TypeError(f"Pred must be a scalar, got {str(pred):.80} of type {type(pred)}")
+    aval = get_aval(pred)
+    if aval.shape:
+        raise TypeError(f"Pred must be a scalar, got {pred} of shape {aval.shape}.")
     if not (aval.dtype == np.bool_ or dtypes.issubdtype(aval.dtype, np.integer)
             or dtypes.issubdtype(aval.dtype, np.floating)):
         raise TypeError(f"Pred type must be either boolean or number, got {dtypes.dtype_name(aval.dtype)}.")
@@ -263,7 +187,13 @@ def switch(index, branches: Sequence[Callable], *operands, operand: Any = _missi
     if not all(callable(branch) for branch in branches):
         raise TypeError(f"lax.switch: branches argument should be a sequence of callables, got {given!r}.")
     operands = _with_keyword_operand("switch", operands, operand)
-    aval = _scalar_aval("Branch index", index)
+    if not is_array_like(index):
+        shape = np.shape(index)
+        raise TypeError(f"Branch index must be scalar, got {index} of shape {shape}." if shape else
+                        f"Index type must be an integer, got {str(index):.80}.")
+    aval = get_aval(index)
+    if aval.shape:
+        raise TypeError(f"Branch index must be scalar, got {index} of shape {aval.shape}.")
     if not dtypes.issubdtype(aval.dtype, np.integer):
         raise TypeError(f"Index type must be an integer, got {index} as {dtypes.dtype_name(aval.dtype)}")
     if not branches:
@@ -286,15 +216,6 @@ def _with_keyword_operand(name: str, operands: tuple, operand: Any) -> tuple:
     return (operand,)
 
 
-def _scalar_aval(what: str, x: Any) -> ShapedArray:
-    if not is_array_like(x):
-        raise TypeError(f"{what} must be a scalar, got {x!r:.80} of type {type(x)}")
-    aval = get_aval(x)
-    if aval.shape:
-        raise TypeError(f"{what} must be a scalar, got {x} of shape {aval.shape}.")
-    return aval
-
-
 def _branch(name: str, index: Any, branches: Sequence[Callable], operands: tuple, labels: Sequence[str]) -> Any:
     """Traces the branches in the order given, and binds `cond_p`; those of `cond` are given with the true one first."""
     flat, in_tree = _flat_arguments(f"{name}: an operand", operands)
@@ -302,7 +223,8 @@ def _branch(name: str, index: Any, branches: Sequence[Callable], operands: tuple
     programs = [_trace(name, label, branch, in_tree, in_avals) for branch, label in zip(branches, labels)]
     first = programs[0]
     for program, branch, label in zip(programs[1:], branches[1:], labels[1:]):
-        _check_branches(name, first, program, (labels[0], label), (branches[0], branch))
+        check_branches(name, first.out_tree, first.out_avals, program.out_tree, program.out_avals, (labels[0], label),
+                       (branches[0], branch))
     consts, jaxprs = _joined_branches(programs[::-1] if name == "cond" else programs)  # False is 0
     out = cond_p.bind(index, *consts, *flat, branches=jaxprs)
     return tree_unflatten(first.out_tree, out)
@@ -331,29 +253,6 @@ def _with_constvars(program: _Program) -> ClosedJaxpr:
         return program.jaxpr
     jaxpr, count = program.jaxpr.jaxpr, len(program.consts)
     return ClosedJaxpr(jaxpr.replace(constvars=jaxpr.invars[:count], invars=jaxpr.invars[count:]), program.consts)
-
-
-def _check_branches(name: str, first: _Program, other: _Program, labels, funs) -> None:
-    if first.out_tree == other.out_tree and _same_types(first.out_avals, other.out_avals):
-        return
-    who = "\n".join(f"{label} is {_where(fun)}" for label, fun in zip(labels, funs))
-    a_name, b_name = labels
-    if first.out_tree != other.out_tree:
-        differences = _structure_differences(first.out_tree, other.out_tree, lambda path, a, b: (
-            f"{a_name} output{path and ' at path ' + path} is {a} but {b_name} output{path and ' at path ' + path} is {b}"))
-        raise TypeError(f"{name} branch outputs must have the same pytree structure, but they differ:\n\n{who}\n\n"
-                        f"{differences}\n\nRevise {a_name} and/or {b_name} so that they have the same pytree structure.")
-    differences = "\n".join(
-        f"The output of {a_name}{path and ' at path ' + path} has type {_long_name(a)} but the corresponding output of "
-        f"{b_name} has type {_long_name(b)}, so the {_difference(a, b)}."
-        for path, a, b in zip(_paths(first.out_tree), first.out_avals, other.out_avals) if not same_type(a, b))
-    raise TypeError(f"{name} branches must have equal output types but they differ.\n\n{who}\n\n{differences}\n\n"
-                    f"Revise {a_name} and/or {b_name} so that all output types match.")
-
-
-def _where(fun: Callable) -> str:
-    code = getattr(fun, "__code__", None)
-    return _name(fun) + (f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else "")
 
 
 def platform_dependent(*args, default: Callable | None = None, **per_platform: Callable):
@@ -447,7 +346,7 @@ def _while(name: str, cond_fun: Callable, body_fun: Callable, init_val, argument
     avals = [get_aval(x) for x in flat]
     body = _trace(name, "body function", body_fun, in_tree, avals, identity)
     if body.out_tree == tree:
-        promoted = _promote_weak(flat, avals, body.out_avals)
+        promoted = promote_weak(flat, avals, body.out_avals)
         if promoted is not None:
             flat, avals = promoted, [get_aval(x) for x in promoted]
             body = _trace(name, "body function", body_fun, in_tree, avals, identity)
@@ -456,9 +355,10 @@ def _while(name: str, cond_fun: Callable, body_fun: Callable, init_val, argument
         raise TypeError(f"while_loop: cond_fun must return a boolean scalar, but got pytree {condition.out_tree}.")
     (pred,) = condition.out_avals
     if pred.shape or pred.dtype != np.bool_:
-        raise TypeError(f"while_loop: cond_fun must return a boolean scalar, but got output type(s) [{pred.str_short()}]. "
+        raise TypeError(f"while_loop: cond_fun must return a boolean scalar, but got output type(s) "
+                        f"[ShapedArray({pred.str_short(short_dtypes=False)})]. "
                         "Compare explicitly, as in x != 0, and reduce arrays with any() or all().")
-    _check_carry(name, argument, tree, avals, body.out_tree, body.out_avals)
+    check_carry(name, argument, tree, avals, body.out_tree, body.out_avals)
     cond_jaxpr, body_jaxpr, cond_consts, body_consts, carry = condition.jaxpr, body.jaxpr, condition.consts, body.consts, flat
     fixed = invariants(body_jaxpr, len(body_consts), flat)
     if any(fixed):
@@ -475,8 +375,9 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
     """Applies a function to each integer of a range in turn.
 
     Args:
-      lower: integer scalar, the first index.
-      upper: integer scalar, one past the last index.
+      lower: integer scalar, the first index. Floating bounds that are known while tracing are truncated to integers; others are
+        counted from in steps of 1.0.
+      upper: scalar of the same dtype, one past the last index.
       body_fun: function `(i, val) -> val`; structure, shapes and dtypes of `val` must stay the same.
       init_val: the initial value, a pytree of arrays.
       unroll: as for `scan`; only if the bounds are known while tracing.
@@ -486,7 +387,7 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
       `scan`, which can be differentiated in reverse mode; otherwise a `while_loop`.
 
     Raises:
-      TypeError: if the bounds are not integers of one dtype, or the body's result differs from its argument.
+      TypeError: if the bounds are not scalars of one dtype, or the body's result differs from its argument.
       ValueError: if `unroll` is given and the bounds are not known.
     """
     if not callable(body_fun):
@@ -494,12 +395,11 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
     lower_aval, upper_aval = (_scalar_bound(name, x) for name, x in (("lower", lower), ("upper", upper)))
     dtype, weak = lower_aval.dtype, lower_aval.weak_type and upper_aval.weak_type
     if lower_aval.dtype != upper_aval.dtype:  # a Python integer takes the dtype of the other bound
-        dtype = dtypes.result_type(lower_aval, upper_aval)
-        if not (lower_aval.weak_type or lower_aval.dtype == dtype) or not (upper_aval.weak_type or upper_aval.dtype == dtype) \
-                or not dtypes.issubdtype(dtype, np.integer):
-            raise _bounds_error(lower_aval, upper_aval)
-    if not dtypes.issubdtype(dtype, np.integer):
-        raise _bounds_error(lower_aval, upper_aval)
+        dtype = upper_aval.dtype if lower_aval.weak_type else lower_aval.dtype
+        if lower_aval.weak_type == upper_aval.weak_type or not (
+                dtypes.issubdtype(lower_aval.dtype, np.integer) and dtypes.issubdtype(upper_aval.dtype, np.integer)):
+            raise TypeError("lower and upper arguments to fori_loop must have equal types, got "
+                            f"{dtypes.dtype_name(lower_aval.dtype)} and {dtypes.dtype_name(upper_aval.dtype)}")
     first, last = _concrete(lower), _concrete(upper)
     if first is None or last is None:
         if unroll not in (None, False, 1):
@@ -514,9 +414,11 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
 
     def body(carry, _):
         i, val = carry
-        return (op.add(i, op.scalar_like(1, dtype)), body_fun(i, val)), None
+        return (op.add(i, op.scalar_like(1, get_aval(i).dtype)), body_fun(i, val)), None
 
-    start = int(first) if weak and dtype == dtypes.scalar_dtype(int) else np.asarray(int(first)).astype(dtype)[()]
+    start = int(first)
+    if dtypes.issubdtype(dtype, np.integer) and not (weak and dtype == dtypes.scalar_dtype(int)):
+        start = np.asarray(start).astype(dtype)[()]
     (_, result), _ = _scan("fori_loop", body, (start, init_val), None, length, False,
                            1 if unroll is None else unroll, "loop_carry", body_fun)
     return result
@@ -529,16 +431,11 @@ def _as_index(x, dtype, weak: bool):
 
 def _scalar_bound(name: str, x: Any) -> ShapedArray:
     if not is_array_like(x):
-        raise TypeError(f"lax.fori_loop: {name} must be an integer scalar, got {x!r:.80} of type {type(x).__name__}")
+        raise TypeError(f"lax.fori_loop: {name} must be a number, got {x!r:.80} of type {type(x).__name__}")
     aval = get_aval(x)
     if aval.shape:
-        raise TypeError(f"lax.fori_loop: {name} must be an integer scalar, got {aval.str_short()}")
+        raise TypeError(f"lax.fori_loop: {name} must be a scalar, got {aval.str_short()}")
     return aval
-
-
-def _bounds_error(lower: ShapedArray, upper: ShapedArray) -> TypeError:
-    return TypeError("lower and upper arguments to fori_loop must have equal types and be integers, got "
-                     f"{dtypes.dtype_name(lower.dtype)} and {dtypes.dtype_name(upper.dtype)}")
 
 
 def _dynamic_fori_loop(lower, upper, body_fun, init_val):
@@ -603,13 +500,13 @@ def _scan(name: str, f, init, xs, length, reverse, unroll, argument: str, identi
     body = _trace(name, "body function", f, in_tree, [*avals, *slice_avals], identity)
     carry_tree, ys_tree = _pair_of(name, body.out_tree, body)
     if carry_tree == tree:
-        promoted = _promote_weak(flat, avals, body.out_avals[:count])
+        promoted = promote_weak(flat, avals, body.out_avals[:count])
         if promoted is not None:
             flat, avals = promoted, [get_aval(x) for x in promoted]
             body = _trace(name, "body function", f, in_tree, [*avals, *slice_avals], identity)
             carry_tree, ys_tree = _pair_of(name, body.out_tree, body)
-    if carry_tree != tree or not _same_types(avals, body.out_avals) or checked_axes():
-        _check_carry(name, argument, tree, avals, carry_tree, body.out_avals[:carry_tree.num_leaves])
+    if carry_tree != tree or not same_types(avals, body.out_avals) or checked_axes():
+        check_carry(name, argument, tree, avals, carry_tree, body.out_avals[:carry_tree.num_leaves])
     body_jaxpr, consts, carry = body.jaxpr, body.consts, flat
     fixed = invariants(body_jaxpr, len(consts), flat)
     if any(fixed):
@@ -622,7 +519,7 @@ def _scan(name: str, f, init, xs, length, reverse, unroll, argument: str, identi
 def _pair_of(name: str, out_tree, body: _Program):
     children = [] if treedef_is_leaf(out_tree) else treedef_children(out_tree)
     if len(children) != 2:
-        got = tree_unflatten(out_tree, [a.str_short() for a in body.out_avals])
+        got = tree_unflatten(out_tree, [a.str_short(short_dtypes=False) for a in body.out_avals])
         raise TypeError(f"{name} body output must be a pair, got {got}. Return (carry, y), with None where there is nothing "
                         "to stack.")
     return children

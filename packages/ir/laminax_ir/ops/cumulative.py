@@ -91,7 +91,7 @@ def associative_scan(fn: Callable, elems, reverse: bool = False, axis: int = 0):
       array([ 0,  1,  3,  6, 10], dtype=int32)
     """
     if not callable(fn):
-        raise TypeError(f"associative_scan: fn must be callable, got {fn!r}")
+        raise TypeError(f"lax.associative_scan: fn argument should be callable, got {fn!r}")
     flat, treedef = pytree.tree_flatten(elems)
     avals, axis = [get_aval(x) for x in flat], as_int("associative_scan", "axis", axis)
     if not avals:
@@ -99,9 +99,9 @@ def associative_scan(fn: Callable, elems, reverse: bool = False, axis: int = 0):
     axes = {axis + aval.ndim if axis < 0 else axis for aval in avals}
     for aval in avals:
         if not -aval.ndim <= axis < aval.ndim:
-            raise ValueError(f"associative_scan: axis {axis} is out of range for {aval.str_short()}")
+            raise ValueError(f"associative_scan: axis {axis} is out of bounds for array of dimension {aval.ndim}, {aval.str_short()}")
     if len(axes) != 1 or len({aval.shape[axis] for aval in avals}) != 1:
-        raise ValueError(f"associative_scan: all arrays must have the same size along axis {axis}, got "
+        raise ValueError(f"Array inputs to associative_scan must have the same size along axis {axis}, got "
                          f"{', '.join(aval.str_short() for aval in avals)}")
 
     def combine(a: list, b: list) -> list:

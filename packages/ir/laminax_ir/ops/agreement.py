@@ -1,0 +1,122 @@
+"""Agreement of types in control flow: what a loop returns with what it takes, and branches with each other.
+
+The comparison itself is cheap; the messages, which say where two structures or types part, are made only when something is wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray
+from laminax_ir.manual_axes import checked_axes
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.control_primitives import same_type
+from laminax_ir.pytree import keystr, structure_differences, tree_flatten_with_path, tree_unflatten
+
+
+def promote_weak(values: list[Any], avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> list[Any] | None:
+    """Initial values converted to the dtype their loop returns, where they are weakly typed; None if nothing changes."""
+    promoted = None
+    for i, (x, before, after) in enumerate(zip(values, avals, out_avals)):
+        if before.weak_type and before.dtype != after.dtype and before.shape == after.shape:
+            dtype = dtypes.result_type(before, after)
+            if dtype != before.dtype:
+                promoted = list(values) if promoted is None else promoted
+                promoted[i] = op.convert_element_type(x, dtype)
+    return promoted
+
+
+def same_types(avals: Sequence[ShapedArray], others: Sequence[ShapedArray]) -> bool:
+    """Whether two rows of avals have the same shapes and dtypes."""
+    return all(a is b or same_type(a, b) for a, b in zip(avals, others))
+
+
+_REVISE_CARRY = "Revise the function so that {}."
+
+
+def check_carry(caller: str, argument: str, in_tree, in_avals, out_tree, out_avals) -> None:
+    """Checks that a loop returns what it takes; `argument` is the body's name for it."""
+    if in_tree != out_tree:
+        differences = _listed([
+            f"the input carry {_component(argument, path)} is {a} but the corresponding component of the carry output is {b}, "
+            f"so {reason}" for path, a, b, reason in structure_differences(in_tree, out_tree)])
+        raise TypeError(f"{caller} body function carry input and carry output must have the same pytree structure, but "
+                        f"they differ:\n\n{differences or f'{in_tree} and {out_tree}.'}\n\n"
+                        + _REVISE_CARRY.format("the carry output has the same pytree structure as the carry input"))
+    if not same_types(in_avals, out_avals):
+        differences = _listed([
+            f"the input carry {_component(argument, path)} has type {_long_name(a)} but the corresponding output carry "
+            f"component has type {_long_name(b)}, so {_difference(a, b)}"
+            for path, a, b in zip(_paths(in_tree), in_avals, out_avals) if not same_type(a, b)])
+        raise TypeError(f"{caller} body function carry input and carry output must have equal types, but they differ:\n\n"
+                        f"{differences}\n\n"
+                        + _REVISE_CARRY.format("all output types match the corresponding input types"))
+    if checked_axes():
+        _check_variation(caller, argument, in_tree, in_avals, out_avals)
+
+
+def _check_variation(caller: str, argument: str, in_tree, in_avals, out_avals) -> None:
+    """Checks that a carry does not begin to vary along axes of devices where the first one does not."""
+    for path, a, b in zip(_paths(in_tree), in_avals, out_avals):
+        if names := tuple(name for name in checked_axes() if name in b.named_shape and name not in a.named_shape):
+            raise TypeError(
+                f"{caller} body function carry input and carry output must have equal types, but they differ: the input carry "
+                f"{_component(argument, path)}, {_long_name(a)}, is the same along the axes {names}, and the corresponding output "
+                f"carry varies.\nApply lax.pcast(..., {names}, to='varying') to its initial value.")
+
+
+def check_branches(name: str, first_tree, first_avals, other_tree, other_avals, labels: tuple[str, str],
+                   funs: tuple[Callable, Callable]) -> None:
+    """Checks that two branches return the same structure and types."""
+    if first_tree == other_tree and same_types(first_avals, other_avals):
+        return
+    who = "\n".join(f"{label} is {_where(fun)}" for label, fun in zip(labels, funs))
+    a_name, b_name = labels
+    if first_tree != other_tree:
+        differences = _listed([
+            f"{a_name} output{_at(path)} is {a} but {b_name} output{_at(path)} is {b}, so {reason}"
+            for path, a, b, reason in structure_differences(first_tree, other_tree)])
+        raise TypeError(f"{name} branch outputs must have the same pytree structure, but they differ:\n\n{who}\n\n"
+                        f"{differences or f'{first_tree} and {other_tree}.'}\n\n"
+                        f"Revise {a_name} and/or {b_name} so that they have the same pytree structure.")
+    differences = _listed([
+        f"the output of {a_name}{_at(path)} has type {_long_name(a)} but the corresponding output of {b_name} has type "
+        f"{_long_name(b)}, so {_difference(a, b)}"
+        for path, a, b in zip(_paths(first_tree), first_avals, other_avals) if not same_type(a, b)])
+    raise TypeError(f"{name} branches must have equal output types but they differ.\n\n{who}\n\n{differences}\n\n"
+                    f"Revise {a_name} and/or {b_name} so that all output types match.")
+
+
+def _listed(sentences: list[str]) -> str:
+    """One sentence as such, more as a list."""
+    if len(sentences) > 1:
+        return ";\n".join(f"  * {sentence}" for sentence in sentences) + "."
+    text = "".join(f"{sentence}." for sentence in sentences)
+    return f"T{text[1:]}" if text.startswith("the ") else text
+
+
+def _at(path: tuple) -> str:
+    return f" at path {keystr(path)}" if path else ""
+
+
+def _component(argument: str, path: tuple) -> str:
+    return f"component {argument}{keystr(path)}" if path else argument
+
+
+def _long_name(aval: ShapedArray) -> str:
+    return aval.str_short(short_dtypes=False)
+
+
+def _difference(a: ShapedArray, b: ShapedArray) -> str:
+    return ", and ".join(["the dtypes do not match"] * (a.dtype != b.dtype) + ["the shapes do not match"] * (a.shape != b.shape))
+
+
+def _paths(tree) -> list[tuple]:
+    return [path for path, _ in tree_flatten_with_path(tree_unflatten(tree, [0] * tree.num_leaves))[0]]
+
+
+def _where(fun: Callable) -> str:
+    code = getattr(fun, "__code__", None)
+    name = getattr(fun, "__name__", None) or type(fun).__name__
+    return name + (f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else "")
