@@ -409,9 +409,11 @@ def make_array_from_single_device_arrays(
         dtype: the dtype, needed if this process has no part.
 
     Raises:
-        ValueError: the parts do not match the sharding in number, devices, shape or dtype.
+        TypeError: the parts are no sequence.
+        ValueError: a part is traced or on several devices, or the parts do not match the sharding in number, devices,
+            shape or dtype.
     """
-    parts = list(arrays)
+    parts = _concrete_parts(arrays)
     if dtype is None:
         if not parts:
             raise ValueError("make_array_from_single_device_arrays: without parts, dtype must be given")
@@ -419,11 +421,9 @@ def make_array_from_single_device_arrays(
     expected = sharding.shard_shape(tuple(shape))
     wanted = sharding._addressable_device_assignment
     by_device = {_device_of(part): part for part in parts}
-    if len(by_device) != len(parts) or set(by_device) != set(wanted):
-        raise ValueError(
-            f"make_array_from_single_device_arrays: {sharding} needs one part on each of {list(wanted)}, "
-            f"but the parts are on {[_device_of(part) for part in parts]}"
-        )
+    if set(by_device) != set(wanted) or len(parts) != len(wanted):
+        raise ValueError(f"make_array_from_single_device_arrays: {_device_mismatch(parts, set(by_device), set(wanted))} The sharding is "
+                         f"{sharding}. Give one array per device of it, in any order.")
     for part in parts:
         if part.shape != expected or part.dtype != dtype:
             raise ValueError(
@@ -432,3 +432,42 @@ def make_array_from_single_device_arrays(
             )
     aval = ShapedArray(tuple(shape), dtype)
     return ArrayImpl(aval, sharding, [by_device[device] for device in wanted], True, _skip_checks=True)
+
+
+def _concrete_parts(arrays: Any) -> list[ArrayImpl]:
+    if not isinstance(arrays, Sequence):
+        raise TypeError(
+            "make_array_from_single_device_arrays: arrays must be a list or tuple of single-device arrays, got an object of "
+            f"type {type(arrays).__name__}"
+        )
+    for i, part in enumerate(arrays):
+        if not isinstance(part, ArrayImpl):
+            raise ValueError(
+                "make_array_from_single_device_arrays requires a list of concrete arrays as input, but arrays"
+                f"[{i}] is {type(part).__name__}. Call it outside of jit and other transformations, with arrays."
+            )
+        if part.sharding.num_devices != 1:
+            raise ValueError(
+                "When making an array from single-device arrays the input arrays must have one shard each. An argument array had "
+                f"{part.sharding.num_devices} shard(s): make_array_from_single_device_arrays got it as arrays[{i}]. Give its "
+                "addressable_shards, each one's data."
+            )
+    return list(arrays)
+
+
+def _device_mismatch(parts: Sequence[ArrayImpl], found: set[Any], wanted: set[Any]) -> str:
+    """How the devices of the parts differ from those of the sharding."""
+    if len(parts) != len(wanted):
+        return (
+            f"Expected {len(wanted)} per-device arrays (this is how many devices are addressable by the sharding), but got {len(parts)}."
+        )
+    if len(found) != len(parts):
+        return (
+            "When making an array from single-device arrays, the input arrays must be from distinct devices, but they are on "
+            f"{[_device_of(part).id for part in parts]}."
+        )
+    missing, extra = ({device.id for device in a - b} for a, b in ((wanted, found), (found, wanted)))
+    return (
+        f"Addressable devices and per-device arrays devices do not match. Sharding contains devices {missing} that are not present "
+        f"in per-device arrays. Per-device arrays contain devices {extra} that are not present in the sharding."
+    )

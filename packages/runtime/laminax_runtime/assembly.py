@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from laminax_ir import pytree
+from laminax_ir.errors import UnexpectedTracerError
+from laminax_ir.trace import Tracer
 
 from laminax_runtime import shardings, transfer
 from laminax_runtime.arrays import ArrayImpl, make_array_from_single_device_arrays
@@ -32,6 +34,7 @@ def make_array_from_callback(
 
     Raises:
         ValueError: the shape does not divide, or a part has another shape or dtype than it should.
+        UnexpectedTracerError: a part is a traced value.
 
     Example:
         >>> make_array_from_callback((8, 4), NamedSharding(mesh, PartitionSpec("x")), lambda index: table[index])
@@ -52,11 +55,17 @@ def make_array_from_callback(
 
 
 def _checked_part(value: Any, index: shardings.Index, expected: shardings.Shape, dtype: Any) -> Any:
+    if isinstance(value, Tracer):
+        raise UnexpectedTracerError(
+            f"make_array_from_callback cannot be called within a traced context, but data_callback({index}) returned a traced value, "
+            f"{value.aval.str_short()}. Call it outside of jit and other transformations."
+        )
     value = value if isinstance(value, ArrayImpl) else np.asarray(value)
     if value.shape != expected:
         raise ValueError(
             f"make_array_from_callback: data_callback({index}) returned an array of shape {value.shape}, but this part "
-            f"has the shape {expected}. Index the whole with what the callback is given."
+            f"has the shape {expected}. Expected shard shape {expected} doesn't match the single device array shape {value.shape}. "
+            "Index the whole with what the callback is given."
         )
     if dtype is not None and value.dtype != dtype:
         raise ValueError(

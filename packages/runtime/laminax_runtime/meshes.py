@@ -6,6 +6,7 @@ import contextlib
 import functools
 import math
 import threading
+import weakref
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -34,33 +35,38 @@ class Mesh(NamedGrid):
         OrderedDict({'data': 1})
     """
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         devices: Any,
         axis_names: str | Sequence[Hashable],
         axis_types: AxisType | Sequence[AxisType] | None = None,
-    ) -> None:
+    ) -> Mesh:
         grid = np.array(devices, dtype=object)
         names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
         if grid.ndim != len(names):
             raise ValueError(
-                f"Mesh: {grid.ndim} axes of devices, of shape {grid.shape}, but {len(names)} names: {names}. "
+                "Mesh requires the ndim of its first argument (`devices`) to equal the length of its second argument "
+                f"(`axis_names`), but got {grid.ndim} axes of devices, of shape {grid.shape}, and {len(names)} names: {names}. "
                 "Reshape the devices, or name each axis."
             )
         if len(set(names)) != len(names) or None in names:
             raise ValueError(f"Mesh: the axis names {names} must be distinct, and none may be None")
         if len(set(grid.flat)) != grid.size:
             raise ValueError("Mesh: a device comes twice in the array of devices")
-        grid.flags.writeable = False
-        self.devices = grid
-        self.axis_names = names
-        self.axis_sizes = grid.shape
-        self.axis_types = normal_axis_types("Mesh", axis_types, len(names))
-        if not self.are_all_axes_auto:
+        types = normal_axis_types("Mesh", axis_types, len(names))
+        if any(kind is not AxisType.Auto for kind in types):
             raise NotImplementedError(
-                f"Mesh: axis_types={self.axis_types} is not supported: types of values do not carry shardings in "
+                f"Mesh: axis_types={types} is not supported: types of values do not carry shardings in "
                 "laminax. Use AxisType.Auto, and with_sharding_constraint where the compiler needs to be told."
             )
+        key = (names, grid.shape, tuple(grid.flat))
+        if (known := _meshes.get(key)) is not None:
+            return known
+        grid.flags.writeable = False
+        mesh = super().__new__(cls)
+        mesh.devices, mesh.axis_names, mesh.axis_sizes, mesh.axis_types = grid, names, grid.shape, types
+        mesh._key, mesh._hash = key, hash(key)
+        return _meshes.setdefault(key, mesh)
 
     @property
     def ndim(self) -> int:
@@ -109,16 +115,8 @@ class Mesh(NamedGrid):
         """What jaxlib's NamedSharding reads."""
         return _jaxlib.DeviceList(tuple(self.devices.flat))
 
-    @functools.cached_property
-    def _key(self) -> tuple:
-        return self.axis_names, self.devices.shape, tuple(self.devices.flat)
-
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Mesh) and self._key == other._key)
-
-    @functools.cached_property
-    def _hash(self) -> int:
-        return hash(self._key)
 
     def __hash__(self) -> int:
         return self._hash
@@ -126,8 +124,16 @@ class Mesh(NamedGrid):
     def __reduce__(self):
         return _from_ids, (self.devices.flat[0].platform if self.size else None, self.device_ids, self.axis_names)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return f"Mesh({self._describe()})"
+
+    def __repr__(self) -> str:
+        types = f", axis_types={self.axis_types}" if self.axis_names else ""
+        return f"Mesh(axis_sizes={self.axis_sizes}, axis_names={self.axis_names}{types})"
+
+
+# Meshes that are equal are one object while somebody has it, so that comparing them is cheap.
+_meshes: weakref.WeakValueDictionary[tuple, Mesh] = weakref.WeakValueDictionary()
 
 
 def _from_ids(platform: str | None, ids: np.ndarray, axis_names: tuple) -> Mesh:
@@ -160,7 +166,7 @@ def make_mesh(
 
     Example:
         >>> make_mesh((4, 2), ("data", "model"))
-        Mesh('data': 4, 'model': 2, axis_types=(Auto, Auto))
+        Mesh(axis_sizes=(4, 2), axis_names=('data', 'model'), axis_types=(Auto, Auto))
     """
     from laminax_runtime import placement
 
@@ -171,7 +177,7 @@ def make_mesh(
     count = math.prod(sizes)
     if count > len(chosen):
         raise ValueError(
-            f"make_mesh: a mesh of shape {sizes} needs {count} devices, but there are {len(chosen)}. "
+            f"make_mesh: Number of devices {len(chosen)} must be >= the product of mesh_shape {sizes}, which is {count}. "
             "On the CPU, laminax.config.update('num_cpu_devices', n) makes n devices if it comes first."
         )
     grid = np.empty(count, dtype=object)

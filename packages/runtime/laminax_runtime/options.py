@@ -61,30 +61,19 @@ def _check_size(value: Any) -> int:
     raise ValueError
 
 
-def _from_jax(name: str, default: Any, value_type: config.ValueType) -> Any:
-    """JAX's environment variable for the option where it is set; LAMINAX_ and the option's name goes before it."""
-    text = os.environ.get(f"JAX_{name.upper()}")
-    if text is None:
-        return default
-    try:
-        return value_type.parse(text)
-    except ValueError:
-        raise ValueError(f"JAX_{name.upper()} cannot be {text!r}: it must be {value_type.description}.") from None
-
-
 def _parse_none(text: str) -> str | None:
     return None if text.strip().lower() in ("", "none") else text.strip()
 
 
 platforms = config.define(
     "platforms",
-    os.environ.get("JAX_PLATFORMS") or None,
+    None,
     config.ValueType("None or a comma-separated list such as 'cpu' or 'cuda,cpu'", _check_platforms, _parse_none),
     "The platforms to start, the default one first; None takes an accelerator that works, else the CPU.",
 )
 num_cpu_devices = config.define(
     "num_cpu_devices",
-    _check_count(int(os.environ["JAX_NUM_CPU_DEVICES"])) if os.environ.get("JAX_NUM_CPU_DEVICES") else None,
+    None,
     config.ValueType(
         "None or a positive int", _check_count, lambda text: _check_count(int(text) if _parse_none(text) else None)
     ),
@@ -92,7 +81,7 @@ num_cpu_devices = config.define(
 )
 cpu_enable_async_dispatch = config.define(
     "cpu_enable_async_dispatch",
-    _from_jax("cpu_enable_async_dispatch", True, config.boolean),
+    True,
     config.boolean,
     "Let computations on the CPU run beside Python; read when the CPU starts.",
 )
@@ -111,51 +100,51 @@ _size = config.ValueType("a number of bytes, 0, or -1 for no limit", _check_size
 
 enable_compilation_cache = config.define(
     "enable_compilation_cache",
-    _from_jax("enable_compilation_cache", True, config.boolean),
+    True,
     config.boolean,
     "Keep compiled programs on disk, for the next process.",
 )
 compilation_cache_dir = config.define(
     "compilation_cache_dir",
-    _from_jax("compilation_cache_dir", None, _folder),
+    None,
     _folder,
     "The folder of the compilation cache; None is laminax's part of the user's cache folder.",
 )
 # At 0.2 s a program is worth the milliseconds of storing it, and single operations stay out.
 persistent_cache_min_compile_time_secs = config.define(
     "persistent_cache_min_compile_time_secs",
-    _from_jax("persistent_cache_min_compile_time_secs", 0.2, _seconds),
+    0.2,
     _seconds,
     "Programs that take less time to compile, in seconds, are not kept on disk.",
 )
 persistent_cache_min_entry_size_bytes = config.define(
     "persistent_cache_min_entry_size_bytes",
-    _from_jax("persistent_cache_min_entry_size_bytes", 0, _size),
+    0,
     _size,
     "Programs of fewer bytes are not kept on disk; 0 and -1 keep them all.",
 )
 compilation_cache_max_size = config.define(
     "compilation_cache_max_size",
-    _from_jax("compilation_cache_max_size", 2 << 30, _size),
+    2 << 30,
     _size,
     "The size in bytes below which the folder of the compilation cache is kept; -1 is no limit, 0 no cache.",
 )
 compilation_cache_include_metadata_in_key = config.define(
     "compilation_cache_include_metadata_in_key",
-    _from_jax("compilation_cache_include_metadata_in_key", False, config.boolean),
+    False,
     config.boolean,
     "Tell programs on disk apart that differ only in source locations and name scopes.",
 )
 raise_persistent_cache_errors = config.define(
     "raise_persistent_cache_errors",
-    _from_jax("raise_persistent_cache_errors", False, config.boolean),
+    False,
     config.boolean,
     "Raise when the compilation cache cannot be used, instead of warning and compiling.",
 )
 
 dump_ir_to = config.define(
     "dump_ir_to",
-    _from_jax("dump_ir_to", None, _folder),
+    None,
     _folder,
     "A folder in which to leave the StableHLO of every program that is compiled, as text.",
 )
@@ -169,7 +158,7 @@ TRANSFER_DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
 transfer_guard_host_to_device, transfer_guard_device_to_device, transfer_guard_device_to_host = transfer_guards = tuple(
     config.define(
         f"transfer_guard_{direction}",
-        _from_jax(f"transfer_guard_{direction}", None, _LEVELS),
+        None,
         _LEVELS,
         f"What to do about transfers {direction.replace('_', ' ')}: allow, log or disallow the implicit ones, or all.",
     )
@@ -177,13 +166,13 @@ transfer_guard_host_to_device, transfer_guard_device_to_device, transfer_guard_d
 )
 _all_transfers = config.define(
     "transfer_guard",
-    _from_jax("transfer_guard", None, _LEVELS),
+    None,
     _LEVELS,
     "The transfer guard of all three directions; set-only, the level of a direction is its own option's.",
 )
 array_garbage_collection_guard = config.define(
     "array_garbage_collection_guard",
-    _from_jax("array_garbage_collection_guard", None, config.one_of("allow", "log", "fatal", optional=True)),
+    None,
     config.one_of("allow", "log", "fatal", optional=True),
     "What to do when an array is freed by the garbage collector, which is late, and not with its last reference.",
 )

@@ -124,8 +124,8 @@ def misfit(sharding: Sharding, shape: Shape) -> str | None:
     where = f"as {spec}" if spec is not None else f"by {sharding}"
     if spec is not None and len(spec) > len(shape):
         return (
-            f"cannot be split {where}: the spec has {len(spec)} entries, and the array {len(shape)} axes. "
-            f"Shorten the spec to at most {len(shape)} entries."
+            f"cannot be split {where}: the spec has {len(spec)} entries, and the array {len(shape)} axes.\n"
+            f"{_rank_misfit(sharding, len(spec), shape)} Shorten the spec to at most {len(shape)} entries."
         )
     if spec is None:
         sharding.check_compatible_aval(shape)
@@ -134,9 +134,17 @@ def misfit(sharding: Sharding, shape: Shape) -> str | None:
         if size % parts:
             return (
                 f"cannot be split {where}: axis {axis} has size {size}, {_of_mesh(sharding, axis, parts)}.\n"
-                f"Pad axis {axis} to {-(-size // parts) * parts}, or shard an axis whose size is a multiple of {parts}."
+                f"Sharding {sharding} implies that array axis {axis} is partitioned {parts} times, but the dimension size is "
+                f"{size} (full shape: {shape}, per-dimension tiling factors: {list(tiling.parts)} should evenly divide the "
+                f"shape).\nPad axis {axis} to {-(-size // parts) * parts}, or shard an axis whose size is a multiple of {parts}."
             )
     return None
+
+
+def _rank_misfit(sharding: Sharding, at_least: int, shape: Shape) -> str:
+    """That arrays have too few axes, in JAX's words."""
+    words = f"Sharding {sharding} is only valid for values of rank at least {at_least}, but was applied to a value of rank {len(shape)}."
+    return words if shape else words + " For scalars the PartitionSpec should be P()."
 
 
 def _of_mesh(sharding: Sharding, axis: int, parts: int) -> str:
@@ -355,11 +363,14 @@ def _check_spec(mesh: Any, spec: Any) -> None:
     for name in (*spec.names(), *spec.unreduced, *spec.reduced):
         if name not in mesh.axis_names:
             raise ValueError(
-                f"NamedSharding: the spec {spec} names the axis {name!r}, which {mesh} does not have. "
-                f"Its axes are {tuple(mesh.axis_names)}."
+                f"NamedSharding: Resource axis: {name} of {spec} is not found in mesh: {tuple(mesh.axis_names)}. "
+                "Name axes that the mesh has, or give another mesh."
             )
         if name in seen:
-            raise ValueError(f"NamedSharding: the spec {spec} uses the mesh axis {name!r} twice")
+            raise ValueError(
+                "A single NamedSharding spec specification can map every mesh axis to at most one positional dimension, but "
+                f"{spec} has duplicate entries for `{name}`. Split one axis of the array over it, and leave it out of the others."
+            )
         seen.add(name)
 
 
@@ -468,7 +479,7 @@ class _GSPMDMethods:
 
     def check_compatible_aval(self, aval_shape: Shape) -> None:
         if not is_replicated(self._hlo_sharding) and len(aval_shape) < _tiled_rank(self._hlo_sharding):
-            raise ValueError(f"{self} needs at least {_tiled_rank(self._hlo_sharding)} axes, got {tuple(aval_shape)}")
+            raise ValueError(_rank_misfit(self, _tiled_rank(self._hlo_sharding), tuple(aval_shape)))
 
     def with_memory_kind(self, kind: str) -> GSPMDSharding:
         return GSPMDSharding(self._devices, self._hlo_sharding, memory_kind=kind)

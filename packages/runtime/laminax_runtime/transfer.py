@@ -170,6 +170,9 @@ def reshard(x: ArrayImpl, sharding: shardings.Sharding, copy_semantics: Any = _R
     if _is_same_tiling(source, sharding, x.ndim) and _is_one_client(source, sharding):
         (moved,) = _jaxlib.batched_copy_to_devices([x], [sharding._internal_device_list], [sharding], [copy_semantics])
         return moved
+    if source.num_devices == 1 and sharding.is_fully_replicated and sharding.is_fully_addressable and _is_one_client(source, sharding):
+        devices = list(sharding._device_assignment)  # a device that has the array already keeps its buffer
+        return _jaxlib.batched_device_put(x.aval, sharding, [x] * len(devices), devices, True, False, _SHARE)
     if _has_memory_of_its_own(sharding) and source._internal_device_list == sharding._internal_device_list:
         if _resharder is not None and (moved := _resharder(x, sharding)) is not None:
             return moved

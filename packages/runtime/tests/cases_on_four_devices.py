@@ -1,8 +1,10 @@
 """What takes several devices. `test_four_devices.py` runs this file in a process that has four."""
 
+import gc
 import itertools
 import pickle
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -128,16 +130,58 @@ def test_shardings_pickle_and_print(make):
 
 def test_errors_of_shardings():
     mesh = mesh_2x2()
-    with pytest.raises(ValueError, match=r"names the axis 'z', which Mesh\('x': 2, 'y': 2, axis_types=\(Auto, Auto\)\) does not have"):
+    with pytest.raises(ValueError, match=r"Resource axis: z of P\('z',\) is not found in mesh: \('x', 'y'\)"):
         NamedSharding(mesh, P("z"))
-    with pytest.raises(ValueError, match="uses the mesh axis 'x' twice"):
+    with pytest.raises(ValueError, match=r"at most one positional dimension, but P\('x', 'x'\) has duplicate entries for `x`"):
         NamedSharding(mesh, P("x", "x"))
-    with pytest.raises(ValueError, match=r"as P\('x',\): axis 0 has size 5, mesh axis 'x' has 2 devices.*\nPad axis 0 to 6"):
+    with pytest.raises(ValueError, match=r"as P\('x',\): axis 0 has size 5, mesh axis 'x' has 2 devices.*\nSharding .* array axis 0 "
+                       r"is partitioned 2 times, but the dimension size is 5 .*\nPad axis 0 to 6"):
         device_put(np.zeros((5, 2)), NamedSharding(mesh, P("x")))
-    with pytest.raises(ValueError, match=r"shape \(4,\) cannot be split as P\('x', 'y'\): the spec has 2 entries, and the array 1 axes"):
+    with pytest.raises(ValueError, match=r"shape \(4,\) cannot be split as P\('x', 'y'\): the spec has 2 entries, and the array 1 axes.\n"
+                       r".* only valid for values of rank at least 2, but was applied to a value of rank 1"):
         device_put(np.zeros(4), NamedSharding(mesh, P("x", "y")))
-    with pytest.raises(ValueError, match="2 axes of devices, of shape \\(2, 2\\), but 1 names"):
+    with pytest.raises(ValueError, match=r"got 2 axes of devices, of shape \(2, 2\), and 1 names"):
         Mesh(mesh.devices, ("x",))
+    with pytest.raises(ValueError, match=r"cannot be split as P\('x', None\).*\n.*For scalars the PartitionSpec should be P\(\)"):
+        NamedSharding(mesh, P("x", None)).check_compatible_aval(())
+
+
+def test_equal_meshes_are_one_object_while_somebody_has_it():
+    mesh = mesh_2x2()
+    assert mesh_2x2() is mesh and Mesh(mesh.devices, ("x", "z")) is not mesh and pickle.loads(pickle.dumps(mesh)) is mesh
+    assert str(mesh) == "Mesh('x': 2, 'y': 2, axis_types=(Auto, Auto))"
+    assert repr(mesh) == "Mesh(axis_sizes=(2, 2), axis_names=('x', 'y'), axis_types=(Auto, Auto))"
+    gone = weakref.ref(Mesh(mesh.devices, ("only", "here")))
+    gc.collect()
+    assert gone() is None
+
+
+def test_the_copies_of_an_array_on_one_device_include_it():
+    x = device_put(np.arange(4.0, dtype=np.float32), runtime.devices()[1])
+    copies = device_put(x, NamedSharding(mesh_2x2(), P()))
+    pointers = {shard.device: shard.data.unsafe_buffer_pointer() for shard in copies.addressable_shards}
+    assert pointers.pop(runtime.devices()[1]) == x.unsafe_buffer_pointer() and x.unsafe_buffer_pointer() not in pointers.values()
+    assert all(shard.data.tolist() == [0, 1, 2, 3] for shard in copies.addressable_shards)
+    x.delete()
+    assert copies.tolist() == [0, 1, 2, 3]
+
+
+def test_parts_that_do_not_make_an_array():
+    sharding = NamedSharding(Mesh(runtime.devices()[:2], "x"), P("x"))
+    make = runtime.make_array_from_single_device_arrays
+    parts = [device_put(np.zeros(2, np.float32), device) for device in runtime.devices()]
+    with pytest.raises(ValueError, match=r"Expected 2 per-device arrays \(.*\), but got 1"):
+        make((4,), sharding, parts[:1])
+    with pytest.raises(ValueError, match=r"Sharding contains devices \{0\} .* arrays contain devices \{2\}"):
+        make((4,), sharding, parts[1:3])
+    with pytest.raises(ValueError, match=r"must be from distinct devices, but they are on \[1, 1\]"):
+        make((4,), sharding, [parts[1], parts[1]])
+    with pytest.raises(ValueError, match=r"must have one shard each. An argument array had 2 shard\(s\).*arrays\[1\]"):
+        make((4,), sharding, [parts[0], device_put(np.zeros(4), sharding)])
+    with pytest.raises(ValueError, match=r"requires a list of concrete arrays as input, but arrays\[0\] is ndarray"):
+        make((4,), sharding, [np.zeros(2, np.float32), parts[1]])
+    with pytest.raises(TypeError, match="arrays must be a list or tuple of single-device arrays, got an object of type Array"):
+        make((4,), sharding, parts[0])
     with pytest.raises(ValueError, match="a device comes twice"):
         Mesh([runtime.devices()[0]] * 2, ("x",))
 
@@ -148,7 +192,7 @@ def test_array_from_parts(rng):
     parts = [device_put(value[i : i + 1], device) for i, device in enumerate(runtime.devices())]
     x = runtime.make_array_from_single_device_arrays((4, 2), sharding, parts[::-1])
     np.testing.assert_array_equal(np.asarray(x), value)
-    with pytest.raises(ValueError, match="needs one part on each of"):
+    with pytest.raises(ValueError, match="Expected 4 per-device arrays"):
         runtime.make_array_from_single_device_arrays((4, 2), sharding, parts[:3])
     with pytest.raises(ValueError, match=r"each part must be float32\[2, 2\]"):
         runtime.make_array_from_single_device_arrays((8, 2), sharding, parts)

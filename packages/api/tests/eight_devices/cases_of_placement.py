@@ -235,6 +235,8 @@ def test_arrays_from_parts():
         laminax.make_array_from_callback((8, 4), on_mesh("x"), part, dtype=np.int32)
     with pytest.raises(ValueError, match=r"has shape \(8, 4\) and global_shape is \(16, 4\)"):
         laminax.make_array_from_process_local_data(on_mesh("x"), A, (16, 4))
+    with pytest.raises(laminax.errors.UnexpectedTracerError, match=r"cannot be called within a traced context.*f32\[2,4\]"):
+        laminax.jit(lambda a: laminax.make_array_from_callback((8, 4), on_mesh("x"), lambda index: a[index]))(A)
 
 
 def test_names_and_grids():
