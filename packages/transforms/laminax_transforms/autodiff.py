@@ -13,12 +13,13 @@ from laminax_ir.avals import ShapedArray, get_aval, is_array_like, register_valu
 from laminax_ir.ops.elementwise import convert_element_type_p
 from laminax_ir.ops.shape import full
 from laminax_ir.pytree import (
-    keystr, register_pytree_node, structure_errors, tree_flatten, tree_flatten_with_path, tree_map, tree_structure, tree_unflatten,
+    keystr, structure_errors, tree_flatten, tree_flatten_with_path, tree_map, tree_structure, tree_unflatten,
 )
 from laminax_ir.trace import is_tracing, state
 from laminax_ir.weak_scalars import shaped, weak_scalar
 from laminax_transforms.differentiation import jvp_flat, linear_program_of, linearize_flat
 from laminax_transforms.linear import LinearProgram
+from laminax_transforms.linear_functions import LinearFunction, register_linear_function
 from laminax_transforms.zeros import ZERO, instantiate, zeros_of
 
 
@@ -157,7 +158,7 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
 
     Returns:
       `(result, f_jvp)`, where `f_jvp(*tangents)` is the derivative at the point, without evaluating `fun` again;
-      and the auxiliary data as a third item with `has_aux`. `f_jvp` raises a TypeError for tangents of another structure than
+      and the auxiliary data as a third item with `has_aux`. `f_jvp` is a pytree and may be returned from a jitted function. It raises a TypeError for tangents of another structure than
       the primals', and a ValueError for tangents of other shapes or dtypes.
     """
     check_callable("linearize", fun)
@@ -169,17 +170,33 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     in_avals = [get_aval(x) for x in flat]
     result_avals = [get_aval(r) for r in results]
 
-    def f_jvp(*tangents):
-        if tree_structure(tangents) != in_tree:
-            raise TypeError("linearized function: the tangents must have the structure of the primals; " +
-                            _where_trees_part(in_tree, tangents, "primals", "tangents"))
-        checked = [_checked_tangent(f"linearized function: tangents{keystr(path)}", _AvalOnly(aval), t, ValueError)
-                   for aval, (path, t) in zip(in_avals, tree_flatten_with_path(tangents)[0])]
-        out = program.apply([t for t, has in zip(checked, mask) if has])
-        return tree_unflatten(flat_fun.out_tree, [instantiate(t, aval) for t, aval in zip(out, result_avals)])
-
+    f_jvp = _LinearizedFunction(program, in_tree, flat_fun.out_tree, mask, in_avals, result_avals)
     result = tree_unflatten(flat_fun.out_tree, results)
     return (result, f_jvp, flat_fun.aux) if has_aux else (result, f_jvp)
+
+
+@register_linear_function
+class _LinearizedFunction(LinearFunction):
+    """The derivative that `linearize` returns: a function of the tangents."""
+
+    __slots__ = ("in_tree", "out_tree", "mask", "in_avals", "out_avals")
+
+    def __init__(self, program: LinearProgram, in_tree, out_tree, mask, in_avals, out_avals):
+        super().__init__(program)
+        self.in_tree = in_tree
+        self.out_tree = out_tree
+        self.mask = mask
+        self.in_avals = in_avals
+        self.out_avals = out_avals
+
+    def __call__(self, *tangents: Any) -> Any:
+        if tree_structure(tangents) != self.in_tree:
+            raise TypeError("linearized function: the tangents must have the structure of the primals; " +
+                            _where_trees_part(self.in_tree, tangents, "primals", "tangents"))
+        checked = [_checked_tangent(f"linearized function: tangents{keystr(path)}", _AvalOnly(aval), t, ValueError)
+                   for aval, (path, t) in zip(self.in_avals, tree_flatten_with_path(tangents)[0])]
+        out = self.program.apply([t for t, has in zip(checked, self.mask) if has])
+        return tree_unflatten(self.out_tree, [instantiate(t, aval) for t, aval in zip(out, self.out_avals)])
 
 
 class _AvalOnly:
@@ -216,7 +233,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
     in_avals = [get_aval(x) for x in flat]
     mask = tuple(dtypes.issubdtype(aval.dtype, dtypes.inexact) for aval in in_avals)
     results, program = linearize_flat(flat_fun, [shaped(x) for x in flat], mask, f"vjp({_name(fun)})", _paths(primals))
-    pullback = VJPFunction(program, in_tree, flat_fun.out_tree, mask, tuple(in_avals),
+    pullback = VJPFunction(program, _name(fun), in_tree, flat_fun.out_tree, mask, tuple(in_avals),
                            tuple(get_aval(r) for r in results), tuple(reduce_axes), tuple(flat) if reduce_axes else ())
     result = tree_unflatten(flat_fun.out_tree, results)
     return (result, pullback, flat_fun.aux) if has_aux else (result, pullback)
@@ -230,27 +247,27 @@ def _paths(primals: tuple) -> Callable[[int], str]:
     return name
 
 
-class VJPFunction:
-    """The pullback that `vjp` returns: a function of the cotangent, and a pytree of its residuals."""
+@register_linear_function
+class VJPFunction(LinearFunction):
+    """The pullback that `vjp` returns: a function of the cotangent."""
 
-    __slots__ = ("program", "in_tree", "out_tree", "mask", "in_avals", "out_avals", "reduce_axes", "primals", "skeleton")
+    __slots__ = ("name", "in_tree", "out_tree", "mask", "in_avals", "out_avals", "reduce_axes")
 
-    def __init__(self, program: LinearProgram, in_tree, out_tree, mask, in_avals, out_avals, reduce_axes, primals=(), skeleton=None):
-        self.program = program
+    def __init__(self, program: LinearProgram, name: str, in_tree, out_tree, mask, in_avals, out_avals, reduce_axes, primals):
+        super().__init__(program, primals)
+        self.name = name
         self.in_tree = in_tree
         self.out_tree = out_tree
         self.mask = mask
         self.in_avals = in_avals
         self.out_avals = out_avals
         self.reduce_axes = reduce_axes
-        self.primals = primals  # kept only to tell which of them are shared along the reduced axes
-        self.skeleton = skeleton
 
-    def replace(self, **changes) -> VJPFunction:
-        """The same pullback with the given fields changed."""
-        return VJPFunction(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})
-
-    def __call__(self, cotangent: Any) -> Any:
+    def __call__(self, *cotangents: Any) -> Any:
+        if len(cotangents) != 1:
+            raise TypeError(f"the function that vjp returned, applied to {self.name}, takes one argument, the cotangent of the result of "
+                            f"{self.name}; got {len(cotangents)}. If the result is a tuple or another container, give one like it.")
+        (cotangent,) = cotangents
         flat, ct_tree = tree_flatten(cotangent)
         if ct_tree != self.out_tree:
             raise ValueError("vjp: the cotangent must have the structure of the function's result; " +
@@ -283,42 +300,6 @@ def _like_result(transform: str, path: str, ct: Any, expected: ShapedArray, erro
     return _typed(ct, expected)
 
 
-class _Slot:
-    """The place of a residual in a pullback's structure."""
-
-    __slots__ = ()
-
-
-def _flatten_pullback(pullback: VJPFunction):
-    """Residuals, and the pullback without them: made once, so that the same pullback has the same structure."""
-    if pullback.skeleton is None:
-        residuals = pullback.program.residuals()
-        emptied = pullback.program.with_residuals([_Slot() for _ in residuals])
-        pullback.skeleton = pullback.replace(program=emptied, primals=(_Slot(),) * len(pullback.primals))
-    else:
-        residuals = _in_slots(pullback.skeleton.program, pullback.program)
-    return [*residuals, *pullback.primals], pullback.skeleton
-
-
-def _in_slots(skeleton: LinearProgram, program: LinearProgram) -> list[Any]:
-    """The values that a program has where the skeleton has slots; what was traced there may be a literal now."""
-    found: dict[int, Any] = {}
-    for emptied, eqn in zip(skeleton.eqns, program.eqns):
-        for slot, x in zip(emptied.operands, eqn.operands):
-            if type(slot) is _Slot:
-                found.setdefault(id(slot), x)
-    return list(found.values())
-
-
-def _unflatten_pullback(skeleton: VJPFunction, residuals) -> VJPFunction:
-    split = len(residuals) - len(skeleton.primals)
-    return skeleton.replace(program=skeleton.program.with_residuals(residuals[:split]), primals=tuple(residuals[split:]),
-                            skeleton=skeleton)
-
-
-register_pytree_node(VJPFunction, _flatten_pullback, _unflatten_pullback)
-
-
 def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -> Callable:
     """Transposes a function that is linear in all its arguments.
 
@@ -328,7 +309,8 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -
       reduce_axes: names of mapped axes; the cotangent of an argument that is shared along one is summed over it.
 
     Returns:
-      A function from a cotangent (a pytree like `fun`'s result) to a tuple of cotangents, one per primal.
+      A function from a cotangent (a pytree like `fun`'s result) to a tuple of cotangents, one per primal. It is a pytree and
+      may be returned from a jitted function.
 
     Raises:
       TypeError: if the function is not linear in its arguments, if arguments and results are not all floating or complex, or
@@ -344,21 +326,33 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -
     program = linear_program_of(flat_fun, avals)
     _check_linear_dtypes(fun, [aval.dtype for aval in avals], [aval.dtype for aval in program.out_avals if aval is not None])
     _check_jointly_linear(fun, program)
-    out_tree, out_avals = flat_fun.out_tree, program.out_avals
     likes = [x if is_array_like(x) else np.zeros((), np.float32) for x in flat]  # a shape alone is shared by all examples
+    return _TransposedFunction(program, in_tree, flat_fun.out_tree, avals, tuple(reduce_axes), likes if reduce_axes else ())
 
-    def transposed(cotangent):
+
+@register_linear_function
+class _TransposedFunction(LinearFunction):
+    """The transpose that `linear_transpose` returns: a function of the cotangent."""
+
+    __slots__ = ("in_tree", "out_tree", "in_avals", "reduce_axes")
+
+    def __init__(self, program: LinearProgram, in_tree, out_tree, in_avals, reduce_axes, primals):
+        super().__init__(program, primals)
+        self.in_tree = in_tree
+        self.out_tree = out_tree
+        self.in_avals = in_avals
+        self.reduce_axes = reduce_axes
+
+    def __call__(self, cotangent: Any) -> Any:
         paths = [keystr(path) for path, _ in tree_flatten_with_path(cotangent)[0]]
         cts, ct_tree = tree_flatten(cotangent)
-        if ct_tree != out_tree:
+        if ct_tree != self.out_tree:
             raise TypeError("linear_transpose: the cotangent must have the structure of the function's result; " +
-                            _where_trees_part(out_tree, cotangent, "result", "cotangent"))
+                            _where_trees_part(self.out_tree, cotangent, "result", "cotangent"))
         cts = [ct if aval is None else _like_result("linear_transpose", path, ct, aval, TypeError)
-               for path, ct, aval in zip(paths, cts, out_avals)]
-        in_cts = _summed(program.transpose(cts), likes, reduce_axes)
-        return tree_unflatten(in_tree, [zeros_of(aval) if ct is ZERO else ct for ct, aval in zip(in_cts, avals)])
-
-    return transposed
+               for path, ct, aval in zip(paths, cts, self.program.out_avals)]
+        in_cts = _summed(self.program.transpose(cts), self.primals, self.reduce_axes)
+        return tree_unflatten(self.in_tree, [zeros_of(aval) if ct is ZERO else ct for ct, aval in zip(in_cts, self.in_avals)])
 
 
 def _check_linear_dtypes(fun: Callable, ins: list, outs: list) -> None:

@@ -144,6 +144,25 @@ def test_the_pullback_is_a_pytree_of_residuals():
     assert not np.allclose(plain[0], scaled[0])
 
 
+def test_what_linearize_and_linear_transpose_return_are_pytrees_of_residuals():
+    for function, argument, want in [(linearize(lambda x: op.sin(x) * X, X)[1], X, X * X * np.cos(X)),
+                                     (linear_transpose(lambda x: x * (X + 1), X), X, (X * (X + 1),))]:
+        leaves, treedef = tree_flatten(function)
+        assert leaves and all(isinstance(leaf, np.ndarray) for leaf in leaves)
+        np.testing.assert_allclose(tree_unflatten(treedef, leaves)(argument), want)
+        again, same = tree_flatten(tree_unflatten(treedef, [0 * leaf for leaf in leaves]))
+        assert same == treedef and not any(np.any(leaf) for leaf in again)
+
+
+def test_a_pullback_takes_one_cotangent():
+    def pair(x):
+        return x, 2 * x
+
+    _, pullback = vjp(pair, 1.0)
+    with pytest.raises(TypeError, match="vjp returned, applied to pair, takes one argument, .* got 2. If the result is a tuple"):
+        pullback(1.0, 1.0)
+
+
 def test_linear_transpose():
     def f(x, y):
         return 3.0 * x + op.neg(y), total(x)
