@@ -15,7 +15,6 @@ from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr
 from laminax_ir.ops.shape import broadcast_in_dim, expand_dims, transpose
-from laminax_ir.staging import stage
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, extend_axis_env, name_scope, state
 from laminax_transforms.custom_rules import batch_custom_jvp, batch_custom_vjp
 from laminax_transforms.registry import axis_primitives, batching_rules
@@ -60,21 +59,30 @@ def remove_axis(aval: ShapedArray, axis: int) -> ShapedArray:
 
 
 class BatchTrace(Trace):
-    """Interprets operations over a batch."""
+    """Interprets operations over a batch.
 
-    __slots__ = ("parent", "axis")
+    Args:
+      parent: what interprets the operations on whole batches.
+      axis: the mapped axis.
+      name: what is being batched, for messages.
+      mapping: what tracers of this trace have in common with those of others. A rule that the user gave to a function runs in a
+        trace of its own, later and perhaps with another parent; what it closed over is mapped there as well.
+    """
 
-    def __init__(self, parent: Trace, axis: Axis, name: str = ""):
+    __slots__ = ("parent", "axis", "mapping")
+
+    def __init__(self, parent: Trace, axis: Axis, name: str = "", mapping: object = None):
         super().__init__(name)
         self.parent = parent
         self.axis = axis
+        self.mapping = object() if mapping is None else mapping
 
     def process(self, primitive, operands, params):
         values = []
         batch_axes = []
         mapped = False
         for x in operands:
-            if type(x) is BatchTracer and x._trace is self:
+            if type(x) is BatchTracer and (x._trace is self or x._trace.mapping is self.mapping):
                 values.append(x.value)
                 batch_axes.append(x.batch_axis)
                 mapped = True
@@ -99,7 +107,9 @@ class BatchTrace(Trace):
 
     def split(self, x: Any) -> tuple[Any, int | None]:
         """Value and batch axis of anything."""
-        return (x.value, x.batch_axis) if type(x) is BatchTracer and x._trace is self else (x, None)
+        if type(x) is BatchTracer and x._trace.mapping is self.mapping:
+            return x.value, x.batch_axis
+        return x, None
 
     def join(self, value: Any, batch_axis: int | None) -> Any:
         """A tracer for the value; the value itself when it is not mapped."""
@@ -113,14 +123,12 @@ class BatchTrace(Trace):
 
     def _process_custom(self, call, method: str):
         pairs = [self.split(x) for x in call.operands]
-        if all(b is None for _, b in pairs) and (self.axis.name is None or not _call_names_axis(call)):
-            with current_trace(self.parent):
-                return getattr(self.parent, method)(call)
         values, batch_axes = [v for v, _ in pairs], [b for _, b in pairs]
         batch_call = batch_custom_jvp if method == "process_custom_jvp" else batch_custom_vjp
+        batched, results_batched = batch_call(call, self.axis, self.mapping, values, batch_axes)
         with current_trace(self.parent):
-            results = getattr(self.parent, method)(batch_call(call, self.axis, values, batch_axes))
-        return [BatchTracer(self, r, 0) for r in results]
+            results = getattr(self.parent, method)(batched)
+        return [BatchTracer(self, r, 0) for r in results] if results_batched() else results
 
 
 def names_axis(primitive, params: dict[str, Any]) -> bool:
@@ -142,12 +150,8 @@ def _program_names_axis(program: ClosedJaxpr | Jaxpr) -> bool:
 _naming_programs: WeakKeyDictionary[ClosedJaxpr | Jaxpr, bool] = WeakKeyDictionary()
 
 
-def _call_names_axis(call) -> bool:
-    return _program_names_axis(stage(call.fun, [get_aval(x) for x in call.operands], call.name))
-
-
 def batch_flat(fun: Callable[..., Sequence[Any]], axis: Axis, args: Sequence[Any], in_axes: Sequence[int | None],
-               out_axes: Sequence[int | None] | None = None, name: str = "") -> tuple[list[Any], list[int | None]]:
+               out_axes: Sequence[int | None] | None = None, name: str = "", mapping: object = None) -> tuple[list[Any], list[int | None]]:
     """Applies a flat function to a batch.
 
     Args:
@@ -157,11 +161,12 @@ def batch_flat(fun: Callable[..., Sequence[Any]], axis: Axis, args: Sequence[Any
       in_axes: where it is in each, None for an argument shared by all examples.
       out_axes: where it must be in each result; as it comes by default.
       name: what is being batched, for messages: `vmap(f)`.
+      mapping: that of the trace whose values the function may close over (see `BatchTrace`); a new one by default.
 
     Returns:
       The results and their batch axes.
     """
-    trace = BatchTrace(state.trace, axis, name)
+    trace = BatchTrace(state.trace, axis, name, mapping)
     with ended_afterwards(trace), extend_axis_env((axis.name, axis.size)), current_trace(trace), name_scope(source.VMAP):
         outputs = fun(*[trace.join(x, b) for x, b in zip(args, in_axes)])
         pairs = [trace.split(x) for x in outputs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, custom_vjp_tangent_p, run_forward
@@ -26,14 +26,42 @@ def _tangent_transpose(cts, *operands, bwd, num_residuals, out_avals, name):
     return [None] * num_residuals + list(in_cts)
 
 
-def batch_custom_jvp(call: CustomJVPCall, axis, values: Sequence[Any], batch_axes: Sequence[int | None]) -> CustomJVPCall:
-    """The call over a batch; its results have the batch axis in front."""
-    from laminax_transforms.batching import batch_axis_first, batch_flat
+class _Layout:
+    """Whether the results of a batched call have the batch axis, all of them in front; its first run decides.
+
+    They do if an operand is mapped. Otherwise it depends on what the function closes over, and on collectives over the mapped axis.
+    """
+
+    __slots__ = ("axis", "batched")
+
+    def __init__(self, axis, batch_axes: Sequence[int | None]):
+        self.axis = axis
+        self.batched = True if any(b is not None for b in batch_axes) else None
+
+    def decide(self, found_axes: Sequence[int | None]) -> None:
+        if self.batched is None:
+            self.batched = any(b is not None for b in found_axes)
+
+    def laid_out(self, values: Sequence[Any], found_axes: Sequence[int | None]) -> list[Any]:
+        from laminax_transforms.batching import move_batch_axis
+        target = 0 if self.batched else None
+        return [move_batch_axis(x, b, target, self.axis.size) for x, b in zip(values, found_axes)]
+
+    def results_batched(self) -> bool:
+        return bool(self.batched)
+
+
+def batch_custom_jvp(call: CustomJVPCall, axis, mapping: object, values: Sequence[Any], batch_axes: Sequence[int | None]) \
+        -> tuple[CustomJVPCall, Callable[[], bool]]:
+    """The call over a batch; and whether its results have the batch axis, in front, for who asks after the call."""
+    from laminax_transforms.batching import batch_flat
     one_fun, one_jvp = call.fun, call.jvp  # the rules outlive the call, and must not hold on to its operands
+    layout = _Layout(axis, batch_axes)
 
     def fun(*args):
-        results, axes = batch_flat(one_fun, axis, args, batch_axes)
-        return [batch_axis_first(r, b, axis.size) for r, b in zip(results, axes)]
+        results, axes = batch_flat(one_fun, axis, args, batch_axes, mapping=mapping)
+        layout.decide(axes)
+        return layout.laid_out(results, axes)
 
     def jvp(primals, tangents):
         present = [t is not ZERO for t in tangents]
@@ -48,23 +76,28 @@ def batch_custom_jvp(call: CustomJVPCall, axis, values: Sequence[Any], batch_axe
             return [*results, *(t for t in out_tangents if t is not ZERO)]
 
         tangent_axes = [b for b, p in zip(batch_axes, present) if p]
-        outputs, axes = batch_flat(rule, axis, [*primals, *given], [*batch_axes, *tangent_axes])
-        outputs = [batch_axis_first(r, b, axis.size) for r, b in zip(outputs, axes)]
+        outputs, axes = batch_flat(rule, axis, [*primals, *given], [*batch_axes, *tangent_axes], mapping=mapping)
+        layout.decide(axes)
+        outputs = layout.laid_out(outputs, axes)
         split = len(out_present)
         found = iter(outputs[split:])
         return outputs[:split], [next(found) if p else ZERO for p in out_present]
 
-    return CustomJVPCall(fun, jvp, values, call.name)
+    jvp.__name__ = getattr(one_jvp, "__name__", "jvp")
+    return CustomJVPCall(fun, jvp, values, call.name), layout.results_batched
 
 
-def batch_custom_vjp(call: CustomVJPCall, axis, values: Sequence[Any], batch_axes: Sequence[int | None]) -> CustomVJPCall:
-    """The call over a batch; its results have the batch axis in front."""
-    from laminax_transforms.batching import batch_axis_first, batch_flat
+def batch_custom_vjp(call: CustomVJPCall, axis, mapping: object, values: Sequence[Any], batch_axes: Sequence[int | None]) \
+        -> tuple[CustomVJPCall, Callable[[], bool]]:
+    """The call over a batch; and whether its results have the batch axis, in front, for who asks after the call."""
+    from laminax_transforms.batching import batch_flat
     one_fun, one_fwd, any_bwd = call.fun, call.fwd, call.bwd  # the rules must not hold on to the call's operands
+    layout = _Layout(axis, batch_axes)
 
     def fun(*args):
-        results, axes = batch_flat(one_fun, axis, args, batch_axes)
-        return [batch_axis_first(r, b, axis.size) for r, b in zip(results, axes)]
+        results, axes = batch_flat(one_fun, axis, args, batch_axes, mapping=mapping)
+        layout.decide(axes)
+        return layout.laid_out(results, axes)
 
     def fwd(args, perturbed):
         runs: list[tuple[int, Any]] = []
@@ -74,19 +107,22 @@ def batch_custom_vjp(call: CustomVJPCall, axis, values: Sequence[Any], batch_axe
             runs.append((len(results), bwd))
             return [*results, *residuals]
 
-        outputs, axes = batch_flat(rule, axis, args, batch_axes)
+        outputs, axes = batch_flat(rule, axis, args, batch_axes, mapping=mapping)
         (split, one_bwd), = runs
         residual_axes = axes[split:]
+        layout.decide(axes)
+        ct_axis = 0 if layout.batched else None
 
         def bwd(residuals, cts):
-            return _batched_bwd(one_bwd, axis, residuals, residual_axes, cts, [0] * len(cts), batch_axes)
+            return _batched_bwd(one_bwd, axis, mapping, residuals, residual_axes, cts, [ct_axis] * len(cts), batch_axes)
 
-        return [batch_axis_first(r, b, axis.size) for r, b in zip(outputs[:split], axes)], outputs[split:], bwd
+        return layout.laid_out(outputs[:split], axes), outputs[split:], bwd
 
-    return CustomVJPCall(fun, fwd, any_bwd, values, call.name)
+    fwd.__name__ = getattr(one_fwd, "__name__", "fwd")
+    return CustomVJPCall(fun, fwd, any_bwd, values, call.name), layout.results_batched
 
 
-def _batched_bwd(bwd, axis, residuals, residual_axes, cts, ct_axes, in_axes) -> list[Any]:
+def _batched_bwd(bwd, axis, mapping, residuals, residual_axes, cts, ct_axes, in_axes) -> list[Any]:
     """Cotangents of the operands over a batch, laid out like the operands; summed where those are not mapped."""
     from laminax_ir.ops.reduction import reduce_sum
     from laminax_transforms.batching import batch_flat, move_batch_axis
@@ -102,7 +138,7 @@ def _batched_bwd(bwd, axis, residuals, residual_axes, cts, ct_axes, in_axes) -> 
         return [ct for ct in in_cts if ct is not ZERO and ct is not None]
 
     given_axes = [b for b, p in zip(ct_axes, present) if p]
-    outputs, axes = batch_flat(rule, axis, [*residuals, *given], [*residual_axes, *given_axes])
+    outputs, axes = batch_flat(rule, axis, [*residuals, *given], [*residual_axes, *given_axes], mapping=mapping)
     found = iter(zip(outputs, axes))
     result: list[Any] = []
     for has, wanted in zip(out_present, in_axes):
@@ -110,12 +146,12 @@ def _batched_bwd(bwd, axis, residuals, residual_axes, cts, ct_axes, in_axes) -> 
             result.append(ZERO)
             continue
         ct, b = next(found)
-        if wanted is None:  # shared by all examples: their cotangents add up
-            if b is None:
-                ct, b = move_batch_axis(ct, None, 0, axis.size), 0
-            result.append(reduce_sum(ct, axes=(b,)))
-        else:
+        if wanted is not None:
             result.append(move_batch_axis(ct, b, wanted, axis.size))
+        elif b is None and all(a is None for a in ct_axes):  # one call for all examples
+            result.append(ct)
+        else:  # shared by all examples: their cotangents add up
+            result.append(reduce_sum(move_batch_axis(ct, b, 0, axis.size), axes=(0,)))
     return result
 
 
@@ -128,7 +164,7 @@ def _batch_tangent(axis, operands, batch_axes, params):
     num_tangents, residual_axes = len(tangents), list(batch_axes[:count])  # the rule must not hold on to the operands
 
     def batched_bwd(residuals, cts):
-        return _batched_bwd(bwd, axis, residuals, residual_axes, cts, [0] * len(cts), [0] * num_tangents)
+        return _batched_bwd(bwd, axis, None, residuals, residual_axes, cts, [0] * len(cts), [0] * num_tangents)
 
     out_avals = tuple(add_batch_axis(aval, axis.size, 0) for aval in params["out_avals"])
     out = custom_vjp_tangent_p.bind(*operands[:count], *tangents,

@@ -12,7 +12,7 @@ import pytest
 
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.config import check, check_leaks, enable_x64
-from laminax_ir.ops import control_flow, reduction
+from laminax_ir.ops import collectives, control_flow, reduction
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.reference.evaluate import evaluate
@@ -438,6 +438,56 @@ def test_stop_gradient_of_pytrees():
     assert float(grad(lambda x: x * stop_gradient({"x": x})["x"])(3.0)) == 3
     assert float(jvp(stop_gradient, (3.0,), (1.0,))[1]) == 0
     assert vmap(grad(lambda x: x * stop_gradient(x)))(X).tolist() == X.tolist()
+
+
+# Values that are mapped outside
+
+
+@pytest.mark.parametrize("decorate", ["jvp", "vjp"])
+def test_functions_and_rules_close_over_mapped_values(decorate):
+    """The function is called on values that are not mapped, or on some that are; what it closed over once counted as leaked."""
+    def scaled(factor, y):
+        if decorate == "jvp":
+            f = custom_jvp(lambda y: factor * op.sin(y))
+            f.defjvp(lambda primals, tangents: (f(*primals), 10.0 * factor * op.cos(primals[0]) * tangents[0]))
+        else:
+            f = custom_vjp(lambda y: factor * op.sin(y))
+            f.defvjp(lambda y: (f(y), (factor, y)), lambda res, ct: (10.0 * res[0] * op.cos(res[1]) * ct,))
+        return f(y)
+
+    mapped, nested = vmap(scaled, (0, None)), vmap(vmap(scaled, (None, 0)), (0, None))
+    for wrap in (lambda f: f, jit):
+        np.testing.assert_allclose(wrap(mapped)(X, 0.3), X * np.sin(0.3))
+        np.testing.assert_allclose(vmap(lambda a, y: wrap(lambda y: scaled(a, y))(y))(X, X), X * np.sin(X))
+        np.testing.assert_allclose(wrap(nested)(X, X), np.outer(X, np.sin(X)))
+        np.testing.assert_allclose(wrap(grad(lambda y: total(mapped(X, y))))(0.3), 10 * np.sum(X) * np.cos(0.3))
+        np.testing.assert_allclose(wrap(grad(lambda y: total(nested(X, y))))(X), 10 * np.sum(X) * np.cos(X))
+        np.testing.assert_allclose(vmap(lambda a: wrap(grad(lambda y: scaled(a, y)))(0.3))(X), 10 * X * np.cos(0.3))
+
+
+def test_a_traced_argument_that_is_not_differentiated_may_be_mapped():
+    @partial(custom_jvp, nondiff_argnums=(0,))
+    def f(n, x):
+        return n * x
+
+    f.defjvp(lambda n, primals, tangents: (f(n, *primals), 7.0 * n * tangents[0]))
+    np.testing.assert_allclose(jvp(lambda x: vmap(f)(X, x), (X,), (X,))[1], 7 * X * X)
+    np.testing.assert_allclose(vmap(grad(lambda n, x: f(n, x), 1), (0, None))(X, 2.0), 7 * X)
+
+
+@pytest.mark.parametrize("decorate", ["jvp", "vjp"])
+def test_a_call_that_depends_on_no_example_stays_one_call(decorate):
+    """Its result, and the cotangent of its operand, have no mapped axis: the cotangent is not counted once per example."""
+    if decorate == "jvp":
+        f = custom_jvp(lambda x: collectives.psum(x, "i"))
+        f.defjvp(lambda primals, tangents: (f(*primals), 10.0 * tangents[0]))
+    else:
+        f = custom_vjp(lambda x: collectives.psum(x, "i"))
+        f.defvjp(lambda x: (f(x), None), lambda _, ct: (10.0 * ct,))
+    shared = vmap(lambda _, x: f(x), in_axes=(0, None), out_axes=None, axis_name="i")
+    assert float(shared(X, 2.0)) == 6
+    assert float(grad(lambda x: shared(X, x))(2.0)) == 10
+    assert float(grad(lambda x: jit(lambda x: shared(X, x))(x))(2.0)) == 10
 
 
 # What rules hold on to

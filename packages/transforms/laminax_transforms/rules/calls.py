@@ -164,8 +164,9 @@ jvp_rules.add(custom_jvp_call_p, _custom_jvp_call_jvp)
 
 @axis_batching_rule(custom_jvp_call_p)
 def _custom_jvp_call_batch(axis, operands, batch_axes, **params):
-    results = batch_custom_jvp(_as_custom_jvp(operands, params), axis, operands, batch_axes).bind()
-    return results, [0] * len(results)
+    batched, results_batched = batch_custom_jvp(_as_custom_jvp(operands, params), axis, None, operands, batch_axes)
+    results = batched.bind()
+    return results, [0 if results_batched() else None] * len(results)
 
 
 @transpose_rule(custom_jvp_call_p)
@@ -206,8 +207,9 @@ jvp_rules.add(custom_vjp_call_p, _custom_vjp_call_jvp)
 
 @axis_batching_rule(custom_vjp_call_p)
 def _custom_vjp_call_batch(axis, operands, batch_axes, **params):
-    results = batch_custom_vjp(_as_custom_vjp(operands, params), axis, operands, batch_axes).bind()
-    return results, [0] * len(results)
+    batched, results_batched = batch_custom_vjp(_as_custom_vjp(operands, params), axis, None, operands, batch_axes)
+    results = batched.bind()
+    return results, [0 if results_batched() else None] * len(results)
 
 
 # Calls with a batching rule of their own. Their derivatives are such calls too, whose rules are derived from the user's: a
