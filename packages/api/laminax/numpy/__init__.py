@@ -41,7 +41,8 @@ _NAMES = {
         nanmedian nanpercentile nanquantile percentile quantile trapezoid unwrap""",
     "signals": "bartlett blackman convolve correlate hamming hanning i0 kaiser",
     "polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
-    "apply": "apply_along_axis apply_over_axes frompyfunc ufunc vectorize",
+    "apply": "apply_along_axis apply_over_axes vectorize",
+    "ufunc": "frompyfunc ufunc",
     "index_tricks": """c_ delete index_exp insert ix_ mgrid ogrid r_ ravel_multi_index s_ unravel_index""",
     "bits": "packbits unpackbits",
     "scalar_types": """bfloat16 bool bool_ can_cast cdouble character complex128 complex64 complex_ complexfloating csingle double dtype

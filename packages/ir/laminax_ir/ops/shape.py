@@ -263,7 +263,7 @@ def canonical_axis(name: str, axis: Any, rank: int) -> int:
     """
     index = axis if type(axis) is int else as_int(name, "an axis", axis)
     if not -rank <= index < rank:
-        raise ValueError(f"{name}: axis {index} is out of bounds for an array of {rank} axes")
+        raise ValueError(f"{name}: axis {index} is out of bounds for array of dimension {rank}")
     return index + rank if index < 0 else index
 
 

@@ -1,9 +1,8 @@
-"""Functions applied along axes, mapped over broadcast arguments, and made into ufuncs."""
+"""Functions applied along axes, and mapped over broadcast arguments."""
 
 from __future__ import annotations
 
 import functools
-import operator
 import re
 from typing import Any, Callable, Sequence
 
@@ -11,7 +10,7 @@ import numpy as np
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import shape as shape_ops
 
-from laminax._src.numpy.arguments import as_array, ensure_array, ensure_arrays, one_axis, refuse_out, shape_of
+from laminax._src.numpy.arguments import as_array, ensure_array, ensure_arrays, one_axis, shape_of
 
 
 def apply_along_axis(func1d: Callable, axis: int, arr, *args: Any, **kwargs: Any):
@@ -160,148 +159,3 @@ def _checked(core: Callable, outputs, sizes: dict[str, int]) -> Callable:
                     raise ValueError(f"vectorize: inconsistent size for core dimension {name!r}: {size} vs {known[name]}")
         return result
     return call
-
-
-# --- ufuncs ---
-
-
-class ufunc:
-    """An elementwise function of scalars, with NumPy's methods to reduce, accumulate and tabulate it.
-
-    Args:
-      func: takes `nin` arrays and returns `nout`, elementwise.
-      nin: the number of arguments.
-      nout: the number of results.
-      identity: the neutral value of a function of two arguments, if it has one.
-    """
-
-    def __init__(self, func: Callable, /, nin: int, nout: int, *, name: str | None = None, identity: Any = None):
-        self._function = func
-        self.nin, self.nout = operator.index(nin), operator.index(nout)
-        self.nargs = self.nin + self.nout
-        self.identity = identity
-        self.__name__ = self.__qualname__ = name or getattr(func, "__name__", "ufunc")
-        self.__doc__ = func.__doc__
-
-    def __call__(self, *args, out: None = None, where: None = None):
-        refuse_out(self.__name__, out)
-        if where is not None:
-            raise NotImplementedError(f"{self.__name__}: where is not supported; use numpy.where on the result")
-        if len(args) != self.nin:
-            raise TypeError(f"{self.__name__} takes {self.nin} arguments, got {len(args)}")
-        return self._function(*ensure_arrays(self.__name__, *args))
-
-    def __repr__(self) -> str:
-        return f"<laminax.numpy.ufunc '{self.__name__}'>"
-
-    def _binary_only(self, method: str) -> None:
-        if self.nin != 2 or self.nout != 1:
-            raise ValueError(f"ufunc.{method} is for functions of two arguments with one result; {self.__name__} takes {self.nin} "
-                             f"and returns {self.nout}")
-
-    def reduce(self, a, axis: int | None = 0, dtype=None, out: None = None, keepdims: bool = False, initial=None, where=None):
-        """Combines the elements along an axis, from the first on.
-
-        Args:
-          a: an array.
-          axis: the axis; None is the flat array.
-          dtype: the dtype to compute in.
-          out: must be None.
-          keepdims: whether the axis stays, with size 1.
-          initial: what to start with; by default the identity, or the first element.
-          where: must be None.
-        """
-        self._binary_only("reduce")
-        refuse_out(f"{self.__name__}.reduce", out)
-        if where is not None:
-            raise NotImplementedError(f"{self.__name__}.reduce: where is not supported; put the identity there with numpy.where")
-        from laminax_ir.ops.control_flow import scan
-        x, axis, shape = self._prepared("reduce", a, axis, dtype)
-        if initial is None:
-            if x.shape[0] == 0:
-                if self.identity is None:
-                    raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
-                start, rest = shape_ops.full(x.shape[1:], self.identity, x.dtype), x
-            else:
-                start, rest = x[0], x[1:]
-        else:
-            from laminax._src.numpy.arguments import convert
-            start, rest = shape_ops.broadcast_to_shape(as_array(convert(initial, x.dtype)), x.shape[1:]), x
-        result, _ = scan(lambda acc, row: (self(acc, row).astype(x.dtype), None), start, rest)
-        if not keepdims:
-            return result
-        return shape_ops.reshape(result, tuple(1 for _ in shape) if axis is None else
-                                 tuple(1 if i == axis else n for i, n in enumerate(shape)))
-
-    def accumulate(self, a, axis: int = 0, dtype=None, out: None = None):
-        """Combines the elements along an axis up to each one."""
-        self._binary_only("accumulate")
-        refuse_out(f"{self.__name__}.accumulate", out)
-        from laminax_ir.ops.control_flow import scan
-
-        from laminax._src.numpy.manipulation import concatenate, moveaxis
-        x, axis, _ = self._prepared("accumulate", a, axis, dtype)
-        if x.shape[0] == 0:
-            return moveaxis(x, 0, axis)
-
-        def step(acc, row):
-            acc = self(acc, row).astype(x.dtype)
-            return acc, acc
-
-        _, rest = scan(step, x[0], x[1:])
-        return moveaxis(concatenate([x[:1], rest]), 0, axis)
-
-    def _prepared(self, method: str, a, axis, dtype):
-        from laminax._src.numpy.arguments import convert, user_dtype
-        from laminax._src.numpy.manipulation import moveaxis, ravel
-        a = as_array(ensure_array(f"{self.__name__}.{method}", a))
-        if dtype is not None:
-            a = convert(a, user_dtype(self.__name__, dtype))
-        if not a.shape:
-            raise ValueError(f"{self.__name__}.{method}: an array with an axis is expected, got a scalar")
-        if axis is None:
-            return ravel(a), None, a.shape
-        axis = one_axis(method, axis, len(a.shape))
-        return moveaxis(a, axis, 0), axis, a.shape
-
-    def outer(self, A, B, /):
-        """The function of every element of A with every element of B: [*A.shape, *B.shape]."""
-        self._binary_only("outer")
-        A, B = ensure_arrays(f"{self.__name__}.outer", A, B)
-        a_rank, b_rank = len(shape_of(A)), len(shape_of(B))
-        return self(shape_ops.expand_dims(as_array(A), tuple(range(a_rank, a_rank + b_rank))), as_array(B))
-
-    def at(self, a, indices, b=None, /, *, inplace: bool = True):
-        """An array with the function applied at an index; each element named once.
-
-        Args:
-          a: an array.
-          indices: an index.
-          b: the second argument of a function of two.
-          inplace: must be False, because arrays do not change.
-        """
-        from laminax._src.numpy.indexing import _refuse_inplace
-        _refuse_inplace(f"{self.__name__}.at", inplace)
-        a = as_array(ensure_array(f"{self.__name__}.at", a))
-        old = a[indices]
-        return a.at[indices].set(self(old) if b is None else self(old, b))
-
-    def reduceat(self, a, indices, axis: int = 0, dtype=None, out: None = None):
-        """Not supported yet.
-
-        Raises:
-          NotImplementedError: always.
-        """
-        raise NotImplementedError(f"{self.__name__}.reduceat is not supported yet; use segment sums or reduce on slices")
-
-
-def frompyfunc(func: Callable, /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
-    """A ufunc from a function of scalars.
-
-    Args:
-      func: takes `nin` scalars and returns `nout`; it is mapped with `vectorize`.
-      nin: the number of arguments.
-      nout: the number of results.
-      identity: the neutral value of a function of two arguments, if it has one.
-    """
-    return ufunc(vectorize(func), nin, nout, name=getattr(func, "__name__", None), identity=identity)

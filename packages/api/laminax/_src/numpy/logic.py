@@ -15,6 +15,7 @@ from laminax_ir.ops.reduction import reduce_and
 from laminax_ir.trace import Tracer
 
 from laminax._src.fusion import fused
+from laminax._src.numpy import ufunc_methods as methods
 from laminax._src.numpy.arguments import (
     as_array,
     convert,
@@ -29,6 +30,7 @@ from laminax._src.numpy.arguments import (
     shape_of,
     strong,
 )
+from laminax._src.numpy.ufunc import builtin_ufunc
 
 _BOOL = np.dtype(bool)
 
@@ -83,10 +85,11 @@ def _truth(x: Any) -> Any:
 
 
 def _logical(name: str, function: Callable, text: str) -> Callable:
-    @fused
     def fun(x, y, /):
         x, y = ensure_arrays(name, x, y)
         return function(*operators.promote_shapes(name, _truth(x), _truth(y)))
+
+    fun.__module__ = __name__
 
     fun.__name__ = fun.__qualname__ = name
     fun.__doc__ = f"""{text}, elementwise; numbers are true where they are not 0.
@@ -101,9 +104,12 @@ def _logical(name: str, function: Callable, text: str) -> Callable:
     return fun
 
 
-logical_and = _logical("logical_and", op.bitwise_and, "Whether x and y are true")
-logical_or = _logical("logical_or", op.bitwise_or, "Whether x or y is true")
-logical_xor = _logical("logical_xor", op.bitwise_xor, "Whether exactly one of x and y is true")
+logical_and = builtin_ufunc(True, reduce=methods.logical("and"))(
+    _logical("logical_and", op.bitwise_and, "Whether x and y are true"))
+logical_or = builtin_ufunc(False, reduce=methods.logical("or"))(
+    _logical("logical_or", op.bitwise_or, "Whether x or y is true"))
+logical_xor = builtin_ufunc(False, reduce=methods.logical("xor"))(
+    _logical("logical_xor", op.bitwise_xor, "Whether exactly one of x and y is true"))
 
 
 @fused
@@ -120,6 +126,7 @@ def _bitwise(name: str, function: Callable, text: str) -> Callable:
         x, y = ensure_arrays(name, x, y)
         return function(x, y)
 
+    fun.__module__ = __name__
     fun.__name__ = fun.__qualname__ = name
     fun.__doc__ = f"""{text}, elementwise.
 
@@ -133,13 +140,14 @@ def _bitwise(name: str, function: Callable, text: str) -> Callable:
     return fun
 
 
-bitwise_and = _bitwise("bitwise_and", operators.bitwise_and, "And of the bits")
-bitwise_or = _bitwise("bitwise_or", operators.bitwise_or, "Or of the bits")
-bitwise_xor = _bitwise("bitwise_xor", operators.bitwise_xor, "Exclusive or of the bits")
-left_shift = _bitwise("left_shift", lambda x, y: operators.left_shift(*promote_numeric("left_shift", x, y)),
-                      "x * 2**y in integers of fixed width, x << y")
-right_shift = _bitwise("right_shift", lambda x, y: operators.right_shift(*promote_numeric("right_shift", x, y)),
-                       "x / 2**y rounded down, x >> y")
+bitwise_and = builtin_ufunc(-1, reduce=methods.bitwise("and"))(_bitwise("bitwise_and", operators.bitwise_and, "And of the bits"))
+bitwise_or = builtin_ufunc(0, reduce=methods.bitwise("or"))(_bitwise("bitwise_or", operators.bitwise_or, "Or of the bits"))
+bitwise_xor = builtin_ufunc(0, reduce=methods.bitwise("xor"))(
+    _bitwise("bitwise_xor", operators.bitwise_xor, "Exclusive or of the bits"))
+left_shift = fused(_bitwise("left_shift", lambda x, y: operators.left_shift(*promote_numeric("left_shift", x, y)),
+                            "x * 2**y in integers of fixed width, x << y"))
+right_shift = fused(_bitwise("right_shift", lambda x, y: operators.right_shift(*promote_numeric("right_shift", x, y)),
+                             "x / 2**y rounded down, x >> y"))
 bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
 
 

@@ -22,6 +22,7 @@ from laminax_runtime import ArrayImpl
 
 from laminax._src.eager import compiled_function
 from laminax._src.fusion import fused
+from laminax._src.numpy import ufunc_methods as methods
 from laminax._src.numpy.arguments import (
     as_array,
     convert,
@@ -36,6 +37,7 @@ from laminax._src.numpy.arguments import (
     refuse_out,
     strong,
 )
+from laminax._src.numpy.ufunc import builtin_ufunc
 
 # --- functions that are one operation on floats ---
 
@@ -152,7 +154,7 @@ def sinc(x, /):
 # --- functions that keep integers ---
 
 
-@fused
+@builtin_ufunc()
 def negative(x, /):
     """-x, elementwise.
 
@@ -292,11 +294,11 @@ def _round_float(x, decimals: int):
 
 
 def _binary(name: str, function: Callable, text: str, raises: str = "") -> Callable:
-    @fused
     def fun(x, y, /):
         x, y = ensure_arrays(name, x, y)
         return function(x, y)
 
+    fun.__module__ = __name__
     return _named(fun, name, f"""{text}, elementwise.
 
     Args:
@@ -305,11 +307,13 @@ def _binary(name: str, function: Callable, text: str, raises: str = "") -> Calla
     """)
 
 
-add = _binary("add", operators.add, "x + y; of bools, or")
-subtract = _binary("subtract", operators.subtract, "x - y", "\n\n    Raises:\n      TypeError: for bools.")
-multiply = _binary("multiply", operators.multiply, "x * y; of bools, and")
-true_divide = _binary("true_divide", lambda x, y: operators.true_divide(*ensure_arrays("true_divide", x, y)),
-                      "x / y; integers are taken as floats")
+add = builtin_ufunc(0, reduce=methods.sum_, accumulate=methods.cumsum, at=methods.update("add"))(
+    _binary("add", operators.add, "x + y; of bools, or"))
+subtract = builtin_ufunc(at=methods.update("subtract"))(
+    _binary("subtract", operators.subtract, "x - y", "\n\n    Raises:\n      TypeError: for bools."))
+multiply = builtin_ufunc(1, reduce=methods.prod, accumulate=methods.cumprod, at=methods.update("multiply"))(
+    _binary("multiply", operators.multiply, "x * y; of bools, and"))
+true_divide = fused(_binary("true_divide", operators.true_divide, "x / y; integers are taken as floats"))
 divide = true_divide
 
 
@@ -371,13 +375,13 @@ def float_power(x, y, /):
     return op.pow(*promote_inexact("float_power", x, y))
 
 
-@fused
+@builtin_ufunc(reduce=methods.extreme("max"), at=methods.update("max"))
 def maximum(x, y, /):
     """The greater of x and y, elementwise; NaN if either is NaN; complex numbers in lexicographic order."""
     return op.max(*promote_arrays("maximum", x, y))
 
 
-@fused
+@builtin_ufunc(reduce=methods.extreme("min"), at=methods.update("min"))
 def minimum(x, y, /):
     """The lesser of x and y, elementwise; NaN if either is NaN; complex numbers in lexicographic order."""
     return op.min(*promote_arrays("minimum", x, y))
@@ -432,7 +436,7 @@ def hypot(x1, x2, /):
     return where(infinite, scalar_like(math.inf, dtype), where(zero, large, length))
 
 
-@fused
+@builtin_ufunc(-math.inf, reduce=methods.logsumexp)
 def logaddexp(x1, x2, /):
     """log(exp(x1) + exp(x2)), elementwise, without overflow; the derivative at (-inf, -inf) is 0, not NaN."""
     x1, x2 = promote_inexact("logaddexp", x1, x2)
@@ -488,7 +492,7 @@ def _without_infinity(x, *infinities: float):
     return x
 
 
-@fused
+@builtin_ufunc(-math.inf, reduce=methods.logsumexp2)
 def logaddexp2(x1, x2, /):
     """log2(2**x1 + 2**x2), elementwise, without overflow; the derivative at (-inf, -inf) is 0, not NaN."""
     x1, x2 = promote_inexact("logaddexp2", x1, x2)
