@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,8 @@ import laminax
 import laminax.numpy as jnp
 from laminax import lax
 from laminax.ad_checkpoint import checkpoint_name, saved_residuals
+from laminax.extend.core import Primitive
+from laminax.interpreters import ad
 
 
 def test_the_documented_example():
@@ -109,3 +113,36 @@ def test_checkpointing_saves_memory():
 
     # 64 activations without, 16 inputs and the four of one layer with it.
     assert temporaries(laminax.checkpoint(layer)) < 0.5 * temporaries(layer)
+
+
+def test_outside_of_every_transformation_it_is_traced_too_and_only_once():
+    traces = []
+
+    @partial(laminax.checkpoint, static_argnums=1)
+    def f(x, n):
+        traces.append(1)
+        return jnp.sin(x) * n, 3.0
+
+    for _ in range(3):
+        y, three = f(2.0, 5)
+        np.testing.assert_allclose([y, three], [5 * np.sin(2.0), 3.0], rtol=1e-6)
+        assert isinstance(three, laminax.Array)
+    assert len(traces) == 1
+    with pytest.raises(laminax.errors.TracerBoolConversionError):
+        laminax.checkpoint(lambda x: x if x > 0 else -x)(2.0)
+    np.testing.assert_allclose(laminax.checkpoint(lambda x, ns: x * ns[0], static_argnums=1)(2.0, [4]), 8.0)  # not hashable
+
+
+def test_operations_without_a_lowering_run_outside_of_jit():
+    """A function made anew for each call is not compiled as a whole, neither it nor its derivative."""
+    runs = []
+    negate_p = Primitive("negate_of_test")
+    negate_p.def_abstract_eval(lambda x: x)
+    negate_p.def_impl(lambda x: runs.append(1) or -x)
+    ad.deflinear2(negate_p, lambda ct, x: [negate_p.bind(ct)])
+    x = np.float32([1, 2])
+    y, pullback = laminax.vjp(laminax.checkpoint(lambda x: jnp.sin(negate_p.bind(x))), x)
+    np.testing.assert_allclose(y, np.sin(-x), rtol=1e-6)
+    assert len(runs) == 1
+    np.testing.assert_allclose(pullback(np.ones(2, np.float32))[0], -np.cos(-x), rtol=1e-6)
+    assert len(runs) == 3  # once more for the cosine, and for the cotangent

@@ -171,7 +171,7 @@ def joined_effects(eqns: Iterable[JaxprEqn]) -> frozenset:
 
 
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source_info: bool = True) -> list[Any]:
-    """Runs a jaxpr by binding its equations one by one under the current trace.
+    """Runs a jaxpr by binding its equations one by one under the current trace; values are let go after their last use.
 
     Args:
       jaxpr: the program.
@@ -186,6 +186,8 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
         raise TypeError(f"eval_jaxpr: the jaxpr takes {len(jaxpr.invars)} arguments, got {len(args)}")
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))
+    last_use = {v: eqn for eqn in jaxpr.eqns for v in eqn.invars if type(v) is not Literal}
+    last_use.update((v, None) for v in jaxpr.outvars if type(v) is not Literal)
     previous_source = state.source
     names = state.name_stack if any(type(name) is str for name in state.name_stack) else ()  # scopes that the caller is in
     try:
@@ -196,10 +198,10 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
                 state.source = None if origin.code is None else origin if not names else \
                     origin._replace(name_stack=(*names, *origin.name_stack))
             result = state.trace.process(eqn.primitive, operands, eqn.params)
-            if eqn.primitive.multiple_results:
-                env.update(zip(eqn.outvars, result))
-            else:
-                env[eqn.outvars[0]] = result
+            env.update((v, x) for v, x in zip(eqn.outvars, result if eqn.primitive.multiple_results else (result,)) if v in last_use)
+            for v in eqn.invars:
+                if type(v) is not Literal and last_use[v] is eqn:
+                    env.pop(v, None)  # an operand may be there twice
     finally:
         state.source = previous_source
     return [v.val if type(v) is Literal else env[v] for v in jaxpr.outvars]

@@ -18,11 +18,13 @@ from laminax_ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, Literal, eval_jaxpr, j
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
-from laminax_ir.reference.evaluate import evaluate
+from laminax_ir.reference.evaluate import evaluate, reference_rule
 from laminax_ir.staging import stage
 
 F32 = np.dtype(np.float32)
 X = np.array([1.0, 2.0, 3.0], np.float32)
+watched_p = Primitive("watched_of_test")
+shape_rule(watched_p)(lambda x: x)
 
 
 def f32(*shape):
@@ -43,6 +45,26 @@ def test_running_a_jaxpr_is_running_the_function():
 def test_a_wrong_number_of_arguments(run):
     with pytest.raises(TypeError, match="the jaxpr takes 2 arguments, got 1"):
         run(stage(lambda x, y: [x], [f32(3), f32(3)]))
+
+
+def test_eval_jaxpr_lets_values_go_after_their_last_use():
+    made, alive = [], []
+
+    @reference_rule(watched_p)
+    def _watched(x):
+        alive.append(sum(ref() is not None for ref in made))
+        result = x + 1
+        made.append(weakref.ref(result))
+        return result
+
+    def chain(x):
+        for _ in range(5):
+            x = watched_p.bind(x)
+        return [x]
+
+    closed = stage(chain, [f32(3)])
+    np.testing.assert_array_equal(eval_jaxpr(closed.jaxpr, (), X)[0], X + 5)
+    assert alive == [0, 1, 1, 1, 1]
 
 
 def test_a_closed_jaxpr_needs_all_its_constants():

@@ -158,8 +158,9 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
 
     Returns:
       `(result, f_jvp)`, where `f_jvp(*tangents)` is the derivative at the point, without evaluating `fun` again;
-      and the auxiliary data as a third item with `has_aux`. `f_jvp` is a pytree and may be returned from a jitted function. It raises a TypeError for tangents of another structure than
-      the primals', and a ValueError for tangents of other shapes or dtypes.
+      and the auxiliary data as a third item with `has_aux`. `f_jvp` is a pytree and may be returned from a jitted function. It
+      raises a TypeError for tangents of another structure than the primals', and a ValueError for tangents of other shapes or
+      dtypes.
     """
     check_callable("linearize", fun)
     flat, in_tree = tree_flatten(primals)

@@ -27,7 +27,8 @@ def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse:
 
     By default, reverse-mode differentiation keeps every value that a derivative needs from the forward pass to the backward
     pass. Of a checkpointed function it keeps the inputs, and runs the function again on the backward pass: less memory for
-    more computation. Checkpointed functions may be nested.
+    more computation. Checkpointed functions may be nested. The function is always traced: Python control flow in it depends
+    on static arguments only, unless `concrete` is given.
 
     Args:
       fun: function of arrays, scalars and containers of them. May be left out, to give options in a decorator.
@@ -68,7 +69,7 @@ def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse:
 
     @wraps(fun)
     def checkpointed(*args, **kwargs):
-        if state.trace is eval_trace:
+        if concrete and state.trace is eval_trace:
             return fun(*args, **kwargs)
         call = _Call(fun, args, kwargs, argnums, argnames)
         program, consts, out_tree = trace(call)
@@ -298,7 +299,7 @@ def saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> list[tuple[Shap
 
     Returns:
       For each value its aval, and where it comes from: `from the argument x['w']`, `from a constant`, `named 'y' from
-      model.py:7 in step`, `output of cos from model.py:8 in step`. Arguments come first.
+      model.py:7 in step`, `output of cos from model.py:8 in step`. Constants come first, then arguments.
     """
     leaves, in_tree = tree_flatten((args, kwargs))
     _check_array_leaves("saved_residuals: argument ", args)
@@ -313,11 +314,11 @@ def saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> list[tuple[Shap
     program = inline_calls(split.primal, ALL_CALLS).jaxpr
     residuals = [program.invars[i] if where == "in" else program.outvars[i] for where, i in split.residual_sources]
     distinct = list(dict.fromkeys(v for v in residuals if type(v) is not Literal))
-    sources = {v: f"from the argument {path}" for v, path in zip(program.invars[len(consts):], _argument_paths(fun, args, kwargs))}
-    sources.update((v, "from a constant") for v in [*program.constvars, *program.invars[:len(consts)]])
+    sources = {v: "from a constant" for v in [*program.constvars, *program.invars[:len(consts)]]}
+    sources.update((v, f"from the argument {path}") for v, path in zip(program.invars[len(consts):], _argument_paths(fun, args, kwargs)))
     made = {v: eqn for eqn in program.eqns for v in eqn.outvars}
-    kept = [(v.aval, where) for v, where in sources.items() if v in distinct]
-    kept += [(v.aval, "from a constant") for v in split.linear.jaxpr.constvars]
+    kept = [(v.aval, "from a constant") for v in split.linear.jaxpr.constvars]
+    kept += [(v.aval, where) for v, where in sources.items() if v in distinct]
     return kept + [(v.aval, _description(made[v])) for v in distinct if v not in sources]
 
 

@@ -13,9 +13,11 @@ import laminax_runtime as runtime
 import numpy as np
 from laminax_ir import operators
 from laminax_ir.avals import get_aval
+from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.ops.calls import checkpoint_p
 from laminax_ir.pytree import tree_structure
 from laminax_ir.staging import stage
-from laminax_ir.trace import Tracer, check_no_tracers, eval_trace, state
+from laminax_ir.trace import Tracer, check_no_tracers, current_trace, eval_trace, state
 
 from laminax._src.checked_results import check_results, is_checking
 from laminax._src.executables import Program, compile_program, execution_device
@@ -47,6 +49,8 @@ def _operation(primitive, params: dict[str, Any]) -> Callable:
     if primitive.family == "sharding":  # a transfer
         from laminax._src.sharding_constraints import evaluate as evaluate_placement
         return lambda *operands: evaluate_placement(primitive, operands, params)
+    if primitive is checkpoint_p:
+        return partial(_run_equations, params["jaxpr"])
     if primitive.multiple_results:
         return compiled_function(lambda *xs: primitive.bind(*xs, **params), primitive.name, is_list=True)
     return compiled_function(lambda *xs: [primitive.bind(*xs, **params)], primitive.name)
@@ -62,6 +66,13 @@ def _run_on_host(primitive, params: dict[str, Any], *operands: Any) -> Any:
     check_no_tracers(operands)
     result = evaluate_primitive(primitive, operands, params)
     return [*map(as_array, result)] if primitive.multiple_results else as_array(result)
+
+
+def _run_equations(closed: ClosedJaxpr, *operands: Any) -> list[Any]:
+    """The results of a checkpointed call, whose function may be made anew for each call: its operations are compiled, it is not."""
+    check_no_tracers(operands)
+    with current_trace(eval_trace):
+        return [*map(as_array, eval_jaxpr(closed.jaxpr, closed.consts, *operands))]
 
 
 def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list: bool = False) -> Callable:
