@@ -7,7 +7,7 @@ that change what a trace records; caches of traced programs use it in their keys
 
     with enable_x64(True): ...             # this thread, inside the block
     config.update("jax_enable_x64", True)  # the process; "laminax_enable_x64" and "enable_x64" mean the same
-    LAMINAX_ENABLE_X64=1 python train.py   # the process, from its start
+    LAMINAX_ENABLE_X64=1 python train.py   # the process, from its start; JAX_ENABLE_X64=1 too
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def define(
     affects_tracing: bool = False,
     aliases: tuple[str, ...] = (),
 ) -> Option:
-    """Makes an option, with its initial value from the environment variable LAMINAX_<NAME> if that is set.
+    """Makes an option, with its initial value from the environment: LAMINAX_<NAME>, or else JAX_ and the name or an alias.
 
     Args:
         name: the option's name, without a prefix.
@@ -241,8 +241,10 @@ def define(
         "__module__": __name__,
     }
     option = type(f"Option[{name}]", (Option,), members)()
-    if (text := os.environ.get(option.environment_variable)) is not None:
-        type(option).value = option._checked(text, source=option.environment_variable)
+    for variable in (option.environment_variable, *(f"JAX_{spelling.upper()}" for spelling in (name, *aliases))):
+        if (text := os.environ.get(variable)) is not None:
+            type(option).value = option._checked(text, source=variable)
+            break
     with _lock:
         _options[name] = option
         _names.update(dict.fromkeys((name, *aliases), name))
@@ -424,6 +426,13 @@ disable_jit = define(
 )
 debug_nans = define("debug_nans", False, boolean, "Raise when an operation returns a NaN.")
 debug_infs = define("debug_infs", False, boolean, "Raise when an operation returns an infinity.")
+traceback_filtering = define(
+    "traceback_filtering",
+    "auto",
+    one_of("off", "auto", "tracebackhide", "remove_frames", "quiet_remove_frames"),
+    "How errors show laminax's own frames: all (off), marked for IPython (tracebackhide), or not: with the whole traceback as "
+    "the error's cause (remove_frames), or a note (quiet_remove_frames). auto is tracebackhide in IPython, else the last.",
+)
 log_compiles = define("log_compiles", False, boolean, "Log each compilation and what it was for, as warnings.")
 explain_cache_misses = define(
     "explain_cache_misses",

@@ -37,6 +37,14 @@ def register_internal_folder(module_file: str) -> None:
     _is_internal.clear()
 
 
+def is_internal(filename: str) -> bool:
+    """Whether a file is laminax's own."""
+    internal = _is_internal.get(filename)
+    if internal is None:
+        internal = _is_internal[filename] = filename.startswith(tuple(_internal_folders))
+    return internal
+
+
 def current(depth: int = 2) -> SourceInfo:
     """The user's position, searched from `depth` frames above this one."""
     if state.source is not None:

@@ -16,6 +16,7 @@ from laminax_ir.pytree import (
     keystr, structure_errors, tree_flatten, tree_flatten_with_path, tree_map, tree_structure, tree_unflatten,
 )
 from laminax_ir.trace import is_tracing, state
+from laminax_ir.tracebacks import api_boundary
 from laminax_ir.weak_scalars import shaped, weak_scalar
 from laminax_transforms.differentiation import jvp_flat, linear_program_of, linearize_flat
 from laminax_transforms.linear import LinearProgram
@@ -34,6 +35,7 @@ def _check_array_leaves(what: str, tree: Any) -> None:
                             "Pass arrays or scalars, or close over it, or mark it as static.")
 
 
+@api_boundary
 def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> tuple:
     """Evaluates a function and its directional derivative together (forward mode).
 
@@ -148,6 +150,7 @@ class _FlatFunction:
         return leaves
 
 
+@api_boundary
 def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     """Linearizes a function at a point.
 
@@ -212,6 +215,7 @@ class _AvalOnly:
 register_value_type(_AvalOnly, lambda x: x.aval)
 
 
+@api_boundary
 def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequence = ()) -> tuple:
     """Evaluates a function and returns its vector-Jacobian product at that point (reverse mode).
 
@@ -301,6 +305,7 @@ def _like_result(transform: str, path: str, ct: Any, expected: ShapedArray, erro
     return _typed(ct, expected)
 
 
+@api_boundary
 def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -> Callable:
     """Transposes a function that is linear in all its arguments.
 
@@ -407,6 +412,7 @@ def grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False,
     """
     value_and_grad_fun = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes, _transform="grad")
 
+    @api_boundary
     @wraps(fun, updated=())
     def grad_fun(*args, **kwargs):
         value, gradient = value_and_grad_fun(*args, **kwargs)
@@ -428,6 +434,7 @@ def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: boo
     check_callable(_transform, fun)
     argnums = _checked_argnums(_transform, argnums)
 
+    @api_boundary
     @wraps(fun, updated=())
     def value_and_grad_fun(*args, **kwargs):
         positions = _positions(_transform, fun, argnums, len(args))

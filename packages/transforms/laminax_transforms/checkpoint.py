@@ -16,6 +16,7 @@ from laminax_ir.ops.contraction import dot_general_p
 from laminax_ir.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
 from laminax_ir.staging import StagingTrace, stage
 from laminax_ir.trace import Tracer, current_trace, eval_trace, state
+from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.autodiff import _check_array_leaves, _name
 from laminax_transforms.jaxpr_transforms import linearize_jaxpr
 from laminax_transforms.rematerialization import ALL_CALLS, Decision, Offloadable, inline_calls
@@ -67,6 +68,7 @@ def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse:
     argnames = frozenset((static_argnames,) if isinstance(static_argnames, str) else static_argnames)
     trace = _trace_with_values if concrete else _trace_cached
 
+    @api_boundary
     @wraps(fun)
     def checkpointed(*args, **kwargs):
         if concrete and state.trace is eval_trace:

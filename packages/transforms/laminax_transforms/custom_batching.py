@@ -12,6 +12,7 @@ from laminax_ir.ops.calls import close_over_constants, custom_vmap_call_p
 from laminax_ir.pytree import tree_flatten, tree_map, tree_unflatten
 from laminax_ir.staging import stage
 from laminax_ir.trace import eval_trace, state
+from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.autodiff import _check_array_leaves, _name
 
 
@@ -46,6 +47,7 @@ class custom_vmap:
         self.vmap_rule = vmap_rule
         return vmap_rule
 
+    @api_boundary
     def __call__(self, *args, **kwargs):
         name = _name(self.fun)
         if self.vmap_rule is None:

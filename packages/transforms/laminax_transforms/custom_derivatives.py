@@ -19,6 +19,7 @@ from laminax_ir.pytree import (
 )
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer
+from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.zeros import ZERO, instantiate, zeros_of
 
 
@@ -214,6 +215,7 @@ class custom_jvp:  # noqa: N801  (a decorator)
 
         self.defjvp(jvp)
 
+    @api_boundary
     def __call__(self, *args, **kwargs):
         if self.jvp is None:
             raise AttributeError(f"No JVP defined for custom_jvp function {_name(self.fun)} using defjvp.")
@@ -314,6 +316,7 @@ class custom_vjp:  # noqa: N801  (a decorator)
         self.bwd = bwd
         self.symbolic_zeros = symbolic_zeros
 
+    @api_boundary
     def __call__(self, *args, **kwargs):
         if self.fwd is None or self.bwd is None:
             raise AttributeError(f"No VJP defined for custom_vjp function {_name(self.fun)} using defvjp.")

@@ -16,11 +16,13 @@ from laminax_ir.ops.calls import CustomJVPCall, close_over_constants
 from laminax_ir.ops.linear_solve import SolveParts, bind_solve
 from laminax_ir.pytree import tree_flatten, tree_unflatten
 from laminax_ir.staging import stage
+from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.autodiff import linear_transpose, linearize
 from laminax_transforms.differentiation import jvp_flat
 from laminax_transforms.zeros import ZERO, instantiate
 
 
+@api_boundary
 def custom_linear_solve(matvec: Callable, b: Any, solve: Callable, transpose_solve: Callable | None = None,
                         symmetric: bool = False, has_aux: bool = False) -> Any:
     """Solves `matvec(x) = b` with the given solver; derivatives are solves, not derivatives of the solver.
@@ -100,6 +102,7 @@ def _trace(caller: str, name: str, fun: Callable, tree, avals: Sequence[ShapedAr
     return jaxpr, consts, aux_tree
 
 
+@api_boundary
 def custom_root(f: Callable, initial_guess: Any, solve: Callable, tangent_solve: Callable, has_aux: bool = False) -> Any:
     """Finds `x` with `f(x) = 0` with the given solver; derivatives follow from `f`, not from the solver.
 

@@ -12,9 +12,11 @@ from laminax_ir.ops.linear_call import bind_linear_call
 from laminax_ir.pytree import keystr, structure_errors, tree_flatten, tree_flatten_with_path, tree_unflatten
 from laminax_ir.staging import stage
 from laminax_ir.trace import eval_trace, state
+from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.autodiff import _check_array_leaves, _name
 
 
+@api_boundary
 def linear_call(fun: Callable, fun_transpose: Callable, residual_args: Any, linear_args: Any) -> Any:
     """Calls a linear function whose transpose is another given function, and not derived from it.
 

@@ -12,6 +12,7 @@ from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.ops.shape import reshape
 from laminax_ir.pytree import tree_flatten, tree_map, tree_unflatten
+from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.autodiff import _checked_argnums, _name, _positions, jvp, vjp
 from laminax_transforms.vectorize import vmap
 
@@ -34,6 +35,7 @@ def jacfwd(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = Fals
     """
     argnums = _checked_argnums("jacfwd", argnums)
 
+    @api_boundary
     @wraps(fun, updated=())
     def jacobian(*args, **kwargs):
         chosen, partial_fun = _split(fun, "jacfwd", argnums, args, kwargs)
@@ -67,6 +69,7 @@ def jacrev(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = Fals
     """
     argnums = _checked_argnums("jacrev", argnums)
 
+    @api_boundary
     @wraps(fun, updated=())
     def jacobian(*args, **kwargs):
         chosen, partial_fun = _split(fun, "jacrev", argnums, args, kwargs)

@@ -9,9 +9,11 @@ from laminax_ir.ops.control_flow import scan_slices
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.ops.shape import concatenate, reshape
 from laminax_ir.pytree import tree_leaves, tree_map
+from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.vectorize import vmap
 
 
+@api_boundary
 def map(f: Callable, xs: Any, *, batch_size: int | None = None):
     """Applies a function to each slice along the leading axis, in sequence.
 

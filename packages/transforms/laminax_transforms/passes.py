@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any
 
 from laminax_ir.arguments import check_callable
+from laminax_ir.tracebacks import api_boundary
 
 from laminax_transforms.autodiff import _checked_argnums, _name, _positions, vjp
 
@@ -40,6 +41,7 @@ def fwd_and_bwd(fun: Callable, argnums: int | Sequence[int], has_aux: bool = Fal
     check_callable("fwd_and_bwd", fun)
     argnums = _checked_argnums("fwd_and_bwd", argnums)
 
+    @api_boundary
     @wraps(fun, updated=())
     def fwd(*args, **kwargs):
         positions = _positions("fwd_and_bwd", fun, argnums, len(args), ValueError)

@@ -8,6 +8,7 @@ from typing import Any, Callable, Hashable
 from laminax_ir.arguments import check_callable
 from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.autodiff import _check_array_leaves, _FlatFunction, _name
 from laminax_transforms.batching import Axis, batch_flat
 
@@ -50,6 +51,7 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
                 raise TypeError(f"vmap {what} must be an int, None, or (nested) container with those types as leaves, "
                                 f"but got {axes!r}.")
 
+    @api_boundary
     @wraps(fun, updated=())
     def vmap_fun(*args, **kwargs):
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):

@@ -18,6 +18,7 @@ from laminax_ir.ops.elementwise import copy_p
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_map, tree_unflatten
 from laminax_ir.trace import ConstantFoldingTrace, Tracer, current_trace, eval_trace, extend_axis_env, name_scope, state
+from laminax_ir.tracebacks import api_boundary
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve as resolve_names
@@ -52,6 +53,7 @@ def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
         raise NotImplementedError("make_jaxpr: abstracted_axes (dynamic shapes) is not supported")
     argnums, _ = resolve_names(fun, static_argnums, None, "static")
 
+    @api_boundary
     @wraps(fun)
     def make(*args, **kwargs) -> Any:
         call = Call(args, kwargs, argnums, ())
@@ -70,6 +72,7 @@ def _struct(aval: ShapedArray) -> ShapeDtypeStruct:
     return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type, named_shape=aval.named_shape)
 
 
+@api_boundary
 def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
     """Shapes and dtypes of a function's result, without computing it.
 
@@ -148,7 +151,7 @@ def _broadcast_places(name: str, places: Any, x: Any, count: int) -> list[Any]:
         if not (place is None or isinstance(place, (runtime.Device, runtime.Sharding, PartitionSpec))):
             raise TypeError(f"device_put: {name} must be a device, a sharding, a partition spec, a pytree of them, or None; got "
                             f"{place!r} of type {type(place).__name__}")
-    return [resolve(place, f"device_put: {name}") if isinstance(place, PartitionSpec) else place for place in flat]
+    return [resolve(place, f"device_put: {name}", runtime.current_mesh()) if isinstance(place, PartitionSpec) else place for place in flat]
 
 
 def _check_fit(x: Any, leaves: Sequence[Any], places: Sequence[Any]) -> None:
@@ -327,6 +330,7 @@ def named_call(fun: Callable, *, name: str | None = None) -> Callable:
     name = function_name(fun) if name is None else name
     named_scope(name)  # checks the name now
 
+    @api_boundary
     @wraps(fun)
     def call(*args, **kwargs):
         with name_scope(name):

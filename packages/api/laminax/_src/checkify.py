@@ -22,6 +22,7 @@ from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.pytree import register_pytree_node_class, tree_flatten, tree_unflatten
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer, check_no_tracers
+from laminax_ir.tracebacks import api_boundary
 from laminax_lowering.registry import lowering_rule
 from laminax_transforms.registry import batching_rule, jvp_rule
 
@@ -274,6 +275,7 @@ def checkify(f: Callable, errors: frozenset[ErrorCategory] = user_checks) -> Cal
     if not errors <= all_checks:
         raise ValueError(f"checkify: unknown categories of errors {set(errors - all_checks)}")
 
+    @api_boundary
     @functools.wraps(f)
     def checked(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
         leaves, tree = tree_flatten((args, kwargs))

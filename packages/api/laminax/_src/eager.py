@@ -18,6 +18,7 @@ from laminax_ir.ops.calls import checkpoint_p
 from laminax_ir.pytree import tree_structure
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer, check_no_tracers, current_trace, eval_trace, state
+from laminax_ir.tracebacks import api_boundary, shorten
 
 from laminax._src.checked_results import check_results, is_checking
 from laminax._src.executables import Program, compile_program, execution_device
@@ -85,10 +86,12 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
     """
     programs: dict[tuple, tuple[Program, Any]] = {}
 
+    @api_boundary
     def miss(*args):
-        where = execution_device(args)
+        mesh = runtime.current_mesh()
+        where = execution_device(args, mesh=mesh)
         if where is None:  # spread over a mesh
-            where = tuple(committed_sharding(x) for x in args), runtime.current_mesh()
+            where = tuple(committed_sharding(x) for x in args), mesh
         key = (*(get_aval(x) for x in args), where)
         found = programs.get(key)
         if found is None:
@@ -97,7 +100,7 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
                 closed = stage(flat_fun, key[:-1], name)
             tree = tree_structure([0] * len(closed.out_avals)) if is_list else _LEAF
             if not isinstance(where, runtime.Device) or names_shardings(closed):
-                where = place(name, closed, args)
+                where = place(name, closed, args, mesh=mesh)
             found = programs[key] = (compile_program(closed, where, name=name), tree)
         program, tree = found
         outs = program.run(args)
@@ -134,7 +137,11 @@ def _unary_operator(general: Callable, name: str) -> Callable:
     current, bottom = state, eval_trace
 
     def method(self):
-        return compiled(self) if current.trace is bottom else general(self)
+        try:
+            return compiled(self) if current.trace is bottom else general(self)
+        except Exception as error:
+            shorten(error)
+            raise
 
     method.__name__ = f"__{name}__"
     return method
@@ -146,9 +153,13 @@ def _operator(function: Callable, name: str, general: Callable) -> Callable:
 
     def method(self, other):
         kind = type(other)
-        if (kind is array_type or kind in scalars) and current.trace is bottom:
-            return compiled(self, other)
-        return general(self, other)
+        try:
+            if (kind is array_type or kind in scalars) and current.trace is bottom:
+                return compiled(self, other)
+            return general(self, other)
+        except Exception as error:
+            shorten(error)
+            raise
 
     method.__name__ = f"__{name}__"
     return method

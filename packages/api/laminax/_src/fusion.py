@@ -9,6 +9,7 @@ from functools import wraps
 from typing import Any, Callable, Sequence
 
 from laminax_ir.trace import eval_trace, state
+from laminax_ir.tracebacks import shorten
 
 
 def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -> Callable:
@@ -33,12 +34,16 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
 
     @wraps(fun)
     def call(*args, **kwargs) -> Any:
-        if current.trace is not bottom:
-            return fun(*args, **kwargs)
-        if static and kwargs:
-            for name, value in kwargs.items():
-                if type(value) is list and name in static:
-                    kwargs[name] = tuple(value)
-        return (compiled or compile_it())(*args, **kwargs)
+        try:
+            if current.trace is not bottom:
+                return fun(*args, **kwargs)
+            if static and kwargs:
+                for name, value in kwargs.items():
+                    if type(value) is list and name in static:
+                        kwargs[name] = tuple(value)
+            return (compiled or compile_it())(*args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     return call

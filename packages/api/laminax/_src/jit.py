@@ -6,7 +6,7 @@ binds one call equation in the trace at work or compiles (cached) and runs, hand
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 from weakref import WeakKeyDictionary
@@ -19,6 +19,7 @@ from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.pytree import tree_unflatten
 from laminax_ir.trace import check_no_tracers, eval_trace, state
+from laminax_ir.tracebacks import api_boundary, shorten
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve
@@ -50,6 +51,7 @@ class JitOptions:
     compiler_options: tuple[tuple[str, Any], ...] = ()
     in_shardings: ShardingTree | None = None
     out_shardings: ShardingTree | None = None
+    runs_on_entered_mesh: bool = False
 
 
 def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UNSPECIFIED,
@@ -100,7 +102,10 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
     check_callable("jit", fun)
     if abstracted_axes is not None:
         raise NotImplementedError("jit: abstracted_axes (dynamic shapes) is not supported")
-    options = _options(fun, given)
+    return _jitted(fun, _options(fun, given))
+
+
+def _jitted(fun: Callable, options: JitOptions) -> Any:
     jit_function = _JitFunction(fun, options)
     wrapped = runtime.make_jit_function(
         fun, jit_function.name, jit_function.miss, static_argnums=options.static_argnums,
@@ -108,6 +113,25 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
     update_wrapper(wrapped, fun)
     wrapped._laminax_jit = jit_function
     return wrapped
+
+
+def pjit(fun: Callable, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UNSPECIFIED, static_argnums: int | Sequence[int] | None = None,
+         static_argnames: str | Iterable[str] | None = None, donate_argnums: int | Sequence[int] | None = None,
+         donate_argnames: str | Iterable[str] | None = None, keep_unused: bool = False, device: Any = None, backend: str | None = None,
+         inline: bool = False, compiler_options: Mapping[str, Any] | None = None) -> Any:
+    """`jit`, which has the documentation, on the mesh that is entered with `with mesh:`.
+
+    Args:
+      fun, ...: as for `jit`. Partition specs refer to the mesh that is entered where the function is called, and calls run on its
+        devices; a mesh that is set by `set_mesh` does not count.
+
+    Example:
+      >>> with Mesh(devices(), "x"):
+      ...     pjit(f, in_shardings=PartitionSpec("x"))(x)
+    """
+    given = {name: value for name, value in locals().items() if name != "fun"}
+    check_callable("pjit", fun)
+    return _jitted(fun, replace(_options(fun, given), runs_on_entered_mesh=True))
 
 
 def _options(fun: Callable, given: dict[str, Any]) -> JitOptions:
@@ -174,21 +198,28 @@ class _JitFunction:
 
     def miss(self, *args, **kwargs):
         """Answers a call that C++ has no entry for: (result, fast-path data or None, False)."""
-        call, avals, traced = self.traced(args, kwargs)
-        if state.trace is not eval_trace:
-            return self._bind(call, traced), None, False
+        try:
+            call, avals, traced = self.traced(args, kwargs)
+            if state.trace is not eval_trace:
+                return self._bind(call, traced), None, False
+            outs, program = self._run(call, traced)
+            if is_checking():
+                check_results(outs, f"jit({self.name})", traced.closed, call.leaves)
+            fastpath = program.fastpath(traced.out_tree, outs, call.leaves)
+            return tree_unflatten(traced.out_tree, outs), fastpath, False
+        except Exception as error:
+            shorten(error)
+            raise
+
+    def _run(self, call: Call, traced: TracedFunction) -> tuple[list[Any], Program]:
         program = self.program(traced, call, self.place(traced, call))
         try:
-            outs = program.run(call.leaves)
+            return program.run(call.leaves), program
         except runtime.DeletedArrayError as error:
             raise deleted_argument_error(error, f"jit({self.name})", call.leaves, call.namer(self.fun)) from None
         except runtime.XlaRuntimeError as error:
             note_repeated_arguments(error, f"jit({self.name})", call.leaves, call.namer(self.fun))
             raise
-        if is_checking():
-            check_results(outs, f"jit({self.name})", traced.closed, call.leaves)
-        fastpath = program.fastpath(traced.out_tree, outs, call.leaves)
-        return tree_unflatten(traced.out_tree, outs), fastpath, False
 
     def _bind(self, call: Call, traced: TracedFunction) -> Any:
         closed, leaves = traced.closed, call.leaves
@@ -205,24 +236,29 @@ class _JitFunction:
 
     def place(self, traced: TracedFunction, call: Call, are_types: bool = False) -> runtime.Device | Partitioning:
         """Where a call outside of traces runs; with `are_types` some arguments are known by type and sharding only."""
-        namer = call.namer(self.fun)
+        namer, mesh = call.namer(self.fun), self.mesh()
         if not self.is_sharded:
-            device = execution_device(call.leaves, self.options.device, namer)
+            device = execution_device(call.leaves, self.options.device, mesh)
             is_bound = names_shardings(traced.closed) or are_types and any(type(x) is _AvalHolder and x.committed_sharding is not None
                                                                            for x in call.leaves)
             if device is not None and not is_bound:
                 return device
-            return place(f"jit({self.name})", traced.closed, call.leaves, namer=namer, device=self.options.device)
+            return place(self.name, traced.closed, call.leaves, namer=namer, device=self.options.device, mesh=mesh)
         check_no_tracers(call.leaves)
-        return place(f"jit({self.name})", traced.closed, call.leaves, *self._shardings(traced, call), namer)
+        return place(self.name, traced.closed, call.leaves, *self._shardings(traced, call), namer, mesh=mesh)
+
+    def mesh(self) -> runtime.Mesh | None:
+        """The mesh that calls run on, and that partition specs refer to, if there is one."""
+        return runtime.entered_mesh() if self.options.runs_on_entered_mesh else runtime.current_mesh()
 
     def _shardings(self, traced: TracedFunction, call: Call) -> tuple[list[Any] | None, list[Any] | None]:
         """The caller's shardings, one or None per argument and result."""
-        return for_arguments(self.options.in_shardings, f"jit({self.name})", call.in_tree), self.result_shardings(traced)
+        given = for_arguments(self.options.in_shardings, f"jit({self.name})", call.in_tree, self.mesh())
+        return given, self.result_shardings(traced)
 
     def result_shardings(self, traced: TracedFunction) -> list[Any] | None:
         """The caller's shardings for the results, one or None each; None if there are none."""
-        return for_results(self.options.out_shardings, f"jit({self.name})", traced.out_tree)
+        return for_results(self.options.out_shardings, f"jit({self.name})", traced.out_tree, self.mesh())
 
     def donated(self, call: Call) -> tuple[bool, ...]:
         """Which leaves of a call are donated."""
@@ -309,6 +345,7 @@ def _register_aval_holder() -> None:
 _register_aval_holder()
 
 
+@api_boundary
 def _trace(self, *args, **kwargs) -> Traced:
     """Traces the function for arguments (arrays, or anything with shape and dtype) without running it."""
     jit_function: _JitFunction = self._laminax_jit
@@ -316,11 +353,13 @@ def _trace(self, *args, **kwargs) -> Traced:
     return Traced(jit_function, call, avals, traced)
 
 
+@api_boundary
 def _lower(self, *args, **kwargs) -> Lowered:
     """Traces and lowers the function for arguments (arrays, or anything with shape and dtype) without running it."""
     return _trace(self, *args, **kwargs).lower()
 
 
+@api_boundary
 def _eval_shape(self, *args, **kwargs) -> Any:
     """Shapes and dtypes of the result, without computing it."""
     return _trace(self, *args, **kwargs).out_info

@@ -6,6 +6,8 @@ tracing, and gives arrays and tracers their operators and methods. Every module 
 
 from __future__ import annotations
 
+import os
+
 import laminax_runtime as runtime
 from laminax_ir import staging, trace
 from laminax_ir.avals import register_value_type
@@ -17,7 +19,7 @@ from laminax._src import eager
 
 
 def _compose() -> None:
-    register_internal_folder(__file__)
+    register_internal_folder(os.path.dirname(__file__))  # the whole package
     register_internal_folder(trace.__file__)
     register_internal_folder(runtime.__file__)
     register_value_type(runtime.ArrayImpl, lambda array: array.aval)

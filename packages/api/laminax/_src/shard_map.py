@@ -14,6 +14,7 @@ from laminax_ir.manual_axes import manual_axes, running_along
 from laminax_ir.ops.shard_map import bind_shard_map, local_aval
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten_with_path, tree_leaves, tree_unflatten
+from laminax_ir.tracebacks import api_boundary
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
@@ -61,6 +62,7 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = N
     title = f"shard_map({function_name(f)})"
     in_specs = tuple(in_specs) if isinstance(in_specs, list) else in_specs
 
+    @api_boundary
     @wraps(f)
     def mapped(*args, **kwargs):
         if kwargs:

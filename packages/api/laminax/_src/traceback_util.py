@@ -1,7 +1,6 @@
-"""Which files' frames libraries want left out of tracebacks.
+"""Tracebacks for libraries: which files' frames they want left out, and where their interfaces begin.
 
-laminax shows tracebacks whole. The module exists because flax and equinox import it by this name; what they register is
-kept out of the source positions of equations, and `include_frame` tells it to those who format stacks themselves.
+What `laminax_ir.tracebacks` does for laminax's own functions, under the names by which flax, equinox and others import it.
 """
 
 from __future__ import annotations
@@ -9,32 +8,34 @@ from __future__ import annotations
 from types import FrameType
 from typing import Any, Callable, TypeVar
 
-from laminax_ir import source
+from laminax_ir import source, tracebacks
+from laminax_ir.tracebacks import UnfilteredStackTrace, filter_traceback
 
 F = TypeVar("F", bound=Callable[..., Any])
-_exclude_paths: list[str] = []
+
+__all__ = ["UnfilteredStackTrace", "api_boundary", "filter_traceback", "include_frame", "register_exclusion"]
 
 
 def register_exclusion(path: str) -> None:
-    """Marks a file as a library's own, and the lines of its folder as never the user's.
+    """Leaves a library's file out of tracebacks, and the lines of its folder out of the source positions of equations.
 
     Args:
       path: the file, such as `__file__`.
     """
-    _exclude_paths.append(path)
+    tracebacks.hide_path(path)
     source.register_internal_folder(path)
 
 
 def include_frame(frame: FrameType) -> bool:
-    """Whether a frame belongs to none of the registered files."""
-    return not frame.f_code.co_filename.startswith(tuple(_exclude_paths))
+    """Whether tracebacks show a frame: it is neither laminax's nor of a registered file."""
+    return not tracebacks.is_hidden(frame)
 
 
 def api_boundary(fun: F | None = None, **options: Any) -> Any:
-    """Decorator that marks where a library's interface begins; the function itself, since tracebacks are not cut here.
+    """Decorator that marks where a library's interface begins: errors leave it without hidden frames.
 
     Args:
       fun: the function; left out when options are given.
-      **options: `repro_api_name` and the like, which have no meaning here.
+      **options: `repro_api_name` and the like: labels for a recorder of calls, which exists neither here nor in JAX's releases.
     """
-    return fun if fun is not None else lambda f: f
+    return tracebacks.api_boundary if fun is None else tracebacks.api_boundary(fun)

@@ -15,6 +15,7 @@ from laminax_ir.arguments import check_callable
 from laminax_ir.avals import ShapedArray
 from laminax_ir.pytree import broadcast_prefix, tree_unflatten
 from laminax_ir.trace import extend_axis_env
+from laminax_ir.tracebacks import api_boundary
 from laminax_lowering import lower
 
 from laminax._src import setup  # noqa: F401
@@ -67,6 +68,7 @@ def xla_computation(fun: Callable, static_argnums: int | Sequence[int] = (),
     donating = _JitFunction(fun, JitOptions(donate_argnums=donated))
     name = f"xla_computation_{function_name(fun)}"
 
+    @api_boundary
     @wraps(fun)
     def make(*args, **kwargs) -> Any:
         call = Call(args, kwargs, static, ())

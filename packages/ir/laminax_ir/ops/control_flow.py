@@ -31,6 +31,7 @@ from laminax_ir.pytree import (
 )
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer, is_tracing, state
+from laminax_ir.tracebacks import api_boundary
 
 # Tracing the functions that are given
 
@@ -118,6 +119,7 @@ def _concrete(x: Any) -> Any | None:
 _missing = object()
 
 
+@api_boundary
 def cond(pred, true_fun: Callable, false_fun: Callable, *operands, operand: Any = _missing):
     """Applies one of two functions, chosen by a scalar that may be traced.
 
@@ -167,6 +169,7 @@ def cond(pred, true_fun: Callable, false_fun: Callable, *operands, operand: Any 
     return _branch("cond", index, [true_fun, false_fun], operands, ["true_fun", "false_fun"])
 
 
+@api_boundary
 def switch(index, branches: Sequence[Callable], *operands, operand: Any = _missing):
     """Applies one of several functions, chosen by an integer that may be traced.
 
@@ -255,6 +258,7 @@ def _with_constvars(program: _Program) -> ClosedJaxpr:
     return ClosedJaxpr(jaxpr.replace(constvars=jaxpr.invars[:count], invars=jaxpr.invars[count:]), program.consts)
 
 
+@api_boundary
 def platform_dependent(*args, default: Callable | None = None, **per_platform: Callable):
     """Applies a function that depends on the platform the program is compiled for.
 
@@ -302,6 +306,7 @@ def platform_dependent(*args, default: Callable | None = None, **per_platform: C
 # Loops
 
 
+@api_boundary
 def while_loop(cond_fun: Callable, body_fun: Callable, init_val):
     """Applies a function as long as a condition holds.
 
@@ -371,6 +376,7 @@ def _while(name: str, cond_fun: Callable, body_fun: Callable, init_val, argument
     return tree_unflatten(tree, put_back(flat, fixed, out))
 
 
+@api_boundary
 def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool | None = None):
     """Applies a function to each integer of a range in turn.
 
@@ -452,6 +458,7 @@ def _is_below_limit(carry):
     return op.lt(i, limit)
 
 
+@api_boundary
 def scan(f: Callable, init, xs=None, length: int | None = None, reverse: bool = False, unroll: int | bool = 1,
          _split_transpose: bool = False):
     """Applies a function along the leading axis of arrays, carrying state from one step to the next.
@@ -466,7 +473,8 @@ def scan(f: Callable, init, xs=None, length: int | None = None, reverse: bool = 
       length: the number of steps; needed if `xs` has no arrays.
       reverse: whether to go from the last slice to the first; `ys` stay in the order of `xs`.
       unroll: how many steps to run in one iteration of the compiled loop; True or 0 for all of them.
-      _split_transpose: must be False.
+      _split_transpose: whether reverse mode computes the cotangents of `xs` and of what `f` closes over after the backward loop,
+        for all steps at once: faster where they are large sums, for the memory of the stacked cotangents of the carry.
 
     Returns:
       `(carry, ys)`: the final carry, and the results `y` stacked along a new leading axis.
@@ -480,12 +488,10 @@ def scan(f: Callable, init, xs=None, length: int | None = None, reverse: bool = 
     """
     if not callable(f):
         raise TypeError("lax.scan: f argument should be a callable.")
-    if _split_transpose:
-        raise NotImplementedError("scan: _split_transpose=True is not supported; leave it out")
-    return _scan("scan", f, init, xs, length, reverse, unroll, _first_parameter(f), f)
+    return _scan("scan", f, init, xs, length, reverse, unroll, _first_parameter(f), f, bool(_split_transpose))
 
 
-def _scan(name: str, f, init, xs, length, reverse, unroll, argument: str, identity):
+def _scan(name: str, f, init, xs, length, reverse, unroll, argument: str, identity, split_transpose: bool = False):
     xs_flat, xs_tree = _flat_arguments(f"{name}: xs", xs)
     xs_avals = [get_aval(x) for x in xs_flat]
     length = _scan_length(name, xs_avals, length)
@@ -512,7 +518,8 @@ def _scan(name: str, f, init, xs, length, reverse, unroll, argument: str, identi
     if any(fixed):
         body_jaxpr = body_with_constants(body_jaxpr, len(consts), fixed)
         consts, carry = [*consts, *picked(flat, fixed)], picked(flat, fixed, False)
-    out = bind_scan(body_jaxpr, consts, carry, xs_flat, length=length, reverse=bool(reverse), unroll=unroll)
+    out = bind_scan(body_jaxpr, consts, carry, xs_flat, length=length, reverse=bool(reverse), unroll=unroll,
+                    split_transpose=split_transpose)
     return tree_unflatten(tree, put_back(flat, fixed, out[:len(carry)])), tree_unflatten(ys_tree, out[len(carry):])
 
 

@@ -12,6 +12,7 @@ from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.ops.reduction import check_dtype
 from laminax_ir.ops.shape import concatenate, expand_dims, reshape, rev
 from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.tracebacks import api_boundary
 
 
 def _cumulative(name: str, kinds: tuple) -> Primitive:
@@ -66,6 +67,7 @@ cumlogsumexp = _cumulative_function(cumlogsumexp_p, "cumlogsumexp", "log(sum(exp
 # Any associative operation
 
 
+@api_boundary
 def associative_scan(fn: Callable, elems, reverse: bool = False, axis: int = 0):
     """Scan by an associative operation in logarithmic depth.
 

@@ -14,6 +14,7 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.partition_specs import PartitionSpec
+from laminax_ir.tracebacks import shorten
 
 
 def array_method_table() -> dict[str, Any]:
@@ -83,7 +84,11 @@ def _method(name: str, module: str, function: str) -> Callable:
     def method(self, *args, **kwargs):
         if not found:
             found.append(getattr(importlib.import_module(f"laminax._src.numpy.{module}"), function))
-        return found[0](self, *args, **kwargs)
+        try:
+            return found[0](self, *args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
 
     method.__name__ = name
     method.__qualname__ = f"Array.{name}"
