@@ -15,6 +15,7 @@ from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.trace import eval_trace, state
+from laminax_ir.tracebacks import shorten
 from laminax_runtime import ArrayImpl
 
 from laminax._src.eager import compiled_function
@@ -74,9 +75,13 @@ class ufunc:
         return self.__name__  # pickled by name, as functions are
 
     def __call__(self, *args: Any, out: None = None, where: None = None) -> Any:
-        if out is not None or where is not None:
-            _refuse(f"{self.__name__}", out=out, where=where)
-        return self._call(*args)
+        try:
+            if out is not None or where is not None:
+                _refuse(f"{self.__name__}", out=out, where=where)
+            return self._call(*args)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def reduce(self, a, axis: int | None = 0, dtype=None, out: None = None, keepdims: bool = False, initial=None, where=None):
         """Combines the elements along an axis, from the first on.
