@@ -239,29 +239,32 @@ MALFORMED = [
     (lambda: slicing.dynamic_update_index_in_dim(X, 1., 0, 0), ShapeError, "dynamic_update_index_in_dim: .*one less"),
     (lambda: _gather(i=I.astype(np.float32)), DTypeError, r"gather: the indices must be integers, got f32\[2,1\]"),
     (lambda: _gather(i=np.int32(0)), ShapeError, "gather: the indices need a last axis"),
-    (lambda: _gather(i=np.zeros((2, 2), np.int32)), ShapeError, "gather: the last axis of the indices .*1, got 2"),
-    (lambda: _gather(sizes=(1,)), ShapeError, "gather: slice_sizes must have one entry"),
-    (lambda: _gather(sizes=(1, 5)), ShapeError, "gather: the slice size of axis 1"),
-    (lambda: _gather(sizes=(2, 4)), ShapeError, "gather: collapsed and batching axes must have slice size 1, axis 0 has 2"),
-    (lambda: _gather(offset_dims=(2,)), ShapeError, "gather: offset_dims must be increasing axes below 2"),
-    (lambda: _gather(offset_dims=()), ShapeError, "gather: offset_dims must have one entry"),
-    (lambda: _gather(collapsed_slice_dims=(2,)), ShapeError, "gather: collapsed_slice_dims must be increasing axes below 2"),
-    (lambda: _gather(start_index_map=(2,)), ShapeError, "gather: start_index_map must be different axes"),
-    (lambda: _gather(operand_batching_dims=(0,), start_indices_batching_dims=(0,)), ShapeError, "gather: collapsed_slice_dims and operand_batching_dims must not share"),
-    (lambda: _gather(collapsed_slice_dims=(), operand_batching_dims=(0,), start_indices_batching_dims=(0,)), ShapeError, "gather: start_index_map and operand_batching_dims must not share"),
-    (lambda: _gather(operand_batching_dims=(1,)), ShapeError, "gather: operand_batching_dims and start_indices_batching_dims must have the same length"),
-    (lambda: _gather(operand_batching_dims=(1,), start_indices_batching_dims=(1,)), ShapeError, "gather: start_indices_batching_dims must be different axes"),
-    (lambda: _gather(operand_batching_dims=(1,), start_indices_batching_dims=(0,)), ShapeError, "gather: batching axes must have equal sizes"),
+    (lambda: _gather(i=np.zeros((2, 2), np.int32)), ShapeError, "gather: Gather op has 1 elements in start_index_map .* of indices is 2"),
+    (lambda: _gather(sizes=(1,)), ShapeError, "gather: Gather op must have one slice size for every input dimension, got 1"),
+    (lambda: _gather(sizes=(1, 5)), ShapeError, "gather: Slice size at index 1 .* out of range.* 4, got 5"),
+    (lambda: _gather(sizes=(2, 4)), ShapeError, "gather: .*only collapse slice dims with bound 1, but bound is 2 for index 0"),
+    (lambda: _gather(offset_dims=(2,)), ShapeError, "gather: Offset dimension 0 .* out of bounds, got 2"),
+    (lambda: _gather(offset_dims=()), ShapeError, "gather: .*offset_dims, collapsed_slice_dims and operand_batching_dims must have 2 entries together"),
+    (lambda: _gather(collapsed_slice_dims=(2,)), ShapeError, r"gather: Invalid collapsed_slice_dims .* \[0, 2\), got 2"),
+    (lambda: _gather(start_index_map=(2,)), ShapeError, r"gather: Invalid start_index_map .* \[0, 2\), got 2"),
+    (lambda: _gather(operand_batching_dims=(0,), start_indices_batching_dims=(0,)), ShapeError, "gather: collapsed_slice_dims and operand_batching_dims .* must be disjoint"),
+    (lambda: _gather(collapsed_slice_dims=(), operand_batching_dims=(0,), start_indices_batching_dims=(0,)), ShapeError, "gather: start_index_map and operand_batching_dims .* must be disjoint"),
+    (lambda: _gather(operand_batching_dims=(1,)), ShapeError, "gather: .*equal numbers of operand_batching_dims and start_indices_batching_dims"),
+    (lambda: _gather(operand_batching_dims=(1,), start_indices_batching_dims=(1,)), ShapeError, "gather: .*cannot have the index vector dimension as a batching dimension"),
+    (lambda: _gather(operand_batching_dims=(1,), start_indices_batching_dims=(0,)), ShapeError, "gather: .*have the same shape, got sizes"),
     (lambda: ops.gather(X, I, DIMS, (1, 4), mode="wrap"), ValueError, "unknown gather or scatter mode 'wrap'"),
     (lambda: _scatter(i=I.astype(bool)), DTypeError, r"scatter-add: the indices must be integers, got bool\[2,1\]"),
     (lambda: _scatter(u=U.astype(np.int32)), DTypeError, r"scatter-add: .*same dtype, got f32\[3,4\] and i32\[2,4\]"),
-    (lambda: _scatter(u=U[0]), ShapeError, "scatter-add: the updates must have 2 axes"),
-    (lambda: _scatter(u=np.ones((2, 5), np.float32)), ShapeError, "scatter-add: axis 1 of the updates is larger"),
-    (lambda: _scatter(u=np.ones((3, 4), np.float32)), ShapeError, r"scatter-add: the axes of the updates outside the windows .*\(2,\), got \(3,\)"),
-    (lambda: _scatter(update_window_dims=()), ShapeError, "scatter-add: update_window_dims must have one entry"),
-    (lambda: _scatter(update_window_dims=(2,)), ShapeError, "scatter-add: update_window_dims must be increasing"),
-    (lambda: _scatter(inserted_window_dims=(-1,)), ShapeError, "scatter-add: inserted_window_dims must be increasing"),
-    (lambda: _scatter(scatter_dims_to_operand_dims=(0, 1)), ShapeError, "scatter-add: the last axis of the indices"),
+    (lambda: _scatter(u=U[0]), ShapeError, "scatter-add: Updates tensor must be of rank 2; got 1"),
+    (lambda: _scatter(u=np.ones((2, 5), np.float32)), ShapeError, "scatter-add: Bounds of the window dimensions .* got 5 for axis 1 of the updates"),
+    (lambda: _scatter(u=np.ones((3, 4), np.float32)), ShapeError, r"scatter-add: Bounds of the scatter dimensions .*\(2,\), got \(3,\)"),
+    (lambda: _scatter(update_window_dims=()), ShapeError, "scatter-add: Updates tensor must be of rank 1; got 2"),
+    (lambda: _scatter(inserted_window_dims=()), ShapeError, "scatter-add: .*window of size 1; doesn't match operand of rank 2"),
+    (lambda: _gather(offset_dims=(1, 0)), ShapeError, r"gather: offset_dims .*must be sorted, got \(1, 0\)"),
+    (lambda: _gather(offset_dims=(1, 1)), ShapeError, r"gather: offset_dims .*must not repeat, got \(1, 1\)"),
+    (lambda: _scatter(update_window_dims=(2,)), ShapeError, r"scatter-add: Invalid update_window_dims .* \[0, 2\), got 2"),
+    (lambda: _scatter(inserted_window_dims=(-1,)), ShapeError, r"scatter-add: Invalid inserted_window_dims .* \[0, 2\), got -1"),
+    (lambda: _scatter(scatter_dims_to_operand_dims=(0, 1)), ShapeError, "scatter-add: .*has 2 elements in scatter_dims_to_operand_dims .* of indices is 1"),
     (lambda: ops.scatter_apply(X, I, lambda x: elementwise.lt(x, 0.), SDIMS, update_shape=(2, 4)), ShapeError, "scatter_apply: .*got bool"),
     (lambda: ops.scatter_apply(X, I, lambda x: full((2,), x), SDIMS, update_shape=(2, 4)), ShapeError, r"scatter_apply: .*got f32\[2\]"),
     (lambda: ops.scatter_apply(X, I, lambda x: slicing.index_in_dim(X, 0), SDIMS, update_shape=(2, 4)), NotImplementedError, "scatter_apply: .*closes over 1 arrays"),
@@ -272,3 +275,13 @@ MALFORMED = [
 def test_malformed_calls_say_what_is_wrong(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_gather_without_windows_is_empty_and_asks_nothing_of_the_operand():
+    indices = np.zeros((0, 1), np.int32)
+    result = ops.gather(np.zeros((0, 3), np.float32), indices, DIMS, (1, 3))
+    assert result.shape == (0, 3) and result.dtype == np.float32
+    with pytest.raises(ShapeError, match="Slice size at index 0"):
+        ops.gather(np.zeros((0, 3), np.float32), np.zeros((1, 1), np.int32), DIMS, (1, 3))
+    with pytest.raises(ShapeError, match="only collapse"):
+        ops.gather(np.zeros((0, 3), np.float32), indices, DIMS, (2, 3))

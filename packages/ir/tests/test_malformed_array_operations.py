@@ -153,7 +153,7 @@ RIGHT = SHAPES | INDEXING | SORTING | REDUCTIONS | CUMULATIVE | WINDOWS
 HELPERS = {
     shape: {"dilated_size", "canonical_shape", "canonical_axis", "canonical_axes", "zeros_like_shaped"},
     slicing: {"wrapped_index"},
-    indexing: {"interleave", "scatter_window", "default_fill_value"},
+    indexing: {"scatter_window", "default_fill_value"},
     reduction: {"check_dtype", "reduced_shape", "split_operands", "check_monoid", "is_leaf", "special_monoid", "identity", "least",
                 "greatest", "flatten_monoid", "stage_monoid", "apply_monoid"},
     cumulative: {"scan_associatively"}, windows: set(), sorting: set(), stacking: set(),

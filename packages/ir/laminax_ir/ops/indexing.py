@@ -21,6 +21,7 @@ from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.elementwise import joined_named_shape, scalar_like
+from laminax_ir.ops.indexing_shapes import check_scatter, gather_shape
 from laminax_ir.ops.shape import _int_tuple, _shape_of, canonical_shape, concatenate, expand_dims, full
 from laminax_ir.ops.slicing import wrapped_index
 from laminax_ir.primitive import Primitive, shape_rule
@@ -114,7 +115,7 @@ _MODES = {None: GatherScatterMode.FILL_OR_DROP, "fill": GatherScatterMode.FILL_O
 def _gather_shape(operand: ShapedArray, indices: ShapedArray, *, dimension_numbers, slice_sizes, indices_are_sorted,
                   unique_indices, mode, fill_value) -> ShapedArray:
     _check_indices("gather", indices)
-    shape = _gather_result_shape(operand.shape, indices.shape, dimension_numbers, slice_sizes)
+    shape = gather_shape(operand.shape, indices.shape, dimension_numbers, slice_sizes)
     if operand._named or indices._named:
         return operand.update(shape=shape, named_shape=joined_named_shape((operand, indices)))
     return ShapedArray(shape, operand.dtype, operand.weak_type)
@@ -128,83 +129,6 @@ def _check_indices(name: str, indices: ShapedArray) -> None:
                          "expand_dims(indices, (-1,))")
 
 
-@functools.lru_cache(maxsize=4096)
-def _gather_result_shape(shape, indices_shape, dims: GatherDimensionNumbers, slice_sizes) -> tuple[int, ...]:
-    described = f"; operand shape {shape}, indices shape {indices_shape}, slice_sizes {slice_sizes}, {dims}"
-    rank = len(shape)
-    _check_correspondence("gather", described, shape, indices_shape, _GATHER_NAMES, dims[1:])
-    if len(slice_sizes) != rank:
-        raise ShapeError(f"gather: slice_sizes must have one entry for each axis of the operand{described}")
-    for axis, (size, window) in enumerate(zip(shape, slice_sizes)):
-        if not 0 <= window <= size:
-            raise ShapeError(f"gather: the slice size of axis {axis} must lie between 0 and the axis' size{described}")
-        if window != 1 and axis in dims.collapsed_slice_dims or window > 1 and axis in dims.operand_batching_dims:
-            raise ShapeError(f"gather: collapsed and batching axes must have slice size 1, axis {axis} has {window}{described}")
-    window_sizes = [window for axis, window in enumerate(slice_sizes)
-                    if axis not in dims.collapsed_slice_dims and axis not in dims.operand_batching_dims]
-    result_rank = len(indices_shape) - 1 + len(window_sizes)
-    _check_increasing("gather", "offset_dims", dims.offset_dims, result_rank, described)
-    if len(dims.offset_dims) != len(window_sizes):
-        raise ShapeError(f"gather: offset_dims must have one entry for each axis that is neither collapsed nor batching "
-                         f"({len(window_sizes)}){described}")
-    return interleave(indices_shape[:-1], window_sizes, dims.offset_dims)
-
-
-_GATHER_NAMES = ("collapsed_slice_dims", "start_index_map", "operand_batching_dims", "start_indices_batching_dims")
-_SCATTER_NAMES = ("inserted_window_dims", "scatter_dims_to_operand_dims", "operand_batching_dims",
-                  "scatter_indices_batching_dims")
-
-
-def _check_correspondence(name, described, shape, indices_shape, names, dims) -> None:
-    """Checks what gather's and scatter's dimension numbers have in common."""
-    removed, index_map, operand_batching, indices_batching = dims
-    rank = len(shape)
-    _check_increasing(name, names[0], removed, rank, described)
-    _check_increasing(name, names[2], operand_batching, rank, described)
-    if set(removed) & set(operand_batching):
-        raise ShapeError(f"{name}: {names[0]} and {names[2]} must not share axes{described}")
-    if len(set(index_map)) != len(index_map) or not builtins.all(0 <= axis < rank for axis in index_map):
-        raise ShapeError(f"{name}: {names[1]} must be different axes of the operand{described}")
-    if set(index_map) & set(operand_batching):
-        raise ShapeError(f"{name}: {names[1]} and {names[2]} must not share axes{described}")
-    if indices_shape[-1] != len(index_map):
-        raise ShapeError(f"{name}: the last axis of the indices must have one entry for each of {names[1]}, "
-                         f"{len(index_map)}, got {indices_shape[-1]}{described}")
-    if len(set(indices_batching)) != len(indices_batching) or \
-            not builtins.all(0 <= axis < len(indices_shape) - 1 for axis in indices_batching):
-        raise ShapeError(f"{name}: {names[3]} must be different axes of the indices before the last one{described}")
-    if len(indices_batching) != len(operand_batching):
-        raise ShapeError(f"{name}: {names[2]} and {names[3]} must have the same length{described}")
-    for axis, indices_axis in zip(operand_batching, indices_batching):
-        if shape[axis] != indices_shape[indices_axis]:
-            raise ShapeError(f"{name}: batching axes must have equal sizes, axis {axis} of the operand and axis "
-                             f"{indices_axis} of the indices have not{described}")
-
-
-def _check_increasing(name, what, axes, rank, described) -> None:
-    previous = -1
-    for axis in axes:
-        if not previous < axis < rank:
-            raise ShapeError(f"{name}: {what} must be increasing axes below {rank}{described}")
-        previous = axis
-
-
-def interleave(batch: Sequence, window: Sequence, window_axes: Sequence[int]) -> tuple:
-    """Merges two sequences in order so that the items of `window` come to stand at the positions `window_axes`.
-
-    Args:
-      batch: the other items, in order.
-      window: as many items as window_axes.
-      window_axes: positions in the result, increasing.
-
-    Returns:
-      A tuple of len(batch) + len(window) items.
-    """
-    batch_items, window_items = iter(batch), iter(window)
-    return tuple([next(window_items) if axis in window_axes else next(batch_items)
-                  for axis in range(len(batch) + len(window))])
-
-
 def _scatter_rule(primitive: Primitive) -> None:
     name = primitive.name
 
@@ -215,7 +139,7 @@ def _scatter_rule(primitive: Primitive) -> None:
         if operand.dtype != updates.dtype:
             raise DTypeError(f"{name}: operand and updates must have the same dtype, got {operand.str_short()} and "
                              f"{updates.str_short()}")
-        _check_scatter(name, operand.shape, indices.shape, updates.shape, dimension_numbers)
+        check_scatter(name, operand.shape, indices.shape, updates.shape, dimension_numbers)
         if indices._named or updates._named:
             return operand.update(named_shape=joined_named_shape((operand, indices, updates)))
         return operand
@@ -223,28 +147,6 @@ def _scatter_rule(primitive: Primitive) -> None:
 
 for _primitive in (scatter_p, scatter_add_p, scatter_sub_p, scatter_mul_p, scatter_min_p, scatter_max_p):
     _scatter_rule(_primitive)
-
-
-@functools.lru_cache(maxsize=4096)
-def _check_scatter(name, shape, indices_shape, updates_shape, dims: ScatterDimensionNumbers) -> None:
-    described = f"; operand shape {shape}, indices shape {indices_shape}, updates shape {updates_shape}, {dims}"
-    _check_correspondence(name, described, shape, indices_shape, _SCATTER_NAMES, dims[1:])
-    window = [size for axis, size in enumerate(shape)
-              if axis not in dims.inserted_window_dims and axis not in dims.operand_batching_dims]
-    if len(dims.update_window_dims) != len(window):
-        raise ShapeError(f"{name}: update_window_dims must have one entry for each axis of the operand that is neither "
-                         f"inserted nor batching ({len(window)}){described}")
-    if len(updates_shape) != len(indices_shape) - 1 + len(window):
-        raise ShapeError(f"{name}: the updates must have {len(indices_shape) - 1 + len(window)} axes, those of the "
-                         f"indices but the last and those of a window{described}")
-    _check_increasing(name, "update_window_dims", dims.update_window_dims, len(updates_shape), described)
-    for axis, size in zip(dims.update_window_dims, window):
-        if updates_shape[axis] > size:
-            raise ShapeError(f"{name}: axis {axis} of the updates is larger than the operand's axis of size {size}{described}")
-    scattered = tuple(size for axis, size in enumerate(updates_shape) if axis not in dims.update_window_dims)
-    if scattered != indices_shape[:-1]:
-        raise ShapeError(f"{name}: the axes of the updates outside the windows must be those of the indices but the last, "
-                         f"{indices_shape[:-1]}, got {scattered}{described}")
 
 
 def scatter_window(shape: Sequence[int], updates_shape: Sequence[int], dims: ScatterDimensionNumbers) -> tuple[int, ...]:
@@ -295,6 +197,8 @@ def gather(operand, start_indices, dimension_numbers: GatherDimensionNumbers, sl
       array([30., 10.], dtype=float32)
     """
     mode = GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
+    if 0 in getattr(start_indices, "shape", ())[:-1]:  # no window is read, so none needs to fit the operand
+        return _no_windows(operand, start_indices, dimension_numbers, slice_sizes)
     if mode is not GatherScatterMode.FILL_OR_DROP:
         fill_value = None
     elif fill_value is None:
@@ -308,6 +212,13 @@ def gather(operand, start_indices, dimension_numbers: GatherDimensionNumbers, sl
         "dimension_numbers": _normal_dimension_numbers("gather", dimension_numbers),
         "slice_sizes": canonical_shape("gather", slice_sizes), "indices_are_sorted": bool(indices_are_sorted),
         "unique_indices": bool(unique_indices), "mode": mode, "fill_value": fill_value})
+
+
+def _no_windows(operand, start_indices, dimension_numbers, slice_sizes):
+    x, indices, sizes = get_aval(operand), get_aval(start_indices), canonical_shape("gather", slice_sizes)
+    _check_indices("gather", indices)
+    roomy = tuple(map(builtins.max, x.shape, sizes))
+    return full(gather_shape(roomy, indices.shape, _normal_dimension_numbers("gather", dimension_numbers), sizes), 0, x.dtype)
 
 
 def _normal_dimension_numbers(name: str, dims):

@@ -9,6 +9,7 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.ops import indexing as ops
 from laminax_ir.ops.indexing import GatherScatterMode
+from laminax_ir.ops.indexing_shapes import interleave
 from laminax_ir.reference.evaluate import evaluate, reference_rule
 
 
@@ -27,7 +28,7 @@ def _gather(operand, indices, *, dimension_numbers, slice_sizes, indices_are_sor
     removed = dims.collapsed_slice_dims + dims.operand_batching_dims
     batch_rank = indices.ndim - 1
     windows = windows.reshape(windows.shape[:batch_rank] + tuple(n for d, n in enumerate(slice_sizes) if d not in removed))
-    return windows.transpose(ops.interleave(range(batch_rank), range(batch_rank, windows.ndim), dims.offset_dims))
+    return windows.transpose(interleave(range(batch_rank), range(batch_rank, windows.ndim), dims.offset_dims))
 
 
 def _filled(value, dtype):
