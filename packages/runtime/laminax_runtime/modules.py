@@ -31,6 +31,16 @@ def mlir_module(text: str) -> Any:
     return _jaxlib.mlir_module_from_text(text)[0]
 
 
+def printed_module(text: str, with_locations: bool = False) -> str:
+    """A StableHLO module as MLIR prints it, in the short forms of the dialects, for people to read and search.
+
+    Args:
+        text: the module, in any form that MLIR reads.
+        with_locations: whether operations show where they come from.
+    """
+    return mlir_module(text).operation.get_asm(enable_debug_info=with_locations)
+
+
 def serialize_module(text: str) -> bytes:
     """A StableHLO module as a portable artifact, which later versions of jaxlib can read, and earlier ones of some weeks.
 

@@ -168,7 +168,7 @@ class Lowered(_Stage):
           debug_info: whether StableHLO has the lines and the names of scopes that operations come from.
         """
         if dialect in (None, "stablehlo"):
-            return self._module.text if debug_info else runtime.without_locations(self._module.text)
+            return runtime.printed_module(self._module.text, with_locations=debug_info)
         if dialect == "hlo":
             return runtime.hlo_computation(self._module.text).as_hlo_text()
         raise _unknown_dialect("as_text", dialect)
