@@ -384,7 +384,6 @@ ERRORS = [
     (lambda: scan(lambda c, x: (c, x), 1.0, None, length=2.5), TypeError, "`length` must be an integer"),
     (lambda: traced(lambda n: scan(lambda c, x: (c, x), 1.0, None, length=n), 3), ConcretizationTypeError,
      "expects a concrete `int` value"),
-    (lambda: scan(lambda c, x: (c, x), 1.0, X, _split_transpose=True), NotImplementedError, "_split_transpose"),
     (lambda: while_loop(3, lambda c: c, 1.0), TypeError, "body_fun and cond_fun arguments should be callable"),
     (lambda: while_loop(lambda c: c, lambda c: c, 1.0), TypeError, "cond_fun must return a boolean scalar, but got output type(s) "
      "[ShapedArray(float32[])]"),

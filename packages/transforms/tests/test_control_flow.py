@@ -90,9 +90,10 @@ def test_derivatives_of_scan(name, reverse):
 
 @pytest.mark.parametrize("name", STEPS)
 @pytest.mark.parametrize("wrt", [(0,), (1,), (2,), (0, 2)])
-def test_gradients_of_scan_are_those_of_the_loop(name, wrt):
+@pytest.mark.parametrize("in_two", [False, True])
+def test_gradients_of_scan_are_those_of_the_loop(name, wrt, in_two):
     with config.enable_x64(True):
-        value, gradients = value_and_grad(scalar_of(with_scan, STEPS[name]), wrt)(W, C, XS)
+        value, gradients = value_and_grad(scalar_of(with_scan, STEPS[name], _split_transpose=in_two), wrt)(W, C, XS)
         expected, expected_gradients = value_and_grad(scalar_of(in_python, STEPS[name]), wrt)(W, C, XS)
         np.testing.assert_allclose(value, expected, rtol=1e-12)
         for g, e in zip(gradients, expected_gradients):
@@ -229,6 +230,20 @@ def test_residuals_are_stacked_once_and_invariant_ones_not_at_all():
     assert [eqn.primitive.name for eqn in subjaxprs(backward)[0].eqns].count("cos") == 0
     big = [v for v in backward.invars if v.aval.shape == (4, 3, 3)]
     assert not big
+
+
+def test_a_split_transpose_sums_the_cotangents_of_constants_after_the_loop():
+    def f(w, xs):
+        return total(op.sin(scan(lambda c, x: (op.tanh(matvec(w, c) + x), None), C, xs, _split_transpose=True)[0]))
+
+    program = traced(grad(f, (0, 1)), W, XS)
+    _, backward = scans(program)
+    assert backward.params["num_carry"] == 1  # no sum for w
+    inside = [eqn.primitive.name for eqn in subjaxprs(backward)[0].eqns]
+    after = [eqn.primitive.name for eqn in program.eqns[program.eqns.index(backward) + 1:]]
+    assert inside.count("dot_general") == 1 and after.count("dot_general") == 1  # for the carry; for w, of all steps
+    check_derivatives(f, W, XS, order=2)
+    check_vmap(grad(f, (0, 1)), (W, np.stack([XS, XS + 1, -XS])), (None, 0))
 
 
 def test_differentiated_and_batched_once_per_body():

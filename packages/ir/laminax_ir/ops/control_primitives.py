@@ -121,18 +121,19 @@ def without_leading_axis(x: ShapedArray) -> ShapedArray:
 
 
 def bind_scan(jaxpr: ClosedJaxpr, consts: Sequence[Any], carry: Sequence[Any], xs: Sequence[Any], *, length: int,
-              reverse: bool = False, unroll: int = 1, linear: Sequence[bool] | None = None) -> list[Any]:
+              reverse: bool = False, unroll: int = 1, linear: Sequence[bool] | None = None, split_transpose: bool = False) -> list[Any]:
     """Binds a scan of a jaxpr without constants; returns the final carry and the stacked results.
 
     Args:
       jaxpr: `(*consts, *carry, *slices of xs) -> (*carry, *ys)`.
       linear: which operands the program is linear in, as a note for readers of the equation; none by default.
+      split_transpose: whether the backward pass is a loop over the carry alone, and a map over the rest.
     """
     operands = (*consts, *carry, *xs)
     return state.trace.process(scan_p, operands, {
         "jaxpr": jaxpr, "length": length, "reverse": reverse, "unroll": unroll, "num_consts": len(consts),
         "num_carry": len(carry), "linear": (False,) * len(operands) if linear is None else tuple(linear),
-        "_split_transpose": False})
+        "_split_transpose": split_transpose})
 
 
 @shape_rule(platform_index_p)

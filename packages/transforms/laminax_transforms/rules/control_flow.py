@@ -31,6 +31,7 @@ from laminax_transforms.jaxpr_transforms import (
 )
 from laminax_transforms.registry import axis_batching_rule, define_zero_derivative, is_linear, jvp_rules, linearize_rule, \
     transpose_rule
+from laminax_transforms.split_scans import SplitStep, run_split_scan, split_step
 from laminax_transforms.zeros import ZERO, instantiate, zeros_of
 
 define_zero_derivative(platform_index_p)
@@ -103,6 +104,12 @@ def _jvp_body(closed: ClosedJaxpr, nonzero: Flags, num_consts: int, num_carry: i
     return _DerivedBody(ClosedJaxpr(jaxpr.replace(invars=invars, outvars=outvars)), new_consts, flags, outs)
 
 
+def _how(params: dict[str, Any]) -> dict[str, Any]:
+    """What a scan derived from another takes over from it."""
+    return {"length": params["length"], "reverse": params["reverse"], "unroll": params["unroll"],
+            "split_transpose": params["_split_transpose"]}
+
+
 def _scan_jvp(primals, tangents, params):
     num_consts, num_carry = params["num_consts"], params["num_carry"]
     body = _jvp_body(params["jaxpr"], _nonzero(tangents), num_consts, num_carry)
@@ -110,7 +117,7 @@ def _scan_jvp(primals, tangents, params):
     flags = _split(body.in_flags, num_consts, num_carry)
     dots = [_full_tangents(t, x, has) for t, x, has in zip(_split(tangents, num_consts, num_carry), values, flags)]
     out = bind_scan(body.jaxpr, [*body.consts, *values[0], *dots[0]], [*values[1], *dots[1]], [*values[2], *dots[2]],
-                    length=params["length"], reverse=params["reverse"], unroll=params["unroll"])
+                    **_how(params))
     carry_flags, y_flags = body.out_flags[:num_carry], body.out_flags[num_carry:]
     carry, carry_dot, ys, ys_dot = _split(out, num_carry, sum(carry_flags), len(y_flags))
     return [*carry, *ys], [*_spread(carry_dot, carry_flags), *_spread(ys_dot, y_flags)]
@@ -226,7 +233,7 @@ def _scan_linearize(primals, tangents, params):
     num_consts, num_carry = params["num_consts"], params["num_carry"]
     split = _linearize_scan(params["jaxpr"], _nonzero(tangents), num_consts, num_carry)
     consts, carry, xs = _split(primals, num_consts, num_carry)
-    how = {name: params[name] for name in ("length", "reverse", "unroll")}
+    how = _how(params)
     hoisted = eval_jaxpr(split.hoisted.jaxpr, (), *split.primal_consts, *consts)
     out = bind_scan(split.primal, [*split.primal_consts, *consts, *hoisted[:split.num_kept]], carry, xs, **how)
     final, ys = out[:num_carry], out[num_carry:]
@@ -258,12 +265,12 @@ class _TransposedScan:
     known: the part that does not depend on linear operands, `(*fixed consts, *fixed carry, *fixed xs) -> (*fixed carry,
       *residuals)`, or None if there is no fixed carry; the backward step then computes it itself.
     backward: `(*new consts, *fixed consts, *sums for consts, *cts of carry, *fixed xs, *residuals, *cts of ys)
-      -> (*sums, *cts of carry, *cts of xs)`.
+      -> (*sums, *cts of carry, *cts of xs)`; or that in two parts, without the sums.
     linear: which operands are linear; carry includes what becomes so in the loop.
     const_flags, carry_flags, xs_flags: which linear operands get a cotangent.
     """
     known: ClosedJaxpr | None
-    backward: ClosedJaxpr
+    backward: ClosedJaxpr | SplitStep
     consts: list[Any]
     linear: Flags
     const_flags: Flags
@@ -272,7 +279,8 @@ class _TransposedScan:
 
 
 @cached_by_jaxpr
-def _transpose_scan(closed: ClosedJaxpr, linear: Flags, num_consts: int, num_carry: int, ct_nonzero: Flags) -> _TransposedScan:
+def _transpose_scan(closed: ClosedJaxpr, linear: Flags, num_consts: int, num_carry: int, ct_nonzero: Flags,
+                    in_two: bool) -> _TransposedScan:
     end = num_consts + num_carry
     linear, _ = scan_fixpoint(closed, linear, num_consts, num_carry, tangent_results)
     known, step = _split_known(closed.jaxpr, linear, num_consts, num_carry)
@@ -295,13 +303,18 @@ def _transpose_scan(closed: ClosedJaxpr, linear: Flags, num_consts: int, num_car
     const_flags, carry_flags, xs_flags = _split(adjoint.out_nonzero, lin_consts, lin_carry)
     program, new_consts = close_over_constants(adjoint.jaxpr)
     fresh, fixed, slices, carry_cts, y_cts = _split(program.jaxpr.invars, len(new_consts), fixed_consts, fixed_xs, sum(carry_ct))
+    flags = tuple(const_flags), tuple(carry_flags), tuple(xs_flags)
+    if in_two:
+        step = program.jaxpr.replace(invars=[*fresh, *fixed, *carry_cts, *slices, *y_cts])
+        split = split_step(step, len(fresh) + len(fixed), len(carry_cts), sum(const_flags))
+        return _TransposedScan(known, split, new_consts, linear, *flags)
     terms, results = _split(program.jaxpr.outvars, sum(const_flags))
     sums = [Var(v.aval) for v in terms]
     totals = [Var(v.aval) for v in terms]
     additions = [JaxprEqn([s, t], [total], op.add_p, {}) for s, t, total in zip(sums, terms, totals)]
     backward = _closed([*fresh, *fixed, *sums, *carry_cts, *slices, *y_cts], [*totals, *results],
                        [*program.jaxpr.eqns, *additions], closed.jaxpr.debug_info)
-    return _TransposedScan(known, backward, new_consts, linear, tuple(const_flags), tuple(carry_flags), tuple(xs_flags))
+    return _TransposedScan(known, backward, new_consts, linear, *flags)
 
 
 def _split_known(jaxpr: Jaxpr, linear: Flags, num_consts: int, num_carry: int) -> tuple[ClosedJaxpr | None, ClosedJaxpr]:
@@ -331,9 +344,10 @@ def _split_known(jaxpr: Jaxpr, linear: Flags, num_consts: int, num_carry: int) -
 
 
 @transpose_rule(scan_p)
-def _scan_transpose(cts, *operands, jaxpr, num_consts, num_carry, length, reverse, unroll, **_params):
+def _scan_transpose(cts, *operands, jaxpr, num_consts, num_carry, length, reverse, unroll, _split_transpose,
+                    **_params):
     given = tuple(is_linear(x) for x in operands)
-    adjoint = _transpose_scan(jaxpr, given, num_consts, num_carry, _nonzero(cts))
+    adjoint = _transpose_scan(jaxpr, given, num_consts, num_carry, _nonzero(cts), _split_transpose)
     how = {"length": length, "reverse": not reverse, "unroll": unroll}
     consts, carry, xs = _split(operands, num_consts, num_carry)
     const_linear, carry_linear, xs_linear = _split(adjoint.linear, num_consts, num_carry)
@@ -342,13 +356,18 @@ def _scan_transpose(cts, *operands, jaxpr, num_consts, num_carry, length, revers
         fixed_carry = _absent(carry, carry_linear)
         out = bind_scan(adjoint.known, fixed_consts, fixed_carry, fixed_xs, length=length, reverse=reverse, unroll=unroll)
         fixed_xs = [*fixed_xs, *out[len(fixed_carry):]]
-    sums = [zeros_of(_aval(x).to_tangent_aval()) for x in _present(_present(consts, const_linear), adjoint.const_flags)]
+    summed = _present(_present(consts, const_linear), adjoint.const_flags)
+    sums = [] if _split_transpose else [zeros_of(_aval(x).to_tangent_aval()) for x in summed]
     linear_carry, carry_cts = _present(carry, carry_linear), _present(cts[:num_carry], carry_linear)
     initial = [zeros_of(_aval(x).to_tangent_aval()) if ct is ZERO else ct
                for x, ct, has in zip(linear_carry, carry_cts, adjoint.carry_flags) if has]
     y_cts = [ct for ct in cts[num_carry:] if ct is not ZERO]
-    out = bind_scan(adjoint.backward, [*adjoint.consts, *fixed_consts], [*sums, *initial], [*fixed_xs, *y_cts], **how)
-    const_cts, carry_cts, xs_cts = _split(out, len(sums), len(initial))
+    consts, xs = [*adjoint.consts, *fixed_consts], [*fixed_xs, *y_cts]
+    if _split_transpose:
+        const_cts, carry_cts, xs_cts = run_split_scan(adjoint.backward, consts, initial, xs, **how)
+    else:
+        out = bind_scan(adjoint.backward, consts, [*sums, *initial], xs, **how)
+        const_cts, carry_cts, xs_cts = _split(out, len(sums), len(initial))
     flags = (*adjoint.const_flags, *adjoint.carry_flags, *adjoint.xs_flags)
     in_cts = iter(_spread([*const_cts, *carry_cts, *xs_cts], flags))
     in_cts = [next(in_cts) if lin else None for lin in adjoint.linear]
@@ -384,14 +403,14 @@ def _batch_body(closed: ClosedJaxpr, axis, mapped: Flags, num_consts: int, num_c
 
 
 @axis_batching_rule(scan_p, uses_axis_name=True)
-def _scan_batch(axis, operands, batch_axes, *, jaxpr, num_consts, num_carry, length, reverse, unroll, **_params):
+def _scan_batch(axis, operands, batch_axes, *, jaxpr, num_consts, num_carry, **params):
     mapped = tuple(b is not None for b in batch_axes)
     body = _batch_body(jaxpr, axis, mapped, num_consts, num_carry)
     fixed = num_consts + num_carry
     places = [(0 if i < fixed else 1) if has else None for i, has in enumerate(body.in_flags)]
     operands = [move_batch_axis(x, b, place, axis.size) for x, b, place in zip(operands, batch_axes, places)]
     consts, carry, xs = _split(operands, num_consts, num_carry)
-    out = bind_scan(body.jaxpr, [*body.consts, *consts], carry, xs, length=length, reverse=reverse, unroll=unroll)
+    out = bind_scan(body.jaxpr, [*body.consts, *consts], carry, xs, **_how(params))
     return out, [(0 if i < num_carry else 1) if has else None for i, has in enumerate(body.out_flags)]
 
 
