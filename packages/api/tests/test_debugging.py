@@ -217,14 +217,14 @@ def conditional(x):
 
 @pytest.mark.parametrize("fun, argument, error, messages", [
     (conditional, 1.0, errors.TracerBoolConversionError, ["made by gt at test_debugging.py", "in conditional", "lax.cond"]),
-    (lambda x: 3 in x, np.arange(3), errors.TracerBoolConversionError, ["truth value"]),
+    (lambda x: 3 in x, np.arange(3), errors.TracerBoolConversionError, ["boolean conversion"]),
     (lambda x: np.sin(x), 1.0, errors.TracerArrayConversionError, ["argument x of jit(<lambda>)", "laminax.numpy"]),
     (lambda x: np.asarray(x), 1.0, errors.TracerArrayConversionError, ["argument x"]),
-    (lambda x: int(x), 1, errors.TracerIntegerConversionError, ["int() value", "static_argnums"]),
-    (lambda x: range(x), 1, errors.TracerIntegerConversionError, ["integer index", "static"]),
-    (lambda x: [1, 2][x], 1, errors.TracerIntegerConversionError, ["integer index"]),
-    (lambda x: float(x), 1.0, errors.ConcretizationTypeError, ["float() value"]),
-    (lambda x: complex(x), 1.0, errors.ConcretizationTypeError, ["complex() value"]),
+    (lambda x: int(x), 1, errors.ConcretizationTypeError, ["concrete value is expected", "static_argnums"]),
+    (lambda x: range(x), 1, errors.TracerIntegerConversionError, ["__index__() method", "static"]),
+    (lambda x: [1, 2][x], 1, errors.TracerIntegerConversionError, ["__index__() method"]),
+    (lambda x: float(x), 1.0, errors.ConcretizationTypeError, ["concrete value is expected", "float"]),
+    (lambda x: complex(x), 1.0, errors.ConcretizationTypeError, ["concrete value is expected", "complex"]),
     (lambda x: {x: 1}, 1.0, TypeError, ["unhashable"]),
 ])
 def test_traced_values_are_not_concrete(fun, argument, error, messages):

@@ -23,6 +23,7 @@ from laminax_ir.errors import (
     ConcretizationTypeError,
     UnboundAxisNameError,
 )
+from laminax_ir.python_scalars import check_has_truth_value, check_is_index, check_is_scalar
 
 
 class Trace:
@@ -273,34 +274,42 @@ class Tracer:
         return len(self.aval)
 
     def __bool__(self):
-        return bool(self._concretize(TracerBoolConversionError, "the truth value", _BOOL_HINT))
+        check_has_truth_value(self.aval)
+        return bool(self._concretize(TracerBoolConversionError, "Attempted boolean conversion of", _BOOL_HINT))
 
     def __int__(self):
-        return int(self._concretize(TracerIntegerConversionError, "the int() value", _STATIC_HINT))
-
-    def __index__(self):
-        return operator.index(self._concretize(TracerIntegerConversionError, "an integer index", _STATIC_HINT))
+        return self._python_scalar(int)
 
     def __float__(self):
-        return float(self._concretize(ConcretizationTypeError, "the float() value", _STATIC_HINT))
+        return self._python_scalar(float)
 
     def __complex__(self):
-        return complex(self._concretize(ConcretizationTypeError, "the complex() value", _STATIC_HINT))
+        return self._python_scalar(complex)
+
+    def _python_scalar(self, kind: type):
+        check_is_scalar(self.aval)
+        return kind(self._concretize(ConcretizationTypeError, "Abstract tracer value encountered where concrete value is expected:",
+                                     _STATIC_HINT + f" To change the dtype of an array, write x.astype({kind.__name__})."))
+
+    def __index__(self):
+        check_is_index(self.aval)
+        return operator.index(self._concretize(TracerIntegerConversionError, "The __index__() method was called on", _STATIC_HINT))
 
     def __array__(self, *args, **kwargs):
         raise TracerArrayConversionError(
-            f"NumPy asked for the values of a traced array, {self.aval.str_short()}{self._origin()}. "
-            "Use the laminax.numpy function of the same name inside traced code, or move the NumPy call outside.")
+            "The numpy.ndarray conversion method __array__() was called on " + self._traced_array() +
+            " Use the laminax.numpy function of the same name inside traced code, or move the NumPy call outside.")
 
     def _concretize(self, error: type, what: str, hint: str):
         value = self.concrete_value()
         if value is None:
-            raise error(f"{what} of a traced array was asked for: {self.aval.str_short()}{self._origin()}. {hint}")
+            raise error(f"{what} {self._traced_array()} Its value is not known while the function is traced. {hint}")
         return value
 
-    def _origin(self) -> str:
+    def _traced_array(self) -> str:
+        """What it is, and where it was made: two sentences of a message."""
         origin = self.describe_origin()
-        return f", {origin}" if origin else ""
+        return f"traced array with shape {self.aval.str_short()}." + (f"\nIt is {origin}." if origin else "")
 
     def __repr__(self):
         return f"Traced<{self.aval.str_short()}>with<{type(self._trace).__name__}>"
@@ -315,10 +324,9 @@ class Tracer:
         return self
 
 
-_BOOL_HINT = ("Its value is not known while the function is traced. Use where, lax.cond or lax.select instead of "
-              "Python control flow, or mark the argument that decides as static (static_argnums).")
-_STATIC_HINT = ("Its value is not known while the function is traced. Mark the argument it comes from as static "
-                "(static_argnums), or keep the computation in array operations.")
+_BOOL_HINT = ("Use where, lax.cond or lax.select instead of Python control flow, or mark the argument that decides as static "
+              "(static_argnums).")
+_STATIC_HINT = "Mark the argument it comes from as static (static_argnums), or keep the computation in array operations."
 
 register_value_type(Tracer, lambda tracer: tracer.aval)
 
@@ -332,9 +340,9 @@ def leaked_tracer_error(tracer: Tracer) -> LeakedTracerError:
     origin = tracer.describe_origin()
     used = source.summarize(source.current(3))
     return LeakedTracerError(
-        f"{traced} was used {how}.\n  value: {tracer.aval.str_short()}" + (f", {origin}" if origin else "")
-        + (f"; used at {used}" if used else "") + "\nReturn it from the transformed function instead of keeping it on an "
-        "object or in a global. LAMINAX_CHECK_LEAKS=1 reports it as soon as the function returns.")
+        f"Encountered an unexpected tracer: {traced} was used {how}.\n  value: {tracer.aval.str_short()}" + (f", {origin}" if origin else "")
+        + (f"; used at {used}" if used else "") + "\nReturn it from the transformed function instead of saving it to an "
+        "object or to global state. LAMINAX_CHECK_LEAKS=1 reports it as soon as the function returns.")
 
 
 def check_for_leaks(trace: Trace) -> None:

@@ -198,5 +198,5 @@ def test_an_argument_is_named_as_the_caller_calls_it():
         stage(lambda w, n: [bool(w)], [f32(), f32()], "f", ["x['w']", "n"])
     with pytest.raises(TypeError, match=r"argument number 1 of f"):
         stage(lambda w, n: [float(n)], [f32(), f32()], "f", lambda i: f"number {i}")
-    with pytest.raises(TypeError, match=r"f32\[\], an argument of f\."):
+    with pytest.raises(TypeError, match=r"f32\[\]\.\nIt is an argument of f\."):
         stage(lambda w: [float(w)], [f32()], "f")

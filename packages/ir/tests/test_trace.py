@@ -83,22 +83,33 @@ def test_attributes():
 
 
 @pytest.mark.parametrize("question, error, message", [
-    (bool, TracerBoolConversionError, r"the truth value of a traced array was asked for: f32\[\], an argument of f\..*where, lax\.cond.*static_argnums"),
-    (lambda x: 1 if x > 0 else 2, TracerBoolConversionError, r"bool\[\], made by gt at test_trace\.py:\d+ in <lambda>"),
-    (lambda x: not x, TracerBoolConversionError, "truth value"),
-    (int, TracerIntegerConversionError, r"the int\(\) value of a traced array.*argument of f.*static"),
-    (operator.index, TracerIntegerConversionError, "an integer index of a traced array"),
-    (lambda x: [1, 2][x], TracerIntegerConversionError, "an integer index"),
-    (range, TracerIntegerConversionError, "an integer index"),
-    (float, ConcretizationTypeError, r"the float\(\) value"),
-    (complex, ConcretizationTypeError, r"the complex\(\) value"),
-    (np.asarray, TracerArrayConversionError, r"NumPy asked for the values of a traced array, f32\[\].*laminax\.numpy function"),
-    (np.sin, TracerArrayConversionError, "NumPy asked for the values"),
-    (lambda x: np.ones(3) @ [x, x, x], TracerArrayConversionError, "NumPy asked for the values"),
+    (bool, TracerBoolConversionError, r"boolean conversion of traced array with shape f32\[\]\.\nIt is an argument of f\..*where, lax\.cond.*static_argnums"),
+    (lambda x: 1 if x > 0 else 2, TracerBoolConversionError, r"shape bool\[\]\.\nIt is made by gt at test_trace\.py:\d+ in <lambda>"),
+    (lambda x: not x, TracerBoolConversionError, "boolean conversion"),
+    (int, ConcretizationTypeError, r"concrete value is expected: traced array with shape f32.*\n.*argument of f.*static.*astype\(int\)"),
+    (lambda x: operator.index(op.sign(op.convert_element_type(x, np.int32))), TracerIntegerConversionError, r"The __index__\(\) method was called on traced array with shape i32\[\]"),
+    (lambda x: [1, 2][x], TypeError, r"Only integer scalar arrays can be converted to a scalar index. Got f32\[\]"),
+    (lambda x: range(op.lt(x, 1)), TypeError, "Only integer scalar arrays can be converted to a scalar index"),
+    (float, ConcretizationTypeError, r"concrete value is expected.*\n.*astype\(float\)"),
+    (complex, ConcretizationTypeError, r"concrete value is expected.*\n.*astype\(complex\)"),
+    (np.asarray, TracerArrayConversionError, r"__array__\(\) was called on traced array with shape f32\[\].*\n.*laminax\.numpy function"),
+    (np.sin, TracerArrayConversionError, r"__array__\(\) was called"),
+    (lambda x: np.ones(3) @ [x, x, x], TracerArrayConversionError, r"__array__\(\) was called"),
 ], ids=range(12))
 def test_conversions_of_a_traced_value_are_refused_with_advice(question, error, message):
     with pytest.raises(error, match=message):
         traced(question)
+
+
+@pytest.mark.parametrize("shape", [(3,), (0,)])
+def test_arrays_that_are_no_scalars_are_refused_whatever_their_values(shape):
+    with pytest.raises(ValueError, match="of an array with more than one element is ambiguous" if shape == (3,) else "of an empty array is"):
+        traced(bool, shape)
+    for kind in (int, float, complex):
+        with pytest.raises(TypeError, match=f"Only scalar arrays can be converted to Python scalars; got arr.ndim=1, shape .{shape[0]},"):
+            traced(kind, shape)
+    with pytest.raises(TypeError, match="Only integer scalar arrays can be converted to a scalar index"):
+        traced(operator.index, shape, np.int32)
 
 
 def test_conversion_errors_are_type_errors():

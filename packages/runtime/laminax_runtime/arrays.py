@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from laminax_ir.avals import ShapedArray
+from laminax_ir.python_scalars import check_has_truth_value, check_is_index, check_is_scalar
 
 from laminax_runtime import _jaxlib, shardings
 from laminax_runtime.errors import DeletedArrayError
@@ -230,7 +231,9 @@ class _Methods:
         return self._value.tobytes(order)
 
     def __bool__(self) -> bool:
-        return bool(self._value)  # of many or no elements: NumPy's refusal, in NumPy's words
+        value = self._value
+        check_has_truth_value(self.aval)
+        return bool(value)
 
     def __int__(self) -> int:
         return int(_scalar(self))
@@ -242,8 +245,7 @@ class _Methods:
         return complex(_scalar(self))
 
     def __index__(self) -> int:
-        if self.ndim or self.dtype.kind not in "iu" and not self.dtype.name.startswith(("int", "uint")):
-            raise TypeError("only integer scalar arrays can be converted to a scalar index")  # NumPy's words
+        check_is_index(self.aval)
         return operator.index(int(self._value))
 
     # how it prints
@@ -320,10 +322,7 @@ def _device_of(part: ArrayImpl) -> Any:
 
 
 def _scalar(array: ArrayImpl) -> np.ndarray:
-    if array.ndim:
-        raise TypeError(
-            f"only 0-dimensional arrays can be converted to Python scalars; this one has shape {array.shape}"
-        )
+    check_is_scalar(array.aval)
     return array._value
 
 
