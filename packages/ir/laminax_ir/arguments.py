@@ -1,10 +1,11 @@
-"""Errors about arguments: integers and functions that are none, and which operation was called with a value.
+"""Errors about arguments: integers and functions that are none, names without positions, which operation was called with a value.
 
 The last is looked up on the stack, when there is an error to report: operations spend nothing on it.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 import sys
@@ -44,6 +45,44 @@ def check_callable(transform: str, fun: Any) -> None:
     if inspect.isgeneratorfunction(fun):
         raise TypeError(f"{transform}: Expected a function, got a generator function: {fun!r}. Return a list or a tuple instead of "
                         "yielding values.")
+
+
+def by_position(decorator: str, fun: Any, args: tuple, kwargs: dict[str, Any]) -> tuple:
+    """All arguments of a call by position, defaults filled in: the form in which rules that the user gave to a function get them.
+
+    Args:
+      decorator: what gave the function a rule, for the message.
+      fun: the function.
+      args: the arguments given by position.
+      kwargs: those given by name.
+
+    Raises:
+      TypeError: if they do not fit the function, or some can only be given by name.
+    """
+    if isinstance(fun, functools.partial):  # its rule is one for a function of the arguments that are left
+        signature = inspect.Signature([inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
+                                       inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)])
+    else:
+        try:
+            signature = inspect.signature(fun)
+        except (TypeError, ValueError):
+            if not kwargs:
+                return args
+            raise TypeError(f"{_called(fun)} has no signature to resolve the keyword arguments {sorted(kwargs)} with; pass them by "
+                            "position") from None
+    try:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        if bound.kwargs:
+            raise TypeError(f"The following keyword arguments could not be resolved to positions: {', '.join(bound.kwargs)}")
+    except TypeError as error:
+        raise TypeError(f"The input arguments to the {decorator}-decorated function {_called(fun)}{signature} cannot be brought into "
+                        f"positions, which its rules take.\n{error}") from None
+    return bound.args
+
+
+def _called(fun: Any) -> str:
+    return getattr(fun, "__name__", None) or type(fun).__name__
 
 
 def called_with(value: Any) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from functools import update_wrapper
 from typing import Any, Callable, Sequence
 
 from laminax_ir.arguments import check_callable
+from laminax_ir.arguments import by_position
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.calls import close_over_constants, custom_vmap_call_p
 from laminax_ir.pytree import tree_flatten, tree_map, tree_unflatten
@@ -52,12 +52,7 @@ class custom_vmap:
         name = _name(self.fun)
         if self.vmap_rule is None:
             raise AttributeError(f"No batching rule defined for custom_vmap function {name} using def_vmap.")
-        if kwargs:
-            bound = inspect.signature(self.fun).bind(*args, **kwargs)
-            bound.apply_defaults()
-            if bound.kwargs:
-                raise TypeError(f"custom_vmap function {name}: keyword-only arguments are not supported, got {sorted(bound.kwargs)}")
-            args = bound.args
+        args = by_position("custom_vmap", self.fun, args, kwargs)
         if state.trace is eval_trace:
             return self.fun(*args)
         leaves, in_tree = tree_flatten(args)

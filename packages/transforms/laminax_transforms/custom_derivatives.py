@@ -10,7 +10,9 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from laminax_ir import dtypes
+from laminax_ir.arguments import by_position
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.errors import UnexpectedTracerError
 from laminax_ir.jaxpr import Jaxpr, eval_jaxpr
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall
 from laminax_ir.ops.elementwise import convert_element_type, stop_gradient_p
@@ -77,23 +79,6 @@ def _name(fun: Callable) -> str:
     return getattr(fun, "__name__", None) or type(fun).__name__
 
 
-def _positional(fun: Callable, args: tuple, kwargs: dict) -> tuple:
-    """All arguments by position, defaults filled in, as rules expect them."""
-    try:
-        signature = inspect.signature(fun)
-    except (TypeError, ValueError):
-        if kwargs:
-            raise TypeError(f"{_name(fun)} has no signature to resolve the keyword arguments {sorted(kwargs)} with; "
-                            "pass them by position") from None
-        return args
-    bound = signature.bind(*args, **kwargs)
-    bound.apply_defaults()
-    if bound.kwargs:
-        raise TypeError(f"keyword arguments of {_name(fun)} could not be resolved to positions: {sorted(bound.kwargs)}. "
-                        "Functions with derivative rules take positional arguments.")
-    return bound.args
-
-
 class _Arguments:
     """What the rules need of a call's arguments: the non-differentiable ones, and where the differentiable leaves go.
 
@@ -114,6 +99,20 @@ class _Arguments:
         self.args = tuple(tree_map(lambda leaf: stop_gradient(leaf) if isinstance(leaf, Tracer) else leaf, x)
                           for x in self.args)
 
+    def refuse_traced(self, name: str) -> None:
+        """Raises if a non-differentiable argument is traced: a backward rule gets it after its trace has ended.
+
+        Raises:
+          UnexpectedTracerError: naming the argument.
+        """
+        for i in self.nondiff:
+            for path, leaf in tree_flatten_with_path(self.args[i])[0]:
+                if isinstance(leaf, Tracer):
+                    raise UnexpectedTracerError(
+                        f"custom_vjp function {name}: argument {i}{keystr(path)}, which nondiff_argnums says is not differentiated, "
+                        f"is traced: {leaf.aval.str_short()}. nondiff_argnums is for what is no array, such as functions. Take the "
+                        "argument out of it, hand it to the backward rule as a residual, and return None as its cotangent.")
+
     def nondiff_values(self) -> list[Any]:
         return [self.args[i] for i in self.nondiff]
 
@@ -127,8 +126,9 @@ class _Arguments:
         return tuple(tree_unflatten(self.in_tree, leaves))
 
 
-def _split_arguments(what: str, fun: Callable, args: tuple, nondiff_argnums: Sequence[int]) -> tuple[_Arguments, list[Any]]:
+def _split_arguments(what: str, fun: Callable, args: tuple, kwargs: dict, nondiff_argnums: Sequence[int]) -> tuple[_Arguments, list[Any]]:
     """A call's arguments, split into what rules need and the differentiable leaves."""
+    args = by_position(what, fun, args, kwargs)
     nondiff = tuple(sorted({i % len(args) for i in nondiff_argnums if -len(args) <= i < len(args)}))
     chosen = tuple(x for i, x in enumerate(args) if i not in nondiff)
     leaves, in_tree = tree_flatten(chosen)
@@ -219,22 +219,23 @@ class custom_jvp:  # noqa: N801  (a decorator)
     def __call__(self, *args, **kwargs):
         if self.jvp is None:
             raise AttributeError(f"No JVP defined for custom_jvp function {_name(self.fun)} using defjvp.")
-        arguments, leaves = _split_arguments("custom_jvp", self.fun, _positional(self.fun, args, kwargs), self.nondiff_argnums)
+        arguments, leaves = _split_arguments("custom_jvp", self.fun, args, kwargs, self.nondiff_argnums)
         arguments.stop_gradients()
-        trees: list[Any] = []
+        types: list[tuple[Any, list[ShapedArray]]] = []  # of the result, by each run of the function or its rule
 
         def fun(*leaves):
             out, tree = tree_flatten(self.fun(*arguments.full(leaves)))
-            trees.append(tree)
+            types.append((tree, [*map(get_aval, out)]))
             return out
 
         def jvp(primals, tangents):
-            return self._run_rule(arguments, primals, tangents, trees)
+            return self._run_rule(arguments, primals, tangents, types)
 
+        jvp.__name__ = _name(self.jvp)  # programs show it
         outs = CustomJVPCall(fun, jvp, leaves, _name(self.fun)).bind()
-        return tree_unflatten(trees[-1], outs)
+        return tree_unflatten(types[-1][0], outs)
 
-    def _run_rule(self, arguments: _Arguments, primals, tangents, trees: list):
+    def _run_rule(self, arguments: _Arguments, primals, tangents, types: list):
         avals = [get_aval(x) for x in primals]
         if self.symbolic_zeros:
             tangents = [SymbolicZero(aval.to_tangent_aval()) if t is ZERO else t for t, aval in zip(tangents, avals)]
@@ -244,29 +245,61 @@ class custom_jvp:  # noqa: N801  (a decorator)
         rule, name = _name(self.jvp), _name(self.fun)
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(f"Custom JVP rule {rule} for function {name} must produce a pair (list or tuple of length two) "
-                            f"representing primal and tangent outputs, but got {type(pair).__name__}.")
+                            f"representing primal and tangent outputs, but got {pair!s:.80} of type {type(pair).__name__}.")
         results, tree = tree_flatten(pair[0])
         out_tangents, tangent_tree = tree_flatten(pair[1])
         if not tree == tangent_tree:
             raise TypeError(f"Custom JVP rule {rule} for function {name} must produce primal and tangent outputs with equal "
                             f"container (pytree) structures, but got {tree} and {tangent_tree} respectively.")
-        if trees and not trees[-1] == tree:
-            raise TypeError(f"Custom JVP rule {rule} for function {name} must produce a pair whose first element has the "
-                            f"container (pytree) structure of the function's output, {trees[-1]}, but got {tree}.")
-        trees.append(tree)
-        return results, [_checked_rule_tangent(rule, name, r, t) for r, t in zip(results, out_tangents)]
+        out_avals = [*map(get_aval, results)]
+        if types and (difference := _difference(types[-1], (tree, out_avals))):
+            what, found, expected = difference
+            demand = "with leaves of the same shape/dtype" if types[-1][0] == tree else "of the same container/pytree structure"
+            raise TypeError(f"Custom JVP rule {rule} for function {name} must produce a pair (list or tuple of length two) where the first "
+                            f"element represents the primal output (equal in value to the output of the custom_jvp-decorated function "
+                            f"{name}, and in particular {demand}), but instead the JVP rule output's first element had {what}:\n    {found}\n"
+                            f"while the custom_jvp-decorated function {name} had output {what}:\n    {expected}.")
+        types.append((tree, out_avals))
+        return results, [_checked_rule_tangent(rule, name, aval, t) for aval, t in zip(out_avals, out_tangents)]
 
 
-def _checked_rule_tangent(rule: str, name: str, result: Any, tangent: Any) -> Any:
+def _difference(function_type: tuple, rule_type: tuple) -> tuple[str, str, str] | None:
+    """In what the result of a rule is of another type than that of its function, and the two in words; None if it is of the same."""
+    (tree, avals), (rule_tree, rule_avals) = function_type, rule_type
+    if not tree == rule_tree:
+        return "container/pytree structure", *(str(tree_unflatten(t, [*map(_Type, some)])) for t, some in (rule_type, function_type))
+    if any((a.shape, a.dtype) != (b.shape, b.dtype) for a, b in zip(avals, rule_avals)):
+        return "shapes/dtypes of", *(", ".join(map(_long, some)) for some in (rule_avals, avals))
+    return None
+
+
+def _long(aval: ShapedArray) -> str:
+    return aval.str_short(short_dtypes=False)
+
+
+class _Type:
+    """A leaf that prints as its type, for messages that print whole trees."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
+
+    def __repr__(self):
+        return _long(self.aval)
+
+
+def _checked_rule_tangent(rule: str, name: str, aval: ShapedArray, tangent: Any) -> Any:
     if isinstance(tangent, SymbolicZero):
         return ZERO
-    expected = get_aval(result).to_tangent_aval()
+    expected = aval.to_tangent_aval()
     if expected.dtype == dtypes.float0:
         return ZERO
-    aval = get_aval(tangent)
-    if aval.shape != expected.shape or aval.dtype != expected.dtype:
-        raise TypeError(f"Custom JVP rule {rule} for function {name} must produce primal and tangent outputs with equal shapes "
-                        f"and dtypes, but got primal {expected.str_short()} with tangent {aval.str_short()}.")
+    found = get_aval(tangent)
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        raise TypeError("Custom JVP rule must produce primal and tangent outputs with corresponding shapes and dtypes. Expected "
+                        f"{_long(expected)} (tangent type of {_long(aval)}) but got {_long(found)}. The rule is {rule}, "
+                        f"for function {name}.")
     return tangent
 
 
@@ -320,42 +353,52 @@ class custom_vjp:  # noqa: N801  (a decorator)
     def __call__(self, *args, **kwargs):
         if self.fwd is None or self.bwd is None:
             raise AttributeError(f"No VJP defined for custom_vjp function {_name(self.fun)} using defvjp.")
-        arguments, leaves = _split_arguments("custom_vjp", self.fun, _positional(self.fun, args, kwargs), self.nondiff_argnums)
-        trees: list[Any] = []
+        arguments, leaves = _split_arguments("custom_vjp", self.fun, args, kwargs, self.nondiff_argnums)
+        arguments.refuse_traced(_name(self.fun))
+        types: list[tuple[Any, list[ShapedArray]]] = []  # of the result, by each run of the function or its forward rule
 
         def fun(*leaves):
             out, tree = tree_flatten(self.fun(*arguments.full(leaves)))
-            trees.append(tree)
+            types.append((tree, [*map(get_aval, out)]))
             return out
 
         def fwd(leaves, perturbed):
-            return self._run_fwd(arguments, leaves, perturbed, trees)
+            return self._run_fwd(arguments, leaves, perturbed, types)
 
+        fwd.__name__ = _name(self.fwd)  # programs show it
         outs = CustomVJPCall(fun, fwd, self.bwd, leaves, _name(self.fun)).bind()
-        return tree_unflatten(trees[-1], outs)
+        return tree_unflatten(types[-1][0], outs)
 
-    def _run_fwd(self, arguments: _Arguments, leaves, perturbed, trees: list):
+    def _run_fwd(self, arguments: _Arguments, leaves, perturbed, types: list):
         if self.symbolic_zeros:
             leaves = [CustomVJPPrimal(x, p) for x, p in zip(leaves, perturbed)]
         pair = self.fwd(*arguments.full(leaves))
         rule, name = _name(self.fwd), _name(self.fun)
+
+        def complaint(what: str) -> str:
+            return (f"Custom VJP fwd rule {rule} for function {name} must produce a pair (list or tuple of length two) where the first "
+                    f"element represents the primal output (equal to the output of the custom_vjp-decorated function {name}) and "
+                    "the second element represents residuals (i.e. values stored from the forward pass for use on the backward pass), but instead "
+                    f"the fwd rule output{what}")
+
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise TypeError(f"Custom VJP fwd rule {rule} for function {name} must produce a pair (list or tuple of length two) "
-                            f"of the primal output and the residuals, but got {type(pair).__name__}.")
+            raise TypeError(complaint(f" was {pair!s:.80} of type {type(pair).__name__}."))
         results, tree = tree_flatten(pair[0])
-        if trees and not trees[-1] == tree:
-            raise TypeError(f"Custom VJP fwd rule {rule} for function {name} must produce a pair whose first element has the "
-                            f"container (pytree) structure of the function's output, {trees[-1]}, but got {tree}.")
+        out_avals = [*map(get_aval, results)]
+        if types and (difference := _difference(types[-1], (tree, out_avals))):
+            what, found, expected = difference
+            raise TypeError(complaint(f"'s first element had {what}:\n    {found}\nwhile the custom_vjp-decorated function {name} had "
+                                      f"output {what}:\n    {expected}."))
         residuals, residual_tree = tree_flatten(pair[1])
         for leaf in residuals:
             if not is_array_like(leaf):
                 raise TypeError(f"Custom VJP fwd rule {rule} for function {name}: residuals must be arrays, got {leaf!r}")
-        trees.append(tree)
-        out_avals = [get_aval(r) for r in results]
+        types.append((tree, out_avals))
         return results, residuals, lambda values, cts: self._run_bwd(arguments, tree, out_avals, residual_tree, values, cts)
 
     def _run_bwd(self, arguments: _Arguments, out_tree, out_avals, residual_tree, residuals, cts) -> list[Any]:
         """The backward rule for one run of the forward rule."""
+        cts = [ZERO if ct is None else ct for ct in cts]
         if self.symbolic_zeros:
             cts = [SymbolicZero(aval.to_tangent_aval()) if ct is ZERO else ct for ct, aval in zip(cts, out_avals)]
         else:
@@ -367,7 +410,7 @@ class custom_vjp:  # noqa: N801  (a decorator)
         rule = _name(self.bwd)
         if isinstance(result, list):
             result = tuple(result)
-        examples = arguments.split([_Hole(aval) for aval in arguments.in_avals])
+        examples = arguments.split([_HOLE] * len(arguments.in_avals))
         if not isinstance(result, tuple) or len(result) != len(examples):
             raise TypeError(f"Custom VJP bwd rule {rule} must produce an output with the same container (pytree) structure as "
                             "the args tuple of the primal function, and in particular must produce a tuple of length equal "
@@ -376,41 +419,55 @@ class custom_vjp:  # noqa: N801  (a decorator)
         flat: list[Any] = []
         for position, (example, ct) in enumerate(zip(examples, result)):
             flat.extend(_matched(rule, position, example, ct))
-        return flat
+        checked = []
+        for index, (ct, aval) in enumerate(zip(flat, arguments.in_avals)):
+            try:
+                checked.append(_checked_cotangent(ct, aval.to_tangent_aval()))
+            except _OfAnotherType as error:
+                path = keystr(tree_flatten_with_path(examples)[0][index][0])
+                raise ValueError(f"Custom VJP bwd rule {rule} must produce an output with the shapes and dtypes of the args tuple of the "
+                                 f"primal function, but at output{path} the bwd rule produced an output of type {error.found} corresponding to an "
+                                 f"input of type {_long(aval)}.{error.advice}") from None
+        return checked
 
 
 class _Hole:
-    """A leaf of the arguments, by its aval."""
+    """A leaf of the arguments, which have some structure."""
 
-    __slots__ = ("aval",)
+    __slots__ = ()
 
-    def __init__(self, aval: ShapedArray):
-        self.aval = aval
+
+_HOLE = _Hole()
 
 
 def _matched(rule: str, position: int, example: Any, ct: Any) -> list[Any]:
-    """One argument's cotangent leaves, None anywhere standing for zeros below it."""
+    """What a rule returned for one argument, for each of its leaves. One value in the place of a container is that of all its
+    leaves; None are zeros."""
     leaves, ct_tree = tree_flatten(ct, is_leaf=lambda x: x is None or isinstance(x, SymbolicZero))
     try:
         parts = ct_tree.flatten_up_to(example)
-        if any(leaf is not None and not isinstance(part, _Hole) for leaf, part in zip(leaves, parts)):
-            raise ValueError("an array in the place of a container")
     except ValueError:
         raise TypeError(f"Custom VJP bwd rule {rule} must produce an output with the same container (pytree) structure as the "
                         f"args tuple of the primal function; for argument {position} it produced {ct_tree}, the argument is "
                         f"{tree_structure(example)}. None may stand for zeros.") from None
-    checked: list[Any] = []
-    for leaf, part in zip(leaves, parts):
-        if leaf is None or isinstance(leaf, SymbolicZero):
-            checked.extend([ZERO] * len(tree_flatten(part)[0]))
-        else:
-            checked.append(_checked_cotangent(rule, position, leaf, part.aval.to_tangent_aval()))
-    return checked
+    return [leaf for leaf, part in zip(leaves, parts) for _ in tree_flatten(part)[0]]
 
 
-def _checked_cotangent(rule: str, position: int, ct: Any, expected: ShapedArray) -> Any:
+class _OfAnotherType(Exception):
+    """A cotangent is not of the type of its primal."""
+
+    def __init__(self, found: str, advice: str = ""):
+        self.found = found
+        self.advice = advice
+
+
+def _checked_cotangent(ct: Any, expected: ShapedArray) -> Any:
     """The cotangent in the dtype of its primal: rules may compute in a wider or narrower one."""
-    if expected.dtype == dtypes.float0:
+    if ct is None or expected.dtype == dtypes.float0:
+        return ZERO
+    if isinstance(ct, SymbolicZero):
+        if (ct.shape, ct.dtype) != (expected.shape, expected.dtype):
+            raise _OfAnotherType(f"SymbolicZero({_long(ct.aval)})", " Consider just returning a None here instead of a SymbolicZero.")
         return ZERO
     aval = get_aval(ct)
     if aval.shape == expected.shape:
@@ -418,8 +475,7 @@ def _checked_cotangent(rule: str, position: int, ct: Any, expected: ShapedArray)
             return ct
         if dtypes.issubdtype(aval.dtype, np.complexfloating if expected.dtype.kind == "c" else dtypes.floating):
             return convert_element_type(ct, expected.dtype)
-    raise ValueError(f"Custom VJP bwd rule {rule} must produce a cotangent of the shape and dtype of the primal, "
-                     f"{expected.str_short()}, for argument {position}, but got {aval.str_short()}.")
+    raise _OfAnotherType(_long(aval))
 
 
 def custom_gradient(fun: Callable) -> Callable:
@@ -493,13 +549,14 @@ def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[A
     closed = stage(flat_fun, [get_aval(x) for x in leaves], _name(fun))
     hoisted = [isinstance(c, Tracer) and dtypes.issubdtype(c.dtype, dtypes.inexact) for c in closed.consts]
     consts = [c for c, h in zip(closed.consts, hoisted) if h]
-    count = len(example_args)
 
     def converted(*args):
-        given, hoisted_values = args[:count], iter(args[count:])
+        split = len(args) - len(consts)
+        given, hoisted_values = args[:split], iter(args[split:])
         flat, tree = tree_flatten(tuple(given))
         if not tree == in_tree:
-            raise TypeError(f"closure_convert: the converted function takes arguments of structure {in_tree}, got {tree}")
+            raise TypeError("The inputs to the closure produced by closure_convert must have the structure of the example arguments, "
+                            f"{in_tree}, and be followed by the {len(consts)} values that it closed over; got {tree}")
         values = [next(hoisted_values) if h else c for c, h in zip(closed.consts, hoisted)]
         return tree_unflatten(trees[0], eval_jaxpr(closed.jaxpr, values, *flat))
 

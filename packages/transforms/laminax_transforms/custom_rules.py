@@ -126,8 +126,8 @@ def _batched_bwd(bwd, axis, mapping, residuals, residual_axes, cts, ct_axes, in_
     """Cotangents of the operands over a batch, laid out like the operands; summed where those are not mapped."""
     from laminax_ir.ops.reduction import reduce_sum
     from laminax_transforms.batching import batch_flat, move_batch_axis
-    present = [ct is not ZERO for ct in cts]
-    given = [ct for ct in cts if ct is not ZERO]
+    present = [ct is not ZERO and ct is not None for ct in cts]
+    given = [ct for ct, is_present in zip(cts, present) if is_present]
     out_present: list[bool] = []
     count = len(residuals)
 

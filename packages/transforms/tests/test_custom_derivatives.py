@@ -12,6 +12,9 @@ import pytest
 
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.config import check, check_leaks, enable_x64
+from laminax_ir.dce import dce_jaxpr
+from laminax_ir.errors import UnexpectedTracerError
+from laminax_ir.jaxpr import eval_jaxpr
 from laminax_ir.ops import collectives, control_flow, reduction
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr
@@ -21,6 +24,7 @@ from laminax_transforms import (
     SymbolicZero, checkpoint, closure_convert, custom_gradient, custom_jvp, custom_vjp, custom_vjp_primal_tree_values, grad, jacrev, jvp,
     linearize, stop_gradient, vjp, vmap,
 )
+from laminax_transforms.custom_batching import custom_vmap
 
 X = np.array([0.3, -1.2, 2.0])
 
@@ -94,8 +98,30 @@ def test_keyword_arguments_and_defaults_are_resolved():
     f.defjvps(lambda t, result, x, scale: 100.0 * scale * t, None)
     assert float(f(2.0)) == 6 and float(f(scale=1.0, x=2.0)) == 2
     assert float(grad(lambda x: f(x))(2.0)) == 300 and float(grad(lambda x: f(scale=1.0, x=x))(2.0)) == 100
-    with pytest.raises(TypeError, match="keyword arguments? .*could not be resolved|unexpected keyword"):
+    with pytest.raises(TypeError, match=r"input arguments to the custom_jvp-decorated function f\(x, scale=3.0\).*\n.*unexpected keyword"):
         f(2.0, other=1)
+
+
+@pytest.mark.parametrize("decorator", [custom_jvp, custom_vjp, custom_vmap])
+def test_arguments_without_a_position_are_refused(decorator):
+    @decorator
+    def f(x, y, *, z=None):
+        return x
+
+    f.jvp = f.fwd = f.bwd = f.vmap_rule = print
+    of_f = rf"The input arguments to the {decorator.__name__}-decorated function f\(x, y, \*, z=None\).*\n"
+    with pytest.raises(TypeError, match=of_f + "missing a required argument: 'y'"):
+        f(1.0)
+    with pytest.raises(TypeError, match=of_f + "The following keyword arguments could not be resolved to positions: z"):
+        f(1.0, 2.0, z=3.0)
+
+
+def test_a_partial_function_is_one_of_the_arguments_that_are_left():
+    f = custom_jvp(partial(lambda x, y, a: x + y * a, a=3.0))
+    f.defjvp(lambda primals, tangents: (f(*primals), 10.0 * tangents[1]))
+    assert float(f(1.0, 2.0)) == 7 and [float(g) for g in grad(f, (0, 1))(1.0, 2.0)] == [0, 10]
+    with pytest.raises(TypeError, match="could not be resolved to positions: y"):
+        f(1.0, y=2.0)
 
 
 def test_defjvps_sums_over_arguments():
@@ -173,10 +199,11 @@ def test_pytrees_and_integers():
 
 
 @pytest.mark.parametrize("rule, error, message", [
-    (lambda p, t: p[0], TypeError, r"rule <lambda> for function twice must produce a pair"),
+    (lambda p, t: p[0], TypeError, r"rule <lambda> for function twice must produce a pair .*, but got 1.0"),
     (lambda p, t: (p[0], (t[0],)), TypeError, r"<lambda> for function twice must produce primal and tangent outputs with equal container.*\*.*\(\*,\)"),
-    (lambda p, t: (p[0], np.ones(3)), TypeError, r"equal shapes and dtypes, but got primal f64\[\] with tangent f64\[3\]"),
-    (lambda p, t: (p[0], np.float32(1)), TypeError, r"primal f64\[\] with tangent f32\[\]"),
+    (lambda p, t: (p[0], np.ones(3)), TypeError,
+     r"Expected float64\[\] \(tangent type of float64\[\]\) but got float64\[3\].*for function twice"),
+    (lambda p, t: (p[0], np.float32(1)), TypeError, r"Expected float64\[\] .* but got float32\[\]"),
     (lambda p, t: (p[0], None), TypeError, "equal container"),
     (lambda p, t: (p[0], t[0] * t[0]), TypeError, "mul: both operands depend on the tangents.*must be linear"),
 ], ids=range(6))
@@ -327,10 +354,13 @@ def test_a_cotangent_takes_the_dtype_of_its_primal():
     (lambda t: (t["a"], None), lambda r, ct: ct, TypeError, "bwd rule <lambda> .*must produce a tuple of length equal"),
     (lambda t: (t["a"], None), lambda r, ct: (ct, ct), TypeError, "bwd rule <lambda> .*must produce a tuple of length equal"),
     (lambda t: (t["a"], None), lambda r, ct: ({"b": ct},), TypeError, r"<lambda> must .*same container.*argument 0 it produced .*'b'.*'a'"),
-    (lambda t: (t["a"], None), lambda r, ct: (ct,), TypeError, "same container"),
-    (lambda t: (t["a"], None), lambda r, ct: ({"a": X},), ValueError, r"shape and dtype of the primal, f64\[\], for argument 0, but got f64\[3\]"),
-    (lambda t: (t["a"], None), lambda r, ct: ({"a": 1j},), ValueError, r"f64\[\], for argument 0, but got c128\[\]"),
-], ids=range(8))
+    (lambda t: (t["a"], None), lambda r, ct: ({"a": (ct, ct)},), TypeError, "same container"),
+    (lambda t: (t["a"], None), lambda r, ct: ({"a": X},), ValueError,
+     r"at output\[0\]\['a'\] the bwd rule produced an output of type float64\[3\] corresponding to an input of type float64\[\]"),
+    (lambda t: (t["a"], None), lambda r, ct: ({"a": 1j},), ValueError, r"an output of type complex128\[\] .* float64\[\]"),
+    (lambda t: (t["a"], None), lambda r, ct: (SymbolicZero(get_aval(X)),), ValueError,
+     r"SymbolicZero\(float64\[3\]\).*returning a None here"),
+], ids=range(9))
 def test_what_vjp_rules_must_not_return(fwd, bwd, error, message):
     @custom_vjp
     def f(tree):
@@ -341,14 +371,67 @@ def test_what_vjp_rules_must_not_return(fwd, bwd, error, message):
         grad(f)({"a": 1.0})
 
 
-def test_a_forward_rule_with_another_result_than_the_function():
+@pytest.mark.parametrize("result, message", [
+    (lambda x: (x, x),
+     r"container/pytree structure:\n    \(float64\[\], float64\[\]\)\n.* had output container/pytree structure:\n    float64\[\]"),
+    (lambda x: np.ones(3), r"shapes/dtypes of:\n    float64\[3\]\n.* had output shapes/dtypes of:\n    float64\[\]"),
+])
+def test_a_rule_with_another_result_than_the_function(result, message):
     @custom_vjp
     def f(x):
         return x
 
-    f.defvjp(lambda x: ((x, x), None), lambda r, ct: (ct,))
-    with pytest.raises(TypeError, match=r"fwd rule <lambda> for function f must produce .*function's output, .*\*.*but got .*\(\*, \*\)"):
+    f.defvjp(lambda x: (result(x), None), lambda r, ct: (ct,))
+    with pytest.raises(TypeError, match=f"fwd rule <lambda> for function f must produce a pair .*first element had {message}"):
         grad(jit(lambda x: f(x)))(1.0)
+
+    @custom_jvp
+    def g(x):
+        return x
+
+    g.defjvp(lambda primals, tangents: (result(*primals), result(*tangents)))
+    with pytest.raises(TypeError, match=f"JVP rule <lambda> for function g must produce a pair .*first element had {message}"):
+        jvp(jit(lambda x: g(x)), (1.0,), (1.0,))
+
+
+def test_one_cotangent_for_a_container_is_that_of_all_its_leaves():
+    @custom_vjp
+    def f(pair, y):
+        return pair[0] * pair[1] * y
+
+    f.defvjp(lambda pair, y: (pair[0] * pair[1] * y, y), lambda y, ct: (7.0 * ct * y, 5.0 * ct))
+    assert [[float(x) for x in grad(f)((2.0, 3.0), 4.0)], float(grad(f, 1)((2.0, 3.0), 4.0))] == [[28, 28], 5]
+
+
+def test_custom_vjp_refuses_traced_arguments_that_are_not_differentiated():
+    @partial(custom_vjp, nondiff_argnums=(0,))
+    def f(options, x):
+        return options["scale"] * x
+
+    f.defvjp(lambda options, x: (f(options, x), None), lambda options, _, ct: (options["scale"] * ct,))
+    assert float(grad(lambda x: f({"scale": 3.0}, x))(2.0)) == 3
+    for transform in (jit, grad, vmap):
+        with pytest.raises(UnexpectedTracerError, match=r"custom_vjp function f: argument 0\['scale'\].* is traced: f64\[\].*as a residual"):
+            transform(lambda a: f({"scale": a}, 1.0))(X if transform is vmap else 2.0)
+
+
+def test_results_that_are_not_needed_are_dropped_with_their_operations():
+    @custom_vjp
+    def f(x, y):
+        return op.sin(x), op.cos(y)
+
+    def bwd(res, cts):
+        assert type(cts[0]) is SymbolicZero and type(cts[1]) is not SymbolicZero
+        return 10.0 * cts[1], 7.0 * cts[1]
+
+    f.defvjp(lambda x, y: (f(x.value, y.value), None), bwd, symbolic_zeros=True)
+    program = stage(lambda x, y: f(x, y), [get_aval(1.0)] * 2, "f")
+    thin, _ = dce_jaxpr(program.jaxpr, [False, True])
+    assert [str(eqn.primitive) for eqn in thin.eqns[0].params["call_jaxpr"].eqns] == ["cos"]
+    for second in (lambda x, y: eval_jaxpr(thin, [], x, y)[0], jit(lambda x, y: eval_jaxpr(thin, [], x, y)[0])):
+        assert float(second(0.3, 0.5)) == np.cos(0.5)
+        assert [float(g) for g in grad(second, (0, 1))(0.3, 0.5)] == [10, 7]
+    np.testing.assert_array_equal(grad(lambda x: total(vmap(lambda x: eval_jaxpr(thin, [], x, x)[0])(x)))(X), np.full(3, 17.0))
 
 
 # custom_gradient
@@ -424,8 +507,10 @@ def test_closure_convert_hoists_only_what_can_be_differentiated():
     def check_hoisted(n, w):
         converted, consts = closure_convert(lambda x: x * op.convert_element_type(n, float) * w, 2.0)
         assert len(consts) == 1
-        with pytest.raises(TypeError, match="takes arguments of structure"):
+        with pytest.raises(TypeError, match="The inputs to the closure produced by closure_convert must have the structure"):
             converted((2.0, 3.0), *consts)
+        with pytest.raises(TypeError, match="followed by the 1 values that it closed over"):
+            converted(2.0, consts, *consts)
         return [converted(4.0, *consts)]
 
     closed = stage(check_hoisted, [ShapedArray((), np.dtype(np.int64)), ShapedArray((), np.dtype(float))])

@@ -118,8 +118,32 @@ def _custom_jvp_dce(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[b
     def jvp(primals, tangents):
         return tuple([_thinned(list(values), used_outputs) for values in rule(primals, tangents)])
 
+    jvp.__name__ = getattr(rule, "__name__", "jvp")
     return all_inputs, eqn.replace(outvars=_thinned(eqn.outvars, used_outputs), effects=program.effects,
                                    params={**eqn.params, "call_jaxpr": program, "jvp": jvp})
+
+
+@dce_rule(custom_vjp_call_p)
+def _custom_vjp_dce(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn]:
+    """The call without its unused results, whose cotangents the user's rule gets as zeros."""
+    all_inputs = [True] * len(eqn.invars)
+    if all(used_outputs):
+        return all_inputs, eqn
+    program, _ = dce_closed_jaxpr(eqn.params["call_jaxpr"], used_outputs, True)
+    whole_fwd, whole_bwd = eqn.params["fwd"], eqn.params["bwd"]
+
+    def fwd(operands, perturbed):
+        results, residuals, bwd = run_forward(whole_fwd, whole_bwd, operands, perturbed)
+
+        def bwd_of_used(residuals, cts):
+            found = iter(cts)
+            return bwd(residuals, [next(found) if used else None for used in used_outputs])
+
+        return _thinned(results, used_outputs), residuals, bwd_of_used
+
+    fwd.__name__ = getattr(whole_fwd, "__name__", "fwd")
+    return all_inputs, eqn.replace(outvars=_thinned(eqn.outvars, used_outputs), effects=program.effects,
+                                   params={**eqn.params, "call_jaxpr": program, "fwd": fwd})
 
 
 def _flags_of(key: str, used_inputs: Sequence[bool], used_outputs: Sequence[bool]) -> Sequence[bool]:
@@ -215,7 +239,7 @@ class CustomVJPCall:
         have tangents. It may return a third item, the backward rule for this run of it: residuals of different runs may
         differ in structure.
       bwd: flat backward rule, `bwd(residuals, cotangents) -> cotangents of the operands`, for a `fwd` that returns none;
-        cotangents may be symbolic zeros on both sides.
+        cotangents may be symbolic zeros on both sides, and None for a result that nobody needs.
       operands: the values.
       name: the function's name.
     """
