@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -84,23 +85,25 @@ def growth_quantities() -> dict[str, tuple[Callable[[Callable], Callable], Shape
 
 
 def print_growth(small: int, large: int, repetitions: int) -> None:
-    """Microseconds and kept blocks of memory per equation: of a small program, of a large one, and of as many small ones as make
-    up the large one, all kept. The last needs as much new memory as the large one, which the repetitions of one small program
-    do not: where it costs more than they do, that is the memory's price, and no growth."""
+    """Microseconds and kept blocks of memory per equation, of a small program and of a large one.
+
+    The small one's time is that of as many as make up the large one, one after the other, each let go before the next: so
+    both are measured over equally long times, which noise disturbs alike. The ratio is the median of one per repetition.
+    """
     many = large // small
-    print(f"per equation | us, {small:,} equations | us, {many} times {small:,}, kept | us, {large:,} | of the first | of the second | "
-          f"blocks of memory, {small:,} | {large:,} | ratio")
+    print(f"per equation | us, {small:,} equations | us, {large:,} | ratio | blocks of memory, {small:,} | {large:,} | ratio")
     for name, (transform, aval) in growth_quantities().items():
         def measure(fun, transform=transform, aval=aval):
             return staged(transform(fun), aval, MATRIX)
 
         measure(program(80))  # modules load on first use
-        # A small program is over in milliseconds, which a busy machine disturbs: more repetitions.
-        once = best(measure, lambda: program(small), 4 * repetitions) / small * 1e6
-        several = best(lambda funs: [measure(fun) for fun in funs], lambda: [program(small) for _ in range(many)], repetitions) / large * 1e6
-        whole = best(measure, lambda: program(large), repetitions) / large * 1e6
+        pairs = []
+        for _ in range(repetitions):
+            in_parts = sum(best(measure, lambda: program(small), 1) for _ in range(many)) / large * 1e6
+            pairs.append((in_parts, best(measure, lambda: program(large), 1) / large * 1e6))
+        parts, whole = (min(column) for column in zip(*pairs))
         blocks = [_kept_blocks(measure, equations) for equations in (small, large)]
-        print(f"{name} | {once:.2f} | {several:.2f} | {whole:.2f} | {whole / once:.2f} | {whole / several:.2f} | {blocks[0]:.1f} | "
+        print(f"{name} | {parts:.2f} | {whole:.2f} | {statistics.median(b / a for a, b in pairs):.2f} | {blocks[0]:.1f} | "
               f"{blocks[1]:.1f} | {blocks[1] / blocks[0]:.3f}", flush=True)
 
 

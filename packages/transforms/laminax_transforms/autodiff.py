@@ -456,7 +456,7 @@ def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: boo
                                           lambda i: _input_name(chosen, positions, i).removeprefix("argument "))
         _check_scalar_output(_transform, fun, results, flat_fun.out_tree, holomorphic)
         seed = _one(get_aval(results[0]))
-        found = iter(program.transpose([seed]))
+        found = iter(program.transpose([seed], used_up=True))
         cts = _summed([next(found) if has else ZERO for has in mask], flat, reduce_axes)
         gradient = tree_unflatten(in_tree, [_cotangent(ct, aval) for ct, aval in zip(cts, in_avals)])
         if isinstance(argnums, int):

@@ -198,7 +198,7 @@ def transpose_jaxpr(closed: ClosedJaxpr, linear: tuple[bool, ...], ct_nonzero: t
     def fun(*args):
         fixed, cts = args[:len(fixed_avals)], args[len(fixed_avals):]
 
-        in_cts = linear_program_of_jaxpr(closed, linear, fixed).transpose(_spread(cts, ct_nonzero), sums_shared)
+        in_cts = linear_program_of_jaxpr(closed, linear, fixed).transpose(_spread(cts, ct_nonzero), sums_shared, used_up=True)
         in_cts = [instantiate(ct, aval) if want else ct for ct, want, aval in zip(in_cts, wanted, linear_avals)]
         out_nonzero.extend(ct is not ZERO for ct in in_cts)
         return [ct for ct in in_cts if ct is not ZERO]
@@ -235,17 +235,17 @@ def linear_program_of_jaxpr(closed: ClosedJaxpr, linear: Sequence[bool], fixed: 
                                              eqn.params)
                 env.update(zip(eqn.outvars, result if eqn.primitive.multiple_results else [result]))
                 continue
-            inputs, operands = [], []
+            inputs, operands = (), []
             for position, v in enumerate(eqn.invars):
                 if v in index:
-                    inputs.append((position, index[v]))
+                    inputs += ((position, index[v]),)
                     operands.append(v.aval)
                 else:
                     operands.append(v.val if type(v) is Literal else env[v])
-            outputs = list(range(len(index), len(index) + len(eqn.outvars)))
-            index.update(zip(eqn.outvars, outputs))
-            tape.append(LinearEqn(eqn.primitive, operands, eqn.params, inputs, outputs, [v.aval for v in eqn.outvars],
-                                  eqn.source_info))
+            recorded = LinearEqn(eqn.primitive, operands, eqn.params, inputs, len(index), tuple([v.aval for v in eqn.outvars]),
+                                 eqn.source_info)
+            index.update(zip(eqn.outvars, recorded.outputs))
+            tape.append(recorded)
     finally:
         state.source = previous
     results = [index.get(v) for v in jaxpr.outvars]

@@ -43,16 +43,21 @@ class LinearEqn(NamedTuple):
     Args:
       operands: residual values, and the avals of the linear operands in their places.
       inputs: (position, tape index) of each linear operand.
-      outputs: tape indices of the results.
-      out_avals: their avals.
+      output: the tape index of the result; of the first one, if the operation has several, whose indices are consecutive.
+      out_avals: the avals of the results.
     """
     primitive: Primitive
     operands: list[Any]
     params: dict[str, Any]
-    inputs: list[tuple[int, int]]
-    outputs: list[int]
-    out_avals: list[ShapedArray]
+    inputs: tuple[tuple[int, int], ...]
+    output: int
+    out_avals: tuple[ShapedArray, ...]
     source: source.SourceInfo
+
+    @property
+    def outputs(self) -> range:
+        """The tape indices of the results."""
+        return range(self.output, self.output + len(self.out_avals))
 
 
 _new = object.__new__
@@ -62,7 +67,7 @@ _new_tuple = tuple.__new__  # a named tuple's own constructor costs three times 
 class TangentTrace(Trace):
     """Records operations on linear values; hands all others to the parent."""
 
-    __slots__ = ("parent", "tape", "size")
+    __slots__ = ("parent", "tape", "origins")
 
     records_tangents = True
 
@@ -70,29 +75,29 @@ class TangentTrace(Trace):
         super().__init__(name, argument_names)
         self.parent = parent
         self.tape: list[LinearEqn] = []
-        self.size = 0
+        self.origins: list[source.SourceInfo | None] = []  # of each value by its index; None for an input
 
     def new_input(self, aval: ShapedArray) -> LinearTracer:
         """A linear value that stands for a tangent argument."""
-        tracer = LinearTracer(self, aval, self.size)
-        self.size += 1
+        tracer = LinearTracer(self, aval, len(self.origins))
+        self.origins.append(None)
         return tracer
 
     def describe_value(self, index: int) -> str:
         """Where the value whose tangent has this index was made, for messages."""
-        for eqn in self.tape:
-            if index in eqn.outputs:
-                where = source.summarize(eqn.source)
-                return f"made at {where}" if where else ""
-        return self.describe_argument(index)
+        origin = self.origins[index]
+        if origin is None:
+            return self.describe_argument(index)
+        where = source.summarize(origin)
+        return f"made at {where}" if where else ""
 
     def process(self, primitive, operands, params):
-        inputs = []
+        inputs = ()
         recorded = list(operands)
         avals = []
         for i, x in enumerate(operands):
             if type(x) is LinearTracer and x._trace is self:
-                inputs.append((i, x.index))
+                inputs += ((i, x.index),)
                 recorded[i] = aval = x.aval
             else:
                 aval = x.aval if isinstance(x, Tracer) else get_aval(x)
@@ -108,22 +113,22 @@ class TangentTrace(Trace):
         origin = state.source
         if origin is None:
             origin = source.current()
-        index = self.size
-        self.size = index + 1
-        self.tape.append(_new_tuple(LinearEqn, (primitive, recorded, params, inputs, [index], [result], origin)))
+        index = len(self.origins)
+        self.origins.append(origin)
+        self.tape.append(_new_tuple(LinearEqn, (primitive, recorded, params, inputs, index, (result,), origin)))
         tracer = _new(LinearTracer)  # a constructor in Python would take twice as long
         tracer._trace = self
         tracer.aval = result
         tracer.index = index
         return tracer
 
-    def _record_call(self, eqn: JaxprEqn, operands: list[Any], inputs: list[tuple[int, int]]) -> list[LinearTracer]:
+    def _record_call(self, eqn: JaxprEqn, operands: list[Any], inputs: tuple[tuple[int, int], ...]) -> list[LinearTracer]:
         """Puts an operation with several results on the tape; `operands` and `inputs` as in `LinearEqn`."""
-        avals = [v.aval for v in eqn.outvars]
-        outputs = list(range(self.size, self.size + len(avals)))
-        self.size += len(avals)
-        self.tape.append(LinearEqn(eqn.primitive, operands, eqn.params, inputs, outputs, avals, state.source or source.current(3)))
-        return [LinearTracer(self, aval, i) for aval, i in zip(avals, outputs)]
+        avals = tuple([v.aval for v in eqn.outvars])
+        recorded = LinearEqn(eqn.primitive, operands, eqn.params, inputs, len(self.origins), avals, state.source or source.current(3))
+        self.origins.extend([recorded.source] * len(avals))
+        self.tape.append(recorded)
+        return [LinearTracer(self, aval, i) for aval, i in zip(avals, recorded.outputs)]
 
     def _process_parts(self, whole: JaxprEqn, known: JaxprEqn, linear: JaxprEqn | None, recorded: Sequence[Any],
                        inputs: Sequence[tuple[int, int]]) -> list[Any]:
@@ -134,7 +139,7 @@ class TangentTrace(Trace):
         if linear is not None:
             position = {v: i for i, v in enumerate(linear.invars)}
             outs = self._record_call(linear, [env[v] for v in linear.invars],
-                                     [(position[v], index) for i, index in inputs if (v := whole.invars[i]) in position])
+                                     tuple([(position[v], index) for i, index in inputs if (v := whole.invars[i]) in position]))
             for v, x in zip(linear.outvars, outs):
                 results.setdefault(v, x)  # a loop may need to carry what is known already
         return [results[v] for v in whole.outvars]
@@ -157,8 +162,9 @@ class TangentTrace(Trace):
         self.ended = True
         results = [x.index if type(x) is LinearTracer and x._trace is self else None for x in outputs]
         avals = [x.aval if index is not None else None for x, index in zip(outputs, results)]
-        return LinearProgram(live_equations(self.tape, results), [x.aval for x in inputs],
-                             [x.index for x in inputs], results, avals, self.size)
+        tape, self.tape = self.tape, []
+        return LinearProgram(live_equations(tape, results), [x.aval for x in inputs],
+                             [x.index for x in inputs], results, avals, len(self.origins))
 
 
 def _transposed_names(stack: tuple[str, ...]) -> tuple[str, ...]:
@@ -174,8 +180,7 @@ def live_equations(tape: Sequence[LinearEqn], results: Iterable[int | None]) -> 
     needed = {index for index in results if index is not None}
     live = []
     for eqn in reversed(tape):
-        outputs = eqn.outputs
-        if outputs[0] in needed if len(outputs) == 1 else not needed.isdisjoint(outputs):
+        if eqn.output in needed if len(eqn.out_avals) == 1 else not needed.isdisjoint(eqn.outputs):
             live.append(eqn)
             for _, index in eqn.inputs:
                 needed.add(index)
@@ -212,19 +217,24 @@ class LinearProgram:
                     operands[position] = zeros_of(operands[position]) if x is ZERO else x
                 state.source = eqn.source
                 out = state.trace.process(eqn.primitive, operands, eqn.params)
-                for index, value in zip(eqn.outputs, out if eqn.primitive.multiple_results else [out]):
-                    env[index] = value
+                if eqn.primitive.multiple_results:
+                    for index, value in zip(eqn.outputs, out):
+                        env[index] = value
+                else:
+                    env[eqn.output] = out
         finally:
             state.source = previous
         return [ZERO if index is None else env[index] for index in self.results]
 
-    def transpose(self, cts: Sequence[Any], sums_shared: bool = True) -> list[Any]:
+    def transpose(self, cts: Sequence[Any], sums_shared: bool = True, used_up: bool = False) -> list[Any]:
         """Runs the adjoint on cotangents (values or `ZERO`) under the current trace; results may be `ZERO`.
 
         Args:
           cts: one per result.
           sums_shared: inside of a program per device, whether cotangents of inputs that all devices share are summed over
             them here, or by the caller; see `varying`.
+          used_up: whether the program is not needed again. Each equation is then let go once it is transposed, and with it
+            its residuals: a gradient needs less memory at once.
         """
         has_checked_axes = bool(checked_axes())
         if has_checked_axes:  # inside of a program per device
@@ -237,18 +247,24 @@ class LinearProgram:
         previous = state.source
         origin = where = None  # several equations in a row come from one operation
         stack = transposed = ()
+        eqns = self.eqns if used_up else list(self.eqns)
         try:
-            for eqn in reversed(self.eqns):
+            while eqns:
+                eqn = eqns.pop()
                 if eqn.primitive.multiple_results:
                     ct = [env[index] for index in eqn.outputs]
                     if all(c is ZERO for c in ct):
                         continue
+                    for index in eqn.outputs:
+                        env[index] = ZERO
                     if has_checked_axes:
                         ct, eqn = entered(ct, eqn, sums_shared)
                 else:
-                    ct = env[eqn.outputs[0]]
+                    output = eqn.output
+                    ct = env[output]
                     if ct is ZERO:
                         continue
+                    env[output] = ZERO  # not needed any more: free it early
                 if eqn.source is not origin:
                     origin = where = eqn.source
                     if names := origin[2]:
@@ -266,8 +282,6 @@ class LinearProgram:
                             if total is not ZERO:
                                 total, term = added(total, term, sums_shared)
                         env[index] = term if total is ZERO else add_p.bind(total, term)
-                for index in eqn.outputs:  # not needed any more: free it early
-                    env[index] = ZERO
         finally:
             state.source = previous
         in_cts = [env[index] for index in self.inputs]
@@ -289,7 +303,7 @@ class LinearProgram:
         replacement = {id(old): new for old, new in zip(self.residuals(), residuals)}
         eqns = [LinearEqn(e.primitive, [replacement.get(id(x), x) if type(x) is not ShapedArray else x
                                         for x in e.operands],
-                          e.params, e.inputs, e.outputs, e.out_avals, e.source) for e in self.eqns]
+                          e.params, e.inputs, e.output, e.out_avals, e.source) for e in self.eqns]
         return LinearProgram(eqns, self.in_avals, self.inputs, self.results, self.out_avals, self.size)
 
     def to_jaxpr(self) -> tuple[Jaxpr, list[Any]]:

@@ -5,6 +5,8 @@ Oracles: closed formulas, central differences, and the algebra of derivatives.
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 from numeric_checks import check_derivatives
@@ -20,6 +22,7 @@ from laminax_ir.pytree import tree_flatten, tree_map, tree_unflatten
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
 from laminax_transforms import custom_vjp, fwd_and_bwd, grad, jacfwd, jacrev, jvp, linear_transpose, linearize, value_and_grad, vjp, vmap
+from laminax_transforms.differentiation import linear_program_of
 
 
 @pytest.fixture(autouse=True)
@@ -505,3 +508,22 @@ def test_a_failing_function_ends_its_trace():
         with pytest.raises(LeakedTracerError, match=r"f\) was used after that trace had ended"):
             op.sin(kept[-1])
     assert float(op.sin(0.0)) == 0  # and the evaluator is current again
+
+
+def test_a_gradient_lets_residuals_go_on_its_way_back():
+    class Residual(np.ndarray):
+        """An array that can be referred to weakly."""
+
+    def linear(x):
+        for i in range(4):
+            x = op.mul(x, np.full(3, i + 1.0, np.float32).view(Residual))
+        return [x]
+
+    ones = np.ones(3, np.float32)
+    program = linear_program_of(linear, [get_aval(ones)])
+    residuals = [weakref.ref(x) for x in program.residuals()]
+    expected = np.full(3, 24, np.float32)
+    np.testing.assert_array_equal(program.transpose([ones])[0], expected)
+    assert len(residuals) == 4 and all(ref() is not None for ref in residuals)  # it may be used again
+    np.testing.assert_array_equal(program.transpose([ones], used_up=True)[0], expected)
+    assert all(ref() is None for ref in residuals)
