@@ -107,6 +107,22 @@ MALFORMED = {
 }
 
 
+@pytest.mark.parametrize("name, parameter, value, message", [
+    ("scan", "reverse", 4, "invalid scan param reverse of type int, bool required: 4"),
+    ("scan", "num_consts", -3, "invalid scan param num_consts of type int, non-negative int required: -3"),
+    ("scan", "num_carry", 1.0, "invalid scan param num_carry of type float, non-negative int required: 1.0"),
+    ("scan", "unroll", 0, "invalid scan param unroll of type int, positive int required: 0"),
+    ("scan", "linear", (0, 1), "invalid scan param linear of type tuple, tuple of bool required: (0, 1)"),
+    ("while", "body_nconsts", -1, "invalid while param body_nconsts of type int, non-negative int required: -1"),
+    ("while", "cond_jaxpr", None, "invalid while param cond_jaxpr of type NoneType, ClosedJaxpr required: None"),
+    ("cond", "branches", (4, 2), "invalid cond param branches of type tuple, tuple of ClosedJaxpr required: (4, 2)"),
+    ("cond", "branches", "two\nlines", "invalid cond param branches of type str, tuple of ClosedJaxpr required:\ntwo\nlines"),
+])
+def test_parameters_of_the_wrong_kind_are_named(name, parameter, value, message):
+    with pytest.raises(JaxprTypeError, match=re.escape(message)):
+        check_jaxpr(broken(name, **{parameter: value}))
+
+
 def test_what_tracing_makes_passes():
     for name, closed in programs().items():
         assert name in [eqn.primitive.name for eqn in closed.eqns]

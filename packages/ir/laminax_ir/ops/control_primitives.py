@@ -15,6 +15,7 @@ from typing import Any, Sequence
 import numpy as np
 
 from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.check import check_rule
 from laminax_ir.dce import dce_closed_jaxpr, dce_rule
 from laminax_ir.errors import ShapeError
 from laminax_ir.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Var
@@ -154,6 +155,50 @@ def common_constants(programs: Sequence[ClosedJaxpr]) -> tuple[list[Any], tuple[
         leading = [own[id(c)] if id(c) in own else Var(aval) for c, aval in zip(consts, avals)]
         jaxprs.append(ClosedJaxpr(jaxpr.replace(constvars=[], invars=[*leading, *jaxpr.invars])))
     return consts, tuple(jaxprs)
+
+
+# The kinds of parameters, which the type checker asks before it runs the rules above
+
+
+@check_rule(cond_p)
+def _cond_faults(_in_avals, _out_avals, *, branches: Any):
+    if not (isinstance(branches, tuple) and all(isinstance(branch, ClosedJaxpr) for branch in branches)):
+        yield _parameter_fault("cond", "branches", branches, "tuple of ClosedJaxpr")
+
+
+@check_rule(while_p)
+def _while_faults(_in_avals, _out_avals, **params: Any):
+    yield from _parameter_faults("while", params, jaxprs=("cond_jaxpr", "body_jaxpr"), counts=("cond_nconsts", "body_nconsts"))
+
+
+@check_rule(scan_p)
+def _scan_faults(_in_avals, _out_avals, **params: Any):
+    yield from _parameter_faults("scan", params, jaxprs=("jaxpr",), counts=("length", "num_consts", "num_carry"),
+                                 switches=("reverse", "_split_transpose"))
+    if type(params["unroll"]) is not int or params["unroll"] < 1:
+        yield _parameter_fault("scan", "unroll", params["unroll"], "positive int")
+    linear = params["linear"]
+    if not (isinstance(linear, tuple) and all(type(flag) is bool for flag in linear)):
+        yield _parameter_fault("scan", "linear", linear, "tuple of bool")
+
+
+def _parameter_faults(operation: str, params: dict[str, Any], jaxprs: Sequence[str], counts: Sequence[str],
+                      switches: Sequence[str] = ()):
+    for name in jaxprs:
+        if not isinstance(params[name], ClosedJaxpr):
+            yield _parameter_fault(operation, name, params[name], "ClosedJaxpr")
+    for name in counts:
+        if type(params[name]) is not int or params[name] < 0:
+            yield _parameter_fault(operation, name, params[name], "non-negative int")
+    for name in switches:
+        if type(params[name]) is not bool:
+            yield _parameter_fault(operation, name, params[name], "bool")
+
+
+def _parameter_fault(operation: str, name: str, value: Any, required: str) -> str:
+    text = str(value)
+    return (f"invalid {operation} param {name} of type {type(value).__name__}, {required} required:"
+            + ("\n" if "\n" in text else " ") + text)
 
 
 # Dead code: operands that no wanted result needs
