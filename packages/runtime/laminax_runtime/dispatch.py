@@ -156,43 +156,31 @@ def shard_arg_fallback(x: Any, sharding: shardings.Sharding, layout: Any) -> Arr
 
 
 def execution_device(
-    args: Sequence[Any],
-    device: placement.Device | None = None,
-    namer: Callable[[int], str] | None = None,
+    args: Sequence[Any], device: placement.Device | None = None, mesh: meshes.Mesh | None = None
 ) -> placement.Device | None:
     """The one device on which to run a computation on these arguments.
 
     Args:
         args: flat arguments; only arrays committed to a device decide.
         device: the caller's choice, which prevails.
-        namer: from the number of an argument to its name, for errors.
+        mesh: the mesh that computations run on, if one is set.
 
     Returns:
-        The device. None if it is no matter of one device: an argument is spread over a mesh, or, where no argument
-        decides, a mesh is set.
-
-    Raises:
-        ValueError: arguments are committed to different devices.
+        The device. None if it is no matter of one device: a mesh is set, an argument is spread over one, or arguments are
+        committed to different devices.
     """
     if device is not None:
         return device
-    first = None
-    for position, x in enumerate(args):
+    if mesh is not None:
+        return None
+    found = None
+    for x in args:
         if type(x) is ArrayImpl and x._committed:
-            if type(sharding := x._sharding) is not shardings.SingleDeviceSharding:
+            sharding = x._sharding
+            if type(sharding) is not shardings.SingleDeviceSharding or (found is not None and sharding._device != found):
                 return None
-            if first is None:
-                first, first_position = sharding._device, position
-            elif sharding._device != first:
-                name = namer or "argument {}".format
-                raise ValueError(
-                    "Received incompatible devices for jitted computation: "
-                    f"{name(first_position)} is on {first}, {name(position)} on {sharding._device}. "
-                    "Move one of them with device_put."
-                )
-    if first is not None:
-        return first
-    return placement.placement_device() if meshes.current_mesh_option.value is None else None
+            found = sharding._device
+    return placement.placement_device() if found is None else found
 
 
 def clear_dispatch_caches() -> None:

@@ -17,8 +17,11 @@ from laminax_ir.abstract_meshes import AbstractMesh, AxisType, NamedGrid, normal
 from laminax_runtime import _jaxlib, context
 
 
-class Mesh(NamedGrid):
+class Mesh(contextlib.ContextDecorator, NamedGrid):
     """An n-dimensional array of devices with one name per axis.
+
+    As a context manager or decorator it is the mesh that `pjit` runs on, and that partition specs in `pjit` and
+    `with_sharding_constraint` refer to.
 
     Args:
         devices: a NumPy array of devices, or nested sequences of them, or one device.
@@ -225,7 +228,21 @@ def current_mesh() -> Mesh | None:
 class set_mesh(contextlib.ContextDecorator):
     """Sets the mesh that partition specs refer to: until further notice, or as a context manager for a block.
 
-    Computations on values that are on no particular device run on all devices of the mesh.
+entered_mesh_option = config.define(
+    "entered_mesh",
+    None,
+    config.ValueType("None or a Mesh, from the program and not from the environment", _check_mesh, _parse_mesh),
+    "The mesh of pjit and with_sharding_constraint; set by `with mesh:`.",
+    affects_tracing=True,
+)
+
+
+def entered_mesh() -> Mesh | None:
+    """The mesh that this thread has entered with `with mesh:`, if any."""
+    return entered_mesh_option.value
+
+
+    Computations run on all devices of the mesh; values that are committed to other devices are refused.
 
     Args:
         mesh: the mesh; None unsets it.

@@ -118,18 +118,23 @@ class _SharedMethods:
         """Raises ValueError if arrays of this shape cannot be laid out so."""
 
 
-def misfit(sharding: Sharding, shape: Shape) -> str | None:
-    """Why arrays of this shape cannot be laid out so, as the end of a sentence about one; None if they can."""
+def misfit(sharding: Sharding, shape: Shape, what: str = "arrays", *, may_be_padded: bool = False) -> str | None:
+    """Why arrays of this shape cannot be laid out so, as the end of a sentence about one; None if they can.
+
+    `what` says in the plural, as JAX's errors do, what the arrays are: "pjit arguments", for one. Parts of values inside of
+    programs may be padded, so that axes need not divide.
+    """
     spec = getattr(sharding, "spec", None)
     where = f"as {spec}" if spec is not None else f"by {sharding}"
     if spec is not None and len(spec) > len(shape):
         return (
             f"cannot be split {where}: the spec has {len(spec)} entries, and the array {len(shape)} axes.\n"
-            f"{_rank_misfit(sharding, len(spec), shape)} Shorten the spec to at most {len(shape)} entries."
+            f"One of {what} is incompatible with its sharding annotation {spec}: {_rank_misfit(sharding, len(spec), shape)} "
+            f"Shorten the spec to at most {len(shape)} entries."
         )
     if spec is None:
         sharding.check_compatible_aval(shape)
-    tiling = _tiling(sharding, len(shape))
+    tiling = None if may_be_padded else _tiling(sharding, len(shape))
     for axis, (size, parts) in enumerate(zip(shape, tiling.parts, strict=True) if tiling is not None else ()):
         if size % parts:
             return (

@@ -159,7 +159,7 @@ def _check_fit(x: Any, leaves: Sequence[Any], places: Sequence[Any]) -> None:
     for i, (leaf, place) in enumerate(zip(leaves, places)):
         if isinstance(place, runtime.Sharding) and place.num_devices > 1:
             aval = get_aval(leaf)
-            if reason := runtime.misfit(place, aval.shape):
+            if reason := runtime.misfit(place, aval.shape, "device_put args"):
                 path = keystr(tree_flatten_with_path(x)[0][i][0])
                 raise ValueError(f"device_put: x{path}, {aval.str_short()}, {reason}")
 

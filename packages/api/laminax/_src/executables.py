@@ -68,15 +68,14 @@ class Program:
 
 
 def execution_device(args: Sequence[Any], device: runtime.Device | None = None,
-                     namer: Callable[[int], str] | None = None) -> runtime.Device | None:
+                     mesh: runtime.Mesh | None = None) -> runtime.Device | None:
     """The device on which to run a computation on these arguments; the one given prevails. None: see `partitioning`.
 
     Raises:
       LeakedTracerError: if an argument is a tracer, which is then one whose trace has ended.
-      ValueError: if arguments are committed to different devices.
     """
     check_no_tracers(args)
-    return runtime.execution_device([_stored(x) for x in args], device, namer)
+    return runtime.execution_device([_stored(x) for x in args], device, mesh)
 
 
 def deleted_argument_error(error: runtime.DeletedArrayError, title: str, args: Sequence[Any],

@@ -182,6 +182,7 @@ class _JitFunction:
         self.fun = fun
         self.options = options
         self.name = function_name(fun)
+        self.title = f"{'pjit' if options.runs_on_entered_mesh else 'jit'}({self.name})"
         self.is_sharded = options.in_shardings is not None or options.out_shardings is not None
         # Held here: a function that cannot be held weakly keeps its entries as long as its jitted form lives.
         self.entries = trace_cache.entries(fun)
@@ -253,12 +254,12 @@ class _JitFunction:
 
     def _shardings(self, traced: TracedFunction, call: Call) -> tuple[list[Any] | None, list[Any] | None]:
         """The caller's shardings, one or None per argument and result."""
-        given = for_arguments(self.options.in_shardings, f"jit({self.name})", call.in_tree, self.mesh())
+        given = for_arguments(self.options.in_shardings, self.title, call.in_tree, self.mesh())
         return given, self.result_shardings(traced)
 
     def result_shardings(self, traced: TracedFunction) -> list[Any] | None:
         """The caller's shardings for the results, one or None each; None if there are none."""
-        return for_results(self.options.out_shardings, f"jit({self.name})", traced.out_tree, self.mesh())
+        return for_results(self.options.out_shardings, self.title, traced.out_tree, self.mesh())
 
     def donated(self, call: Call) -> tuple[bool, ...]:
         """Which leaves of a call are donated."""

@@ -43,47 +43,56 @@ def committed_sharding(x: Any) -> runtime.Sharding | None:
     return getattr(x, "committed_sharding", None)  # an argument of `lower` that is known by its type and sharding
 
 
-def place(title: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: Sequence[Any] | None = None,
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """Something that says on which devices a program runs: what it is, for errors, where it is, and its sharding."""
+    describe: Callable[[], str]
+    sharding: runtime.Sharding
+    locate: Callable[[], str] = str
+
+
+def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: Sequence[Any] | None = None,
           out_given: Sequence[Any] | None = None, namer: Callable[[int], str] | None = None,
-          device: runtime.Device | None = None) -> Partitioning:
+          device: runtime.Device | None = None, mesh: runtime.Mesh | None = None) -> Partitioning:
     """Where to run a program on these arguments.
 
     Args:
-      title: what runs, `jit(f)`.
+      fun_name: what runs.
       closed: the program.
       leaves: its arguments: values, or what stands for them.
       in_given, out_given: the caller's shardings for arguments and results; None where there are none.
       namer: from the number of an argument to its name.
       device: the one device that the caller named, if any.
+      mesh: the mesh that computations run on, if one is set.
 
     Raises:
       ValueError: if shardings are over different devices, an argument is not where it must be, or an axis does not divide.
     """
+    title = f"jit({fun_name})"
     in_given = in_given or [None] * len(leaves)
     out_given = tuple(out_given) if out_given else (None,) * len(closed.out_avals)
-    name = namer or "argument {}".format
+    name = namer or str
     committed = [committed_sharding(x) for x in leaves]
     _check_agreement(title, closed.in_avals, committed, in_given, name)
     in_shardings = [given or found for given, found in zip(in_given, committed)]
-    _check_fit(title, closed.in_avals, in_given, name)
-    _check_fit(title, closed.out_avals, out_given, lambda i: "the result" if len(out_given) == 1 else f"result {i}")
-    inside = _shardings_inside(closed)
+    _check_fit(title, "pjit arguments", closed.in_avals, in_given, name)
+    _check_fit(title, "pjit outputs", closed.out_avals, out_given, lambda i: "the result" if len(out_given) == 1 else f"result {i}")
     claims = [
-        *([] if device is None else [(lambda: "the device given to jit", runtime.on_device(device))]),
-        *((lambda i=i: f"{name(i)}, {closed.in_avals[i].str_short()},", s) for i, s in enumerate(in_shardings) if s is not None),
-        *((lambda: "out_shardings", s) for s in out_given if s is not None),
-        *((lambda eqn=eqn: _describe_equation(eqn), s) for s, eqn in inside)]
+        *([] if device is None else [_Claim(lambda: "the device given to jit", runtime.on_device(device))]),
+        *(_Claim(lambda i=i: f"argument {name(i)} of {fun_name} with shape {closed.in_avals[i].str_short(short_dtypes=False)} and", s)
+          for i, s in enumerate(in_shardings) if s is not None),
+        *([] if mesh is None else [_Claim(lambda: "jit's context mesh", runtime.NamedSharding(mesh, PartitionSpec()))]),
+        *(_Claim(lambda: "explicit output sharding", s) for s in out_given if s is not None),
+        *(_Claim(lambda eqn=eqn: f"{eqn.primitive} inside jit", s, lambda eqn=eqn: _location(eqn)) for s, eqn in _shardings_inside(closed))]
     if not claims:
-        mesh = runtime.current_mesh()
-        default = runtime.on_device(runtime.placement_device()) if mesh is None else runtime.NamedSharding(mesh, PartitionSpec())
-        claims = [(lambda: "the mesh that is set", default)]
-    devices = claims[0][1]._internal_device_list
-    for description, sharding in claims[1:]:
-        if sharding._internal_device_list != devices:
-            raise _incompatible(title, claims[0], (description, sharding))
-    _check_memory(title, [s for _, s in claims])
-    assignment = claims[0][1]._device_assignment
-    meshes = [s for _, s in claims if isinstance(s, runtime.NamedSharding) and s not in in_shardings]
+        claims = [_Claim(lambda: "the default device", runtime.on_device(runtime.placement_device()))]
+    devices = claims[0].sharding._internal_device_list
+    for claim in claims[1:]:
+        if claim.sharding._internal_device_list != devices:
+            raise _incompatible(title, claims[0], claim)
+    _check_memory(title, [claim.sharding for claim in claims])
+    assignment = claims[0].sharding._device_assignment
+    meshes = [claim.sharding for claim in claims if isinstance(claim.sharding, runtime.NamedSharding) and claim.sharding not in in_shardings]
     return Partitioning(assignment, tuple(in_shardings), out_given, tuple(dict.fromkeys(meshes)))
 
 
@@ -120,9 +129,9 @@ def _check_agreement(title: str, avals, committed, given, name) -> None:
                 "Move it with device_put, or leave its entry of in_shardings out (None).")
 
 
-def _check_fit(title: str, avals, given, name) -> None:
+def _check_fit(title: str, what: str, avals, given, name) -> None:
     for i, (aval, sharding) in enumerate(zip(avals, given)):
-        if sharding is not None and (reason := runtime.misfit(sharding, aval.shape)):
+        if sharding is not None and (reason := runtime.misfit(sharding, aval.shape, f"{what} with pytree key path {name(i)}")):
             raise ValueError(f"{title}: {name(i)}, {aval.str_short()}, {reason}")
 
 
@@ -135,22 +144,20 @@ def _check_memory(title: str, shardings: Sequence[runtime.Sharding]) -> None:
                                       "Use the devices' default memory.")
 
 
-def _describe_equation(eqn) -> str:
+def _location(eqn) -> str:
     where = source.summarize(eqn.source_info)
-    return f"{eqn.primitive} inside of it" + (f" at {where}" if where else "")
+    return f" at {where}" if where else ""
 
 
-def _incompatible(title: str, first, second) -> ValueError:
-    listed = [f"  {describe()} is on {_devices_text(sharding)}" for describe, sharding in (first, second)]
-    return ValueError("\n".join([
-        f"Received incompatible devices for jitted computation, {title}: {first[0]()} and {second[0]()} are on different "
-        "devices.".replace(",:", ":"), *listed, "Move one of them with device_put, to the devices of the other in the same order."]))
+def _incompatible(title: str, *claims: _Claim) -> ValueError:
+    first, second = (f"{claim.describe()} with device ids {_device_ids(claim.sharding)} on platform "
+                     f"{claim.sharding._device_assignment[0].platform.upper()}{claim.locate()}" for claim in claims)
+    return ValueError(f"Received incompatible devices for jitted computation. Got {first} and {second}.\n"
+                      f"{title} runs on one list of devices: move what is elsewhere with device_put, to the same devices in the same order.")
 
 
-def _devices_text(sharding: runtime.Sharding) -> str:
-    devices = sharding._device_assignment
-    ids = ", ".join(str(device.id) for device in devices)
-    return f"{devices[0].platform} devices {ids}" if len(devices) > 1 else f"{devices[0]}"
+def _device_ids(sharding: runtime.Sharding) -> list[int]:
+    return [device.id for device in sharding._device_assignment]
 
 
 # What lowering and compiling take.

@@ -95,7 +95,8 @@ def _mesh_and_axes(title: str, mesh: Any, axis_names: Set[Hashable]) -> tuple[An
     """The mesh, and the axes along which the function runs, in the mesh's order."""
     mesh = runtime.current_mesh() if mesh is None else mesh
     if mesh is None:
-        raise ValueError(f"{title}: no mesh is given, and none is set. Give mesh=..., or set one with set_mesh(mesh).")
+        raise ValueError(f"{title}: no mesh is given, and none is set. The context mesh cannot be empty then. "
+                         "Give mesh=..., or set one with set_mesh(mesh).")
     if isinstance(mesh, AbstractMesh) and not manual_axes.value:
         current = runtime.current_mesh()
         if current is None or current.abstract_mesh != mesh:

@@ -47,8 +47,8 @@ def normal_tree(name: str, shardings: Any) -> ShardingTree | None:
     leaves, tree = tree_flatten(shardings, is_leaf=_is_none)
     for leaf in leaves:
         if leaf is not None and leaf is not UNSPECIFIED and not isinstance(leaf, (runtime.Sharding, PartitionSpec)):
-            raise TypeError(f"jit: {name} must be a Sharding, a PartitionSpec, None, or a pytree of them, got {leaf!r} of type "
-                            f"{type(leaf).__name__}")
+            raise TypeError(f"jit: {name} leaf specifications are expected to be PartitionSpec instances or None, but got {leaf} of type "
+                            f"{type(leaf).__name__}. Shardings serve too.")
     return None if all(leaf is UNSPECIFIED for leaf in leaves) else ShardingTree(tuple(leaves), tree)
 
 
@@ -56,8 +56,8 @@ def _is_none(x: Any) -> bool:
     return x is None
 
 
-def for_arguments(given: ShardingTree | None, title: str, in_tree: Any) -> list[Any] | None:
-    """One sharding or None per leaf of the arguments.
+def for_arguments(given: ShardingTree | None, title: str, in_tree: Any, mesh: runtime.Mesh | None) -> list[Any] | None:
+    """One sharding or None per leaf of the arguments; partition specs refer to the mesh.
 
     Raises:
       ValueError: if the tree is no prefix of the positional arguments, or there are keyword arguments.
@@ -67,19 +67,19 @@ def for_arguments(given: ShardingTree | None, title: str, in_tree: Any) -> list[
         return None
     args, kwargs = in_tree.unflatten(range(in_tree.num_leaves))
     if kwargs:
-        raise ValueError(f"{title}: keyword arguments cannot be given together with in_shardings; got {', '.join(kwargs)}. Pass them "
-                         "by position.")
-    return _matched(given, "in_shardings", title, args, "the tuple of positional arguments")
+        raise ValueError(f"{title}: pjit does not support kwargs when in_shardings is specified. Keyword arguments cannot be given "
+                         f"together with it; got {', '.join(kwargs)}. Pass them by position.")
+    return _matched(given, "in_shardings", title, args, "the tuple of positional arguments", mesh)
 
 
-def for_results(given: ShardingTree | None, title: str, out_tree: Any) -> list[Any] | None:
+def for_results(given: ShardingTree | None, title: str, out_tree: Any, mesh: runtime.Mesh | None) -> list[Any] | None:
     """One sharding or None per leaf of the result; errors as for `for_arguments`."""
     if given is None:
         return None
-    return _matched(given, "out_shardings", title, tree_unflatten(out_tree, range(out_tree.num_leaves)), "the result")
+    return _matched(given, "out_shardings", title, tree_unflatten(out_tree, range(out_tree.num_leaves)), "the result", mesh)
 
 
-def _matched(given: ShardingTree, name: str, title: str, full: Any, what: str) -> list[Any]:
+def _matched(given: ShardingTree, name: str, title: str, full: Any, what: str, mesh: runtime.Mesh | None) -> list[Any]:
     if given.tree.num_leaves == 1 and len(given.leaves) == 1 and given.tree == tree_flatten(0)[1]:
         flat = [given.leaves[0]] * tree_flatten(full)[1].num_leaves
     else:
@@ -87,24 +87,24 @@ def _matched(given: ShardingTree, name: str, title: str, full: Any, what: str) -
             flat = broadcast_prefix(given.unflatten(), full, is_leaf=_is_none)
         except ValueError as error:
             raise ValueError(f"{title}: {name} must be one sharding, or a pytree of them that is a prefix of {what}: {error}") from None
-    return [resolve(leaf, f"{title}: {name}") for leaf in flat]
+    return [resolve(leaf, f"{title}: {name}", mesh) for leaf in flat]
 
 
-def resolve(leaf: Any, title: str) -> runtime.Sharding | None:
-    """The sharding that a leaf means under the mesh that is set.
+def resolve(leaf: Any, title: str, mesh: runtime.Mesh | None) -> runtime.Sharding | None:
+    """The sharding that a leaf means under a mesh.
 
     Raises:
-      RuntimeError: for a partition spec if no mesh is set.
+      RuntimeError: for a partition spec if there is no mesh.
       ValueError: for a sharding over an abstract mesh that is not that of the mesh that is set.
     """
-    mesh = runtime.current_mesh()
     if leaf is UNSPECIFIED or isinstance(leaf, runtime.Sharding):
         return None if leaf is UNSPECIFIED else leaf if leaf._is_concrete else _with_devices(leaf, mesh, title)
     if leaf is None:
         return None if mesh is None else runtime.NamedSharding(mesh, PartitionSpec())
     if mesh is None:
-        raise RuntimeError(f"{title} holds the partition spec {leaf}, which needs a mesh, and none is set. Set one with "
-                           "set_mesh(mesh), or give NamedSharding(mesh, spec).")
+        function = title.partition(":")[0].partition("(")[0]
+        raise RuntimeError(f"{title} holds the partition spec {leaf}, which needs a mesh: {function} requires a non-empty mesh in context. "
+                           "Set one with set_mesh(mesh), or give NamedSharding(mesh, spec).")
     return runtime.NamedSharding(mesh, leaf)
 
 
@@ -125,13 +125,13 @@ def constrain(values: Sequence[Any], shardings: Sequence[runtime.Sharding | None
     """
     if shardings is None:
         return list(values)
-    return [x if s is None else bind_constraint(x, s, title, name(i)) for i, (x, s) in enumerate(zip(values, shardings))]
+    return [x if s is None else bind_constraint(x, s, title, name(i), f"{title} with pytree key path {name(i)}") for i, (x, s) in enumerate(zip(values, shardings))]
 
 
-def bind_constraint(x: Any, sharding: runtime.Sharding, title: str, name: str) -> Any:
-    """One value under a constraint; `title` and `name` are for errors."""
+def bind_constraint(x: Any, sharding: runtime.Sharding, title: str, name: str, what: str, *, may_be_padded: bool = False) -> Any:
+    """One value under a constraint; `title`, `name` and `what` are for errors."""
     from laminax_ir.avals import get_aval
     aval = get_aval(x)
-    if reason := runtime.misfit(sharding, aval.shape):
+    if reason := runtime.misfit(sharding, aval.shape, what, may_be_padded=may_be_padded):
         raise ValueError(f"{title}: {name}, {aval.str_short()}, {reason}")
     return state.trace.process(sharding_constraint_p, (x,), {"sharding": sharding})

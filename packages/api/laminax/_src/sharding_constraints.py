@@ -10,7 +10,7 @@ from laminax_ir.keys import PRNGKeyArray, keys_of_words
 from laminax_ir.ops.sharding import device_put_p, sharding_constraint_p
 from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_unflatten
-from laminax_ir.trace import check_no_tracers, state
+from laminax_ir.trace import check_no_tracers, is_tracing, state
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.sharding_arguments import bind_constraint, resolve
@@ -31,7 +31,8 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
       A pytree like x with the same values.
 
     Raises:
-      ValueError: if an axis does not divide, or shardings is no prefix of x.
+      ValueError: if shardings is no prefix of x, a spec is longer than its array's shape, or an axis does not divide outside of
+        jitted functions; inside, the last parts are padded.
       RuntimeError: for a partition spec if no mesh is set.
 
     Example:
@@ -49,9 +50,12 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         if sharding is not None and not isinstance(sharding, (runtime.Sharding, PartitionSpec)):
             raise TypeError(f"with_sharding_constraint: expected a Sharding, a PartitionSpec or None, got {sharding!r} of type "
                             f"{type(sharding).__name__}")
-    resolved = [resolve(s, "with_sharding_constraint: shardings") for s in flat]
-    return tree_unflatten(tree, [leaf if s is None else bind_constraint(leaf, s, "with_sharding_constraint", "x")
-                                 for leaf, s in zip(leaves, resolved)])
+    mesh = runtime.current_mesh() or runtime.entered_mesh()
+    resolved = [resolve(s, "with_sharding_constraint: shardings", mesh) for s in flat]
+    what, may_be_padded = "with_sharding_constraint arguments", is_tracing()
+    return tree_unflatten(tree, [
+        leaf if s is None else bind_constraint(leaf, s, "with_sharding_constraint", "x", what, may_be_padded=may_be_padded)
+        for leaf, s in zip(leaves, resolved)])
 
 
 def reshard(x: Any, out_shardings: Any) -> Any:
@@ -79,7 +83,7 @@ def make_single_device_sharding(device: runtime.Device, *, memory_kind: str | No
 
 def put_traced(x: Any, sharding: runtime.Sharding) -> Any:
     """`device_put` of a traced value."""
-    if reason := runtime.misfit(sharding, get_aval(x).shape):
+    if reason := runtime.misfit(sharding, get_aval(x).shape, "device_put args"):
         raise ValueError(f"device_put: x, {get_aval(x).str_short()}, {reason}")
     return state.trace.process(device_put_p, (x,), {"sharding": sharding})
 

@@ -325,7 +325,7 @@ def double(x):
     (TypeError, r"is the same along the axes \('x',\), and the corresponding output carry varies.\nApply lax.pcast",
      lambda: over_mesh(lambda x: lax.fori_loop(0, 3, lambda i, c: c + x.sum(), 0.0)[None], in_specs=P("x"), out_specs=P("x"))(A)),
     (NameError, "unbound axis name: 'z'", lambda: over_mesh(lambda x: lax.psum(x, "z"), in_specs=P(), out_specs=P())(A)),
-    (ValueError, "incompatible devices.*shard_map inside of it",
+    (ValueError, "incompatible devices.*shard_map inside jit",
      lambda: laminax.jit(over_mesh(double, in_specs=P(), out_specs=P()))(laminax.device_put(A, DEVICES[1]))),
 ])
 def test_errors(error, match, call):

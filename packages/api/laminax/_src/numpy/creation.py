@@ -14,6 +14,7 @@ from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.slicing import slice_in_dim
+from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.trace import Tracer, is_tracing
 
 from laminax._src.fusion import fused
@@ -88,15 +89,20 @@ def _from_object(value: Any, dtype: Any) -> Any:
 
 
 def _from_host(value: Any, dtype: Any) -> Any:
-    from laminax_runtime import device_put
     if dtype is None:
-        return device_put(value)
+        return _put(value)
     if dtypes.is_extended(dtype):
         raise TypeError(f"numpy.array: numbers cannot become an array of dtype {dtype}. Make keys with random.key.")
     if isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c":
         if not dtypes.issubdtype(dtype, dtypes.complexfloating):
-            return _with_dtype(device_put(value), dtype)
-    return device_put(dtypes.coerce_to_array(value, dtype), weak_type=False)
+            return _with_dtype(_put(value), dtype)
+    return _put(dtypes.coerce_to_array(value, dtype), weak_type=False)
+
+
+def _put(value: Any, weak_type: bool | None = None) -> Any:
+    """A host value on the default device, or on each device of the mesh that is set, as computations' results are."""
+    mesh = None if is_tracing() else runtime.current_mesh()
+    return runtime.device_put(value, None if mesh is None else runtime.NamedSharding(mesh, PartitionSpec()), weak_type=weak_type)
 
 
 def _with_dtype(x: Any, dtype: Any) -> Any:

@@ -1,0 +1,8 @@
+"""`pjit`: `jit` with the mesh that is entered with `with mesh:`. New programs use `jit` and `set_mesh`."""
+
+from __future__ import annotations
+
+from laminax._src import setup  # noqa: F401
+from laminax._src.jit import pjit
+
+__all__ = ["pjit"]
