@@ -94,8 +94,8 @@ class Mesh(contextlib.ContextDecorator, NamedGrid):
         )
 
     def __enter__(self) -> Mesh:
-        """Makes this the mesh that partition specs refer to; `set_mesh(mesh)` is the newer way."""
-        override = current_mesh_option(self)
+        """Makes this the mesh of `pjit` and of the partition specs of `with_sharding_constraint`; `set_mesh` is the newer way."""
+        override = entered_mesh_option(self)
         override.__enter__()
         _entered.stack.append(override)
         return self
