@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import update_wrapper
 from typing import Any, Callable, Sequence
 
-from laminax_ir.arguments import check_callable
-from laminax_ir.arguments import by_position
+from laminax_ir.arguments import by_position, check_callable
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.calls import close_over_constants, custom_vmap_call_p
 from laminax_ir.pytree import tree_flatten, tree_map, tree_unflatten
@@ -74,6 +73,7 @@ class _FlatRule:
 
     def __init__(self, rule: Callable, name: str, num_consts: int, in_tree, out_tree):
         self.rule = rule
+        self.__name__ = _name(rule)  # programs show it
         self.name = name
         self.num_consts = num_consts
         self.in_tree = in_tree
@@ -90,13 +90,13 @@ class _FlatRule:
             raise TypeError(f"the vmap rule of {self.name} must return a pair (out, out_batched), got {answer!r:.80}")
         out, out_mapped = answer
         results, tree = tree_flatten(out)
-        if tree != self.out_tree:
-            raise ValueError(f"structure of output returned by custom vmap rule ({_name(self.rule)}) does not match that of original "
-                             f"custom-vmapped function.\nOriginal output: {self.out_tree}\nRule output: {tree}")
         which, flag_tree = tree_flatten(out_mapped)
         if flag_tree != tree:
             raise ValueError(f"structure of output value and output batching specification returned by custom vmap rule "
                              f"({_name(self.rule)}) do not match.\nOutput values: {tree}\nBatching spec: {flag_tree}")
+        if tree != self.out_tree:
+            raise ValueError(f"structure of output returned by custom vmap rule ({_name(self.rule)}) does not match that of original "
+                             f"custom-vmapped function.\nOriginal output: {self.out_tree}\nRule output: {tree}")
         for x, is_mapped in zip(results, which):
             shape = get_aval(x).shape
             if is_mapped and (not shape or shape[0] != size):

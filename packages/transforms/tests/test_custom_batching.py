@@ -53,6 +53,38 @@ def test_in_a_call():
     np.testing.assert_allclose(out, 10 * np.sin(X) * Y, rtol=1e-6)
 
 
+def test_a_primal_that_is_mapped_without_its_tangent_and_the_other_way_round():
+    """The rule has one example then, and its derivative many; what does not depend on the mapped axis stays unmapped."""
+    seen = []
+
+    def mapped(rule):
+        f = custom_vmap(lambda x: x)
+
+        @f.def_vmap
+        def f_rule(axis_size, in_batched, x):
+            seen.append((axis_size, in_batched))
+            return rule(x), in_batched[0]
+
+        return lambda x, x_dot: jvp(f, (x,), (x_dot,))
+
+    dot = np.float32(3)
+    out, dots = vmap(mapped(sin), (None, 0), (None, 0))(X[0], X)
+    np.testing.assert_allclose(out, np.sin(X[0]), rtol=1e-6)
+    np.testing.assert_allclose(dots, np.cos(X[0]) * X, rtol=1e-6)
+    out, dots = vmap(mapped(sin), (0, None))(X, dot)
+    np.testing.assert_allclose(out, np.sin(X), rtol=1e-6)
+    np.testing.assert_allclose(dots, np.cos(X) * dot, rtol=1e-6)
+    out, dots = vmap(mapped(lambda x: 7.0 * x), (0, None), (0, None))(X, dot)
+    np.testing.assert_allclose(out, 7 * X, rtol=1e-6)
+    assert float(dots) == 21
+    assert seen == [(3, [False])] * 3
+
+
+def test_a_program_shows_the_name_of_the_rule():
+    f, _ = make()
+    assert "rule=rule\n" in str(stage(lambda x, y: [f(x, y)], [get_aval(X[0]), get_aval(Y)]))
+
+
 def test_derivatives_of_function_and_rule():
     f, _ = make()
     x = X[0]

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from laminax_ir import config
 from laminax_ir.avals import get_aval
 from laminax_ir.dce import dce_jaxpr
-from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import (
     CustomJVPCall, CustomVJPCall, bind_checkpoint, call_jaxpr, checkpoint_p, close_over_constants, custom_jvp_call_p,
     custom_vjp_call_p, custom_vmap_call_p, jit_p, name_p, run_forward,
 )
 from laminax_ir.ops.reduction import reduce_sum
-from laminax_transforms.batching import broadcast_batch, move_axis
+from laminax_transforms.batching import Axis, batch_flat, broadcast_batch, move_axis
 from laminax_transforms.custom_rules import batch_custom_jvp, batch_custom_vjp, linearize_custom_vjp
 from laminax_transforms.differentiation import jvp_flat, linear_program_of
 from laminax_transforms.jaxpr_transforms import (
     add_batch_axis, batch_jaxpr, cached_by_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr,
 )
-from laminax_transforms.rematerialization import rematerialize
+from laminax_transforms.rematerialization import Rematerialized, rematerialize
 from laminax_transforms.registry import axis_batching_rule, batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
 from laminax_transforms.zeros import ZERO, instantiate
 
@@ -98,12 +99,27 @@ def _checkpoint_linearize(primals, tangents, params):
     count = len(closed.out_avals)
     if not any(split.out_nonzero):
         return outputs[:count], [ZERO] * count
+    if config.log_checkpoint_residuals.value:
+        _log_saved_values(closed, split)
     residuals = [*[primals[i] for i in split.used_inputs], *outputs[count:]]
     found = iter(_checkpoint_like(params, split.tangent, [*residuals, *(t for t in tangents if t is not ZERO)], True))
     return outputs[:count], [next(found) if has else ZERO for has in split.out_nonzero]
 
 
 linearize_rule.add(checkpoint_p, _checkpoint_linearize)
+
+
+def _log_saved_values(closed: ClosedJaxpr, split: Rematerialized) -> None:
+    """What the option `log_checkpoint_residuals` asks for."""
+    import logging  # few need it
+
+    from laminax_transforms.checkpoint import describe_value
+    made = {v: eqn for eqn in split.primal.eqns for v in eqn.outvars}
+    inputs = [f"  {closed.in_avals[i].str_short()}" for i in split.used_inputs]
+    values = [f"  {v.aval.str_short()} from {describe_value(made[v]).removeprefix('output of ')}"
+              for v in split.primal.jaxpr.outvars[len(closed.out_avals):]]
+    parts = [f"saving {what}:\n" + "\n".join(lines) for what, lines in (("inputs with shapes", inputs), ("these intermediates", values)) if lines]
+    logging.getLogger("laminax").warning("remat-decorated function %s", "\nand ".join(parts) or "saving nothing")
 
 
 @transpose_rule(checkpoint_p)
@@ -238,16 +254,11 @@ def _custom_vmap_jvp(primals, tangents, params):
 def _derivative_rule(rule, nonzero, skipped: int):
     """The user's rule, with tangents: `(*consts, *primals, *tangents) -> (*results, *tangents of results)`."""
     count = len(nonzero)
+    differentiated = [i for i, has in enumerate(nonzero) if has]
 
-    def derived(size, mapped, operands):
-        mapped, operands = mapped[skipped:], operands[skipped:]
-        primals, given = list(operands[:count]), list(zip(operands[count:], mapped[count:]))
-        flags, tangents = list(mapped[:count]), [ZERO] * count
-        for i, (t, is_mapped) in zip([i for i, has in enumerate(nonzero) if has], given):
-            if is_mapped != flags[i]:  # the rule knows one flag for both
-                primals[i] = primals[i] if flags[i] else broadcast_batch(primals[i], size, 0)
-                t, flags[i] = (t if is_mapped else broadcast_batch(t, size, 0)), True
-            tangents[i] = t
+    def of_rule(size, flags, operands):
+        """The user's rule with these flags, and its derivative: results and tangents, and which of them are mapped."""
+        primals, given = operands[:count], iter(operands[count:])
         out_mapped: list[bool] = []
 
         def over_the_batch(*xs):
@@ -255,8 +266,22 @@ def _derivative_rule(rule, nonzero, skipped: int):
             out_mapped.extend(found)
             return results
 
-        results, out = jvp_flat(over_the_batch, primals, tangents)
+        results, out = jvp_flat(over_the_batch, primals, [next(given) if has else ZERO for has in nonzero])
         return [*results, *[instantiate(t, get_aval(r)) for t, r in zip(out, results)]], [*out_mapped, *out_mapped]
+
+    def derived(size, mapped, operands):
+        mapped, operands = mapped[skipped:], list(operands[skipped:])
+        flags = list(mapped[:count])  # the rule knows one flag for a primal and its tangent
+        for i, tangent_mapped in zip(differentiated, mapped[count:]):
+            flags[i] = flags[i] and tangent_mapped
+        if not any(flags) and any(mapped):  # no operand is mapped with its tangent: the rule has one example, its derivative many
+            outputs, axes = batch_flat(lambda *xs: of_rule(size, flags, xs)[0], Axis(size), operands, [0 if m else None for m in mapped])
+            return [x if b is None else move_axis(x, b, 0) for x, b in zip(outputs, axes)], [b is not None for b in axes]
+        for i, j in zip(differentiated, range(count, len(operands))):
+            if mapped[i] != mapped[j]:
+                k, flags[i] = (j if mapped[i] else i), True
+                operands[k] = broadcast_batch(operands[k], size, 0)
+        return of_rule(size, flags, operands)
 
     return derived
 
