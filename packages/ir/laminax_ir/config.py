@@ -13,6 +13,7 @@ that change what a trace records; caches of traced programs use it in their keys
 from __future__ import annotations
 
 import contextlib
+import operator
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -70,6 +71,26 @@ def _parse_boolean(text: str) -> bool:
 
 
 boolean = ValueType("True or False (1 or 0 in the environment)", _check_boolean, _parse_boolean)
+
+
+def _check_integer(value: Any) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ValueError
+    return operator.index(value)
+
+
+integer = ValueType("an int", _check_integer, int)
+
+
+def _only(value: Any, reason: str) -> ValueType:
+    """The type of an option that has one value."""
+
+    def check(given: Any) -> Any:
+        if given != value or isinstance(given, bool) != isinstance(value, bool):
+            raise ValueError
+        return value
+
+    return ValueType(f"{value!r}, since {reason}", check, check)
 
 
 def one_of(*names: str, optional: bool = False) -> ValueType:
@@ -212,6 +233,7 @@ def define(
     *,
     affects_tracing: bool = False,
     aliases: tuple[str, ...] = (),
+    variables: tuple[str, ...] | None = None,
 ) -> Option:
     """Makes an option, with its initial value from the environment: LAMINAX_<NAME>, or else JAX_ and the name or an alias.
 
@@ -222,6 +244,7 @@ def define(
         doc: one line for a reader of the options' table.
         affects_tracing: whether its value can change the program that a trace records.
         aliases: other names under which `config` knows it, for example JAX's.
+        variables: the environment variables, if others than these.
 
     Raises:
         ValueError: the name is taken, or the environment variable holds a value that the option does not take.
@@ -241,7 +264,9 @@ def define(
         "__module__": __name__,
     }
     option = type(f"Option[{name}]", (Option,), members)()
-    for variable in (option.environment_variable, *(f"JAX_{spelling.upper()}" for spelling in (name, *aliases))):
+    if variables is None:
+        variables = option.environment_variable, *(f"JAX_{spelling.upper()}" for spelling in (name, *aliases))
+    for variable in variables:
         if (text := os.environ.get(variable)) is not None:
             type(option).value = option._checked(text, source=variable)
             break
@@ -440,6 +465,15 @@ explain_cache_misses = define(
     boolean,
     "Log, as warnings, why a function is traced or compiled again: which argument or option changed, and how.",
 )
+log_checkpoint_residuals = define(
+    "log_checkpoint_residuals", False, boolean, "Log, as a warning, what each checkpointed function keeps for its derivative."
+)
+captured_constants_warn_bytes = define(
+    "captured_constants_warn_bytes",
+    2 * 10**9,
+    integer,
+    "Warn when the constants that a compiled function captures take this many bytes; -1 never warns.",
+)
 no_tracing = define("no_tracing", False, boolean, "Raise where a function would be traced for jit.")
 default_prng_impl = define(
     "default_prng_impl",
@@ -461,6 +495,23 @@ legacy_prng_key = define(
     one_of("allow", "warn", "error"),
     "What to do when random functions are given the words of a key instead of a typed key.",
     affects_tracing=True,  # a program traced while they were allowed must be traced again
+)
+random_seed_offset = define(
+    "random_seed_offset", 0, integer, "Is added to the seed of every random key.", affects_tracing=True
+)
+high_dynamic_range_gumbel = define(
+    "high_dynamic_range_gumbel",
+    False,
+    boolean,
+    "Draw Gumbel samples, and those of categorical, with mode='high' where no mode is given.",
+    affects_tracing=True,
+)
+softmax_custom_jvp = define(
+    "softmax_custom_jvp",
+    False,
+    boolean,
+    "Differentiate nn.softmax by a rule that keeps its result only.",
+    affects_tracing=True,
 )
 threefry_partitionable = define(
     "threefry_partitionable",
@@ -503,6 +554,26 @@ class Config:
         """Every option's value in this thread, by its name without a prefix."""
         return {option.name: option.value for option in options()}
 
+    def config_with_absl(self) -> None:
+        """Gives absl's command line a flag for each option, --jax_enable_x64 and so on; call it before absl parses.
+
+        Raises:
+            ImportError: the package absl-py is not installed.
+        """
+        from laminax_ir.absl_flags import define_flags
+
+        define_flags()
+
+    def parse_flags_with_absl(self) -> None:
+        """Sets options from this program's command line, --jax_enable_x64=1 and so on; leaves other arguments alone.
+
+        Raises:
+            ImportError: the package absl-py is not installed.
+        """
+        from laminax_ir.absl_flags import parse_command_line
+
+        parse_command_line()
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # copy, pickle and doctest probe for these
             raise AttributeError(name)
@@ -512,7 +583,7 @@ class Config:
         raise AttributeError(f"config.{name} cannot be assigned. Call config.update({name!r}, {value!r}).")
 
     def __dir__(self) -> list[str]:
-        return ["read", "update", "values", *(option.name for option in options())]
+        return ["config_with_absl", "parse_flags_with_absl", "read", "update", "values", *(option.name for option in options())]
 
     def __repr__(self) -> str:
         return f"Config({', '.join(f'{name}={value!r}' for name, value in self.values.items())})"
@@ -520,9 +591,15 @@ class Config:
 
 def _find(name: str) -> Option:
     """The option of this name; a prefix is cut only if what remains is a name."""
-    for spelling in (name, name.removeprefix("laminax_"), name.removeprefix("jax_")):
+    spellings = (name, name.removeprefix("laminax_"), name.removeprefix("jax_"))
+    for spelling in spellings:
         if spelling in _names:
             return _options[_names[spelling]]
+    from laminax_ir.fixed_options import FIXED  # those that cannot be chosen
+
+    for spelling in spellings:
+        if spelling in FIXED:
+            return define(spelling, FIXED[spelling].value, _only(*FIXED[spelling]), f"Cannot be chosen: {FIXED[spelling].reason}.", variables=())
     import difflib  # only on the way to an error
 
     prefix = next((p for p in ("laminax_", "jax_") if name.startswith(p)), "")

@@ -11,6 +11,7 @@ import threading
 import warnings
 
 import numpy as np
+from laminax_ir import config
 from laminax_ir.avals import ShapedArray
 
 from laminax_runtime import _jaxlib, arrays, ffi, guards, options, plugins, shardings  # noqa: F401  (arrays: its methods must be set)
@@ -75,9 +76,12 @@ def _start(platform: str | None) -> Client:
 
 
 def _start_default() -> str:
-    """Starts what `platforms` lists, or the best there is, and settles which one is the default."""
+    """Starts what `platform_name` names or `platforms` lists, or the best there is, and settles which one is the default."""
     global _default
     if _default is not None:
+        return _default
+    if name := options.platform_name.value:
+        _default = _start_first_of(_ALIASES.get(name, (name,)), requested=name)
         return _default
     if listed := _listed_platforms():
         started = [_start_first_of(_ALIASES.get(name, (name,)), requested=name) for name in listed]
@@ -93,6 +97,16 @@ def _start_default() -> str:
     if _default == "cpu":
         _start_first_of(("cpu",), requested="cpu")
     return _default
+
+
+def _forget_default(option: config.Option, scope: config.Scope, value: object) -> None:
+    global _default
+    if option is options.platform_name:
+        with _lock:
+            _default = None
+
+
+config.subscribe(_forget_default)
 
 
 def _start_first_of(names: tuple[str, ...], requested: str) -> str:

@@ -126,23 +126,41 @@ def _one_each(name: str, given: Sequence[Any] | None, avals: Sequence[ShapedArra
 
 
 def _compile_options(assignment, num_replicas, num_partitions, compiler_options, in_shardings, out_shardings):
-    options = _jaxlib.CompileOptions()
-    build = options.executable_build_options
-    options.num_replicas = build.num_replicas = num_replicas
-    options.num_partitions = build.num_partitions = num_partitions
+    result = _jaxlib.CompileOptions()
+    build = result.executable_build_options
+    result.num_replicas = build.num_replicas = num_replicas
+    result.num_partitions = build.num_partitions = num_partitions
     ids = np.array([device.id for device in assignment], dtype=np.int32).reshape(num_replicas, num_partitions)
-    options.device_assignment = build.device_assignment = _jaxlib.DeviceAssignment.create(ids)
+    result.device_assignment = build.device_assignment = _jaxlib.DeviceAssignment.create(ids)
     build.use_spmd_partitioning = build.use_shardy_partitioner = num_partitions > 1
     if num_partitions > 1:
         if None in in_shardings:
             build.allow_spmd_sharding_propagation_to_parameters = [s is None for s in in_shardings]
         if None in out_shardings:
             build.allow_spmd_sharding_propagation_to_output = [s is None for s in out_shardings]
+    _set_efforts(build)
     if compiler_options:
         for option in _BUILD_OPTIONS & compiler_options.keys():
             setattr(build, option, compiler_options[option])
-        options.env_option_overrides = [item for item in compiler_options.items() if item[0] not in _BUILD_OPTIONS]
-    return options
+        result.env_option_overrides = [item for item in compiler_options.items() if item[0] not in _BUILD_OPTIONS]
+    return result
+
+
+def _set_efforts(build) -> None:
+    """What the options of laminax say about optimizations."""
+    if (level := options.optimization_level.value) != "UNKNOWN":
+        build.optimization_level = _EFFORTS[level]
+    if (level := options.memory_fitting_level.value) != options.memory_fitting_level.default:
+        build.memory_fitting_level = _EFFORTS[level]
+    if options.disable_most_optimizations.value:
+        build.debug_options.xla_backend_optimization_level = 0
+        build.debug_options.xla_llvm_disable_expensive_passes = True
+        build.debug_options.xla_test_all_input_layouts = False
+    if not options.compiler_enable_remat_pass.value:
+        build.debug_options.xla_disable_hlo_passes = "rematerialization"
+
+
+_EFFORTS = {"UNKNOWN": 0, "O0": 9, "O1": 19, "O2": 29, "O3": 39}  # XLA's enumeration EffortLevel
 
 
 # Compiler options that are no debug options of XLA: what effort the compiler makes for run time and memory.

@@ -14,7 +14,7 @@ import numpy as np
 from laminax_ir import config
 from laminax_ir.abstract_meshes import AbstractMesh, AxisType, NamedGrid, normal_axis_types
 
-from laminax_runtime import _jaxlib, context
+from laminax_runtime import _jaxlib, context, options
 
 
 class Mesh(contextlib.ContextDecorator, NamedGrid):
@@ -95,6 +95,9 @@ class Mesh(contextlib.ContextDecorator, NamedGrid):
 
     def __enter__(self) -> Mesh:
         """Makes this the mesh of `pjit` and of the partition specs of `with_sharding_constraint`; `set_mesh` is the newer way."""
+        if options.disallow_mesh_context_manager.value:
+            raise RuntimeError("Mesh context manager is disabled, by the option disallow_mesh_context_manager. Use `with set_mesh(mesh):` instead "
+                               "of `with mesh:`.")
         override = entered_mesh_option(self)
         override.__enter__()
         _entered.stack.append(override)
@@ -225,9 +228,6 @@ def current_mesh() -> Mesh | None:
     return current_mesh_option.value
 
 
-class set_mesh(contextlib.ContextDecorator):
-    """Sets the mesh that partition specs refer to: until further notice, or as a context manager for a block.
-
 entered_mesh_option = config.define(
     "entered_mesh",
     None,
@@ -241,6 +241,9 @@ def entered_mesh() -> Mesh | None:
     """The mesh that this thread has entered with `with mesh:`, if any."""
     return entered_mesh_option.value
 
+
+class set_mesh(contextlib.ContextDecorator):
+    """Sets the mesh that partition specs refer to: until further notice, or as a context manager for a block.
 
     Computations run on all devices of the mesh; values that are committed to other devices are refused.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,7 @@ has_cpu_started = False
 
 
 def _check_count(value: Any) -> int | None:
+    value = None if value == -1 else value  # JAX's word for it
     if value is not None and not (isinstance(value, int) and not isinstance(value, bool) and value > 0):
         raise ValueError
     if has_cpu_started and value != num_cpu_devices.value:
@@ -32,6 +34,12 @@ def _check_platforms(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value or None
     raise ValueError
+
+
+def _check_names(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError
+    return value
 
 
 def _check_device(value: Any) -> Any:
@@ -70,6 +78,12 @@ platforms = config.define(
     None,
     config.ValueType("None or a comma-separated list such as 'cpu' or 'cuda,cpu'", _check_platforms, _parse_none),
     "The platforms to start, the default one first; None takes an accelerator that works, else the CPU.",
+)
+platform_name = config.define(
+    "platform_name",
+    None,
+    config.ValueType("None or a platform's name, such as 'cpu' or 'gpu'", _check_platforms, _parse_none),
+    "The default platform, of those that are started; `platforms` is the newer way.",
 )
 num_cpu_devices = config.define(
     "num_cpu_devices",
@@ -142,11 +156,46 @@ raise_persistent_cache_errors = config.define(
     "Raise when the compilation cache cannot be used, instead of warning and compiling.",
 )
 
+# --- what the compiler is told ---
+
+_EFFORTS = config.one_of("UNKNOWN", "O0", "O1", "O2", "O3")
+optimization_level = config.define(
+    "optimization_level",
+    "UNKNOWN",
+    _EFFORTS,
+    "How much XLA does for short run times, O0 to O3; UNKNOWN leaves it to XLA.",
+    affects_tracing=True,  # a program compiled with another level is another one
+)
+memory_fitting_level = config.define(
+    "memory_fitting_level",
+    "O2",
+    _EFFORTS,
+    "How much XLA does to make a program fit in the device's memory, O0 to O3.",
+    affects_tracing=True,
+)
+disable_most_optimizations = config.define(
+    "disable_most_optimizations",
+    False,
+    config.boolean,
+    "Compile fast, for programs that run slowly: where the compiler's work costs more than it saves.",
+    affects_tracing=True,
+)
+compiler_enable_remat_pass = config.define(
+    "compiler_enable_remat_pass",
+    True,
+    config.boolean,
+    "Let XLA compute values again when memory is short.",
+    affects_tracing=True,
+)
+
 dump_ir_to = config.define(
     "dump_ir_to",
     None,
     _folder,
     "A folder in which to leave the StableHLO of every program that is compiled, as text.",
+)
+disallow_mesh_context_manager = config.define(
+    "disallow_mesh_context_manager", False, config.boolean, "Raise at `with mesh:`, in favour of `set_mesh`."
 )
 no_execution = config.define("no_execution", False, config.boolean, "Raise where a compiled program would be run.")
 
@@ -191,6 +240,36 @@ def _set_all_directions(option: config.Option, scope: config.Scope, value: Any) 
 
 
 config.subscribe(_set_all_directions)
+
+# --- logs ---
+
+logging_level = config.define(
+    "logging_level",
+    "NOTSET",
+    config.one_of("NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
+    "Write what laminax logs to stderr, from this level on; NOTSET leaves it to the program.",
+)
+debug_log_modules = config.define(
+    "debug_log_modules",
+    "",
+    config.ValueType("comma-separated names of modules, such as 'laminax'", _check_names, str),
+    "Write everything that these modules log to stderr.",
+)
+
+
+def _set_loggers(option: config.Option, scope: config.Scope, value: Any) -> None:
+    if scope == "global" and option in (logging_level, debug_log_modules) and (value != option.default or loggers_are_set()):
+        from laminax_runtime import loggers  # with `logging`, which takes 5 ms
+
+        loggers.write_to_stderr(logging_level.value, debug_log_modules.value)
+
+
+def loggers_are_set() -> bool:
+    """Whether one of the options has been at work, and so must be heard when it is set back."""
+    return "laminax_runtime.loggers" in sys.modules
+
+
+config.subscribe(_set_loggers)
 
 
 @contextlib.contextmanager

@@ -321,10 +321,11 @@ def saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> list[tuple[Shap
     made = {v: eqn for eqn in program.eqns for v in eqn.outvars}
     kept = [(v.aval, "from a constant") for v in split.linear.jaxpr.constvars]
     kept += [(v.aval, where) for v, where in sources.items() if v in distinct]
-    return kept + [(v.aval, _description(made[v])) for v in distinct if v not in sources]
+    return kept + [(v.aval, describe_value(made[v])) for v in distinct if v not in sources]
 
 
-def _description(eqn: JaxprEqn) -> str:
+def describe_value(eqn: JaxprEqn) -> str:
+    """Where the result of an equation comes from: `output of sin from train.py:12 in step`."""
     where = source.summarize(eqn.source_info)
     what = f"named '{eqn.params['name']}'" if eqn.primitive is name_p else f"output of {eqn.primitive}"
     return what + (f" from {where}" if where else "")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 import laminax_runtime as runtime
 import numpy as np
-from laminax_ir import dtypes
+from laminax_ir import config, dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.effects import has_ordered
 from laminax_ir.jaxpr import ClosedJaxpr
@@ -167,6 +167,7 @@ def lower_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, 
 def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str,
                     is_pinned: bool = False, compiler_options: Mapping[str, Any] | None = None) -> Program:
     """Compiles a lowered program for where it runs; arguments as for `compile_program`."""
+    _warn_of_large_constants(lowered.consts, name)
     with runtime.unguarded_transfers():
         const_args = [runtime.device_put(_stored(c)) for c in lowered.consts]
     const_avals = [c.aval for c in const_args]
@@ -188,6 +189,15 @@ def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.
         const_args = [runtime.place_constant(c, sharding) for c, sharding in zip(const_args, executable.in_shardings)]
     is_wrapping = any(map(_is_wrapped, (*closed.in_avals, *closed.out_avals)))
     return Program(executable, const_args, closed.out_avals, is_wrapping, closed.effects)
+
+
+def _warn_of_large_constants(consts: Sequence[Any], name: str) -> None:
+    """What the option `captured_constants_warn_bytes` asks for."""
+    limit, total = config.captured_constants_warn_bytes.value, sum(getattr(c, "nbytes", 0) for c in consts)
+    if total >= limit >= 0 and consts:
+        warn_at_user(
+            f"A large amount of constants were captured during lowering of jit({name}) ({total / 1e9:.2f}GB total). If this is intended, "
+            "set captured_constants_warn_bytes to -1; otherwise pass them as arguments, so that programs share them.")
 
 
 def report_unusable_donations(lowered: LoweredModule) -> None:

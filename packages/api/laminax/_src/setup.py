@@ -19,6 +19,9 @@ from laminax._src import eager
 
 
 def _compose() -> None:
+    if any(variable.startswith("JAX_") for variable in os.environ):
+        from laminax_ir.fixed_options import warn_of_environment
+        warn_of_environment()
     register_internal_folder(os.path.dirname(__file__))  # the whole package
     register_internal_folder(trace.__file__)
     register_internal_folder(runtime.__file__)

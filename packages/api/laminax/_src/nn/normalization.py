@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import laminax.numpy as jnp
-from laminax_transforms import stop_gradient
+from laminax_ir import config
+from laminax_transforms import custom_jvp, stop_gradient
 
 from laminax._src.fusion import fused
 
@@ -84,11 +86,29 @@ def softmax(x, axis: int | tuple[int, ...] | None = -1, where=None):
 
 @fused(static_argnames=("axis",))
 def _softmax(x, where, *, axis):
-    x = _inexact(x)
+    if config.softmax_custom_jvp.value:
+        return _softmax_by_rule(axis, _inexact(x), where)
+    return _plain_softmax(axis, _inexact(x), where)
+
+
+def _plain_softmax(axis, x, where):
     exponentials = jnp.exp(x - _largest(x, where, axis))
     if where is not None:
         exponentials = jnp.where(where, exponentials, 0)
     return exponentials / jnp.sum(exponentials, axis, where=where, keepdims=True)
+
+
+@partial(custom_jvp, nondiff_argnums=(0,))
+def _softmax_by_rule(axis, x, where):
+    return _plain_softmax(axis, x, where)
+
+
+@_softmax_by_rule.defjvp
+def _softmax_jvp(axis, primals, tangents):
+    """The derivative needs the result y only: y * (x_dot - sum(y * x_dot))."""
+    (x, where), (x_dot, _) = primals, tangents
+    y = _softmax_by_rule(axis, x, where)
+    return y, y * (x_dot - (y * x_dot).sum(axis, where=where, keepdims=True))
 
 
 def log_softmax(x, axis: int | tuple[int, ...] | None = -1, where=None):

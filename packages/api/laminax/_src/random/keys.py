@@ -156,6 +156,8 @@ def _seeded(function: str, seed: Any, impl: PRNGImpl) -> Any:
     if np.ndim(seed) if not hasattr(seed, "ndim") else seed.ndim:
         raise TypeError(f"{function} accepts a scalar seed, but was given an array of shape {np.shape(seed)} != (). "
                         "Use vmap for batching")
+    if offset := config.random_seed_offset.value:
+        seed = seed + offset
     return ops.random_seed(seed, impl)
 
 

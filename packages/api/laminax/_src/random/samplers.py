@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 import numpy as np
-from laminax_ir import dtypes
+from laminax_ir import config, dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as e
 from laminax_ir.ops.slicing import index_in_dim
@@ -295,10 +295,15 @@ def gumbel(key: Any, shape: Sequence[int] = (), dtype: Any = None, mode: str | N
     typed = typed_key("gumbel", key)
     dtype = checked_dtype("gumbel", dtype)
     refuse_sharding("gumbel", out_sharding)
-    mode = "low" if mode is None else mode
+    mode = default_mode() if mode is None else mode
     if mode not in ("high", "low"):
         raise ValueError(f"gumbel: the mode must be 'high' or 'low', got {mode!r}")
     return _gumbel(typed, shape=checked_shape("gumbel", shape), dtype=dtype, mode=mode)
+
+
+def default_mode() -> str:
+    """The mode of Gumbel samples where none is given."""
+    return "high" if config.high_dynamic_range_gumbel.value else "low"
 
 
 @fused(static_argnames=("shape", "dtype", "mode"))

@@ -1,0 +1,119 @@
+"""Options with JAX's names that change what is computed, compiled, logged or warned of."""
+
+import logging
+import sys
+from contextlib import contextmanager
+
+import laminax
+import laminax.numpy as jnp
+import numpy as np
+import pytest
+from laminax import nn, random
+
+
+@contextmanager
+def option(name, value):
+    before = laminax.config.read(name)
+    laminax.config.update(name, value)
+    try:
+        yield
+    finally:
+        laminax.config.update(name, before)
+
+
+def test_random_seed_offset():
+    expected = random.key_data(random.key(12))
+    with option("jax_random_seed_offset", 5):
+        np.testing.assert_array_equal(random.key_data(random.key(7)), expected)
+        np.testing.assert_array_equal(random.PRNGKey(7), expected)
+        np.testing.assert_array_equal(laminax.jit(random.PRNGKey)(7), expected)
+        np.testing.assert_array_equal(laminax.jit(random.PRNGKey)(jnp.int32(7)), expected)
+
+
+def test_high_dynamic_range_gumbel():
+    key = random.key(3)
+    for draw in (lambda **mode: random.gumbel(key, (50,), **mode), lambda **mode: random.categorical(key, jnp.zeros(1000), shape=(20,), **mode)):
+        low, high = draw(mode="low"), draw(mode="high")
+        assert (low != high).any()
+        np.testing.assert_array_equal(draw(), low)
+        with option("jax_high_dynamic_range_gumbel", True):
+            np.testing.assert_array_equal(draw(), high)
+
+
+@pytest.mark.parametrize("where", [None, [True, False, True, True]])
+def test_softmax_by_its_rule(where):
+    rng = np.random.default_rng(0)
+    x, v = jnp.asarray(rng.normal(size=(3, 4)), np.float32), jnp.asarray(rng.normal(size=(3, 4)), np.float32)
+    where = where if where is None else jnp.asarray(where)
+    y, y_dot = laminax.jvp(lambda x: nn.softmax(x, where=where), (x,), (v,))
+    with option("jax_softmax_custom_jvp", True):
+        y_rule, y_dot_rule = laminax.jvp(lambda x: nn.softmax(x, where=where), (x,), (v,))
+        assert "custom_jvp_call" in str(laminax.make_jaxpr(nn.softmax)(x))
+    np.testing.assert_array_equal(y_rule, y)
+    np.testing.assert_allclose(y_dot_rule, y_dot, atol=1e-6)
+
+
+def test_levels_of_optimization_compile_anew_and_compute_the_same():
+    compiled = laminax.jit(lambda x: jnp.sin(x) @ x)
+    x, count = jnp.eye(3) * 2, 1
+    expected = np.sin(np.eye(3) * 2) @ (np.eye(3) * 2)
+    np.testing.assert_allclose(compiled(x), expected, rtol=1e-6)
+    for name, value in (("jax_disable_most_optimizations", True), ("jax_optimization_level", "O1"), ("jax_memory_fitting_level", "O3"),
+                        ("jax_compiler_enable_remat_pass", False)):
+        with option(name, value):
+            np.testing.assert_allclose(compiled(x), expected, rtol=1e-6)
+            count += 1
+            assert compiled._cache_size() == count
+
+
+def test_disable_most_optimizations_reaches_the_compiler():
+    from laminax_runtime import compile as compiler
+    (device,) = laminax.devices()[:1]
+    build = compiler._compile_options((device,), 1, 1, None, (), ()).executable_build_options
+    assert build.debug_options.xla_backend_optimization_level != 0
+    with option("jax_disable_most_optimizations", True), option("jax_optimization_level", "O2"):
+        build = compiler._compile_options((device,), 1, 1, None, (), ()).executable_build_options
+    assert build.debug_options.xla_backend_optimization_level == 0 and build.optimization_level == 29
+
+
+def test_captured_constants_are_warned_of():
+    table = np.zeros(1000, np.float32)
+    with option("jax_captured_constants_warn_bytes", 4000), pytest.warns(UserWarning, match="large amount of constants.*0.00GB") as caught:
+        laminax.jit(lambda x: x + table)(1.0)
+    assert caught[0].filename == __file__
+
+
+def test_what_checkpoint_keeps_is_logged(caplog):
+    fun = laminax.checkpoint(lambda x: jnp.sin(jnp.sin(x)), policy=lambda prim, *_, **__: str(prim) == "cos")
+    with option("jax_log_checkpoint_residuals", True):
+        laminax.grad(fun)(2.0)
+    assert "remat-decorated function saving these intermediates:\n  f32[] from cos" in caplog.text
+    caplog.clear()
+    laminax.grad(fun)(3.0)
+    assert caplog.text == ""
+
+
+def test_logs_on_stderr(capsys):
+    from laminax_runtime import loggers
+    loggers._handler.setStream(sys.stderr)
+    for name, value in (("jax_logging_level", "INFO"), ("jax_debug_log_modules", "laminax, other")):
+        with option(name, value):
+            logging.getLogger("laminax").info("told of %s", name)
+        logging.getLogger("laminax").info("after %s", name)
+    text = capsys.readouterr().err
+    assert "told of jax_logging_level" in text and "told of jax_debug_log_modules" in text and "after" not in text
+
+
+def test_platform_name_chooses_the_default():
+    with option("jax_platform_name", "cpu"):
+        assert laminax.default_backend() == "cpu" and jnp.ones(2).devices() == {laminax.devices("cpu")[0]}
+    with option("jax_platform_name", "nothing"), pytest.raises(RuntimeError, match="'nothing' is not available"):
+        laminax.default_backend()
+    assert laminax.default_backend()
+
+
+def test_meshes_as_contexts_can_be_disallowed():
+    mesh = laminax.make_mesh((1,), ("x",))
+    with option("jax_disallow_mesh_context_manager", True), pytest.raises(RuntimeError, match="Mesh context manager is disabled"):
+        with mesh:
+            pass
