@@ -17,6 +17,7 @@ reading one file. What was found, by running each version:
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 import threading
@@ -94,6 +95,16 @@ _jax.jax_jit.set_post_hook_state(post_hook_state)
 
 _has_skip_checks = "_skip_checks" in _jax.array_result_handler.__nb_signature__[0][0]
 _has_dlpack_versions = hasattr(_jax, "dlpack_version")
+
+
+def _let_go_of_host_memory(phase: str, _info: dict[str, int]) -> None:
+    """jaxlib may drop its references to Python's objects only where Python says so: until then a NumPy array that was put on a
+    device stays alive. Its next operation does it too, but there may be none for long."""
+    if phase == "stop":
+        _jax.collect_garbage()
+
+
+gc.callbacks.append(_let_go_of_host_memory)
 
 
 def result_handler(aval: Any, sharding: Any, is_committed: bool) -> Any:

@@ -1,5 +1,8 @@
 """Transfers keep values, types and immutability."""
 
+import gc
+import weakref
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -56,6 +59,15 @@ def test_immutable_memory_is_shared():
     start = (-source.ctypes.data // 4) % 16
     aligned = source[start : start + 1024]
     assert device_put(aligned).unsafe_buffer_pointer() == aligned.ctypes.data
+
+
+def test_a_source_is_let_go_when_python_collects_garbage():
+    source = np.arange(10, dtype=np.int32)
+    reference = weakref.ref(source)
+    device_put(source).block_until_ready()
+    del source
+    gc.collect()
+    assert reference() is None
 
 
 def test_strided_and_subclassed_sources(rng):
