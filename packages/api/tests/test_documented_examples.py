@@ -244,21 +244,21 @@ def test_argnums_of_a_wrong_kind(argnums):
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda: laminax.grad(lambda x: x, argnums=1)(1.0), "argnums=1 needs at least 2 positional arguments"),
-    (lambda: laminax.grad(lambda x: x)(x=1.0), "needs at least 1 positional"),
+    (lambda: laminax.grad(lambda x: x, argnums=1)(1.0), "argnums=1 requires at least 2 positional arguments"),
+    (lambda: laminax.grad(lambda x: x)(x=1.0), "requires at least 1 positional"),
     (lambda: laminax.grad(lambda x: x)(np.ones(3, np.float32)), r"scalar-output functions.*\(3,\).*jacrev"),
     (lambda: laminax.grad(lambda x: (x, x))(1.0), "scalar-output functions.*has_aux"),
     (lambda: laminax.grad(lambda x: x * 2.0)(1), r"argument 0 is i32\[\].*allow_int.*convert it to a float"),
     (lambda: laminax.grad(lambda x: x["a"])({"a": True}), r"argument 0\['a'\] is bool"),
-    (lambda: laminax.grad(lambda x: x)("text"), "argument 0 is not an array.*'text'"),
+    (lambda: laminax.grad(lambda x: x)("text"), "argument 0, 'text' of type <class 'str'> is not a valid JAX type"),
     (lambda: laminax.grad(lambda x: jnp.int32(1))(1.0), "real-valued outputs"),
     (lambda: laminax.grad(lambda z: z ** 2)(1j), "holomorphic=True"),
     (lambda: laminax.grad(lambda z: z ** 2, holomorphic=True)(1.0), "requires inputs with complex dtype"),
     (lambda: laminax.grad(lambda x: x, has_aux=True)(1.0), r"must return a pair \(result, aux\)"),
     (lambda: laminax.grad(3), "Expected a callable"),
-    (lambda: laminax.jvp(jnp.sin, 1.0, 1.0), r"Write jvp\(f, \(x,\), \(x_dot,\)\)"),
+    (lambda: laminax.jvp(jnp.sin, 1.0, 1.0), r"write jvp\(f, \(x,\), \(x_dot,\)\)"),
     (lambda: laminax.jvp(jnp.sin, (1.0,), (1,)), r"tangents\[0\].*f32\[\].*i32\[\]"),
-    (lambda: laminax.jvp(jnp.sin, (1.0,), (1.0, 2.0)), "same structure"),
+    (lambda: laminax.jvp(jnp.sin, (1.0,), (1.0, 2.0)), "same tree structure"),
     (lambda: laminax.linearize(jnp.sin, 1.0)[1](1.0, 2.0), "structure"),
     (lambda: laminax.linear_transpose(lambda x: x * x, 1.0)(1.0), "not linear: mul at test_documented_examples.py"),
     (lambda: laminax.linear_transpose(lambda x: x * 2.0, 1), "integer -> integer functions, but <lambda> is"),
@@ -272,14 +272,14 @@ def test_type_errors(call, message):
 
 @pytest.mark.parametrize("call, message", [
     (lambda: laminax.vmap(lambda a, b: a)(np.ones(3), {"c": np.ones(4)}),
-     r"3 and 4.*argument a, f32\[3\], axis 0: size 3.*argument b\['c'\], f32\[4\].*Make the sizes equal"),
-    (lambda: laminax.vmap(lambda x: x, axis_size=4)(np.ones(3)), "axis_size=4"),
+     r"size 3: axis 0 of argument a of type float32\[3\].*size 4: axis 0 of argument b\['c'\] of type float32\[4\].*Make the sizes equal"),
+    (lambda: laminax.vmap(lambda x: x, axis_size=4)(np.ones(3)), "argument was 4"),
     (lambda: laminax.vmap(lambda x: x, in_axes=1)(np.ones(3)), "axis 1.*at least 2.*only 1"),
     (lambda: laminax.vmap(lambda x: x, in_axes=None)(np.ones(3)), "at least one non-None value in in_axes"),
     (lambda: laminax.vmap(lambda x: x, in_axes=(0, 0))(np.ones(3)), r"len\(in_axes\)=2, len\(args\)=1"),
     (lambda: laminax.vmap(lambda x: x, in_axes=({"b": 0},))({"a": np.ones(3)}), "prefix"),
     (lambda: laminax.vmap(lambda x: x, out_axes=None)(np.ones(3)), "out_axes is None"),
-    (lambda: laminax.vmap(lambda x: x, out_axes=(0, 0))(np.ones(3)), "out_axes must be a prefix"),
+    (lambda: laminax.vmap(lambda x: x, out_axes=(0, 0))(np.ones(3)), "out_axes specification must be a tree prefix"),
     (lambda: laminax.vmap(lambda x: x, out_axes=1)(np.ones(3)), "out_axes=1 is out of range"),
     (lambda: laminax.vjp(lambda x: (x, x), 1.0)[1](1.0), "structure"),
     (lambda: laminax.vjp(jnp.sin, 1.0)[1](np.ones(3)), r"f32\[\].*f32\[3\]"),
@@ -290,7 +290,7 @@ def test_value_errors(call, message):
 
 
 def test_linear_transpose_checks_its_cotangent():
-    with pytest.raises(TypeError, match=r"linear_transpose: the cotangent must have .*f32\[\]; got f32\[3\]"):
+    with pytest.raises(TypeError, match=r"linear_transpose: cotangent type does not match: .*f32\[\]; got f32\[3\]"):
         laminax.linear_transpose(lambda x: 2 * x, 1.0)(np.ones(3))
 
 

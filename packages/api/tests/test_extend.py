@@ -51,9 +51,9 @@ def test_a_primitive_shows_in_the_jaxpr():
 def test_a_missing_rule_is_named():
     plain_p = extend.Primitive("plain_of_tests")
     extend.shape_rule(plain_p)(lambda x: x)
-    with pytest.raises(NotImplementedError, match="plain_of_tests.*lowering rule"):
+    with pytest.raises(NotImplementedError, match="Lowering rule for primitive 'plain_of_tests' not found"):
         laminax.jit(plain_p.bind)(1.0)
-    with pytest.raises(NotImplementedError, match="differentiation.*plain_of_tests"):
+    with pytest.raises(NotImplementedError, match="Differentiation rule for 'plain_of_tests' not implemented"):
         laminax.make_jaxpr(laminax.grad(plain_p.bind))(1.0)
 
 

@@ -134,6 +134,23 @@ def test_rules_that_need_the_axis():
     np.testing.assert_array_equal(laminax.vmap(size_p.bind)(X), 5 * X)
 
 
+def test_each_missing_rule_is_named():
+    bare_p = Primitive("bare")
+    cases = [("Evaluation rule for 'bare' not implemented", bare_p.bind), ("Abstract evaluation for 'bare' not implemented", laminax.jit(bare_p.bind)),
+             ("Differentiation rule for 'bare' not implemented", laminax.grad(bare_p.bind)),
+             ("Batching rule for 'bare' not implemented", lambda x: laminax.vmap(bare_p.bind)(jnp.full(2, x)))]
+    for message, call in cases:
+        with pytest.raises(NotImplementedError, match=f"^{message}"):
+            call(1.0)
+    bare_p.def_abstract_eval(lambda x: x)
+    with pytest.raises(NotImplementedError, match="^Lowering rule for primitive 'bare' not found for platform cpu"):
+        laminax.jit(bare_p.bind)(1.0)
+    bare_p.def_impl(lambda x: x)
+    ad.defjvp(bare_p, lambda t, x: bare_p.bind(t))
+    with pytest.raises(NotImplementedError, match=r"^Transpose rule \(for reverse-mode differentiation\) for 'bare' not implemented"):
+        laminax.grad(bare_p.bind)(1.0)
+
+
 def test_the_rules_of_built_in_operations_have_the_same_form():
     result, tangent = ad.primitive_jvps[sin_p]((0.3,), (2.0,))
     np.testing.assert_allclose((result, tangent), (np.sin(0.3), 2 * np.cos(0.3)), rtol=1e-6)
@@ -144,7 +161,7 @@ def test_the_rules_of_built_in_operations_have_the_same_form():
     assert sin_p in ad.primitive_jvps and Primitive("unknown") not in ad.primitive_jvps
     with pytest.raises(KeyError):
         ad.primitive_jvps[Primitive("unknown")]
-    with pytest.raises(NotImplementedError, match="no transpose rule for the primitive sin"):
+    with pytest.raises(NotImplementedError, match=r"Transpose rule \(for reverse-mode differentiation\) for 'sin' not implemented; set primitive_transposes\[sin\]"):
         ad.get_primitive_transpose(sin_p)
     result, axis = batching.primitive_batchers[sin_p]((np.float32([[0.1, 0.2]]),), (1,))
     np.testing.assert_allclose(np.moveaxis(result, axis, 0), np.sin([[0.1], [0.2]]), rtol=1e-6)

@@ -138,6 +138,18 @@ def test_legacy_keys():
                 call(words)
 
 
+def test_copy_to_host_async_asks_arrays_of_other_libraries_too():
+    class Foreign:
+        asked = 0
+
+        def copy_to_host_async(self):
+            self.asked += 1
+
+    foreign = Foreign()
+    laminax.copy_to_host_async([foreign, 1, object()])
+    assert foreign.asked == 1
+
+
 def test_copy_to_host_async():
     tree = {"a": jnp.arange(3), "key": random.key(0), "text": "not an array"}
     assert laminax.copy_to_host_async(tree) is tree
@@ -233,6 +245,8 @@ def test_device_put_options():
     assert not per_leaf["a"].committed and per_leaf["b"][1].committed
     copied = laminax.device_put(x, device, src=device, may_alias=False)
     assert copied.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
+    with pytest.raises(ValueError, match=r"device_put device specification must be a tree prefix.*, got specification \(.*\) for value tree PyTreeDef"):
+        laminax.device_put((x, x, x), (device, device))
     with pytest.raises(ValueError, match="may_alias and donate cannot be True"):
         laminax.device_put(x, device, donate=True, may_alias=True)
     with pytest.raises(TypeError, match="device must be a device.*'gpu:0'"):
@@ -316,5 +330,5 @@ def test_ensure_compile_time_eval_leaves_traced_values_traced():
 
 
 def test_error_types_are_the_builtin_ones():
-    assert issubclass(errors.ConcretizationTypeError, TypeError) and issubclass(errors.UnexpectedTracerError, RuntimeError)
+    assert issubclass(errors.ConcretizationTypeError, TypeError) and issubclass(errors.UnexpectedTracerError, errors.JAXTypeError)
     assert errors.JaxRuntimeError is errors.XlaRuntimeError

@@ -105,7 +105,7 @@ class ShapedArray:
 
     def __len__(self):
         if not self.shape:
-            raise TypeError("len() of a scalar")
+            raise TypeError("len() of unsized object")
         return self.shape[0]
 
     def __repr__(self):
@@ -183,7 +183,7 @@ class ShapeDtypeStruct:
 
     def __init__(self, shape, dtype, *, sharding=None, weak_type: bool = False, named_shape=None):
         if dtype is None or shape is None:
-            raise ValueError(f"ShapeDtypeStruct: shape and dtype must be given, got {shape=} and {dtype=}")
+            raise ValueError(f"ShapeDtypeStruct: {'dtype' if dtype is None else 'shape'} must be specified, got {shape=} and {dtype=}")
         self.shape = tuple(shape)
         self.dtype = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
         self.sharding = sharding
@@ -205,7 +205,7 @@ class ShapeDtypeStruct:
 
     def __len__(self):
         if not self.shape:
-            raise TypeError("len() of a scalar")
+            raise TypeError("len() of unsized object")
         return self.shape[0]
 
     def _key(self):

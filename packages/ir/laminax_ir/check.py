@@ -166,7 +166,7 @@ def _rule_faults(eqn: JaxprEqn) -> Iterable[str]:
     """What the rules of the primitive say about the equation, each rule asked only when those before it are content."""
     primitive, in_avals = eqn.primitive, [atom.aval for atom in eqn.invars]
     out_avals = [var.aval for var in eqn.outvars]
-    if primitive.shape_rule is None:
+    if not primitive.has_shape_rule:
         yield f"the primitive {primitive} has no shape rule"
         return
     rule = check_rules.find(primitive)

@@ -33,7 +33,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
     """The truth value of a traced array was asked for (`if x > 0:`)."""
 
 
-class TracerIntegerConversionError(ConcretizationTypeError):
+class TracerIntegerConversionError(JAXTypeError):
     """A traced array was used as a Python integer (`range(n)`, a list index)."""
 
 
@@ -45,7 +45,7 @@ class NonConcreteBooleanIndexError(JAXIndexError):
     """A traced boolean mask was used as an index; the result's shape would depend on its values."""
 
 
-class UnexpectedTracerError(RuntimeError):
+class UnexpectedTracerError(JAXTypeError):
     """A traced value was used outside the transformation that made it."""
 
 

@@ -14,6 +14,18 @@ from typing import Any, Callable
 from laminax_ir.trace import state
 
 
+class _NoShapeRule:
+    """Stands where a primitive has no shape rule."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __call__(self, *avals, **params):
+        raise NotImplementedError(f"Abstract evaluation for {self.name!r} not implemented: give its shape rule to def_abstract_eval")
+
+
 class Primitive:
     """An operation of the IR.
 
@@ -33,7 +45,7 @@ class Primitive:
         self.name = name
         self.multiple_results = multiple_results
         self.family = family
-        self.shape_rule: Callable | None = None
+        self.shape_rule: Callable = _NoShapeRule(name)
         self.effects_rule: Callable | None = None
         self.impl: Callable | None = None
 
@@ -44,14 +56,26 @@ class Primitive:
 
     def def_abstract_eval(self, rule: Callable) -> Callable:
         """Sets the shape rule: `rule(*avals, **params)` gives the result's aval, or a sequence of them."""
-        self.shape_rule = rule
+        self.shape_rule = lambda *avals, **params: self._checked_result(rule(*avals, **params))
         return rule
 
     def def_effectful_abstract_eval(self, rule: Callable) -> Callable:
         """Sets shape and effects rule in one: `rule(*avals, **params)` gives what the shape rule gives, and a set of effects."""
-        self.shape_rule = lambda *avals, **params: rule(*avals, **params)[0]
+        self.shape_rule = lambda *avals, **params: self._checked_result(rule(*avals, **params)[0])
         self.effects_rule = lambda *avals, **params: frozenset(rule(*avals, **params)[1])
         return rule
+
+    @property
+    def has_shape_rule(self) -> bool:
+        """Whether the primitive was given a shape rule."""
+        return type(self.shape_rule) is not _NoShapeRule
+
+    def _checked_result(self, result):
+        """What a shape rule returned, which must be as many avals as the operation has results."""
+        if isinstance(result, (tuple, list)) is not self.multiple_results:
+            raise ValueError(f"{self.name}.abstract_eval() method should return a tuple or list if, and only if, {self.name}.multiple_results is "
+                             f"True. It is {self.multiple_results}, and the result was {result!r}.")
+        return result
 
     def bind(self, *operands, **params):
         """Applies the operation to operands under the current trace."""
@@ -72,7 +96,7 @@ def _find_primitive(family: str, name: str) -> Primitive:
 def shape_rule(primitive: Primitive) -> Callable[[Callable], Callable]:
     """Decorator: the function is the primitive's shape rule."""
     def register(rule):
-        if primitive.shape_rule is not None:
+        if primitive.has_shape_rule:
             raise ValueError(f"{primitive}: a second shape rule, in {rule.__module__}; "
                              f"the first is in {primitive.shape_rule.__module__}")
         primitive.shape_rule = rule
@@ -95,19 +119,21 @@ class RuleTable(dict):
       kind: what the rules are, for messages: "batching".
       package: where the rule modules are, "laminax_transforms.rules".
       hint: what a user can do when there is none.
+      title: what the message that there is none calls such a rule, "Batching rule" from "batching" if left out.
     """
 
-    def __init__(self, kind: str, package: str, hint: str = ""):
+    def __init__(self, kind: str, package: str, hint: str = "", title: str | None = None):
         super().__init__()
         self.kind = kind
         self.package = package
         self.hint = hint
+        self.title = title or f"{kind.capitalize()} rule"
 
     def __missing__(self, primitive: Primitive):
         self.load(primitive)
         if primitive in self:
             return dict.__getitem__(self, primitive)
-        raise NotImplementedError(f"there is no {self.kind} rule for the primitive {primitive}. {self.hint}".rstrip())
+        raise NotImplementedError(f"{self.title} for '{primitive}' not implemented. {self.hint}".rstrip())
 
     def load(self, primitive: Primitive) -> None:
         """Imports the rule module of the primitive's family, if there is one."""

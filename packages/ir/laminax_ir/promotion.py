@@ -7,7 +7,7 @@ take on the dtype of what they meet. Source: JAX's "Type promotion semantics".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -28,6 +28,7 @@ from laminax_ir.canonical_dtypes import (
     supported_dtype,
     unsigned_dtypes,
 )
+from laminax_ir.errors import DTypeError
 from laminax_ir.extended_dtypes import ExtendedDType
 
 Node = np.dtype | type  # a dtype, or the Python type of weakly typed values
@@ -172,13 +173,20 @@ def _promote_pair(dtype1: Any, weak1: bool, dtype2: Any, weak2: bool) -> tuple[A
     return (scalar_dtype(joined), True) if isinstance(joined, type) else (canonicalize_dtype(joined), False)
 
 
+def float0_error(where: str, operand_dtypes: Sequence[Any]) -> DTypeError:
+    """The error for an operation on derivatives of integers, beside other operands."""
+    names = ", ".join("float0" if dtype == float0 else str(dtype) for dtype in operand_dtypes)
+    return DTypeError(f"{where}float0s do not support any operations by design: they stand for derivatives that do not exist. Got operands of "
+                      f"the dtypes {names}. Leave out the derivative of the integer or boolean argument.")
+
+
 def _promote_without_lattice(dtype1: Any, dtype2: Any) -> Any:
     if dtype1 == dtype2:
         return dtype1
-    names = ["float0" if d == float0 else str(d) for d in (dtype1, dtype2)]
+    if float0 in (dtype1, dtype2):
+        raise float0_error("", (dtype1, dtype2))
     raise TypePromotionError(
-        f"The dtypes {names[0]} and {names[1]} have no common dtype: "
-        "random keys and float0 values combine only with their own kind."
+        f"The dtypes {dtype1} and {dtype2} have no common dtype: random keys combine only with their own kind."
     )
 
 

@@ -78,7 +78,7 @@ def test_avals_are_immutable_and_well_formed():
         ShapedArray((2, -1), F32)
     with pytest.raises(TypeError):
         ShapedArray((2.5,), "nonsense")
-    with pytest.raises(TypeError, match="scalar"):
+    with pytest.raises(TypeError, match="unsized"):
         len(ShapedArray((), F32))
 
 
@@ -120,7 +120,9 @@ def test_shape_dtype_struct():
     assert struct == ShapeDtypeStruct([2, 3], np.float32, sharding="s") != ShapeDtypeStruct((2, 3), np.float32)
     assert hash(struct) == hash(struct.update()) and struct.update(shape=(1,)).shape == (1,)
     assert repr(ShapeDtypeStruct((2,), np.int8)) == "ShapeDtypeStruct(shape=(2,), dtype=int8)"
-    with pytest.raises(ValueError, match="shape and dtype must be given"):
+    with pytest.raises(ValueError, match="dtype must be specified"):
+        ShapeDtypeStruct((), None)
+    with pytest.raises(ValueError, match="shape must be specified"):
         ShapeDtypeStruct(None, np.float32)
-    with pytest.raises(TypeError, match="scalar"):
+    with pytest.raises(TypeError, match="unsized"):
         len(ShapeDtypeStruct((), np.float32))

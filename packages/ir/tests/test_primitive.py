@@ -40,11 +40,28 @@ def test_a_second_shape_rule_is_refused():
 def test_a_missing_rule_says_what_to_do():
     table = RuleTable("batching", "no_such_package", "Register one with batching_rule.")
     primitive = Primitive("lonely")
-    with pytest.raises(NotImplementedError, match=r"^there is no batching rule for the primitive lonely\. Register one with batching_rule\.$"):
+    with pytest.raises(NotImplementedError, match=r"^Batching rule for 'lonely' not implemented\. Register one with batching_rule\.$"):
         table[primitive]
     assert table.find(primitive) is None
-    with pytest.raises(NotImplementedError, match="there is no reference rule for the primitive lonely"):
+    with pytest.raises(NotImplementedError, match="Reference rule for 'lonely' not implemented"):
         reference_rule[primitive]
+
+
+def test_a_primitive_without_a_shape_rule_cannot_be_traced():
+    with pytest.raises(NotImplementedError, match="Abstract evaluation for 'lonely' not implemented.*def_abstract_eval"):
+        stage(lambda x: [Primitive("lonely").bind(x)], [ShapedArray((), np.dtype("float32"))])
+
+
+@pytest.mark.parametrize("multiple_results, rule", [(False, lambda x: [x]), (True, lambda x: x)])
+@pytest.mark.parametrize("has_effects", [False, True])
+def test_a_shape_rule_returns_a_list_if_there_are_several_results(multiple_results, rule, has_effects):
+    primitive = Primitive("confused", multiple_results=multiple_results)
+    if has_effects:
+        primitive.def_effectful_abstract_eval(lambda x: (rule(x), set()))
+    else:
+        primitive.def_abstract_eval(rule)
+    with pytest.raises(ValueError, match=f"confused.abstract_eval.* return a tuple or list if, and only if.* It is {multiple_results}"):
+        stage(lambda x: [primitive.bind(x)], [ShapedArray((), np.dtype("float32"))])
 
 
 def test_rules_are_imported_when_first_looked_up(monkeypatch):

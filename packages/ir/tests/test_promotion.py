@@ -275,11 +275,13 @@ def test_keys_and_float0_combine_only_with_their_own_kind():
     float32 = np.dtype("float32")
     for dtype in (fry, dtypes.float0):
         assert dtypes.promote_pair(dtype, False, dtype, False) == (dtype, False)
-    for a, b in [(fry, rbg), (fry, float32), (dtypes.float0, float32), (fry, dtypes.float0)]:
+    own, none = "only with their own kind", "float0s do not support any operations by design"
+    for a, b, error, message in [(fry, rbg, dtypes.TypePromotionError, own), (fry, float32, dtypes.TypePromotionError, own),
+                                 (dtypes.float0, float32, TypeError, none), (fry, dtypes.float0, TypeError, none)]:
         for first, second in ((a, b), (b, a)):
-            with pytest.raises(dtypes.TypePromotionError, match="only with their own kind"):
+            with pytest.raises(error, match=message):
                 dtypes.promote_pair(first, False, second, False)
-            with pytest.raises(dtypes.TypePromotionError, match="only with their own kind"):
+            with pytest.raises(error, match=message):
                 dtypes.promote_types(first, second)
 
 

@@ -425,7 +425,7 @@ def test_key_array_behaves_as_an_array():
 u32 = np.zeros(2, np.uint32)
 WRONG = [
     (lambda: ops.threefry2x32(u32, u32, u32, np.zeros(2, np.int32)), TypeError, "threefry2x32: its operands must be uint32"),
-    (lambda: ops.threefry2x32(u32, u32, u32, np.zeros(3, np.uint32)), TypeError, r"threefry2x32 .*axis 0 has sizes 2, 2, 2, 3"),
+    (lambda: ops.threefry2x32(u32, u32, u32, np.zeros(3, np.uint32)), TypeError, r"threefry2x32 .*Axis 0 has sizes 2, 2, 2, 3"),
     (lambda: ops.rng_bit_generator(u32, (3,)), TypeError, r"rng_bit_generator: the key must be u32\[4\] or u64\[2\], got u32\[2\]"),
     (lambda: ops.rng_bit_generator(np.zeros(4, np.uint32), (3,), np.float32), TypeError, "unsupported dtype float32"),
     (lambda: ops.rng_bit_generator(np.zeros(4, np.uint32), (3,), out_sharding=1), NotImplementedError, "out_sharding"),

@@ -68,8 +68,8 @@ def _rule_on(primitive: Primitive, platform: str, general: Callable | None) -> C
     if general is None:
         elsewhere = sorted(p for q, p in platform_rules if q is primitive)
         where = f" It has rules for {', '.join(elsewhere)}." if elsewhere else ""
-        raise NotImplementedError(f"the primitive {primitive} cannot be lowered for platform {platform}: there is no "
-                                  f"lowering rule.{where} Register one with lowering_rule.")
+        raise NotImplementedError(f"Lowering rule for primitive '{primitive}' not found for platform {platform}.{where} Register one with "
+                                  "lowering_rule.")
     return general
 
 

@@ -59,16 +59,17 @@ def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
     """
     check_callable("jvp", fun)
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
-        raise TypeError("jvp: primals and tangents must be tuples or lists, one entry per argument of the function; "
-                        f"got {type(primals).__name__} and {type(tangents).__name__}. Write jvp(f, (x,), (x_dot,)).")
-    flat_primals, in_tree = tree_flatten(tuple(primals))
-    flat_tangents, tangent_tree = tree_flatten(tuple(tangents))
+        raise TypeError("primal and tangent arguments to jax.jvp must be tuples or lists; found "
+                        f"{type(primals).__name__} and {type(tangents).__name__}. Give one entry per argument of the function: "
+                        "write jvp(f, (x,), (x_dot,)).")
+    flat_primals, in_tree = tree_flatten(primals)
+    flat_tangents, tangent_tree = tree_flatten(tangents)
     if in_tree != tangent_tree:
-        raise TypeError("jvp: primals and tangents must have the same structure; " +
-                        _where_trees_part(in_tree, tuple(tangents), "primals", "tangents"))
-    _check_array_leaves("jvp: primals", tuple(primals))
-    flat_tangents = [_checked_tangent(f"jvp: tangents{keystr(path)}", p, t)
-                     for (path, p), t in zip(tree_flatten_with_path(tuple(primals))[0], flat_tangents)]
+        raise TypeError("primal and tangent arguments to jax.jvp must have the same tree structure; " +
+                        _where_trees_part(in_tree, tangents, "primals", "tangents"))
+    _check_array_leaves("jvp: primals", primals)
+    flat_tangents = [_checked_tangent(f"tangents{keystr(path)}", p, t, *_JVP_MISMATCHES)
+                     for (path, p), t in zip(tree_flatten_with_path(primals)[0], flat_tangents)]
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
     results, out_tangents = jvp_flat(flat_fun, [shaped(x) for x in flat_primals], flat_tangents, f"jvp({_name(fun)})")
     out_tangents = [instantiate(t, get_aval(r)) for r, t in zip(results, out_tangents)]
@@ -84,17 +85,24 @@ def _where_trees_part(expected, tree: Any, expected_name: str, tree_name: str) -
     return f"{expected_name} is {expected}, {tree_name} is {tree_structure(tree)}"
 
 
-def _checked_tangent(what: str, primal: Any, tangent: Any, dtype_error: type[Exception] = TypeError) -> Any:
+# What is raised for a tangent of another shape, and of another dtype, than its primal.
+_JVP_MISMATCHES = (ValueError("jvp called with different primal and tangent shapes"),
+                   TypeError("primal and tangent arguments to jax.jvp do not match"))
+_LINEARIZED_MISMATCHES = (ValueError("linearized function called on tangent values inconsistent with the original primal values"),) * 2
+
+
+def _checked_tangent(what: str, primal: Any, tangent: Any, of_shape: Exception, of_dtype: Exception) -> Any:
     primal_aval = get_aval(primal)
     expected = primal_aval.to_tangent_aval()
     if getattr(tangent, "dtype", None) == dtypes.float0 or expected.dtype == dtypes.float0:
         if getattr(tangent, "dtype", None) != expected.dtype or np.shape(tangent) != expected.shape:
-            raise dtype_error(f"{what}: the tangent of {primal_aval.str_short()} must be {expected.str_short()}, got {_describe(tangent)}")
+            raise type(of_dtype)(f"{of_dtype}. {what}: the tangent of {primal_aval.str_short()} must be {expected.str_short()}, got "
+                                 f"{_describe(tangent)}")
         return ZERO
     aval = get_aval(tangent)
     if aval.shape != expected.shape or aval.dtype != expected.dtype:
-        error = dtype_error if aval.shape == expected.shape else ValueError
-        raise error(f"{what}: a tangent must have the shape and dtype of its primal, {expected.str_short()}; got {aval.str_short()}. "
+        error = of_dtype if aval.shape == expected.shape else of_shape
+        raise type(error)(f"{error}. {what}: a tangent must have the shape and dtype of its primal, {expected.str_short()}; got {aval.str_short()}. "
                     "Convert one of them.")
     return _as_weak_as(expected, _typed(tangent, expected))
 
@@ -139,7 +147,7 @@ class _FlatFunction:
         result = self.fun(*tree_unflatten(self.in_tree, flat))
         if self.has_aux:
             if not isinstance(result, (tuple, list)) or len(result) != 2:
-                raise TypeError(f"with has_aux=True, {_name(self.fun)} must return a pair (result, aux), got "
+                raise TypeError(f"with has_aux=True, {_name(self.fun)} must return a pair (result, aux), a two-element tuple, got "
                                 f"{type(result).__name__}")
             result, aux = result
             self.aux = tree_map(state.trace.primal, aux)
@@ -197,7 +205,7 @@ class _LinearizedFunction(LinearFunction):
         if tree_structure(tangents) != self.in_tree:
             raise TypeError("linearized function: the tangents must have the structure of the primals; " +
                             _where_trees_part(self.in_tree, tangents, "primals", "tangents"))
-        checked = [_checked_tangent(f"linearized function: tangents{keystr(path)}", _AvalOnly(aval), t, ValueError)
+        checked = [_checked_tangent(f"tangents{keystr(path)}", _AvalOnly(aval), t, *_LINEARIZED_MISMATCHES)
                    for aval, (path, t) in zip(self.in_avals, tree_flatten_with_path(tangents)[0])]
         out = self.program.apply([t for t, has in zip(checked, self.mask) if has])
         return tree_unflatten(self.out_tree, [instantiate(t, aval) for t, aval in zip(out, self.out_avals)])
@@ -275,7 +283,7 @@ class VJPFunction(LinearFunction):
         (cotangent,) = cotangents
         flat, ct_tree = tree_flatten(cotangent)
         if ct_tree != self.out_tree:
-            raise ValueError("vjp: the cotangent must have the structure of the function's result; " +
+            raise ValueError("vjp: unexpected tree structure: the cotangent must have the structure of the function's result; " +
                              _where_trees_part(self.out_tree, cotangent, "result", "cotangent"))
         paths = [keystr(path) for path, _ in tree_flatten_with_path(cotangent)[0]]
         cts = [_checked_cotangent(path, ct, aval) for path, ct, aval in zip(paths, flat, self.out_avals)]
@@ -294,7 +302,7 @@ def _summed(cts: list[Any], primals: Sequence[Any], reduce_axes: Sequence) -> li
 
 def _checked_cotangent(path: str, ct: Any, result_aval) -> Any:
     expected = result_aval.to_tangent_aval()
-    return ZERO if expected.dtype == dtypes.float0 else _like_result("vjp", path, ct, expected, ValueError)
+    return ZERO if expected.dtype == dtypes.float0 else _like_result("vjp: unexpected JAX type", path, ct, expected, ValueError)
 
 
 def _like_result(transform: str, path: str, ct: Any, expected: ShapedArray, error: type[Exception]) -> Any:
@@ -353,9 +361,9 @@ class _TransposedFunction(LinearFunction):
         paths = [keystr(path) for path, _ in tree_flatten_with_path(cotangent)[0]]
         cts, ct_tree = tree_flatten(cotangent)
         if ct_tree != self.out_tree:
-            raise TypeError("linear_transpose: the cotangent must have the structure of the function's result; " +
+            raise TypeError("linear_transpose: cotangent tree does not match: the cotangent must have the structure of the function's result; " +
                             _where_trees_part(self.out_tree, cotangent, "result", "cotangent"))
-        cts = [ct if aval is None else _like_result("linear_transpose", path, ct, aval, TypeError)
+        cts = [ct if aval is None else _like_result("linear_transpose: cotangent type does not match", path, ct, aval, TypeError)
                for path, ct, aval in zip(paths, cts, self.program.out_avals)]
         in_cts = _summed(self.program.transpose(cts), self.primals, self.reduce_axes)
         return tree_unflatten(self.in_tree, [zeros_of(aval) if ct is ZERO else ct for ct, aval in zip(in_cts, self.in_avals)])
@@ -488,9 +496,9 @@ def _positions(transform: str, fun: Callable, argnums: int | tuple[int, ...], co
     positions = (argnums,) if isinstance(argnums, int) else argnums
     for i in positions:
         if not -count <= i < count:
-            raise error(f"{transform}({_name(fun)}): argnums={argnums} needs at least {max(i + 1, -i)} positional "
-                            f"arguments, but it was called with {count}. Arguments that are differentiated must be "
-                            "given by position.")
+            raise error(f"{transform}({_name(fun)}): differentiating with respect to argnums={argnums} requires at least "
+                        f"{max(i + 1, -i)} positional arguments to be passed by the caller, but got only {count} positional arguments. "
+                        "Give the arguments that are differentiated by position.")
     chosen = tuple(i % count for i in positions)
     if len(set(chosen)) < len(chosen):
         raise TypeError(f"{transform}({_name(fun)}): argnums={argnums} names an argument of {count} twice. Give each position once.")
@@ -498,23 +506,23 @@ def _positions(transform: str, fun: Callable, argnums: int | tuple[int, ...], co
 
 
 def _checked_input(transform: str, chosen, positions, index: int, x: Any, holomorphic: bool, allow_int: bool):
-    if not is_array_like(x):
-        raise TypeError(f"{transform}: {_input_name(chosen, positions, index)} is not an array: got {x!r} of type "
-                        f"{type(x).__name__}. Only arrays and pytrees of arrays can be differentiated; choose others "
-                        "with argnums, or convert it.")
-    aval = get_aval(x)
+    try:
+        aval = get_aval(x)
+    except TypeError:
+        raise TypeError(f"{transform}: {_input_name(chosen, positions, index)}, {x!r} of type {type(x)} is not a valid JAX type. Only arrays "
+                        "and pytrees of arrays can be differentiated; choose others with argnums, or convert it.") from None
     dtype = aval.dtype
     if dtypes.is_extended(dtype) and not allow_int:
         raise TypeError(f"{transform}: cannot differentiate with respect to {_input_name(chosen, positions, index)} of dtype "
                         f"{aval.str_short()}")
     if holomorphic:
         if not dtypes.issubdtype(dtype, dtypes.complexfloating):
-            raise TypeError(f"{transform} with holomorphic=True requires inputs with complex dtype, but "
+            raise TypeError(f"{transform} with holomorphic=True requires inputs with complex dtype, but got {dtype.name}: "
                             f"{_input_name(chosen, positions, index)} is {aval.str_short()}")
     elif dtypes.issubdtype(dtype, dtypes.integer) or dtypes.issubdtype(dtype, np.bool_):
         if not allow_int:
             raise TypeError(f"{transform} requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
-                            f"np.inexact), but {_input_name(chosen, positions, index)} is {aval.str_short()}. If you want to "
+                            f"np.inexact), but got {dtype.name}: {_input_name(chosen, positions, index)} is {aval.str_short()}. If you want to "
                             "use Boolean- or integer-valued inputs, use vjp or set allow_int to True; or convert it to a float.")
     return aval
 
@@ -535,11 +543,11 @@ def _check_scalar_output(transform: str, fun: Callable, results, out_tree, holom
                         f"shape: {aval.shape}, {aval.str_short()}. Sum or average it, or use jacrev or vmap(grad(...)).")
     if holomorphic:
         if not dtypes.issubdtype(aval.dtype, dtypes.complexfloating):
-            raise TypeError(f"{transform} with holomorphic=True requires outputs with complex dtype, but got {aval.str_short()}.")
+            raise TypeError(f"{transform} with holomorphic=True requires outputs with complex dtype, but got {aval.dtype.name}.")
     elif dtypes.issubdtype(aval.dtype, dtypes.complexfloating):
         raise TypeError(f"{transform} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got "
-                        f"{aval.str_short()}. For holomorphic differentiation, pass holomorphic=True. For differentiation of "
+                        f"{aval.dtype.name}. For holomorphic differentiation, pass holomorphic=True. For differentiation of "
                         "non-holomorphic functions involving complex outputs, use vjp directly.")
     elif not dtypes.issubdtype(aval.dtype, dtypes.floating):
         raise TypeError(f"{transform} requires real-valued outputs (output dtype that is a sub-dtype of np.floating), but got "
-                        f"{aval.str_short()}. If you want to use integer outputs, use vjp directly.")
+                        f"{aval.dtype.name}. If you want to use integer outputs, use vjp directly.")

@@ -27,10 +27,11 @@ from laminax_transforms.zeros import ZERO, instantiate
 _RULES = "laminax_transforms.rules"
 
 jvp_rules = RuleTable("differentiation (JVP)", _RULES,
-                      "Register one with jvp_rule, or wrap the function in custom_jvp or stop_gradient.")
+                      "Register one with jvp_rule, or wrap the function in custom_jvp or stop_gradient.", "Differentiation rule")
 linearize_rules = RuleTable("linearization", _RULES)
-transpose_rule = RuleTable("transpose", _RULES, "The operation is not linear, or reverse mode is not defined for it.")
-batching_rules = RuleTable("batching (vmap)", _RULES, "Register one with batching_rule.")
+transpose_rule = RuleTable("transpose", _RULES, "The operation is not linear, or reverse mode is not defined for it.",
+                           "Transpose rule (for reverse-mode differentiation)")
+batching_rules = RuleTable("batching (vmap)", _RULES, "Register one with batching_rule.", "Batching rule")
 linearize_rule = linearize_rules
 
 # Primitives that `define_zero_derivative` has named.

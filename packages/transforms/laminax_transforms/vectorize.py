@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any, Callable, Hashable
 
+import numpy as np
+
 from laminax_ir.arguments import check_callable
 from laminax_ir.avals import get_aval, is_array_like
-from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.autodiff import _check_array_leaves, _FlatFunction, _name
 from laminax_transforms.batching import Axis, batch_flat
@@ -47,7 +49,7 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
                         f"arguments passed to the function, but got {in_axes!r}.")
     for what, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
         for leaf in tree_flatten(axes)[0]:
-            if not hasattr(leaf, "__index__") or isinstance(leaf, bool):
+            if not isinstance(leaf, (int, np.integer)) or isinstance(leaf, bool):
                 raise TypeError(f"vmap {what} must be an int, None, or (nested) container with those types as leaves, "
                                 f"but got {axes!r}.")
 
@@ -70,7 +72,14 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
         return tree_unflatten(flat_fun.out_tree,
                               _place_results(fun, axis, results, result_axes, flat_fun.out_tree, out_axes))
 
+    vmap_fun.__doc__ = _documentation(fun)
     return vmap_fun
+
+
+def _documentation(fun: Callable) -> str:
+    name = _name(fun)
+    summary = f"Vectorized version of {name}: takes the arguments of {name} with further axes, which it is mapped over."
+    return f"{summary}\n\nOriginal documentation:\n\n{fun.__doc__}" if getattr(fun, "__doc__", None) else summary
 
 
 def _flat_in_axes(fun, in_axes, args, kwargs) -> list[int | None]:
@@ -79,7 +88,8 @@ def _flat_in_axes(fun, in_axes, args, kwargs) -> list[int | None]:
     try:
         flat = broadcast_prefix(in_axes, args, is_leaf=lambda x: x is None)
     except ValueError as error:
-        raise ValueError(f"vmap({_name(fun)}): in_axes must be a prefix of the arguments: {error}") from None
+        raise ValueError(f"vmap({_name(fun)}): vmap in_axes specification must be a tree prefix of the corresponding value, got specification "
+                         f"{in_axes!r} for value tree {tree_structure(args)}. {error}") from None
     return flat + [0] * len(tree_flatten(kwargs)[0])
 
 
@@ -90,17 +100,20 @@ def _mapped_size(fun, args, kwargs, in_axes, flat, flat_axes, axis_size: int | N
             continue
         aval = get_aval(x)
         if not -aval.ndim <= b < aval.ndim:
-            path = _argument_paths(fun, args, kwargs)[index]
+            path = _described_arguments(fun, args, kwargs)[index]
             raise ValueError(f"vmap was requested to map its argument along axis {b}, which implies that its rank should be "
-                             f"at least {b + 1 if b >= 0 else -b}, but is only {aval.ndim}: argument {path} of "
-                             f"{_name(fun)} is {aval.str_short()}. Give in_axes=None for an argument that all examples share.")
+                             f"at least {b + 1 if b >= 0 else -b}, but is only {aval.ndim} (its shape is {aval.shape}): {path} "
+                             f"of {_name(fun)} is {aval.str_short()}. Give in_axes=None for an argument that all examples share.")
         sizes[index] = aval.shape[b]
     found = set(sizes.values())
     if axis_size is not None:
         if found - {axis_size}:
-            raise ValueError(_sizes_message(fun, args, kwargs, flat, flat_axes, sizes, f" and axis_size={axis_size}") +
+            raise ValueError(_sizes_message(fun, args, kwargs, flat, flat_axes, sizes, axis_size) +
                              "\nMake the sizes equal to axis_size, or leave it out.")
         return axis_size
+    if not flat:
+        raise ValueError(f"vmap({_name(fun)}): vmap wrapped function must be passed at least one argument containing an array, got empty "
+                         f"*args={args} and **kwargs={kwargs}. Give axis_size for a function without arguments.")
     if not found:
         raise ValueError("vmap must have at least one non-None value in in_axes, or axis_size must be given; "
                          f"in_axes is {in_axes!r}")
@@ -110,14 +123,28 @@ def _mapped_size(fun, args, kwargs, in_axes, flat, flat_axes, axis_size: int | N
     return found.pop()
 
 
-def _sizes_message(fun, args, kwargs, flat, flat_axes, sizes, wanted: str = "") -> str:
-    paths = _argument_paths(fun, args, kwargs)
-    distinct = sorted(set(sizes.values()))
-    lines = [f"vmap({_name(fun)}): vmap got inconsistent sizes for array axes to be mapped, "
-             f"{' and '.join(map(str, distinct))}{wanted}."]
+def _sizes_message(fun, args, kwargs, flat, flat_axes, sizes, axis_size: int | None = None) -> str:
+    """Each size, the one that most axes have first, with one axis that has it."""
+    paths = _described_arguments(fun, args, kwargs)
+    by_size: dict[int, list[int]] = {}
     for index, size in sizes.items():
-        lines.append(f"  argument {paths[index]}, {get_aval(flat[index]).str_short()}, axis {flat_axes[index]}: size {size}")
-    return "\n".join(lines)
+        by_size.setdefault(size, []).append(index)
+    groups = sorted(by_size.items(), key=lambda group: -len(group[1]))
+    has_majority = len(groups) == 1 or len(groups[0][1]) > len(groups[1][1])
+    lines = [] if axis_size is None else [f"  * the `axis_size` argument was {axis_size}"]
+    for rank, (size, indices) in enumerate(groups):
+        first, count = indices[0], len(indices)
+        axis = f"axis {flat_axes[first]} of {paths[first]} of type {get_aval(flat[first]).str_short(short_dtypes=False)}"
+        which = "most" if has_majority and not rank else "some"
+        lines.append(f"  * one axis had size {size}: {axis}" if count == 1 else
+                     f"  * {which} axes ({count} of them) had size {size}, e.g. {axis}")
+    return f"vmap({_name(fun)}): vmap got inconsistent sizes for array axes to be mapped:\n" + ";\n".join(lines)
+
+
+def _described_arguments(fun, args, kwargs) -> list[str]:
+    """`argument x['tokens']` for each leaf given by position, `kwargs['x']` for each given by name."""
+    return [*(f"argument {path}" for path in _argument_paths(fun, args, {})),
+            *(f"kwargs{keystr(path)}" for path, _ in tree_flatten_with_path(kwargs)[0])]
 
 
 def _argument_paths(fun, args, kwargs) -> list[str]:
@@ -144,14 +171,17 @@ def _place_results(fun, axis: Axis, results, result_axes, out_tree, out_axes) ->
     try:
         wanted = broadcast_prefix(out_axes, dummy, is_leaf=lambda x: x is None)
     except ValueError as error:
-        raise ValueError(f"vmap({_name(fun)}): out_axes must be a prefix of the result: {error}") from None
+        raise ValueError(f"vmap({_name(fun)}): vmap out_axes specification must be a tree prefix of the corresponding value, got specification "
+                         f"{out_axes!r} for value tree {out_tree}. {error}") from None
     placed = []
-    for x, b, want in zip(results, result_axes, wanted):
+    for index, (x, b, want) in enumerate(zip(results, result_axes, wanted)):
         ndim = get_aval(x).ndim + (b is None)
         if want is None:
             if b is not None:
-                raise ValueError(f"vmap has mapped output but out_axes is None: a result of {_name(fun)}, "
-                                 f"{get_aval(x).str_short()}, depends on the mapped axis. Give it an axis in out_axes.")
+                named = "" if axis.name is None else f" (axis_name={axis.name!r})"
+                path = keystr(tree_flatten_with_path(dummy)[0][index][0])
+                raise ValueError(f"vmap has mapped output{named} but out_axes is None: a result of {_name(fun)}, {get_aval(x).str_short()}, at "
+                                 f"vmap out_axes{path}, depends on the mapped axis. Give it an axis in out_axes.")
         elif not -ndim <= want < ndim:
             raise ValueError(f"vmap({_name(fun)}): out_axes={want} is out of range for a result with {ndim} axes")
         placed.append(move_batch_axis(x, b, None if want is None else want % ndim, axis.size))

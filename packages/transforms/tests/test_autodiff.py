@@ -306,7 +306,7 @@ def test_argnums_of_another_type(argnums):
 
 
 def test_argnums_out_of_range():
-    with pytest.raises(TypeError, match=r"grad\(f\): argnums=2 needs at least 3 positional arguments, but it was called with 1"):
+    with pytest.raises(TypeError, match=r"grad\(f\): differentiating with respect to argnums=2 requires at least 3 positional arguments.* but got only 1"):
         def f(x, y=1, z=2):
             return x
         grad(f, 2)(1.0)
@@ -319,7 +319,7 @@ def test_results_that_are_not_scalars():
         grad(f)(X)
     with pytest.raises(TypeError, match="(?s)only defined for scalar-output functions.*has_aux=True"):
         grad(lambda x: (total(x), x))(X)
-    with pytest.raises(TypeError, match=r"requires real-valued outputs.*got i64\[\]"):
+    with pytest.raises(TypeError, match=r"requires real-valued outputs.*got int64\."):
         grad(lambda x: op.convert_element_type(total(x), np.int64))(X)
     with pytest.raises(TypeError, match="requires real-valued outputs.*holomorphic=True"):
         grad(lambda z: z * z)(1 + 1j)
@@ -330,28 +330,31 @@ def test_results_that_are_not_scalars():
 
 
 def test_arguments_that_cannot_be_differentiated():
-    with pytest.raises(TypeError, match=r"requires real- or complex-valued inputs.*argument 0 is i64\[\].*allow_int"):
+    with pytest.raises(TypeError, match=r"requires real- or complex-valued inputs.*got int64: argument 0 is i64\[\].*allow_int"):
         grad(lambda x: x * 1.0)(3)
     with pytest.raises(TypeError, match=r"argument 1\['n'\] is i64\[2\]"):
         grad(lambda x, t: x, argnums=(0, 1))(1.0, {"n": np.array([1, 2])})
-    with pytest.raises(TypeError, match=r"argument 0\['name'\] is not an array: got 'relu' of type str"):
+    with pytest.raises(TypeError, match=r"argument 0\['name'\], 'relu' of type <class 'str'> is not a valid JAX type"):
         grad(lambda t: t["w"])({"w": 1.0, "name": "relu"})
+    with pytest.raises(TypeError, match=r"argument 0, array\(\[1, 2\], dtype=object\) of type .* is not a valid JAX type"):
+        grad(lambda x: x)(np.array([1, 2], dtype=object))
     with pytest.raises(TypeError, match="holomorphic=True requires inputs with complex dtype"):
         grad(lambda x: x, holomorphic=True)(1.0)
     with pytest.raises(TypeError, match="grad: Expected a callable value, got 3"):
         grad(3)
-    with pytest.raises(TypeError, match="with has_aux=True, .* must return a pair"):
+    with pytest.raises(TypeError, match="with has_aux=True, .* must return a pair .*, a two-element tuple, got"):
         grad(lambda x: x, has_aux=True)(1.0)
 
 
 @pytest.mark.parametrize("primals, tangents, error, message", [
-    (1.0, 1.0, TypeError, "primals and tangents must be tuples or lists.*got float and float"),
-    ((1.0,), (1.0, 2.0), TypeError, "must have the same structure"),
-    (({"w": X},), ({"w": X[:2]},), ValueError, r"tangents\[0\]\['w'\]: a tangent must have the shape and dtype of its primal, f64\[3\]; got f64\[2\]"),
-    ((X,), (X.astype(np.float32),), TypeError, r"f64\[3\]; got f32\[3\]"),
+    (1.0, 1.0, TypeError, "must be tuples or lists; found float and float"),
+    ((1.0,), [1.0], TypeError, "must have the same tree structure; primals is a tuple .* tangents is a list"),
+    ((1.0,), (1.0, 2.0), TypeError, "must have the same tree structure"),
+    (({"w": X},), ({"w": X[:2]},), ValueError, r"different primal and tangent shapes\. tangents\[0\]\['w'\]: a tangent must have the shape and dtype of its primal, f64\[3\]; got f64\[2\]"),
+    ((X,), (X.astype(np.float32),), TypeError, r"do not match\..*f64\[3\]; got f32\[3\]"),
     ((np.array([1, 2]),), (np.array([1, 2]),), TypeError, r"the tangent of i64\[2\] must be float0\[2\]"),
     (("text",), ("text",), TypeError, r"primals\[0\] is not an array: got 'text'"),
-], ids=range(6))
+], ids=range(7))
 def test_jvp_refuses_tangents_that_do_not_fit(primals, tangents, error, message):
     with pytest.raises(error, match=message):
         jvp(lambda x: x, primals, tangents)
@@ -359,9 +362,9 @@ def test_jvp_refuses_tangents_that_do_not_fit(primals, tangents, error, message)
 
 def test_vjp_refuses_cotangents_that_do_not_fit():
     _, pullback = vjp(lambda x: {"y": x * 2, "z": x}, X)
-    with pytest.raises(ValueError, match="the cotangent must have the structure of the function's result"):
+    with pytest.raises(ValueError, match="unexpected tree structure: the cotangent must have the structure of the function's result"):
         pullback(X)
-    with pytest.raises(ValueError, match=r"the cotangent\['z'\] must have the shape and dtype of the result, f64\[3\]; got f64\[2\]"):
+    with pytest.raises(ValueError, match=r"unexpected JAX type: the cotangent\['z'\] must have the shape and dtype of the result, f64\[3\]; got f64\[2\]"):
         pullback({"y": X, "z": X[:2]})
 
 
@@ -369,7 +372,7 @@ def test_a_linearized_function_refuses_tangents_that_do_not_fit():
     _, f_jvp = linearize(lambda t: t["w"] * 2, {"w": X})
     with pytest.raises(TypeError, match="linearized function: the tangents must have the structure"):
         f_jvp({"w": X}, X)
-    with pytest.raises(ValueError, match=r"tangents\[0\]\['w'\]: .* f64\[3\]; got f64\[1\]"):
+    with pytest.raises(ValueError, match=r"tangent values inconsistent with the original.*tangents\[0\]\['w'\]: .* f64\[3\]; got f64\[1\]"):
         f_jvp({"w": X[:1]})
     with pytest.raises(ValueError, match=r"f64\[3\]; got f32\[3\]"):
         f_jvp({"w": X.astype(np.float32)})
@@ -392,7 +395,7 @@ def test_functions_that_are_not_linear_are_not_transposed():
     for to_integers, x in ((lambda x: op.convert_element_type(x, np.float64), np.array([1, 2])), (lambda x: op.convert_element_type(x, np.int64), X)):
         with pytest.raises(TypeError, match=r"only supports .* integer -> integer functions, but <lambda> is \['(int|float)64'\] -> \['(int|float)64'\]"):
             linear_transpose(to_integers, x)
-    with pytest.raises(TypeError, match=r"linear_transpose: the cotangent\['y'\] must have the shape and dtype of the result, f64\[3\]; got f64\[2\]"):
+    with pytest.raises(TypeError, match=r"linear_transpose: cotangent type does not match: the cotangent\['y'\] must have the shape and dtype of the result, f64\[3\]; got f64\[2\]"):
         linear_transpose(lambda x: {"y": 2.0 * x}, X)({"y": X[:2]})
 
 
@@ -434,7 +437,7 @@ def test_forward_and_backward_pass_check_their_arguments():
         fwd_and_bwd(3, 0)
     with pytest.raises(TypeError, match="fwd_and_bwd: argnums must be an integer"):
         fwd_and_bwd(op.sin, "x")
-    with pytest.raises(ValueError, match="argnums=3 needs at least 4 positional arguments, but it was called with 1"):
+    with pytest.raises(ValueError, match="argnums=3 requires at least 4 positional arguments .* but got only 1 positional"):
         fwd_and_bwd(op.sin, 3)[0](1.0)
     fwd, bwd = fwd_and_bwd(op.sin, 0)
     with pytest.raises(ValueError, match=r"f64\[\]; got f64\[3\]"):

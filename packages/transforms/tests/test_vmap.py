@@ -159,27 +159,40 @@ def test_sizes_that_differ_are_listed_by_argument():
     def loss(x, mask, *, scale):
         return x["tokens"]
 
-    with pytest.raises(ValueError, match=r"(?s)vmap\(loss\).*inconsistent sizes.*6 and 8.*"
-                                         r"x\['tokens'\], f32\[8,2\], axis 0: size 8.*mask, f32\[2,6\], axis 1: size 6.*"
-                                         r"scale, f32\[8\], axis 0: size 8.*in_axes=None"):
+    with pytest.raises(ValueError, match=r"(?s)vmap\(loss\).*inconsistent sizes.*:\n"
+                                         r"  \* most axes \(2 of them\) had size 8, e.g. axis 0 of argument x\['tokens'\] of type float32\[8,2\];\n"
+                                         r"  \* one axis had size 6: axis 1 of argument mask of type float32\[2,6\]\n.*in_axes=None"):
         vmap(loss, in_axes=(0, 1))({"tokens": np.ones((8, 2), np.float32)}, np.ones((2, 6), np.float32), scale=np.ones(8, np.float32))
-    with pytest.raises(ValueError, match=r"to be mapped, 2 and axis_size=3"):
+    with pytest.raises(ValueError, match=r"argument was 3;\n  \* one axis had size 2: axis 0 of argument x of type .*\[2\]\nMake .* axis_size, or"):
         vmap(lambda x: x, axis_size=3)(np.ones(2))
+    with pytest.raises(ValueError, match=r"some axes \(2 of them\) had size 2, .*;\n  \* some axes \(2 of them\) had size 3, e.g. axis 0 of kwargs\['y'\]"):
+        vmap(lambda *xs, y, z: y)(np.ones(2), np.ones(2), y=np.ones(3), z=np.ones(3))
+
+
+def test_documentation_of_a_mapped_function():
+    def loss(x):
+        """Squares x."""
+    assert vmap(loss).__name__ == "loss"
+    assert vmap(loss).__doc__.splitlines()[0].startswith("Vectorized version of loss") and vmap(loss).__doc__.endswith("\n\nSquares x.")
+    assert "Original" not in vmap(lambda x: x).__doc__
 
 
 @pytest.mark.parametrize("call, error, message", [
-    (lambda: vmap(lambda x: x)(np.float32(1)), ValueError, r"map its argument along axis 0.*rank should be at least 1, but is only 0: argument x of <lambda> is f32\[\]"),
+    (lambda: vmap(lambda x: x)(np.float32(1)), ValueError, r"map its argument along axis 0.*rank should be at least 1, but is only 0 \(its shape is \(\)\): argument x of <lambda> is f32\[\]"),
     (lambda: vmap(lambda x: x, in_axes=-2)(np.ones(3, np.float32)), ValueError, r"along axis -2.*at least 2, but is only 1"),
     (lambda: vmap(lambda x, y: x, in_axes=(0,))(np.ones(2), np.ones(2)), ValueError, r"len\(in_axes\)=1, len\(args\)=2"),
     (lambda: vmap(lambda x: x, in_axes=None)(np.ones(2)), ValueError, "at least one non-None value in in_axes"),
-    (lambda: vmap(lambda x: x, in_axes=({"a": 0},))({"b": np.ones(2)}), ValueError, r"vmap\(<lambda>\): in_axes must be a prefix of the arguments"),
-    (lambda: vmap(lambda x: (x, x), out_axes=(0, 0, 0))(np.ones(2)), ValueError, r"out_axes must be a prefix of the result"),
+    (lambda: vmap(lambda x: x, in_axes=({"a": 0},))({"b": np.ones(2)}), ValueError, r"in_axes specification must be a tree prefix.*, got specification \(\{'a': 0\},\) for value tree PyTreeDef\(\(\{'b': \*\},\)\)"),
+    (lambda: vmap(lambda x: x, in_axes=(np.ones(1),))(np.ones(2)), TypeError, "in_axes must be an int, None, or"),
+    (lambda: vmap(lambda x: x)({}), ValueError, r"at least one argument containing an array, got empty \*args=\(\{\},\) and \*\*kwargs=\{\}"),
+    (lambda: vmap(lambda x: (x, x), out_axes=(0, 0, 0))(np.ones(2)), ValueError, r"out_axes specification must be a tree prefix.*\(0, 0, 0\) for value tree PyTreeDef\(\(\*, \*\)\)"),
+    (lambda: vmap(lambda x: {"y": x}, out_axes=None, axis_name="i")(np.ones(2)), ValueError, r"mapped output \(axis_name='i'\) but out_axes is None.*at vmap out_axes\['y'\]"),
     (lambda: vmap(lambda x: x, out_axes=None)(np.ones(2, np.float32)), ValueError, r"vmap has mapped output but out_axes is None.*<lambda>"),
     (lambda: vmap(lambda x: x, out_axes=2)(np.ones(2)), ValueError, "out_axes=2 is out of range for a result with 1 axes"),
     (lambda: vmap(lambda x: x)("text"), TypeError, r"vmap\(<lambda>\): argument \[0\] is not an array: got 'text'"),
     (lambda: vmap(lambda x: "text")(np.ones(2)), TypeError, "is not an array: got 'text'"),
     (lambda: vmap(3), TypeError, "vmap: Expected a callable value, got 3"),
-], ids=range(11))
+], ids=range(14))
 def test_misuse(call, error, message):
     with pytest.raises(error, match=message):
         call()

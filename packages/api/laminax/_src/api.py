@@ -16,7 +16,7 @@ from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops.elementwise import copy_p
 from laminax_ir.partition_specs import PartitionSpec
-from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_map, tree_unflatten
+from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_map, tree_structure, tree_unflatten
 from laminax_ir.trace import ConstantFoldingTrace, Tracer, current_trace, eval_trace, extend_axis_env, name_scope, state
 from laminax_ir.tracebacks import api_boundary
 
@@ -145,8 +145,9 @@ def _broadcast_places(name: str, places: Any, x: Any, count: int) -> list[Any]:
     try:
         flat = broadcast_prefix(places, x, is_leaf=lambda d: d is None)
     except ValueError as error:
-        raise ValueError(f"device_put: {name} must be a device, a sharding, or a pytree of them that is a prefix of x: "
-                         f"{error}") from None
+        what = "device specification" if name == "device" else name
+        raise ValueError(f"device_put {what} must be a tree prefix of the corresponding value, got specification {places!r} for value tree "
+                         f"{tree_structure(x)}. {error}") from None
     for place in flat:
         if not (place is None or isinstance(place, (runtime.Device, runtime.Sharding, PartitionSpec))):
             raise TypeError(f"device_put: {name} must be a device, a sharding, a partition spec, a pytree of them, or None; got "
@@ -261,7 +262,7 @@ def copy_to_host_async(x: Any) -> Any:
     for leaf in tree_leaves(x):
         if isinstance(leaf, PRNGKeyArray):
             leaf = leaf.base
-        if isinstance(leaf, (runtime.ArrayImpl, Tracer)):
+        if hasattr(leaf, "copy_to_host_async"):  # those of other libraries too
             leaf.copy_to_host_async()
     return x
 

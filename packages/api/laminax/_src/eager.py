@@ -45,6 +45,8 @@ def evaluate(primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
 def _operation(primitive, params: dict[str, Any]) -> Callable:
     if primitive.impl is not None:
         return partial(_run_impl, primitive, params)
+    if not primitive.has_shape_rule:
+        raise NotImplementedError(f"Evaluation rule for '{primitive}' not implemented: give what computes it to def_impl")
     if primitive.family in ("callbacks", "collectives"):  # a Python function, or communication of one with itself
         return partial(_run_on_host, primitive, params)
     if primitive.family == "sharding":  # a transfer

@@ -107,8 +107,11 @@ class _Mapping:
     def function(self) -> Callable:
         """The function of whole arrays, which is then traced like any other."""
         def mapped(*args, **kwargs):
-            call = Call(args, kwargs, self.static, ())
-            return self._map(call)
+            if self.static and max(self.static) >= len(args):
+                count = f"{len(args)} positional argument{'s' * (len(args) != 1)}"
+                raise ValueError(f"{self.title}: pmapped function has static_broadcasted_argnums={self.static} but was called with only {count}. "
+                                 "All static broadcasted arguments must be passed positionally.")
+            return self._map(Call(args, kwargs, self.static, ()))
 
         return update_wrapper(mapped, self.fun)
 
@@ -160,6 +163,10 @@ class _Mapping:
     def _size(self, call: Call, avals, axes) -> int:
         sizes = {i: aval.shape[axis] for i, (aval, axis) in enumerate(zip(avals, axes)) if axis is not None}
         if not sizes:
+            if not avals:
+                args, kwargs = call.in_tree.unflatten(())
+                raise ValueError(f"{self.title}: pmap wrapped function must be passed at least one argument containing an array, got empty "
+                                 f"*args={args} and **kwargs={kwargs}")
             raise ValueError(f"{self.title}: pmap requires at least one argument with a mapped axis.")
         found = set(sizes.values()) | ({self.axis_size} if self.axis_size is not None else set())
         if len(found) > 1:

@@ -269,6 +269,9 @@ def test_lowered_text():
     (ValueError, r"pmap got inconsistent sizes for array axes to be mapped.\n  x\['a'\], f32\[4\], axis 0: size 4\n  y, f32\[3,2\], "
      r"axis 0: size 3\nMake the sizes equal", lambda: pmap(lambda x, y: x)({"a": value(4)}, value(3, 2))),
     (ValueError, "inconsistent sizes.*axis_size is 3", lambda: pmap(abs, axis_size=3)(value(4))),
+    (ValueError, r"at least one argument containing an array, got empty \*args=\(\{\},\) and \*\*kwargs=\{\}", lambda: pmap(lambda x: x)({})),
+    (ValueError, r"static_broadcasted_argnums=\(1,\) but was called with only 1 positional argument\. All static",
+     lambda: pmap(lambda x, n: x * n, static_broadcasted_argnums=1)(value(4), n=2)),
     (ValueError, "requires at least one argument with a mapped axis", lambda: pmap(lambda x: x, in_axes=None)(1.0)),
     (ValueError, r"the argument x, f32\[\], cannot be mapped over its axis 0: it has 0 axes. Give in_axes=None",
      lambda: pmap(lambda x: x)(1.0)),

@@ -22,6 +22,7 @@ from laminax_ir.arguments import as_int, with_name
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.promotion import float0_error
 from laminax_ir.trace import state
 
 Accuracy = Tolerance | AccuracyMode | None
@@ -69,8 +70,8 @@ def broadcast_avals(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...]:
     for axis, sizes in enumerate(zip(*shapes)):
         wide = {size for size in sizes if size != 1}
         if len(wide) > 1:
-            raise ShapeError(f"{name} got incompatible shapes for broadcasting: {', '.join(map(str, shapes))}; "
-                             f"axis {axis} has sizes {', '.join(map(str, sizes))}, which must be equal or 1.")
+            raise ShapeError(f"{name} got incompatible shapes for broadcasting: {', '.join(map(str, shapes))}. "
+                             f"Axis {axis} has sizes {', '.join(map(str, sizes))}, which must be equal or 1.")
         result.append(wide.pop() if wide else 1)
     return tuple(result)
 
@@ -86,6 +87,8 @@ def joined_named_shape(avals: Sequence[ShapedArray]) -> dict | None:
 
 def _check_same_dtype(name: str, avals: Sequence[ShapedArray]) -> None:
     if len({aval.dtype for aval in avals}) != 1:
+        if any(aval.dtype == dtypes.float0 for aval in avals):
+            raise float0_error(f"lax.{name}: ", [aval.dtype for aval in avals])
         raise DTypeError(f"lax.{name} requires arguments to have the same dtypes, got "
                          f"{', '.join(dtypes.dtype_name(a.dtype) for a in avals)}. (Tip: numpy.{_NUMPY_NAMES.get(name, name)} "
                          "is a similar function that does automatic type promotion on inputs.)")

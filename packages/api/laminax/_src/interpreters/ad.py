@@ -189,7 +189,8 @@ def get_primitive_transpose(p: Primitive) -> Callable:
     try:
         return primitive_transposes[p]
     except KeyError:
-        raise NotImplementedError(f"there is no transpose rule for the primitive {p}; set primitive_transposes[{p}]") from None
+        raise NotImplementedError(f"Transpose rule (for reverse-mode differentiation) for '{p}' not implemented; set primitive_transposes[{p}]") \
+            from None
 
 
 def deflinear(primitive: Primitive, transpose_rule: Callable) -> None:

@@ -69,8 +69,9 @@ def _dot(a, b, precision, preferred):
             else op.bitwise_and(*operators.promote_shapes("dot", a, b))
     summed = max(b_rank - 2, 0)
     if shape_of(a)[-1] != shape_of(b)[summed]:
-        raise ShapeError(f"dot: the last axis of a and the {'last but one' if b_rank > 1 else 'only'} axis of b must have the same "
-                         f"size, got {get_aval(a).str_short()} and {get_aval(b).str_short()}")
+        raise ShapeError(f"dot: dot_general requires contracting dimensions to have the same shape, got ({shape_of(a)[-1]},) and "
+                         f"({shape_of(b)[summed]},): the last axis of a, {get_aval(a).str_short()}, is summed with the "
+                         f"{'last but one' if b_rank > 1 else 'only'} axis of b, {get_aval(b).str_short()}")
     return dot_general(a, b, (((a_rank - 1,), (summed,)), ((), ())), precision, preferred)
 
 
