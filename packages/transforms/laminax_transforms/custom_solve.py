@@ -31,15 +31,17 @@ def custom_linear_solve(matvec: Callable, b: Any, solve: Callable, transpose_sol
       matvec: linear function of a pytree like `b`, with a result like `b`; may close over arrays that are differentiated.
       b: right-hand side: array or pytree of them.
       solve: `solve(matvec, b)` returns the solution, a pytree like `b`.
-      transpose_solve: `transpose_solve(vecmat, b)` solves with the transposed map; needed for reverse mode.
-      symmetric: whether `matvec` is its own transpose, which is then not derived.
+      transpose_solve: `transpose_solve(vecmat, b)` solves with the transposed map; needed for reverse mode, unless the map is
+        symmetric.
+      symmetric: whether `matvec` is its own transpose, which is then not derived; `solve` is then the default of `transpose_solve`.
       has_aux: whether `solve` and `transpose_solve` return a pair (solution, auxiliary data).
 
     Returns:
       The solution, a pytree like `b`; with `has_aux` a pair of it and the auxiliary data, which has derivative zero.
 
     Raises:
-      TypeError: if `matvec` or a solver does not return what is expected, or something given is not callable.
+      TypeError: if `matvec` or a solver returns another structure or other dtypes than it should, or something given is not callable.
+      ValueError: if one returns other shapes.
 
     Example:
       >>> custom_linear_solve(lambda x: a @ x, b, lambda matvec, b: np.linalg.solve(a, b))
@@ -47,6 +49,8 @@ def custom_linear_solve(matvec: Callable, b: Any, solve: Callable, transpose_sol
     for name, fun in (("matvec", matvec), ("solve", solve), ("transpose_solve", transpose_solve)):
         if not callable(fun) and not (fun is None and name == "transpose_solve"):
             raise TypeError(f"custom_linear_solve: {name} must be a function, got {fun!r}")
+    if transpose_solve is None and symmetric:
+        transpose_solve = solve
     leaves, tree = tree_flatten(b)
     avals = [get_aval(x) for x in leaves]
 
@@ -61,7 +65,7 @@ def custom_linear_solve(matvec: Callable, b: Any, solve: Callable, transpose_sol
             vecmat, transposed, transposed_consts = matvec, jaxpr, consts
         else:
             vecmat = _transposed(matvec, b)
-            transposed, transposed_consts, _ = trace("the transpose of matvec", vecmat, False)
+            transposed, transposed_consts, _ = trace("vecmat", vecmat, False)
         back, back_consts, _ = trace("transpose_solve", lambda x: transpose_solve(vecmat, x), has_aux)
         jaxprs = jaxprs._replace(vecmat=transposed, transpose_solve=back)
         constants = constants._replace(vecmat=transposed_consts, transpose_solve=back_consts)
@@ -90,11 +94,14 @@ def _trace(caller: str, name: str, fun: Callable, tree, avals: Sequence[ShapedAr
             result, aux = result
         leaves, out_tree = tree_flatten(result)
         if out_tree != tree:
-            raise TypeError(f"{caller}: the result of {name} must have the structure of its argument, {tree}; got {out_tree}")
+            raise TypeError(f"{caller}: {name}() output pytree structure must be that of its argument, {tree}; got {out_tree}")
         for have, want in zip(map(get_aval, leaves), avals):
-            if (have.shape, have.dtype) != (want.shape, want.dtype):
-                raise TypeError(f"{caller}: the result of {name} must have the shape and dtype of its argument, "
-                                f"{want.str_short()}; got {have.str_short()}")
+            if have.shape != want.shape:
+                raise ValueError(f"{caller}: {name}() output shapes must be those of its argument, {want.str_short()}; got "
+                                 f"{have.str_short()}")
+            if have.dtype != want.dtype:
+                raise TypeError(f"{caller}: {name}() output dtypes must be those of its argument, {want.str_short()}; got "
+                                f"{have.str_short()}. Convert the result.")
         extra, aux_tree = tree_flatten(aux)
         return [*leaves, *extra]
 
@@ -119,7 +126,8 @@ def custom_root(f: Callable, initial_guess: Any, solve: Callable, tangent_solve:
       The root, a pytree like `initial_guess`; with `has_aux` a pair of it and the auxiliary data, which has derivative zero.
 
     Raises:
-      TypeError: if `f` or a solver does not return what is expected.
+      TypeError: if `f` or a solver returns another structure or other dtypes than it should.
+      ValueError: if one returns other shapes.
 
     Example:
       >>> custom_root(lambda x: x ** 2 - a, 1.0, bisect, lambda g, y: y / g(1.0))
@@ -168,8 +176,7 @@ def _trace_tangent_solve(f: Callable, tangent_solve: Callable, tree, avals: Sequ
         _, derivative = linearize(f, x)
         leaves, out_tree = tree_flatten(tangent_solve(derivative, y))
         if out_tree != tree:
-            raise TypeError("custom_root: the result of tangent_solve must have the structure of the root, "
-                            f"{tree}; got {out_tree}")
+            raise TypeError(f"custom_root: tangent_solve() output pytree structure must be that of the root, {tree}; got {out_tree}")
         return leaves
 
     return stage(flat_fun, [*avals, *[aval.to_tangent_aval() for aval in avals]], "tangent_solve")

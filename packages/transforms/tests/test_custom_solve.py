@@ -117,19 +117,27 @@ def test_pytrees():
 def test_reverse_mode_without_transpose_solve_says_what_is_missing():
     f = lambda b: custom_linear_solve(lambda x: 2.0 * x, b, lambda _, b: b / 2.0)  # noqa: E731
     np.testing.assert_allclose(jvp(f, (3.0,), (1.0,))[1], 0.5)
-    with pytest.raises(TypeError, match="transpose_solve is required"):
+    with pytest.raises(TypeError, match="transpose_solve required"):
         grad(f)(3.0)
 
 
-@pytest.mark.parametrize("matvec, solver, message", [
-    (lambda x: slice_in_dim(x, 0, 2), lambda _, b: b, r"the result of matvec must have the shape.*64\[3\]; got .*64\[2\]"),
-    (lambda x: (x, x), lambda _, b: b, "the result of matvec must have the structure"),
-    (lambda x: x, lambda _, b: op.convert_element_type(b, np.float32), "the result of solve must have the shape and dtype"),
-    (3.0, lambda _, b: b, "matvec must be a function, got 3.0"),
+def test_the_solver_of_a_symmetric_map_solves_with_its_transpose_too():
+    symmetric = A + A.T
+    f = lambda b: custom_linear_solve(lambda x: dot(symmetric, x), b, lambda _, b: dot(np.linalg.inv(symmetric), b), symmetric=True)  # noqa: E731
+    np.testing.assert_allclose(vjp(f, B)[1](A[0])[0], np.linalg.solve(symmetric, A[0]), rtol=1e-10)
+
+
+@pytest.mark.parametrize("matvec, solver, error, message", [
+    (lambda x: slice_in_dim(x, 0, 2), lambda _, b: b, ValueError, r"matvec\(\) output shapes must be .* f64\[3\]; got f64\[2\]"),
+    (lambda x: (x, x), lambda _, b: b, TypeError, r"matvec\(\) output pytree structure must be that of its argument, .*\*.*got .*\(\*, \*\)"),
+    (lambda x: x, lambda _, b: op.convert_element_type(b, np.float32), TypeError, r"solve\(\) output dtypes must be .* f64\[3\]; got f32\[3\]"),
+    (3.0, lambda _, b: b, TypeError, "matvec must be a function, got 3.0"),
 ])
-def test_malformed_calls(matvec, solver, message):
-    with pytest.raises(TypeError, match=message):
+def test_malformed_calls(matvec, solver, error, message):
+    with pytest.raises(error, match=message):
         custom_linear_solve(matvec, B, solver)
+    with pytest.raises(TypeError, match=r"transpose_solve\(\) output pytree"):
+        custom_linear_solve(lambda x: x, B, lambda _, b: b, lambda _, b: [b])
 
 
 def test_a_solver_must_return_a_pair_with_has_aux():
@@ -211,8 +219,10 @@ def test_the_initial_guess_has_no_derivative():
 
 
 def test_a_root_function_of_another_shape_is_refused():
-    with pytest.raises(TypeError, match="custom_root: the result of f must have the shape"):
+    with pytest.raises(ValueError, match=r"custom_root: f\(\) output shapes must be those of its argument, f64\[2\]; got f64\[1\]"):
         custom_root(lambda x: slice_in_dim(x, 0, 1), np.zeros(2), lambda f, x: x, lambda g, y: y)
+    with pytest.raises(TypeError, match=r"tangent_solve\(\) output pytree structure must be that of the root"):
+        custom_root(lambda x: x, np.zeros(2), lambda f, x: x, lambda g, y: [y])
 
 
 def test_the_rule_of_a_recorded_root_does_not_keep_its_constants():

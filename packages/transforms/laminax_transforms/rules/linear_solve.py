@@ -52,7 +52,7 @@ jvp_rules.add(custom_linear_solve_p, _solve_jvp)
 @transpose_rule(custom_linear_solve_p)
 def _solve_transpose(cts, *operands, const_lengths, jaxprs):
     if jaxprs.transpose_solve is None:
-        raise TypeError("custom_linear_solve: transpose_solve is required for reverse-mode differentiation. Give the function "
+        raise TypeError("custom_linear_solve: transpose_solve required for backwards mode automatic differentiation. Give the function "
                         "that solves with the transposed matrix.")
     consts, b = split_operands(operands, const_lengths)
     cts = [instantiate(ct, aval) for ct, aval in zip(cts, b)]
