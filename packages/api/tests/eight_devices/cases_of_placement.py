@@ -47,6 +47,8 @@ def test_arrays_like_others():
         x = put(A, "x")
         assert like(x).sharding == x.sharding and like(x, shape=(8, 4)).devices() == {DEVICES[0]}
         assert like(laminax.device_put(A, DEVICES[3])).devices() == {DEVICES[3]} and not like(jnp.asarray(A)).committed
+        assert like(laminax.ShapeDtypeStruct((8, 4), np.float32, sharding=x.sharding)).sharding == x.sharding
+        assert not like(laminax.ShapeDtypeStruct((8, 4), np.float32)).committed
         check_layout(laminax.jit(lambda y: like(x) + y)(put(A, "y")), np.asarray(like(A)) + A, ("y",))
 
 

@@ -10,7 +10,7 @@ from typing import Any, Sequence
 import laminax_runtime as runtime
 import numpy as np
 from laminax_ir import dtypes
-from laminax_ir.avals import get_aval
+from laminax_ir.avals import ShapeDtypeStruct, get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.slicing import slice_in_dim
@@ -273,13 +273,14 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
       fill_value: a scalar, or an array that broadcasts to the shape.
       dtype: the dtype, by default a's.
       shape: the shape, by default a's.
-      device: the device or sharding that holds the result; by default that of a, if it is committed and of this shape.
+      device: the device or sharding that holds the result; by default that of a, if it is committed and of this shape, or a `ShapeDtypeStruct`
+        that has one.
     """
     if not (hasattr(a, "shape") and hasattr(a, "dtype")):
         a = ensure_array("full_like", a)
     dtype = user_dtype("full_like", dtype)
-    if device is None and shape is None and isinstance(a, runtime.ArrayImpl) and a.committed and not (a.weak_type or is_tracing()):
-        device = a.sharding
+    if device is None and shape is None and isinstance(a, (runtime.ArrayImpl, ShapeDtypeStruct)) and not (a.weak_type or is_tracing()):
+        device = a.sharding if getattr(a, "committed", True) else None
     if type(fill_value) in dtypes.python_scalar_types or np.ndim(fill_value) == 0:
         return _placed(shape_ops.full_like(a, fill_value, dtype, shape), device)
     shape = np.shape(a) if shape is None else shape_ops.canonical_shape("full_like", shape)
