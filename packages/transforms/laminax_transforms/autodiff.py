@@ -31,7 +31,7 @@ def _name(fun: Callable) -> str:
 def _check_array_leaves(what: str, tree: Any) -> None:
     for path, leaf in tree_flatten_with_path(tree)[0]:
         if not is_array_like(leaf):
-            raise TypeError(f"{what}{keystr(path)} is not an array: got {leaf!r} of type {type(leaf).__name__}. "
+            raise TypeError(f"{what}{keystr(path)} is not an array: got {leaf!r} of type {type(leaf).__name__}, which is not a valid JAX type. "
                             "Pass arrays or scalars, or close over it, or mark it as static.")
 
 
@@ -133,13 +133,13 @@ def _describe(x: Any) -> str:
 class _FlatFunction:
     """A pytree function as a flat one; remembers the result's structure and the auxiliary data of one call."""
 
-    __slots__ = ("fun", "in_tree", "has_aux", "out_tree", "aux", "transform")
+    __slots__ = ("fun", "in_tree", "has_aux", "out_tree", "aux", "result_name")
 
-    def __init__(self, fun: Callable, in_tree, has_aux: bool = False, transform: str = ""):
+    def __init__(self, fun: Callable, in_tree, has_aux: bool = False, result_name: str = "the result of"):
         self.fun = fun
         self.in_tree = in_tree
         self.has_aux = has_aux
-        self.transform = transform
+        self.result_name = result_name  # for messages, followed by the function's name
         self.out_tree = None
         self.aux = None
 
@@ -154,7 +154,7 @@ class _FlatFunction:
         leaves, self.out_tree = tree_flatten(result)
         for leaf in leaves:
             if not is_array_like(leaf):
-                _check_array_leaves(f"the result of {_name(self.fun)}", result)
+                _check_array_leaves(f"{self.result_name} {_name(self.fun)}", result)
         return leaves
 
 

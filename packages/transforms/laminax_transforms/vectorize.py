@@ -64,7 +64,7 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
         if not all(is_array_like(x) for x, b in zip(flat, flat_axes) if b is not None):  # what is not mapped may be anything
             _check_array_leaves(f"vmap({_name(fun)}): argument ", args)
         size = _mapped_size(fun, args, kwargs, in_axes, flat, flat_axes, axis_size)
-        flat_fun = _FlatFunction(lambda a, k: fun(*a, **k), in_tree)
+        flat_fun = _FlatFunction(lambda a, k: fun(*a, **k), in_tree, result_name="Output from batched function")
         flat_fun.fun.__name__ = _name(fun)
         flat_axes = [None if b is None else b % get_aval(x).ndim for x, b in zip(flat, flat_axes)]
         axis = Axis(size, axis_name, spmd_axis_name)
@@ -183,6 +183,7 @@ def _place_results(fun, axis: Axis, results, result_axes, out_tree, out_axes) ->
                 raise ValueError(f"vmap has mapped output{named} but out_axes is None: a result of {_name(fun)}, {get_aval(x).str_short()}, at "
                                  f"vmap out_axes{path}, depends on the mapped axis. Give it an axis in out_axes.")
         elif not -ndim <= want < ndim:
-            raise ValueError(f"vmap({_name(fun)}): out_axes={want} is out of range for a result with {ndim} axes")
+            raise ValueError(f"vmap({_name(fun)}): out_axes={want}: axis {want} is out of bounds for array of dimension {ndim}, which is "
+                             "the result's with the mapped axis")
         placed.append(move_batch_axis(x, b, None if want is None else want % ndim, axis.size))
     return placed

@@ -300,6 +300,13 @@ def test_second_derivative_through_reduce_axes():
     np.testing.assert_allclose(hessian_diagonal, -(np.sin(W * BATCH) * BATCH**2).sum(0), rtol=1e-4)
 
 
+@pytest.mark.parametrize("tiled, message", [
+    (False, r"the size of the mapped axis axis_name to equal x.shape\[split_axis\], but they are 3 and 4"), (True, "divisible")])
+def test_all_to_all_of_a_size_that_does_not_fit_is_refused(tiled, message):
+    with pytest.raises(ValueError, match=message):
+        vmap(lambda x: all_to_all(x, "i", 0, 0, tiled=tiled), axis_name="i")(np.ones((3, 4)))
+
+
 def test_reduce_axes_over_an_unbound_name():
     with pytest.raises(NameError, match="unbound axis name: 'batch'"):
         grad(loss, reduce_axes=("batch",))(W, BATCH[0])

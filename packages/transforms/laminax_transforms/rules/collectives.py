@@ -18,7 +18,7 @@ from laminax_ir.ops import elementwise
 from laminax_ir.ops.indexing import GatherDimensionNumbers, gather
 from laminax_ir.ops.reduction import reduce_max, reduce_min, reduce_sum
 from laminax_ir.ops.shape import concatenate, full, iota, reshape
-from laminax_transforms.batching import batch_axis_first, broadcast_batch, move_axis
+from laminax_transforms.batching import batch_axis_first, broadcast_batch, move_axis, remove_axis
 from laminax_transforms.registry import axis_batching_rule, batching_rule, define_jvp, define_linear, is_linear, jvp_rules, transpose_rule
 from laminax_transforms.zeros import ZERO
 
@@ -251,6 +251,8 @@ def _all_to_all_batch(axis, operands, batch_axes, *, split_axis, concat_axis, ax
         return result, 0 if shift else None
     _require_one_name(op.all_to_all_p, names)
     x = batch_axis_first(x, b, axis.size)
+    op.all_to_all_p.shape_rule(remove_axis(get_aval(x), 0), split_axis=split_axis, concat_axis=concat_axis, axis_name=axis_name,
+                               axis_index_groups=axis_index_groups, tiled=tiled)  # refuses sizes that do not fit
     count = axis.size if axis_index_groups is None else len(axis_index_groups[0])
     split, concat = split_axis + 1, concat_axis + 1
     if tiled:  # blocks of the split axis stay, and what is received lies before the concatenated axis
