@@ -18,8 +18,9 @@ from laminax_ir.staging import StagingTrace, stage
 from laminax_ir.trace import Tracer, current_trace, eval_trace, state
 from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.autodiff import _check_array_leaves, _name
+from laminax_transforms.inlining import ALL_CALLS, inline_calls
 from laminax_transforms.jaxpr_transforms import linearize_jaxpr
-from laminax_transforms.rematerialization import ALL_CALLS, Decision, Offloadable, inline_calls
+from laminax_transforms.rematerialization import Decision, Offloadable
 
 
 def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse: bool = True, policy: Callable | None = None,

@@ -23,6 +23,7 @@ from laminax_ir.ops.reduction import reduce_or
 from laminax_ir.ops.shape import broadcast_in_dim
 from laminax_ir.staging import stage
 from laminax_transforms.batching import move_batch_axis
+from laminax_transforms.branch_places import shared_places, with_places
 from laminax_transforms.dependence import (
     Flags, batched_results, cotangent_parameters, linear_parts, scan_fixpoint, tangent_results, union,
 )
@@ -618,8 +619,8 @@ def _linearize_branches(_first: ClosedJaxpr, branches: tuple[ClosedJaxpr, ...], 
     wanted = union(*[tangent_results(branch, nonzero) for branch in branches])
     splits = [linearize_jaxpr(branch, nonzero, wanted) for branch in branches]
     count = len(wanted)
-    places, saved_avals = _shared_places(splits, count)
-    primal_consts, primal = common_constants([_with_places(s.primal, count, where, saved_avals)
+    places, saved_avals = shared_places([[v.aval for v in split.primal.jaxpr.outvars[count:]] for split in splits])
+    primal_consts, primal = common_constants([with_places(s.primal, count, where, saved_avals)
                                               for s, where in zip(splits, places)])
     sources: dict[tuple[str, int], ShapedArray] = {}
     for split, where in zip(splits, places):
@@ -627,49 +628,6 @@ def _linearize_branches(_first: ClosedJaxpr, branches: tuple[ClosedJaxpr, ...], 
             sources.setdefault(_shared_source(source, count, where), v.aval)
     linear_consts, linear = common_constants([_with_residuals(s, sources, count, where) for s, where in zip(splits, places)])
     return _LinearizedCond(primal, primal_consts, linear, linear_consts, tuple(sources), wanted)
-
-
-def _shared_places(splits: Sequence[LinearizedJaxpr], count: int) -> tuple[list[list[int]], list[ShapedArray]]:
-    """For each branch the places of its saved residuals among those of all; the avals of the places."""
-    avals: list[ShapedArray] = []
-    places = []
-    for split in splits:
-        free = list(range(len(avals)))
-        own = []
-        for v in split.primal.jaxpr.outvars[count:]:
-            place = next((i for i in free if avals[i] is v.aval), None)
-            if place is None:
-                place = len(avals)
-                avals.append(v.aval)
-            else:
-                free.remove(place)
-            own.append(place)
-        places.append(own)
-    return places, avals
-
-
-def _with_places(primal: ClosedJaxpr, count: int, places: Sequence[int], avals: Sequence[ShapedArray]) -> ClosedJaxpr:
-    """The branch with its residuals at their places, and zeros where another branch has some."""
-    jaxpr = primal.jaxpr
-    if list(places) == list(range(len(avals))):
-        return primal
-    empty = [i for i in range(len(avals)) if i not in places]
-    zeros = stage(lambda: [_empty(avals[i]) for i in empty], [], "no_residuals")
-    outvars: list[Any] = [None] * len(avals)
-    for place, v in zip(places, jaxpr.outvars[count:]):
-        outvars[place] = v
-    for place, v in zip(empty, zeros.jaxpr.outvars):
-        outvars[place] = v
-    return ClosedJaxpr(jaxpr.replace(constvars=[*jaxpr.constvars, *zeros.jaxpr.constvars], eqns=[*jaxpr.eqns, *zeros.eqns],
-                                     outvars=[*jaxpr.outvars[:count], *outvars]), [*primal.consts, *zeros.consts])
-
-
-def _empty(aval: ShapedArray) -> Any:
-    if not dtypes.is_extended(aval.dtype):
-        return zeros_of(aval)
-    from laminax_ir.keys import physical_aval
-    from laminax_ir.ops.random_bits import random_wrap
-    return random_wrap(zeros_of(physical_aval(aval)), impl=aval.dtype.impl)
 
 
 def _shared_source(source: tuple[str, int], count: int, places: Sequence[int]) -> tuple[str, int]:
