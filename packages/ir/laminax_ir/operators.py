@@ -11,6 +11,7 @@ import numpy as np
 
 from laminax_ir import config, dtypes
 from laminax_ir.avals import get_aval, is_array_like
+from laminax_ir.errors import DTypeError
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.elementwise import scalar_like
 from laminax_ir.ops.shape import expand_dims
@@ -130,10 +131,28 @@ bitwise_or = binary_function(op.or_p)
 bitwise_xor = binary_function(op.xor_p)
 equal = binary_function(op.eq_p)
 not_equal = binary_function(op.ne_p)
-less = binary_function(op.lt_p)
-less_equal = binary_function(op.le_p)
-greater = binary_function(op.gt_p)
-greater_equal = binary_function(op.ge_p)
+
+
+def _ordering(primitive: Primitive) -> Callable[[Any, Any], Any]:
+    """A comparison that orders complex numbers too, as NumPy does: by their real parts, ties by the imaginary ones."""
+    compare_real = binary_function(primitive)
+
+    def compare(x, y):
+        try:
+            return compare_real(x, y)
+        except DTypeError:  # the primitive takes no complex numbers; asking first would cost every other comparison
+            x, y = promote(primitive.name, x, y)
+            if not dtypes.issubdtype(get_aval(x).dtype, dtypes.complexfloating):
+                raise
+        return op.select(op.eq(op.real(x), op.real(y)), compare_real(op.imag(x), op.imag(y)), compare_real(op.real(x), op.real(y)))
+
+    return compare
+
+
+less = _ordering(op.lt_p)
+less_equal = _ordering(op.le_p)
+greater = _ordering(op.gt_p)
+greater_equal = _ordering(op.ge_p)
 left_shift = binary_function(op.shift_left_p)
 
 

@@ -95,12 +95,12 @@ x, k = np.ones((1, 4, 8, 8), f32), np.ones((6, 4, 3, 3), f32)
 
 
 @pytest.mark.parametrize("call, error, words", [
-    (lambda: conv(x, k, (1,), "SAME"), ShapeError, "window_strides must have one entry per spatial axis, 2, got (1,)"),
-    (lambda: conv(x, k, (0, 1), "SAME"), ValueError, "window_strides must be positive"),
+    (lambda: conv(x, k, (1,), "SAME"), ValueError, "must have the same number of dimensions, got 2 spatial axes and window_strides=(1,)"),
+    (lambda: conv(x, k, (0, 1), "SAME"), ShapeError, "window_strides must have every element be strictly positive"),
     (lambda: conv(x, k, (1, 1), "FOO"), ValueError, "'FOO'"),
     (lambda: conv(x, k, (1, 1), [(0, 0)]), ShapeError, "expected 2, got 1"),
     (lambda: conv(x, k, (1, 1), [0, 0]), ValueError, "pairs of integers"),
-    (lambda: conv(x, k, (1, 1), "SAME", rhs_dilation=(0, 1)), ValueError, "rhs_dilation must be positive"),
+    (lambda: conv(x, k, (1, 1), "SAME", rhs_dilation=(0, 1)), ShapeError, "rhs_dilation must have every element be strictly positive"),
     (lambda: conv(x, k, (1, 1), "SAME", rhs_dilation=(1,)), ShapeError, "rhs_dilation"),
     (lambda: conv(x, k, (1, 1), "SAME", lhs_dilation=(2, 2)), ValueError, "conv_transpose"),
     (lambda: conv(x, k, (1, 1), [(-9, -9), (0, 0)]), ValueError, "negative padding (-9, -9)"),
@@ -122,7 +122,7 @@ x, k = np.ones((1, 4, 8, 8), f32), np.ones((6, 4, 3, 3), f32)
     (lambda: conv(x, k, (1, 1), "SAME", out_sharding="x"), NotImplementedError, "out_sharding"),
     (lambda: conv(x, k, (1, 1), "SAME", precision="exact"), ValueError, "precision"),
     (lambda: convolution.conv_transpose(x, k, (1, 1), "FULL"), ValueError, "'FULL'"),
-    (lambda: convolution.conv_transpose(x, k, (1, 0), "SAME"), ValueError, "strides must be positive"),
+    (lambda: convolution.conv_transpose(x, k, (1, 0), "SAME"), ShapeError, "strides must have every element be strictly positive"),
     (lambda: convolution.conv_general_dilated_patches(x, (2,), (1, 1), "SAME"), ShapeError, "filter_shape"),
 ])
 def test_malformed_calls(call, error, words):

@@ -78,7 +78,7 @@ c64, f32 = np.zeros((3, 4), np.complex64), np.zeros((3, 4), np.float32)
     (lambda: fft(f32, "RFFT", (2, 3, 4)), ValueError, "at least as many axes as fft_lengths"),
     (lambda: fft(np.zeros((1,) * 4), "FFT", (1,) * 4), ValueError, "one to three axes"),
     (lambda: fft(c64, "IRFFT", (2, 6)), ValueError, r"must be \(2, 4\) for fft_lengths \(2, 6\)"),
-    (lambda: fft(c64, "FFT", (4.5,)), TypeError, "fft: a shape must be"),
+    (lambda: fft(c64, "FFT", (4.5,)), TypeError, "fft: Shapes must be"),
 ])
 def test_wrong_calls(call, error, message):
     with pytest.raises(error, match=message):

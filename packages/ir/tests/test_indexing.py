@@ -285,3 +285,11 @@ def test_a_gather_without_windows_is_empty_and_asks_nothing_of_the_operand():
         ops.gather(np.zeros((0, 3), np.float32), np.zeros((1, 1), np.int32), DIMS, (1, 3))
     with pytest.raises(ShapeError, match="only collapse"):
         ops.gather(np.zeros((0, 3), np.float32), indices, DIMS, (2, 3))
+
+
+@pytest.mark.parametrize("starts", [(np.int32(1), np.int16(2)), (np.int16(1), np.array(2, np.int32))])
+def test_start_indices_of_different_dtypes_are_refused(starts):
+    with pytest.raises(DTypeError, match="index arguments to dynamic_slice must be integers of the same type, got i"):
+        slicing.dynamic_slice(X, starts, (1, 1))
+    with pytest.raises(DTypeError, match="index arguments to dynamic_update_slice must be integers of the same type, got i"):
+        slicing.dynamic_update_slice(X, X[:1, :1], starts)

@@ -118,7 +118,7 @@ def test_places_of_extremes(sizes, seed):
         x = drawn(rng, dtype, shape)
         for function, name, choose in ((reduction.argmax, "argmax", max), (reduction.argmin, "argmin", min)):
             if shape[axis] == 0:
-                with pytest.raises(ValueError, match=f"{name}: axis {axis} of .* is empty"):
+                with pytest.raises(ValueError, match=f"{name}: require non-empty reduced dimension, axis {axis} of"):
                     function(x, axis, index_dtype)
                 continue
 

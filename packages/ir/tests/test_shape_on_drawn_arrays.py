@@ -101,7 +101,7 @@ def test_pad_places_each_element(sizes, seed):
         x, fill = drawn(rng, dtype, shape), drawn(rng, dtype, ())
         target = [low + high + (n + (n - 1) * interior if n else 0) for n, (low, high, interior) in zip(shape, config)]
         if any(n < 0 for n in target):
-            with pytest.raises(ValueError, match="pad: the negative padding removes more than there is"):
+            with pytest.raises(ValueError, match="pad: .* negative padding removes more than there is"):
                 op.pad(x, fill, config)
             continue
         expected = np.full(target, fill, dtype)

@@ -150,3 +150,8 @@ MALFORMED = [
 def test_malformed_calls_say_what_is_wrong(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_top_k_refuses_axes_whose_indices_int32_cannot_hold():
+    with pytest.raises(ValueError, match="top_k returns int32 indices, which will overflow"):
+        stage(lambda x: ops.top_k(x, 3), [ShapedArray((2 ** 31,), np.dtype(np.float32))])

@@ -47,15 +47,15 @@ add = elementwise.add
 
 @pytest.mark.parametrize("call, error, words", [
     (lambda: reduce_window(y, 0.0, add, (2,)), ShapeError, "window_dimensions must have one entry per axis of the operand of shape (4, 6), 2, got (2,)"),
-    (lambda: reduce_window(y, 0.0, add, (0, 2)), ValueError, "window_dimensions must be positive"),
-    (lambda: reduce_window(y, 0.0, add, (2, 2), (0, 1)), ValueError, "window_strides must be positive"),
+    (lambda: reduce_window(y, 0.0, add, (0, 2)), ShapeError, "window_dimensions must have every element be strictly positive"),
+    (lambda: reduce_window(y, 0.0, add, (2, 2), (0, 1)), ShapeError, "window_strides must have every element be strictly positive"),
     (lambda: reduce_window(y, 0.0, add, (2, 2), (1,)), ShapeError, "window_strides"),
     (lambda: reduce_window(y, 0.0, add, (2, 2), (1,), "SAME"), ShapeError, "window_strides"),
     (lambda: reduce_window(y, 0.0, add, (2, 2), (1, 1), "FOO"), ValueError, "'FOO'"),
     (lambda: reduce_window(y, 0.0, add, (2, 2), (1, 1), [(0, 0)]), ShapeError, "expected 2, got 1"),
     (lambda: reduce_window(y, 0.0, add, (2, 2), (1, 1), [(-9, 0), (0, 0)]), ValueError, "negative padding"),
-    (lambda: reduce_window(y, 0.0, add, (2, 2), base_dilation=(0, 1)), ValueError, "base_dilation must be positive"),
-    (lambda: reduce_window(y, 0.0, add, (2, 2), window_dilation=(0, 1)), ValueError, "window_dilation must be positive"),
+    (lambda: reduce_window(y, 0.0, add, (2, 2), base_dilation=(0, 1)), ShapeError, "base_dilation must have every element be strictly positive"),
+    (lambda: reduce_window(y, 0.0, add, (2, 2), window_dilation=(0, 1)), ShapeError, "window_dilation must have every element be strictly positive"),
     (lambda: reduce_window(y, np.zeros(2, f32), add, (2, 2)), ShapeError, "scalars"),
     (lambda: reduce_window(y, np.int32(1), lambda a, b: add(a, b), (2, 2)), DTypeError, "initial values"),
     (lambda: windows.select_and_scatter_add(y, y, ge_p, (2, 2), (1, 1), [(0, 0)] * 2), ShapeError, "one element per window"),
@@ -67,3 +67,8 @@ def test_malformed_calls(call, error, words):
     with pytest.raises(error) as info:
         call()
     assert words in str(info.value)
+
+
+def test_the_computation_of_windows_returns_the_structure_of_the_operands():
+    with pytest.raises(ValueError, match="reduce_window output must have the same tree structure as the operands"):
+        reduce_window(y, 0.0, lambda a, b: [a + b], (2, 2))

@@ -100,7 +100,7 @@ def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int], window
     for size, window, stride in zip(in_shape, window_shape, window_strides):
         total = max((-(-size // stride) - 1) * stride + window - size, 0)
         low = total // 2 if name == "SAME" else total - total // 2
-        pads.append((low, total - low))
+        pads.append((int(low), int(total - low)))
     return pads
 
 
@@ -122,8 +122,8 @@ def canonical_pads(name: str, padding, rank: int) -> tuple[tuple[int, int], ...]
     try:
         pads = tuple((index(low), index(high)) for low, high in padding)
     except (TypeError, ValueError):
-        raise ValueError(f"{name}: padding must be 'VALID', 'SAME', 'SAME_LOWER' or a sequence of (low, high) pairs of integers, "
-                         f"got {padding!r}") from None
+        raise ValueError(f"{name}: padding argument must be 'VALID', 'SAME', 'SAME_LOWER' or a sequence of (low, high) pairs of "
+                         f"integers, got {padding!r}") from None
     if len(pads) != rank:
         raise ShapeError(f"{name}: wrong number of explicit pads: expected {rank}, got {len(pads)}: {pads}")
     return pads
@@ -133,13 +133,12 @@ def check_per_axis(name: str, what: str, values: tuple[int, ...], rank: int, axe
     """Checks one positive integer per window axis.
 
     Raises:
-      ShapeError: if their number is wrong.
-      ValueError: if one is not positive.
+      ShapeError: if their number is wrong, or one is not positive.
     """
     if len(values) != rank:
         raise ShapeError(f"{name}: {what} must have one entry per {axes}, {rank}, got {values}")
     if any(v < 1 for v in values):
-        raise ValueError(f"{name}: {what} must be positive, got {values}")
+        raise ShapeError(f"{name}: {what} must have every element be strictly positive, got {values}")
 
 
 def int_tuple(name: str, what: str, values, rank: int | None = None) -> tuple[int, ...]:
@@ -182,8 +181,7 @@ def _conv_aval(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation, di
     _check_specs(name, lhs, rhs, dimension_numbers)
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     rank = lhs.ndim - 2
-    for what, values in (("window_strides", window_strides), ("lhs_dilation", lhs_dilation), ("rhs_dilation", rhs_dilation)):
-        check_per_axis(name, what, values, rank, "spatial axis")
+    _check_steps(name, rank, window_strides, lhs_dilation, rhs_dilation)
     if len(padding) != rank:
         raise ShapeError(f"{name}: padding must have one pair per spatial axis, {rank}, got {padding}")
     if lhs.dtype != rhs.dtype:
@@ -203,9 +201,17 @@ def _conv_aval(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation, di
                        named_shape=joined_named_shape((lhs, rhs)))
 
 
+def _check_steps(name: str, rank: int, window_strides, lhs_dilation, rhs_dilation) -> None:
+    if len(window_strides) != rank:
+        raise ValueError(f"{name} window and window_strides must have the same number of dimensions, got {rank} spatial axes and "
+                         f"window_strides={window_strides}")
+    for what, values in (("window_strides", window_strides), ("lhs_dilation", lhs_dilation), ("rhs_dilation", rhs_dilation)):
+        check_per_axis(name, what, values, rank, "spatial axis")
+
+
 def _check_specs(name: str, lhs, rhs, dimension_numbers) -> None:
     if lhs.ndim != rhs.ndim:
-        raise ShapeError(f"{name}: lhs and rhs must have the same number of axes, got {lhs.str_short()} and {rhs.str_short()}")
+        raise ValueError(f"{name} lhs and rhs must have the same number of dimensions, got {lhs.str_short()} and {rhs.str_short()}")
     if lhs.ndim < 2:
         raise ShapeError(f"{name}: lhs and rhs need a batch (output feature) and a feature axis, got {lhs.str_short()} and "
                          f"{rhs.str_short()}")
@@ -326,8 +332,7 @@ def conv_general_dilated(lhs, rhs, window_strides: Sequence[int], padding, lhs_d
         if any(d != 1 for d in lhs_dilation):
             raise ValueError(f"{name}: padding by name, {padding!r}, has no meaning with lhs_dilation {lhs_dilation}; give pairs, "
                              "or use conv_transpose")
-        for what, values in (("window_strides", window_strides), ("rhs_dilation", rhs_dilation)):
-            check_per_axis(name, what, values, rank, "spatial axis")
+        _check_steps(name, rank, window_strides, lhs_dilation, rhs_dilation)
         window = [dilated(rhs_shape[axis], d) for axis, d in zip(numbers.rhs_spec[2:], rhs_dilation)]
         padding = padtype_to_pads([lhs_shape[axis] for axis in numbers.lhs_spec[2:]], window, window_strides, padding)
     return conv_general_dilated_p.bind(

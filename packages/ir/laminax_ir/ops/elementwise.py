@@ -270,10 +270,10 @@ shift_right_arithmetic_p = _nary("shift_right_arithmetic", _INTEGER)
 shift_right_logical_p = _nary("shift_right_logical", _INTEGER)
 eq_p = _nary("eq", _ANY, _bool_dtype)
 ne_p = _nary("ne", _ANY, _bool_dtype)
-lt_p = _nary("lt", _NUMBER_BOOL, _bool_dtype)
-le_p = _nary("le", _NUMBER_BOOL, _bool_dtype)
-gt_p = _nary("gt", _NUMBER_BOOL, _bool_dtype)
-ge_p = _nary("ge", _NUMBER_BOOL, _bool_dtype)
+lt_p = _nary("lt", _REAL_BOOL, _bool_dtype)
+le_p = _nary("le", _REAL_BOOL, _bool_dtype)
+gt_p = _nary("gt", _REAL_BOOL, _bool_dtype)
+ge_p = _nary("ge", _REAL_BOOL, _bool_dtype)
 eq_to_p = _nary("eq_to", _REAL_BOOL, _bool_dtype)
 lt_to_p = _nary("lt_to", _REAL_BOOL, _bool_dtype)
 le_to_p = _nary("le_to", _REAL_BOOL, _bool_dtype)
@@ -331,7 +331,7 @@ def _select_n_shape(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
 @shape_rule(clamp_p)
 def _clamp_shape(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedArray:
     _check_same_dtype("clamp", (low, x, high))
-    _check_dtype("clamp", x.dtype, _REAL_BOOL)
+    _check_dtype("clamp", x.dtype, _NUMBER_BOOL)
     for name, bound in (("min", low), ("max", high)):
         if bound.shape not in ((), x.shape):
             raise ShapeError(f"clamp: `{name}` must be a scalar or have the operand's shape {x.shape}, got {bound.str_short()}")
@@ -729,10 +729,13 @@ def convert_element_type(operand, new_dtype, weak_type: bool = False):
     Args:
       operand: an array or scalar.
       new_dtype: the dtype, canonicalised to 32 bits unless x64 is enabled. Float to integer rounds towards
-        zero; complex to real drops the imaginary part; anything to bool tests for non-zero.
+        zero; complex to real drops the imaginary part; anything to bool tests for non-zero. A Python int of up to 64
+        bits wraps around in a narrower integer dtype.
       weak_type: whether the result is weakly typed.
     """
     new_dtype = dtypes.canonicalize_dtype(new_dtype, allow_extended_dtype=True)
+    if type(operand) is int and not -2147483648 <= operand <= 2147483647:
+        operand = np.asarray(operand).astype(new_dtype)
     aval = get_aval(operand)
     if aval.dtype == new_dtype and aval.weak_type == weak_type and type(operand) not in _PYTHON_SCALARS \
             and not isinstance(operand, (np.ndarray, np.generic)):

@@ -71,7 +71,7 @@ def reduced_shape(name: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> t
             raise ValueError(f"{name}: the axes {axes} contain {axis}, which is out of range for an operand of shape {shape} "
                              f"with {len(shape)} axes; negative axes are not allowed")
     if len(set(axes)) != len(axes):
-        raise ValueError(f"{name}: duplicate value in axes {axes} for an operand of shape {shape}")
+        raise ValueError(f"{name}: duplicate value in 'axes' {axes} for an operand of shape {shape}")
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 
 
@@ -117,10 +117,12 @@ def _arg_shape(name: str) -> Callable:
         if len(axes) != 1:
             raise ValueError(f"{name}: exactly one axis is needed, got axes {axes} for {x.str_short()}")
         if not dtypes.issubdtype(index_dtype, dtypes.integer):
-            raise DTypeError(f"{name}: index_dtype must be an integer dtype, got {dtypes.dtype_name(index_dtype)}")
+            raise DTypeError(f"{name}: index_dtype must be an integer type, got {dtypes.dtype_name(index_dtype)}")
+        if not 0 <= axes[0] < x.ndim:
+            raise ValueError(f"{name}: Invalid axis {axes[0]} for operand {x.str_short()}; it must be from 0 to {x.ndim - 1}")
         shape = reduced_shape(name, x.shape, axes)
         if x.shape[axes[0]] == 0:
-            raise ValueError(f"{name}: axis {axes[0]} of {x.str_short()} is empty; there is no element to point at")
+            raise ValueError(f"{name}: require non-empty reduced dimension, axis {axes[0]} of {x.str_short()} has no element to point at")
         return x.update(shape=shape, dtype=index_dtype, weak_type=False)
     return rule
 
@@ -170,13 +172,17 @@ def check_monoid(name: str, operands: Sequence[ShapedArray], inits: Sequence[Sha
 
     Raises:
       ShapeError, DTypeError: if they do not fit.
+      ValueError: if an initial value of a reduction is no scalar; that of a window is a ShapeError, as in JAX.
     """
     shapes = ", ".join(x.str_short() for x in operands)
     if any(x.shape != operands[0].shape for x in operands):
         raise ShapeError(f"{name}: operands must have the same shape, got {shapes}")
     for x, init in zip(operands, inits):
         if init.shape != ():
-            raise ShapeError(f"{name}: initial values must be scalars, got {init.str_short()} for the operand {x.str_short()}")
+            if name == "reduce_window":
+                raise ShapeError(f"{name} expected init_values to be scalars but init_values have shapes "
+                                 f"{[i.shape for i in inits]}. The operands are {shapes}.")
+            raise ValueError(f"{name} found non-scalar initial value {init.str_short()} for the operand {x.str_short()}")
         if init.dtype != x.dtype:
             raise DTypeError(f"{name}: operand dtypes must match those of the initial values, got operands {shapes} and "
                              f"initial values {', '.join(i.str_short() for i in inits)}")
@@ -480,12 +486,12 @@ def flatten_monoid(name: str, operands, init_values, computation: Callable):
     if not callable(computation):
         raise TypeError(f"{name}: the computation must be callable, got {computation!r}")
     if is_leaf(operands) and is_leaf(init_values):
-        return [operands], [init_values], lambda a, b: [computation(a, b)], lambda results: results[0]
+        return [operands], [init_values], functools.partial(_one_result, name, computation), lambda results: results[0]
     from laminax_ir import pytree
     flat, treedef = pytree.tree_flatten(operands)
     inits, init_treedef = pytree.tree_flatten(init_values)
     if treedef != init_treedef:
-        raise ValueError(f"{name}: operands must have the same tree structure as the initial values, got {treedef} and "
+        raise ValueError(f"{name}: Operands must have the same tree structure as init_values, got {treedef} and "
                          f"{init_treedef}")
     if not flat:
         raise ValueError(f"{name}: at least one operand is needed, got {operands!r}")
@@ -495,10 +501,19 @@ def flatten_monoid(name: str, operands, init_values, computation: Callable):
         result = computation(pytree.tree_unflatten(treedef, values[:half]), pytree.tree_unflatten(treedef, values[half:]))
         leaves, result_treedef = pytree.tree_flatten(result)
         if result_treedef != treedef:
-            raise ShapeError(f"{name}: the computation must return the structure it takes, {treedef}, got {result_treedef}")
+            raise ValueError(f"{name} output must have the same tree structure as the operands, {treedef}; the computation "
+                             f"returns {result_treedef}")
         return leaves
 
     return flat, inits, flat_computation, functools.partial(pytree.tree_unflatten, treedef)
+
+
+def _one_result(name: str, computation: Callable, left, right) -> list:
+    result = computation(left, right)
+    if not is_leaf(result):
+        raise ValueError(f"{name} output must have the same tree structure as the operands, one array; the computation returns "
+                         f"{result!r}")
+    return [result]
 
 
 def stage_monoid(name: str, flat_computation: Callable, scalar_dtypes: Sequence) -> ClosedJaxpr:

@@ -49,18 +49,24 @@ def _with_shape(x: ShapedArray, shape: tuple[int, ...]) -> ShapedArray:
 @shape_rule(broadcast_in_dim_p)
 def _broadcast_in_dim_shape(x: ShapedArray, *, shape, broadcast_dimensions, sharding=None) -> ShapedArray:
     if len(broadcast_dimensions) != x.ndim:
-        raise ShapeError(f"broadcast_in_dim: broadcast_dimensions must have one entry for each axis of the operand, "
+        raise ShapeError(f"broadcast_in_dim: broadcast_dimensions must have length equal to operand ndim, one entry for each axis, "
                          f"got {broadcast_dimensions} for {x.str_short()}")
     rank = len(shape)
+    if rank < x.ndim:
+        raise ShapeError(f"broadcast_in_dim: target broadcast shape must have equal or higher rank to the operand shape, got "
+                         f"{shape} for {x.str_short()}")
     previous = -1
     for axis, size in zip(broadcast_dimensions, x.shape):
-        if not previous < axis < rank:
-            raise ShapeError(f"broadcast_in_dim: broadcast_dimensions must be strictly increasing axes of the result "
-                             f"shape {shape}, got {broadcast_dimensions} for {x.str_short()}")
+        if not 0 <= axis < rank:
+            raise ShapeError(f"broadcast_in_dim broadcast_dimensions must be a subset of output dimensions, got "
+                             f"{broadcast_dimensions} for {x.str_short()} and the result's shape {shape}")
+        if not previous < axis:
+            raise ShapeError(f"broadcast_in_dim: broadcast_dimensions must be strictly increasing, got {broadcast_dimensions} for "
+                             f"{x.str_short()}")
         if size != shape[axis] and size != 1:
-            raise ShapeError(f"broadcast_in_dim: an axis of the operand must have size 1 or the size of the result's "
-                             f"axis; {x.str_short()} has size {size} for the result's axis {axis} of size "
-                             f"{shape[axis]} (shape {shape}, broadcast_dimensions {broadcast_dimensions})")
+            raise ShapeError(f"broadcast_in_dim: operand dimension sizes must either be 1, or be equal to their corresponding "
+                             f"dimensions in the target broadcast shape; {x.str_short()} has size {size} for the result's axis "
+                             f"{axis} of size {shape[axis]} (shape {shape}, broadcast_dimensions {broadcast_dimensions})")
         previous = axis
     _check_sizes("broadcast_in_dim", "shape", shape)
     return _with_shape(x, shape)
@@ -106,7 +112,7 @@ def _squeeze_shape(x: ShapedArray, *, dimensions) -> ShapedArray:
     shape = x.shape
     for axis in dimensions:
         if not 0 <= axis < x.ndim or shape[axis] != 1:
-            raise ValueError(f"squeeze: only axes of size 1 can be squeezed, got dimensions={dimensions} for "
+            raise ValueError(f"squeeze: cannot select an axis to squeeze out which has size not equal to one, got dimensions={dimensions} for "
                              f"{x.str_short()}")
     return _with_shape(x, tuple([size for axis, size in enumerate(shape) if axis not in dimensions]))
 
@@ -153,12 +159,12 @@ def _pad_shape(x: ShapedArray, padding_value: ShapedArray, *, padding_config) ->
     shape = []
     for size, (low, high, interior) in zip(x.shape, padding_config):
         if interior < 0:
-            raise ValueError(f"pad: interior padding must not be negative, got padding_config {padding_config} for "
+            raise ValueError(f"pad: interior padding in padding_config must be nonnegative, got {padding_config} for "
                              f"{x.str_short()}")
         padded = low + high + dilated_size(size, interior + 1)
         if padded < 0:
-            raise ValueError(f"pad: the negative padding removes more than there is, got padding_config "
-                             f"{padding_config} for {x.str_short()}")
+            raise ValueError(f"pad: Dimension size after padding is not at least 0, negative padding removes more than there is; got "
+                             f"padding_config {padding_config} for {x.str_short()}")
         shape.append(padded)
     return ShapedArray(tuple(shape), x.dtype, x.weak_type and padding_value.weak_type,
                        named_shape=joined_named_shape((x, padding_value)))
@@ -200,12 +206,12 @@ def _iota_shape(*, dtype, shape, dimension, sharding=None) -> ShapedArray:
 @shape_rule(split_p)
 def _split_shape(x: ShapedArray, *, sizes, axis) -> list[ShapedArray]:
     if not 0 <= axis < x.ndim:
-        raise ValueError(f"split: axis {axis} is out of range for {x.str_short()}, which has {x.ndim} axes")
+        raise ValueError(f"split: axis {axis} is out of bounds for {x.str_short()}, which has {x.ndim} axes")
     if builtins.any(size < 0 for size in sizes):
-        raise ValueError(f"split: sizes must not be negative, got {sizes} for {x.str_short()}")
+        raise ValueError(f"split: Sizes passed to split must be nonnegative, got {sizes} for {x.str_short()}")
     if sum(sizes) != x.shape[axis]:
-        raise ValueError(f"split: sizes must add up to the size of axis {axis}, got {sizes} (sum {sum(sizes)}) for "
-                         f"{x.str_short()}")
+        raise ValueError(f"split: Sum of sizes {sum(sizes)} must be equal to dimension {axis} of the operand, {x.shape[axis]}, got "
+                         f"sizes {sizes} for {x.str_short()}")
     before, after = x.shape[:axis], x.shape[axis + 1:]
     return [_with_shape(x, (*before, size, *after)) for size in sizes]
 
@@ -244,7 +250,7 @@ def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:
         sizes = (shape,) if np.ndim(shape) == 0 else shape
         return tuple([operator.index(size) for size in sizes])
     except TypeError as error:
-        raise ShapeError(f"{name}: a shape must be a sequence of concrete integers, got {shape!r} ({error})") from None
+        raise ShapeError(f"{name}: Shapes must be 1D sequences of concrete values of integer type, got {shape!r} ({error})") from None
 
 
 def canonical_axis(name: str, axis: Any, rank: int) -> int:
@@ -287,7 +293,7 @@ def canonical_axes(name: str, axes: Any, rank: int) -> tuple[int, ...]:
         raise ShapeError(f"{name}: the axes must be a sequence of integers, got {axes!r}") from None
     result = tuple([canonical_axis(name, axis, rank) for axis in axes])
     if len(set(result)) != len(result):
-        raise ValueError(f"{name}: axes must be unique, got {axes} for an array of {rank} axes")
+        raise ValueError(f"{name}: axes must be unique, dimensions are not unique in {axes} for an array of {rank} axes")
     return result
 
 

@@ -266,7 +266,7 @@ def _normal_starts(name: str, operand, start_indices, allow_negative) -> list:
 
 def _as_scalars(name: str, start_indices) -> list:
     if isinstance(start_indices, (list, tuple)):
-        return [i.item() if isinstance(i, np.ndarray) and i.shape == () else i for i in start_indices]
+        return [i[()] if isinstance(i, np.ndarray) and i.shape == () else i for i in start_indices]
     shape = _shape_of(start_indices)
     if len(shape) != 1:
         raise ValueError(f"{name}: start_indices must be a sequence of scalars or an array of one axis, got "
@@ -283,6 +283,10 @@ def _index_dtype(name: str, starts: Sequence, shape: Sequence[int]):
         if aval.shape or not dtypes.issubdtype(aval.dtype, dtypes.integer):
             raise ShapeError(f"{name}: start indices must be integer scalars, got "
                              f"{', '.join(get_aval(i).str_short() for i in starts)}")
+    chosen = {aval.dtype for aval in found if not aval.weak_type} | {i.dtype for i in starts if isinstance(i, np.integer)}
+    if len(chosen) > 1:
+        raise DTypeError(f"{name}: index arguments to {name} must be integers of the same type, got "
+                         f"{', '.join(get_aval(i).str_short() for i in starts)}")
     if not found:
         return dtypes.scalar_dtype(int)
     dtype = found[0].dtype

@@ -26,6 +26,7 @@ top_k_p = Primitive("top_k", multiple_results=True, family="sorting")
 approx_top_k_p = Primitive("approx_top_k", multiple_results=True, family="sorting")
 
 _INT32 = np.dtype(np.int32)
+_LARGEST_INDEX = 2 ** 31 - 1
 
 
 @shape_rule(sort_p)
@@ -60,6 +61,9 @@ def _top_k_shape(x: ShapedArray, *, k, axis) -> list[ShapedArray]:
     if k > x.shape[axis]:
         raise ValueError(f"top_k: k must not be larger than the size of the axis, got k={k} for {x.str_short()} along "
                          f"axis {axis}")
+    if x.shape[axis] > _LARGEST_INDEX:
+        raise ValueError(f"top_k returns int32 indices, which will overflow for array dimensions larger than {_LARGEST_INDEX}, got "
+                         f"{x.str_short()} along axis {axis}")
     values = x.update(shape=(*x.shape[:axis], k, *x.shape[axis + 1:]))
     return [values, values.update(dtype=_INT32, weak_type=False)]
 

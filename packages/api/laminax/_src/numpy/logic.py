@@ -56,23 +56,12 @@ def _comparison(name: str, function: Callable, text: str) -> Callable:
     return fun
 
 
-def _ordered(function: Callable, primitive_function: Callable) -> Callable:
-    """Complex numbers are ordered by their real parts, ties by the imaginary ones."""
-    def compare(x, y):
-        if not (is_kind(x, dtypes.complexfloating) or is_kind(y, dtypes.complexfloating)):
-            return function(x, y)
-        x, y = operators.promote("comparison", x, y)
-        return op.select(op.eq(op.real(x), op.real(y)), primitive_function(op.imag(x), op.imag(y)),
-                         primitive_function(op.real(x), op.real(y)))
-    return compare
-
-
 equal = _comparison("equal", operators.equal, "x == y")
 not_equal = _comparison("not_equal", operators.not_equal, "x != y")
-less = _comparison("less", _ordered(operators.less, op.lt), "x < y")
-less_equal = _comparison("less_equal", _ordered(operators.less_equal, op.le), "x <= y")
-greater = _comparison("greater", _ordered(operators.greater, op.gt), "x > y")
-greater_equal = _comparison("greater_equal", _ordered(operators.greater_equal, op.ge), "x >= y")
+less = _comparison("less", operators.less, "x < y")
+less_equal = _comparison("less_equal", operators.less_equal, "x <= y")
+greater = _comparison("greater", operators.greater, "x > y")
+greater_equal = _comparison("greater_equal", operators.greater_equal, "x >= y")
 
 # --- logic ---
 

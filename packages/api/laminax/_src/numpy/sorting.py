@@ -334,12 +334,9 @@ def _searchsorted(a, v, side, method):
 
 def _goes_after(element, value, side):
     """Whether a value's place is after an element, NaN being the greatest value."""
-    before = (op.lt if side == "left" else op.le)(element, value)
-    if not is_kind(value, dtypes.inexact):
+    before = (operators.less if side == "left" else operators.less_equal)(element, value)
+    if not is_kind(value, dtypes.floating):
         return before
-    if is_kind(value, dtypes.complexfloating):
-        from laminax._src.numpy import logic
-        return (logic.less if side == "left" else logic.less_equal)(element, value)
     value_nan, element_nan = op.ne(value, value), op.ne(element, element)
     both = op.bitwise_and(value_nan, op.bitwise_not(element_nan)) if side == "left" else value_nan
     return op.bitwise_or(before, both)

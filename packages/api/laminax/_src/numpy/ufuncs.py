@@ -390,13 +390,13 @@ def minimum(x, y, /):
 @fused
 def fmax(x1, x2):
     """The greater of x1 and x2, elementwise; of a number and NaN the number."""
-    return _ignoring_nan("fmax", op.gt, x1, x2)
+    return _ignoring_nan("fmax", operators.greater, x1, x2)
 
 
 @fused
 def fmin(x1, x2):
     """The lesser of x1 and x2, elementwise; of a number and NaN the number."""
-    return _ignoring_nan("fmin", op.lt, x1, x2)
+    return _ignoring_nan("fmin", operators.less, x1, x2)
 
 
 def _ignoring_nan(name: str, better: Callable, x1, x2):
