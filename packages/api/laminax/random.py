@@ -13,6 +13,7 @@ from __future__ import annotations
 import importlib
 
 _NAMES_OF = {
+    "binomial": "binomial multinomial",
     "composed": "ball double_sided_maxwell f generalized_normal orthogonal wald",
     "gamma": "beta chisquare dirichlet gamma loggamma t",
     "keys": "PRNGKey clone fold_in key key_data key_dtype key_impl split wrap_key_data",
