@@ -78,6 +78,19 @@ def test_vmap_of_vmap():
     check_vmap(vmap(conv), [x, k], [0, 0], rtol=1e-4)
 
 
+@pytest.mark.parametrize("in_axes", [(0, None), (None, 0), (0, 0)])
+def test_vmap_over_no_examples(in_axes):
+    """Only the shape is left: that of a convolution of one example, without examples."""
+    shapes = [(0, *shape) if axis == 0 else shape for shape, axis in zip([(2, 4, 6), (3, 2, 3)], in_axes)]
+    conv = vmap(lambda x, k: conv_general_dilated(x, k, (1,), "VALID", feature_group_count=2), in_axes)
+    with pytest.raises(ValueError, match="feature_group_count"):  # what does not fit is refused all the same
+        conv(*(np.zeros(shape, f32) for shape in shapes))
+    conv = vmap(lambda x, k: conv_general_dilated(x, k, (2,), "VALID", feature_group_count=1), in_axes)
+    result = conv(*(np.zeros(shape, f32) for shape in [(0, 2, 4, 7) if in_axes[0] == 0 else (2, 4, 7),
+                                                       (0, 3, 4, 3) if in_axes[1] == 0 else (3, 4, 3)]))
+    assert result.shape == (0, 2, 3, 3) and result.dtype == f32
+
+
 def test_empty_operands():
     check_derivatives(lambda x, k: conv_general_dilated(x, k, (1,), "VALID"), np.zeros((0, 2, 5)), np.ones((3, 2, 2)))
     check_derivatives(lambda x, k: conv_general_dilated(x, k, (1,), "VALID"), np.ones((1, 2, 3)), np.ones((3, 2, 5)))

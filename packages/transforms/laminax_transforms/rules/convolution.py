@@ -14,7 +14,7 @@ from laminax_ir.avals import get_aval
 from laminax_ir.ops.convolution import ConvDimensionNumbers, conv_general_dilated_p, dilated
 from laminax_ir.ops.elementwise import convert_element_type
 from laminax_ir.ops.shape import reshape, rev, transpose
-from laminax_transforms.batching import move_axis
+from laminax_transforms.batching import move_axis, remove_axis
 from laminax_transforms.registry import batching_rule, define_jvp, is_linear, transpose_rule
 from laminax_transforms.zeros import ZERO, zeros_of
 
@@ -104,6 +104,11 @@ def _conv_batch(operands, batch_axes, *, dimension_numbers, feature_group_count,
     lhs_axis, rhs_axis = batch_axes
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     size = get_aval(lhs).shape[lhs_axis] if lhs_axis is not None else get_aval(rhs).shape[rhs_axis]
+    if not size:  # no example, whose axis could be taken out of a merged one again
+        avals = [get_aval(x) if axis is None else remove_axis(get_aval(x), axis) for x, axis in zip(operands, batch_axes)]
+        result = conv_general_dilated_p.shape_rule(*avals, dimension_numbers=dimension_numbers, feature_group_count=feature_group_count,
+                                                   batch_group_count=batch_group_count, **params)
+        return zeros_of(result.update(shape=(0, *result.shape))), 0
     if lhs_axis is not None and rhs_axis is not None:
         # One more grouping: of the batch if it is grouped already, of the features otherwise.
         by_batch = batch_group_count > 1
