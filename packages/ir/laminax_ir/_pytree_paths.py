@@ -67,7 +67,7 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[KeyEntry, Any]], 
     """
     level = backend.registry.flatten_one_level_with_keys(tree)
     if level is None:
-        raise ValueError(f"a {type(tree).__name__} is a leaf and has no children, got {tree!r}")
+        raise ValueError(f"can't tree-flatten type {type(tree).__name__}: it is a leaf and has no children, got {tree!r}")
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         # jaxlib 0.10.2 repeats the first field's key here, though not when it flattens the whole tree.
         pairs, _ = backend.registry.flatten_with_path(tree, lambda path, _: bool(path))

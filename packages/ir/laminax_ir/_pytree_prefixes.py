@@ -142,7 +142,8 @@ def prefix_errors(
     Example:
       >>> [mismatch] = prefix_errors((0, [1, 2]), (5, [6]))
       >>> print(mismatch("in_axes"))
-      in_axes: the trees part at in_axes[1].
+      in_axes: pytree structure error: different lengths of list at key path
+          in_axes[1]
         in_axes[1] is a list of length 2
         full tree[1] is a list of length 1
       Give both the same number of children there, or end in_axes above it with a leaf.
@@ -220,15 +221,16 @@ class PrefixMismatch:
 
     Attributes:
       path: from the root to the place.
+      reason: what differs there, in words.
       prefix: what stands there in the prefix tree, in words.
       full: what stands there in the full tree, in words.
       advice: how to fix it, with `{prefix}` and `{full}` for the names of the trees.
     """
 
-    __slots__ = ("path", "prefix", "full", "advice")
+    __slots__ = ("path", "reason", "prefix", "full", "advice")
 
-    def __init__(self, path: KeyPath, prefix: str, full: str, advice: str):
-        self.path, self.prefix, self.full, self.advice = path, prefix, full, advice
+    def __init__(self, path: KeyPath, reason: str, prefix: str, full: str, advice: str):
+        self.path, self.reason, self.prefix, self.full, self.advice = path, reason, prefix, full, advice
 
     def __repr__(self) -> str:
         return f"PrefixMismatch(at {keystr(self.path) or 'the root'}: {self.prefix}; {self.full})"
@@ -243,7 +245,7 @@ class PrefixMismatch:
         prefix_name = name.rpartition(" ")[2] if prefix_name is None else prefix_name
         where = keystr(self.path)
         return ValueError(
-            f"{name}: the trees part at {prefix_name}{where}.\n"
+            f"{name}: pytree structure error: {self.reason} at key path\n    {prefix_name}{where}\n"
             f"  {prefix_name}{where} is {self.prefix}\n"
             f"  {full_name}{where} is {self.full}\n"
             + self.advice.replace("{prefix}", prefix_name).replace("{full}", full_name)
@@ -309,16 +311,16 @@ class _Level:
         children = f"{len(self.children)} {'child' if len(self.children) == 1 else 'children'}"
         return f"{kind} with {children}" + ("" if self.data is None else f" and static data {self.data!r}")
 
-    def difference(self, full: _Level) -> str | None:
-        """Returns advice on how the two nodes differ, or None if they are alike."""
+    def difference(self, full: _Level) -> tuple[str, str] | None:
+        """Returns how the two nodes differ, and advice; None if they are alike."""
         if self.type is not full.type:
-            return _NONE_ADVICE if type(None) in (self.type, full.type) else _TYPE_ADVICE
+            return _TYPES, _NONE_ADVICE if type(None) in (self.type, full.type) else _TYPE_ADVICE
         if self.type is dict and self.data != full.data:
-            return _dict_advice(self.data, full.data)
+            return _METADATA if len(self.data) == len(full.data) else _CHILDREN, _dict_advice(self.data, full.data)
         if len(self.children) != len(full.children):
-            return _LENGTH_ADVICE
+            return f"different lengths of {self.type.__name__}" if self.type in (tuple, list) else _CHILDREN, _LENGTH_ADVICE
         if _differ(self.data, full.data):
-            return "Static data is part of the structure: give both equal static data there."
+            return _METADATA, "Static data is part of the structure: give both equal static data there."
         return None
 
 
@@ -345,6 +347,7 @@ def _differ(a: Any, b: Any) -> bool:
         return True
 
 
+_TYPES, _CHILDREN, _METADATA = "different types", "different numbers of pytree children", "different pytree metadata"
 _NONE_ADVICE = "None is a container without children; is_leaf=lambda x: x is None makes it a leaf."
 _OR_PREFIX = ", or end {prefix} above it with a leaf"
 _TYPE_ADVICE = f"Give both the same container there{_OR_PREFIX}."
@@ -362,15 +365,16 @@ def _mismatches(
     if prefix_level is None and full_level is None:
         return
     if prefix_level is None:
-        advice = _LEAF_ADVICE
+        difference = _TYPES, _LEAF_ADVICE
     elif full_level is None:
-        advice = _NONE_ADVICE if prefix_level.type is type(None) else _TYPE_ADVICE
+        difference = _TYPES, _NONE_ADVICE if prefix_level.type is type(None) else _TYPE_ADVICE
     else:
-        advice = prefix_level.difference(full_level)
-    if advice is not None:
+        difference = prefix_level.difference(full_level)
+    if difference is not None:
+        reason, advice = difference
         if exact:
             advice = advice.replace(_OR_PREFIX, "")
-        yield PrefixMismatch(path, prefix.describe(prefix_level), full.describe(full_level), advice)
+        yield PrefixMismatch(path, reason, prefix.describe(prefix_level), full.describe(full_level), advice)
         return
     keys = prefix_level.keys or full_level.keys
     if keys is None:

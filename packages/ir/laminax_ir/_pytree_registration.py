@@ -220,15 +220,15 @@ def register_dataclass(
     """
     if (data_fields is None) != (meta_fields is None):
         raise TypeError(
-            "register_dataclass: give both data_fields and meta_fields, or neither. "
-            f"Got data_fields={data_fields} and meta_fields={meta_fields}."
+            "register_dataclass: data_fields and meta_fields must both be specified when either is specified. "
+            f"Got data_fields={data_fields} meta_fields={meta_fields}."
         )
     fields = _init_fields(nodetype)
     if data_fields is None:
         if fields is None:
             raise TypeError(
-                f"register_dataclass: {nodetype!r} is not a dataclass, so its fields are not known. "
-                "Give data_fields and meta_fields."
+                "register_dataclass: data_fields and meta_fields are required when nodetype is not a dataclass. "
+                f"Got nodetype={nodetype!r}."
             )
         kept = [field for field in fields if field.name not in drop_fields]
         data_fields = [field.name for field in kept if not field.metadata.get("static", False)]
@@ -260,15 +260,19 @@ def _check_fields(nodetype: type, fields: list[Any] | None, data, meta, drop) ->
     unexpected = sorted((set(data) | set(meta)) - names)
     if unexpected:
         raise ValueError(
-            f"register_dataclass: {unexpected} are not fields of {nodetype.__qualname__} that its __init__ takes. "
-            "data_fields and meta_fields must name exactly the fields with init=True."
+            "register_dataclass: data_fields and meta_fields must include all dataclass fields with init=True and only those of "
+            f"{nodetype.__qualname__}. Unexpected fields: {_as_set(unexpected)}. They are not fields that its __init__ takes."
         )
     missing = sorted(names - set(data) - set(meta) - set(drop))
     if missing:
         raise ValueError(
-            f"register_dataclass: the fields {missing} of {nodetype.__qualname__} are in neither data_fields nor "
-            "meta_fields. Add them to one of these, or to drop_fields to leave them out of the pytree."
+            "register_dataclass: data_fields and meta_fields must include all dataclass fields with init=True of "
+            f"{nodetype.__qualname__}. Missing fields: {_as_set(missing)}. Add them to one of these, or to drop_fields to leave them out."
         )
+
+
+def _as_set(names: list[str]) -> str:
+    return f"{{{', '.join(map(repr, names))}}}"
 
 
 def static(**kwargs: Any) -> Any:

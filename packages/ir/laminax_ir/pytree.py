@@ -113,7 +113,7 @@ def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tup
 def _raise_if_unsortable(tree: Any, is_leaf: Callable[[KeyPath, Any], bool] | None, error: Exception) -> None:
     for path, node in unsortable_dicts(tree, is_leaf):
         raise ValueError(
-            f"A dict in a pytree must have sortable keys, but those of tree{keystr(path)} are not: "
+            f"Comparator raised exception: a dict in a pytree must have sortable keys, but those of tree{keystr(path)} are not: "
             f"{list(node)}\nUse keys of one type, such as all strings, or an OrderedDict, which keeps its order."
         ) from error
 
@@ -210,7 +210,7 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Hashable]:
     """
     level = registry.flatten_one_level(tree)
     if level is None:
-        raise ValueError(f"a {type(tree).__name__} is a leaf and has no children, got {tree!r}")
+        raise ValueError(f"can't tree-flatten type {type(tree).__name__}: it is a leaf and has no children, got {tree!r}")
     return level
 
 
@@ -390,15 +390,25 @@ def tree_transpose(
     if inner_treedef is None:
         inner_treedef = _first_inner_structure(outer_treedef, pytree_to_transpose)
     expected = outer_treedef.compose(inner_treedef)
-    if treedef != expected:
+    if treedef != expected and not _is_made_of(treedef, expected, leaves):
         raise _transpose_error(expected, treedef, pytree_to_transpose)
     width = inner_treedef.num_leaves
     return inner_treedef.unflatten([outer_treedef.unflatten(leaves[i::width]) for i in range(width)])
 
 
+def _is_made_of(treedef: PyTreeDef, expected: PyTreeDef, leaves: list[Any]) -> bool:
+    """Whether a tree of the expected structure has this one when it is flattened: a container may rearrange what it is made of."""
+    if treedef.num_leaves != expected.num_leaves:
+        return False
+    try:
+        return tree_structure(expected.unflatten(leaves)) == treedef
+    except Exception:  # a container may refuse the leaves for its children
+        return False
+
+
 def _first_inner_structure(outer_treedef: PyTreeDef, tree: Any) -> PyTreeDef:
     for mismatch in structure_errors(outer_treedef, tree):
-        raise TypeError(str(mismatch("tree_transpose", "outer_treedef", "pytree_to_transpose")))
+        raise TypeError(str(mismatch("tree_transpose: Mismatch", "outer_treedef", "pytree_to_transpose")))
     subtrees = outer_treedef.flatten_up_to(tree)
     if not subtrees:
         raise ValueError(
@@ -410,8 +420,8 @@ def _first_inner_structure(outer_treedef: PyTreeDef, tree: Any) -> PyTreeDef:
 
 def _transpose_error(expected: PyTreeDef, treedef: PyTreeDef, tree: Any) -> TypeError:
     for mismatch in structure_errors(expected, tree, exact=True):
-        return TypeError(str(mismatch("tree_transpose", "expected", "pytree_to_transpose")))
-    return TypeError(f"tree_transpose: expected the structure {expected}, got {treedef}.")
+        return TypeError(str(mismatch("tree_transpose: Mismatch", "expected", "pytree_to_transpose")))
+    return TypeError(f"tree_transpose: Mismatch: expected the structure {expected}, got {treedef}.")
 
 
 # --- paths -------------------------------------------------------------------------------------------

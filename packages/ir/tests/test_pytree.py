@@ -291,9 +291,9 @@ MISMATCHES = [
 
 @pytest.mark.parametrize("first, other, parts", MISMATCHES, ids=[str(m[2][0]) for m in MISMATCHES])
 def test_map_names_the_path_where_two_trees_part(types, first, other, parts):
-    with raises_naming(ValueError, "tree_map: the trees part at tree", *parts):
+    with raises_naming(ValueError, "tree_map: pytree structure error: different ", " at key path\n    tree", *parts):
         types.tree_map(lambda x, y: None, first, other)
-    with raises_naming(ValueError, "tree_map_with_path: the trees part at tree", *parts):
+    with raises_naming(ValueError, "tree_map_with_path: pytree structure error: different ", " at key path\n    tree", *parts):
         types.tree_map_with_path(lambda p, x, y: None, first, other)
 
 
@@ -345,6 +345,27 @@ def test_transpose(pytree):
         {"a": 1, "b": 3},
         ({"a": 2, "b": 4}, None),
     ]
+
+
+def test_transpose_of_a_container_that_flattens_what_it_holds(pytree):
+    @pytree.register_pytree_node_class
+    class Flat:  # its children are the leaves of its value
+        def __init__(self, value):
+            self.value = value
+
+        def tree_flatten(self):
+            return pytree.tree_flatten(self.value)
+
+        @classmethod
+        def tree_unflatten(cls, structure, children):
+            return cls(pytree.tree_unflatten(structure, children))
+
+    s = pytree.tree_structure
+    outer = s(Flat({"a": 0, "b": 0}))
+    first, second = pytree.tree_transpose(outer, s([0, 0]), Flat({"a": [3, 4], "b": [5, 6]}))
+    assert (first.value, second.value) == ({"a": 3, "b": 5}, {"a": 4, "b": 6})
+    with raises_naming(TypeError, "tree_transpose: Mismatch"):
+        pytree.tree_transpose(outer, s([0, 0]), Flat({"a": [3, 4], "c": [5, 6]}))
 
 
 def test_transpose_with_no_leaves(pytree):
@@ -621,9 +642,18 @@ def test_prefix_errors_finds_all_and_names_them(types):
     assert [types.keystr(error.path) for error in errors] == ["['a']", "['b'][1]"]
     assert isinstance(errors[0]("vmap in_axes"), ValueError)
     text = str(errors[0]("vmap in_axes"))
-    assert "vmap in_axes: the trees part at in_axes['a']" in text
+    assert "vmap in_axes: pytree structure error: different lengths of tuple at key path\n    in_axes['a']\n" in text
     assert "in_axes['a'] is a tuple of length 2" in text and "tree['a'] is a tuple of length 3" in text
     assert "['a']" in repr(errors[0])
+
+
+@pytest.mark.parametrize("prefix, full, reason", [
+    ((1, 2), [1, 2], "different types"), ((), 1, "different types"), ([1], [1, 2], "different lengths of list"),
+    ({"a": 1}, {"a": 1, "b": 2}, "different numbers of pytree children"), ({"a": 1}, {"b": 1}, "different pytree metadata"),
+])
+def test_a_mismatch_says_what_differs(pytree, prefix, full, reason):
+    [mismatch] = pytree.prefix_errors({"k": prefix}, {"k": full})
+    assert mismatch.reason == reason and f"pytree structure error: {reason} at key path\n    in_axes['k']\n" in str(mismatch("in_axes"))
 
 
 def test_prefix_errors_stops_at_leaves_of_the_prefix(pytree):
@@ -807,10 +837,10 @@ def test_register_dataclass_on_a_class_that_is_none(pytree):
 @pytest.mark.parametrize(
     "arguments, error, parts",
     [
-        ({"data_fields": ["a"]}, TypeError, ["both", "meta_fields"]),
-        ({"data_fields": ["a"], "meta_fields": []}, ValueError, ["'m'", "drop_fields"]),
+        ({"data_fields": ["a"]}, TypeError, ["must both be specified", "data_fields=['a'] meta_fields=None"]),
+        ({"data_fields": ["a"], "meta_fields": []}, ValueError, ["Missing fields: {'m'}", "drop_fields"]),
         ({"data_fields": ["a", "m"], "meta_fields": ["m"]}, ValueError, ["'m'", "both"]),
-        ({"data_fields": ["a", "zz"], "meta_fields": ["m"]}, ValueError, ["'zz'", "not fields"]),
+        ({"data_fields": ["a", "zz"], "meta_fields": ["m"]}, ValueError, ["Unexpected fields: {'zz'}", "not fields"]),
         ({"data_fields": ["a", "derived"], "meta_fields": ["m"]}, ValueError, ["'derived'", "init=True"]),
     ],
 )

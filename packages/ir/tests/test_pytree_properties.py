@@ -218,7 +218,7 @@ def test_an_error_is_found_exactly_when_it_is_not_a_prefix(trees_of, prefix, ful
         where = trees_of.keystr(errors[0].path)
         with pytest.raises(ValueError) as raised:
             trees_of.tree_map(lambda x, y: None, prefix, full)
-        assert f"part at tree{where}." in str(raised.value)
+        assert f" at key path\n    tree{where}\n" in str(raised.value)
         for error in errors:
             at = eval("tree" + trees_of.keystr(error.path), {"tree": prefix})
             assert not is_prefix(at, eval("tree" + trees_of.keystr(error.path), {"tree": full}))
