@@ -37,8 +37,9 @@ _NAMES = {
     "sorting": """argpartition argsort argwhere compress digitize extract flatnonzero lexsort nonzero partition searchsorted sort
         sort_complex""",
     "set_ops": """intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values""",
-    "statistics": """bincount corrcoef cov diff ediff1d gradient histogram histogram2d histogram_bin_edges histogramdd interp median
-        nanmedian nanpercentile nanquantile percentile quantile trapezoid unwrap""",
+    "statistics": """bincount corrcoef cov diff ediff1d gradient histogram histogram2d histogram_bin_edges histogramdd interp
+        trapezoid unwrap""",
+    "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "signals": "bartlett blackman convolve correlate hamming hanning i0 kaiser",
     "polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
     "apply": "apply_along_axis apply_over_axes vectorize",

@@ -72,7 +72,7 @@ def test_half_precision_is_summed_in_single():
 def test_errors():
     with pytest.raises(ValueError, match="sum: axis 5 is out of bounds"):
         jnp.sum(X, axis=5)
-    with pytest.raises(ValueError, match="axes must be unique"):
+    with pytest.raises(ValueError, match="duplicate value in 'axis'"):
         jnp.sum(X, axis=(0, 0))
     with pytest.raises(NotImplementedError, match="'out' argument"):
         jnp.sum(X, out=X)
@@ -96,3 +96,74 @@ def test_average_and_quantiles():
         np.testing.assert_allclose(jnp.quantile(X, np.array([0.2, 0.8]), axis=1, method=method),
                                    np.quantile(X, [0.2, 0.8], axis=1, method=method), rtol=1e-5)
     np.testing.assert_allclose(jnp.nanpercentile(N, 30.0, axis=1), np.nanpercentile(N, 30.0, axis=1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape, axis", [((9,), None), ((3, 5), 0), ((3, 5), -1), ((2, 3, 4), (0, 2))])
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_weighted_quantiles(name, shape, axis):
+    rng = np.random.default_rng(0)
+    x, weights = rng.normal(size=shape).astype(np.float32), rng.integers(1, 5, shape).astype(np.float32)
+    weights.flat[2] = 0
+    if name == "nanquantile":
+        x.flat[1] = np.nan
+    q = np.array([0.0, 0.3, 0.62, 1.0], np.float32)
+    want = getattr(np, name)(x, q, axis=axis, weights=weights, method="inverted_cdf", keepdims=True)
+    np.testing.assert_array_equal(getattr(jnp, name)(x, q, axis=axis, weights=weights, method="inverted_cdf", keepdims=True), want)
+    np.testing.assert_array_equal(getattr(jnp, name)(x, 0.45, axis=axis, method="inverted_cdf"),
+                                  getattr(np, name)(x, 0.45, axis=axis, method="inverted_cdf"))
+
+
+def test_weights_of_a_vector_along_the_axis():
+    x, weights = np.arange(10.0, dtype=np.float32).reshape(2, 5), np.array([1, 0, 2, 3, 1], np.float32)
+    np.testing.assert_array_equal(jnp.percentile(x, 60, axis=1, weights=weights, method="inverted_cdf"), [3, 8])
+    with pytest.raises(ValueError, match="weights must have the shape"):
+        jnp.quantile(x, 0.5, axis=0, weights=weights, method="inverted_cdf")
+    with pytest.raises(NotImplementedError, match="Only method 'inverted_cdf' supports weights"):
+        jnp.quantile(x, 0.5, axis=1, weights=weights)
+
+
+def test_nan_is_left_out_of_derivatives_too():
+    x = np.array([np.nan, 1, 2, 3, 4], np.float32)
+    present = x[1:]
+    np.testing.assert_allclose(laminax.grad(jnp.nanvar)(x), [0, *(2 * (present - present.mean()) / 4)])  # d/dx of mean (x - m)**2
+    np.testing.assert_allclose(laminax.grad(jnp.nanstd)(x), [0, *((present - present.mean()) / 4 / present.std())], rtol=1e-6)
+
+
+def test_a_dtype_that_is_asked_for_is_computed_in():
+    half = np.float16([1, 2, 4])
+    for fun in (jnp.sum, jnp.prod, jnp.mean):
+        eqns = laminax.make_jaxpr(lambda x, fun=fun: fun(x, dtype="float16"))(half).eqns
+        assert all(v.aval.dtype == np.float16 for eqn in eqns for v in eqn.outvars)
+    assert jnp.mean(np.int16([1, 2, 4]), dtype=np.int16) == 2
+    with laminax.numpy_dtype_promotion("strict"):
+        assert jnp.var(half, dtype=np.float32).dtype == np.float32 and jnp.var(half, dtype=np.complex64).dtype == np.complex64
+        assert jnp.quantile(half, np.float32(0.5)).dtype == np.float16
+
+
+@pytest.mark.parametrize("name", ["sum", "nanmax", "nanmean", "std", "nanvar", "any"])
+def test_masks_are_bools_and_broadcast_explicitly(name):
+    x, options = np.ones((2, 3), np.float32), {"initial": 0} if name == "nanmax" else {}
+    with laminax.numpy_rank_promotion("raise"):
+        mask = np.array([True, False, True])
+        np.testing.assert_allclose(getattr(jnp, name)(x, where=mask, **options), getattr(np, name)(x, where=mask, **options))
+    with pytest.raises(ValueError, match=f"jnp.{name}: where must be None or a boolean array"):
+        getattr(jnp, name)(x, where=np.ones(3, np.int32), **options)
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda: jnp.sum(np.ones(3), initial=np.zeros((1, 2))), r"initial value must be a scalar. Got array of shape \(1, 2\)"),
+    (lambda: jnp.sum(np.ones(3), (0, 0)), r"duplicate value in 'axis': \(0, 0\)"),
+    (lambda: jnp.cumulative_sum(1.0), "The input must be non-scalar"),
+    (lambda: jnp.cumulative_prod(np.ones((2, 2))), "The input array has rank 2, however"),
+    (lambda: jnp.var(np.ones(3, np.complex64), dtype=np.float32), "var: the variance of complex numbers is computed in a complex dtype"),
+    (lambda: jnp.cov(np.ones(3), dtype=int), "cov: dtype must be a subclass of float or complex"),
+])
+def test_what_reductions_refuse(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("shape, rowvar", [((3, 0), True), ((0,), True), ((1, 3), False), ((3, 1), True)])
+def test_covariance_of_few_observations(shape, rowvar):
+    np.testing.assert_array_equal(jnp.cov(np.ones(shape, np.float32), rowvar=rowvar), np.cov(np.ones(shape), rowvar=rowvar))

@@ -190,6 +190,9 @@ def axis_tuple(name: str, axis: Any, rank: int) -> tuple[int, ...]:
         pass
     if isinstance(axis, (str, bytes)) or isinstance(axis, Tracer):
         raise TypeError(f"{name}: axis must be None, an integer or a sequence of integers, got {axis!r}")
+    axis = tuple(axis)
+    if len({canonical_axis(name, a, rank) for a in axis}) < len(axis):
+        raise ValueError(f"{name}: duplicate value in 'axis': {axis}")
     return canonical_axes(name, axis, rank)
 
 

@@ -10,7 +10,7 @@ import math
 from typing import Any, Callable
 
 import numpy as np
-from laminax_ir import dtypes, operators
+from laminax_ir import config, dtypes, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import cumulative, reduction
 from laminax_ir.ops import elementwise as op
@@ -82,7 +82,7 @@ def _reduce(name: str, a: Any, axis: Any, dtype: Any, keepdims: bool, initial: A
     aval = get_aval(a)
     axes = axis_tuple(name, axis, aval.ndim)
     result = dtype if dtype is not None else _sum_dtype(aval.dtype) if promote_integers else aval.dtype
-    computed = _computed_in(result)
+    computed = _computed_in(result) if dtype is None else result
     if aval.dtype != computed or aval.dtype == _BOOL:
         a = op.convert_element_type(a, computed, weak_type=aval.weak_type and dtype is None)
     if where is not None:
@@ -98,10 +98,15 @@ def _reduce(name: str, a: Any, axis: Any, dtype: Any, keepdims: bool, initial: A
 
 
 def _masked(name: str, a: Any, where: Any, neutral: Any) -> Any:
+    return _where(_mask(name, where, shape_of(a)), a, _neutral_scalar(neutral, dtype_of(a)))
+
+
+def _mask(name: str, where: Any, shape: tuple[int, ...]) -> Any:
+    """The `where` parameter, checked and in the shape of the array."""
     where = ensure_array(name, where)
     if dtype_of(where) != _BOOL:
-        raise ValueError(f"{name}: where must be a bool array, got {get_aval(where).str_short()}")
-    return _where(where, a, _neutral_scalar(neutral, dtype_of(a)))
+        raise ValueError(f"jnp.{name}: where must be None or a boolean array, got {get_aval(where).str_short()}")
+    return shape_ops.broadcast_to_shape(where, shape)
 
 
 def _neutral_scalar(value: Any, dtype: Any) -> Any:
@@ -110,7 +115,7 @@ def _neutral_scalar(value: Any, dtype: Any) -> Any:
 
 def _initial(name: str, initial: Any, dtype: Any) -> Any:
     if shape_of(ensure_array(name, initial)) != ():
-        raise ValueError(f"{name}: initial must be a scalar, got {get_aval(initial).str_short()}")
+        raise ValueError(f"{name}: initial value must be a scalar. Got array of shape {shape_of(initial)}")
     return scalar_like(initial, dtype) if type(initial) in dtypes.python_scalar_types \
         and dtypes.scalar_dtype(type(initial)) == dtype else convert(initial, dtype)
 
@@ -142,9 +147,9 @@ def sum(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, init
                 where=where, promote_integers=promote_integers)
 
 
-@fused(static_argnames=("axis", "dtype", "keepdims", "promote_integers"))
-def _sum(a, axis, dtype, keepdims, initial, where, promote_integers):
-    return strong(_reduce("sum", a, axis, dtype, keepdims, initial, where, reduction.reduce_sum, operators.add, "sum",
+@fused(static_argnames=("axis", "dtype", "keepdims", "promote_integers", "name"))
+def _sum(a, axis, dtype, keepdims, initial, where, promote_integers, name="sum"):
+    return strong(_reduce(name, a, axis, dtype, keepdims, initial, where, reduction.reduce_sum, operators.add, "sum",
                           promote_integers))
 
 
@@ -155,9 +160,9 @@ def prod(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, ini
                  where=where, promote_integers=promote_integers)
 
 
-@fused(static_argnames=("axis", "dtype", "keepdims", "promote_integers"))
-def _prod(a, axis, dtype, keepdims, initial, where, promote_integers):
-    return strong(_reduce("prod", a, axis, dtype, keepdims, initial, where, reduction.reduce_prod, operators.multiply, "prod",
+@fused(static_argnames=("axis", "dtype", "keepdims", "promote_integers", "name"))
+def _prod(a, axis, dtype, keepdims, initial, where, promote_integers, name="prod"):
+    return strong(_reduce(name, a, axis, dtype, keepdims, initial, where, reduction.reduce_prod, operators.multiply, "prod",
                           promote_integers))
 
 
@@ -172,9 +177,9 @@ def max(a, axis=None, out: None = None, keepdims: bool = False, initial=None, wh
     return _max(a, axis=_static_axis("max", axis), keepdims=keepdims, initial=initial, where=where)
 
 
-@fused(static_argnames=("axis", "keepdims"))
-def _max(a, axis, keepdims, initial, where):
-    return _extreme("max", a, axis, keepdims, initial, where, reduction.reduce_max, op.max)
+@fused(static_argnames=("axis", "keepdims", "name"))
+def _max(a, axis, keepdims, initial, where, name="max"):
+    return _extreme(name, a, axis, keepdims, initial, where, reduction.reduce_max, op.max)
 
 
 def min(a, axis=None, out: None = None, keepdims: bool = False, initial=None, where=None):
@@ -182,9 +187,9 @@ def min(a, axis=None, out: None = None, keepdims: bool = False, initial=None, wh
     return _min(a, axis=_static_axis("min", axis), keepdims=keepdims, initial=initial, where=where)
 
 
-@fused(static_argnames=("axis", "keepdims"))
-def _min(a, axis, keepdims, initial, where):
-    return _extreme("min", a, axis, keepdims, initial, where, reduction.reduce_min, op.min)
+@fused(static_argnames=("axis", "keepdims", "name"))
+def _min(a, axis, keepdims, initial, where, name="min"):
+    return _extreme(name, a, axis, keepdims, initial, where, reduction.reduce_min, op.min)
 
 
 _EXTREME_RAISES = "; if the array is empty along an axis, or where is given, and initial is not"
@@ -204,7 +209,7 @@ def _extreme(name, a, axis, keepdims, initial, where, reduce, combine):
             raise ValueError(f"zero-size array to reduction operation {name} which has no identity: {aval.str_short()} over "
                              f"axes {axes}. Give initial, the value for an empty reduction.")
     if where is not None:
-        a = _masked(name, a, where, reduction.identity(name, aval.dtype).item())
+        a = _masked(name, a, where, reduction.identity(name.removeprefix("nan"), aval.dtype).item())
     x = reduce(a, axes)
     if initial is not None:
         x = combine(x, _initial(name, initial, aval.dtype))
@@ -344,13 +349,14 @@ def _mean(a, axis, dtype, keepdims, where):
     aval = get_aval(a)
     axes = axis_tuple("mean", axis, aval.ndim)
     result = dtypes.to_inexact_dtype(aval.dtype) if dtype is None else dtype
-    computed = _computed_in(result)
+    computed = _computed_in(result) if dtype is None else result
     total = _reduce("mean", a, axes, computed, keepdims, None, where, reduction.reduce_sum, operators.add, "sum", False)
     if where is None:
-        count = scalar_like(float(math.prod(aval.shape[i] for i in axes)), computed)
+        size = math.prod(aval.shape[i] for i in axes)
+        count = scalar_like(float(size) if dtypes.issubdtype(computed, dtypes.inexact) else size, computed)
     else:
-        count = _reduce("mean", shape_ops.broadcast_to_shape(where, aval.shape), axes, computed, keepdims, None, None,
-                        reduction.reduce_sum, operators.add, "sum", False)
+        count = _reduce("mean", _mask("mean", where, aval.shape), axes, computed, keepdims, None, None, reduction.reduce_sum,
+                        operators.add, "sum", False)
     value = op.div(total, count)
     return value if computed == result else op.convert_element_type(value, result)
 
@@ -420,25 +426,26 @@ _VAR_DTYPE = "\n      dtype: the dtype of the result; by default a's, or a float
 var.__doc__ = _DOC.format(text="Variance over axes: the mean of |a - mean(a)|**2", dtype=_VAR_DTYPE, more=_VAR_MORE, raises="")
 
 
-@fused(static_argnames=("axis", "dtype", "keepdims"))
-def _var(a, axis, dtype, ddof, keepdims, where, mean):
-    a = ensure_array("var", a)
+@fused(static_argnames=("axis", "dtype", "keepdims", "name"))
+def _var(a, axis, dtype, ddof, keepdims, where, mean, name="var"):
+    a = ensure_array(name, a)
     aval = get_aval(a)
-    axes = axis_tuple("var", axis, aval.ndim)
+    axes = axis_tuple(name, axis, aval.ndim)
+    if where is not None:
+        where = _mask(name, where, aval.shape)
     if dtype is not None and not dtypes.issubdtype(dtype, dtypes.inexact):
-        raise ValueError(f"var: dtype must be floating or complex, got {dtypes.dtype_name(dtype)}")
+        raise ValueError(f"{name}: dtype must be floating or complex, got {dtypes.dtype_name(dtype)}")
     if dtype is not None and not dtypes.issubdtype(dtype, dtypes.complexfloating) \
             and dtypes.issubdtype(aval.dtype, dtypes.complexfloating):
-        real = dtypes.to_floating_dtype(aval.dtype)
-        computed = _computed_in(dtypes.promote_types(real, dtype))
-        result, computed = dtype, dtypes.to_complex_dtype(computed)
-    else:
-        result = dtypes.to_inexact_dtype(aval.dtype) if dtype is None else dtype
-        computed = _computed_in(result if dtype is None else dtypes.promote_types(dtypes.to_inexact_dtype(aval.dtype), dtype))
-        result = dtypes.to_floating_dtype(result)
+        raise ValueError(f"{name}: the variance of complex numbers is computed in a complex dtype, got {dtypes.dtype_name(dtype)} "
+                         f"for {aval.str_short()}; leave dtype None and convert the result")
+    own = dtypes.to_inexact_dtype(aval.dtype)
+    result = dtypes.to_floating_dtype(own) if dtype is None else dtype
+    with config.numpy_dtype_promotion("standard"):  # what the caller asks for is not implicit
+        computed = _computed_in(own if dtype is None else dtypes.promote_types(own, dtype))
     if aval.dtype != computed:
         a = op.convert_element_type(a, computed, weak_type=aval.weak_type and dtype is None)
-    center = _mean(a, axes, None, True, where) if mean is None else convert(ensure_array("var", mean), computed)
+    center = _mean(a, axes, None, True, where) if mean is None else convert(ensure_array(name, mean), computed)
     centered = operators.subtract(a, center)
     if dtypes.issubdtype(computed, dtypes.complexfloating):
         squares = op.real(op.mul(centered, op.conj(centered)))
@@ -451,7 +458,7 @@ def _var(a, axis, dtype, ddof, keepdims, where, mean):
         divisor = scalar_like(count - ddof, real) if known else op.sub(scalar_like(count, real), convert(ddof, real))
     else:
         known = False
-        count = _sum(convert(shape_ops.broadcast_to_shape(where, aval.shape), real), axes, None, keepdims, None, None, False)
+        count = _sum(convert(where, real), axes, None, keepdims, None, None, False)
         divisor = op.sub(count, convert(ddof, real))
     value = op.div(_sum(squares, axes, None, keepdims, None, where, False), divisor)
     if not known or count - ddof <= 0:
@@ -472,9 +479,7 @@ std.__doc__ = _DOC.format(text="Standard deviation over axes, sqrt(var(a))", dty
 
 @fused(static_argnames=("axis", "dtype", "keepdims"))
 def _std(a, axis, dtype, ddof, keepdims, where, mean):
-    if dtype is not None and not dtypes.issubdtype(dtype, dtypes.inexact):
-        raise ValueError(f"std: dtype must be floating or complex, got {dtypes.dtype_name(dtype)}")
-    return op.sqrt(_var(a, axis, dtype, ddof, keepdims, where, mean))
+    return op.sqrt(_var(a, axis, dtype, ddof, keepdims, where, mean, "std"))
 
 
 # --- reductions that leave NaN out ---
@@ -500,7 +505,7 @@ def nansum(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, i
 
 @fused(static_argnames=("axis", "dtype", "keepdims"))
 def _nansum(a, axis, dtype, keepdims, initial, where):
-    return _sum(_without_nan("nansum", a, 0)[0], axis, dtype, keepdims, initial, where, True)
+    return _sum(_without_nan("nansum", a, 0)[0], axis, dtype, keepdims, initial, where, True, "nansum")
 
 
 def nanprod(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, initial=None, where=None):
@@ -511,7 +516,7 @@ def nanprod(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, 
 
 @fused(static_argnames=("axis", "dtype", "keepdims"))
 def _nanprod(a, axis, dtype, keepdims, initial, where):
-    return _prod(_without_nan("nanprod", a, 1)[0], axis, dtype, keepdims, initial, where, True)
+    return _prod(_without_nan("nanprod", a, 1)[0], axis, dtype, keepdims, initial, where, True, "nanprod")
 
 
 def nanmax(a, axis=None, out: None = None, keepdims: bool = False, initial=None, where=None):
@@ -536,7 +541,7 @@ def _nanmin(a, axis, keepdims, initial, where):
 
 def _nan_extreme(name, a, axis, keepdims, initial, where, function, monoid):
     filled, mask = _without_nan(name, a, reduction.identity(monoid, dtype_of(ensure_array(name, a))).item())
-    result = function(filled, axis, keepdims, initial, where)
+    result = function(filled, axis, keepdims, initial, where, name)
     if mask is None or initial is not None:
         return result
     return _where(_all(mask, axis, keepdims, where), _neutral_scalar(math.nan, dtype_of(result)), result)
@@ -585,7 +590,7 @@ def _nanmean(a, axis, dtype, keepdims, where):
         return _mean(a, axis, dtype, keepdims, where)
     present = op.eq(a, a)
     if where is not None:
-        present = operators.bitwise_and(present, where)
+        present = op.bitwise_and(present, _mask("nanmean", where, shape_of(a)))
     dtype = dtype_of(a) if dtype is None else dtype
     count = _sum(present, axis, dtype, keepdims, None, None, False)
     return op.div(_nansum(a, axis, dtype, keepdims, None, where), count)
@@ -597,16 +602,15 @@ def nanvar(a, axis=None, dtype=None, out: None = None, ddof: int = 0, keepdims: 
                    where=where, mean=mean)
 
 
-@fused(static_argnames=("axis", "dtype", "keepdims"))
-def _nanvar(a, axis, dtype, ddof, keepdims, where, mean):
-    a = ensure_array("nanvar", a)
-    if not is_kind(a, dtypes.inexact):
-        return _var(a, axis, dtype, ddof, keepdims, where, mean)
-    present = op.eq(a, a)
+@fused(static_argnames=("axis", "dtype", "keepdims", "name"))
+def _nanvar(a, axis, dtype, ddof, keepdims, where, mean, name="nanvar"):
+    a, missing = _without_nan(name, a, 0)  # masked alone it would come back in derivatives, as 0 * NaN
+    if missing is None:
+        return _var(a, axis, dtype, ddof, keepdims, where, mean, name)
+    present = op.bitwise_not(missing)
     if where is not None:
-        present = operators.bitwise_and(present, where)
-    present = shape_ops.broadcast_to_shape(present, shape_of(a))
-    return _var(a, axis, dtype, ddof, keepdims, present, mean)
+        present = op.bitwise_and(present, _mask(name, where, shape_of(a)))
+    return _var(a, axis, dtype, ddof, keepdims, present, mean, name)
 
 
 def nanstd(a, axis=None, dtype=None, out: None = None, ddof: int = 0, keepdims: bool = False, where=None, mean=None):
@@ -617,7 +621,7 @@ def nanstd(a, axis=None, dtype=None, out: None = None, ddof: int = 0, keepdims: 
 
 @fused(static_argnames=("axis", "dtype", "keepdims"))
 def _nanstd(a, axis, dtype, ddof, keepdims, where, mean):
-    return op.sqrt(_nanvar(a, axis, dtype, ddof, keepdims, where, mean))
+    return op.sqrt(_nanvar(a, axis, dtype, ddof, keepdims, where, mean, "nanstd"))
 
 
 for _function, _text, _dtype, _more in (
@@ -712,10 +716,10 @@ def _standard_cumulative(public: str, name: str, x, axis, dtype, initial):
     x = ensure_array(public, x)
     rank = len(shape_of(x))
     if rank == 0:
-        raise ValueError(f"{public}: the input must have at least one axis, got a scalar")
+        raise ValueError(f"{public}: The input must be non-scalar to take a cumulative reduction, got {get_aval(x).str_short()}")
     if axis is None:
         if rank > 1:
-            raise ValueError(f"{public}: axis must be given for an array of {rank} axes")
+            raise ValueError(f"{public}: The input array has rank {rank}, however axis was not given; it may be left out for vectors only")
         axis = 0
     axis = one_axis(public, axis, rank)
     result = _cumulative_reduction(x, name=name, axis=axis, dtype=user_dtype(public, dtype), promote_integers=True, fill=None)

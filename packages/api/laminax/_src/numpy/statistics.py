@@ -1,4 +1,4 @@
-"""Statistics and differences: quantiles, histograms, covariance, interpolation, gradients."""
+"""Statistics and differences: histograms, covariance, interpolation, gradients."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from laminax_ir.ops import sorting as sorting_ops
 from laminax_ir.ops.elementwise import scalar_like
 from laminax_ir.ops.indexing import GatherScatterMode
 from laminax_ir.ops.slicing import slice_in_dim
-from laminax_ir.ops.reduction import reduce_or, reduce_sum
+from laminax_ir.ops.reduction import reduce_sum
 
 from laminax._src.fusion import fused
 from laminax._src.numpy import reductions
@@ -35,7 +35,6 @@ from laminax._src.numpy.arguments import (
     one_axis,
     promote_dtypes,
     promote_inexact,
-    refuse_out,
     refuse_placement,
     shape_of,
     user_dtype,
@@ -44,173 +43,10 @@ from laminax._src.numpy.creation import asarray, linspace
 from laminax._src.numpy.indexing import _take
 from laminax._src.numpy.linear_algebra import _dot
 from laminax._src.numpy.manipulation import concatenate, moveaxis, ravel
-from laminax._src.numpy.reductions import _static_axis
 from laminax._src.numpy.selection import _where
 from laminax._src.numpy.sorting import searchsorted
 
 _INT32 = np.dtype(np.int32)
-
-# --- quantiles ---
-
-_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
-
-
-def quantile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
-             keepdims: bool = False, *, weights=None):
-    """The values below which given fractions of the elements lie.
-
-    Args:
-      a: an array of real numbers.
-      q: the fractions, from 0 to 1.
-      axis: the axis or axes; None is all.
-      out: must be None.
-      overwrite_input: without effect, because arrays do not change.
-      method: what to take between two elements: "linear", "lower", "higher", "midpoint" or "nearest".
-      keepdims: whether the reduced axes stay, with size 1.
-      weights: must be None.
-
-    Returns:
-      An array of shape [*q.shape, *the other axes]; NaN where an element is.
-
-    Raises:
-      ValueError: for another method, or complex numbers.
-      NotImplementedError: if weights are given.
-    """
-    refuse_out("quantile", out)
-    del overwrite_input
-    _refuse_weights("quantile", weights)
-    return _quantile_of("quantile", a, q, axis, method, keepdims, False, 1.0)
-
-
-def nanquantile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
-                method: str = "linear", keepdims: bool = False, *, weights=None):
-    """The values below which given fractions of the elements lie, NaN left out; see `quantile`."""
-    refuse_out("nanquantile", out)
-    del overwrite_input
-    _refuse_weights("nanquantile", weights)
-    return _quantile_of("nanquantile", a, q, axis, method, keepdims, True, 1.0)
-
-
-def percentile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
-               method: str = "linear", keepdims: bool = False, *, weights=None, out_sharding=None):
-    """The values below which given percentages of the elements lie; q is from 0 to 100; see `quantile`."""
-    refuse_out("percentile", out)
-    refuse_placement("percentile", out_sharding=out_sharding)
-    del overwrite_input
-    _refuse_weights("percentile", weights)
-    return _quantile_of("percentile", a, q, axis, method, keepdims, False, 100.0)
-
-
-def nanpercentile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
-                  method: str = "linear", keepdims: bool = False, *, weights=None):
-    """The values below which given percentages of the elements lie, NaN left out; see `percentile`."""
-    refuse_out("nanpercentile", out)
-    del overwrite_input
-    _refuse_weights("nanpercentile", weights)
-    return _quantile_of("nanpercentile", a, q, axis, method, keepdims, True, 100.0)
-
-
-def median(a, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False):
-    """The middle of the sorted elements, or the mean of the two in the middle; parameters as for `quantile`."""
-    refuse_out("median", out)
-    del overwrite_input
-    return _quantile_of("median", a, 0.5, axis, "midpoint", keepdims, False, 1.0)
-
-
-def nanmedian(a, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False):
-    """The median, NaN left out; parameters as for `quantile`."""
-    refuse_out("nanmedian", out)
-    del overwrite_input
-    return _quantile_of("nanmedian", a, 0.5, axis, "midpoint", keepdims, True, 1.0)
-
-
-def _refuse_weights(name: str, weights: Any) -> None:
-    if weights is not None:
-        raise NotImplementedError(f"{name}: weights are not supported yet; pass None")
-
-
-def _quantile_of(name: str, a, q, axis, method: str, keepdims: bool, ignores_nan: bool, whole: float):
-    if method not in _METHODS:
-        raise ValueError(f"{name}: method can only be one of {_METHODS}, got {method!r}")
-    a, q = ensure_arrays(name, a, q)
-    for x in (a, q):
-        if is_kind(x, dtypes.complexfloating):
-            raise ValueError(f"{name}: complex numbers have no order, got {get_aval(x).str_short()}")
-    return _quantile(a, q, name=name, axis=_static_axis(name, axis), method=method, keepdims=bool(keepdims),
-                     ignores_nan=ignores_nan, whole=whole)
-
-
-@fused(static_argnames=("name", "axis", "method", "keepdims", "ignores_nan", "whole"))
-def _quantile(a, q, name, axis, method, keepdims, ignores_nan, whole):
-    if len(shape_of(q)) > 1:
-        raise ValueError(f"{name}: q must be have rank <= 1, got shape {shape_of(q)}")
-    a, q = _inexact_pair(name, a, q)
-    dtype = dtype_of(a)
-    work = np.dtype(np.float32) if dtype.itemsize < 4 else dtype
-    a, q = convert(a, work), convert(q, work)
-    if whole != 1.0:
-        q = op.div(q, scalar_like(whole, work))
-    shape = shape_of(a)
-    axes = axis_tuple(name, axis, len(shape))
-    rest = tuple(i for i in range(len(shape)) if i not in axes)
-    size = math.prod(shape[i] for i in axes)
-    if size == 0:
-        raise ValueError(f"{name}: there is no element over the axes {axes} of shape {shape}")
-    rest_shape = tuple(shape[i] for i in rest)
-    flat = shape_ops.reshape(shape_ops.transpose(as_array(a), rest + axes), (*rest_shape, size))
-    is_nan = op.ne(flat, flat)
-    ordered = sorting_ops.sort(flat, len(rest))  # NaN last
-    q_shape = shape_of(q)
-    spread = shape_ops.reshape(as_array(q), (*q_shape, *(1,) * len(rest)))
-    full = (*q_shape, *rest_shape)
-    spread = shape_ops.broadcast_to_shape(spread, full)
-    if ignores_nan:
-        count = reduce_sum(convert(op.bitwise_not(is_nan), work), (len(rest),))
-        last = shape_ops.broadcast_to_shape(op.sub(count, scalar_like(1.0, work)), full)
-    else:
-        last = shape_ops.full(full, size - 1, work)
-    position = op.mul(spread, last)
-    low, high = op.floor(position), op.ceil(position)
-    weight = op.sub(position, low)
-    zero = scalar_like(0.0, work)
-    below, above = [_at(ordered, convert(op.max(op.min(op.max(p, zero), last), zero), _INT32), len(q_shape)) for p in (low, high)]
-    one, half = scalar_like(1.0, work), scalar_like(0.5, work)
-    if method == "linear":
-        result = op.add(op.mul(below, op.sub(one, weight)), op.mul(above, weight))
-    elif method == "midpoint":
-        result = op.mul(op.add(below, above), half)
-    elif method == "nearest":
-        result = op.select(op.le(weight, half), below, above)
-    else:
-        result = below if method == "lower" else above
-    if ignores_nan:
-        is_bad = op.lt(last, zero)
-    else:
-        is_bad = shape_ops.broadcast_to_shape(reduce_or(is_nan, (len(rest),)), full)
-    result = op.select(is_bad, shape_ops.full(full, math.nan, work), result)
-    if keepdims:
-        result = shape_ops.expand_dims(result, tuple(len(q_shape) + i for i in sorted(axes)))
-    return convert(result, dtype)
-
-
-def _inexact_pair(name, a, q):
-    if not get_aval(a).weak_type:  # an integer array decides by its own size, not together with a Python float
-        a = convert(a, dtypes.to_inexact_dtype(dtype_of(a)))
-    dtype = dtypes.to_inexact_dtype(dtypes.result_type(a, q))
-    return convert(a, dtype), convert(q, dtype)
-
-
-def _at(ordered, places, q_rank: int):
-    """Elements of the last axis at places of shape [*q, *rest]."""
-    from laminax._src.numpy.indexing import _take_along_axis
-    rank = len(ordered.shape) - 1
-    if q_rank:
-        last = moveaxis(places, tuple(range(q_rank)), tuple(range(rank, rank + q_rank)))
-        found = _take_along_axis(ordered, last, rank, GatherScatterMode.PROMISE_IN_BOUNDS, None, False)
-        return moveaxis(found, tuple(range(rank, rank + q_rank)), tuple(range(q_rank)))
-    found = _take_along_axis(ordered, shape_ops.expand_dims(places, (rank,)), rank, GatherScatterMode.PROMISE_IN_BOUNDS, None, False)
-    return shape_ops.squeeze(found, (rank,))
-
 
 # --- covariance ---
 
@@ -236,6 +72,8 @@ def cov(m, y=None, rowvar: bool = True, bias: bool = False, ddof: int | None = N
     """
     if ddof is not None and int(ddof) != ddof:
         raise ValueError(f"cov: ddof must be an integer, got {ddof!r}")
+    if dtype is not None and not dtypes.issubdtype(dtype, dtypes.inexact):
+        raise ValueError(f"cov: dtype must be a subclass of float or complex; got {dtype!r}")
     return _cov(m, y, fweights, aweights, rowvar=bool(rowvar), ddof=int(ddof) if ddof is not None else 0 if bias else 1,
                 dtype=user_dtype("cov", dtype))
 
@@ -250,8 +88,9 @@ def _cov(m, y, fweights, aweights, rowvar, ddof, dtype):
         if len(shape_of(x)) > 2:
             raise ValueError(f"cov: m and y must have at most 2 dimensions, got {get_aval(x).str_short()}")
         x = convert(x, common)
-        x = shape_ops.reshape(x, (1, math.prod(shape_of(x)))) if len(shape_of(x)) < 2 else x
-        rows.append(shape_ops.transpose(x, (1, 0)) if not rowvar and x.shape[0] != 1 else x)
+        is_matrix = len(shape_of(x)) == 2
+        x = x if is_matrix else shape_ops.reshape(x, (1, math.prod(shape_of(x))))
+        rows.append(shape_ops.transpose(x, (1, 0)) if not rowvar and is_matrix else x)
     data = rows[0] if len(rows) == 1 else concatenate(rows, 0)
     observations = data.shape[1]
     real = dtypes.to_floating_dtype(common)
@@ -268,7 +107,7 @@ def _cov(m, y, fweights, aweights, rowvar, ddof, dtype):
         weights = w if weights is None else op.mul(weights, w)
     if weights is None:
         mean = op.div(reduce_sum(data, (1,)), scalar_like(float(observations), common))
-        factor: Any = scalar_like(float(observations - ddof), real)
+        factor: Any = scalar_like(float(builtins.max(observations - ddof, 0)), real)
     else:
         total = reduce_sum(weights, (0,))
         mean = op.div(reduce_sum(op.mul(data, shape_ops.expand_dims(convert(weights, common), (0,))), (1,)), convert(total, common))
