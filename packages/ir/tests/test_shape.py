@@ -60,10 +60,19 @@ def test_broadcast_shapes_is_numpys(many):
     try:
         expected = np.broadcast_shapes(*many)
     except ValueError:
-        with pytest.raises(ValueError, match="broadcast_shapes: incompatible shapes"):
+        with pytest.raises(ValueError, match="broadcast_shapes: Incompatible shapes for broadcasting"):
             ops.broadcast_shapes(*many)
     else:
         assert ops.broadcast_shapes(*many) == expected
+
+
+@pytest.mark.parametrize("shapes, message", [
+    (((1.5, 2), (2,)), r"integer type, got \(1.5, 2\)"), (("foo",), "1D sequences of concrete values of integer type, got foo"), ((3,), "got 3"),
+    (((-1, 2), (2,)), r"non-negative .*got shape \(-1, 2\)"),
+])
+def test_broadcast_shapes_refuses_what_is_no_shape(shapes, message):
+    with pytest.raises(TypeError, match=message):
+        ops.broadcast_shapes(*shapes)
 
 
 @pytest.mark.parametrize("value, dtype, expected", [

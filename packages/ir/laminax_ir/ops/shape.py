@@ -390,23 +390,36 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
       A tuple of ints, as long as the longest shape.
 
     Raises:
+      TypeError: if something is not a sequence of non-negative ints.
       ValueError: if two sizes of an axis differ and neither is 1.
 
     Example:
       >>> broadcast_shapes((8, 1, 6), (7, 1))
       (8, 7, 6)
     """
+    shapes = [_as_shape(shape) for shape in shapes]
     if len(set(shapes)) == 1:
-        return tuple(shapes[0])
+        return shapes[0]
     rank = builtins.max([len(shape) for shape in shapes], default=0)
     result = []
-    for sizes in zip(*((1,) * (rank - len(shape)) + tuple(shape) for shape in shapes)):
+    for sizes in zip(*((1,) * (rank - len(shape)) + shape for shape in shapes)):
         wide = {size for size in sizes if size != 1}
         if len(wide) > 1:
-            raise ValueError(f"broadcast_shapes: incompatible shapes for broadcasting: {', '.join(map(str, shapes))}; "
+            raise ValueError(f"broadcast_shapes: Incompatible shapes for broadcasting: {', '.join(map(str, shapes))}; "
                              f"the sizes {', '.join(map(str, sizes))} must be equal or 1")
         result.append(wide.pop() if wide else 1)
     return tuple(result)
+
+
+def _as_shape(given: Any) -> tuple[int, ...]:
+    try:
+        shape = tuple([operator.index(size) for size in given])
+    except TypeError:
+        raise TypeError(f"broadcast_shapes: Shapes must be 1D sequences of concrete values of integer type, got {given}") from None
+    if shape and builtins.min(shape) < 0:
+        raise TypeError("broadcast_shapes: Only non-negative indices are allowed when broadcasting static shapes, but got shape "
+                        f"{given}")
+    return shape
 
 
 def broadcast_to_rank(x, rank: int):
