@@ -13,14 +13,24 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.manual_axes import manual_axes, running_along
 from laminax_ir.ops.shard_map import bind_shard_map, local_aval
 from laminax_ir.partition_specs import PartitionSpec
-from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten_with_path, tree_leaves, tree_unflatten
+from laminax_ir.pytree import broadcast_prefix, keystr, prefix_errors, tree_flatten, tree_flatten_with_path, tree_leaves, tree_unflatten
 from laminax_ir.tracebacks import api_boundary
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
 
 
-def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = None, mesh: runtime.Mesh | AbstractMesh | None = None,
+class _Infer:
+    """The default of in_specs: JAX's types of values with explicit axes tell it."""
+
+    def __repr__(self) -> str:
+        return "Infer"
+
+
+INFER = _Infer()
+
+
+def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = INFER, mesh: runtime.Mesh | AbstractMesh | None = None,
               axis_names: Set[Hashable] = frozenset(), check_vma: bool = True) -> Any:
     """Maps a function over the parts of arrays that the devices of a mesh hold.
 
@@ -31,7 +41,8 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = N
       f: function of arrays and pytrees of them, the parts. May be left out, to give options in a decorator.
       out_specs: a `PartitionSpec`, or a pytree of them that is a prefix of the result: along which mesh axes the parts of the
         results are put together. Along an axis that is not named every device must have the same.
-      in_specs: likewise, for the tuple of positional arguments: how they are split.
+      in_specs: likewise, for the tuple of positional arguments: how they are split. It must be given. What has None in the place of a
+        spec reaches the function as it is, be it an array or any other object.
       mesh: the mesh; by default the one that is set.
       axis_names: the mesh axes along which the function runs; over the others the compiler splits what it likes. By default
         all.
@@ -54,9 +65,9 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = N
     if f is None:
         return partial(shard_map, out_specs=out_specs, in_specs=in_specs, mesh=mesh, axis_names=axis_names, check_vma=check_vma)
     check_callable("shard_map", f)
-    if in_specs is None:
-        raise NotImplementedError("shard_map: in_specs must be given: laminax's types of values do not hold shardings to infer them "
-                                  "from.")
+    if in_specs is INFER:
+        raise TypeError("shard_map: in_specs must be given, a PartitionSpec or a pytree of them: laminax's types of values do not hold "
+                        "shardings to infer them from.")
     _check_specs("in_specs", in_specs)
     _check_specs("out_specs", out_specs)
     title = f"shard_map({function_name(f)})"
@@ -68,8 +79,12 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = N
         if kwargs:
             raise ValueError(f"{title}: keyword arguments are not supported; got {', '.join(kwargs)}. Pass them by position.")
         chosen, names = _mesh_and_axes(title, mesh, axis_names)
+        specs = _matched(title, "in_specs", in_specs, args, "the tuple of arguments", is_leaf=_is_none)
+        if None in specs:
+            of_parts, parts = _with_whole_arguments(f, args, specs)
+            return shard_map(of_parts, out_specs=out_specs, in_specs=tuple(s for s in specs if s is not None), mesh=mesh,
+                             axis_names=axis_names, check_vma=check_vma)(*parts)
         call = Call(args, {}, (), ())
-        specs = _matched(title, "in_specs", in_specs, args, "the tuple of arguments")
         _check_names(title, "in_specs", specs, names)
         avals = argument_avals("shard_map", f, call)
         parts = [_part(title, call.namer(f)(i), aval, spec, chosen, check_vma) for i, (aval, spec) in enumerate(zip(avals, specs))]
@@ -86,9 +101,26 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = N
 
 
 def _check_specs(name: str, specs: Any) -> None:
-    for leaf in tree_leaves(specs, is_leaf=lambda x: x is None):
+    for leaf in tree_leaves(specs):
         if not isinstance(leaf, PartitionSpec):
             raise TypeError(f"shard_map: {name} must be a PartitionSpec or a pytree of them, got {leaf!r} of type {type(leaf).__name__}")
+
+
+def _is_none(x: Any) -> bool:
+    return x is None
+
+
+def _with_whole_arguments(f: Callable, args: tuple, specs: Sequence[PartitionSpec | None]) -> tuple[Callable, list[Any]]:
+    """The function of the leaves that have a spec alone, the others being part of it; and these leaves."""
+    leaves, tree = tree_flatten(args, is_leaf=_is_none)
+    by_position = {i: leaf for i, (leaf, spec) in enumerate(zip(leaves, specs)) if spec is None}
+
+    def of_parts(*parts):
+        remaining = iter(parts)
+        return f(*tree_unflatten(tree, [by_position[i] if i in by_position else next(remaining) for i in range(len(leaves))]))
+
+    of_parts.__name__ = of_parts.__qualname__ = function_name(f)
+    return of_parts, [leaf for i, leaf in enumerate(leaves) if i not in by_position]
 
 
 def _mesh_and_axes(title: str, mesh: Any, axis_names: Set[Hashable]) -> tuple[Any, tuple]:
@@ -110,11 +142,13 @@ def _mesh_and_axes(title: str, mesh: Any, axis_names: Set[Hashable]) -> tuple[An
     return mesh, tuple(name for name in mesh.axis_names if (name in axis_names if axis_names else name not in taken))
 
 
-def _matched(title: str, name: str, specs: Any, full: Any, what: str) -> list[PartitionSpec]:
+def _matched(title: str, name: str, specs: Any, full: Any, what: str, is_leaf: Callable | None = None) -> list[Any]:
     try:
-        return broadcast_prefix(specs, full)
-    except ValueError as error:
-        raise ValueError(f"{title}: {name} must be a PartitionSpec, or a pytree of them that is a prefix of {what}: {error}") from None
+        return broadcast_prefix(specs, full, is_leaf=is_leaf)
+    except ValueError:
+        mismatch, *_ = prefix_errors(specs, full, is_leaf=is_leaf)
+        raise ValueError(f"{title}: {name} must be a PartitionSpec, or a pytree of them that is a prefix of {what}: "
+                         f"{mismatch(f'shard_map {name}', f'shard_map {name}', what)}") from None
 
 
 def _check_names(title: str, what: str, specs: Sequence[PartitionSpec], names: tuple) -> None:
@@ -141,9 +175,16 @@ def _check_results(title: str, traced: TracedFunction, specs: Sequence[Partition
     for path, aval, spec in zip(paths, traced.closed.out_avals, specs):
         what = f"{title}: the result{path}, {aval.update(named_shape={}).str_short()} per device,"
         if len(spec) > aval.ndim:
-            raise ValueError(f"{what} cannot be put together as {spec}: the spec has {len(spec)} entries, and the result {aval.ndim} "
-                             "axes. Shorten the spec, or give the result more axes.")
+            raise ValueError(f"{what} which has rank {aval.ndim}, cannot be put together as {spec}, which has length {len(spec)}. Shorten "
+                             "the spec, or give the result more axes.")
         varying = [name for name in names if name in aval.named_shape and name not in set(spec.names())]
         if check_vma and varying:
-            raise ValueError(f"{what} may vary along the mesh axes {tuple(varying)}, and its out_specs {spec} says that it does not.\n"
-                             "Name the axes in out_specs, sum over them with lax.psum, or switch the check off with check_vma=False.")
+            raise ValueError(f"{what} may vary along the mesh axes {tuple(varying)}, and its out_specs {spec} says that it does not: "
+                             "they require replication which can't be statically inferred.\n"
+                             f"out_specs is {spec} which implies that the corresponding output value is only varying across mesh axes "
+                             f"{_braced(set(spec.names()), names)} and not {_braced(varying, names)}, but it was inferred to be possibly "
+                             f"varying over {_braced(aval.named_shape, names)}.\nName the axes in out_specs, sum over them with lax.psum, or switch the check off with check_vma=False.")
+
+
+def _braced(chosen: Any, names: tuple) -> str:
+    return "{" + ",".join(str(name) for name in names if name in chosen) + "}"

@@ -34,8 +34,8 @@ def local_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> ShapedArray
       ValueError: if an axis does not divide, or the spec is longer than the shape.
     """
     if len(spec) > aval.ndim:
-        raise ValueError(f"{aval.str_short()} cannot be split as {spec}: the spec has {len(spec)} entries, and the array {aval.ndim} "
-                         f"axes. Shorten the spec to at most {aval.ndim} entries.")
+        raise ValueError(f"{aval.str_short()}, which has rank {aval.ndim}, cannot be split as {spec}, which has length {len(spec)}. Shorten "
+                         f"the spec to at most {aval.ndim} entries; for scalars, consider using an in_specs entry of `P()`.")
     shape = []
     for axis, (size, parts) in enumerate(zip(aval.shape, parts_per_axis(spec, aval.ndim, mesh))):
         if size % parts:
