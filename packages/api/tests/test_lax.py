@@ -152,3 +152,17 @@ def test_optimization_barrier_and_stop_gradient_take_pytrees():
     assert out["b"][1] is None
     assert laminax.grad(lambda x: x * lax.stop_gradient({"x": x})["x"])(3.0) == 3.0
     np.testing.assert_allclose(lax.reciprocal(f32(4)), 0.25)
+
+
+@pytest.mark.parametrize("dtypes", [("float8_e4m3fn", "float8_e5m2"), ("bfloat16", "float16")])
+def test_products_of_different_narrow_dtypes_are_exact_in_a_wide_one(dtypes):
+    x, y = (np.random.default_rng(0).normal(size=shape).astype(dtype) for shape, dtype in zip([(3, 4), (4, 2)], dtypes))
+    wide = x.astype(np.float32) @ y.astype(np.float32)  # sums of four products of at most 11 bits are exact up to one rounding
+    np.testing.assert_allclose(lax.dot(x, y, preferred_element_type=np.float32), wide, rtol=1e-6, atol=1e-6)
+
+
+def test_a_reduction_is_weakly_typed_only_if_operand_and_initial_value_are():
+    weak, strong = lax.convert_element_type(np.arange(3, dtype=np.int32), np.int32, weak_type=True), np.arange(3, dtype=np.int32)
+    for x, init, expected in [(weak, 0, True), (weak, np.int32(0), False), (strong, 0, False)]:
+        for reduce in (lambda x, init: lax.reduce(x, init, lax.add, (0,)), laminax.jit(lambda x, init: lax.reduce(x, init, lax.add, (0,)))):
+            assert reduce(x, init).weak_type is expected

@@ -28,7 +28,7 @@ def as_int(name: str, what: str, value: Any) -> int:
     except TypeError as error:
         if type(error) is not TypeError:  # a traced value's, which says what to do
             raise
-        raise TypeError(f"{name}: {what} must be an integer, got {value!r} of type {type(value).__name__}") from None
+        raise TypeError(f"{name}: {what} must be an integer, got {value!r} of type {type(value).__name__}, which cannot be interpreted as an integer") from None
 
 
 def check_callable(transform: str, fun: Any) -> None:

@@ -22,7 +22,7 @@ def test_integers_of_any_kind(value, expected):
 
 @pytest.mark.parametrize("value, shown", [(1.5, "1.5 of type float"), ("x", "'x' of type str"), (None, "None of type NoneType")])
 def test_what_is_no_integer(value, shown):
-    with pytest.raises(TypeError, match=f"^f: n must be an integer, got {shown}$"):
+    with pytest.raises(TypeError, match=f"^f: n must be an integer, got {shown}, which cannot be interpreted as an integer$"):
         as_int("f", "n", value)
 
 

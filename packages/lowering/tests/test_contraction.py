@@ -53,6 +53,14 @@ def test_mixed_operands_are_converted():
     assert '"stablehlo.convert"(%arg0) : (tensor<3xbf16>) -> tensor<3xf32>' in text
 
 
+def test_mixed_operands_lose_no_digits_that_the_result_would_show():
+    text = text_of(lambda x, y: dot(x, y, preferred_element_type=f32), ShapedArray((3,), "bfloat16"), ShapedArray((3,), np.float16))
+    assert "tensor<3xbf16>) -> tensor<3xf32>" in text and "tensor<3xf16>) -> tensor<3xf32>" in text
+    text = text_of(lambda x, y: dot(x, y, preferred_element_type=f32), ShapedArray((3,), "float8_e4m3fn"),
+                   ShapedArray((3,), "float8_e5m2"))
+    assert "(tensor<3xf8E4M3FN>, tensor<3xf8E5M2>) -> tensor<f32>" in text and "stablehlo.convert" not in text
+
+
 @pytest.mark.parametrize("platform", ["cpu", "cuda", "rocm", "tpu"])
 def test_ragged_products_lower_everywhere(platform):
     text = text_of(ragged_dot, ShapedArray((4, 2), f32), ShapedArray((3, 2, 5), f32), ShapedArray((3,), np.int32), platform=platform)

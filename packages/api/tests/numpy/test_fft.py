@@ -69,7 +69,9 @@ def test_frequencies(name):
     np.testing.assert_allclose(laminax.jit(lambda d: getattr(jnp.fft, name)(5, d))(2.0), getattr(np.fft, name)(5, 2.0), rtol=1e-6)
     with pytest.raises(TypeError):
         getattr(jnp.fft, name)(2.5)
-    with pytest.raises(ValueError, match="d must be a single number"):
+    with pytest.raises(ValueError, match=f"{name}: the n argument only takes an int, got n = .0, 1, 2."):
+        getattr(jnp.fft, name)([0, 1, 2])
+    with pytest.raises(ValueError, match="the d argument only takes a single value"):
         getattr(jnp.fft, name)(5, d=[1.0])
 
 

@@ -380,8 +380,11 @@ def reduce(operands, init_values, computation: Callable, dimensions: Sequence[in
     refuse_out_sharding("reduce", out_sharding)
     dimensions = _int_tuple("reduce", "dimensions", dimensions)
     if is_leaf(operands) and is_leaf(init_values):
-        special = special_monoid(computation, init_values, get_aval(operands).dtype)
+        x = get_aval(operands)
+        special = special_monoid(computation, init_values, x.dtype)
         if special is not None:
+            if x.weak_type and not get_aval(init_values).weak_type:  # the result is weakly typed only if both are
+                operands = elementwise.convert_element_type(operands, x.dtype)
             return _named_functions[special](operands, axes=dimensions)
     flat, inits, flat_computation, rebuild = flatten_monoid("reduce", operands, init_values, computation)
     jaxpr = stage_monoid("reduce", flat_computation, [get_aval(x).dtype for x in inits])

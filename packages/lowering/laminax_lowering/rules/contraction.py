@@ -1,6 +1,6 @@
 """StableHLO of the contractions.
 
-Operands of different dtypes are converted first, because the compilers take few mixtures; what StableHLO's
+Operands of different dtypes are converted first, because the compilers take few mixtures but those of float8; what StableHLO's
 `dot_general` is given is one operand dtype, and a result dtype of the same kind to accumulate in.
 Source: StableHLO specification, `dot_general`.
 """
@@ -41,11 +41,15 @@ def emit_dot_general(ctx, lhs, rhs, out: ShapedArray, dimension_numbers, precisi
             return _emit_by_algorithm(ctx, lhs, rhs, out, dimension_numbers, precision, algorithm)
         precision = None
     operand_dtype, result_dtype = product_dtypes(lhs.aval.dtype, rhs.aval.dtype, out.dtype)
+    if all(x.aval.dtype.itemsize == 1 and _kind(x.aval.dtype) == _FLOATING for x in (lhs, rhs)):
+        operands = [lhs, rhs]  # the compilers take any mixture of the float8 types
+    else:
+        operands = [ctx.convert(lhs, operand_dtype), ctx.convert(rhs, operand_dtype)]
     attributes = {"dot_dimension_numbers": _dimension_numbers(dimension_numbers)}
     if precision is not None:
         attributes["precision_config"] = precision_text(precision)
-    product = ctx.emit("stablehlo.dot_general", [ctx.convert(lhs, operand_dtype), ctx.convert(rhs, operand_dtype)],
-                       attributes=attributes, results=[out.update(dtype=result_dtype)])
+    product = ctx.emit("stablehlo.dot_general", operands, attributes=attributes,
+                       results=[out if out.dtype == result_dtype else out.update(dtype=result_dtype)])
     return converted_product(ctx, product, out)
 
 
@@ -78,10 +82,14 @@ def product_dtypes(lhs, rhs, out):
     """The dtype of the operands and of the result of the StableHLO operation; the result may be converted after it."""
     operand = op.contraction_dtype("dot_general", lhs, rhs, None)
     if _kind(operand) == _kind(out):
-        return operand, out
+        # Of two floating dtypes neither holds the other's values when they are equally wide; a wider result's dtype does.
+        return out if lhs != rhs and out.itemsize > operand.itemsize else operand, out
     if _kind(operand) < _kind(out):  # bool to integer to float to complex: the operands fit into the result's dtype
         return out, out
     return operand, operand
+
+
+_FLOATING = 2
 
 
 def _kind(dtype) -> int:

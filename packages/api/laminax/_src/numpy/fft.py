@@ -12,6 +12,7 @@ from typing import Any, Sequence
 
 import numpy as np
 from laminax_ir import dtypes
+from laminax_ir.arguments import as_int
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
@@ -300,23 +301,29 @@ def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None):
       float[n], in cycles per unit of d.
 
     Raises:
-      TypeError: if n is no integer.
-      ValueError: if d is no scalar.
+      ValueError: if n is a sequence or d no scalar.
+      TypeError: if n is otherwise no integer.
     """
-    n = operator.index(n)
+    n = _size_argument("fftfreq", n)
     return _frequencies("fftfreq", np.fft.ifftshift(np.arange(-(n // 2), n - n // 2)), n, d, dtype, device)
 
 
 def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None):
     """The frequencies of the elements that `rfft` returns: 0, 1, ..., n // 2 over n * d; parameters as for `fftfreq`."""
-    n = operator.index(n)
+    n = _size_argument("rfftfreq", n)
     return _frequencies("rfftfreq", np.arange(n // 2 + 1), n, d, dtype, device)
+
+
+def _size_argument(name: str, n: Any) -> int:
+    if isinstance(n, (list, tuple)):
+        raise ValueError(f"{name}: the n argument only takes an int, got n = {n!r}")
+    return as_int(name, "n", n)
 
 
 def _frequencies(name: str, cycles: np.ndarray, n: int, d: Any, dtype: Any, device: Any) -> Any:
     from laminax._src.numpy.creation import _placed
     if isinstance(d, (list, tuple)) or shape_of(ensure_array(name, d)):
-        raise ValueError(f"{name}: d must be a single number, got {d!r}")
+        raise ValueError(f"{name}: the d argument only takes a single value, got d = {d!r}")
     dtype = user_dtype(name, float if dtype is None else dtype)
     span = op.mul(convert(d, dtype), scalar_like(n, dtype))
     return _placed(op.div(cycles.astype(dtype), span), device)
