@@ -31,9 +31,9 @@ def test_right_derivatives_pass():
         testing.check_grads(jnp.exp, (np.float64(0.7),), order=3, modes=["rev"])
 
 
-@pytest.mark.parametrize("modes", [["fwd"], ["rev"], ["fwd", "rev"]])
+@pytest.mark.parametrize("modes", [["fwd"], ["rev"], ["lin"], ["fwd", "rev", "lin"]])
 def test_wrong_derivatives_fail(modes):
-    with pytest.raises(AssertionError, match="JVP tangent" if "fwd" in modes else "VJP cotangent"):
+    with pytest.raises(AssertionError, match={"fwd": "JVP tangent", "rev": "VJP cotangent", "lin": "LIN tangent"}[modes[0]]):
         testing.check_grads(wrong_slope, (0.5,), order=1, modes=modes)
     testing.check_grads(wrong_second, (0.5,), order=1, modes=modes)
     with pytest.raises(AssertionError):
@@ -43,8 +43,15 @@ def test_wrong_derivatives_fail(modes):
 def test_tolerances():
     testing.check_grads(wrong_slope, (0.5,), order=1, rtol=0.2)
     testing.check_grads(wrong_slope, (0.5,), order=1, rtol={np.float32: 0.2})
-    with pytest.raises(ValueError, match="modes must be of 'fwd' and 'rev'"):
+    with pytest.raises(ValueError, match="modes must be of 'fwd', 'rev' and 'lin'"):
         testing.check_grads(jnp.sin, (0.5,), order=1, modes=("forward",))
+
+
+def test_the_default_tolerances_leave_room_for_rounding():
+    """Copies are differentiated exactly; what the checks see is the rounding of a difference, with many digits lost to the step."""
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    for dtype, eps in (("bfloat16", 1.0), ("float16", 1.0), ("float32", None), ("complex64", None)):
+        testing.check_grads(lambda x: jnp.flip(x.T), (jnp.asarray(3 * x).astype(dtype),), order=2, modes=("fwd", "rev", "lin"), eps=eps)
 
 
 def test_check_jvp_and_check_vjp():

@@ -564,12 +564,23 @@ def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[A
 
 
 def stop_gradient(x: Any) -> Any:
-    """The identity with derivative zero, on a pytree of arrays; leaves that are not floating pass through."""
-    def stop(leaf):
-        if not is_array_like(leaf) or not dtypes.issubdtype(get_aval(leaf).dtype, dtypes.inexact):
-            return leaf
-        return stop_gradient_p.bind(leaf)
-    return tree_map(stop, x)
+    """The identity with derivative zero.
+
+    Args:
+      x: a pytree of arrays.
+
+    Returns:
+      The same pytree. Arrays that are not floating or complex have no derivative and stay as they are.
+
+    Raises:
+      TypeError: if a leaf is not an array.
+    """
+    def stop(path, leaf):
+        if not is_array_like(leaf):
+            raise TypeError(f"stop_gradient: x{keystr(path)} is not a valid type of array: {leaf!r} of type {type(leaf).__name__}. Leave what "
+                            "is no array out of the tree.")
+        return stop_gradient_p.bind(leaf) if dtypes.issubdtype(get_aval(leaf).dtype, dtypes.inexact) else leaf
+    return tree_map_with_path(stop, x)
 
 
 __all__ = ["CustomVJPPrimal", "SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp", "custom_vjp", "custom_vjp_primal_tree_values",

@@ -518,8 +518,9 @@ def test_closure_convert_hoists_only_what_can_be_differentiated():
 
 
 def test_stop_gradient_of_pytrees():
-    tree = {"x": 3.0, "n": 2, "name": "text"}
-    assert stop_gradient(tree)["name"] == "text" and stop_gradient(tree)["n"] == 2
+    assert stop_gradient({"x": 3.0, "n": 2, "none": None}) == {"x": 3.0, "n": 2, "none": None}
+    with pytest.raises(TypeError, match=r"stop_gradient: x\['name'\] is not .*'text' of type str"):
+        stop_gradient({"x": 3.0, "name": "text"})
     assert float(grad(lambda x: x * stop_gradient({"x": x})["x"])(3.0)) == 3
     assert float(jvp(stop_gradient, (3.0,), (1.0,))[1]) == 0
     assert vmap(grad(lambda x: x * stop_gradient(x)))(X).tolist() == X.tolist()

@@ -14,12 +14,13 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.pytree import keystr, tree_leaves, tree_leaves_with_path, tree_map, tree_structure
 
-from laminax._src.transforms import jvp, vjp, vmap
+from laminax._src.transforms import jvp, linearize, vjp, vmap
 
 _STEP = 1e-4
 
-# What is left of the digits of a difference with that step.
-_TOLERANCES = {2: 1e-2, 4: 2e-3, 8: 1e-5}
+# What is left of the digits of a difference with that step; as in JAX, so that tests of its users need no others.
+_TOLERANCES = {np.dtype(dtypes.bfloat16): 1e-1, np.dtype(np.float16): 1e-2, np.dtype(np.float32): 2e-3, np.dtype(np.float64): 1e-5,
+               np.dtype(np.complex64): 2e-3, np.dtype(np.complex128): 1e-5}
 
 
 def check_grads(f: Callable, args: Sequence[Any], order: int, modes: Sequence[str] = ("fwd", "rev"), atol: Any = None,
@@ -30,11 +31,12 @@ def check_grads(f: Callable, args: Sequence[Any], order: int, modes: Sequence[st
       f: a function of pytrees of arrays, smooth near `args`.
       args: the arguments, a sequence.
       order: the highest order of derivatives, at least 1.
-      modes: "fwd" for forward mode, "rev" for reverse mode, or both; for higher orders, all their compositions.
+      modes: "fwd" for forward mode, "rev" for reverse mode, "lin" for the forward mode of `linearize`, or several; for higher
+        orders, all their compositions.
       atol: the absolute tolerance, a number or a dict of them by dtype; by default 1e-2, 2e-3 or 1e-5 for 16, 32 and
-        64 bits.
+        64 bits, and 1e-1 for bfloat16 and less.
       rtol: the relative tolerance, likewise.
-      eps: the step of the differences, by default 1e-4.
+      eps: the step of the differences, to both sides; by default 1e-4.
 
     Raises:
       AssertionError: if one differs.
@@ -44,24 +46,31 @@ def check_grads(f: Callable, args: Sequence[Any], order: int, modes: Sequence[st
     """
     if isinstance(modes, str):
         modes = (modes,)
-    if not set(modes) <= {"fwd", "rev"} or not modes:
-        raise ValueError(f"check_grads: modes must be of 'fwd' and 'rev', got {tuple(modes)}")
+    if not set(modes) <= {"fwd", "rev", "lin"} or not modes:
+        raise ValueError(f"check_grads: modes must be of 'fwd', 'rev' and 'lin', got {tuple(modes)}")
     _check_order(f, tuple(args), order, modes, atol, rtol, eps or _STEP, "")
 
 
 def _check_order(f, args, order, modes, atol, rtol, eps, path):
-    if "fwd" in modes:
-        where = f"{path}JVP"
-        check_jvp(f, functools.partial(jvp, f), args, atol, rtol, eps, where)
-        if order > 1:
-            tangents = _random_like(np.random.default_rng(1), args)
-            _check_order(lambda *args: jvp(f, args, tangents)[1], args, order - 1, modes, atol, rtol, eps, f"{where} of ")
+    for mode, forward, name in (("fwd", jvp, "JVP"), ("lin", _jvp_by_linearize, "LIN")):
+        if mode in modes:
+            where = f"{path}{name}"
+            check_jvp(f, functools.partial(forward, f), args, atol, rtol, eps, where)
+            if order > 1:
+                tangents = _random_like(np.random.default_rng(1), args)
+                _check_order(lambda *args: forward(f, args, tangents)[1],  # noqa: B023
+                             args, order - 1, modes, atol, rtol, eps, f"{where} of ")
     if "rev" in modes:
         where = f"{path}VJP"
         check_vjp(f, functools.partial(vjp, f), args, atol, rtol, eps, where)
         if order > 1:
             cotangent = _random_like(np.random.default_rng(1), f(*args))
             _check_order(lambda *args: vjp(f, *args)[1](cotangent), args, order - 1, modes, atol, rtol, eps, f"{where} of ")
+
+
+def _jvp_by_linearize(f, primals, tangents):
+    result, f_jvp = linearize(f, *primals)
+    return result, f_jvp(*tangents)
 
 
 def check_jvp(f: Callable, f_jvp: Callable, args: Sequence[Any], atol: Any = None, rtol: Any = None, eps: float = _STEP,
@@ -135,14 +144,14 @@ def _difference(f, args, tangents, eps):
         def move(x, t):
             if dtypes.dtype(t) == dtypes.float0:
                 return x
-            return np.asarray(np.asarray(x) + sign * eps / 2 * t).astype(dtypes.dtype(x))
+            return np.asarray(np.asarray(x) + sign * eps * t).astype(dtypes.dtype(x))
         return f(*tree_map(move, args, tangents))
 
     def slope(high, low):
         dtype = dtypes.dtype(high)
         if not dtypes.issubdtype(dtype, dtypes.inexact):
             return np.zeros(np.shape(high), dtypes.float0)
-        return ((np.asarray(high) - np.asarray(low)) / eps).astype(dtype)
+        return ((np.asarray(high) - np.asarray(low)) / (2 * eps)).astype(dtype)
     return tree_map(slope, moved(1), moved(-1))
 
 
@@ -182,7 +191,7 @@ def _tolerance(given: Any, *found: np.dtype) -> float:
             return given
         if not dtypes.issubdtype(dtype, dtypes.inexact):
             return 0.0
-        return _TOLERANCES.get(np.zeros((), dtype).real.dtype.itemsize, 1e-1)
+        return _TOLERANCES.get(dtype, 1e-1)
     return max(of(dtype) for dtype in found)
 
 

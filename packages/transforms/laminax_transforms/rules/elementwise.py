@@ -123,16 +123,14 @@ for _primitive in (op.max_p, op.min_p):
 
 
 def _pow_partial_x(t, z, x, y):
-    # y x**(y-1); where y == 0 the derivative is 0 even at x == 0, where x**(y-1) is infinite
+    # y x**(y-1); an integer y == 0 gives 0 even at x == 0, where x**(y-1) is infinite. It cannot for a y that is differentiated
+    # too: the derivative of this in y is 1/x at y == 0.
     y_aval = get_aval(y)
-    if dtypes.issubdtype(y_aval.dtype, dtypes.integer):
-        y_typed = convert_element_type(y, get_aval(x).dtype)
-        safe = select(eq(y, scalar_like(0, y_aval.dtype)), full(y_aval.shape, 1, y_aval.dtype), y)
-        factor = mul(y_typed, op.pow_p.bind(x, sub(safe, scalar_like(1, y_aval.dtype))))
-    else:
-        one = full(y_aval.shape, 1, y_aval.dtype)
-        factor = mul(y, pow(x, sub(select(eq(y, scalar_like(0, y_aval.dtype)), one, y), one)))
-    return mul(t, factor)
+    if not dtypes.issubdtype(y_aval.dtype, dtypes.integer):
+        return mul(t, mul(y, pow(x, sub(y, scalar_like(1, y_aval.dtype)))))
+    y_typed = convert_element_type(y, get_aval(x).dtype)
+    safe = select(eq(y, scalar_like(0, y_aval.dtype)), full(y_aval.shape, 1, y_aval.dtype), y)
+    return mul(t, mul(y_typed, op.pow_p.bind(x, sub(safe, scalar_like(1, y_aval.dtype)))))
 
 
 def _pow_partial_y(t, z, x, y):
