@@ -463,7 +463,7 @@ explain_cache_misses = define(
     "explain_cache_misses",
     False,
     boolean,
-    "Log, as warnings, why a function is traced or compiled again: which argument or option changed, and how.",
+    "Log, as warnings, why a function is traced or compiled: it is new, or which argument or option changed, and how.",
 )
 log_checkpoint_residuals = define(
     "log_checkpoint_residuals", False, boolean, "Log, as a warning, what each checkpointed function keeps for its derivative."

@@ -1,13 +1,14 @@
-"""Why a function is traced or compiled again: what the option `explain_cache_misses` logs.
+"""Why a function is traced or compiled: what the option `explain_cache_misses` logs.
 
 Of the forms of the function that are there, the one most like the call is taken, and what keeps them apart is listed:
-arguments by their names, with what each was before and is now.
+arguments by their names, with what each is now and was before. The words are JAX's.
 """
 
 from __future__ import annotations
 
 import inspect
 import logging
+import os
 from typing import Any, Callable, Iterator, Mapping, Sequence
 from weakref import WeakKeyDictionary, ref
 
@@ -18,13 +19,20 @@ from laminax_ir.pytree import keystr, structure_errors, tree_structure, tree_unf
 _SEARCHED = 64  # of the forms of a function, how many of the latest are compared
 _SHOWN = 8  # differences that are listed
 
+# The kinds of differences.
+_STATIC_ARGS = "different value of static args"
+_STATIC_KWARGS = "different value of static kwargs"
+_TREE = "different input pytree"
+_TYPES = "different input types"
+_CONTEXT = "Tracing context doesn't match, e.g. due to config or context manager"
+
 _logger = logging.getLogger("laminax")
 # The last function that was traced for each code object, by what wraps it.
 _traced: WeakKeyDictionary[Any, dict[Any, ref]] = WeakKeyDictionary()
 
 
 def explain_retrace(title: str, fun: Callable, namer: Callable[[int], str], key: Any, entries: Mapping[Any, Any]) -> None:
-    """Logs why none of the traced forms of a function serves a call; says nothing of first calls and of laminax itself.
+    """Logs why none of the traced forms of a function serves a call; says nothing of laminax's own functions.
 
     Args:
       title: the function's name for the log, "jit(f)".
@@ -36,22 +44,33 @@ def explain_retrace(title: str, fun: Callable, namer: Callable[[int], str], key:
     if (getattr(fun, "__module__", None) or "").partition(".")[0] == "laminax":
         return
     is_remade = _remember(fun)
+    defined = _definition(fun)
     if not entries:
+        lines = ["never seen function" + (f", defined at {defined}" if defined else "")]
         if is_remade:
-            _log(title, "traced again, because it is another function than before, made by the same code", [
-                "Entries belong to the function object. Make the function once, outside of the loop or function that calls it"
-                + ("; a functools.partial or a transformation of it too." if _is_wrapped(fun) else ".")])
+            lines += ["but seen another function defined on the same line; it is made again and again, and entries belong to the "
+                      "function object.", "Make the function once, outside of the loop or function that calls it"
+                      + ("; a functools.partial or a transformation of it too." if _is_wrapped(fun) else ".")]
+        _log("TRACING", title, lines)
         return
     if key in entries:
-        _log(title, "traced again, because values that it closes over belonged to a trace that has ended", [])
+        _log("TRACING", title, ["values that the function closes over belonged to a trace that has ended"])
         return
     candidates = list(entries)[-_SEARCHED:]
     differences = min((list(_differences(fun, namer, old, key)) for old in reversed(candidates)),
-                      key=lambda lines: (len(lines), sum(map(len, lines))))  # the shortest explanation
+                      key=lambda found: (len(found), sum(len(line) for _, line in found)))  # the shortest explanation
+    lines = [f"function defined at {defined}"] if defined else []
+    lines.append(f"all {len(entries)} previously seen cache keys differ. For the closest previous key:")
+    for kind in dict.fromkeys(kind for kind, _ in differences[:_SHOWN]):
+        lines += [f"{kind}:", *[f"* {line}" for other, line in differences[:_SHOWN] if other is kind]]
     hidden = len(differences) - _SHOWN
-    rest = [f"and {hidden} more differences"] if hidden > 0 else []
-    _log(title, f"traced again; of the {len(entries)} forms there are, the one most like this call differs in",
-         [*differences[:_SHOWN], *rest])
+    _log("TRACING", title, [*lines, *([f"and {hidden} more differences"] if hidden > 0 else [])])
+
+
+def _definition(fun: Callable) -> str:
+    """`train.py:41`, where the function's code begins; empty for one that has none in Python."""
+    code = getattr(inspect.unwrap(getattr(fun, "func", fun)), "__code__", None)
+    return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code is not None else ""
 
 
 def explain_recompilation(title: str, names: Sequence[str], key: Sequence[Any], entries: Mapping[Sequence[Any], Any],
@@ -69,21 +88,21 @@ def explain_recompilation(title: str, names: Sequence[str], key: Sequence[Any], 
         return
     explanations = [[line for name, then, now in zip(names, old, key) if then != now
                      for line in _part_differences(name, then, now, namer)] for old in reversed(list(entries))]
-    _log(title, "compiled again without being traced, because of", min(explanations, key=len))
+    _log("COMPILATION", title, ["traced before, compiled again because of:", *[f"* {line}" for line in min(explanations, key=len)]])
 
 
 def _part_differences(name: str, then: Any, now: Any, namer: Callable[[int], str]) -> Iterator[str]:
     """One line for what differs in one part of two keys; arguments on several devices by name, with their shardings."""
     old, new = getattr(then, "in_shardings", None), getattr(now, "in_shardings", None)
     if old is None and new is None:
-        yield f"{name}: {now}, before {then}"
+        yield f"{name}, now {now} and before {then}"
         return
     old, new = (x if x is not None else (where,) * len(old or new) for x, where in ((old, then), (new, now)))
     changed = [(i, a, b) for i, (a, b) in enumerate(zip(old, new)) if a != b]
     for i, a, b in changed:
-        yield f"the sharding of {namer(i)}: {_sharding_text(b)}, before {_sharding_text(a)}"
+        yield f"the sharding of {namer(i)}, now {_sharding_text(b)} and before {_sharding_text(a)}"
     if not changed:
-        yield (f"{name}s, or the shardings of the results: {_result_text(now)}, before {_result_text(then)}")
+        yield (f"{name}s, or the shardings of the results, now {_result_text(now)} and before {_result_text(then)}")
 
 
 def _sharding_text(sharding: Any) -> str:
@@ -97,9 +116,9 @@ def _result_text(where: Any) -> str:
     return f"{len(where.devices)} devices from {where.devices[0]} on, results {', '.join(map(_sharding_text, shardings))}"
 
 
-def _log(title: str, what: str, lines: Sequence[str]) -> None:
+def _log(phase: str, title: str, lines: Sequence[str]) -> None:
     where = source.summarize(source.current())
-    _logger.warning("\n  ".join([f"{title} is {what}{':' if lines else '.'}", *lines, *([f"called at {where}"] if where else [])]))
+    _logger.warning("\n  ".join([f"{phase} CACHE MISS{f' at {where}' if where else ''}: {title}", *lines]))
 
 
 def _remember(fun: Callable) -> bool:
@@ -122,36 +141,39 @@ def _is_wrapped(fun: Callable) -> bool:
     return hasattr(fun, "func") or hasattr(fun, "__wrapped__")
 
 
-def _differences(fun: Callable, namer: Callable[[int], str], old: Any, new: Any) -> Iterator[str]:
-    """One line for each part in which two keys of a function differ."""
+def _differences(fun: Callable, namer: Callable[[int], str], old: Any, new: Any) -> Iterator[tuple[str, str]]:
+    """The kind of difference and a line, for each part in which two keys of a function differ."""
     from laminax._src.tracing import _parameter_name
 
-    yield from _static_differences({_parameter_name(fun, i): s for i, s in old.static_args} | dict(old.static_kwargs),
-                                   {_parameter_name(fun, i): s for i, s in new.static_args} | dict(new.static_kwargs))
+    for kind, then, now in ((_STATIC_ARGS, *[{_parameter_name(fun, i): s for i, s in key.static_args} for key in (old, new)]),
+                            (_STATIC_KWARGS, dict(old.static_kwargs), dict(new.static_kwargs))):
+        for line in _static_differences(then, now):
+            yield kind, line
     if old.in_tree != new.in_tree:
-        yield from _structure_differences(fun, old.in_tree, new.in_tree)
+        for line in _structure_differences(fun, old.in_tree, new.in_tree):
+            yield _TREE, line
     else:
         for i, (then, now) in enumerate(zip(old.avals, new.avals)):
             if then is not now:
-                yield f"{namer(i)}: {_aval_difference(then, now)}"
+                yield _TYPES, f"at {namer(i)}, {_aval_difference(then, now)}"
     if old.config is not new.config:
         for name, (then, now) in old.config.difference(new.config).items():
-            yield f"the option {name}: {now!r}, before {then!r}"
+            yield _CONTEXT, f"the option {name}, now {now} and before {then}"
     if old.axes != new.axes:
-        yield f"the named axes in scope: {_axes(new.axes)}, before {_axes(old.axes)}"
+        yield _CONTEXT, f"the named axes in scope, now {_axes(new.axes)} and before {_axes(old.axes)}"
     if old.count != new.count and old.in_tree == new.in_tree and len(old.static_args) == len(new.static_args):
-        yield f"the number of positional arguments: {new.count}, before {old.count}"
+        yield _TREE, f"the number of positional arguments, now {new.count} and before {old.count}"
 
 
 def _static_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     for name in old | new:
         if name not in new:
-            yield f"the static argument {name} is not given, before it was {old[name].value!r}"
+            yield f"at {name}, now not given and before {old[name].value!r}"
         elif name not in old:
-            yield f"the static argument {name}={new[name].value!r}, which was not given before"
+            yield f"at {name}, now {new[name].value!r} and before not given"
         elif old[name] != new[name]:
             then, now = old[name].value, new[name].value
-            yield f"the static argument {name}: {_described(now, then)}, before {_described(then, now)}"
+            yield f"at {name}, now {_described(now, then)} and before {_described(then, now)}"
 
 
 def _described(value: Any, other: Any) -> str:
@@ -164,13 +186,18 @@ def _described(value: Any, other: Any) -> str:
 
 def _structure_differences(fun: Callable, old: Any, new: Any) -> Iterator[str]:
     then, now = (tree_unflatten(tree, range(tree.num_leaves)) for tree in (old, new))
-    if len(then[0]) != len(now[0]):
-        yield f"the number of arguments given by position: {len(now[0])}, before {len(then[0])}"
-    if sorted(then[1]) != sorted(now[1]):
-        yield f"the arguments given by name: {', '.join(now[1]) or 'none'}, before {', '.join(then[1]) or 'none'}"
-    if len(then[0]) == len(now[0]) and then[1].keys() == now[1].keys():
+    if len(then[0]) != len(now[0]) or then[1].keys() != now[1].keys():
+        same = ", but same total number" if len(then[0]) + len(then[1]) == len(now[0]) + len(now[1]) else ""
+        yield (f"different number of args and kwargs{same}, now {_counted(now)} and before {_counted(then)}"
+               if len(then[0]) != len(now[0]) else f"the keys of kwargs, now {sorted(now[1])} and before {sorted(then[1])}")
+    else:
         for mismatch in structure_errors(tree_structure(then), now, exact=True):
-            yield f"{_path_name(fun, mismatch.path)}: {mismatch.full}, before {mismatch.prefix}"
+            yield f"at {_path_name(fun, mismatch.path)}, now {mismatch.full} and before {mismatch.prefix}"
+
+
+def _counted(arguments: tuple[Sequence, Mapping]) -> str:
+    args, kwargs = arguments
+    return f"{len(args)} args and kwargs with keys {sorted(kwargs)}"
 
 
 def _path_name(fun: Callable, path: Sequence[Any]) -> str:
@@ -182,17 +209,11 @@ def _path_name(fun: Callable, path: Sequence[Any]) -> str:
 
 
 def _aval_difference(old: ShapedArray, new: ShapedArray) -> str:
-    kinds = [kind for kind, a, b in (("shape", old.shape, new.shape), ("dtype", old.dtype, new.dtype),
-                                     ("weak type", old.weak_type, new.weak_type),
-                                     ("named axes", old.named_shape, new.named_shape)) if a != b]
-    shows_weak = old.weak_type != new.weak_type
-    return f"another {' and '.join(kinds)}: {_aval_text(new, shows_weak)}, before {_aval_text(old, shows_weak)}"
-
-
-def _aval_text(aval: ShapedArray, shows_weak: bool) -> str:
-    if not shows_weak:
-        return aval.str_short()
-    return f"{aval.str_short()} ({'weakly typed, as Python numbers are' if aval.weak_type else 'not weakly typed'})"
+    then, now = (aval.str_short() for aval in (old, new))
+    if old.weak_type == new.weak_type:
+        return f"now {now} and before {then}"
+    return (f"now {now}{{weak_type={new.weak_type}}} and before {then}{{weak_type={old.weak_type}}}, where weak_type=True often means a "
+            "Python number, and weak_type=False an array. See https://docs.jax.dev/en/latest/type_promotion.html#weak-types")
 
 
 def _axes(axes: Sequence[tuple[Any, int]]) -> str:

@@ -270,7 +270,7 @@ def test_explained_recompilations(caplog):
     f(put(A, "x"))
     with laminax.explain_cache_misses(True), caplog.at_level("WARNING", "laminax"):
         f(put(A, None, "y"))
-    assert re.search(r"compiled again without being traced, because of:\n  the sharding of x: .*P\(None, 'y'\).*, before .*P\('x',\)",
+    assert re.search(r"compiled again because of:\n  \* the sharding of x, now .*P\(None, 'y'\).* and before .*P\('x',\)",
                      caplog.text)
 
 
