@@ -919,9 +919,9 @@ def _pad_ramps(array, end_values, widths):
 
 @fused(static_argnames=("widths", "mode", "lengths"))
 def _pad_statistic(array, widths, mode, lengths):
-    from laminax._src.numpy import reductions, statistics
+    from laminax._src.numpy import quantiles, reductions
     function = {"maximum": reductions.max, "minimum": reductions.min, "mean": reductions.mean,
-                "median": statistics.median}[mode]
+                "median": quantiles.median}[mode]
     dtype = dtype_of(array)
     for axis, (low, high) in enumerate(widths):
         size = array.shape[axis]
