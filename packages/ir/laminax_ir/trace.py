@@ -289,7 +289,7 @@ class Tracer:
     def _python_scalar(self, kind: type):
         check_is_scalar(self.aval)
         return kind(self._concretize(ConcretizationTypeError, "Abstract tracer value encountered where concrete value is expected:",
-                                     _STATIC_HINT + f" To change the dtype of an array, write x.astype({kind.__name__})."))
+                                     _STATIC_HINT + f" To change the dtype of an array, try using `x.astype({kind.__name__})`."))
 
     def __index__(self):
         check_is_index(self.aval)
@@ -337,11 +337,11 @@ def leaked_tracer_error(tracer: Tracer) -> LeakedTracerError:
     trace = tracer._trace
     traced = f"a value traced by {trace.name}" if trace.name else "a traced value"
     how = "after that trace had ended" if trace.ended else "outside the function being traced"
-    origin = tracer.describe_origin()
+    origin = tracer.describe_origin().replace("made at ", "which was created on line ").replace(" at ", ", which was created on line ")
     used = source.summarize(source.current(3))
     return LeakedTracerError(
-        f"Encountered an unexpected tracer: {traced} was used {how}.\n  value: {tracer.aval.str_short()}" + (f", {origin}" if origin else "")
-        + (f"; used at {used}" if used else "") + "\nReturn it from the transformed function instead of saving it to an "
+        f"Encountered an unexpected tracer: {traced} was used {how}.\n  value: {tracer.aval.str_short(short_dtypes=False)}"
+        + (f", {origin}" if origin else "") + (f", and used at {used}" if used else "") + "\nReturn it from the transformed function instead of saving it to an "
         "object or to global state. LAMINAX_CHECK_LEAKS=1 reports it as soon as the function returns.")
 
 

@@ -251,10 +251,10 @@ class _Methods:
     # how it prints
 
     def __repr__(self) -> str:
+        _check_alive(self)
         dtype = f"dtype={self.dtype.name}" + (", weak_type=True" if self.weak_type else "")
-        if self.is_deleted() or not _has_value(self):
-            state = ", deleted" if self.is_deleted() else ""
-            return f"Array(shape={self.shape}, {dtype}{state})"
+        if not _has_value(self):
+            return f"Array(shape={self.shape}, {dtype})"
         if self.size == 0:
             return f"Array([], shape={self.shape}, {dtype})"
         width = np.get_printoptions()["linewidth"]

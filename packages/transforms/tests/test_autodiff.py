@@ -488,7 +488,7 @@ def test_a_leaked_tracer_says_where_it_was_made_and_used():
         return op.cos(kept[0])
 
     with pytest.raises(LeakedTracerError, match=r"(?s)value traced by grad\(leaky\) was used after that trace had ended.*"
-                                                r"f64\[3\], made at test_autodiff.py:\d+ in leaky; used at test_autodiff.py:\d+ in user"):
+                                                r"float64\[3\], which was created on line test_autodiff.py:\d+ in leaky, and used at test_autodiff.py:\d+ in user"):
         user()
     kept.clear()
     with check_leaks(), pytest.raises(LeakedTracerError, match=r"(?s)grad\(leaky\) is still alive.*in leaky; kept by a list"):

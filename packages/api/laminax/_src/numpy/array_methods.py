@@ -274,13 +274,14 @@ def _itemsize(self) -> int:
 def _traced_item(self, *args):
     """The only element, or the one at an index, as a Python scalar; only where the value is known."""
     from laminax_ir.errors import ConcretizationTypeError
-    return self._concretize(ConcretizationTypeError, "the item() value", _KNOWN_HINT).item(*args)
+    return self._concretize(ConcretizationTypeError, f"{_ABSTRACT} item() was called on", _KNOWN_HINT).item(*args)
 
 
 def _traced_tolist(self):
     """The elements as nested lists of Python scalars; only where the values are known."""
     from laminax_ir.errors import ConcretizationTypeError
-    return self._concretize(ConcretizationTypeError, "the tolist() value", _KNOWN_HINT).tolist()
+    return self._concretize(ConcretizationTypeError, f"{_ABSTRACT} tolist() was called on", _KNOWN_HINT).tolist()
 
 
-_KNOWN_HINT = "Its value is not known while the function is traced. Return the array, and convert it outside."
+_ABSTRACT = "Abstract tracer value encountered where concrete value is expected:"
+_KNOWN_HINT = "Return the array, and convert it outside."
