@@ -124,15 +124,22 @@ def test_log_compiles(caplog):
         f(np.ones(3, np.float32))
         f(np.ones(3, np.float32))
     messages = [r.getMessage() for r in caplog.records]
-    assert [m.split()[0] for m in messages] == ["Tracing", "Lowering", "Compiling"]
-    assert all("jit(<lambda>) for arguments (f32[3]) took 0." in m for m in messages)
+    assert [m.split(" for ")[0] for m in messages] == ["Finished tracing jit(<lambda>)", "Compiling <lambda>",
+                                                       "Finished lowering jit(<lambda>)", "Finished XLA compilation of jit(<lambda>)"]
+    assert all("for arguments (f32[3])" in m for m in messages) and " in 0." in messages[-1]
+
+
+def test_compilations_are_logged_for_debugging_without_the_option(caplog):
+    with caplog.at_level(logging.DEBUG):
+        laminax.jit(lambda x: x + 42)(np.ones(3, np.float32))
+    assert [r.levelno for r in caplog.records if "arguments (f32[3])" in r.getMessage()] == [logging.DEBUG] * 4
 
 
 def test_log_compiles_of_single_operations(caplog):
     x = jnp.zeros((3, 5, 7))
     with laminax.log_compiles(), caplog.at_level(logging.WARNING):
         x + x
-    assert "Compiling jit(add) for arguments (f32[3,5,7], f32[3,5,7])" in caplog.text
+    assert "Finished XLA compilation of jit(add) for arguments (f32[3,5,7], f32[3,5,7])" in caplog.text
     caplog.clear()
     with laminax.log_compiles(), caplog.at_level(logging.WARNING):
         x + x

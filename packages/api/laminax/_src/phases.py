@@ -1,9 +1,13 @@
-"""The phases of compiling a function: each is timed, told to `laminax.monitoring`, and logged while `log_compiles` is on."""
+"""The phases of compiling a function: each is timed, told to `laminax.monitoring`, and logged.
+
+The logger is "laminax"; the level is that of warnings while `log_compiles` is on, else that of debugging.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
-from typing import Sequence
+from typing import Any, Sequence
 
 from laminax_ir import config
 from laminax_ir.avals import ShapedArray
@@ -33,6 +37,8 @@ class phase:
         self._avals = avals
 
     def __enter__(self) -> None:
+        if self._verb == "Lowering":
+            _log("Compiling %s for arguments (%s).", self._title.removeprefix("jit(").removesuffix(")"), self._avals)
         self._start = time.perf_counter()
 
     def __exit__(self, error_type, error, traceback) -> None:
@@ -40,10 +46,24 @@ class phase:
             return
         seconds = time.perf_counter() - self._start
         monitoring.record_event_duration_secs(_EVENTS[self._verb], seconds, fun_name=self._title)
-        if config.log_compiles.value:
-            import logging  # 5 ms of import time that few need
-            avals = ", ".join(aval.str_short() for aval in self._avals)
-            logging.getLogger("laminax").warning("%s %s for arguments (%s) took %.4f s.", self._verb, self._title, avals, seconds)
+        _log(_FINISHED[self._verb], self._title, self._avals, seconds)
+
+
+_FINISHED = {
+    "Tracing": "Finished tracing %s for arguments (%s) in %.4f s.",
+    "Lowering": "Finished lowering %s for arguments (%s) in %.4f s.",
+    "Compiling": "Finished XLA compilation of %s for arguments (%s) in %.4f s.",
+}
+
+
+def _log(message: str, title: str, avals: Sequence[ShapedArray], *values: Any) -> None:
+    if not config.log_compiles.value and "logging" not in sys.modules:  # importing it takes 5 ms, and nobody listens
+        return
+    import logging
+    level = logging.WARNING if config.log_compiles.value else logging.DEBUG
+    logger = logging.getLogger("laminax")
+    if logger.isEnabledFor(level):
+        logger.log(level, message, title, ", ".join(aval.str_short() for aval in avals), *values)
 
 
 def check_may_trace(title: str) -> None:
