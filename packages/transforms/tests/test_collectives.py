@@ -159,6 +159,9 @@ def test_over_two_names_at_once(names):
     check(lambda x: psum_scatter(x, names), rows.sum(0))
     check(lambda x: psum_scatter(x, names, scatter_dimension=1, tiled=True), np.stack(np.split(rows.sum(0), 6, 1)))
     check(lambda x: axis_index(names), np.arange(6))
+    check(lambda x: all_to_all(x, names, 0, 1), np.stack([np.stack([y[i] for y in rows], 1) for i in range(6)]))
+    check(lambda x: all_to_all(x, names, 1, 0, tiled=True),
+          np.stack([np.concatenate([np.split(y, 6, axis=1)[i] for y in rows], 0) for i in range(6)]))
     assert over_two_names(lambda x: axis_size(names) * psum(1, "j"), x).tolist() == [[18] * 3] * 2
 
 

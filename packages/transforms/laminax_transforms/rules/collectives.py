@@ -249,21 +249,26 @@ def _all_to_all_batch(axis, operands, batch_axes, *, split_axis, concat_axis, ax
         result = op.all_to_all_p.bind(x, split_axis=split_axis + shift, concat_axis=concat_axis + shift, axis_name=axis_name,
                                       axis_index_groups=axis_index_groups, tiled=tiled)
         return result, 0 if shift else None
-    _require_one_name(op.all_to_all_p, names)
     x = batch_axis_first(x, b, axis.size)
     op.all_to_all_p.shape_rule(remove_axis(get_aval(x), 0), split_axis=split_axis, concat_axis=concat_axis, axis_name=axis_name,
                                axis_index_groups=axis_index_groups, tiled=tiled)  # refuses sizes that do not fit
-    count = axis.size if axis_index_groups is None else len(axis_index_groups[0])
     split, concat = split_axis + 1, concat_axis + 1
-    if tiled:  # blocks of the split axis stay, and what is received lies before the concatenated axis
-        x = _split_axis(x, split, (count, get_aval(x).shape[split] // count))
-    x = move_axis(x, split, 1)  # [participant, part, ...]
+    counts = [op.axis_size(name) for name in names] if axis_index_groups is None else [len(axis_index_groups[0])]
+    # The parts, by the coordinates of who gets them; with `tiled` a part is a block, whose axis stays.
+    x = _split_axis(x, split, [*counts, get_aval(x).shape[split] // math.prod(counts)] if tiled else counts)
     if axis_index_groups is None:
-        x = move_axis(x, 0, 1)  # [part, sender, ...], and the part a participant receives has its index
+        for place, name in enumerate(names, split):  # each name trades its own coordinate of the parts
+            if name == axis.name:
+                x = move_axis(move_axis(x, place, 0), 1, place)
+            else:
+                x = op.all_to_all_p.bind(x, split_axis=place, concat_axis=place, axis_name=name, axis_index_groups=None, tiled=False)
+        x = _merge_axes(x, split, len(names))
     else:
+        _require_one_name(op.all_to_all_p, names)
         members, positions = op.group_index(axis_index_groups)
-        x = _take_rows(_merge_axes(x, 0), members * count + positions[:, None])
-    x = move_axis(x, 1, concat)
+        x = _merge_axes(move_axis(x, split, 1), 0)  # a row for each part of each participant
+        x = move_axis(_take_rows(x, members * counts[0] + positions[:, None]), 1, split)
+    x = move_axis(x, split, concat)  # what was received, by sender
     return (_merge_axes(x, concat) if tiled else x), 0
 
 
