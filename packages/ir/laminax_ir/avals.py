@@ -274,7 +274,10 @@ def _shorten(value) -> str:
 
 
 def _numpy_aval(array) -> ShapedArray:
-    return ShapedArray(array.shape, dtypes.canonicalize_dtype(array.dtype))
+    try:
+        return ShapedArray(array.shape, dtypes.canonicalize_dtype(array.dtype))
+    except TypeError as error:
+        raise TypeError(f"{called_with(array)}{error}") from None
 
 
 _numpy_scalar_avals: dict[tuple[type, bool], ShapedArray] = {}  # with and without 64-bit types
