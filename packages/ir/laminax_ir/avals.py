@@ -274,10 +274,7 @@ def _shorten(value) -> str:
 
 
 def _numpy_aval(array) -> ShapedArray:
-    try:
-        return ShapedArray(array.shape, dtypes.canonicalize_dtype(array.dtype))
-    except TypeError as error:
-        raise TypeError(f"{called_with(array)}{error}") from None
+    return ShapedArray(array.shape, dtypes.canonicalize_dtype(array.dtype))
 
 
 _numpy_scalar_avals: dict[tuple[type, bool], ShapedArray] = {}  # with and without 64-bit types
