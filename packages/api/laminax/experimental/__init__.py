@@ -6,7 +6,7 @@ import importlib
 
 _MODULE_OF = {"io_callback": "laminax_ir.ops.callbacks"}
 
-_SUBMODULES = frozenset(("as_jax", "layout", "mesh_utils", "ode", "pjit", "serialize_executable", "shard_map"))
+_SUBMODULES = frozenset(("as_jax", "layout", "mesh_utils", "multihost_utils", "ode", "pjit", "serialize_executable", "shard_map"))
 
 __all__ = sorted([*_MODULE_OF, *_SUBMODULES])  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -269,3 +269,26 @@ def test_pickling():
     for sharding in TARGETS[:5] + TARGETS[6:]:
         assert pickle.loads(pickle.dumps(sharding)) == sharding
     np.testing.assert_array_equal(np.asarray(pickle.loads(pickle.dumps(put(A, "x")))), A)
+
+
+def test_values_of_the_only_process():
+    from laminax.experimental import multihost_utils
+    x = put(A, "x", "y")
+    tree = multihost_utils.process_allgather({"a": x, "b": 3})
+    assert tree["a"].shape == (1, 8, 4) and tree["b"].tolist() == [3] and isinstance(tree["a"], np.ndarray)
+    np.testing.assert_array_equal(multihost_utils.process_allgather(x, tiled=True), A)
+    np.testing.assert_array_equal(multihost_utils.broadcast_one_to_all([x])[0], A)
+    multihost_utils.sync_global_devices("here")
+    multihost_utils.assert_equal((x, 1))
+    with pytest.raises(AssertionError, match="they differ.* Expected"):
+        multihost_utils.assert_equal(np.nan, "they differ")
+    a, b = multihost_utils.host_local_array_to_global_array((A, x), MESH, (P("y"), P("x", "y")))
+    check_layout(a, A, ("y",))
+    assert b.sharding == x.sharding
+    assert multihost_utils.global_array_to_host_local_array(x, MESH, P()) is x
+    check_layout(multihost_utils.global_array_to_host_local_array(A, MESH, P("x")), A, ("x",))
+    for convert in (multihost_utils.host_local_array_to_global_array, multihost_utils.global_array_to_host_local_array):
+        with pytest.raises(ValueError, match="`None` is not a valid input to the pspecs argument"):
+            convert(x, MESH, None)
+        with pytest.raises(ValueError, match=r"f32\[8,3\] cannot be split as P\(None, 'y'\)"):
+            convert(A[:, :3], MESH, P(None, "y"))
