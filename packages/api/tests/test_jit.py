@@ -530,3 +530,11 @@ def test_large_containers():
     values = {f"k{i}": float(i) for i in range(300)}
     f = laminax.jit(lambda d: {k: v + 1 for k, v in d.items()})
     assert {k: float(v) for k, v in f(values).items()} == {k: v + 1 for k, v in values.items()}
+
+
+def test_functions_of_any_name_compile():
+    def δ(x):
+        return x + 1
+
+    assert laminax.jit(δ)(1.0) == 2.0
+    assert laminax.jit(lambda x: laminax.jit(δ)(x) * laminax.jit(δ)(2 * x))(1.0) == 6.0

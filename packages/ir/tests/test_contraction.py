@@ -169,6 +169,11 @@ x234, y245 = np.ones((2, 3, 4), f32), np.ones((2, 4, 5), f32)
 dot_general = contraction.dot_general
 
 
+def ragged(lhs, rhs, group_sizes, ragged_axes, group_axes):
+    numbers = RaggedDotDimensionNumbers((((2,), (1,)), ((0,), (0,))), ragged_axes, group_axes)
+    return contraction.ragged_dot_general(lhs, rhs, group_sizes, numbers)
+
+
 @pytest.mark.parametrize("call, error, words", [
     (lambda: dot_general(x234, y245, (((2, 1), (1,)), ((), ()))), ShapeError, "contracting dimensions to have the same shape, got (4, 3)"),
     (lambda: dot_general(x234, y245, (((3,), (1,)), ((), ()))), ShapeError, "lhs contracting dimensions (3,)"),
@@ -198,13 +203,18 @@ dot_general = contraction.dot_general
     (lambda: contraction.batch_matmul(x234[0], y245), ValueError, "same number of axes"),
     (lambda: contraction.batch_matmul(x234, y245[:1]), ShapeError, "(2,) and (1,)"),
     (lambda: contraction.ragged_dot(x234[0], y245, np.ones(2, f32)), DTypeError, "integer"),
-    (lambda: contraction.ragged_dot(x234[0], y245, np.ones(3, np.int32)), ShapeError, "2 groups, group_sizes i32[3]"),
-    (lambda: contraction.ragged_dot(x234[0], y245, np.ones((3, 2), np.int32)), ShapeError, "group_sizes must have shape"),
+    (lambda: contraction.ragged_dot(x234[0], y245, np.ones(3, np.int32)), ShapeError, "expected rhs group dimension size to be 3, got 2, for rhs f32[2,4,5]"),
+    (lambda: contraction.ragged_dot(x234[0], y245, np.ones((3, 2), np.int32)), ShapeError, "expected group_sizes to have shape (2,), got (3, 2)"),
     (lambda: contraction.ragged_dot(x234[0], y245[:, 1:], np.ones(2, np.int32)), ShapeError, "contracting"),
     (lambda: contraction.ragged_dot(x234[0], y245, np.ones(2, np.int32), group_offset=np.zeros(1, np.int32)),
      NotImplementedError, "group_offset"),
-    (lambda: contraction.ragged_dot_general(x234, y245, np.ones(2, np.int32), RaggedDotDimensionNumbers(
-        (((2,), (1,)), ((0,), (0,))), (0,), ())), NotImplementedError, "ragged batch axis"),
+    (lambda: ragged(x234, y245, np.ones(2, np.int32), (0, 1), ()), ShapeError, "expects exactly one lhs ragged dimension, got (0, 1)"),
+    (lambda: ragged(x234, y245, np.ones(2, np.int32), (3,), ()), ShapeError, "less than the number of axes of the lhs, got (3,)"),
+    (lambda: ragged(x234, y245, np.ones(2, np.int32), (1,), ()), ShapeError, "exactly one rhs group dimension"),
+    (lambda: ragged(x234, y245, np.ones(2, np.int32), (1,), (0,)), ShapeError, "distinct from contracting and batch dimensions"),
+    (lambda: ragged(x234, y245, np.ones(5, np.int32), (2,), (2,)), ShapeError, "zero group dimensions in the rhs"),
+    (lambda: ragged(x234, y245, np.ones(5, np.int32), (0,), (2,)), ShapeError, "zero group dimensions in the rhs"),
+    (lambda: ragged(x234, y245, np.ones((2, 2), np.int32), (0,), ()), ShapeError, "expected group_sizes to have shape (2,), got (2, 2)"),
 ])
 def test_malformed_calls(call, error, words):
     with pytest.raises(error) as info:
@@ -213,6 +223,11 @@ def test_malformed_calls(call, error, words):
 
 
 # Ragged products
+
+
+def test_a_ragged_batch_axis_makes_no_difference():
+    np.testing.assert_allclose(ragged(x234, y245, np.array([1, 1], np.int32), (0,), ()), x234 @ y245, rtol=1e-6)
+
 
 sizes_of_groups = st.lists(st.integers(0, 3), min_size=1, max_size=4)
 

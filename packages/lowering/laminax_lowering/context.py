@@ -14,7 +14,7 @@ from laminax_ir.keys import PRNGKeyArray, physical_aval
 from laminax_lowering.outlining import CallPlan
 from laminax_lowering.registry import find_rule, rules_for
 from laminax_lowering.shardings import MeshTable
-from laminax_lowering.types import dense, splat, string_text, type_text, types_text
+from laminax_lowering.types import dense, splat, string_text, symbol_text, type_text, types_text
 
 
 _INDEX = ShapedArray((), np.int32)
@@ -68,7 +68,7 @@ class ModuleContext:
 
     def unique_name(self, name: str) -> str:
         """A function name not yet used in the module."""
-        clean = "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "fun"
+        clean = symbol_text(name) if name else "fun"
         count = self._function_names.get(clean, 0)
         self._function_names[clean] = count + 1
         return clean if count == 0 else f"{clean}_{count}"

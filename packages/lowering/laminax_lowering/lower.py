@@ -13,7 +13,7 @@ from laminax_ir.ops.calls import jit_p
 from laminax_lowering.context import FunctionWriter, ModuleContext, live_equations, used_inputs
 from laminax_lowering.outlining import plan_calls
 from laminax_lowering.shardings import MeshTable, sharding_attribute
-from laminax_lowering.types import string_text
+from laminax_lowering.types import string_text, symbol_text
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
@@ -111,7 +111,7 @@ def _lower(closed, name, platforms, donated, keep_unused, arg_names, result_name
 
 
 def _module_name(name: str) -> str:
-    return "jit_" + "".join(c if c.isalnum() or c == "_" else "_" for c in name)
+    return symbol_text(f"jit_{name}").rstrip("_")
 
 
 def _with_inline_consts(closed: ClosedJaxpr, name: str) -> ClosedJaxpr:

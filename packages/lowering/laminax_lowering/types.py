@@ -90,6 +90,15 @@ def bool_text(value: Any) -> str:
     return "true" if value else "false"
 
 
+def symbol_text(name: str) -> str:
+    """A name as an MLIR symbol that needs no quotes: letters, digits, `_` and `.`, not first a digit.
+
+    Source: MLIR Language Reference, identifiers and keywords.
+    """
+    clean = "".join(c if c.isascii() and (c.isalnum() or c in "_.") else "_" for c in name)
+    return clean if clean and not clean[0].isdigit() else f"_{clean}"
+
+
 def string_text(text: str) -> str:
     """A quoted MLIR string."""
     escaped = "".join(c if c.isprintable() and c not in '"\\' and ord(c) < 128 else _escape(c) for c in text)

@@ -44,7 +44,7 @@ def composite(decomposition: Callable, name: str, version: int = 0) -> Callable:
       version: tells revisions of the operation apart.
 
     Returns:
-      A function of the same arguments. Attributes are bools, ints, floats, strings, NumPy scalars and arrays, and lists,
+      A function of the same arguments. Attributes are bools, ints, floats, strings, dtypes, NumPy scalars and arrays, and lists,
       tuples and dicts of these; those that are None are left out of the program. It has no derivative and no batching rule;
       `custom_jvp` and `custom_vmap` can give it some.
 
@@ -125,7 +125,7 @@ def attribute(name: str, key: str, value: Any) -> Any:
     if isinstance(value, Tracer):
         raise UnexpectedTracerError(f"composite {name}: the attribute {key} is a traced value, {value.aval.str_short()}; attributes "
                                     "are static. Pass it by position.")
-    if isinstance(value, (bool, int, float, str)):
+    if isinstance(value, (bool, int, float, str, np.dtype)):
         return value
     if isinstance(value, (list, tuple)):
         return tuple(attribute(name, key, item) for item in value)
@@ -134,5 +134,5 @@ def attribute(name: str, key: str, value: Any) -> Any:
     if is_array_like(value):
         array = np.asarray(value)
         return ArrayAttribute((array.dtype, array.shape, array.tobytes()))
-    raise TypeError(f"composite {name}: the attribute {key} must be a bool, an int, a float, a string, an array, or a list, tuple or "
+    raise TypeError(f"composite {name}: the attribute {key} must be a bool, an int, a float, a string, a dtype, an array, or a list, tuple or "
                     f"dict of these, got {value!r} of type {type(value).__name__}")

@@ -380,8 +380,8 @@ class RaggedDotDimensionNumbers(NamedTuple):
 
     Args:
       dot_dimension_numbers: as for `dot_general`, of lhs and of one group of rhs.
-      lhs_ragged_dimensions: the axis of lhs that is divided into groups; free or contracting.
-      rhs_group_dimensions: the axis of rhs that numbers the groups; empty if the ragged axis is contracting.
+      lhs_ragged_dimensions: the axis of lhs that is divided into groups.
+      rhs_group_dimensions: the axis of rhs that numbers the groups; empty if the ragged axis is contracting or batch.
     """
 
     dot_dimension_numbers: DotDimensionNumbers
@@ -415,34 +415,40 @@ def _ragged_dot_general_shape(lhs: ShapedArray, rhs: ShapedArray, group_sizes: S
 def _check_groups(name: str, lhs, rhs, group_sizes, numbers: RaggedDotDimensionNumbers) -> int:
     """Checks the ragged axis, the group axis and the group sizes; returns the number of groups."""
     ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)), ragged, group = numbers
-    if len(ragged) != 1 or not 0 <= ragged[0] < lhs.ndim:
-        raise ShapeError(f"{name}: lhs_ragged_dimensions must be one axis of lhs, got {ragged} for {lhs.str_short()}")
-    if ragged[0] in lhs_batch:
-        raise NotImplementedError(f"{name}: a ragged batch axis is not supported, got axis {ragged[0]} of {lhs.str_short()} "
-                                  f"with lhs batch dimensions {lhs_batch}")
+    if len(ragged) != 1:
+        raise ShapeError(f"{name} expects exactly one lhs ragged dimension, got {ragged} for {lhs.str_short()}")
+    if not 0 <= ragged[0] < lhs.ndim:
+        raise ShapeError(f"{name} requires lhs ragged dimension numbers to be nonnegative and less than the number of axes of the lhs, "
+                         f"got {ragged} for {lhs.str_short()}")
     if not dtypes.issubdtype(group_sizes.dtype, dtypes.integer):
         raise DTypeError(f"{name}: group_sizes must have an integer dtype, got {group_sizes.str_short()}")
-    wanted = 0 if ragged[0] in lhs_contracting else 1
-    if len(group) != wanted:
-        raise ShapeError(f"{name}: with the ragged axis {ragged[0]} of lhs {'contracting' if wanted == 0 else 'free'}, "
-                         f"rhs has {wanted} group dimensions, got {group}")
     outer = tuple(lhs.shape[i] for i in outer_ragged_axes(lhs.ndim, numbers))
-    if group_sizes.ndim != 1 and group_sizes.shape[:-1] != outer or group_sizes.ndim == 0:
-        raise ShapeError(f"{name}: group_sizes must have shape [groups] or {(*outer, 'groups')} (batch axes and axes outside "
-                         f"the ragged one), got {group_sizes.str_short()} for lhs {lhs.str_short()}")
+    if group_sizes.ndim == 0 or group_sizes.ndim != 1 and group_sizes.shape[:-1] != outer:
+        groups = group_sizes.shape[-1] if group_sizes.ndim else "groups"
+        raise ShapeError(f"{name} expected group_sizes to have shape {(*outer, groups)}, got {group_sizes.shape}, for lhs "
+                         f"{lhs.str_short()} (batch axes and axes outside the ragged one, or none of them, and the groups)")
     for axis in group:
         if not 0 <= axis < rhs.ndim or axis in rhs_contracting or axis in rhs_batch:
-            raise ShapeError(f"{name}: rhs_group_dimensions {group} must be one axis of rhs, {rhs.str_short()}, that is neither "
-                             f"contracting {rhs_contracting} nor batch {rhs_batch}")
+            raise ShapeError(f"{name} requires rhs group dimension numbers to be distinct from contracting and batch dimensions, and "
+                             f"axes of rhs {rhs.str_short()}; got {group}, contracting {rhs_contracting}, batch {rhs_batch}")
         if rhs.shape[axis] != group_sizes.shape[-1]:
-            raise ShapeError(f"{name}: axis {axis} of rhs, {rhs.str_short()}, has {rhs.shape[axis]} groups, group_sizes "
-                             f"{group_sizes.str_short()} has {group_sizes.shape[-1]}")
+            raise ShapeError(f"{name} expected rhs group dimension size to be {group_sizes.shape[-1]}, got {rhs.shape[axis]}, for rhs "
+                             f"{rhs.str_short()} and group_sizes {group_sizes.str_short()}")
+    if ragged[0] in lhs_contracting or ragged[0] in lhs_batch:
+        if group:
+            raise ShapeError(f"{name} requires zero group dimensions in the rhs when lhs ragged dimension is contracting or batch, got "
+                             f"rhs_group_dimensions {group} with ragged axis {ragged[0]} of {lhs.str_short()}")
+    elif len(group) != 1:
+        raise ShapeError(f"{name} requires exactly one rhs group dimension when lhs ragged dimension is noncontracting, got {group} "
+                         f"with ragged axis {ragged[0]} of {lhs.str_short()}")
     return group_sizes.shape[-1]
 
 
 def outer_ragged_axes(lhs_ndim: int, numbers: RaggedDotDimensionNumbers) -> tuple[int, ...]:
     """The axes of lhs along which group sizes may differ: batch axes, then those of its kind before the ragged one."""
     ((contracting, _), (batch, _)), (ragged,), _ = numbers
+    if ragged in batch:
+        return batch[:batch.index(ragged)]
     kind = contracting if ragged in contracting else free_axes(lhs_ndim, contracting, batch)
     return (*batch, *kind[:kind.index(ragged)])
 
@@ -453,7 +459,7 @@ def ragged_dot_general(lhs, rhs, group_sizes, ragged_dot_dimension_numbers: Ragg
 
     With a free ragged axis, [b..., m..., k...] times [g, b..., k..., n...] gives [b..., m..., n...]: rows of group i
     meet matrix i, rows after the last group give zero. With a contracting one, [b..., m..., k...] times
-    [b..., k..., n...] gives [g, b..., m..., n...]: one product per group.
+    [b..., k..., n...] gives [g, b..., m..., n...]: one product per group. With a batch one the groups make no difference.
 
     Args:
       lhs: an array.
@@ -473,11 +479,14 @@ def ragged_dot_general(lhs, rhs, group_sizes, ragged_dot_dimension_numbers: Ragg
     dot_numbers, ragged, group = ragged_dot_dimension_numbers
     numbers = RaggedDotDimensionNumbers(canonicalize_dot_dimension_numbers("ragged_dot_general", dot_numbers),
                                         tuple(map(index, ragged)), tuple(map(index, group)))
-    return ragged_dot_general_p.bind(
-        lhs, rhs, group_sizes, ragged_dot_dimension_numbers=numbers,
-        precision=canonicalize_precision("ragged_dot_general", precision),
-        preferred_element_type=canonical_preferred("ragged_dot_general", preferred_element_type),
-        group_offset=group_offset, out_sharding=out_sharding)
+    params = {"ragged_dot_dimension_numbers": numbers, "precision": canonicalize_precision("ragged_dot_general", precision),
+              "preferred_element_type": canonical_preferred("ragged_dot_general", preferred_element_type),
+              "group_offset": group_offset, "out_sharding": out_sharding}
+    _, (lhs_batch, _) = numbers.dot_dimension_numbers
+    if set(numbers.lhs_ragged_dimensions) & set(lhs_batch):  # every group is multiplied alike
+        _ragged_dot_general_shape(get_aval(lhs), get_aval(rhs), get_aval(group_sizes), **params)
+        return dot_general(lhs, rhs, numbers.dot_dimension_numbers, precision, preferred_element_type)
+    return ragged_dot_general_p.bind(lhs, rhs, group_sizes, **params)
 
 
 def ragged_dot(lhs, rhs, group_sizes, precision: PrecisionLike = None, preferred_element_type=None, group_offset=None,
