@@ -289,6 +289,12 @@ def test_shapes_that_do_not_fit(operate):
 def test_numbers_that_do_not_fit():
     with pytest.raises(OverflowError, match="too large to convert to int32.*enable_x64"):
         laminax.jit(lambda x: x)(2 ** 40)
+    add = laminax.jit(lambda x, y: x["a"] + y)
+    for fine in (False, True):
+        if fine:
+            assert int(add({"a": 2}, 1)) == 3
+        with pytest.raises(OverflowError, match=r"An overflow was .* an argument to jit\(<lambda>\), whose argument path is x\['a'\]. Python int"):
+            add({"a": 2 ** 31}, 1)
     with laminax.enable_x64(True):
         assert int(laminax.jit(lambda x: x)(2 ** 40)) == 2 ** 40
 

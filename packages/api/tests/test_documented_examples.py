@@ -42,6 +42,15 @@ def test_make_jaxpr_options():
         laminax.make_jaxpr(3)
 
 
+def test_make_jaxpr_is_named_after_the_function():
+    def step(x):
+        return x
+
+    make = laminax.make_jaxpr(step)
+    assert (make.__name__, make.__module__) == ("make_jaxpr(step)", "laminax")
+    assert make.__qualname__ == f"make_jaxpr({step.__qualname__})"
+
+
 def test_make_jaxpr_takes_shapes_for_arrays():
     closed = laminax.make_jaxpr(lambda x: x["w"] @ x["w"])({"w": ShapeDtypeStruct((3, 3), np.float32)})
     assert closed.in_avals == closed.out_avals

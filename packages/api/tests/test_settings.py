@@ -249,7 +249,7 @@ def test_device_put_options():
         laminax.device_put((x, x, x), (device, device))
     with pytest.raises(ValueError, match="may_alias and donate cannot be True"):
         laminax.device_put(x, device, donate=True, may_alias=True)
-    with pytest.raises(TypeError, match="device must be a device.*'gpu:0'"):
+    with pytest.raises(ValueError, match="device must be a device.* Received invalid value: 'gpu:0'"):
         laminax.device_put(x, "gpu:0")
     with pytest.raises(ValueError, match="prefix"):
         laminax.device_put([1.0, 2.0], [device])

@@ -151,13 +151,11 @@ class Option(threading.local):
             value = True
         return _Override(self, self._checked(value))
 
-    @property
-    def global_value(self) -> Any:
+    def get_global(self) -> Any:
         """The value in threads that do not override the option."""
         return type(self).value
 
-    @property
-    def local_value(self) -> Any:
+    def get_local(self) -> Any:
         """This thread's override, or UNSET."""
         return self.__dict__.get("value", UNSET)
 
@@ -213,7 +211,7 @@ class _Override(contextlib.ContextDecorator):
         return _Override(self._option, self._value)  # a decorated function may run in several threads at once
 
     def __enter__(self) -> None:
-        self._saved.append(self._option.local_value)
+        self._saved.append(self._option.get_local())
         self._option._store_local(self._value)
 
     def __exit__(self, *exc_info: object) -> None:
@@ -274,7 +272,7 @@ def define(
         _options[name] = option
         _names.update(dict.fromkeys((name, *aliases), name))
         _invalidate_trace_keys()
-    _notify(option, "global", option.global_value)
+    _notify(option, "global", option.get_global())
     return option
 
 
@@ -359,8 +357,8 @@ def subscribe(callback: Callback) -> Callable[[], None]:
     """
     _callbacks.append(callback)
     for option in options():
-        callback(option, "global", option.global_value)
-        if (value := option.local_value) is not UNSET:
+        callback(option, "global", option.get_global())
+        if (value := option.get_local()) is not UNSET:
             callback(option, "thread", value)
     return lambda: _callbacks.remove(callback)
 

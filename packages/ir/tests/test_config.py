@@ -17,11 +17,11 @@ from laminax_ir.config import UNSET, enable_x64, numpy_dtype_promotion
 
 @pytest.fixture(autouse=True)
 def restored():
-    before = [(option, option.global_value) for option in config.options()]
+    before = [(option, option.get_global()) for option in config.options()]
     yield
     for option, value in before:
         option.set_local(UNSET)
-        if option.global_value != value:
+        if option.get_global() != value:
             option.set_global(value)
 
 
@@ -65,7 +65,7 @@ def test_an_override_ends_with_its_block_and_nests():
             assert enable_x64.value is False
         assert enable_x64.value is True
     assert enable_x64.value is False
-    assert enable_x64.local_value is UNSET
+    assert enable_x64.get_local() is UNSET
 
 
 def test_an_override_ends_when_its_block_raises():
@@ -78,7 +78,7 @@ def test_one_context_manager_can_be_entered_inside_itself():
     override = enable_x64(True)
     with override, override:
         assert enable_x64.value
-    assert enable_x64.local_value is UNSET
+    assert enable_x64.get_local() is UNSET
 
 
 def test_an_override_decorates_a_function():
@@ -105,7 +105,7 @@ def test_an_override_is_seen_by_its_thread_alone_and_a_global_value_by_the_other
     with enable_x64(False):
         enable_x64.set_global(True)  # does not reach into the block
         assert enable_x64.value is False
-        assert enable_x64.global_value is True
+        assert enable_x64.get_global() is True
 
 
 def test_a_thread_sees_a_global_change_made_while_it_runs():
@@ -149,7 +149,7 @@ def test_a_wrong_value_is_refused_before_anything_changes(option, value, parts):
             change(value)
         for part in parts:
             assert part in str(caught.value)
-    assert option.value == before and option.local_value is UNSET
+    assert option.value == before and option.get_local() is UNSET
 
 
 def test_matmul_precision_takes_names_and_enum_members():

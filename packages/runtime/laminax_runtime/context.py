@@ -28,7 +28,7 @@ def _mirror(option: config.Option, scope: config.Scope, value: Any) -> None:
         return
     state = _states.get(option.name)
     if state is None:
-        state = _states[option.name] = _jaxlib.Config(option.name, option.global_value, include_in_jit_key=True)
+        state = _states[option.name] = _jaxlib.Config(option.name, option.get_global(), include_in_jit_key=True)
     if scope == "global":
         state.set_global(value)
     else:

@@ -265,7 +265,7 @@ class set_mesh(contextlib.ContextDecorator):
         if context.is_tracing():
             raise ValueError("set_mesh can only be used outside of jit: a program runs on the mesh it is called under.")
         self._mesh = mesh
-        self._before = current_mesh_option.local_value
+        self._before = current_mesh_option.get_local()
         current_mesh_option.set_local(mesh)
 
     def _recreate_cm(self) -> set_mesh:

@@ -24,8 +24,9 @@ def _check_count(value: Any) -> int | None:
         raise ValueError
     if has_cpu_started and value != num_cpu_devices.value:
         raise RuntimeError(
-            f"num_cpu_devices cannot be set to {value!r}: the CPU has started. Set it before the first array or device is "
-            "asked for, right after the import, or in the environment as LAMINAX_NUM_CPU_DEVICES."
+            f"num_cpu_devices cannot be set to {value!r}: the CPU has started. The laminax_num_cpu_devices or "
+            "jax_num_cpu_devices config should be updated before backends are initialized: before the first array or device "
+            "is asked for, right after the import. Or set it in the environment as LAMINAX_NUM_CPU_DEVICES."
         )
     return value
 

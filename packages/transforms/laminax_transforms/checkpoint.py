@@ -302,7 +302,8 @@ def saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> list[tuple[Shap
 
     Returns:
       For each value its aval, and where it comes from: `from the argument x['w']`, `from a constant`, `named 'y' from
-      model.py:7 in step`, `output of cos from model.py:8 in step`. Constants come first, then arguments.
+      model.py:7 in step`, `output of cos from model.py:8 in step`. Constants come first, then arguments, then what
+      is computed, in the order of the program.
     """
     leaves, in_tree = tree_flatten((args, kwargs))
     _check_array_leaves("saved_residuals: argument ", args)
@@ -316,13 +317,12 @@ def saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> list[tuple[Shap
     split = linearize_jaxpr(closed, nonzero)
     program = inline_calls(split.primal, ALL_CALLS).jaxpr
     residuals = [program.invars[i] if where == "in" else program.outvars[i] for where, i in split.residual_sources]
-    distinct = list(dict.fromkeys(v for v in residuals if type(v) is not Literal))
+    distinct = {v for v in residuals if type(v) is not Literal}
     sources = {v: "from a constant" for v in [*program.constvars, *program.invars[:len(consts)]]}
     sources.update((v, f"from the argument {path}") for v, path in zip(program.invars[len(consts):], _argument_paths(fun, args, kwargs)))
-    made = {v: eqn for eqn in program.eqns for v in eqn.outvars}
     kept = [(v.aval, "from a constant") for v in split.linear.jaxpr.constvars]
     kept += [(v.aval, where) for v, where in sources.items() if v in distinct]
-    return kept + [(v.aval, describe_value(made[v])) for v in distinct if v not in sources]
+    return kept + [(v.aval, describe_value(eqn)) for eqn in program.eqns for v in eqn.outvars if v in distinct]
 
 
 def describe_value(eqn: JaxprEqn) -> str:

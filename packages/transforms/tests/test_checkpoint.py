@@ -277,6 +277,7 @@ def test_print_saved_residuals(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[:3] == ["f32[3] from a constant", "f32[3] from the argument params['w']", "f32[3] from the argument x"]
     assert any(line.startswith("f32[3] output of cos from test_checkpoint.py:") and line.endswith("in f") for line in lines)
+    assert [line.split(" from ")[0] for line in lines[3:]] == ["f32[3] output of cos", "f32[3] output of exp"]
     print_saved_residuals(checkpoint(f, policy=P.save_only_these_names("y")), {"w": X}, X)
     assert any(line.startswith("f32[3] named 'y' from test_checkpoint.py:") and line.endswith(" in f")
                for line in capsys.readouterr().out.splitlines())

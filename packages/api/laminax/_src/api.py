@@ -65,6 +65,8 @@ def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
         return traced.closed, tree_unflatten(traced.out_tree, [_struct(aval) for aval in traced.closed.out_avals])
 
     make.__name__ = f"make_jaxpr({getattr(fun, '__name__', 'fun')})"
+    make.__module__ = "laminax"
+    make.__qualname__ = f"make_jaxpr({getattr(fun, '__qualname__', 'fun')})"
     return make
 
 
@@ -150,8 +152,8 @@ def _broadcast_places(name: str, places: Any, x: Any, count: int) -> list[Any]:
                          f"{tree_structure(x)}. {error}") from None
     for place in flat:
         if not (place is None or isinstance(place, (runtime.Device, runtime.Sharding, PartitionSpec))):
-            raise TypeError(f"device_put: {name} must be a device, a sharding, a partition spec, a pytree of them, or None; got "
-                            f"{place!r} of type {type(place).__name__}")
+            raise ValueError(f"device_put: {name} must be a device, a sharding, a partition spec, a pytree of them, or None. Received "
+                             f"invalid value: {place!r} of type {type(place).__name__}")
     return [resolve(place, f"device_put: {name}", runtime.current_mesh()) if isinstance(place, PartitionSpec) else place for place in flat]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 import laminax_runtime as runtime
 import numpy as np
-from laminax_ir import config, dtypes
+from laminax_ir import canonical_dtypes, config, dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.effects import has_ordered
 from laminax_ir.jaxpr import ClosedJaxpr
@@ -86,6 +86,18 @@ def deleted_argument_error(error: runtime.DeletedArrayError, title: str, args: S
     if not named:  # a constant of the program
         return error
     return runtime.DeletedArrayError(f"{error} It is the argument {' '.join(named)} of {title}.")
+
+
+def overflow_error(error: OverflowError, title: str, args: Sequence[Any], namer: Callable[[int], str]) -> OverflowError:
+    """The error of a call with the name of the argument that its dtype does not hold."""
+    for i, x in enumerate(args):
+        if type(x) is int:
+            try:
+                canonical_dtypes.coerce_to_array(x)
+            except OverflowError:
+                return OverflowError(f"An overflow was encountered while parsing an argument to {title}, whose argument path is "
+                                     f"{namer(i)}. {error}")
+    return error
 
 
 def note_repeated_arguments(error: Exception, title: str, args: Sequence[Any], namer: Callable[[int], str]) -> None:

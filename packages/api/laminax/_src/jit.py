@@ -26,7 +26,7 @@ from laminax._src.argument_names import resolve
 from laminax._src.checked_results import check_results, is_checking
 from laminax._src.executables import (
     Program, compile_lowered, deleted_argument_error, execution_device, lower_program, note_repeated_arguments,
-    report_unusable_donations,
+    overflow_error, report_unusable_donations,
 )
 from laminax._src.leaf_names import argument_names, result_names
 from laminax._src.partitioning import Partitioning, names_shardings, place
@@ -218,6 +218,8 @@ class _JitFunction:
             return program.run(call.leaves), program
         except runtime.DeletedArrayError as error:
             raise deleted_argument_error(error, f"jit({self.name})", call.leaves, call.namer(self.fun)) from None
+        except OverflowError as error:
+            raise overflow_error(error, f"jit({self.name})", call.leaves, call.namer(self.fun)) from None
         except runtime.XlaRuntimeError as error:
             note_repeated_arguments(error, f"jit({self.name})", call.leaves, call.namer(self.fun))
             raise
