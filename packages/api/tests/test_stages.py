@@ -44,7 +44,8 @@ def test_texts_and_estimates():
     lowered = laminax.jit(matrix_product).lower(X, Y)
     assert lowered.as_text().startswith("module @jit_matrix_product")
     assert "stablehlo.dot_general %arg0" in lowered.as_text("stablehlo")  # the dialect's short form, as MLIR prints it
-    assert "HloModule" in lowered.as_text(dialect="hlo")
+    assert "HloModule" in lowered.as_text(dialect="hlo") and "metadata" not in lowered.as_text("hlo")
+    assert 'metadata={op_name="jit(' in lowered.as_text("hlo", debug_info=True)
     assert "dot_general" in str(lowered.compiler_ir())
     assert "HloModule" in lowered.compiler_ir("hlo").as_hlo_text()
     assert lowered.cost_analysis()["flops"] == lowered.compile().cost_analysis()["flops"] == 2 * 2 * 3 * 4

@@ -84,6 +84,7 @@ _MODULE_OF = {
     "hlo_computation": "modules",
     "hlo_cost_analysis": "modules",
     "mlir_module": "modules",
+    "printed_hlo": "modules",
     "printed_module": "modules",
     "deserialize_module": "modules",
     "serialize_module": "modules",

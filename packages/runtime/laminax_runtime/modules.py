@@ -21,6 +21,18 @@ def hlo_computation(text: str, *, use_tuple_args: bool = False, return_tuple: bo
     return _jaxlib.hlo_computation(text, use_tuple_args, return_tuple)
 
 
+def printed_hlo(text: str, with_metadata: bool = False) -> str:
+    """A StableHLO module as HLO text.
+
+    Args:
+        text: the module.
+        with_metadata: whether operations have the names and lines that they come from.
+    """
+    options = _jaxlib.HloPrintOptions.short_parsable()
+    options.print_metadata = with_metadata
+    return hlo_computation(text).as_hlo_module().to_string(options)
+
+
 def hlo_cost_analysis(text: str, device: placement.Device) -> dict[str, float]:
     """XLA's estimate, before optimisation, of the operations and memory traffic of one run on a device."""
     return _jaxlib.hlo_cost_analysis(device.client, hlo_computation(text).as_hlo_module())

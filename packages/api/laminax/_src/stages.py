@@ -165,12 +165,12 @@ class Lowered(_Stage):
 
         Args:
           dialect: "stablehlo" (default) or "hlo".
-          debug_info: whether StableHLO has the lines and the names of scopes that operations come from.
+          debug_info: whether it has the lines and the names of scopes that operations come from.
         """
         if dialect in (None, "stablehlo"):
             return runtime.printed_module(self._module.text, with_locations=debug_info)
         if dialect == "hlo":
-            return runtime.hlo_computation(self._module.text).as_hlo_text()
+            return runtime.printed_hlo(self._module.text, debug_info)
         raise _unknown_dialect("as_text", dialect)
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
