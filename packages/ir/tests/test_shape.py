@@ -87,6 +87,11 @@ def test_full_converts_its_value(value, dtype, expected):
     assert np.signbit(np.asarray(ops.full((), value, dtype)).astype(np.complex64).real) == np.signbit(complex(expected).real)
 
 
+def test_arrays_of_float0_are_those_of_numpy():
+    zeros = ops.full((2, 3), 0, dtypes.float0)
+    assert type(zeros) is np.ndarray and zeros.shape == (2, 3) and zeros.dtype == dtypes.float0
+
+
 def test_full_like_takes_shape_dtype_and_weakness():
     strong, weak = ShapedArray((2, 3), np.float32), ShapedArray((2, 3), np.float32, True)
     assert staged_aval(lambda x: ops.full_like(x, 1), strong) == strong

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import update_wrapper
 from typing import Any, Callable, Sequence
 
 from laminax_ir.arguments import by_position, check_callable
@@ -13,9 +12,10 @@ from laminax_ir.staging import stage
 from laminax_ir.trace import eval_trace, state
 from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.autodiff import _check_array_leaves, _name
+from laminax_transforms.decorated import DecoratedFunction
 
 
-class custom_vmap:
+class custom_vmap(DecoratedFunction):
     """Gives a function a rule for `vmap`, instead of batching its operations.
 
     The rule is `rule(axis_size, in_batched, *args) -> (out, out_batched)`. `in_batched` is like the arguments, with a bool for
@@ -36,8 +36,7 @@ class custom_vmap:
 
     def __init__(self, fun: Callable):
         check_callable("custom_vmap", fun)
-        update_wrapper(self, fun)
-        self.fun = fun
+        super().__init__(fun)
         self.vmap_rule: Callable | None = None
 
     def def_vmap(self, vmap_rule: Callable) -> Callable:

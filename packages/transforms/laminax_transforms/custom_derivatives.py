@@ -22,6 +22,7 @@ from laminax_ir.pytree import (
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer
 from laminax_ir.tracebacks import api_boundary
+from laminax_transforms.decorated import DecoratedFunction
 from laminax_transforms.zeros import ZERO, instantiate, zeros_of
 
 
@@ -152,7 +153,7 @@ def _nondiff(fun: Callable, argnums, argnames) -> tuple[int, ...]:
     return (*argnums, *(positions.index(n) for n in names))
 
 
-class custom_jvp:  # noqa: N801  (a decorator)
+class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
     """Decorator: gives a function a rule for its Jacobian-vector product.
 
     Args:
@@ -171,17 +172,10 @@ class custom_jvp:  # noqa: N801  (a decorator)
     """
 
     def __init__(self, fun: Callable, nondiff_argnums: int | Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()):
-        update_wrapper(self, fun)
-        self.fun = fun
+        super().__init__(fun)
         self.nondiff_argnums = _nondiff(fun, nondiff_argnums, nondiff_argnames)
         self.jvp: Callable | None = None
         self.symbolic_zeros = False
-
-    def __get__(self, instance, owner=None):
-        if instance is None:
-            return self
-        from functools import partial
-        return partial(self, instance)
 
     def defjvp(self, jvp: Callable, symbolic_zeros: bool = False) -> Callable:
         """Defines the rule.
@@ -303,7 +297,7 @@ def _checked_rule_tangent(rule: str, name: str, aval: ShapedArray, tangent: Any)
     return tangent
 
 
-class custom_vjp:  # noqa: N801  (a decorator)
+class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
     """Decorator: gives a function a rule for its vector-Jacobian product (reverse mode).
 
     Args:
@@ -320,18 +314,11 @@ class custom_vjp:  # noqa: N801  (a decorator)
     """
 
     def __init__(self, fun: Callable, nondiff_argnums: int | Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()):
-        update_wrapper(self, fun)
-        self.fun = fun
+        super().__init__(fun)
         self.nondiff_argnums = _nondiff(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable | None = None
         self.bwd: Callable | None = None
         self.symbolic_zeros = False
-
-    def __get__(self, instance, owner=None):
-        if instance is None:
-            return self
-        from functools import partial
-        return partial(self, instance)
 
     def defvjp(self, fwd: Callable, bwd: Callable, symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
         """Defines the rules.

@@ -576,6 +576,32 @@ def test_a_call_that_depends_on_no_example_stays_one_call(decorate):
     assert float(grad(lambda x: jit(lambda x: shared(X, x))(x))(2.0)) == 10
 
 
+# Several kinds of rules
+
+
+def test_a_function_has_rules_of_several_kinds_in_any_order_of_the_decorators():
+    @custom_vjp
+    @custom_vmap
+    def f(x):
+        return op.sin(x)
+
+    @custom_vmap
+    @custom_jvp
+    def g(x):
+        return op.sin(x)
+
+    f.def_vmap(lambda size, mapped, x: (3.0 * op.sin(x), mapped[0]))
+    f.defvjp(lambda x: (op.sin(x), x), lambda x, ct: (10.0 * ct * op.cos(x),))
+    g.def_vmap(lambda size, mapped, x: (3.0 * op.sin(x), mapped[0]))
+    g.defjvp(lambda primals, tangents: (op.sin(*primals), 10.0 * tangents[0] * op.cos(*primals)))
+    for h in (f, g):
+        assert h.__name__ in ("f", "g") and float(h(0.5)) == np.sin(0.5)
+        np.testing.assert_allclose(vmap(h)(X), 3 * np.sin(X))
+        np.testing.assert_allclose(grad(h)(0.5), 10 * np.cos(0.5))
+        with pytest.raises(AttributeError, match="object has no attribute 'def_transposed'"):
+            h.def_transposed  # noqa: B018
+
+
 # What rules hold on to
 
 

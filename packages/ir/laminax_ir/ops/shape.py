@@ -765,6 +765,8 @@ def full(shape: Sequence[int], fill_value, dtype=None, *, sharding=None):
     shape = canonical_shape("full", shape)
     if dtype is not None:
         dtype = dtypes.canonicalize_dtype(dtype, allow_extended_dtype=True)
+        if dtype == dtypes.float0:  # of which there are no arrays but NumPy's
+            return np.zeros(shape, dtypes.float0)
         fill_value = _integer_constant(fill_value, dtype) if type(fill_value) is int else _converted(fill_value, dtype)
     if _shape_of(fill_value) != ():
         raise ShapeError(f"full: fill_value must be a scalar, got {get_aval(fill_value).str_short()}")

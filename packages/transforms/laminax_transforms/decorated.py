@@ -1,0 +1,26 @@
+"""What `custom_jvp`, `custom_vjp` and `custom_vmap` have in common, which are classes of functions with rules.
+
+A function can have rules of several kinds, in any order of the decorators; each kind is found on the outermost.
+"""
+
+from __future__ import annotations
+
+from functools import partial, update_wrapper
+from typing import Any, Callable
+
+
+class DecoratedFunction:
+    """A function with rules of one kind; its attributes of other kinds are those of the function it decorates."""
+
+    def __init__(self, fun: Callable):
+        update_wrapper(self, fun, updated=() if isinstance(fun, DecoratedFunction) else ("__dict__",))
+        self.fun = fun
+
+    def __getattr__(self, name: str) -> Any:
+        fun = self.__dict__.get("fun")
+        if isinstance(fun, DecoratedFunction) and not name.startswith("__"):
+            return getattr(fun, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else partial(self, instance)
