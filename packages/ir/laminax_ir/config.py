@@ -440,6 +440,13 @@ check_leaks = define(
     affects_tracing=True,  # a program traced without the check must be traced again with it
     aliases=("check_tracer_leaks", "checking_leaks"),
 )
+check_indices = define(
+    "check_indices",
+    False,
+    boolean,
+    "Record constant indices that are out of bounds as failed checks; set by checkify while it traces.",
+    affects_tracing=True,
+)
 disable_jit = define(
     "disable_jit",
     False,

@@ -11,19 +11,21 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterator, NamedTuple
 
 import numpy as np
-from laminax_ir import dtypes, source
+from laminax_ir import config, dtypes, source
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.effects import Effect
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subjaxprs
+from laminax_ir.ops import indexing, slicing
 from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, jit_p
 from laminax_ir.ops.control_flow import cond_p, scan, scan_p, switch, while_loop, while_p
 from laminax_ir.ops.elementwise import div_p
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
-from laminax_ir.pytree import register_pytree_node_class, tree_flatten, tree_unflatten
+from laminax_ir.pytree import register_pytree_node_class, tree_flatten, tree_map, tree_unflatten
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer, check_no_tracers
 from laminax_ir.tracebacks import api_boundary
 from laminax_lowering.registry import lowering_rule
+from laminax_transforms import custom_jvp, custom_vjp, jvp, vjp
 from laminax_transforms.registry import batching_rule, jvp_rule
 
 import laminax.numpy as jnp
@@ -72,6 +74,9 @@ class Site:
     tree: Any = None
 
     def text(self, payload: list[Any]) -> str:
+        if self.category is OOBError:
+            index, axis, size = np.asarray(payload[0]).tolist()
+            return self.message.format(index=index, axis=axis, size=size)
         if self.category is not FailedCheckError:
             return self.message
         args, kwargs = tree_unflatten(self.tree, [np.asarray(x) for x in payload])
@@ -104,8 +109,8 @@ def _check_now(pred, *payload, site: Site, debug: bool):
 def _lower_check(ctx, *_operands, site: Site, debug: bool):
     if debug:
         return []
-    raise ValueError(f"Cannot compile a checkify.check which was not functionalized: {site.message!r} in {ctx.module.name}. Wrap the function in "
-                     "checkify.checkify inside of jit, scan and so on.")
+    raise ValueError(f"Cannot abstractly evaluate a checkify.check which was not functionalized: {site.message!r} in {ctx.module.name}. Wrap "
+                     "the function in checkify.checkify inside of jit, scan and so on.")
 
 
 @jvp_rule(check_p, symbolic_zeros=True)
@@ -154,6 +159,16 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
         if not is_array_like(leaf):
             raise TypeError(f"Formatting arguments to checkify.check need to be PyTrees of arrays, but got {leaf!r} of type {type(leaf)}.")
     check_p.bind(pred, *leaves, site=Site(FailedCheckError, msg, tree), debug=bool(debug))
+
+
+def note_index(shape: tuple[int, ...], axis: int, index: int) -> None:
+    """States that a constant index is out of bounds: a failed check for `checkify`, without an effect otherwise."""
+    payload = np.array([index, axis, shape[axis]], np.int32)
+    check_p.bind(np.bool_(False), payload, site=Site(OOBError, _index_message(shape, source.summarize(source.current()))), debug=True)
+
+
+def _index_message(shape: tuple[int, ...], where: str) -> str:
+    return f"out-of-bounds indexing for array of shape {shape}: index {{index}} is out of bounds for axis {{axis}} with size {{size}} at {where}"
 
 
 def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
@@ -256,22 +271,20 @@ def checkify(f: Callable, errors: frozenset[ErrorCategory] = user_checks) -> Cal
 
     Args:
       f: a function of pytrees of arrays.
-      errors: which checks are made: `user_checks`, `nan_checks`, `div_checks`, `float_checks`, or several of them joined with |.
+      errors: which checks are made: `user_checks`, `nan_checks`, `div_checks`, `index_checks`, `float_checks` (of NaNs and divisions),
+        `automatic_checks` (those and indices), `all_checks`, or several of them joined with |.
 
     Returns:
       A function that takes f's arguments and returns `(error, result)`.
 
     Raises:
-      NotImplementedError: for `index_checks`, and sets that include them.
+      ValueError: if there is no such category of checks.
 
     Example:
       >>> error, y = jit(checkify(f))(x)
       >>> error.throw()
     """
     errors = frozenset(errors)
-    if OOBError in errors:
-        raise NotImplementedError("checkify: index_checks are not supported, and so are not automatic_checks and all_checks; use user_checks | "
-                                  "float_checks")
     if not errors <= all_checks:
         raise ValueError(f"checkify: unknown categories of errors {set(errors - all_checks)}")
 
@@ -286,13 +299,12 @@ def checkify(f: Callable, errors: frozenset[ErrorCategory] = user_checks) -> Cal
             results, out_tree = tree_flatten(f(*given, **named))
             trees.append(out_tree)
             return results
-        closed = stage(flat, [get_aval(x) for x in leaves], getattr(f, "__name__", "checkify"))
+        with config.check_indices(OOBError in errors):
+            closed = stage(flat, [get_aval(x) for x in leaves], getattr(f, "__name__", "checkify"))
         found = list(_sites(closed.jaxpr, errors))
         sites = tuple(site for _, _, site, _ in found)
-        record = _Record(jnp.zeros((), bool), jnp.zeros((), np.int32),
-                         tuple(tuple(jnp.zeros(a.shape, a.dtype) for a in avals) for _, _, _, avals in found))
-        run = _Interpreter({(eqn, category): i for i, (eqn, category, _, _) in enumerate(found)})
-        results, record = run.closed(closed, leaves, record)
+        run = _Interpreter({(eqn, category): i for i, (eqn, category, _, _) in enumerate(found)}, [avals for _, _, _, avals in found])
+        results, record = run.closed(closed, leaves, run.no_failure())
         return Error(*record, sites), tree_unflatten(trees[0], results)
     return checked
 
@@ -301,8 +313,8 @@ def _sites(jaxpr: Jaxpr, errors: frozenset) -> Iterator[tuple[int, ErrorCategory
     """Every check that the program makes: the equation's identity, the category, the site, and what it shows."""
     for eqn in jaxpr.eqns:
         if eqn.primitive is check_p:
-            if FailedCheckError in errors or eqn.params["site"].category in errors:
-                yield id(eqn), FailedCheckError, eqn.params["site"], [v.aval for v in eqn.invars[1:]]
+            if eqn.params["site"].category in errors:
+                yield id(eqn), eqn.params["site"].category, eqn.params["site"], [v.aval for v in eqn.invars[1:]]
             continue
         inner = _entered(eqn)
         if inner:
@@ -310,6 +322,8 @@ def _sites(jaxpr: Jaxpr, errors: frozenset) -> Iterator[tuple[int, ErrorCategory
                 yield from _sites(sub, errors)
             continue
         where = source.summarize(eqn.source_info)
+        if OOBError in errors and eqn.primitive in _WINDOW_POSITIONS:
+            yield id(eqn), OOBError, Site(OOBError, _index_message(eqn.invars[0].aval.shape, where)), [ShapedArray((3,), np.dtype(np.int32))]
         if DivisionByZeroError in errors and eqn.primitive is div_p and _is_float(eqn.invars[1].aval):
             yield id(eqn), DivisionByZeroError, Site(DivisionByZeroError, f"division by zero at {where}"), []
         if NaNError in errors and any(_is_float(v.aval) for v in eqn.outvars):
@@ -321,10 +335,9 @@ def _is_float(aval: ShapedArray) -> bool:
 
 
 def _entered(eqn: JaxprEqn) -> list[Jaxpr]:
-    """The programs of an equation that are interpreted; of functions with derivative rules, which would lose them, only if
-    they check something themselves."""
+    """The programs of an equation that are interpreted."""
     if eqn.primitive in (custom_jvp_call_p, custom_vjp_call_p):
-        return [j for j in subjaxprs(eqn) if check_effect in j.effects]
+        return [eqn.params["call_jaxpr"].jaxpr]
     return subjaxprs(eqn) if eqn.primitive in (jit_p, checkpoint_p, cond_p, scan_p, while_p) else []
 
 
@@ -333,10 +346,17 @@ class _Interpreter:
 
     Args:
       numbers: the number of the site of an equation and category.
+      payload_avals: for each site the types of what it shows.
     """
 
-    def __init__(self, numbers: dict[tuple[int, ErrorCategory], int]):
+    def __init__(self, numbers: dict[tuple[int, ErrorCategory], int], payload_avals: list[list[ShapedArray]]):
         self.numbers = numbers
+        self.payload_avals = payload_avals
+
+    def no_failure(self) -> _Record:
+        """The record before any check."""
+        return _Record(jnp.zeros((), bool), jnp.zeros((), np.int32),
+                       tuple(tuple(jnp.zeros(a.shape, a.dtype) for a in avals) for avals in self.payload_avals))
 
     def closed(self, closed: ClosedJaxpr, args: list[Any], record: _Record) -> tuple[list[Any], _Record]:
         jaxpr = closed.jaxpr
@@ -351,7 +371,7 @@ class _Interpreter:
     def equation(self, eqn: JaxprEqn, operands: list[Any], record: _Record) -> tuple[list[Any], _Record]:
         primitive, params = eqn.primitive, eqn.params
         if primitive is check_p:
-            return [], self.noted(eqn, FailedCheckError, ~jnp.asarray(operands[0]), record, operands[1:])
+            return [], self.noted(eqn, params["site"].category, ~jnp.asarray(operands[0]), record, operands[1:])
         if _entered(eqn):
             if primitive is cond_p:
                 return self.branches(params["branches"], operands, record)
@@ -359,9 +379,14 @@ class _Interpreter:
                 return self.scan(params, operands, record)
             if primitive is while_p:
                 return self.loop(params, operands, record)
-            return self.closed(params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"], operands, record)
+            if primitive in (custom_jvp_call_p, custom_vjp_call_p):
+                return self.with_rule(eqn, operands, record)
+            return self.closed(params["jaxpr"], operands, record)
         out = primitive.bind(*operands, **params)
         results = list(out) if primitive.multiple_results else [out]
+        if primitive in _WINDOW_POSITIONS and (id(eqn), OOBError) in self.numbers:
+            is_outside, payload = _first_outside(primitive, operands, params)
+            record = self.noted(eqn, OOBError, is_outside, record, [payload])
         if primitive is div_p:
             record = self.noted(eqn, DivisionByZeroError, lambda: jnp.any(jnp.asarray(operands[1]) == 0), record)
         return results, self.noted(eqn, NaNError, lambda: _any_nan(results), record)
@@ -375,6 +400,39 @@ class _Interpreter:
         payloads = list(record.payloads)
         payloads[number] = tuple(jnp.where(is_new, x, old) for x, old in zip(payload, payloads[number]))
         return _Record(record.failed | is_new, jnp.where(is_new, np.int32(number), record.code), tuple(payloads))
+
+    def with_rule(self, eqn: JaxprEqn, operands: list[Any], record: _Record) -> tuple[list[Any], _Record]:
+        """A function with a derivative rule, which remains: what is checked in the function is not checked in the rule."""
+        closed = eqn.params["call_jaxpr"]
+        inside = set(map(id, _equations(closed.jaxpr)))
+        if not any(eqn_id in inside for eqn_id, _ in self.numbers):
+            return list(eqn.primitive.bind(*operands, **eqn.params)), record
+
+        def run(*operands):
+            return self.closed(closed, list(operands), self.no_failure())
+
+        def run_original(*operands):
+            return list(eqn.primitive.bind(*operands, **eqn.params))
+
+        if eqn.primitive is custom_jvp_call_p:
+            checked = custom_jvp(run)
+
+            @checked.defjvp
+            def _rule(primals, tangents):
+                results, tangents = jvp(run_original, primals, tangents)
+                unfailed = self.no_failure()
+                return (results, unfailed), (tangents, tree_map(_no_tangent, unfailed))
+        else:
+            checked = custom_vjp(run)
+
+            def forward(*operands):
+                results, pullback = vjp(run_original, *operands)
+                return (results, self.no_failure()), pullback
+
+            checked.defvjp(forward, lambda pullback, cts: pullback(cts[0]))
+        results, inner = checked(*operands)
+        is_new = inner.failed & ~record.failed
+        return results, tree_map(lambda new, old: jnp.where(is_new, new, old), inner, record)
 
     def branches(self, branches, operands, record):
         index, *rest = operands
@@ -412,6 +470,76 @@ class _Interpreter:
             return (list(carry), *go_on(carry, record))
         carry, _, record = while_loop(lambda state: state[1], body, (list(carry), *go_on(carry, record)))
         return carry, record
+
+
+def _equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
+    """The equations of a program and of those in it that are interpreted."""
+    for eqn in jaxpr.eqns:
+        yield eqn
+        for inner in _entered(eqn):
+            yield from _equations(inner)
+
+
+def _no_tangent(x: Any) -> Any:
+    aval = get_aval(x)
+    return jnp.zeros_like(x) if _is_float(aval) else np.zeros(aval.shape, dtypes.float0)
+
+
+# --- indices ---
+
+
+def _first_outside(primitive: Primitive, operands: list[Any], params: dict[str, Any]) -> tuple[Any, Any]:
+    """Whether a window is not within the array; and the first index that is outside, its axis and the axis' size."""
+    positions, axes, last = _WINDOW_POSITIONS[primitive](operands, params)
+    shape = get_aval(operands[0]).shape
+    if not axes or 0 in get_aval(positions).shape:
+        return jnp.zeros((), bool), jnp.zeros(3, np.int32)
+    last = np.minimum(np.array(last, np.int64), dtypes.iinfo(get_aval(positions).dtype).max).astype(get_aval(positions).dtype)
+    last = jnp.broadcast_to(last, get_aval(positions).shape)
+    is_outside = jnp.ravel((positions < 0) | (positions > last))
+    first = jnp.argmax(is_outside)
+    axis = jnp.asarray(np.array(axes, np.int32))[first % len(axes)]
+    shown = jnp.ravel(positions)[first].astype(np.int32), axis, jnp.asarray(np.array(shape, np.int32))[axis]
+    return jnp.any(is_outside), jnp.stack(shown)
+
+
+# Of an operation that reads or writes windows: their positions, with the components in the last axis; the axis of the array
+# that each component is along; and for each the last position at which the window is within the array.
+_Positions = tuple[Any, tuple[int, ...], list[int]]
+
+
+def _gather_positions(operands: list[Any], params: dict[str, Any]) -> _Positions:
+    axes, shape = params["dimension_numbers"].start_index_map, get_aval(operands[0]).shape
+    return operands[1], axes, [shape[a] - params["slice_sizes"][a] for a in axes]
+
+
+def _scatter_positions(operands: list[Any], params: dict[str, Any]) -> _Positions:
+    numbers, shape = params["dimension_numbers"], get_aval(operands[0]).shape
+    window = iter([get_aval(operands[2]).shape[a] for a in numbers.update_window_dims])
+    sizes = [1 if a in (*numbers.inserted_window_dims, *numbers.operand_batching_dims) else next(window) for a in range(len(shape))]
+    axes = numbers.scatter_dims_to_operand_dims
+    return operands[1], axes, [shape[a] - sizes[a] for a in axes]
+
+
+def _dynamic_slice_positions(operands: list[Any], params: dict[str, Any]) -> _Positions:
+    return _starts(operands[0], operands[1:], params["slice_sizes"])
+
+
+def _dynamic_update_positions(operands: list[Any], params: dict[str, Any]) -> _Positions:
+    return _starts(operands[0], operands[2:], get_aval(operands[1]).shape)
+
+
+def _starts(array: Any, starts: list[Any], sizes: tuple[int, ...]) -> _Positions:
+    shape = get_aval(array).shape
+    starts = jnp.stack([jnp.asarray(x) for x in starts]) if starts else jnp.zeros(0, np.int32)
+    return starts, tuple(range(len(shape))), [n - size for n, size in zip(shape, sizes)]
+
+
+_WINDOW_POSITIONS: dict[Primitive, Callable[[list[Any], dict[str, Any]], _Positions]] = {
+    indexing.gather_p: _gather_positions, slicing.dynamic_slice_p: _dynamic_slice_positions,
+    slicing.dynamic_update_slice_p: _dynamic_update_positions,
+    **dict.fromkeys((indexing.scatter_p, indexing.scatter_add_p, indexing.scatter_sub_p, indexing.scatter_mul_p, indexing.scatter_min_p,
+                     indexing.scatter_max_p), _scatter_positions)}
 
 
 def _any_nan(results: list[Any]) -> Any:

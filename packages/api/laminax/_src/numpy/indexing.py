@@ -12,7 +12,7 @@ import operator
 from typing import Any, NamedTuple, Sequence
 
 import numpy as np
-from laminax_ir import dtypes
+from laminax_ir import config, dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.errors import NonConcreteBooleanIndexError
 from laminax_ir.ops import elementwise as op
@@ -269,6 +269,9 @@ def _ints_clamped(shape: tuple[int, ...], items: list, wrap: bool) -> list:
                 raise IndexError(f"index {item} is out of bounds for axis {axis} with size 0")
             position = item + size if item < 0 and wrap else item
             item = min(max(position, 0), size - 1)
+            if item != position and config.check_indices.value:
+                from laminax._src.checkify import note_index
+                note_index(shape, axis, position)
         axis += item is not NEW_AXIS
         result.append(item)
     return result
@@ -370,7 +373,7 @@ def _dynamic_read(x: Any, items: list, wrap: bool) -> Any:
                 raise IndexError(f"index is out of bounds for axis {axis} with size 0")
         axis += 1
     x = _static_read(x, outer)
-    if tuple(sizes) != tuple(x.shape):
+    if tuple(sizes) != tuple(x.shape) or config.check_indices.value:
         x = state.trace.process(dynamic_slice_p, (x, *starts), {"slice_sizes": tuple(sizes)})
     if dropped:
         x = shape_ops.squeeze(x, tuple(dropped))
