@@ -163,8 +163,9 @@ def _set_efforts(build) -> None:
 _EFFORTS = {"UNKNOWN": 0, "O0": 9, "O1": 19, "O2": 29, "O3": 39}  # XLA's enumeration EffortLevel
 
 
-# Compiler options that are no debug options of XLA: what effort the compiler makes for run time and memory.
-_BUILD_OPTIONS = {"exec_time_optimization_effort", "memory_fitting_effort", "optimization_level", "memory_fitting_level"}
+# Compiler options that are no debug options of XLA: what effort the compiler makes for run time and memory. jaxlib 0.12 has only levels.
+_BUILD_OPTIONS = {name for name in ("exec_time_optimization_effort", "memory_fitting_effort", "optimization_level", "memory_fitting_level")
+                  if hasattr(_jaxlib.CompileOptions().executable_build_options, name)}
 
 
 def _load_or_compile(text, assignment, options, name):

@@ -100,7 +100,7 @@ def test_results_are_committed_with_their_arguments():
 def test_compiler_options():
     a = aval((2,))
     compile_unary("negate", a, compiler_options={"xla_cpu_enable_fast_math": True, "xla_backend_optimization_level": 1})
-    compile_unary("negate", a, compiler_options={"exec_time_optimization_effort": 0.5, "optimization_level": 1})
+    compile_unary("negate", a, compiler_options={"memory_fitting_level": 9, "optimization_level": 19})
     with pytest.raises(TypeError):  # these are no strings, as XLA's debug options may be
         compile_unary("negate", a, compiler_options={"optimization_level": "one"})
     with pytest.raises(XlaRuntimeError, match="No such compile option: 'xla_nonsense'"):
