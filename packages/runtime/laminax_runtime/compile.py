@@ -140,9 +140,10 @@ def _compile_options(assignment, num_replicas, num_partitions, compiler_options,
             build.allow_spmd_sharding_propagation_to_output = [s is None for s in out_shardings]
     _set_efforts(build)
     if compiler_options:
-        for option in _BUILD_OPTIONS & compiler_options.keys():
+        own = {option for option in _BUILD_OPTIONS if option in compiler_options and hasattr(build, option)}
+        for option in own:
             setattr(build, option, compiler_options[option])
-        result.env_option_overrides = [item for item in compiler_options.items() if item[0] not in _BUILD_OPTIONS]
+        result.env_option_overrides = [item for item in compiler_options.items() if item[0] not in own]
     return result
 
 
@@ -164,8 +165,7 @@ _EFFORTS = {"UNKNOWN": 0, "O0": 9, "O1": 19, "O2": 29, "O3": 39}  # XLA's enumer
 
 
 # Compiler options that are no debug options of XLA: what effort the compiler makes for run time and memory. jaxlib 0.12 has only levels.
-_BUILD_OPTIONS = {name for name in ("exec_time_optimization_effort", "memory_fitting_effort", "optimization_level", "memory_fitting_level")
-                  if hasattr(_jaxlib.CompileOptions().executable_build_options, name)}
+_BUILD_OPTIONS = {"exec_time_optimization_effort", "memory_fitting_effort", "optimization_level", "memory_fitting_level"}
 
 
 def _load_or_compile(text, assignment, options, name):
