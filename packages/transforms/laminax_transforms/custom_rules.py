@@ -114,7 +114,7 @@ def batch_custom_vjp(call: CustomVJPCall, axis, mapping: object, values: Sequenc
         ct_axis = 0 if layout.batched else None
 
         def bwd(residuals, cts):
-            return _batched_bwd(one_bwd, axis, mapping, residuals, residual_axes, cts, [ct_axis] * len(cts), batch_axes)
+            return batch_backward(one_bwd, axis, mapping, residuals, residual_axes, cts, [ct_axis] * len(cts), batch_axes)
 
         return layout.laid_out(outputs[:split], axes), outputs[split:], bwd
 
@@ -122,8 +122,11 @@ def batch_custom_vjp(call: CustomVJPCall, axis, mapping: object, values: Sequenc
     return CustomVJPCall(fun, fwd, any_bwd, values, call.name), layout.results_batched
 
 
-def _batched_bwd(bwd, axis, mapping, residuals, residual_axes, cts, ct_axes, in_axes) -> list[Any]:
-    """Cotangents of the operands over a batch, laid out like the operands; summed where those are not mapped."""
+def batch_backward(bwd, axis, mapping, residuals, residual_axes, cts, ct_axes, in_axes) -> list[Any]:
+    """Cotangents of the operands over a batch by the rule `bwd(residuals, cts)` for one example, laid out like the operands.
+
+    They are summed where those are not mapped. `mapping` is as for `batch_flat`.
+    """
     from laminax_ir.ops.reduction import reduce_sum
     from laminax_transforms.batching import batch_flat, move_batch_axis
     present = [ct is not ZERO and ct is not None for ct in cts]
@@ -164,7 +167,7 @@ def _batch_tangent(axis, operands, batch_axes, params):
     num_tangents, residual_axes = len(tangents), list(batch_axes[:count])  # the rule must not hold on to the operands
 
     def batched_bwd(residuals, cts):
-        return _batched_bwd(bwd, axis, None, residuals, residual_axes, cts, [0] * len(cts), [0] * num_tangents)
+        return batch_backward(bwd, axis, None, residuals, residual_axes, cts, [0] * len(cts), [0] * num_tangents)
 
     out_avals = tuple(add_batch_axis(aval, axis.size, 0) for aval in params["out_avals"])
     out = custom_vjp_tangent_p.bind(*operands[:count], *tangents,

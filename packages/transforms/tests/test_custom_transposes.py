@@ -1,20 +1,22 @@
-"""`linear_call`: its transpose is the given function, at every level; its derivatives and batches are those of what it says."""
+"""`linear_call` and `custom_transpose`: transposes are the given functions, derivatives and batches those of what they say."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from laminax_ir.avals import get_aval
+from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.config import check_leaks, enable_x64
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.contraction import dot
-from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.ops.shape import expand_dims
+from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
-from laminax_transforms import grad, jvp, linear_call, linear_transpose, linearize, vjp, vmap
+from laminax_transforms import custom_jvp, grad, jvp, linear_call, linear_transpose, linearize, vjp, vmap
+from laminax_transforms.custom_transposes import custom_transpose
 from numeric_checks import check_derivatives, check_vmap
 
 MATRIX = np.arange(6.0).reshape(2, 3) - 2
@@ -104,9 +106,9 @@ def test_pytrees_and_several_results():
 
 
 @pytest.mark.parametrize("fun_transpose, error, message", [
-    (lambda r, ct: (ct, ct), TypeError, "<lambda> must return what linear_args is; linear_args is a dict with keys .* the result there is a tuple"),
-    (lambda r, ct: {"x": slice_in_dim(ct, 0, 1)}, ValueError, r"linear_args\['x'\] is f64\[3\], the result there is f64\[1\]"),
-    (lambda r, ct: {"x": op.convert_element_type(ct, np.float32)}, ValueError, r"is f64\[3\], the result there is f32\[3\]"),
+    (lambda r, ct: (ct, ct), TypeError, "transpose output pytree .*<lambda> returns a result that is a tuple.*, linear_args is a dict with keys "),
+    (lambda r, ct: {"x": slice_in_dim(ct, 0, 1)}, ValueError, r"<lambda> returns f64\[1\] for linear_args\['x'\], which is f64\[3\]"),
+    (lambda r, ct: {"x": op.convert_element_type(ct, np.float32)}, ValueError, r"returns f32\[3\] for .*, which is f64\[3\]"),
     (lambda r, ct: {"x": "text"}, TypeError, "the result of <lambda>.*is not an array"),
 ])
 def test_a_transpose_that_does_not_fit(fun_transpose, error, message):
@@ -124,3 +126,72 @@ def test_arguments_are_checked():
         linear_call(lambda r, x: x, 3, (), 1.0)
     with pytest.raises(TypeError, match=r"linear_call: linear_args\['w'\] is not an array: got 'a'"):
         grad(lambda x: linear_call(lambda r, x: x, lambda r, x: x, x, {"w": "a"}))(1.0)
+
+
+def test_a_transpose_may_be_recursive():
+    """It is traced when the call is transposed: it was at once, again and again."""
+    def fun(x):
+        return linear_call(lambda _, x: 2.0 * x, lambda _, ct: fun(ct) + ct, (), x)
+
+    assert float(jit(fun)(3.0)) == 6
+    assert [float(f(1.0)) for f in (transposed(fun, 1.0), transposed(transposed(fun, 1.0), 1.0))] == [3, 2]
+
+
+# custom_transpose
+
+F64 = ShapedArray((), np.dtype(float))
+
+
+def levels(fun, count=4):
+    """What a function of 1 is, what its transpose is, the transpose of that, ..."""
+    for _ in range(count):
+        yield float(fun(1.0))
+        fun = transposed(fun, 1.0)
+
+
+def batch_of_one(fun):
+    return lambda x: reduce_sum(vmap(fun)(expand_dims(x, (0,))), (0,))
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jit, batch_of_one], ids=["plain", "jit", "vmap"])
+def test_the_transpose_is_what_was_given(wrap):
+    plain, decorated = custom_transpose(lambda c, x: c * x), custom_transpose(lambda c, x: c * x)
+    plain.def_transpose(lambda c, ct: (c + 1.0) * ct)
+
+    @decorated.def_transpose
+    @custom_transpose
+    def first(c, ct):
+        return (c + 5.0) * ct
+
+    first.def_transpose(lambda c, ct: 7.0 * ct)
+    recursive = custom_transpose(lambda c, x: c * x)
+    recursive.def_transpose(lambda c, ct: recursive(F64, c + 1.0, ct))
+    found = [list(levels(wrap(lambda x: f(F64, 2.0, x)))) for f in (plain, decorated, recursive)]  # noqa: B023
+    assert found == [[2, 3, 3, 3], [2, 7, 7, 7], [2, 3, 4, 5]]
+
+
+def test_a_derivative_rule_with_a_transpose_of_its_own():
+    tangent = custom_transpose(lambda x, x_dot: op.cos(x) * x_dot)
+    tangent.def_transpose(lambda x, ct: 10.0 * op.cos(x) * ct)
+    sine = custom_jvp(lambda x: op.sin(x))
+    sine.defjvp(lambda primals, tangents: (sine(*primals), tangent(F64, *primals, *tangents)))
+    with check_leaks(True):
+        assert float(jvp(sine, (0.5,), (1.0,))[1]) == np.cos(0.5) and float(grad(jit(sine))(0.5)) == 10 * np.cos(0.5)
+    np.testing.assert_allclose(vmap(grad(sine))(np.ones(3)), 10 * np.cos(np.ones(3)))
+
+
+def test_pytrees_with_none():
+    f = custom_transpose(lambda r, x: [x["a"] * r, x["a"]])
+    f.def_transpose(lambda r, cts: {"a": 100.0 * cts[0], "b": None})
+    assert float(grad(lambda a: f([F64, F64], 3.0, {"a": a, "b": None})[0])(1.0)) == 100
+
+
+def test_custom_transpose_checks_what_it_gets():
+    f = custom_transpose(lambda r, x: x)
+    with pytest.raises(AttributeError, match="No transpose defined for custom_transpose function <lambda> using def_transpose"):
+        f(F64, (), 1.0)
+    f.def_transpose(lambda r, ct: (ct, ct))
+    with pytest.raises(TypeError, match=r"out_types says that the result is f64\[2\], but it is f64\[\]"):
+        f(ShapedArray((2,), np.dtype(float)), (), 1.0)
+    with pytest.raises(TypeError, match="custom_transpose: the transpose output pytree must be that of the linear arguments"):
+        grad(lambda x: f(F64, (), x))(1.0)

@@ -1,17 +1,19 @@
 """Calls of a linear function beside which its transpose is given.
 
-Operands are the residuals, on which both functions depend in any way, and then the linear ones. Both programs take the
-residuals first; the transposed one takes cotangents of the results then, and returns those of the linear operands.
+Operands are the residuals, on which both functions depend in any way, and then the linear ones. The program of the call
+takes them all. The transpose is a function, which may not be traced before it is needed: its own transpose is the call again,
+which it may make itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.check import call_faults, check_rule
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, Var
+from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 
 linear_call_p = Primitive("linear_call", multiple_results=True, family="linear_call")
@@ -28,29 +30,26 @@ def _linear_call_effects(*_avals, call: ClosedJaxpr, **_params):
 
 
 @check_rule(linear_call_p)
-def _linear_call_faults(in_avals, out_avals, *, call: ClosedJaxpr, transpose: ClosedJaxpr, num_residuals: int, name: str):
-    yield from call_faults(f"the function {name}", call, in_avals)
-    yield from call_faults(f"the transpose of {name}", transpose, [*in_avals[:num_residuals], *out_avals])
+def _linear_call_faults(in_avals, out_avals, *, call: ClosedJaxpr, transpose: Callable, num_residuals: int, name: str):
+    return call_faults(f"the function {name}", call, in_avals)
 
 
-def bind_linear_call(call: ClosedJaxpr, transpose: ClosedJaxpr, residuals: Sequence[Any], linear: Sequence[Any], name: str) -> list[Any]:
-    """Binds a call; the constants of both programs become residuals.
+def bind_linear_call(call: ClosedJaxpr, transpose: Callable, residuals: Sequence[Any], linear: Sequence[Any], name: str) -> list[Any]:
+    """Binds a call; the constants of its program become residuals, which the transpose does not get.
 
     Args:
       call: `(*residuals, *linear operands) -> results`.
-      transpose: `(*residuals, *cotangents of the results) -> cotangents of the linear operands`.
+      transpose: `transpose(residuals, cotangents of the results) -> cotangents of the linear operands`, flat lists.
       residuals: values for both.
       linear: the linear operands.
       name: the function's name.
     """
-    first, second = call.jaxpr, transpose.jaxpr
-    call_constants = [*first.constvars, *(Var(v.aval) for v in second.constvars)]
-    transpose_constants = [*(Var(v.aval) for v in first.constvars), *second.constvars]
-    consts = [*call.consts, *transpose.consts, *residuals]
-    return linear_call_p.bind(*consts, *linear, call=_opened(first, call_constants), transpose=_opened(second, transpose_constants),
-                              num_residuals=len(consts), name=name)
+    program, consts = close_over_constants(call)
+    count = len(consts)
 
+    def transpose_of_opened(all_residuals, cts):
+        return transpose(all_residuals[count:], cts)
 
-def _opened(jaxpr: Jaxpr, constants: Sequence[Var]) -> ClosedJaxpr:
-    """The program with these variables as leading parameters, and no constants."""
-    return ClosedJaxpr(Jaxpr([], [*constants, *jaxpr.invars], jaxpr.outvars, jaxpr.eqns, jaxpr.effects, jaxpr.debug_info), ())
+    transpose_of_opened.__name__ = getattr(transpose, "__name__", "transpose")
+    return linear_call_p.bind(*consts, *residuals, *linear, call=program, transpose=transpose_of_opened if consts else transpose,
+                              num_residuals=count + len(residuals), name=name)

@@ -7,6 +7,7 @@ from laminax_ir.jaxpr import eval_jaxpr
 from laminax_ir.ops.elementwise import add_p
 from laminax_ir.ops.linear_call import bind_linear_call, linear_call_p
 from laminax_transforms.batching import batch_axis_first
+from laminax_transforms.custom_rules import batch_backward
 from laminax_transforms.differentiation import jvp_flat
 from laminax_transforms.jaxpr_transforms import batch_jaxpr
 from laminax_transforms.registry import axis_batching_rule, is_linear, jvp_rules, transpose_rule
@@ -38,8 +39,7 @@ def _linear_call_transpose(cts, *operands, call, transpose, num_residuals, name)
     if any(is_linear(x) for x in residuals):
         raise TypeError(f"linear_call: {name} cannot be transposed with respect to its residual arguments. Pass them as linear_args, "
                         "if it is linear in them.")
-    cts = [instantiate(ct, aval) for ct, aval in zip(cts, call.out_avals)]
-    in_cts = linear_call_p.bind(*residuals, *cts, call=transpose, transpose=call, num_residuals=num_residuals, name=name)
+    in_cts = transpose(list(residuals), [instantiate(ct, aval) for ct, aval in zip(cts, call.out_avals)])
     return [None] * num_residuals + [ct if is_linear(x) else None for x, ct in zip(linear, in_cts)]
 
 
@@ -50,5 +50,9 @@ def _linear_call_batch(axis, operands, batch_axes, *, call, transpose, num_resid
     linear = [batch_axis_first(x, b, axis.size) for x, b in zip(operands[num_residuals:], batch_axes[num_residuals:])]
     count, out_count = len(linear), len(call.out_avals)
     batched = batch_jaxpr(call, axis, (*residual_axes, *[0] * count), (0,) * out_count).jaxpr
-    adjoint = batch_jaxpr(transpose, axis, (*residual_axes, *[0] * out_count), (0,) * count).jaxpr
-    return bind_linear_call(batched, adjoint, operands[:num_residuals], linear, name), [0] * out_count
+
+    def batched_transpose(residuals, cts):
+        return batch_backward(transpose, axis, None, residuals, residual_axes, cts, [0] * out_count, [0] * count)
+
+    batched_transpose.__name__ = getattr(transpose, "__name__", "transpose")
+    return bind_linear_call(batched, batched_transpose, operands[:num_residuals], linear, name), [0] * out_count

@@ -1,0 +1,8 @@
+"""Linear functions with a transpose of their own."""
+
+from __future__ import annotations
+
+from laminax._src import setup  # noqa: F401
+from laminax_transforms.custom_transposes import custom_transpose
+
+__all__ = ["custom_transpose"]
