@@ -113,7 +113,8 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
       x: an array, scalar, or pytree of them.
       device: a device, a sharding, a partition spec of the mesh that is set, or a pytree of them that is a prefix of x; None
         leaves arrays where they are and puts other values on the default device, uncommitted.
-      src: where x is, a device or sharding; checked against where the arrays of x are.
+      src: where x is, a device or sharding; checked against where the arrays of x are. Cotangents go back there, by default to where
+        the array is that is differentiated.
       donate: whether the buffers of x may be reused.
       may_alias: whether the result may share memory with x where x is on the device already; False copies. By default
         it may.
@@ -134,10 +135,11 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
                          "one of them False")
     leaves, tree = tree_flatten(x)
     devices = _broadcast_places("device", device, x, len(leaves))
-    for leaf, place in zip(leaves, _broadcast_places("src", src, x, len(leaves))):
+    sources = _broadcast_places("src", src, x, len(leaves))
+    for leaf, place in zip(leaves, sources):
         _check_source(leaf, place)
     _check_fit(x, leaves, devices)
-    return tree_unflatten(tree, [_put_leaf(leaf, d, donate, may_alias is False) for leaf, d in zip(leaves, devices)])
+    return tree_unflatten(tree, [_put_leaf(*args, donate, may_alias is False) for args in zip(leaves, devices, sources)])
 
 
 def _broadcast_places(name: str, places: Any, x: Any, count: int) -> list[Any]:
@@ -154,7 +156,12 @@ def _broadcast_places(name: str, places: Any, x: Any, count: int) -> list[Any]:
         if not (place is None or isinstance(place, (runtime.Device, runtime.Sharding, PartitionSpec))):
             raise ValueError(f"device_put: {name} must be a device, a sharding, a partition spec, a pytree of them, or None. Received "
                              f"invalid value: {place!r} of type {type(place).__name__}")
-    return [resolve(place, f"device_put: {name}", runtime.current_mesh()) if isinstance(place, PartitionSpec) else place for place in flat]
+    mesh = runtime.current_mesh()
+    for place in flat:
+        if isinstance(place, PartitionSpec) and mesh is None:
+            raise ValueError(f"device_put: {name} holds the partition spec {place}, and no mesh is set. Set a mesh with set_mesh(mesh), or "
+                             "give NamedSharding(mesh, spec).")
+    return [resolve(place, f"device_put: {name}", mesh) if isinstance(place, PartitionSpec) else place for place in flat]
 
 
 def _check_fit(x: Any, leaves: Sequence[Any], places: Sequence[Any]) -> None:
@@ -168,7 +175,7 @@ def _check_fit(x: Any, leaves: Sequence[Any], places: Sequence[Any]) -> None:
 
 
 def _check_source(x: Any, place: Any) -> None:
-    if place is None or not isinstance(x, runtime.ArrayImpl):
+    if place is None or not isinstance(x, runtime.ArrayImpl) or not x.committed:
         return
     expected = {place} if isinstance(place, runtime.Device) else place.device_set
     if x.devices() != expected:
@@ -176,12 +183,12 @@ def _check_source(x: Any, place: Any) -> None:
                          f"{', '.join(sorted(map(str, x.devices())))}")
 
 
-def _put_leaf(x: Any, device: Any, donate: bool, is_copied: bool) -> Any:
+def _put_leaf(x: Any, device: Any, source: Any, donate: bool, is_copied: bool) -> Any:
     if isinstance(x, Tracer):
         x = copy_p.bind(x) if is_copied else x
-        return x if device is None else put_traced(x, runtime.as_sharding(device))
+        return x if device is None else put_traced(x, runtime.as_sharding(device), None if source is None else runtime.as_sharding(source))
     if isinstance(x, PRNGKeyArray):
-        return PRNGKeyArray(x.impl, _put_leaf(x.base, device, donate, is_copied))
+        return PRNGKeyArray(x.impl, _put_leaf(x.base, device, source, donate, is_copied))
     placed = runtime.device_put(x, device, donate=donate)
     return copy(placed) if is_copied and isinstance(x, runtime.ArrayImpl) else placed
 

@@ -153,8 +153,9 @@ def _shardings(given: dict[str, Any]) -> tuple[ShardingTree | None, ShardingTree
     trees = normal_tree("in_shardings", given["in_shardings"]), normal_tree("out_shardings", given["out_shardings"])
     for name in ("device", "backend"):
         if given[name] is not None and trees != (None, None):
-            raise ValueError(f"jit: {name}={given[name]} cannot be given together with in_shardings or out_shardings, which say "
-                             "where the function runs. Leave it out.")
+            what = "in_shardings" if trees[0] is not None else "out_shardings"
+            raise ValueError(f"jit: If backend or device is specified on jit, then {what} should not be specified. It says where the "
+                             f"function runs, and so does {name}={given[name]}; leave one out.")
     return trees
 
 
@@ -252,7 +253,13 @@ class _JitFunction:
 
     def mesh(self) -> runtime.Mesh | None:
         """The mesh that calls run on, and that partition specs refer to, if there is one."""
-        return runtime.entered_mesh() if self.options.runs_on_entered_mesh else runtime.current_mesh()
+        if not self.options.runs_on_entered_mesh:
+            return runtime.current_mesh()
+        mesh = runtime.entered_mesh()
+        if mesh is not None and self.options.device is not None:
+            raise ValueError(f"{self.title}: Mesh context manager should not be used with jit when backend or device is also specified as an "
+                             f"argument to jit. Call it outside of `with mesh:`, or leave device={self.options.device} out.")
+        return mesh
 
     def _shardings(self, traced: TracedFunction, call: Call) -> tuple[list[Any] | None, list[Any] | None]:
         """The caller's shardings, one or None per argument and result."""

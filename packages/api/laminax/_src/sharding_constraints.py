@@ -24,8 +24,7 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     Args:
       x: an array or a pytree of them.
       shardings: a `Sharding`, a `PartitionSpec` of the mesh that is set, or a pytree of them that is a prefix of x. Axes
-        whose entry in the spec is `PartitionSpec.UNCONSTRAINED` are left to the compiler; None leaves a value alone where
-        no mesh is set, and means a copy on each device where one is.
+        whose entry in the spec is `PartitionSpec.UNCONSTRAINED` are left to the compiler.
 
     Returns:
       A pytree like x with the same values.
@@ -47,14 +46,17 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         raise ValueError(f"with_sharding_constraint: shardings must be a sharding, or a pytree of them that is a prefix of x: "
                          f"{error}") from None
     for sharding in flat:
-        if sharding is not None and not isinstance(sharding, (runtime.Sharding, PartitionSpec)):
-            raise TypeError(f"with_sharding_constraint: expected a Sharding, a PartitionSpec or None, got {sharding!r} of type "
+        if sharding is None:
+            raise ValueError("One of with_sharding_constraint arguments got sharding None which is not allowed. Constrain the other values "
+                             "alone, or give PartitionSpec() for a copy on each device.")
+        if not isinstance(sharding, (runtime.Sharding, PartitionSpec)):
+            raise TypeError(f"with_sharding_constraint: expected a Sharding or a PartitionSpec, got {sharding!r} of type "
                             f"{type(sharding).__name__}")
     mesh = runtime.current_mesh() or runtime.entered_mesh()
     resolved = [resolve(s, "with_sharding_constraint: shardings", mesh) for s in flat]
     what, may_be_padded = "with_sharding_constraint arguments", is_tracing()
     return tree_unflatten(tree, [
-        leaf if s is None else bind_constraint(leaf, s, "with_sharding_constraint", "x", what, may_be_padded=may_be_padded)
+        bind_constraint(leaf, s, "with_sharding_constraint", "x", what, may_be_padded=may_be_padded)
         for leaf, s in zip(leaves, resolved)])
 
 
@@ -81,11 +83,13 @@ def make_single_device_sharding(device: runtime.Device, *, memory_kind: str | No
     return runtime.SingleDeviceSharding(device, memory_kind=memory_kind)
 
 
-def put_traced(x: Any, sharding: runtime.Sharding) -> Any:
-    """`device_put` of a traced value."""
+def put_traced(x: Any, sharding: runtime.Sharding, source: runtime.Sharding | None = None) -> Any:
+    """`device_put` of a traced value, from `source`, which is by default where the array is that is differentiated."""
     if reason := runtime.misfit(sharding, get_aval(x).shape, "device_put args"):
         raise ValueError(f"device_put: x, {get_aval(x).str_short()}, {reason}")
-    return state.trace.process(device_put_p, (x,), {"sharding": sharding})
+    if source is None and isinstance(value := x.concrete_value(), runtime.ArrayImpl):
+        source = value.sharding
+    return state.trace.process(device_put_p, (x,), {"sharding": sharding, "source": source})
 
 
 def evaluate(primitive, operands, params: dict[str, Any]) -> Any:
@@ -106,7 +110,8 @@ def _check_devices(x: Any, sharding: runtime.Sharding) -> None:
     from laminax._src.partitioning import committed_sharding
     found = committed_sharding(x)
     if found is not None and found._internal_device_list != sharding._internal_device_list:
-        raise ValueError(f"with_sharding_constraint: x, {get_aval(x).str_short()}, is on other devices than the sharding.\n  x is "
+        raise ValueError("with_sharding_constraint: Received incompatible devices for jitted computation. "
+                         f"x, {get_aval(x).str_short()}, is on other devices than the sharding.\n  x is "
                          f"{found}\n  the sharding is {sharding}\nUse device_put to move it.")
 
 

@@ -234,7 +234,7 @@ class Compiled(_Stage):
                  if aval.shape != expected.shape or aval.dtype != expected.dtype]
         if wrong:
             raise TypeError("\n".join([
-                f"Argument types differ from the types for which the computation {self._name} was compiled. The mismatches are:", *wrong,
+                f"Argument types differ from the types for which this computation was compiled, {self._name}. The mismatches are:", *wrong,
                 "Convert the arguments, or lower and compile for these types (enable_x64 changes types too)."]))
         self._check_shardings(leaves)
         try:

@@ -327,8 +327,9 @@ def test_shardings_that_do_not_fit():
             lambda: laminax.jit(lambda x: x, in_shardings=on_mesh())(x=A))
     refuses(TypeError, "expected to be PartitionSpec instances or None, but got x of type str",
             lambda: laminax.jit(lambda x: x, in_shardings="x"))
-    refuses(ValueError, "device=cpu:0 cannot be given together with", lambda: laminax.jit(lambda x: x, device=DEVICES[0],
-                                                                                          in_shardings=on_mesh()))
+    for given in ({"in_shardings": on_mesh()}, {"out_shardings": on_mesh()}):
+        refuses(ValueError, f"{next(iter(given))} should not be specified.*device=cpu:0; leave one out",
+                lambda: laminax.jit(lambda x: x, device=DEVICES[0], **given))
 
 
 def test_what_meshes_refuse():
@@ -383,6 +384,10 @@ def test_pjit_runs_on_the_mesh_that_is_entered():
     refuses(RuntimeError, r"pjit\(<lambda>\): in_shardings holds .*: pjit requires a non-empty mesh in context", lambda: g(A))
     with laminax.set_mesh(MESH):
         refuses(RuntimeError, "pjit requires a non-empty mesh in context", lambda: g(A))
+
+    with MESH:
+        refuses(ValueError, r"pjit\(<lambda>\): Mesh context manager should not be used with jit when .* device=cpu:1 out",
+                lambda: pjit(lambda x: x, device=DEVICES[1])(A))
 
     @MESH
     def decorated():

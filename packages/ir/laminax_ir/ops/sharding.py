@@ -14,7 +14,7 @@ from laminax_ir.ops.shard_map import shard_map_p
 from laminax_ir.primitive import Primitive, shape_rule
 
 sharding_constraint_p = Primitive("sharding_constraint", family="sharding")
-device_put_p = Primitive("device_put", family="sharding")
+device_put_p = Primitive("device_put", family="sharding")  # source: the sharding that x had, where cotangents go back to, or None
 
 
 @shape_rule(sharding_constraint_p)
@@ -23,7 +23,7 @@ def _sharding_constraint_shape(x: ShapedArray, *, sharding: Any) -> ShapedArray:
 
 
 @shape_rule(device_put_p)
-def _device_put_shape(x: ShapedArray, *, sharding: Any) -> ShapedArray:
+def _device_put_shape(x: ShapedArray, *, sharding: Any, source: Any = None) -> ShapedArray:
     return x
 
 

@@ -7,5 +7,5 @@ from laminax_ir.reference.evaluate import reference_rule
 
 
 @reference_rule(op.sharding_constraint_p, op.device_put_p)
-def _placed(x, *, sharding):
+def _placed(x, *, sharding, source=None):
     return x

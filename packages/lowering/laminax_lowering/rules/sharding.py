@@ -10,7 +10,7 @@ from laminax_lowering.types import type_text
 
 
 @lowering_rule(op.sharding_constraint_p, op.device_put_p)
-def _lower_placement(ctx, x, *, sharding):
+def _lower_placement(ctx, x, *, sharding, source=None):
     if getattr(sharding, "mesh", None) is None and getattr(sharding, "num_devices", 1) == 1:
         return x
     name = ctx.new_name()

@@ -1,4 +1,4 @@
-"""Placement: linear, and its own transpose. A batch axis is split over the mesh axes that `spmd_axis_name` gives."""
+"""Placement: linear, transposed to a placement. A batch axis is split over the mesh axes that `spmd_axis_name` gives."""
 
 from __future__ import annotations
 
@@ -8,21 +8,32 @@ from laminax_ir.partition_specs import UNCONSTRAINED
 from laminax_transforms.registry import axis_batching_rule, define_linear, transpose_rule
 
 
-def _define_placement(primitive) -> None:
-    define_linear(primitive)
-
-    @transpose_rule(primitive)
-    def transpose(ct, x, *, sharding):
-        return [primitive.bind(ct, sharding=sharding)]
-
-    @axis_batching_rule(primitive)
-    def batch(axis, operands, batch_axes, *, sharding):
-        (x,), (b,) = operands, batch_axes
-        return primitive.bind(x, sharding=batched_sharding(sharding, axis, b, len(get_aval(x).shape) - 1)), b
+define_linear(op.sharding_constraint_p)
+define_linear(op.device_put_p)
 
 
-_define_placement(op.sharding_constraint_p)
-_define_placement(op.device_put_p)
+@transpose_rule(op.sharding_constraint_p)
+def _sharding_constraint_transpose(ct, x, *, sharding):
+    return [op.sharding_constraint_p.bind(ct, sharding=sharding)]
+
+
+@transpose_rule(op.device_put_p)  # the cotangent goes back to where the value came from, as far as that is known
+def _device_put_transpose(ct, x, *, sharding, source=None):
+    return [op.device_put_p.bind(ct, sharding=source or sharding, source=sharding)]
+
+
+@axis_batching_rule(op.sharding_constraint_p)
+def _sharding_constraint_batch(axis, operands, batch_axes, *, sharding):
+    (x,), (b,) = operands, batch_axes
+    return op.sharding_constraint_p.bind(x, sharding=batched_sharding(sharding, axis, b, len(get_aval(x).shape) - 1)), b
+
+
+@axis_batching_rule(op.device_put_p)
+def _device_put_batch(axis, operands, batch_axes, *, sharding, source=None):
+    (x,), (b,) = operands, batch_axes
+    ndim = len(get_aval(x).shape) - 1
+    source = None if source is None else batched_sharding(source, axis, b, ndim)
+    return op.device_put_p.bind(x, sharding=batched_sharding(sharding, axis, b, ndim), source=source), b
 
 
 def batched_sharding(sharding, axis, batch_axis: int, ndim: int):
