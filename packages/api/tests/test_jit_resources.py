@@ -37,6 +37,24 @@ def test_fresh_functions_leave_nothing_behind(work, times):
     assert live_objects() - before < times / 10
 
 
+@pytest.mark.parametrize("work", [
+    lambda x: laminax.jit(lambda x: jnp.sin(x) + 1)(x).block_until_ready(), lambda x: laminax.linearize(lambda x: jnp.sum(x), x),
+    lambda x: laminax.grad(laminax.checkpoint(jnp.cos))(x), lambda x: laminax.vmap(lambda y: y + x)(jnp.ones(2)),
+    lambda x: laminax.grad(lambda x: laminax.lax.scan(lambda c, y: (c * y, None), x, jnp.arange(3.0))[0])(x),
+], ids=["jit", "linearize", "checkpoint", "vmap", "scan"])
+def test_no_work_is_left_to_the_cyclic_garbage_collector(work):
+    x = jnp.float32(1.0)
+    work(x)  # what is imported and made once
+    laminax.clear_caches()
+    gc.collect()
+    gc.disable()
+    try:
+        work(x)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
 def test_caches_hold_functions_and_constants_weakly():
     def make():
         constant = jnp.arange(7.0)

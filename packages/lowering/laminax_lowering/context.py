@@ -126,7 +126,8 @@ class ModuleContext:
         return alias
 
     def text(self, attributes: Mapping[str, str]) -> str:
-        """The module."""
+        """The module, when all of it is written."""
+        self._places.clear()  # they refer to the module: without them it is freed at once, not by the cyclic collector
         listed = ", ".join(f"{key} = {value}" for key, value in attributes.items())
         return "\n".join([f"module @{self.name} attributes {{{listed}}} {{", *self.meshes.lines(), *self.functions, "}", *self.locations, ""])
 
