@@ -46,6 +46,17 @@ def test_derivatives_by_the_adjoint_equation():
     np.testing.assert_allclose(gradient, 2.5 * np.exp(0.4 * 2.5), rtol=1e-6)
 
 
+def test_second_derivatives_by_the_adjoint_of_the_adjoint():
+    def last(y0, end, k):
+        return odeint(lambda y, t, k: -k * y, y0, jnp.array([0.0, 1.0]) * end, k)[-1]
+
+    y0, end, k = 1.3, 0.8, 0.6  # y0 exp(-k end)
+    second = laminax.jacrev(laminax.jacrev(last, (0, 1, 2)), (0, 1, 2))(y0, end, k)
+    y = y0 * np.exp(-k * end)
+    expected = [[0, -k * y / y0, -end * y / y0], [-k * y / y0, k**2 * y, (k * end - 1) * y], [-end * y / y0, (k * end - 1) * y, end**2 * y]]
+    np.testing.assert_allclose(np.array(second), expected, rtol=1e-5, atol=1e-6)
+
+
 def test_integer_arguments_and_vmap():
     y = laminax.grad(lambda y0: odeint(lambda y, t, n: -n * y, y0, TIMES, 2)[-1])(1.0)
     np.testing.assert_allclose(y, np.exp(-5.0), rtol=1e-6)

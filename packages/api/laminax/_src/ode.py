@@ -115,12 +115,12 @@ def _backward(slope, control, residuals, ct):
         t_bar = jnp.sum(velocity * ct_now).real.astype(ts.dtype)
         flat, unravel = ravel_pytree((y, y_bar, t0_bar - t_bar, reals_bar))
 
-        def adjoint(state, minus_t):
+        def adjoint(state, minus_t, reals, rest):
             y, y_bar, _, _ = unravel(state)
             velocity, pullback = vjp(lambda y, t, reals: slope(y, t, reals, rest), y, -minus_t, reals)
             y_dot, t_dot, reals_dot = pullback(y_bar)
             return ravel_pytree((-velocity, y_dot, t_dot, reals_dot))[0]
-        end = _integrate(adjoint, control, flat, jnp.stack([-t, -earlier]))[1]
+        end = _solve(adjoint, control, flat, jnp.stack([-t, -earlier]), reals, rest)[1]  # which has derivatives again
         _, y_bar, t0_bar, reals_bar = unravel(end)
         return (y_bar + ct_before, t0_bar, reals_bar), t_bar
 
