@@ -60,10 +60,11 @@ class _Checker:
         for eqn in jaxpr.eqns:
             _report(jaxpr, eqn, path, _operand_faults("operand", jaxpr, eqn.invars, bound))
             _report(jaxpr, eqn, path, _binder_faults("result", eqn.outvars, bound))
+            _report(jaxpr, eqn, path, _parameter_faults(eqn))
             with running_along(_named_axes(eqn), eqn.params.get("check_vma", False)):
                 for inner in _called(eqn):
                     self.check(inner, (*path, f"called by {eqn.primitive}"))
-            _report(jaxpr, eqn, path, _rule_faults(eqn))
+            _report(jaxpr, eqn, path, _rule_faults(jaxpr, eqn))
         _report(jaxpr, None, path, _operand_faults("returned value", jaxpr, jaxpr.outvars, bound))
         missing = joined_effects(jaxpr.eqns) - jaxpr.effects
         _report(jaxpr, None, path, [f"its equations have effects that it does not declare: {_listed(missing)}"] * bool(missing))
@@ -86,11 +87,10 @@ def _report(jaxpr: Jaxpr, eqn: JaxprEqn | None, path: Sequence[str], faults: Ite
     for fault in faults:
         where = f", {', '.join(reversed(path))}" if path else ""
         name = jaxpr.debug_info if isinstance(jaxpr.debug_info, str) else "the program"
-        if eqn is None:
-            raise JaxprTypeError(f"malformed jaxpr of {name}{where}: {fault}.\n  {_shown_jaxpr(jaxpr)}")
-        made = source.summarize(eqn.source_info)
-        raise JaxprTypeError(f"malformed jaxpr of {name}{where}: {fault}.\n  in the equation\n  {_shown_eqn(jaxpr, eqn)}"
-                             + (f"\n  made at {made}" if made else ""))
+        made = source.summarize(eqn.source_info) if eqn is not None else ""
+        raise JaxprTypeError(f"malformed jaxpr of {name}{where}: {fault}"
+                             + (f"\n\nin equation:\n\n  {_shown_eqn(jaxpr, eqn)}" if eqn is not None else "")
+                             + (f"\n\nfrom source: {made}" if made else "") + f"\n\nwhile checking jaxpr:\n\n  {_shown_jaxpr(jaxpr)}")
 
 
 def _shown_jaxpr(jaxpr: Jaxpr, most: int = 20) -> str:
@@ -104,13 +104,26 @@ def _shown_jaxpr(jaxpr: Jaxpr, most: int = 20) -> str:
 def _shown_eqn(jaxpr: Jaxpr, eqn: JaxprEqn) -> str:
     """The equation, in the names that printing the whole program gives."""
     from laminax_ir.layout import render
-    from laminax_ir.printer import Options, Printer
-    printer = Printer(Options())
     try:
-        printer.jaxpr(jaxpr)
-        return render(printer.equation(eqn)).replace("\n", "\n  ")
+        return render(_printer_of(jaxpr).equation(eqn)).replace("\n", "\n  ")
     except Exception:  # too malformed to be printed
         return f"... = {eqn.primitive} ...  (which cannot be printed)"
+
+
+def _name(jaxpr: Jaxpr, var: Var) -> str:
+    """What printing the whole program calls the variable."""
+    try:
+        return _printer_of(jaxpr).name(var)
+    except Exception:  # too malformed to be printed
+        return "?"
+
+
+def _printer_of(jaxpr: Jaxpr) -> Any:
+    """A printer that has given names to the program's variables."""
+    from laminax_ir.printer import Options, Printer
+    printer = Printer(Options())
+    printer.jaxpr(jaxpr)
+    return printer
 
 
 def _binder_faults(what: str, binders: Sequence[Any], bound: set[Var]) -> Iterable[str]:
@@ -132,9 +145,11 @@ def _operand_faults(what: str, jaxpr: Jaxpr, atoms: Sequence[Any], bound: set[Va
         elif not isinstance(atom, Var):
             yield f"{what} {i} is neither a variable nor a literal: {atom!r}"
         elif atom not in bound:
-            later = any(atom in eqn.outvars for eqn in jaxpr.eqns)
-            yield (f"{what} {i}, a variable of type {atom.aval.str_short()}, is used "
-                   + ("before it is bound" if later else "and nothing binds it"))
+            used = f"{what} {i} of type {atom.aval.str_short()}"
+            if any(atom in eqn.outvars for eqn in jaxpr.eqns):
+                yield f"{used}: Variable '{_name(jaxpr, atom)}' is used before it is bound"
+            else:
+                yield f"{used}: Variable '{_name(jaxpr, atom)}' not defined"
 
 
 _KINDS = {bool: np.bool_, int: dtypes.integer, float: dtypes.floating, complex: dtypes.complexfloating}
@@ -162,16 +177,20 @@ def _constant_faults(closed: ClosedJaxpr) -> Iterable[str]:
             yield f"constant {i} has the type {aval.str_short()}, its constvar {var.aval.str_short()}"
 
 
-def _rule_faults(eqn: JaxprEqn) -> Iterable[str]:
+def _parameter_faults(eqn: JaxprEqn) -> Iterable[str]:
+    """What the primitive's own check says, if it has one."""
+    rule = check_rules.find(eqn.primitive)
+    if rule is not None:
+        yield from rule([atom.aval for atom in eqn.invars], [var.aval for var in eqn.outvars], **eqn.params)
+
+
+def _rule_faults(jaxpr: Jaxpr, eqn: JaxprEqn) -> Iterable[str]:
     """What the rules of the primitive say about the equation, each rule asked only when those before it are content."""
     primitive, in_avals = eqn.primitive, [atom.aval for atom in eqn.invars]
     out_avals = [var.aval for var in eqn.outvars]
     if not primitive.has_shape_rule:
         yield f"the primitive {primitive} has no shape rule"
         return
-    rule = check_rules.find(primitive)
-    if rule is not None:
-        yield from rule(in_avals, out_avals, **eqn.params)
     try:
         result = primitive.shape_rule(*in_avals, **eqn.params)
         expected = list(result) if primitive.multiple_results else [result]
@@ -184,7 +203,8 @@ def _rule_faults(eqn: JaxprEqn) -> Iterable[str]:
     for i, (want, have) in enumerate(zip(expected, out_avals)):
         if want is not have:
             which = f"result {i} of {primitive}" if len(expected) > 1 else f"the result of {primitive}"
-            yield f"{which} has the type {_full_type(want, have)}, its variable {_full_type(have, want)}"
+            yield (f"{which}: Value for variable '{_name(jaxpr, eqn.outvars[i])}' inconsistently typed as {_full_type(want, have)} for "
+                   f"let-binder of type {_full_type(have, want)}")
     if effects != eqn.effects:
         yield f"{primitive} has the effects {_listed(effects)}, the equation says {_listed(eqn.effects)}"
 

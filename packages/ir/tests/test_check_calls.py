@@ -13,7 +13,7 @@ import pytest
 from laminax_ir.avals import ShapedArray
 from laminax_ir.check import check_jaxpr
 from laminax_ir.errors import JaxprTypeError
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, bind_checkpoint
 from laminax_ir.ops.control_flow import cond, scan, switch, while_loop
@@ -68,7 +68,7 @@ MALFORMED = {
         (dict(length=4), r"a leading axis of size 4, got f32\[3\]"),
         (dict(num_carry=2), "the operands of the body do not fit"),
         (dict(num_carry=0), "a leading axis of size 3, got f32"),
-        (dict(jaxpr=ClosedJaxpr(BODY.jaxpr.replace(eqns=[]))), "called by scan: returned value 0.*nothing binds it"),
+        (dict(jaxpr=ClosedJaxpr(BODY.jaxpr.replace(eqns=[]))), "called by scan: returned value 0.*not defined"),
     ],
     "while": [
         (dict(body_jaxpr=INT), r"the results of the body do not fit"),
@@ -77,18 +77,19 @@ MALFORMED = {
         (dict(cond_jaxpr=HALF), "the condition must return one boolean scalar"),
         (dict(cond_jaxpr=VECTOR), "the operands of the condition do not fit"),
         (dict(body_nconsts=1), "the operands of the condition do not fit"),
-        (dict(body_jaxpr=unbound()), "called by while: returned value 0.*nothing binds it"),
+        (dict(body_jaxpr=unbound()), "called by while: returned value 0.*not defined"),
     ],
     "cond": [
         (dict(branches=(HALF, VECTOR, HALF)), "the operands of a branch do not fit"),
         (dict(branches=(HALF, INT, HALF)), "the results of the branches do not fit"),
         (dict(branches=(HALF, TWO, HALF)), "the results of the branches do not fit"),
         (dict(branches=()), "at least one branch is needed"),
-        (dict(branches=(HALF, unbound(), HALF)), "called by cond: returned value 0.*nothing binds it"),
+        (dict(branches=(HALF, HALF, ClosedJaxpr(Jaxpr([], [], [Literal(1.0)], [])))), "cond branch 0 takes 1 inputs, branch 2 takes 0"),
+        (dict(branches=(HALF, unbound(), HALF)), "called by cond: returned value 0.*not defined"),
     ],
     "custom_jvp_call": [
         (dict(call_jaxpr=VECTOR), r"operand 0 has the type f32\[\], the parameter of the function half f32\[3\]"),
-        (dict(call_jaxpr=INT), r"the result of custom_jvp_call has the type i32\[\], its variable f32\[\]"),
+        (dict(call_jaxpr=INT), r"the result of custom_jvp_call: Value for variable '\w+' inconsistently typed as i32\[\] for let-binder of type f32\[\]"),
         (dict(call_jaxpr=TWO), "custom_jvp_call has 2 results, the equation 1"),
         (dict(call_jaxpr=unbound()), "called by custom_jvp_call: returned value 0"),
     ],
@@ -99,7 +100,7 @@ MALFORMED = {
     ],
     "checkpoint": [
         (dict(jaxpr=VECTOR), "the parameter of the function half"),
-        (dict(jaxpr=INT), r"the result of checkpoint has the type i32\[\]"),
+        (dict(jaxpr=INT), r"the result of checkpoint: Value for variable .* inconsistently typed as i32\[\]"),
         (dict(invars=[]), "takes 1 operands, the equation has 0"),
         (dict(effects=frozenset({"noise"})), r"checkpoint has the effects \{\}, the equation says \{noise\}"),
         (dict(jaxpr=unbound()), "called by checkpoint: returned value 0"),

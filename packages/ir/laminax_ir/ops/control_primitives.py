@@ -164,6 +164,9 @@ def common_constants(programs: Sequence[ClosedJaxpr]) -> tuple[list[Any], tuple[
 def _cond_faults(_in_avals, _out_avals, *, branches: Any):
     if not (isinstance(branches, tuple) and all(isinstance(branch, ClosedJaxpr) for branch in branches)):
         yield _parameter_fault("cond", "branches", branches, "tuple of ClosedJaxpr")
+    for i, branch in enumerate(branches[1:], 1):
+        if len(branch.in_avals) != len(branches[0].in_avals):
+            yield f"cond branch 0 takes {len(branches[0].in_avals)} inputs, branch {i} takes {len(branch.in_avals)}"
 
 
 @check_rule(while_p)
