@@ -13,7 +13,6 @@ from laminax_ir import config
 from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.manual_axes import checked_axes
-from laminax_ir.ops.calls import forward_mode_error
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, name_scope, state
 from laminax_transforms.custom_rules import linearize_custom_vjp
 from laminax_transforms.linear import LinearProgram, LinearTracer, TangentTrace
@@ -107,9 +106,7 @@ class JVPTrace(Trace):
         if all(t is ZERO for t in tangents):
             with current_trace(self.parent):
                 return self.parent.process_custom_vjp(call)
-        if type(self) is JVPTrace:
-            raise forward_mode_error(call.name)
-        with current_trace(self.rule_trace):
+        with current_trace(self.rule_trace):  # in forward mode, whoever runs the tangents refuses them: nobody may need them
             results, out_tangents = linearize_custom_vjp(call, primals, tangents)
         return [self.join(r, t) for r, t in zip(results, out_tangents)]
 

@@ -22,7 +22,7 @@ from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
 from laminax_transforms import (
     SymbolicZero, checkpoint, closure_convert, custom_gradient, custom_jvp, custom_vjp, custom_vjp_primal_tree_values, grad, jacrev, jvp,
-    linearize, stop_gradient, vjp, vmap,
+    linear_transpose, linearize, stop_gradient, vjp, vmap,
 )
 from laminax_transforms.custom_batching import custom_vmap
 
@@ -257,6 +257,20 @@ def test_the_rules_of_custom_vjp_are_used_everywhere(wrap):
     with pytest.raises(TypeError, match=r"can't apply forward-mode autodiff \(jvp\) to a custom_vjp function: f"):
         linearize(f, x, y)[1](1.0, 1.0)
     assert float(jvp(lambda z: f(x, y) * z, (2.0,), (1.0,))[1]) == np.sin(x) * y  # no tangent goes through it
+
+
+def test_forward_mode_is_refused_where_its_tangents_are_needed():
+    f = scaled_vjp()
+    staged = stage(lambda x: jvp(f, (x, 2.0), (1.0, 0.0)), [get_aval(0.3)])
+    assert [str(eqn.primitive) for eqn in staged.eqns][-1] == "custom_vjp_tangent"
+    primal_only, _ = dce_jaxpr(staged.jaxpr, [True, False])
+    np.testing.assert_allclose(eval_jaxpr(primal_only, [], 0.3)[0], np.sin(0.3) * 2)
+    with pytest.raises(TypeError, match=r"can't apply forward-mode autodiff \(jvp\) to a custom_vjp function: f"):
+        eval_jaxpr(staged.jaxpr, staged.consts, 0.3)
+    (ct,) = linear_transpose(lambda x_dot: jvp(f, (0.3, 2.0), (x_dot, 0.0))[1], 1.0)(1.0)
+    np.testing.assert_allclose(ct, 10 * np.cos(0.3) * 2)
+    with pytest.raises(NotImplementedError, match="Differentiation rule for 'custom_vjp_tangent' not implemented"):
+        grad(lambda x: jvp(f, (x, 2.0), (1.0, 0.0))[1])(0.3)
 
 
 def test_nondiff_arguments_of_custom_vjp():
