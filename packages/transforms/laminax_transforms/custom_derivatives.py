@@ -328,10 +328,9 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
           bwd: `bwd(*nondiff, residuals, cotangent) -> tuple` with one cotangent per differentiable argument, None for
             zero.
           symbolic_zeros: whether fwd gets `CustomVJPPrimal` leaves, and bwd `SymbolicZero` cotangents.
-          optimize_remat: not supported.
+          optimize_remat: whether the forward pass of a checkpointed call runs the function, and not fwd, which is run for the
+            backward pass then. It does so in either case.
         """
-        if optimize_remat:
-            raise NotImplementedError("custom_vjp.defvjp: optimize_remat=True is not supported")
         self.fwd = fwd
         self.bwd = bwd
         self.symbolic_zeros = symbolic_zeros
