@@ -210,3 +210,44 @@ def test_debug_log(caplog):
 def test_debug_effects(ordered, kind):
     (effect,) = laminax.make_jaxpr(lambda x: laminax.debug.print("{}", x, ordered=ordered))(1.0).effects
     assert type(effect) is kind
+
+
+# --- where callbacks may stand ---
+
+
+@pytest.mark.parametrize("wrap", [
+    laminax.pmap, lambda f: laminax.jit(laminax.shard_map(f, mesh=laminax.make_mesh((1,), ("x",)), in_specs=laminax.P("x"), out_specs=None))])
+def test_callbacks_in_a_program_per_device_on_one_device(capsys, wrap):
+    wrap(lambda x: laminax.debug.print("got {}", x.sum()))(jnp.arange(3.0).reshape(1, 3))
+    laminax.effects_barrier()
+    assert capsys.readouterr().out == "got 3.0\n"
+
+
+def test_ordered_callbacks_in_the_condition_of_a_loop(capsys):
+    def go_on(x):
+        laminax.debug.print("is {x} small", x=x, ordered=True)
+        return x < 4
+
+    def body(x):
+        laminax.debug.print("from {x}", x=x, ordered=True)
+        return x + 1
+
+    @laminax.jit
+    def fun(x):
+        laminax.debug.print("first", ordered=True)
+        y = lax.while_loop(go_on, body, x)
+        laminax.debug.print("last", ordered=True)
+        return y
+
+    for start, end in ((2, 4), (7, 7)):
+        assert fun(start) == end
+        laminax.effects_barrier()
+        rounds = "".join(f"is {x} small\nfrom {x}\n" for x in range(start, end))
+        assert capsys.readouterr().out == f"first\n{rounds}is {end} small\nlast\n"
+
+
+def test_print_tells_of_values_that_are_not_printed():
+    with pytest.raises(ValueError, match=r"Unused positional arguments.*\[1\]"):
+        laminax.debug.print("x: {}", 1, 2)
+    with pytest.raises(ValueError, match="Unused keyword arguments.*'y'"):
+        laminax.debug.print("x: {}", 1, y=2)

@@ -1,6 +1,7 @@
 """Finding out what goes wrong: jit switched off, NaN traps, logs, leaks, and errors of traced values."""
 
 import logging
+import pickle
 
 import laminax
 import laminax.numpy as jnp
@@ -61,7 +62,7 @@ def test_debug_nans_of_single_operations_and_of_gradients():
     zero = jnp.float32(0)
     assert np.isnan(zero / zero)
     with laminax.debug_nans(True):
-        with pytest.raises(FloatingPointError, match=r"\(nan\) encountered in truediv"):
+        with pytest.raises(FloatingPointError, match=r"\(nan\) encountered in div"):
             zero / zero
         with pytest.raises(FloatingPointError, match="log"):
             laminax.lax.log(jnp.float32(-1))
@@ -197,6 +198,23 @@ def test_a_leaked_tracer_says_who_made_it_and_who_used_it():
         assert "traced by jit(step)" in str(caught.value)
         assert "float32[], made by mul, which was created on line test_debugging.py" in str(caught.value)
         assert "Return it from the transformed function" in str(caught.value)
+
+
+def test_names_of_equations_show_scopes_and_transformations():
+    def step(x):
+        with laminax.named_scope("layer"), laminax.named_scope("dense"):
+            return laminax.lax.sin(x)
+
+    for fun, x, name in [(step, 1.0, "layer/dense"), (laminax.vmap(step), np.ones(2), "vmap(layer)/dense"),
+                         (laminax.named_scope("train")(lambda x: laminax.jvp(step, (x,), (x,))), 1.0, "train/jvp(layer)/dense")]:
+        assert str(laminax.make_jaxpr(fun)(x).eqns[0].source_info.name_stack) == name
+    assert str(laminax.make_jaxpr(lambda x: laminax.lax.sin(x))(1.0).eqns[0].source_info.name_stack) == ""
+    assert str(laminax.make_jaxpr(laminax.grad(step))(1.0).eqns[-1].source_info.name_stack) == "transpose(jvp(layer))/dense"
+
+
+def test_a_traced_value_cannot_be_pickled():
+    with pytest.raises(errors.ConcretizationTypeError, match="(?s)pickling was asked of traced array.*argument x"):
+        laminax.jit(lambda x: len(pickle.dumps(x)))(1.0)
 
 
 @pytest.mark.parametrize("transform, argument", [(laminax.vmap, np.ones(3, np.float32)), (laminax.grad, 1.0)])

@@ -13,6 +13,7 @@ import laminax_runtime as runtime
 import numpy as np
 from laminax_ir import operators
 from laminax_ir.avals import get_aval
+from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import checkpoint_p
 from laminax_ir.pytree import tree_structure
@@ -86,7 +87,7 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
       name: what the program is called.
       is_list: whether the result is a list of arrays, not the only one.
     """
-    programs: dict[tuple, tuple[Program, Any]] = {}
+    programs: dict[tuple, tuple[Program, Any, str]] = {}
 
     @api_boundary
     def miss(*args):
@@ -103,14 +104,19 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
             tree = tree_structure([0] * len(closed.out_avals)) if is_list else _LEAF
             if not isinstance(where, runtime.Device) or names_shardings(closed):
                 where = place(name, closed, args, mesh=mesh)
-            found = programs[key] = (compile_program(closed, where, name=name), tree)
-        program, tree = found
+            found = programs[key] = compile_program(closed, where, name=name), tree, _last_operation(closed, name)
+        program, tree, operation = found
         outs = program.run(args)
         if is_checking():
-            check_results(outs, name)
+            check_results(outs, operation)
         return (outs if is_list else outs[0]), program.fastpath(tree, outs, args), False
 
     return runtime.make_eager_function(name, miss)
+
+
+def _last_operation(closed: ClosedJaxpr, name: str) -> str:
+    """The operation that computes the results, which an operator casts its operands for."""
+    return closed.eqns[-1].primitive.name if closed.eqns else name
 
 
 _SCALARS = frozenset((bool, int, float, complex))

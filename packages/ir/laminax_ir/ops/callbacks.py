@@ -253,12 +253,14 @@ class _WithStaticLeaves:
 
 
 class _Formatter(string.Formatter):
-    """Python's formatting; complains of keyword arguments that the text does not mention."""
+    """Python's formatting; complains of arguments that the text does not mention."""
 
     def check_unused_args(self, used_args, args, kwargs):
-        unused = [name for name in kwargs if name not in used_args]
+        for kind, given in (("positional", range(len(args))), ("keyword", kwargs)):
+            if unused := [key for key in given if key not in used_args]:
+                break
         if unused:
-            raise ValueError(f"Unused keyword arguments to `debug.print`: {unused}. You may be passing an f-string (i.e, "
+            raise ValueError(f"Unused {kind} arguments to `debug.print`: {unused}. You may be passing an f-string (i.e, "
                              '`f"{x}"`) into `debug.print` and instead should pass in a regular string.')
 
 

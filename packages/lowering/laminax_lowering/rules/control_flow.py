@@ -76,8 +76,15 @@ def _lower_while(ctx, *operands, cond_jaxpr, body_jaxpr, cond_nconsts, body_ncon
     cond_consts = operands[:cond_nconsts]
     body_consts = operands[cond_nconsts:cond_nconsts + body_nconsts]
     carry = operands[cond_nconsts + body_nconsts:]
-    if has_ordered(cond_jaxpr.effects):
-        raise NotImplementedError("while_loop: ordered effects in the condition are not supported; move them to the body")
+    if has_ordered(cond_jaxpr.effects):  # whose token has to come out: it is evaluated before the loop, and at the end of each round
+        def go_on(state):
+            return ctx.run(cond_jaxpr, [*cond_consts, *state], ["while", "cond"])
+
+        def advance(_, *state):
+            state = ctx.run(body_jaxpr, [*body_consts, *state], ["while", "body"])
+            return [*go_on(state), *state]
+
+        return _emit_while(ctx, [*go_on(carry), *carry], lambda pred, *_: [pred], advance, True)[1:]
     return _emit_while(ctx, carry, lambda *state: ctx.run(cond_jaxpr, [*cond_consts, *state], ["while", "cond"]),
                        lambda *state: ctx.run(body_jaxpr, [*body_consts, *state], ["while", "body"]), has_ordered(body_jaxpr.effects))
 

@@ -22,6 +22,10 @@ def _lower_shard_map(ctx, *operands, jaxpr, mesh, in_specs, out_specs, manual_ax
     """An abstract mesh stands for that of the program around this one."""
     module = ctx.module
     mesh = mesh if module.manual_mesh is None else module.manual_mesh
+    if jaxpr.effects and all(size == 1 for size in mesh.shape.values()):
+        # XLA does not take a manual computation with side effects apart that is on one device: what runs there is all there is.
+        with _inside(module, mesh, tuple(mesh.axis_names)):
+            return ctx.run(jaxpr, operands)
     names, positions, position_specs = _positions(ctx, mesh, manual_axes)
 
     def write(*args):
