@@ -90,6 +90,9 @@ def test_qr(a):
     close((q @ r, r), (a, np.triu(r)))
     for c in (RNG.normal(size=(2, m)), RNG.normal(size=m)):
         close(linalg.qr_multiply(a, c), (c @ np.asarray(q), r))
+        close(linalg.qr_multiply(a, c, pivoting=True), scipy.linalg.qr_multiply(a, c, pivoting=True))
+    for mode in ("full", "economic", "r"):
+        close(linalg.qr(a, mode=mode, pivoting=True), scipy.linalg.qr(a, mode=mode, pivoting=True))
     for c in (RNG.normal(size=(min(m, n), 2)), RNG.normal(size=min(m, n))):
         close(linalg.qr_multiply(a, c, mode="left", conjugate=True), (np.conj(q) @ c, r))
 
@@ -232,7 +235,6 @@ def test_matrices_made_of_a_size(n):
     (lambda: linalg.eigh_tridiagonal(A[0], A[1]), ValueError, r"d must be real \[..., n\] and e real \[..., n - 1\]"),
     (lambda: linalg.eigh_tridiagonal(A[0], A[1, :3], select="i", select_range=(2, 7)), ValueError, "two indices from 0 to 3"),
     (lambda: linalg.qr(A, mode="raw"), ValueError, "mode must be 'full', 'r' or 'economic', got 'raw'"),
-    (lambda: linalg.qr(A, pivoting=True), NotImplementedError, "qr: pivoting=True is not supported"),
     (lambda: linalg.qr_multiply(TALL, np.ones((2, 3))), ValueError, "c must have 5 columns"),
     (lambda: linalg.solve(A, B, assume_a="banded"), ValueError, "assume_a must be one of .*; got 'banded'"),
     (lambda: linalg.solve_triangular(A, B, trans="X"), ValueError, "solve_triangular: trans must be 0, 1 or 2 .*, got 'X'"),

@@ -125,6 +125,19 @@ def test_qr(shape, dtype, full_matrices):
     np.testing.assert_array_equal(np.tril(r, -1), 0)
 
 
+@pytest.mark.parametrize("full_matrices", [True, False])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_pivoted_qr(shape, dtype, full_matrices):
+    x = draw(shape, dtype)
+    q, r, order = op.qr(x, full_matrices=full_matrices, pivoting=True)
+    assert q.dtype == r.dtype == dtype and order.dtype == np.int32 and order.shape == (*shape[:-2], shape[-1])
+    is_unitary(q)
+    close(q @ r, np.take_along_axis(x, order[..., None, :], -1))
+    sizes = np.abs(np.diagonal(r, axis1=-2, axis2=-1))
+    assert (sizes[..., 1:] <= sizes[..., :-1] * (1 + 1e-5)).all()  # the definition of the exchange, up to rounding
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(3, 3), (5, 2), (2, 4, 3), (3, 1)])
 def test_householder(shape, dtype):
@@ -230,7 +243,9 @@ m, v = np.zeros((3, 3)), np.zeros(3)
     (lambda: op.lu_pivots_to_permutation(np.float32([0, 1]), 3), TypeError, "must be int32"),
     (lambda: op.householder_product(np.zeros((2, 3)), np.zeros(2)), TypeError, "at least as many rows"),
     (lambda: op.householder_product(m, np.zeros(4)), TypeError, "at most 3 factors"),
-    (lambda: op.qr(m, pivoting=True), NotImplementedError, "pivoting=True"),
+    (lambda: op.qr(m, use_magma=True), NotImplementedError, "use_magma=True is for pivoting=True only"),
+    (lambda: op.svd(m, subset_by_index=(0, 1)), ValueError, "full_matrices and subset_by_index cannot both be set"),
+    (lambda: op.svd(m, full_matrices=False, subset_by_index=(0, 1)), NotImplementedError, r"must be None or \(0, 3\), .* got \(0, 1\)"),
     (lambda: op.eigh(m, subset_by_index=(0, 1)), NotImplementedError, r"subset_by_index must be None or \(0, 3\), .* got \(0, 1\)"),
     (lambda: op.svd(m, algorithm="qr"), TypeError, "svd: algorithm must be None or a member of SvdAlgorithm, got .qr."),
     (lambda: op.eigh(m, implementation=op.SvdAlgorithm.QR), TypeError, "member of EighImplementation"),

@@ -40,6 +40,7 @@ SQUARE = ((2, 4, 4), F32)
     (op.lu, [MATRIX], ["cusolver_getrf_ffi", "cu_lu_pivots_to_permutation"], ["hipsolver_getrf_ffi", "hip_lu_pivots_to_permutation"]),
     (op.geqrf, [MATRIX], ["cusolver_geqrf_ffi"], ["hipsolver_geqrf_ffi"]),
     (op.qr, [MATRIX], ["cusolver_geqrf_ffi", "cusolver_orgqr_ffi"], ["hipsolver_geqrf_ffi", "hipsolver_orgqr_ffi"]),
+    (lambda x: op.qr(x, pivoting=True), [MATRIX], ["cuhybrid_geqp3", "cusolver_orgqr_ffi"], ["hiphybrid_geqp3", "hipsolver_orgqr_ffi"]),
     (lambda x: [op.cholesky(x)], [SQUARE], ["cusolver_potrf_ffi"], ["hipsolver_potrf_ffi"]),
     (op.eigh, [SQUARE], ["cusolver_syevd_ffi"], ["hipsolver_syevd_ffi"]),
     (svd, [MATRIX], ["cusolver_gesvdj_ffi"], ["hipsolver_gesvdj_ffi"]),
@@ -178,3 +179,12 @@ def test_tridiagonal_systems_by_elimination(n, dtype):
         (x,) = evaluate(stage(lambda *xs: [solve_tridiagonal(*xs)], [get_aval(a) for a in (dl, d, du, b)]), dl, d, du, b)
     assert x.dtype == b.dtype
     np.testing.assert_allclose(matrix @ x, b, atol=50 * np.finfo(dtype).eps)
+
+
+def test_columns_are_exchanged_on_one_platform_at_a_time_and_not_by_the_tpu():
+    program = stage(lambda x: op.qr(x, pivoting=True), [ShapedArray(*MATRIX)])
+    for platforms in ("tpu", ("cpu", "cuda")):
+        with pytest.raises(NotImplementedError, match="qr: pivoting=True is lowered for one platform at a time and not for tpu"):
+            lower(program, platform=platforms)
+    with pytest.raises(NotImplementedError, match="qr: use_magma=True is for GPUs"):
+        lower(stage(lambda x: op.qr(x, pivoting=True, use_magma=True), [ShapedArray(*MATRIX)]))

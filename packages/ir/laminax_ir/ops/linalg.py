@@ -179,7 +179,8 @@ def _householder_product_shape(a: ShapedArray, taus: ShapedArray) -> ShapedArray
 def _qr_shape(x: ShapedArray, *, pivoting, full_matrices, use_magma) -> list[ShapedArray]:
     batch, m, n = check_matrix("qr", x)
     k = m if full_matrices else min(m, n)
-    return [x.update(shape=(*batch, m, k)), x.update(shape=(*batch, k, n))]
+    factors = [x.update(shape=(*batch, m, k)), x.update(shape=(*batch, k, n))]
+    return [*factors, x.update(shape=(*batch, n), dtype=_INT32, weak_type=False)] if pivoting else factors
 
 
 @shape_rule(eigh_p)
@@ -434,26 +435,28 @@ def householder_product(a, taus):
     return householder_product_p.bind(a, taus)
 
 
-def qr(x, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None) -> tuple[Any, Any]:
+def qr(x, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None) -> tuple[Any, ...]:
     """The QR factorization: x = Q R with orthonormal columns in Q and an upper triangular R.
 
     Args:
       x: [..., m, n].
-      pivoting: must be False.
+      pivoting: whether columns are exchanged so that the diagonal of R descends in magnitude: x[..., p] = Q R. Not on TPU.
       full_matrices: whether Q is [..., m, m]; else [..., m, min(m, n)].
-      use_magma: must be None.
+      use_magma: whether a GPU computes the pivoted form with MAGMA (True) or on the host (False); by default with MAGMA
+        where that library is found. Other forms do not need it, and refuse True.
 
     Returns:
       Q [..., m, m] and R [..., m, n], or without full_matrices Q [..., m, k] and R [..., k, n] for k = min(m, n),
-      of x's dtype.
+      of x's dtype; with pivoting also p, i32[..., n].
 
     Raises:
       TypeError: if it is no matrix or batch of them, or its dtype is not float32, float64, complex64 or complex128.
-      NotImplementedError: if an argument is not what it must be.
+      NotImplementedError: for use_magma=True where MAGMA is not used.
     """
-    if pivoting or use_magma is not None:
-        raise NotImplementedError(f"qr: only pivoting=False and use_magma=None are supported, got {pivoting=} and {use_magma=}")
-    return tuple(qr_p.bind(x, pivoting=False, full_matrices=bool(full_matrices), use_magma=None))
+    if use_magma and not pivoting:
+        raise NotImplementedError("qr: use_magma=True is for pivoting=True only, got pivoting=False")
+    return tuple(qr_p.bind(x, pivoting=bool(pivoting), full_matrices=bool(full_matrices),
+                           use_magma=bool(use_magma) if pivoting and use_magma is not None else None))
 
 
 def eigh(x, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalues: bool = True, subset_by_index=None,
@@ -489,6 +492,29 @@ def eigh(x, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalu
     return tuple(eigh_p.bind(x, lower=bool(lower), sort_eigenvalues=bool(sort_eigenvalues), subset_by_index=None, algorithm=implementation))
 
 
+def check_all_singular_values(x, subset_by_index, full_matrices: bool) -> None:
+    """Refuses to compute a part of the singular values.
+
+    Args:
+      x: [..., m, n].
+      subset_by_index: None or (first, behind the last).
+      full_matrices: whether the singular vectors form square matrices.
+
+    Raises:
+      ValueError: for a part together with full_matrices.
+      NotImplementedError: for a part.
+    """
+    if subset_by_index is None:
+        return
+    _, m, n = check_matrix("svd", get_aval(x))
+    if tuple(subset_by_index) == (0, min(m, n)):
+        return
+    if full_matrices:
+        raise ValueError(f"svd: full_matrices and subset_by_index cannot both be set, got {subset_by_index=}")
+    raise NotImplementedError(f"svd: subset_by_index must be None or (0, {min(m, n)}), all singular values, got "
+                              f"{subset_by_index!r}. Slice the whole result.")
+
+
 def svd(x, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_index=None, algorithm=None):
     """The singular value decomposition: x = U diag(s) V^H.
 
@@ -499,7 +525,7 @@ def svd(x, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_ind
       x: [..., m, n].
       full_matrices: whether U and V are square; else they have min(m, n) columns.
       compute_uv: whether U and V^H are computed.
-      subset_by_index: must be None.
+      subset_by_index: must be None, or the whole range (0, min(m, n)).
       algorithm: an `SvdAlgorithm`, which the platform must have; its own choice by default.
 
     Returns:
@@ -509,11 +535,11 @@ def svd(x, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_ind
 
     Raises:
       TypeError: if it is no matrix or batch of them, or its dtype is not float32, float64, complex64 or complex128.
+      ValueError: for a part of the singular values together with full_matrices.
       NotImplementedError: if an argument is not what it must be.
     """
     _check_choice("svd", "algorithm", algorithm, SvdAlgorithm)
-    if subset_by_index is not None:
-        raise NotImplementedError(f"svd: subset_by_index must be None, got {subset_by_index!r}")
+    check_all_singular_values(x, subset_by_index, full_matrices)
     result = svd_p.bind(x, full_matrices=bool(full_matrices), compute_uv=bool(compute_uv), subset_by_index=None, algorithm=algorithm)
     return (result[1], result[0], result[2]) if compute_uv else result[0]
 

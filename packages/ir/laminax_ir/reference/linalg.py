@@ -1,6 +1,6 @@
 """NumPy meaning of the factorizations and solvers, one matrix at a time.
 
-General eigenvectors from the left, Schur and Hessenberg forms come from SciPy, imported when first needed.
+General eigenvectors from the left, the pivoted QR, Schur and Hessenberg forms come from SciPy, imported when first needed.
 """
 
 from __future__ import annotations
@@ -119,6 +119,9 @@ def _householder_product(a, taus):
 
 
 def _qr(x, *, pivoting, full_matrices, use_magma):
+    if pivoting:
+        q, r, permutation = scipy_module("scipy.linalg").qr(x, mode="full" if full_matrices else "economic", pivoting=True)
+        return q, r, permutation.astype(np.int32)
     return np.linalg.qr(x, mode="complete" if full_matrices else "reduced")
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import linalg as op
 from laminax_ir.ops.elementwise import add, mul
 from laminax_ir.ops.slicing import slice as slice_
 from laminax_ir.ops.linalg import geqrf_p, householder_product_p, swap_last, triangle
-from laminax_ir.ops.shape import pad
+from laminax_ir.ops.shape import broadcasted_iota, pad
+from laminax_lowering.context import Value
 from laminax_lowering.registry import lowering_rule, not_supported
 from laminax_lowering.rules import linalg_cpu, linalg_gpu, linalg_tpu  # noqa: F401  (they register their rules)
 from laminax_lowering.rules.linalg_kernels import permutation_of, run_program
@@ -45,10 +47,9 @@ def _lower_lu_pivots_to_permutation(ctx, pivots, *, permutation_size):
 
 @lowering_rule(op.qr_p)
 def _lower_qr(ctx, x, *, pivoting, full_matrices, use_magma):
-    """By `geqrf` and `householder_product`, which stand for a platform's own kernels."""
-    def program(x):
+    """By `geqrf` and `householder_product`, which stand for a platform's own kernels, or by the kernel that exchanges columns."""
+    def factors(packed, taus):
         *batch, m, n = x.shape
-        packed, taus = geqrf_p.bind(x)
         k = m if full_matrices else min(m, n)
         no = ((0, 0, 0),) * len(batch)
         zero = np.array(0, x.dtype)[()]
@@ -57,7 +58,28 @@ def _lower_qr(ctx, x, *, pivoting, full_matrices, use_magma):
             columns = pad(packed, zero, (*no, (0, 0, 0), (0, k - n, 0)))
         rows = slice_(packed, (0,) * (len(batch) + 2), (*batch, min(m, k), n))
         return [householder_product_p.bind(columns, taus), triangle(rows, lower=False)]
-    return run_program(ctx, program, [x])
+    if not pivoting:
+        return run_program(ctx, lambda x: factors(*geqrf_p.bind(x)), [x])
+    packed, taus, permutation = _exchanged_factors(ctx, x, use_magma)
+    return [*run_program(ctx, factors, [packed, taus]), permutation]
+
+
+def _exchanged_factors(ctx, x: Value, use_magma: bool | None) -> list[Value]:
+    """What LAPACK's geqp3 returns: the factors as `geqrf` has them, and the order of the columns, from 0."""
+    *batch, m, n = x.shape
+    order = ctx.avals_out[2]
+    if 0 in x.shape:
+        return [*run_program(ctx, geqrf_p.bind, [x]),
+                *run_program(ctx, lambda: [broadcasted_iota(np.int32, order.shape, len(order.shape) - 1)], [])]
+    if len(ctx.platforms) > 1 or ctx.platform == "tpu":
+        raise NotImplementedError(f"qr: pivoting=True is lowered for one platform at a time and not for tpu, got "
+                                  f"{', '.join(ctx.platforms)}; compute it on the CPU")
+    free = ctx.constant(0, order.dtype, order.shape)  # every column may be exchanged
+    results = [x.aval, order, ShapedArray((*batch, min(m, n)), x.dtype)]
+    kernel = linalg_cpu.exchanged_factors if ctx.platform == "cpu" else linalg_gpu.exchanged_factors
+    packed, columns, taus = kernel(ctx, x, free, results, use_magma)
+    one = ctx.constant(1, order.dtype, order.shape)
+    return [packed, taus, ctx.emit("stablehlo.subtract", [columns, one], results=[order])]
 
 
 @lowering_rule(op.symmetric_product_p)

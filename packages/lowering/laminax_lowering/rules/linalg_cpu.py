@@ -64,6 +64,13 @@ def _lower_geqrf(ctx, x):
     return call_lapack(ctx, "geqrf", [x], ctx.avals_out, x.aval.ndim - 2, None, {0: 0})
 
 
+def exchanged_factors(ctx, x: Value, free: Value, results: Sequence[ShapedArray], use_magma: bool | None) -> list[Value]:
+    """The QR factors of x with its columns exchanged, the columns' numbers, from 1, and the reflections' factors."""
+    if use_magma:
+        raise NotImplementedError("qr: use_magma=True is for GPUs, got the platform cpu; leave it out")
+    return call_lapack(ctx, "geqp3", [x, free], results, x.aval.ndim - 2, None, {0: 0, 1: 1})
+
+
 @kernel_rule(op.householder_product_p, "cpu")
 def _lower_householder_product(ctx, a, taus):
     is_complex = dtypes.issubdtype(a.dtype, dtypes.complexfloating)

@@ -6,6 +6,8 @@ failure (its info is not 0), the results of that matrix become NaN. Source: the 
 
 from __future__ import annotations
 
+from typing import Sequence
+
 import numpy as np
 
 from laminax_ir import dtypes
@@ -148,6 +150,16 @@ def _lower_eig(ctx, x, *, compute_left_eigenvectors, compute_right_eigenvectors,
                                           batch_rank=x.aval.ndim - 2)
     w = w[0] if is_complex else ctx.emit("stablehlo.complex", w, results=[values_aval])
     return nan_unless(ctx, info, [w, *[left] * compute_left_eigenvectors, *[right] * compute_right_eigenvectors])
+
+
+def exchanged_factors(ctx, x: Value, free: Value, results: Sequence[ShapedArray], use_magma: bool | None) -> list[Value]:
+    """The QR factors of x with its columns exchanged, the columns' numbers, from 1, and the reflections' factors.
+
+    The kernel computes on the host, with LAPACK, or with MAGMA where that library is there.
+    """
+    magma = {None: "auto", True: "on", False: "off"}[use_magma]
+    return emit_ffi_call(ctx, f"{_KERNELS[ctx.platform]}hybrid_geqp3", [x, free], results, config={"magma": f'"{magma}"'},
+                         batch_rank=x.aval.ndim - 2, aliases={0: 0, 1: 1})
 
 
 @kernel_rule(op.tridiagonal_solve_p, *_GPUS)

@@ -90,6 +90,7 @@ def test_permutation():
 @pytest.mark.parametrize("shape", SHAPES)
 def test_qr(shape, dtype):
     check(lambda x: [*op.qr(x), *op.qr(x, full_matrices=False), *op.geqrf(x)], draw(shape, dtype), atol=tolerance(dtype))
+    check(lambda x: [*op.qr(x, pivoting=True), *op.qr(x, full_matrices=False, pivoting=True)], draw(shape, dtype), atol=tolerance(dtype))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -162,17 +162,20 @@ def _permutation_matrix(permutation, dtype):
 def _qr_jvp(primals, tangents, *, pivoting, full_matrices, use_magma):
     (x,), (x_dot,) = primals, tangents
     *_, m, n = x.shape
-    q, r = op.qr_p.bind(x, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma)
+    q, r, *permutation = op.qr_p.bind(x, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma)
     if full_matrices and m > n:
         raise NotImplementedError(f"the derivative of qr of a tall matrix, {get_aval(x).str_short()}, is implemented for "
                                   "full_matrices=False only: the further columns of Q are not determined by the matrix")
+    if pivoting:  # small changes do not change the order of the columns
+        exchange = adjoint(_permutation_matrix(permutation[0], x.dtype))
+        x, x_dot = matmul(x, exchange), matmul(x_dot, exchange)
     if m >= n:
-        return [q, r], list(_thin_qr_jvp(q, r, x_dot))
+        return [q, r, *permutation], [*_thin_qr_jvp(q, r, x_dot), *[ZERO] * len(permutation)]
     # The square part decides Q; of the rest, R2 = Q^H X2.
     q_dot, left_dot = _thin_qr_jvp(q, _block(r, slice(None), slice(m)), _block(x_dot, slice(None), slice(m)))
     right_dot = add(matmul(adjoint(q_dot), _block(x, slice(None), slice(m, None))),
                     matmul(adjoint(q), _block(x_dot, slice(None), slice(m, None))))
-    return [q, r], [q_dot, concatenate((left_dot, right_dot), len(x.shape) - 1)]
+    return [q, r, *permutation], [q_dot, concatenate((left_dot, right_dot), len(x.shape) - 1), *[ZERO] * len(permutation)]
 
 
 def _thin_qr_jvp(q, r, x_dot):

@@ -564,16 +564,16 @@ def svd(a, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool 
       full_matrices: whether U and Vh are square; else they have min(m, n) columns and rows.
       compute_uv: whether U and Vh are computed.
       hermitian: whether a is Hermitian; then its eigenvalues are used.
-      subset_by_index: must be None.
+      subset_by_index: must be None, or the whole range (0, min(m, n)).
 
     Returns:
       (U, S, Vh), S real and descending; or S alone.
 
     Raises:
-      ValueError: if a is no matrix.
+      ValueError: if a is no matrix, or for a part of the singular values together with full_matrices.
+      NotImplementedError: for a part of the singular values.
     """
-    if subset_by_index is not None:
-        raise NotImplementedError(f"svd: subset_by_index is not supported, got {subset_by_index!r}. Slice the whole result.")
+    la.check_all_singular_values(a, subset_by_index, full_matrices)
     result = _svd(a, full_matrices=bool(full_matrices), compute_uv=bool(compute_uv), hermitian=bool(hermitian))
     return SVDResult(*result) if compute_uv else result
 

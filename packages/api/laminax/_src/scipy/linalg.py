@@ -258,58 +258,50 @@ def qr(a, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivo
       overwrite_a, lwork, check_finite: have no effect.
       mode: "full": Q [..., m, m] and R [..., m, n]; "economic": [..., m, k] and [..., k, n] for k = min(m, n); "r": R of
         the full form, in a tuple.
-      pivoting: must be False.
+      pivoting: whether columns are exchanged so that the diagonal of R descends in magnitude; the result then ends with the
+        order of the columns, p of i32[..., n], a[..., p] = Q R.
 
     Raises:
       ValueError: if the mode is unknown.
-      NotImplementedError: for pivoting=True.
     """
     if mode not in ("full", "r", "economic"):
         raise ValueError(f"qr: mode must be 'full', 'r' or 'economic', got {mode!r}")
-    _refuse_pivoting("qr", pivoting)
-    return _qr(a, mode=mode)
+    return _qr(a, mode=mode, pivoting=bool(pivoting))
 
 
-def _refuse_pivoting(name: str, pivoting: bool) -> None:
-    if pivoting:
-        raise NotImplementedError(f"{name}: pivoting=True is not supported; the factorization without pivoting has pivoting=False")
-
-
-@fused(static_argnames=("mode",))
-def _qr(a, mode):
-    q, r = la.qr(inexact("qr", a), full_matrices=mode != "economic")
-    return (r,) if mode == "r" else (q, r)
+@fused(static_argnames=("mode", "pivoting"))
+def _qr(a, mode, pivoting):
+    q, *rest = la.qr(inexact("qr", a), full_matrices=mode != "economic", pivoting=pivoting)
+    return tuple(rest) if mode == "r" else (q, *rest)
 
 
 def qr_multiply(a, c, mode: str = "right", pivoting: bool = False, conjugate: bool = False, overwrite_a: bool = False,
-                overwrite_c: bool = False) -> tuple[Any, Any]:
+                overwrite_c: bool = False) -> tuple[Any, ...]:
     """The product of Q, of the economic QR factorization of a, with c; and R.
 
     Args:
       a: [..., m, n].
       c: for "right" [..., k, m] or [m], for "left" [..., min(m, n), k] or [min(m, n)].
       mode: "right" for c Q, "left" for Q c.
-      pivoting: must be False.
+      pivoting: as for `qr`.
       conjugate: whether Q is conjugated.
       overwrite_a, overwrite_c: have no effect.
 
     Returns:
-      The product, of as many axes as c has, and R [..., min(m, n), n].
+      The product, of as many axes as c has, and R [..., min(m, n), n]; with pivoting also the order of the columns.
 
     Raises:
       ValueError: if the mode is unknown, or the shapes do not fit.
-      NotImplementedError: for pivoting=True.
     """
     if mode not in ("right", "left"):
         raise ValueError(f"qr_multiply: mode must be 'right' or 'left', got {mode!r}")
-    _refuse_pivoting("qr_multiply", pivoting)
-    return _qr_multiply(a, c, mode=mode, conjugate=bool(conjugate))
+    return _qr_multiply(a, c, mode=mode, conjugate=bool(conjugate), pivoting=bool(pivoting))
 
 
-@fused(static_argnames=("mode", "conjugate"))
-def _qr_multiply(a, c, mode, conjugate):
+@fused(static_argnames=("mode", "conjugate", "pivoting"))
+def _qr_multiply(a, c, mode, conjugate, pivoting):
     a, c = _promoted("qr_multiply", a, c)
-    q, r = la.qr(a, full_matrices=False)
+    q, *rest = la.qr(a, full_matrices=False, pivoting=pivoting)
     q = jnp.conj(q) if conjugate else q
     m, k = shape_of(q)[-2:]
     is_vector = len(shape_of(c)) == 1
@@ -318,7 +310,7 @@ def _qr_multiply(a, c, mode, conjugate):
         raise ValueError(f"qr_multiply: for the product {'c @ Q' if mode == 'right' else 'Q @ c'}, c must have {m if mode == 'right' else k} "
                          f"{'columns' if mode == 'right' else 'rows'}; got {get_aval(a).str_short()} and {get_aval(c).str_short()}")
     left, right = (c, q) if mode == "right" else (q, c)
-    return jnp.matmul(left, right, precision="highest"), r
+    return jnp.matmul(left, right, precision="highest"), *rest
 
 
 # --- eigenvalues and singular values ---
