@@ -28,9 +28,9 @@ def _name(fun: Callable) -> str:
     return getattr(fun, "__name__", None) or type(fun).__name__
 
 
-def _check_array_leaves(what: str, tree: Any) -> None:
+def _check_array_leaves(what: str, tree: Any, accepts: Callable[[Any], bool] = is_array_like) -> None:
     for path, leaf in tree_flatten_with_path(tree)[0]:
-        if not is_array_like(leaf):
+        if not accepts(leaf):
             raise TypeError(f"{what}{keystr(path)} is not an array: got {leaf!r} of type {type(leaf).__name__}, which is not a valid JAX type. "
                             "Pass arrays or scalars, or close over it, or mark it as static.")
 
@@ -133,13 +133,15 @@ def _describe(x: Any) -> str:
 class _FlatFunction:
     """A pytree function as a flat one; remembers the result's structure and the auxiliary data of one call."""
 
-    __slots__ = ("fun", "in_tree", "has_aux", "out_tree", "aux", "result_name")
+    __slots__ = ("fun", "in_tree", "has_aux", "out_tree", "aux", "result_name", "accepts")
 
-    def __init__(self, fun: Callable, in_tree, has_aux: bool = False, result_name: str = "the result of"):
+    def __init__(self, fun: Callable, in_tree, has_aux: bool = False, result_name: str = "the result of",
+                 accepts: Callable[[Any], bool] = is_array_like):
         self.fun = fun
         self.in_tree = in_tree
         self.has_aux = has_aux
         self.result_name = result_name  # for messages, followed by the function's name
+        self.accepts = accepts  # what a leaf of the result may be
         self.out_tree = None
         self.aux = None
 
@@ -153,8 +155,8 @@ class _FlatFunction:
             self.aux = tree_map(state.trace.primal, aux)
         leaves, self.out_tree = tree_flatten(result)
         for leaf in leaves:
-            if not is_array_like(leaf):
-                _check_array_leaves(f"{self.result_name} {_name(self.fun)}", result)
+            if not self.accepts(leaf):
+                _check_array_leaves(f"{self.result_name} {_name(self.fun)}", result, self.accepts)
         return leaves
 
 

@@ -13,6 +13,7 @@ from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatt
 from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.autodiff import _check_array_leaves, _FlatFunction, _name
 from laminax_transforms.batching import Axis, batch_flat
+from laminax_transforms.mapped_types import any_mapped_types, has_mapped_type, is_map_spec, with_mapped_types
 
 
 def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable = None,
@@ -44,12 +45,12 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
     check_callable("vmap", fun)
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
-    if not (in_axes is None or type(in_axes) in (int, tuple) or hasattr(in_axes, "__index__")):
+    if not (in_axes is None or type(in_axes) in (int, tuple) or hasattr(in_axes, "__index__") or is_map_spec(in_axes)):
         raise TypeError(f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
                         f"arguments passed to the function, but got {in_axes!r}.")
     for what, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
         for leaf in tree_flatten(axes)[0]:
-            if not isinstance(leaf, (int, np.integer)) or isinstance(leaf, bool):
+            if (not isinstance(leaf, (int, np.integer)) or isinstance(leaf, bool)) and not is_map_spec(leaf):
                 raise TypeError(f"vmap {what} must be an int, None, or (nested) container with those types as leaves, "
                                 f"but got {axes!r}.")
 
@@ -61,19 +62,35 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
                              f"arguments passed to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}")
         flat, in_tree = tree_flatten((args, kwargs))
         flat_axes = _flat_in_axes(fun, in_axes, args, kwargs)
-        if not all(is_array_like(x) for x, b in zip(flat, flat_axes) if b is not None):  # what is not mapped may be anything
-            _check_array_leaves(f"vmap({_name(fun)}): argument ", args)
+        typed = any_mapped_types()
+        accepts = _is_mappable if typed else is_array_like
+        if not all(accepts(x) for x, b in zip(flat, flat_axes) if b is not None):  # what is not mapped may be anything
+            _check_array_leaves(f"vmap({_name(fun)}): argument ", args, accepts)
+        if typed:  # those values are mapped by their own functions, and are arguments without an axis to the batching interpreter
+            specs = flat_axes
+            flat_axes = [None if has_mapped_type(x) else _plain_axis(fun, "in_axes", b) for x, b in zip(flat, flat_axes)]
         size = _mapped_size(fun, args, kwargs, in_axes, flat, flat_axes, axis_size)
-        flat_fun = _FlatFunction(lambda a, k: fun(*a, **k), in_tree, result_name="Output from batched function")
+        flat_fun = _FlatFunction(lambda a, k: fun(*a, **k), in_tree, result_name="Output from batched function", accepts=accepts)
         flat_fun.fun.__name__ = _name(fun)
+        example_fun = with_mapped_types(flat_fun, specs, out_axes) if typed else flat_fun
         flat_axes = [None if b is None else b % get_aval(x).ndim for x, b in zip(flat, flat_axes)]
         axis = Axis(size, axis_name, spmd_axis_name)
-        results, result_axes = batch_flat(flat_fun, axis, flat, flat_axes, name=f"vmap({_name(fun)})")
+        results, result_axes = batch_flat(example_fun, axis, flat, flat_axes, name=f"vmap({_name(fun)})")
         return tree_unflatten(flat_fun.out_tree,
                               _place_results(fun, axis, results, result_axes, flat_fun.out_tree, out_axes))
 
     vmap_fun.__doc__ = _documentation(fun)
     return vmap_fun
+
+
+def _is_mappable(x: Any) -> bool:
+    return is_array_like(x) or has_mapped_type(x)
+
+
+def _plain_axis(fun: Callable, what: str, axis: Any) -> int | None:
+    if axis is not None and not isinstance(axis, (int, np.integer)):
+        raise TypeError(f"vmap({_name(fun)}): {what} has {axis!r} for an array, which needs an int or None")
+    return axis
 
 
 def _documentation(fun: Callable) -> str:
@@ -175,6 +192,10 @@ def _place_results(fun, axis: Axis, results, result_axes, out_tree, out_axes) ->
                          f"{out_axes!r} for value tree {out_tree}. {error}") from None
     placed = []
     for index, (x, b, want) in enumerate(zip(results, result_axes, wanted)):
+        if has_mapped_type(x):
+            placed.append(x)
+            continue
+        want = _plain_axis(fun, "out_axes", want)
         ndim = get_aval(x).ndim + (b is None)
         if want is None:
             if b is not None:

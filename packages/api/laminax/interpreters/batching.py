@@ -4,4 +4,4 @@ from laminax._src.lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {"interpreters.batching": """
     BatchTrace BatchTracer axis_primitive_batchers bdim_at_front broadcast defbroadcasting defreducer defvectorized
-    fancy_primitive_batchers moveaxis not_mapped primitive_batchers"""})
+    fancy_primitive_batchers moveaxis not_mapped primitive_batchers register_vmappable unregister_vmappable"""})

@@ -9,11 +9,12 @@ from laminax_ir.ops.shape import broadcast_in_dim, expand_dims
 from laminax_ir.primitive import Primitive
 from laminax_transforms import registry
 from laminax_transforms.batching import BatchTrace, BatchTracer
+from laminax_transforms.mapped_types import register_vmappable, unregister_vmappable
 
 from laminax._src.interpreters.tables import RuleMapping
 from laminax._src.numpy.manipulation import moveaxis as _moveaxis
 
-__all__ = ["BatchTrace", "BatchTracer"]
+__all__ = ["BatchTrace", "BatchTracer", "register_vmappable", "unregister_vmappable"]
 
 not_mapped = None
 
