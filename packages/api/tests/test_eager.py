@@ -100,6 +100,22 @@ def test_objects_that_become_arrays():
     np.testing.assert_array_equal(laminax.jit(lambda x: x * Wrapped())(jnp.array([1.0, 2.0])), [2, 4])
 
 
+def test_numpy_functions_take_objects_that_become_arrays():
+    class Wrapped:
+        def __init__(self, x):
+            self.x = jnp.asarray(x)
+
+        def __jax_array__(self):
+            return self.x
+
+    x, i = np.array([0.0, 1.0, 2.0, 0.0], np.float32), np.array([1])
+    assert jnp.isscalar(Wrapped(1.0)) and not jnp.isscalar(Wrapped(x))
+    np.testing.assert_array_equal(jnp.interp(Wrapped(x), Wrapped(x[:3]), Wrapped(2 * x[:3])), np.interp(x, x[:3], 2 * x[:3]))
+    np.testing.assert_array_equal(jnp.roll(Wrapped(x), Wrapped(i)), np.roll(x, i))
+    np.testing.assert_array_equal(jnp.block([Wrapped(x), Wrapped(x)]), np.block([x, x]))
+    np.testing.assert_array_equal(jnp.trim_zeros(Wrapped(x)), np.trim_zeros(x))
+
+
 def test_objects_with_operators_of_their_own_are_asked():
     class Other:
         def __radd__(self, left):

@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterable, Sequence
 from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.primitive import Primitive
-from laminax_ir.trace import state
+from laminax_ir.trace import NameStack, no_names, state
 
 no_effects: frozenset = frozenset()
 
@@ -189,14 +189,14 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
     last_use = {v: eqn for eqn in jaxpr.eqns for v in eqn.invars if type(v) is not Literal}
     last_use.update((v, None) for v in jaxpr.outvars if type(v) is not Literal)
     previous_source = state.source
-    names = state.name_stack if any(type(name) is str for name in state.name_stack) else ()  # scopes that the caller is in
+    names = state.name_stack if any(type(name) is str for name in state.name_stack) else no_names  # scopes that the caller is in
     try:
         for eqn in jaxpr.eqns:
             operands = [v.val if type(v) is Literal else env[v] for v in eqn.invars]
             if propagate_source_info and previous_source is None:
                 origin = eqn.source_info
                 state.source = None if origin.code is None else origin if not names else \
-                    origin._replace(name_stack=(*names, *origin.name_stack))
+                    origin._replace(name_stack=NameStack((*names, *origin.name_stack)))
             result = state.trace.process(eqn.primitive, operands, eqn.params)
             env.update((v, x) for v, x in zip(eqn.outvars, result if eqn.primitive.multiple_results else (result,)) if v in last_use)
             for v in eqn.invars:

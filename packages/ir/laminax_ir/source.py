@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import NamedTuple, Sequence
 
-from laminax_ir.trace import state
+from laminax_ir.trace import NameStack, no_names, state
 
 _internal_folders: list[str] = [os.path.dirname(os.path.abspath(__file__)) + os.sep]
 _is_internal: dict[str, bool] = {}
@@ -24,11 +24,11 @@ class SourceInfo(NamedTuple):
     """Where an equation comes from; cheap to make, formatted by `summarize`."""
     code: CodeType | None
     offset: int
-    name_stack: tuple[str, ...]
+    name_stack: NameStack
 
 
 _new_tuple = tuple.__new__  # a named tuple's own constructor costs three times as much
-unknown = SourceInfo(None, -1, ())
+unknown = SourceInfo(None, -1, no_names)
 
 
 def register_internal_folder(module_file: str) -> None:

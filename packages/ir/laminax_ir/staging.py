@@ -15,7 +15,7 @@ from laminax_ir import canonical_dtypes, config, dtypes, source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.gc_pause import paused_collection
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
-from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, leaked_tracer_error, state
+from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, leaked_tracer_error, no_names, state
 
 
 _new = object.__new__
@@ -178,7 +178,7 @@ def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], na
     """
     import laminax_ir.operators  # noqa: F401  (gives tracers their arithmetic; the operations it needs import this module)
     trace = StagingTrace(name or getattr(fun, "__name__", "<unnamed>"), argument_names)
-    outer_names, state.name_stack = state.name_stack, ()  # those are the caller's; the program may have others
+    outer_names, state.name_stack = state.name_stack, no_names  # those are the caller's; the program may have others
     try:
         with paused_collection(), current_trace(trace):
             tracers = [trace.new_input(aval) for aval in in_avals]

@@ -140,11 +140,24 @@ def set_evaluator(evaluate: Callable) -> None:
     eval_trace.evaluate = evaluate
 
 
+class NameStack(tuple):
+    """Names that are inside one another, and transformations of what they have inside; as text, `foo/vmap(bar)`."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        from laminax_ir.source import scope_path
+        return scope_path("", self)
+
+
+no_names = NameStack()
+
+
 class _State(threading.local):
     trace: Trace = eval_trace
     axis_sizes: dict[Any, int] = {}
     source = None  # overrides the user's frame, for equations made on behalf of an earlier one
-    name_stack: tuple[str, ...] = ()
+    name_stack: NameStack = no_names
 
 
 state = _State()
@@ -234,7 +247,7 @@ def axis_size(name) -> int:
 def name_scope(name: str):
     """Adds a name to the operations made inside; it shows in the compiler's metadata."""
     previous = state.name_stack
-    state.name_stack = (*previous, name)
+    state.name_stack = NameStack((*previous, name))
     try:
         yield
     finally:
@@ -322,6 +335,11 @@ class Tracer:
 
     def __copy__(self):
         return self
+
+    def __reduce__(self):
+        self._concretize(ConcretizationTypeError, "Abstract tracer value encountered where concrete value is expected: pickling was asked of",
+                         "Pickle the array that the transformed function returns.")
+        raise TypeError(f"cannot pickle {self!r}, which belongs to a trace of this process; pickle the array that the function returns")
 
 
 _BOOL_HINT = ("Use where, lax.cond or lax.select instead of Python control flow, or mark the argument that decides as static "

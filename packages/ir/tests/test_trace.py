@@ -66,8 +66,8 @@ def test_an_evaluator_can_be_installed():
 
 def test_name_scopes_nest():
     with name_scope("a"), name_scope("b"):
-        assert state.name_stack == ("a", "b")
-    assert state.name_stack == ()
+        assert state.name_stack == ("a", "b") and str(state.name_stack) == "a/b"
+    assert state.name_stack == () and str(state.name_stack) == ""
 
 
 def test_attributes():

@@ -16,7 +16,7 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.check import check_jaxpr
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from laminax_ir.staging import StagedTracer, StagingTrace, stage
-from laminax_ir.trace import current_trace, state
+from laminax_ir.trace import current_trace, no_names, state
 from laminax_transforms.differentiation import jvp_flat, linearize_flat
 from laminax_transforms.linear import LinearEqn, LinearProgram, live_equations
 from laminax_transforms.partly_linear import split_equation
@@ -35,7 +35,7 @@ def cached_by_jaxpr(transform: Callable) -> Callable:
         found = entries.get(key)
         if found is None:
             previous = state.source, state.name_stack
-            state.source, state.name_stack = None, ()  # the program's own positions, not those of whoever asks first
+            state.source, state.name_stack = None, no_names  # the program's own positions, not those of whoever asks first
             try:
                 found = entries[key] = transform(closed, *key)
             finally:

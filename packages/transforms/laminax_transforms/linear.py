@@ -17,7 +17,7 @@ from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops.elementwise import add_p
 from laminax_ir.primitive import Primitive
 from laminax_ir.staging import literal_types
-from laminax_ir.trace import Trace, Tracer, current_trace, state
+from laminax_ir.trace import NameStack, Trace, Tracer, current_trace, state
 from laminax_transforms.partly_linear import as_equation, split_equation
 from laminax_transforms.registry import transpose_rule
 from laminax_transforms.zeros import ZERO, zeros_of
@@ -167,11 +167,11 @@ class TangentTrace(Trace):
                              [x.index for x in inputs], results, avals, len(self.origins))
 
 
-def _transposed_names(stack: tuple[str, ...]) -> tuple[str, ...]:
+def _transposed_names(stack: NameStack) -> NameStack:
     """The names of what transposes an operation: inside of `transpose`, which is around the differentiation."""
     for i in range(len(stack) - 1, -1, -1):
         if stack[i] is source.JVP:
-            return (*stack[:i], source.TRANSPOSE, *stack[i:])
+            return NameStack((*stack[:i], source.TRANSPOSE, *stack[i:]))
     return stack
 
 

@@ -263,6 +263,8 @@ def isrealobj(x: Any) -> bool:
 
 def isscalar(element: Any) -> bool:
     """Whether x is a scalar: a Python scalar, or an array of rank 0."""
+    if hasattr(element, "__jax_array__"):
+        element = element.__jax_array__()
     if type(element) in dtypes.python_scalar_types or isinstance(element, (np.generic, np.ndarray, Tracer)) or hasattr(element, "aval"):
         return np.ndim(element) == 0
     return bool(np.isscalar(element))

@@ -442,7 +442,7 @@ def _collect(x: Any, leaves: list) -> None:
 def _block(x: Any, rank: int, depth: int):
     if isinstance(x, list):
         return concatenate([_block(y, rank, depth - 1) for y in x], -depth)
-    x = as_array(x)
+    x = as_array(ensure_array("block", x))
     return shape_ops.expand_dims(x, tuple(range(rank - len(x.shape)))) if len(x.shape) < rank else x
 
 
@@ -629,7 +629,7 @@ def roll(a, shift, axis: int | Sequence[int] | None = None):
     axes = tuple(one_axis("roll", i, len(shape)) for i in ((axis,) if np.ndim(axis) == 0 else axis))
     if isinstance(shift, (list, tuple)):
         shifts = list(shift)
-    elif np.ndim(shift):
+    elif np.ndim(shift := ensure_array("roll", shift)):
         shifts = list(np.asarray(shift)) if is_host_value(shift) else list(unstack(shift))
     else:
         shifts = [shift]
@@ -689,7 +689,7 @@ def trim_zeros(filt, trim: str = "fb", axis=None):
       trim: "f" for the front, "b" for the back, "fb" for both.
       axis: the axis or axes to trim; None is all.
     """
-    filt = as_array(filt if not isinstance(filt, (list, tuple)) else np.asarray(filt))
+    filt = as_array(ensure_array("trim_zeros", filt) if not isinstance(filt, (list, tuple)) else np.asarray(filt))
     values = concrete_numpy("trim_zeros", "the array", filt)
     axes = axis_tuple("trim_zeros", axis, values.ndim)
     trim = trim.lower()

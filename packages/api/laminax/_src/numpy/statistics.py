@@ -363,8 +363,8 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     Raises:
       ValueError: if xp and fp are not vectors of one length, or period is 0.
     """
-    given = [x, xp, fp] + [v for v in (left, right, period) if v is not None and not isinstance(v, str)]
-    ensure_arrays("interp", *given)
+    x, xp, fp = ensure_arrays("interp", x, xp, fp)
+    ensure_arrays("interp", *[v for v in (left, right, period) if v is not None and not isinstance(v, str)])
     for side, value in (("left", left), ("right", right)):
         if isinstance(value, str) and value != "extrapolate":
             raise ValueError(f"interp: the only valid string value of '{side}' is 'extrapolate', but got: {value!r}")
