@@ -217,22 +217,6 @@ def test_a_traced_value_cannot_be_pickled():
         laminax.jit(lambda x: len(pickle.dumps(x)))(1.0)
 
 
-def test_names_of_equations_show_scopes_and_transformations():
-    def step(x):
-        with laminax.named_scope("layer"), laminax.named_scope("dense"):
-            return laminax.lax.sin(x)
-
-    for fun, x, name in [(step, 1.0, "layer/dense"), (laminax.vmap(step), np.ones(2), "vmap(layer)/dense"),
-                         (laminax.named_scope("train")(lambda x: laminax.jvp(step, (x,), (x,))), 1.0, "train/jvp(layer)/dense")]:
-        assert str(laminax.make_jaxpr(fun)(x).eqns[0].source_info.name_stack) == name
-    assert str(laminax.make_jaxpr(lambda x: laminax.lax.sin(x))(1.0).eqns[0].source_info.name_stack) == ""
-
-
-def test_a_traced_value_cannot_be_pickled():
-    with pytest.raises(errors.ConcretizationTypeError, match="pickling was asked of traced array.*argument x"):
-        laminax.jit(lambda x: len(pickle.dumps(x)))(1.0)
-
-
 @pytest.mark.parametrize("transform, argument", [(laminax.vmap, np.ones(3, np.float32)), (laminax.grad, 1.0)])
 def test_tracers_leaked_from_other_transformations(transform, argument):
     kept = []
