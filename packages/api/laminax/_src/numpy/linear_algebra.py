@@ -207,10 +207,15 @@ def tensordot(a, b, axes: int | Sequence = 2, *, precision=None, preferred_eleme
       TypeError: if the axes do not fit.
     """
     refuse_placement("tensordot", out_sharding=out_sharding)
-    if np.ndim(axes) == 0:
-        axes = operator.index(axes)
-    else:
-        axes = tuple(tuple(operator.index(i) for i in side) if np.ndim(side) else operator.index(side) for side in axes)
+    if isinstance(axes, (list, tuple)) and len(axes) == 2 and not all(isinstance(side, (int, np.integer, list, tuple)) for side in axes):
+        raise TypeError(f"tensordot requires both axes lists to be either ints, tuples or lists, got {axes[0]!r} and {axes[1]!r}")
+    try:
+        if not isinstance(axes, (list, tuple)):
+            axes = operator.index(axes)
+        else:
+            axes = tuple(tuple(operator.index(i) for i in side) if np.ndim(side) else operator.index(side) for side in axes)
+    except TypeError:
+        raise TypeError(f"tensordot axes argument must be an int, a pair of ints, or a pair of lists of ints, got {axes!r}") from None
     return _tensordot(a, b, axes=axes, precision=_precision(precision), preferred=user_dtype("tensordot", preferred_element_type))
 
 
@@ -220,14 +225,14 @@ def _tensordot(a, b, axes, precision, preferred):
     a_rank, b_rank = len(shape_of(a)), len(shape_of(b))
     if isinstance(axes, int):
         if not 0 <= axes <= min(a_rank, b_rank):
-            raise TypeError(f"tensordot: axes={axes} must be between 0 and the ranks {a_rank} and {b_rank} of the arguments")
+            raise TypeError(f"Number of tensordot axes (axes {axes}) exceeds input ranks ({a_rank} and {b_rank}), or is negative")
         contracting = tuple(range(a_rank - axes, a_rank)), tuple(range(axes))
     else:
         if len(axes) != 2:
             raise TypeError(f"tensordot: axes must be an integer or a pair, got {axes}")
         contracting = axis_tuple("tensordot", axes[0], a_rank), axis_tuple("tensordot", axes[1], b_rank)
         if len(contracting[0]) != len(contracting[1]):
-            raise TypeError(f"tensordot: there must be as many axes of a as of b, got {axes}")
+            raise TypeError(f"tensordot requires axes lists to have equal length, got {axes[0]} and {axes[1]}")
     return dot_general(a, b, (contracting, ((), ())), precision, preferred)
 
 

@@ -76,7 +76,8 @@ def _truth(x: Any) -> Any:
 def _logical(name: str, function: Callable, text: str) -> Callable:
     def fun(x, y, /):
         x, y = ensure_arrays(name, x, y)
-        return function(*operators.promote_shapes(name, _truth(x), _truth(y)))
+        result = function(*operators.promote_shapes(name, _truth(x), _truth(y)))
+        return _as_weak_as(result, x, y)
 
     fun.__module__ = __name__
 
@@ -91,6 +92,13 @@ def _logical(name: str, function: Callable, text: str) -> Callable:
       A bool array.
     """
     return fun
+
+
+def _as_weak_as(result: Any, *operands: Any) -> Any:
+    """A truth value that is weakly typed if it is a scalar and all the operands are weakly typed numbers, as JAX's is."""
+    if get_aval(result).shape or not all(get_aval(x).weak_type for x in operands):
+        return result
+    return op.convert_element_type(result, _BOOL, weak_type=True)
 
 
 logical_and = builtin_ufunc(True, reduce=methods.logical("and"))(
@@ -162,7 +170,7 @@ def isnan(x, /):
     """Whether x is NaN, elementwise."""
     x = ensure_array("isnan", x)
     if not is_kind(x, dtypes.inexact):
-        return shape_ops.full(shape_of(x), False)
+        return _as_weak_as(shape_ops.full(shape_of(x), False), x)
     return op.ne(x, x)
 
 
@@ -233,7 +241,7 @@ def isreal(x):
     """Whether the imaginary part is 0, elementwise."""
     x = ensure_array("isreal", x)
     if not is_kind(x, dtypes.complexfloating):
-        return shape_ops.full(shape_of(x), True)
+        return _as_weak_as(shape_ops.full(shape_of(x), True), x)
     return operators.equal(op.imag(x), 0)
 
 
@@ -241,7 +249,7 @@ def iscomplex(x):
     """Whether the imaginary part is not 0, elementwise."""
     x = ensure_array("iscomplex", x)
     if not is_kind(x, dtypes.complexfloating):
-        return shape_ops.full(shape_of(x), False)
+        return _as_weak_as(shape_ops.full(shape_of(x), False), x)
     return operators.not_equal(op.imag(x), 0)
 
 

@@ -724,11 +724,18 @@ def pad(array, pad_width, mode: str | Callable = "constant", **kwargs):
     """
     array = as_array(ensure_array("pad", array))
     widths = _pad_widths(pad_width, len(array.shape))
+    result = _padded(array, widths, mode, kwargs)
+    if array.aval.weak_type and not result.aval.weak_type:
+        return op.convert_element_type(result, dtype_of(result), weak_type=True)
+    return result
+
+
+def _padded(array, widths, mode, kwargs):
     if callable(mode):
         return _pad_with_function(array, widths, mode, kwargs)
     allowed = _PAD_OPTIONS.get(mode)
     if allowed is None:
-        raise NotImplementedError(f"pad: mode {mode!r} is not supported; expected one of {', '.join(_PAD_OPTIONS)}, or a function")
+        raise NotImplementedError(f"Unimplemented padding mode '{mode}' for np.pad. Expected one of {', '.join(_PAD_OPTIONS)}, or a function.")
     if unknown := set(kwargs) - set(allowed):
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unknown}; it takes {allowed or 'none'}")
     if mode != "constant" and any(n < 0 for pair in widths for n in pair):

@@ -248,7 +248,7 @@ def polyfit(x, y, deg: int, rcond: float | None = None, full: bool = False, w=No
         lhs = operators.multiply(lhs, shape_ops.expand_dims(w, (1,)))
         rhs = operators.multiply(rhs, shape_ops.expand_dims(w, (1,)) if len(rhs.shape) == 2 else w)
     scale = op.sqrt(reductions.sum(operators.multiply(lhs, lhs), axis=0))
-    c, residuals, rank, s = linalg.lstsq(operators.true_divide(lhs, scale), rhs, rcond)
+    c, residuals, rank, s = linalg.lstsq(operators.true_divide(lhs, shape_ops.expand_dims(scale, (0,))), rhs, rcond)
     c = operators.true_divide(c, shape_ops.expand_dims(scale, (1,)) if len(c.shape) == 2 else scale)
     if full:
         return c, residuals, rank, s, asarray(rcond)
@@ -263,4 +263,6 @@ def polyfit(x, y, deg: int, rcond: float | None = None, full: bool = False, w=No
         factor = operators.true_divide(residuals, x.shape[0] - order)
     if len(y.shape) == 1:
         return c, operators.multiply(base, factor)
+    if cov != "unscaled":
+        factor = shape_ops.expand_dims(factor, (0, 1))
     return c, operators.multiply(shape_ops.expand_dims(base, (2,)), factor)

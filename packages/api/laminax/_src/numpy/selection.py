@@ -197,7 +197,7 @@ def _clip(arr, min, max):
     given = [x for x in (arr, min, max) if x is not None]
     for x in ensure_arrays("clip", *given):
         if is_kind(x, dtypes.complexfloating):
-            raise ValueError("clip: complex numbers have no order that clip could use; clip the real and the imaginary part")
+            raise ValueError("clip: Complex values have no ordering and cannot be clipped. Clip the real and the imaginary part.")
     arr = ensure_array("clip", arr)
     if min is not None:
         arr = op.max(*promote_arrays("clip", min, arr))

@@ -508,7 +508,8 @@ def gradient(f, *varargs, axis: int | Sequence[int] | None = None, edge_order: i
 def _gradient(f, spacings, axes):
     if not get_aval(f).weak_type:
         f = convert(f, dtypes.to_inexact_dtype(dtype_of(f)))
-    dtype = dtypes.to_inexact_dtype(dtypes.result_type(f, *spacings))
+    dtype, is_weak = dtypes.result_type(f, *spacings, return_weak_type_flag=True)
+    dtype = dtypes.to_inexact_dtype(dtype)
     f = as_array(convert(f, dtype))
     results = []
     for axis, h in zip(axes, spacings):
@@ -533,7 +534,8 @@ def _gradient(f, spacings, axes):
             ends = part(0, 1, steps), part(size - 2, size - 1, steps)
         first = op.div(op.sub(part(1, 2), part(0, 1)), ends[0])
         last = op.div(op.sub(part(size - 1, size), part(size - 2, size - 1)), ends[1])
-        results.append(shape_ops.concatenate([first, inner, last], axis))
+        result = shape_ops.concatenate([first, inner, last], axis)
+        results.append(op.convert_element_type(result, dtype, weak_type=True) if is_weak else result)
     return results
 
 
