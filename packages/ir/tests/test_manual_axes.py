@@ -72,6 +72,8 @@ def test_pcast_refuses():
     with running_along([("i", 4)], True):
         with pytest.raises(NotImplementedError, match="to must be 'varying', got 'reduced'"):
             op.pcast(np.ones(3), "i", to="reduced")
+        with pytest.raises(TypeError, match="axis_name must be a tuple or a str, got {'i'} of type set"):
+            op.pcast(np.ones(3), {"i"}, to="varying")
         with pytest.raises(NameError, match="unbound axis name: 'j'"):
             op.pcast(np.ones(3), "j", to="varying")
 

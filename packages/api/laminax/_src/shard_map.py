@@ -70,7 +70,7 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
                         "shardings to infer them from.")
     _check_specs("in_specs", in_specs)
     _check_specs("out_specs", out_specs)
-    title = f"shard_map({function_name(f)})"
+    title = f"shard_map applied to the function {function_name(f)!r}"
     in_specs = tuple(in_specs) if isinstance(in_specs, list) else in_specs
 
     @api_boundary

@@ -83,11 +83,29 @@ def _matched(given: ShardingTree, name: str, title: str, full: Any, what: str, m
     if given.tree.num_leaves == 1 and len(given.leaves) == 1 and given.tree == tree_flatten(0)[1]:
         flat = [given.leaves[0]] * tree_flatten(full)[1].num_leaves
     else:
+        shardings = given.unflatten()
+        if name == "in_shardings":
+            _check_one_each(title, shardings, full)
         try:
-            flat = broadcast_prefix(given.unflatten(), full, is_leaf=_is_none)
+            flat = broadcast_prefix(shardings, full, is_leaf=_is_none)
         except ValueError as error:
             raise ValueError(f"{title}: {name} must be one sharding, or a pytree of them that is a prefix of {what}: {error}") from None
     return [resolve(leaf, f"{title}: {name}", mesh) for leaf in flat]
+
+
+def _check_one_each(title: str, shardings: Any, args: tuple) -> None:
+    """The shardings of the arguments must be a tuple as long as that of the arguments."""
+    if type(shardings) is not tuple:
+        wrong = ("in_shardings is not a tuple, and might need to be wrapped in one of length 1" if len(args) == 1
+                 else f"in_shardings is a {type(shardings).__name__}, not a tuple")
+    elif len(shardings) != len(args):
+        wrong = (f"But pjit in_shardings is the wrong length: got a tuple or list of length {len(shardings)} for an args tuple of length "
+                 f"{len(args)}")
+    else:
+        return
+    raise ValueError(f"{title}: pjit in_shardings specification must be a tree prefix of the positional arguments tuple. In particular, pjit "
+                     "in_shardings must either be a Sharding, a PartitionSpec, or a tuple of length equal to the number of positional "
+                     f"arguments. {wrong}.")
 
 
 def resolve(leaf: Any, title: str, mesh: runtime.Mesh | None) -> runtime.Sharding | None:

@@ -322,7 +322,12 @@ def test_shardings_that_do_not_fit():
     refuses(ValueError, r"does not match the sharding on the respective arg x\['a'\].*arg shape f32\[8,4\].*\n.*P\('x', None\).*\n.*P\('y',\)",
             lambda: f({"a": put(A, "y")}))
     refuses(ValueError, "the result, f32.8,3., cannot be split", lambda: laminax.jit(lambda x: x[:, :3], out_shardings=on_mesh(None, "y"))(A))
-    refuses(ValueError, "prefix of the tuple of positional arguments", lambda: laminax.jit(lambda x: x, in_shardings=(None, on_mesh()))(A))
+    refuses(ValueError, "must be a tree prefix .* got a tuple or list of length 2 for an args tuple of length 1",
+            lambda: laminax.jit(lambda x: x, in_shardings=(None, on_mesh()))(A))
+    refuses(ValueError, "in_shardings is not a tuple, and might need to be wrapped", lambda: laminax.jit(
+        lambda x: x, in_shardings={"a": on_mesh()})({"a": A}))
+    refuses(ValueError, "in_shardings must be one sharding, or a pytree of them that is a prefix of the tuple of positional arguments",
+            lambda: laminax.jit(lambda x: x, in_shardings=({"b": on_mesh()},))({"a": A}))
     refuses(ValueError, "does not support kwargs when in_shardings is specified.*; got x",
             lambda: laminax.jit(lambda x: x, in_shardings=on_mesh())(x=A))
     refuses(TypeError, "expected to be PartitionSpec instances or None, but got x of type str",

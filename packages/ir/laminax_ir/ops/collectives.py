@@ -605,11 +605,15 @@ def pcast(x, axis_name, *, to: str):
       The same values.
 
     Raises:
+      TypeError: if axis_name is neither a string nor a tuple.
       NameError: if no enclosing shard_map, pmap or vmap defines a name.
       NotImplementedError: for another cast.
     """
     if to != "varying":
         raise NotImplementedError(f"pcast: to must be 'varying', got {to!r}")
+    if not isinstance(axis_name, (tuple, str)):
+        raise TypeError(f"pcast: axis_name must be a tuple or a str, got {axis_name!r} of type {type(axis_name).__name__}. Sets have no "
+                        "order: give a tuple.")
     names = axis_names(axis_name)
     axis_size(names)
     return tree_map(lambda leaf: vary(leaf, names), x)
