@@ -12,7 +12,7 @@ from laminax_ir import config
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.check import check_jaxpr
 from laminax_ir.dce import dce_jaxpr
-from laminax_ir.errors import ConcretizationTypeError
+from laminax_ir.errors import ConcretizationTypeError, UnexpectedTracerError
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.control_flow import cond, fori_loop, forget_traced_functions, platform_dependent, scan, switch, while_loop
@@ -140,6 +140,24 @@ def test_fori_loop_index_has_the_dtype_of_the_bounds():
     seen = []
     closed = traced(lambda n: fori_loop(0, n, lambda i, c: (seen.append(i.dtype), c)[1], 1.0), np.int8(3))
     assert set(seen) == {np.dtype(np.int8)} and closed.out_avals[0].dtype == f32
+
+
+@pytest.mark.parametrize("loop, words", [
+    (lambda keep: while_loop(lambda c: c < 2, lambda c: keep(c) + 1, 0), "<lambda> for while_body"),
+    (lambda keep: while_loop(lambda c: keep(c) < 2, lambda c: c + 1, 0), "<lambda> for while_cond"),
+    (lambda keep: scan(lambda c, x: (keep(c), x), 0, X), "<lambda> for scan"),
+    (lambda keep: cond(True, keep, lambda c: c, 0), "keep for cond"),
+])
+def test_a_value_kept_from_inside_names_the_function_and_what_it_was_traced_for(loop, words):
+    kept = []
+
+    def keep(c):
+        kept.append(c)
+        return c
+
+    loop(keep)
+    with pytest.raises(UnexpectedTracerError, match=words):
+        kept[0] + 1
 
 
 def test_while_loop():

@@ -50,6 +50,9 @@ class _Program(NamedTuple):
 _programs: WeakKeyDictionary[Callable, dict[tuple, _Program]] = WeakKeyDictionary()
 
 
+_TRACED_FOR = {"while_loop": "while_body", "while_loop condition": "while_cond"}  # JAX's words, in messages about leaked tracers
+
+
 def _trace(caller: str, what: str, fun: Callable, in_tree, in_avals: Sequence[ShapedArray],
            identity: Callable | None = None) -> _Program:
     """Traces `fun(*args)`, where `in_tree` is the structure of `args`.
@@ -78,7 +81,8 @@ def _trace(caller: str, what: str, fun: Callable, in_tree, in_avals: Sequence[Sh
                 _report_leaf(f"{caller}: the result of the {what} {_name(user_fun)}", result)
         return leaves
 
-    jaxpr, consts = close_over_constants(stage(flat_fun, in_avals, name=_name(user_fun)))
+    name = f"{_name(user_fun)} for {_TRACED_FOR.get(caller, caller)}"
+    jaxpr, consts = close_over_constants(stage(flat_fun, in_avals, name=name))
     program = _Program(jaxpr, consts, out_tree)
     if known is not None and not any(isinstance(c, Tracer) for c in consts):
         known[key] = program
