@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from laminax_ir import dtypes, source
 from laminax_ir.avals import ShapedArray
 from laminax_ir.effects import has_ordered
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.keys import PRNGKeyArray, physical_aval
 from laminax_lowering.outlining import CallPlan
 from laminax_lowering.registry import find_rule, rules_for
@@ -29,8 +30,22 @@ class Value:
         self.name = name
         self.aval = aval
 
-    shape = property(lambda self: self.aval.shape)
-    dtype = property(lambda self: self.aval.dtype)
+    shape = property(attrgetter("aval.shape"))
+    dtype = property(attrgetter("aval.dtype"))
+
+
+_new = object.__new__
+
+
+class Elementwise:
+    """A lowering rule that writes one elementwise operation, of the name `op`, whatever the parameters."""
+
+    def __init__(self, op: str, module: str):
+        self.op = op
+        self.__module__ = module  # where messages say that it stands
+
+    def __call__(self, ctx: FunctionWriter, *operands: Value, **_params) -> Value:
+        return ctx.emit_elementwise(self.op, operands)
 
 
 class ModuleContext:
@@ -62,7 +77,7 @@ class ModuleContext:
         self.signatures: dict[tuple[ShapedArray, ...], str] = {}
         self._function_names: dict[str, int] = {}
         self._private: dict[tuple, str] = {}
-        self._location_index: dict[Any, str] = {}
+        self._places: dict[tuple, _Locations] = {}
         self._file_index: dict[Any, str] = {}
         self._aliases: dict[str, str] = {}
 
@@ -92,15 +107,20 @@ class ModuleContext:
             self.functions.append(writer.write(closed.jaxpr, found, private=True))
         return found
 
-    def location(self, scope: str, info: source.SourceInfo, name: str) -> str:
-        """` loc(#loc3)` for an equation inside a scope; one alias per distinct position and operation."""
-        key = (scope, id(info.code), info.offset, info.name_stack, name)
-        text = self._location_index.get(key)
+    def signature(self, avals: tuple[ShapedArray, ...]) -> str:
+        """The type of an operation with one result, whose aval is the last: `(tensor<f32>, tensor<f32>) -> tensor<f32>`."""
+        text = self.signatures.get(avals)
         if text is None:
-            place = self._file_location(info)
-            alias = self._alias(f"{string_text(source.scope_path(scope, info.name_stack, name))}({place})")
-            text = self._location_index[key] = f" loc({alias})"
+            text = self.signatures[avals] = f"({types_text(avals[:-1])}) -> {type_text(avals[-1])}"
         return text
+
+    def locations_at(self, scope: str, info: source.SourceInfo) -> dict[str, str]:
+        """` loc(#loc3)` by the name of the operation, for equations of one place inside a scope."""
+        key = (scope, id(info.code), info.offset, info.name_stack)
+        found = self._places.get(key)
+        if found is None:
+            found = self._places[key] = _Locations(self, scope, info)
+        return found
 
     def named_location(self, name: str) -> str:
         """` loc(#loc3)` for what has a name only."""
@@ -130,6 +150,36 @@ class ModuleContext:
         self._places.clear()  # they refer to the module: without them it is freed at once, not by the cyclic collector
         listed = ", ".join(f"{key} = {value}" for key, value in attributes.items())
         return "\n".join([f"module @{self.name} attributes {{{listed}}} {{", *self.meshes.lines(), *self.functions, "}", *self.locations, ""])
+
+
+class _Locations(dict):
+    """The locations of operations at one place: one alias per name, made when first asked for."""
+
+    __slots__ = ("module", "scope", "info")
+
+    def __init__(self, module: ModuleContext, scope: str, info: source.SourceInfo):
+        self.module = module
+        self.scope = scope
+        self.info = info
+
+    def __missing__(self, name: str) -> str:
+        path = string_text(source.scope_path(self.scope, self.info.name_stack, name))
+        text = self[name] = f" loc({self.module._alias(f'{path}({self.module._file_location(self.info)})')})"
+        return text
+
+
+class _Values(dict):
+    """The values of a program's atoms: of variables as they are set, of literals when they are first asked for."""
+
+    __slots__ = ("constant",)
+
+    def __init__(self, constant: Callable[[Literal], Value], values: Iterable[tuple[Var, Value]]):
+        super().__init__(values)
+        self.constant = constant
+
+    def __missing__(self, literal: Literal) -> Value:
+        value = self[literal] = self.constant(literal)
+        return value
 
 
 class _Constants:
@@ -210,38 +260,41 @@ class FunctionWriter:
         """
         avals = self.avals_out if results is None else results
         names = ", ".join([v.name for v in operands])
-        types = ", ".join([type_text(v.aval) for v in operands])
         name = self.new_name()
-        head = f"{name}:{len(avals)} = " if len(avals) > 1 else f"{name} = " if avals else ""
         region = f" ({', '.join(regions)})" if regions else ""
         attrs = " {" + ", ".join([f"{key} = {value}" for key, value in attributes.items()]) + "}" if attributes else ""
-        out = type_text(avals[0]) if len(avals) == 1 else f"({types_text(avals)})"
-        self.lines.append(f'{head}"{op}"({names}){region}{attrs} : ({types}) -> {out}{self.loc}')
         if len(avals) == 1:
+            signature = self.module.signature((*[v.aval for v in operands], avals[0]))
+            self.lines.append(f'{name} = "{op}"({names}){region}{attrs} : {signature}{self.loc}')
             return Value(name, avals[0])
+        head = f"{name}:{len(avals)} = " if avals else ""
+        types = types_text(v.aval for v in operands)
+        self.lines.append(f'{head}"{op}"({names}){region}{attrs} : ({types}) -> ({types_text(avals)}){self.loc}')
         return [Value(f"{name}#{i}", aval) for i, aval in enumerate(avals)]
 
     def emit_elementwise(self, op: str, operands: Sequence[Value], attributes: str = "") -> Value:
         """Writes an elementwise operation whose operands may have to be broadcast to the result's shape."""
         aval = self.eqn.outvars[0].aval
-        shape = aval.shape
-        self._count += 1
-        name = f"%{self._count}"
         if len(operands) == 2:  # what programs are mostly made of: worth a way without loops
             x, y = operands
-            if x.aval.shape != shape:
-                x = self.broadcast_to(x, shape)
-            if y.aval.shape != shape:
-                y = self.broadcast_to(y, shape)
-            names, avals = f"{x.name}, {y.name}", (x.aval, y.aval, aval)
+            x_aval, y_aval = x.aval, y.aval
+            if x_aval is not aval and x_aval.shape != aval.shape:
+                x = self.broadcast_to(x, aval.shape)
+                x_aval = x.aval
+            if y_aval is not aval and y_aval.shape != aval.shape:
+                y = self.broadcast_to(y, aval.shape)
+                y_aval = y.aval
+            names, avals = f"{x.name}, {y.name}", (x_aval, y_aval, aval)
         else:
-            operands = [v if v.aval.shape == shape else self.broadcast_to(v, shape) for v in operands]
+            operands = [v if v.aval.shape == aval.shape else self.broadcast_to(v, aval.shape) for v in operands]
             names, avals = ", ".join([v.name for v in operands]), (*[v.aval for v in operands], aval)
-        signature = self.module.signatures.get(avals)
-        if signature is None:
-            signature = self.module.signatures[avals] = f"({types_text(avals[:-1])}) -> {type_text(aval)}"
+        self._count = count = self._count + 1
+        value = _new(Value)  # a constructor in Python would take twice as long
+        value.name = name = f"%{count}"
+        value.aval = aval
+        signature = self.module.signatures.get(avals) or self.module.signature(avals)
         self.lines.append(f'{name} = "{op}"({names}){attributes} : {signature}{self.loc}')
-        return Value(name, aval)
+        return value
 
     def constant(self, value: Any, dtype: Any = None, shape: Sequence[int] = ()) -> Value:
         """A constant: a scalar repeated over `shape`, or a NumPy array. One operation per distinct constant."""
@@ -281,8 +334,9 @@ class FunctionWriter:
         """Broadcasts rank 0 or axes of size 1 to `shape`; a scalar constant becomes a constant of that shape."""
         aval, shape = value.aval, tuple(shape)
         known = self._constants
-        if (value.name, shape) in known.splats:
-            return known.splats[value.name, shape]
+        splat = known.splats.get((value.name, shape))
+        if splat is not None:
+            return splat
         scalar = known.scalars.get(value.name)
         if scalar is not None:
             splat = known.splats[value.name, shape] = self.constant(scalar, shape=shape)
@@ -423,7 +477,7 @@ class FunctionWriter:
     def name_call(self, name: str) -> None:
         """Has what is written next for this equation located under a name of its own, instead of the operation's."""
         info = self.eqn.source_info
-        self.loc = self.module.location(self.scope, info._replace(name_stack=(*info.name_stack, name)), "")
+        self.loc = self.module.locations_at(self.scope, info._replace(name_stack=(*info.name_stack, name)))[""]
 
     def constant_array(self, value: Any, aval: ShapedArray) -> Value:
         """A constant operation for a concrete array."""
@@ -434,24 +488,32 @@ class FunctionWriter:
 
     def run_jaxpr(self, jaxpr: Jaxpr, operands: Sequence[Value], live: Sequence[JaxprEqn] | None = None) -> list[Value]:
         """Writes the live equations of a jaxpr; `operands` are its constvars' values, then its invars'."""
-        env: dict[Any, Value] = dict(zip([*jaxpr.constvars, *jaxpr.invars], operands, strict=True))
-        rules, location = rules_for(self.platforms), self.module.location
+        env = _Values(self.literal, zip([*jaxpr.constvars, *jaxpr.invars], operands, strict=True))
+        value_of = env.__getitem__
+        rules = rules_for(self.platforms)
         outer, scope = (self.eqn, self.loc), self.scope
-        for eqn in live_equations(jaxpr) if live is None else live:
+        place = names = None  # several equations in a row come from one place
+        for eqn in live_equations(jaxpr)[0] if live is None else live:
             primitive = eqn.primitive
             rule = rules.get(primitive)
             if rule is None:
                 rule = rules[primitive] = find_rule(primitive, self.platforms)
-            self.loc = location(scope, eqn.source_info, primitive.name)
+            if eqn.source_info is not place:
+                place = eqn.source_info
+                names = self.module.locations_at(scope, place)
+            self.loc = names.get(primitive.name) or names[primitive.name]  # get is faster than the subscript of a subclass of dict
             self.eqn = eqn
-            operands = [self.literal(v) if type(v) is Literal else env[v] for v in eqn.invars]
+            operands = list(map(value_of, eqn.invars))
+            if type(rule) is Elementwise:  # what programs are mostly made of
+                env[eqn.outvars[0]] = self.emit_elementwise(rule.op, operands)
+                continue
             result = rule(self, *operands, **eqn.params)
             if primitive.multiple_results:
                 env.update(zip(eqn.outvars, result, strict=True))
             else:
                 env[eqn.outvars[0]] = result
         self.eqn, self.loc = outer
-        return [self.literal(v) if type(v) is Literal else env[v] for v in jaxpr.outvars]
+        return list(map(value_of, jaxpr.outvars))
 
     def write(self, jaxpr: Jaxpr, name: str, *, private: bool = False, arg_attributes: Sequence[str] = (),
               arg_names: Sequence[str | None] = (),
@@ -500,8 +562,8 @@ def current_token(ctx: FunctionWriter) -> Value:
     return ctx.token
 
 
-def live_equations(jaxpr: Jaxpr) -> list[JaxprEqn]:
-    """The equations with effects or whose results are used, in order."""
+def live_equations(jaxpr: Jaxpr) -> tuple[list[JaxprEqn], set[Any]]:
+    """The equations with effects or whose results are used, in order; and all that they and the results read."""
     used = set(jaxpr.outvars)
     live = []
     for eqn in reversed(jaxpr.eqns):
@@ -509,12 +571,4 @@ def live_equations(jaxpr: Jaxpr) -> list[JaxprEqn]:
             live.append(eqn)
             used.update(eqn.invars)  # literals among them do no harm
     live.reverse()
-    return live
-
-
-def used_inputs(jaxpr: Jaxpr, live: Sequence[JaxprEqn]) -> list[bool]:
-    """Which parameters (constvars first) the live part of a program reads."""
-    used = set(jaxpr.outvars)
-    for eqn in live:
-        used.update(eqn.invars)
-    return [v in used for v in [*jaxpr.constvars, *jaxpr.invars]]
+    return live, used

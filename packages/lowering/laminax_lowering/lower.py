@@ -10,7 +10,7 @@ from laminax_ir.gc_pause import paused_collection
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from laminax_ir.keys import physical_aval
 from laminax_ir.ops.calls import jit_p
-from laminax_lowering.context import FunctionWriter, ModuleContext, live_equations, used_inputs
+from laminax_lowering.context import FunctionWriter, ModuleContext, live_equations
 from laminax_lowering.outlining import plan_calls
 from laminax_lowering.shardings import MeshTable, sharding_attribute
 from laminax_lowering.types import string_text, symbol_text
@@ -88,9 +88,8 @@ def _lower(closed, name, platforms, donated, keep_unused, arg_names, result_name
     jaxpr = closed.jaxpr
     n_consts, n_args = len(jaxpr.constvars), len(jaxpr.invars)
     donated = tuple(donated) if donated is not None else (False,) * n_args
-    live = live_equations(jaxpr)
-    used = used_inputs(jaxpr, live)
-    kept = [i for i in range(n_args) if keep_unused or used[n_consts + i]]
+    live, used = live_equations(jaxpr)
+    kept = [i for i, v in enumerate(jaxpr.invars) if keep_unused or v in used]
     aliases, unusable = _donation_aliases(jaxpr, donated, kept, arg_shardings, result_shardings)
     module = ModuleContext(platforms, _module_name(name), plan_calls(jaxpr), axis_env)
     module.num_partitions = num_partitions

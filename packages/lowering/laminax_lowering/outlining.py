@@ -41,7 +41,8 @@ def plan_calls(jaxpr: Jaxpr) -> CallPlan:
     _count_sites(jaxpr, programs, sites, set())
     in_place = frozenset(closed for closed, count in sites.items() if count == 1)
     repeated: dict[ClosedJaxpr, int] = {}
-    _count_top_level(jaxpr, programs, in_place, repeated)
+    if len(in_place) < len(sites):
+        _count_top_level(jaxpr, programs, in_place, repeated)
     sizes: dict[int, int] = {}
     outlined = frozenset(closed for closed, count in repeated.items()
                          if count >= OUTLINE_MIN_CALLS and program_size(closed.jaxpr, sizes) >= OUTLINE_MIN_EQUATIONS)
@@ -53,12 +54,12 @@ def _count_sites(jaxpr: Jaxpr, programs: ProgramTable, sites: dict[ClosedJaxpr, 
     if id(jaxpr) in seen:
         return
     seen.add(id(jaxpr))
-    for eqn in jaxpr.eqns:
+    for eqn in [eqn for eqn in jaxpr.eqns if eqn.primitive.multiple_results]:  # as every operation that holds programs has
         if eqn.primitive is jit_p:
             closed = programs.representative(eqn.params["jaxpr"])
             sites[closed] = sites.get(closed, 0) + 1
             _count_sites(closed.jaxpr, programs, sites, seen)
-        elif eqn.primitive.multiple_results:  # every operation that holds programs has a list of results
+        else:
             for inner in subjaxprs(eqn):
                 _count_sites(inner, programs, sites, seen)
 

@@ -101,6 +101,8 @@ def symbol_text(name: str) -> str:
 
 def string_text(text: str) -> str:
     """A quoted MLIR string."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:  # as nearly all are
+        return f'"{text}"'
     escaped = "".join(c if c.isprintable() and c not in '"\\' and ord(c) < 128 else _escape(c) for c in text)
     return f'"{escaped}"'
 

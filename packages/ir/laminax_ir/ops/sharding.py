@@ -27,6 +27,9 @@ def _device_put_shape(x: ShapedArray, *, sharding: Any, source: Any = None) -> S
     return x
 
 
+_PLACING = frozenset((sharding_constraint_p, device_put_p))
+
+
 def shardings_in(program: ClosedJaxpr | Jaxpr) -> list[tuple[Any, JaxprEqn]]:
     """What the operations of a program say of where it runs, nested programs included, each with the equation.
 
@@ -42,12 +45,11 @@ def _collect(program: ClosedJaxpr | Jaxpr, found: list[tuple[Any, JaxprEqn]], se
     if id(program) in seen:
         return
     seen.add(id(program))
-    for eqn in program.eqns:
-        primitive = eqn.primitive
-        if primitive is sharding_constraint_p or primitive is device_put_p:
+    for eqn in [eqn for eqn in program.eqns if (primitive := eqn.primitive).multiple_results or primitive in _PLACING]:
+        if eqn.primitive in _PLACING:
             found.append((eqn.params["sharding"], eqn))
-        elif primitive is shard_map_p:
+        elif eqn.primitive is shard_map_p:
             found.append((eqn.params["mesh"], eqn))
-        elif primitive.multiple_results:  # as every operation that holds programs has
+        else:  # every operation that holds programs has a list of results
             for inner in subjaxprs(eqn):
                 _collect(inner, found, seen)

@@ -14,15 +14,12 @@ from laminax_ir.keys import physical_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.staging import stage
 from laminax_lowering.comparisons import compare, compare_type, complex_order, select
-from laminax_lowering.context import Value
+from laminax_lowering.context import Elementwise, Value
 from laminax_lowering.registry import lowering_rule, lowering_rules
 
 
 def _define(primitive, name: str) -> None:
-    def rule(ctx, *operands, **_params):
-        return ctx.emit_elementwise(name, operands)
-    rule.__module__ = __name__
-    lowering_rules.add(primitive, rule)
+    lowering_rules.add(primitive, Elementwise(name, __name__))
 
 
 def _define_accurate(primitive, name: str) -> None:
