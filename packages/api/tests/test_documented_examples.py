@@ -289,7 +289,7 @@ def test_type_errors(call, message):
     (lambda: laminax.vmap(lambda x: x, in_axes=({"b": 0},))({"a": np.ones(3)}), "prefix"),
     (lambda: laminax.vmap(lambda x: x, out_axes=None)(np.ones(3)), "out_axes is None"),
     (lambda: laminax.vmap(lambda x: x, out_axes=(0, 0))(np.ones(3)), "out_axes specification must be a tree prefix"),
-    (lambda: laminax.vmap(lambda x: x, out_axes=1)(np.ones(3)), "out_axes=1 is out of range"),
+    (lambda: laminax.vmap(lambda x: x, out_axes=1)(np.ones(3)), "out_axes=1: axis 1 is out of bounds"),
     (lambda: laminax.vjp(lambda x: (x, x), 1.0)[1](1.0), "structure"),
     (lambda: laminax.vjp(jnp.sin, 1.0)[1](np.ones(3)), r"f32\[\].*f32\[3\]"),
 ])

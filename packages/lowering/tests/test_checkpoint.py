@@ -23,7 +23,9 @@ def test_barrier():
     text = text_of(prevent_cse=True, differentiated=True)
     assert '%1:2 = "stablehlo.optimization_barrier"(%arg0, %arg1) : (tensor<3xf32>, tensor<3xf32>)' in text
     assert "func.call @layer(%1#0, %1#1)" in text
-    for params in ({"prevent_cse": False, "differentiated": True}, {"prevent_cse": True}):
+    assert '"stablehlo.optimization_barrier"(%arg1) : (tensor<3xf32>)' in text_of(prevent_cse=(False, True), differentiated=True)
+    for params in ({"prevent_cse": False, "differentiated": True}, {"prevent_cse": (False, False), "differentiated": True},
+                   {"prevent_cse": True}):
         assert "optimization_barrier" not in text_of(**params)
 
 

@@ -13,7 +13,7 @@ from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
 from laminax_ir.ops.calls import bind_checkpoint, close_over_constants, name_p
 from laminax_ir.ops.contraction import dot_general_p
-from laminax_ir.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
+from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
 from laminax_ir.staging import StagingTrace, stage
 from laminax_ir.trace import Tracer, current_trace, eval_trace, state
 from laminax_ir.tracebacks import api_boundary
@@ -23,8 +23,8 @@ from laminax_transforms.jaxpr_transforms import linearize_jaxpr
 from laminax_transforms.rematerialization import Decision, Offloadable
 
 
-def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse: bool = True, policy: Callable | None = None,
-               static_argnums: int | Sequence[int] = (), static_argnames: str | Iterable[str] = ()) -> Callable:
+def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse: bool | Sequence[bool] = True,
+               policy: Callable | None = None, static_argnums: int | Sequence[int] = (), static_argnames: str | Iterable[str] = ()) -> Callable:
     """Makes a function recompute its intermediate values when it is differentiated, instead of keeping them.
 
     By default, reverse-mode differentiation keeps every value that a derivative needs from the forward pass to the backward
@@ -37,7 +37,8 @@ def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse:
       concrete: whether Python control flow in `fun` may depend on the values of its arguments. They must then be known
         when it is called: it cannot be inside of a jit.
       prevent_cse: whether the compiler is kept from merging the recomputation with the first computation, which would
-        defeat the purpose. Unnecessary inside of a scan.
+        defeat the purpose. Unnecessary inside of a scan. A sequence says it for each positional argument that is traced: the
+        recomputation may then use what the compiler knows of the others; an entry may be a tree prefix of its argument.
       policy: which intermediate values to keep after all, `policy(primitive, *avals, **params) -> bool` for the operation
         that computes one; `checkpoint_policies` has many. By default none.
       static_argnums: positions of arguments that are not traced: hashable Python values.
@@ -60,9 +61,12 @@ def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse:
         return partial(checkpoint, concrete=concrete, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums,
                        static_argnames=static_argnames)
     check_callable("checkpoint", fun)
-    for name, flag in (("concrete", concrete), ("prevent_cse", prevent_cse)):
-        if not isinstance(flag, bool):
-            raise TypeError(f"checkpoint: {name} must be a bool, got {flag!r}")
+    if not isinstance(concrete, bool):
+        raise TypeError(f"checkpoint: concrete must be a bool, got {concrete!r}")
+    if isinstance(prevent_cse, (tuple, list)):
+        prevent_cse = tuple(prevent_cse)
+    elif not isinstance(prevent_cse, bool):
+        raise TypeError(f"checkpoint: prevent_cse must be a bool or a tuple of bools, one per traced argument, got {prevent_cse!r}")
     if policy is not None and not callable(policy):
         raise TypeError(f"checkpoint: policy must be a callable, such as those of checkpoint_policies, got {policy!r}")
     argnums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
@@ -76,7 +80,8 @@ def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse:
             return fun(*args, **kwargs)
         call = _Call(fun, args, kwargs, argnums, argnames)
         program, consts, out_tree = trace(call)
-        results = bind_checkpoint(program, *consts, *call.leaves, name=_name(fun), prevent_cse=prevent_cse, policy=policy)
+        fences = (False,) * len(consts) + call.flags(prevent_cse) if isinstance(prevent_cse, tuple) else prevent_cse
+        results = bind_checkpoint(program, *consts, *call.leaves, name=_name(fun), prevent_cse=fences, policy=policy)
         return tree_unflatten(out_tree, results)
 
     return checkpointed
@@ -98,10 +103,10 @@ class _Call:
         self.static_kwargs = {k: v for k, v in kwargs.items() if k in argnames}
         self.count = len(args)
         dynamic = [x for i, x in enumerate(args) if i not in self.static]
-        traced = (dynamic, {k: v for k, v in kwargs.items() if k not in argnames})
-        self.leaves, self.in_tree = tree_flatten(traced)
+        self.traced = (dynamic, {k: v for k, v in kwargs.items() if k not in argnames})
+        self.leaves, self.in_tree = tree_flatten(self.traced)
         if not all(map(is_array_like, self.leaves)):
-            _check_array_leaves(f"checkpoint({_name(fun)}): argument ", traced)
+            _check_array_leaves(f"checkpoint({_name(fun)}): argument ", self.traced)
         self.avals = [get_aval(x) for x in self.leaves]
         self.out_tree = None
 
@@ -115,6 +120,18 @@ class _Call:
         if not all(map(is_array_like, flat)):
             _check_array_leaves(f"checkpoint: the result of {_name(self.fun)}", result)
         return flat
+
+    def flags(self, prevent_cse: tuple) -> tuple[bool, ...]:
+        """One flag per leaf, from those for the traced arguments."""
+        args, kwargs = self.traced
+        try:
+            flags = tuple(broadcast_prefix(prevent_cse, (tuple(args), kwargs) if kwargs else tuple(args)))
+        except ValueError as error:
+            raise ValueError(f"checkpoint({_name(self.fun)}): prevent_cse={prevent_cse} must be a tree prefix of the traced arguments. "
+                             f"{error}") from None
+        if not all(isinstance(flag, bool) for flag in flags):
+            raise TypeError(f"checkpoint({_name(self.fun)}): prevent_cse must be a bool or a tuple of bools, got {prevent_cse}")
+        return flags
 
     def key(self) -> tuple:
         static = tuple((k, type(v), v) for k, v in [*self.static.items(), *sorted(self.static_kwargs.items())])

@@ -283,6 +283,45 @@ def test_print_saved_residuals(capsys):
                for line in capsys.readouterr().out.splitlines())
 
 
+@pytest.mark.parametrize("flags, expected", [
+    ((True, False), [True, False]), (((True, False), True), [True, False, True]), ((False, (True,)), [False, True]),
+])
+def test_cse_is_prevented_for_some_arguments(flags, expected):
+    """The flags follow the arguments into the derivative, where those of residuals and cotangents are set."""
+    def f(x, y):
+        x, y = [v if isinstance(v, tuple) else (v,) for v in (x, y)]
+        return total(sin(x[0] * x[-1]) * exp(y[0]))
+
+    args = [(X, X) if isinstance(flag, tuple) and len(flag) == 2 else (X,) if isinstance(flag, tuple) else X for flag in flags]
+    checked = checkpoint(f, prevent_cse=flags)
+    leaves = [leaf for x in args for leaf in (x if isinstance(x, tuple) else (x,))]
+
+    def flat(*leaves):
+        found = iter(leaves)
+        return checked(*[tuple(next(found) for _ in x) if isinstance(x, tuple) else next(found) for x in args])
+
+    (call,) = jaxpr_of(flat, *leaves).eqns
+    assert list(call.params["prevent_cse"]) == expected
+    first, again = [e for e in jaxpr_of(lambda *xs: grad(flat)(*xs), *leaves).eqns if e.primitive is checkpoint_p]
+    assert list(again.params["prevent_cse"]) == [*expected, True]  # the last one is the cotangent
+    np.testing.assert_allclose(grad(flat)(*leaves), grad(lambda *xs: f(*[xs[0], xs[-1]] if len(xs) == 2 else [xs[:2], xs[2]]))(*leaves), rtol=1e-6)
+    batched = jaxpr_of(lambda *xs: total(vmap(flat)(*xs)), *[np.stack([x, x]) for x in leaves]).eqns[0]
+    assert list(batched.params["prevent_cse"]) == expected
+
+
+@pytest.mark.parametrize("flags, error, message", [
+    ("yes", TypeError, "prevent_cse must be a bool or a tuple of bools, one per traced argument, got 'yes'"),
+    ((True, 1), TypeError, r"checkpoint\(f\): prevent_cse must be a bool or a tuple of bools"),
+    ((True,), ValueError, r"checkpoint\(f\): prevent_cse=\(True,\) must be a tree prefix of the traced arguments"),
+])
+def test_wrong_flags(flags, error, message):
+    def f(x, y):
+        return x * y
+
+    with pytest.raises(error, match=message):
+        checkpoint(f, prevent_cse=flags)(1.0, 2.0)
+
+
 # Control flow on values
 
 

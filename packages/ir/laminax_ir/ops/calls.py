@@ -147,7 +147,7 @@ def _custom_vjp_dce(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[b
 
 
 def _flags_of(key: str, used_inputs: Sequence[bool], used_outputs: Sequence[bool]) -> Sequence[bool]:
-    return used_inputs if key.startswith(("in_", "donated_")) else used_outputs if key.startswith("out_") else ()
+    return used_inputs if key.startswith(("in_", "donated_", "prevent_cse")) else used_outputs if key.startswith("out_") else ()
 
 
 def _thinned(values: Any, used: Sequence[bool]) -> Any:
@@ -180,7 +180,7 @@ def call_jaxpr(closed: ClosedJaxpr, *operands: Any, name: str, inline: bool = Fa
     return jit_p.bind(*consts, *operands, jaxpr=program, name=name, inline=inline, **params)
 
 
-def bind_checkpoint(closed: ClosedJaxpr, *operands: Any, name: str, prevent_cse: bool, policy: Callable | None,
+def bind_checkpoint(closed: ClosedJaxpr, *operands: Any, name: str, prevent_cse: bool | tuple[bool, ...], policy: Callable | None,
                     differentiated: bool = False) -> list[Any]:
     """Binds a call whose intermediate values are recomputed, not kept, for differentiation.
 
@@ -188,11 +188,14 @@ def bind_checkpoint(closed: ClosedJaxpr, *operands: Any, name: str, prevent_cse:
       closed: the program; its constants become operands.
       *operands: one per parameter of the program.
       name: the called function's name.
-      prevent_cse: whether the compiler is kept from merging the recomputation with the first computation.
+      prevent_cse: whether the compiler is kept from merging the recomputation with the first computation; or, for each operand,
+        whether the recomputation is kept from using what is known of it.
       policy: which values may be kept after all, as for `laminax_transforms.checkpoint`.
       differentiated: whether the program is the derivative part of such a call: the one that recomputes.
     """
     program, consts = close_over_constants(closed)
+    if isinstance(prevent_cse, tuple):
+        prevent_cse = (False,) * len(consts) + prevent_cse
     return checkpoint_p.bind(*consts, *operands, jaxpr=program, name=name, prevent_cse=prevent_cse, policy=policy,
                              differentiated=differentiated)
 

@@ -26,12 +26,15 @@ def _lower_jit(ctx, *operands, jaxpr, name, inline=False, **_params):
 @lowering_rule(checkpoint_p)
 def _lower_checkpoint(ctx, *operands, jaxpr, name, prevent_cse, policy, differentiated):
     """The recomputation starts behind a barrier, or the compiler would see that its results are known already."""
-    if differentiated and prevent_cse and operands:
-        fenced = ctx.emit("stablehlo.optimization_barrier", operands, results=[x.aval for x in operands])
-        operands = [fenced] if len(operands) == 1 else fenced
+    fenced = prevent_cse if isinstance(prevent_cse, tuple) else (prevent_cse,) * len(operands)
+    behind = [x for x, is_fenced in zip(operands, fenced) if is_fenced]
+    if differentiated and behind:
+        results = ctx.emit("stablehlo.optimization_barrier", behind, results=[x.aval for x in behind])
+        results = iter([results] if len(behind) == 1 else results)
+        operands = [next(results) if is_fenced else x for x, is_fenced in zip(operands, fenced)]
     if len(jaxpr.eqns) <= 1 or has_ordered(jaxpr.effects):
         return ctx.run(jaxpr, operands, ["checkpoint"])
-    is_kept = differentiated and prevent_cse and ctx.is_top_level and keeps_recomputation(ctx.platforms, jaxpr.jaxpr)
+    is_kept = differentiated and behind and ctx.is_top_level and keeps_recomputation(ctx.platforms, jaxpr.jaxpr)
     return ctx.call_program(jaxpr, name, operands, ctx.avals_out, _KEEP_CALL if is_kept else "")
 
 

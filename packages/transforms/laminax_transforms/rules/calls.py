@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Iterable
+
 from laminax_ir import config
 from laminax_ir.avals import get_aval
 from laminax_ir.dce import dce_jaxpr
@@ -75,15 +77,21 @@ def _jit_batch(axis, operands, batch_axes, **params):
 # Checkpointed calls. Their linear part is one equation: a call that computes the residuals again.
 
 
-def _checkpoint_like(params: dict, closed, operands, differentiated: bool) -> list:
-    return bind_checkpoint(closed, *operands, name=params["name"], prevent_cse=params["prevent_cse"], policy=params["policy"],
+def _checkpoint_like(params: dict, closed, operands, kept: Iterable[int], differentiated: bool) -> list:
+    """Binds a call like that of the parameters, whose operands those numbered `kept` are the first of."""
+    flags = params["prevent_cse"]
+    if isinstance(flags, tuple):
+        flags = tuple(flags[i] for i in kept)
+        flags += (True,) * (len(operands) - len(flags))
+    return bind_checkpoint(closed, *operands, name=params["name"], prevent_cse=flags, policy=params["policy"],
                            differentiated=differentiated)
 
 
 def _checkpoint_jvp(primals, tangents, params):
     closed = params["jaxpr"]
     derived = jvp_jaxpr(closed, tuple(t is not ZERO for t in tangents))
-    out = _checkpoint_like(params, derived.jaxpr, [*primals, *(t for t in tangents if t is not ZERO)], params["differentiated"])
+    out = _checkpoint_like(params, derived.jaxpr, [*primals, *(t for t in tangents if t is not ZERO)], range(len(primals)),
+                           params["differentiated"])
     count = len(closed.out_avals)
     found = iter(out[count:])
     return out[:count], [next(found) if has else ZERO for has in derived.out_nonzero]
@@ -95,14 +103,14 @@ jvp_rules.add(checkpoint_p, _checkpoint_jvp)
 def _checkpoint_linearize(primals, tangents, params):
     closed = params["jaxpr"]
     split = rematerialize(closed, tuple(t is not ZERO for t in tangents), params["policy"])
-    outputs = _checkpoint_like(params, split.primal, primals, params["differentiated"])
+    outputs = _checkpoint_like(params, split.primal, primals, range(len(primals)), params["differentiated"])
     count = len(closed.out_avals)
     if not any(split.out_nonzero):
         return outputs[:count], [ZERO] * count
     if config.log_checkpoint_residuals.value:
         _log_saved_values(closed, split)
     residuals = [*[primals[i] for i in split.used_inputs], *outputs[count:]]
-    found = iter(_checkpoint_like(params, split.tangent, [*residuals, *(t for t in tangents if t is not ZERO)], True))
+    found = iter(_checkpoint_like(params, split.tangent, [*residuals, *(t for t in tangents if t is not ZERO)], split.used_inputs, True))
     return outputs[:count], [next(found) if has else ZERO for has in split.out_nonzero]
 
 
@@ -127,7 +135,8 @@ def _checkpoint_transpose(cts, *operands, **params):
     linear = tuple(is_linear(x) for x in operands)
     adjoint = transpose_jaxpr(params["jaxpr"], linear, tuple(ct is not ZERO for ct in cts))
     fixed = [x for x in operands if not is_linear(x)]
-    out = iter(_checkpoint_like(params, adjoint.jaxpr, [*fixed, *(ct for ct in cts if ct is not ZERO)], params["differentiated"]))
+    out = iter(_checkpoint_like(params, adjoint.jaxpr, [*fixed, *(ct for ct in cts if ct is not ZERO)],
+                                [i for i, lin in enumerate(linear) if not lin], params["differentiated"]))
     has_ct = iter(adjoint.out_nonzero)
     return [(next(out) if next(has_ct) else ZERO) if lin else None for lin in linear]
 
@@ -135,7 +144,7 @@ def _checkpoint_transpose(cts, *operands, **params):
 @axis_batching_rule(checkpoint_p)
 def _checkpoint_batch(axis, operands, batch_axes, **params):
     batched = batch_jaxpr(params["jaxpr"], axis, tuple(batch_axes))
-    return _checkpoint_like(params, batched.jaxpr, operands, params["differentiated"]), list(batched.out_axes)
+    return _checkpoint_like(params, batched.jaxpr, operands, range(len(operands)), params["differentiated"]), list(batched.out_axes)
 
 
 def _name_jvp(primals, tangents, params):
