@@ -69,6 +69,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> a
     Raises:
         TypeError: x does not speak DLPack.
         BufferError: the memory cannot be shared and `copy` is False, as for 64-bit types while `enable_x64` is off.
+        ValueError: the memory is on another device than `device`, and `copy` is False.
     """
     if not (hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__")):
         raise TypeError(f"from_dlpack: a {type(x).__name__} has no __dlpack__ and __dlpack_device__ methods")
@@ -82,7 +83,10 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> a
         return _converted(shared, dtype, device, copy)
     if device is not None and shardings.as_sharding(device) != shared.sharding:
         if copy is False:
-            raise BufferError(f"from_dlpack: the memory is on {source}, and copy=False forbids moving it to {device}")
+            raise ValueError(
+                f"from_dlpack: the specified device is {device}, and the memory is on {source}, which requires a copy, however copy is set "
+                "equal to False. Leave copy out, or the device."
+            )
         return transfer.device_put(shared, device)
     return shared.__copy__() if copy else shared
 

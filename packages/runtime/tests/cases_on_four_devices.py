@@ -319,3 +319,11 @@ def test_a_program_on_another_device():
 def test_wrong_number_of_devices():
     with pytest.raises(ValueError, match="2 replicas of 3 partitions need 6 devices, got 4"):
         compile_module("", in_avals=[], out_avals=[], devices=runtime.devices(), num_replicas=2, num_partitions=3)
+
+
+def test_dlpack_moves_between_devices_only_by_copies():
+    first, second = runtime.devices()[:2]
+    x = device_put(np.arange(3.0, dtype=np.float32), first)
+    assert runtime.from_dlpack(x, device=second).devices() == {second}
+    with pytest.raises(ValueError, match="specified device is cpu:1, and the memory is on cpu:0, which requires a copy"):
+        runtime.from_dlpack(x, device=second, copy=False)
