@@ -206,7 +206,7 @@ MALFORMED = [
     (lambda: ops.full((2,), np.ones(2, np.float32)), ShapeError, r"full: fill_value must be a scalar, got f32\[2\]"),
     (lambda: ops.full((2,), 1j, "float32"), DTypeError, "full: the complex value 1j .*float32|full: the complex value 1j .*f32"),
     (lambda: ops.full((-1,), 1.), ShapeError, "broadcast_in_dim: .*negative"),
-    (lambda: ops.full((2,), 1, sharding="s"), NotImplementedError, "full: a sharding"),
+    (lambda: ops.full((2,), 1, sharding="s"), TypeError, "full: sharding must be a Sharding"),
     (lambda: ops.full((2,), -1, dtypes.key_dtype("threefry2x32")), DTypeError, "full: .*can be filled with a key, or with a number"),
 ]
 

@@ -9,7 +9,7 @@ from meshes import DEVICES, MESH, check_layout, on_mesh, put, value
 
 import laminax
 import laminax.numpy as jnp
-from laminax import random
+from laminax import lax, random
 from laminax.lax import with_sharding_constraint
 from laminax.sharding import GSPMDSharding, Mesh, NamedSharding, PartitionSpec as P, SingleDeviceSharding
 
@@ -115,6 +115,15 @@ def test_constraints_on_values():
     with pytest.raises(ValueError, match=r"Received incompatible devices .* x, f32\[8,4\], is on other devices than the sharding"):
         with_sharding_constraint(laminax.device_put(A, DEVICES[1]), on_mesh("x"))
     check_layout(with_sharding_constraint(put(A, "x"), on_mesh(P.UNCONSTRAINED, "y")), A, ("x", "y"))
+
+
+def test_full_with_a_sharding():
+    check_layout(lax.full((8, 4), 2.0, sharding=on_mesh("x")), np.full((8, 4), 2.0), ("x",))
+    check_layout(laminax.jit(lambda: lax.full((8, 4), 2.0, sharding=on_mesh("x")))(), np.full((8, 4), 2.0), ("x",))
+    split = laminax.device_put(A, on_mesh("x"))
+    check_layout(lax.full_like(split, 3), np.full_like(A, 3), ("x",))
+    check_layout(lax.full_like(A, 3, sharding=on_mesh(None, "y")), np.full_like(A, 3), (None, "y"))
+    assert lax.full_like(split, 3, shape=(2,)).devices() == {laminax.devices()[0]}
 
 
 def test_constraints_on_trees():

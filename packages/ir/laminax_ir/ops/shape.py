@@ -23,7 +23,7 @@ from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops.elementwise import convert_element_type, joined_named_shape, scalar_like
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.printer_params import hide_params
-from laminax_ir.trace import state
+from laminax_ir.trace import eval_trace, state
 
 broadcast_in_dim_p = Primitive("broadcast_in_dim", family="shape")
 reshape_p = Primitive("reshape", family="shape")
@@ -752,16 +752,19 @@ def full(shape: Sequence[int], fill_value, dtype=None, *, sharding=None):
       fill_value: a scalar.
       dtype: the result's dtype, by default the value's; the value is converted to it. In random keys, every word is the
         number.
-      sharding: must be None.
+      sharding: how the result is laid out over devices; by default the compiler's or the default device's choice.
 
     Returns:
       The array; weakly typed when no dtype is given and the value is a Python scalar.
 
     Raises:
-      TypeError: if the value is not a scalar, or complex where a real dtype is asked for.
+      TypeError: if the value is not a scalar, or complex where a real dtype is asked for, or `sharding` is none.
     """
     if sharding is not None:
-        _refuse_sharding("full", sharding)
+        from laminax_ir.ops.sharding import device_put_p
+        if not hasattr(sharding, "is_equivalent_to"):
+            raise TypeError(f"full: sharding must be a Sharding, such as NamedSharding(mesh, spec), got {sharding!r}")
+        return device_put_p.bind(full(shape, fill_value, dtype), sharding=sharding, source=None)
     shape = canonical_shape("full", shape)
     if dtype is not None:
         dtype = dtypes.canonicalize_dtype(dtype, allow_extended_dtype=True)
@@ -803,11 +806,13 @@ def full_like(x, fill_value, dtype=None, shape: Sequence[int] | None = None, sha
       fill_value: a scalar.
       dtype: the result's dtype, by default x's.
       shape: the result's shape, by default x's.
-      sharding: must be None.
+      sharding: how the result is laid out over devices; by default as x, if x is an array committed to devices and of this shape.
 
     Returns:
       The array; weakly typed when no dtype is given and x is weakly typed.
     """
+    if sharding is None and shape is None and state.trace is eval_trace and getattr(x, "committed", False):
+        sharding = x.sharding
     shape = _shape_of(x) if shape is None else canonical_shape("full_like", shape)
     if dtype is not None:
         return full(shape, fill_value, dtype, sharding=sharding)
