@@ -117,3 +117,21 @@ def test_meshes_as_contexts_can_be_disallowed():
     with option("jax_disallow_mesh_context_manager", True), pytest.raises(RuntimeError, match="Mesh context manager is disabled"):
         with mesh:
             pass
+
+
+def test_context_managers_of_options():
+    with laminax.debug_key_reuse(False), laminax.allow_f16_reductions(True), laminax.auto_pcast(True), laminax.softmax_custom_jvp(True):
+        assert laminax.config.jax_softmax_custom_jvp and not laminax.config.jax_debug_key_reuse
+    with pytest.raises(ValueError, match="debug_key_reuse cannot be True: it must be False, since the use of random keys is not tracked"):
+        with laminax.debug_key_reuse(True):
+            pass
+
+
+def test_nn_functions_do_not_rely_on_rank_promotion():
+    with laminax.numpy_rank_promotion("raise"):
+        np.testing.assert_array_equal(nn.one_hot(jnp.array([[2, 0]]), 3, axis=1), np.eye(3)[[[2, 0]]].swapaxes(1, 2))
+        query = random.normal(random.key(0), (2, 4, 2, 8))
+        lengths = jnp.array([1, 4])
+        short = nn.dot_product_attention(query, query, query, is_causal=True, key_value_seq_lengths=lengths)
+    np.testing.assert_allclose(short[0], np.broadcast_to(query[0, :1], (4, 2, 8)), rtol=1e-6)  # only the first key is there
+    np.testing.assert_allclose(short[1], nn.dot_product_attention(query, query, query, is_causal=True)[1], rtol=1e-5)

@@ -103,3 +103,9 @@ def test_what_they_do_not_do(call, error, message):
         call(KEYS)
     with pytest.raises(error):
         laminax.jit(call)(KEYS)
+
+
+def test_shards_of_keys():
+    keys = random.split(random.key(0), 3)
+    (shard,) = keys.addressable_shards
+    assert (shard.data == keys).all() and shard.device in keys.devices() and keys.is_fully_addressable and keys.is_fully_replicated

@@ -279,7 +279,7 @@ key0 = random.key(0)
     (lambda: random.fold_in(key0, np.arange(3)), TypeError, "fold_in accepts a scalar"),
     (lambda: random.bits(key0, (2,), "int32"), ValueError, "must be an unsigned int dtype, got int32"),
     (lambda: random.uniform(key0, (2,), "int32"), ValueError, "dtype argument to `uniform` must be a float dtype, got int32"),
-    (lambda: random.uniform(key0, 3), TypeError, "the shape must be a sequence of integers, got 3"),
+    (lambda: random.choice(key0, 5, 3), TypeError, "the shape must be a sequence of integers, got 3"),
     (lambda: random.uniform(key0, (-1,)), ValueError, "negative size"),
     (lambda: random.uniform(key0, (), minval=np.zeros(3)), ValueError, "parameter shapes must be broadcast-compatible"),
     (lambda: random.uniform(key0, out_sharding=1), NotImplementedError, "out_sharding"),
@@ -303,3 +303,10 @@ key0 = random.key(0)
 def test_wrong_calls(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_an_int_as_shape_is_the_size_of_the_only_axis():
+    key = random.key(0)
+    for draw in (random.normal, random.uniform, random.bits, random.gumbel, lambda key, shape: random.bernoulli(key, 0.5, shape),
+                 lambda key, shape: random.randint(key, shape, 0, 9), lambda key, shape: random.poisson(key, 2.0, shape)):
+        np.testing.assert_array_equal(draw(key, 5), draw(key, (5,)))

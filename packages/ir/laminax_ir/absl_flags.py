@@ -16,7 +16,7 @@ def define_flags() -> None:
     absl_app, flags = _absl()
     if not _defined:
         for spelling in (*config._names, *FIXED):
-            option, name = config._find(spelling), f"jax_{spelling}"
+            option, name = config.find(spelling), f"jax_{spelling}"
             if isinstance(option.default, bool):
                 flags.DEFINE_bool(name, option.default, option.doc)
             else:
@@ -38,7 +38,7 @@ def set_given() -> None:
     """Sets the options whose flags were given."""
     for name, flag in _defined.items():
         if flag.present:
-            option = config._find(name)
+            option = config.find(name)
             option.set_global(flag.value if isinstance(flag.value, bool) else option.value_type.parse(flag.value))
 
 

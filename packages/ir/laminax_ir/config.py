@@ -220,6 +220,7 @@ class _Override(contextlib.ContextDecorator):
 
 _lock = threading.Lock()
 _options: dict[str, Option] = {}
+_fixed: dict[str, Option] = {}  # those of `fixed_options` that were asked for
 _names: dict[str, str] = {}  # every accepted spelling, without a prefix, to the option's name
 
 
@@ -232,6 +233,7 @@ def define(
     affects_tracing: bool = False,
     aliases: tuple[str, ...] = (),
     variables: tuple[str, ...] | None = None,
+    is_listed: bool = True,
 ) -> Option:
     """Makes an option, with its initial value from the environment: LAMINAX_<NAME>, or else JAX_ and the name or an alias.
 
@@ -243,6 +245,7 @@ def define(
         affects_tracing: whether its value can change the program that a trace records.
         aliases: other names under which `config` knows it, for example JAX's.
         variables: the environment variables, if others than these.
+        is_listed: whether `options` has it, and `config` knows it by name.
 
     Raises:
         ValueError: the name is taken, or the environment variable holds a value that the option does not take.
@@ -268,6 +271,8 @@ def define(
         if (text := os.environ.get(variable)) is not None:
             type(option).value = option._checked(text, source=variable)
             break
+    if not is_listed:
+        return option
     with _lock:
         _options[name] = option
         _names.update(dict.fromkeys((name, *aliases), name))
@@ -548,11 +553,11 @@ class Config:
         Example:
             >>> config.update("jax_enable_x64", False)
         """
-        _find(name).set_global(value)
+        find(name).set_global(value)
 
     def read(self, name: str) -> Any:
         """An option's value in this thread."""
-        return _find(name).value
+        return find(name).value
 
     @property
     def values(self) -> dict[str, Any]:
@@ -582,7 +587,7 @@ class Config:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # copy, pickle and doctest probe for these
             raise AttributeError(name)
-        return _find(name).value
+        return find(name).value
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"config.{name} cannot be assigned. Call config.update({name!r}, {value!r}).")
@@ -594,8 +599,12 @@ class Config:
         return f"Config({', '.join(f'{name}={value!r}' for name, value in self.values.items())})"
 
 
-def _find(name: str) -> Option:
-    """The option of this name; a prefix is cut only if what remains is a name."""
+def find(name: str) -> Option:
+    """The option of this name; a prefix is cut only if what remains is a name.
+
+    Raises:
+        AttributeError: there is no such option.
+    """
     spellings = (name, name.removeprefix("laminax_"), name.removeprefix("jax_"))
     for spelling in spellings:
         if spelling in _names:
@@ -604,7 +613,10 @@ def _find(name: str) -> Option:
 
     for spelling in spellings:
         if spelling in FIXED:
-            return define(spelling, FIXED[spelling].value, _only(*FIXED[spelling]), f"Cannot be chosen: {FIXED[spelling].reason}.", variables=())
+            if spelling not in _fixed:
+                value, reason = FIXED[spelling]
+                _fixed[spelling] = define(spelling, value, _only(value, reason), f"Cannot be chosen: {reason}.", variables=(), is_listed=False)
+            return _fixed[spelling]
     import difflib  # only on the way to an error
 
     prefix = next((p for p in ("laminax_", "jax_") if name.startswith(p)), "")

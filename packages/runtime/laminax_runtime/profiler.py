@@ -62,8 +62,8 @@ def start_trace(
     with _lock:
         if _session is not None:
             raise RuntimeError(
-                f"start_trace: a profile has already been started, to {_session.folder}. Only one may be recorded at a "
-                "time; call stop_trace first."
+                f"Profile has already been started. Only one profile may be run at a time. It goes to {_session.folder}; call "
+                "stop_trace before start_trace."
             )
         backends.client()  # the tracers of accelerators are those of the clients that are there
         _session = _Session(os.fspath(log_dir), create_perfetto_trace, profiler_options or ProfileOptions())
@@ -78,7 +78,7 @@ def stop_trace() -> None:
     global _session
     with _lock:
         if _session is None:
-            raise RuntimeError("stop_trace: no profile was started; call start_trace first")
+            raise RuntimeError("No profile started: stop_trace was called without start_trace")
         session, _session = _session, None
         session.recording.stop_and_export(session.folder)
         if session.has_perfetto:

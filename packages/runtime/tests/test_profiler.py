@@ -41,7 +41,7 @@ def test_a_trace_has_the_annotated_events(tmp_path):
 
 
 def test_one_trace_at_a_time(tmp_path):
-    with pytest.raises(RuntimeError, match="no profile was started"):
+    with pytest.raises(RuntimeError, match="No profile started"):
         profiler.stop_trace()
     with profiler.trace(tmp_path), pytest.raises(RuntimeError, match="has already been started"):
         profiler.start_trace(tmp_path)

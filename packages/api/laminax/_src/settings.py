@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from laminax_ir.config import (
     check, check_leaks, config, debug_infs, debug_nans, default_matmul_precision, default_prng_impl, enable_custom_prng,
-    enable_x64, explain_cache_misses, legacy_prng_key, log_compiles, no_tracing, numpy_dtype_promotion, numpy_rank_promotion,
-    threefry_partitionable,
+    enable_x64, explain_cache_misses, find, legacy_prng_key, log_compiles, no_tracing, numpy_dtype_promotion, numpy_rank_promotion,
+    softmax_custom_jvp, threefry_partitionable,
 )
 from laminax_runtime.options import (
     array_garbage_collection_guard, default_device, no_execution, thread_guard, transfer_guard,
@@ -17,8 +17,18 @@ from laminax_runtime.options import (
 
 check_tracer_leaks = checking_leaks = check_leaks
 enable_checks = check
+_ONE_VALUE = ("allow_f16_reductions", "auto_pcast", "debug_key_reuse", "remove_size_one_mesh_axis_from_type")
+
+
+def __getattr__(name: str):
+    """Options that have one value only, which are loaded when a program names them."""
+    if name in _ONE_VALUE:
+        return find(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
+    *_ONE_VALUE, "softmax_custom_jvp",
     "array_garbage_collection_guard", "check_tracer_leaks", "checking_leaks", "config", "debug_infs", "debug_nans",
     "default_device", "default_matmul_precision", "default_prng_impl", "enable_checks", "enable_custom_prng", "enable_x64",
     "explain_cache_misses", "legacy_prng_key", "log_compiles", "no_execution", "no_tracing", "numpy_dtype_promotion", "numpy_rank_promotion", "thread_guard", "threefry_partitionable", "transfer_guard",

@@ -84,9 +84,10 @@ def _allowed(mask, is_causal, window, key_lengths, queries: int, keys: int):
         left, right = (window, window) if isinstance(window, int) else window
         parts.append((k >= q - left) & (k <= q + right))
     if key_lengths is not None:
-        parts.append(k < jnp.asarray(key_lengths)[:, None, None, None])
+        parts.append(k[None, None] < jnp.asarray(key_lengths)[:, None, None, None])
     if not parts:
         return None
+    parts = [part.reshape((1,) * (4 - part.ndim) + part.shape) for part in parts]
     allowed = parts[0]
     for part in parts[1:]:
         allowed = jnp.logical_and(allowed, part)

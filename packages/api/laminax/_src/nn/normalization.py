@@ -167,7 +167,7 @@ def one_hot(x, num_classes: int, *, dtype: Any = None, axis: int = -1):
     if not -ndim <= axis < ndim:
         raise ValueError(f"one_hot: axis {axis} is out of range for a result with {ndim} axes")
     axis %= ndim
-    classes = jnp.arange(num_classes, dtype=x.dtype).reshape((num_classes,) + (1,) * (ndim - 1 - axis))
+    classes = jnp.arange(num_classes, dtype=x.dtype).reshape([num_classes if i == axis else 1 for i in range(ndim)])
     return jnp.asarray(jnp.expand_dims(x, axis) == classes, dtype=dtype)
 
 

@@ -37,7 +37,15 @@ def tracer_method_table() -> dict[str, Any]:
 def key_method_table() -> dict[str, Any]:
     """What arrays of random keys have beside the members that the ir gives them."""
     return {"at": property(_method("at", *_PROPERTIES["at"])), "devices": lambda self: self.base.devices(),
-            "sharding": property(_sharding_of_keys)}
+            "sharding": property(_sharding_of_keys), "addressable_shards": property(_shards_of_keys),
+            "is_fully_addressable": property(lambda self: self.base.is_fully_addressable),
+            "is_fully_replicated": property(lambda self: self.base.is_fully_replicated)}
+
+
+def _shards_of_keys(keys: Any) -> list[Any]:
+    """What each device of this process holds: that of the words, as keys."""
+    return [runtime.Shard(shard.device, _sharding_of_keys(keys), keys.shape, keys._with_words(shard.data))
+            for shard in keys.base.addressable_shards]
 
 
 def _sharding_of_keys(keys: Any) -> Any:

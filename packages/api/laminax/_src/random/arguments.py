@@ -12,14 +12,14 @@ from laminax_ir.ops.shape import broadcast_in_dim, broadcast_shapes, canonical_s
 
 
 def checked_shape(name: str, shape: Sequence[int]) -> tuple[int, ...]:
-    """The argument `shape` as a tuple of ints.
+    """The argument `shape` as a tuple of ints; an int is the size of the only axis.
 
     Raises:
-      TypeError: if it is no sequence of concrete integers.
+      TypeError: if it is neither an int nor a sequence of concrete integers.
       ValueError: if a size is negative.
     """
     if isinstance(shape, (int, np.integer)):
-        raise TypeError(f"random.{name}: the shape must be a sequence of integers, got {shape!r}; write ({shape},)")
+        shape = (shape,)
     shape = canonical_shape(f"random.{name}", shape)
     if any(size < 0 for size in shape):
         raise ValueError(f"random.{name}: the shape {shape} has a negative size")

@@ -105,6 +105,8 @@ def choice(key: Any, a: Any, shape: Sequence[int] = (), replace: bool = True, p:
       ValueError: if `a` is empty, p has another shape, or more elements are asked for than there are.
     """
     typed = typed_key("choice", key)
+    if isinstance(shape, (int, np.integer)):
+        raise TypeError(f"random.choice: the shape must be a sequence of integers, got {shape!r}; write ({shape},)")
     shape = checked_shape("choice", shape)
     aval = get_aval(a)
     axis = canonical_axis("random.choice", axis, aval.ndim) if aval.ndim else 0
