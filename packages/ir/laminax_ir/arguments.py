@@ -68,7 +68,7 @@ def by_position(decorator: str, fun: Any, args: tuple, kwargs: dict[str, Any]) -
         except (TypeError, ValueError):
             if not kwargs:
                 return args
-            raise TypeError(f"{_called(fun)} has no signature to resolve the keyword arguments {sorted(kwargs)} with; pass them by "
+            raise TypeError(f"{function_name(fun)} has no signature to resolve the keyword arguments {sorted(kwargs)} with; pass them by "
                             "position") from None
     try:
         bound = signature.bind(*args, **kwargs)
@@ -76,12 +76,13 @@ def by_position(decorator: str, fun: Any, args: tuple, kwargs: dict[str, Any]) -
         if bound.kwargs:
             raise TypeError(f"The following keyword arguments could not be resolved to positions: {', '.join(bound.kwargs)}")
     except TypeError as error:
-        raise TypeError(f"The input arguments to the {decorator}-decorated function {_called(fun)}{signature} cannot be brought into "
+        raise TypeError(f"The input arguments to the {decorator}-decorated function {function_name(fun)}{signature} cannot be brought into "
                         f"positions, which its rules take.\n{error}") from None
     return bound.args
 
 
-def _called(fun: Any) -> str:
+def function_name(fun: Any) -> str:
+    """What messages call a function."""
     return getattr(fun, "__name__", None) or type(fun).__name__
 
 

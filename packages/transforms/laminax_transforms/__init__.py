@@ -7,13 +7,12 @@ from laminax_transforms.autodiff import grad, jvp, linear_transpose, linearize, 
 from laminax_transforms.checkpoint import (
     checkpoint, checkpoint_name, checkpoint_policies, print_saved_residuals, remat, saved_residuals,
 )
-from laminax_transforms.custom_derivatives import (
-    CustomVJPPrimal, SymbolicZero, closure_convert, custom_gradient, custom_jvp, custom_vjp, custom_vjp_primal_tree_values,
-    stop_gradient,
-)
+from laminax_transforms.custom_derivatives import custom_jvp, custom_vjp
+from laminax_transforms.custom_gradients import closure_convert, custom_gradient
 from laminax_transforms.custom_transposes import linear_call
 from laminax_transforms.jacobians import hessian, jacfwd, jacobian, jacrev
 from laminax_transforms.passes import fwd_and_bwd
+from laminax_transforms.rule_arguments import CustomVJPPrimal, SymbolicZero, custom_vjp_primal_tree_values, stop_gradient
 from laminax_transforms.vectorize import vmap
 
 __version__ = "0.1.0"

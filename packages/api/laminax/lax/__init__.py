@@ -58,7 +58,7 @@ _NAMES = {
     "laminax._src.sharding_constraints": "with_sharding_constraint",
     "laminax_ir.ops.derived": "broadcast_like dtype empty optimization_barrier reciprocal shape_as_value",
     "laminax_ir.ops.refused": "after_all create_token precv psend ragged_all_to_all",
-    "laminax_transforms.custom_derivatives": "stop_gradient",
+    "laminax_transforms.rule_arguments": "stop_gradient",
     "laminax_transforms.custom_solve": "custom_linear_solve custom_root",
     "laminax_transforms.mapping": "map",
 }
