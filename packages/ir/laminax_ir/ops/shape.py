@@ -811,7 +811,7 @@ def full_like(x, fill_value, dtype=None, shape: Sequence[int] | None = None, sha
     Returns:
       The array; weakly typed when no dtype is given and x is weakly typed.
     """
-    if sharding is None and shape is None and state.trace is eval_trace and getattr(x, "committed", False):
+    if sharding is None and shape is None and state.trace is eval_trace and getattr(x, "committed", False) and not x.weak_type:
         sharding = x.sharding
     shape = _shape_of(x) if shape is None else canonical_shape("full_like", shape)
     if dtype is not None:

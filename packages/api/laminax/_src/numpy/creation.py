@@ -282,7 +282,7 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
     if device is None and shape is None and isinstance(a, (runtime.ArrayImpl, ShapeDtypeStruct)) and not (a.weak_type or is_tracing()):
         device = a.sharding if getattr(a, "committed", True) else None
     if type(fill_value) in dtypes.python_scalar_types or np.ndim(fill_value) == 0:
-        return _placed(shape_ops.full_like(a, fill_value, dtype, shape), device)
+        return _placed(shape_ops.full_like(a, fill_value, dtype, np.shape(a) if shape is None else shape), device)
     shape = np.shape(a) if shape is None else shape_ops.canonical_shape("full_like", shape)
     return full(shape, fill_value, dtypes.dtype(a) if dtype is None else dtype, device=device)
 
