@@ -142,6 +142,14 @@ def test_fori_loop_index_has_the_dtype_of_the_bounds():
     assert set(seen) == {np.dtype(np.int8)} and closed.out_avals[0].dtype == f32
 
 
+@pytest.mark.parametrize("bounds", [(0, 3), (np.int8(0), np.int8(3)), (np.uint16(0), 3)])
+def test_fori_loop_index_is_like_a_python_int_for_known_bounds(bounds):
+    """As in the Python loop over `range`: it takes the dtype of what it meets."""
+    seen = []
+    fori_loop(*bounds, lambda i, c: (seen.append((i.dtype, i.weak_type)), c + i)[1], np.int8(0))
+    assert set(seen) == {(np.dtype(np.int32), True)}
+
+
 @pytest.mark.parametrize("loop, words", [
     (lambda keep: while_loop(lambda c: c < 2, lambda c: keep(c) + 1, 0), "<lambda> for while_body"),
     (lambda keep: while_loop(lambda c: keep(c) < 2, lambda c: c + 1, 0), "<lambda> for while_cond"),

@@ -388,7 +388,8 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
       lower: integer scalar, the first index. Floating bounds that are known while tracing are truncated to integers; others are
         counted from in steps of 1.0.
       upper: scalar of the same dtype, one past the last index.
-      body_fun: function `(i, val) -> val`; structure, shapes and dtypes of `val` must stay the same.
+      body_fun: function `(i, val) -> val`; structure, shapes and dtypes of `val` must stay the same. `i` is of the type of a Python
+        int where the bounds are known while tracing, of the bounds' dtype otherwise.
       init_val: the initial value, a pytree of arrays.
       unroll: as for `scan`; only if the bounds are known while tracing.
 
@@ -426,10 +427,7 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
         i, val = carry
         return (op.add(i, op.scalar_like(1, get_aval(i).dtype)), body_fun(i, val)), None
 
-    start = int(first)
-    if dtypes.issubdtype(dtype, np.integer) and not (weak and dtype == dtypes.scalar_dtype(int)):
-        start = np.asarray(start).astype(dtype)[()]
-    (_, result), _ = _scan("fori_loop", body, (start, init_val), None, length, False,
+    (_, result), _ = _scan("fori_loop", body, (int(first), init_val), None, length, False,
                            1 if unroll is None else unroll, "loop_carry", body_fun)
     return result
 
