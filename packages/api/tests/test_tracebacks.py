@@ -1,5 +1,6 @@
 """Which frames the tracebacks of errors show, by the option `traceback_filtering`."""
 
+import inspect
 import os
 import subprocess
 import sys
@@ -105,6 +106,18 @@ def test_libraries_hide_their_files_and_mark_their_functions():
     traceback_util.register_exclusion("/nowhere/hidden_library.py")
     assert names(lambda: traceback_util.api_boundary(library.call)(fails, 1.0)) == ["<lambda>", "fails"]
     assert not traceback_util.include_frame(frames(lambda: library.call(fails, 1.0), "off")[1][1])
+
+
+@pytest.mark.parametrize("transform", [
+    laminax.grad, laminax.value_and_grad, laminax.vmap, laminax.checkpoint, laminax.jit, laminax.jacfwd, laminax.jacrev,
+    laminax.make_jaxpr, laminax.pmap, laminax.named_call,
+], ids=lambda transform: transform.__name__)
+def test_a_transformed_function_leads_back_to_the_function(transform):
+    def scale(x, factor=2.0):
+        return factor * x
+
+    transformed = transform(scale)
+    assert transformed.__wrapped__ is scale and inspect.signature(transformed) == inspect.signature(scale)
 
 
 def test_the_mode_is_read_from_the_environment():

@@ -54,6 +54,7 @@ def api_boundary(fun: F) -> F:
             shorten(error)
             raise
 
+    boundary.__wrapped__ = getattr(fun, "__wrapped__", fun)  # of what transforms a function, that function
     return boundary
 
 
