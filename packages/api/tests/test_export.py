@@ -45,6 +45,7 @@ def test_a_function_survives(x):
     for f in (e, again(e)):
         assert [a.str_short() for a in f.in_avals] == ["f32[3,4]", "f32[4]"] and f.platforms == ("cpu",)
         assert [a.str_short() for a in f.out_avals] == ["f32[3]"] and f.fun_name == "<lambda>" and f.nr_devices == 1
+        assert f.in_shardings_hlo == (None,) * len(f.in_avals) and f.out_shardings_hlo == (None,)
         assert "stablehlo.sine" in f.mlir_module() and "func.func public @main" in f.mlir_module()
         np.testing.assert_allclose(f.call(x, y), np.sin(x) @ y, rtol=1e-5)  # float32 sums of 4
 
@@ -169,7 +170,7 @@ def test_no_gradient_was_kept(x):
 
 
 def test_vmap_is_refused(x):
-    with pytest.raises(NotImplementedError, match="no batching .*rule for the primitive call_exported"):
+    with pytest.raises(NotImplementedError, match="Batching rule for .call_exported. not implemented"):
         vmap(exported(jnp.sin, x[0]).call)(x)
 
 
@@ -329,7 +330,7 @@ def test_stablehlo_that_jaxlib_cannot_read():
 
 
 @pytest.mark.parametrize("make, error, message", [
-    (lambda: export.export(jnp.sin), ValueError, "must be the result of jit.*export\\(jit\\(fun\\)\\)"),
+    (lambda: export.export(jnp.sin), ValueError, "must be the result of `jit`.*export\\(jit\\(fun\\)\\)"),
     (lambda: exported(jnp.sin, 1.0, platforms=["gpu"]), ValueError, "unknown platform 'gpu'.*'cuda' or 'rocm'"),
     (lambda: exported(jnp.sin, 1.0, platforms="cpu"), TypeError, r"got the string 'cpu'; use \['cpu'\]"),
     (lambda: exported(jnp.sin, 1.0, platforms=[]), ValueError, r"one or several different ones, got \[\]"),
@@ -361,3 +362,22 @@ def test_another_process(tmp_path, x):
     assert done.returncode == 0, done.stderr
     np.testing.assert_allclose(np.load(tmp_path / "out.npy"), np.sum(np.tanh(x) * x), rtol=1e-5)
     np.testing.assert_allclose(np.load(tmp_path / "grad.npy"), x / np.cosh(x) ** 2, rtol=1e-4, atol=1e-6)
+
+
+def test_a_class_that_nobody_registered_cannot_be_written():
+    @laminax.tree_util.register_pytree_node_class
+    class Pair:
+        def __init__(self, *parts):
+            self.parts = parts
+
+        def tree_flatten(self):
+            return self.parts, None
+
+        @classmethod
+        def tree_unflatten(cls, _, parts):
+            return cls(*parts)
+
+    exported = export.export(laminax.jit(lambda pair: Pair(*pair.parts[::-1])))(Pair(1.0, 2.0))
+    assert exported.call(Pair(1.0, 2.0)).parts == (2.0, 1.0)
+    with pytest.raises(ValueError, match="Cannot serialize a value of the unregistered type .*Pair.*register_pytree_node_serialization"):
+        exported.serialize()

@@ -105,6 +105,16 @@ class Exported:
         return tuple(range(len(self.in_avals)))
 
     @property
+    def in_shardings_hlo(self) -> tuple[None, ...]:
+        """How the arguments are split over devices: a None for each, since the function runs on one."""
+        return (None,) * len(self.in_avals)
+
+    @property
+    def out_shardings_hlo(self) -> tuple[None, ...]:
+        """How the results are split, likewise."""
+        return (None,) * len(self.out_avals)
+
+    @property
     def uses_global_constants(self) -> bool:
         """Whether the module takes the number of the platform."""
         return len(self.platforms) > 1
@@ -263,7 +273,7 @@ def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
       >>> deserialize(exported.serialize()).call(np.ones(4, np.float32))
     """
     if not hasattr(fun_jit, "_laminax_jit"):
-        raise ValueError(f"export: the function must be the result of jit, got {fun_jit!r}. Use export(jit(fun)).")
+        raise ValueError(f"Function to be exported must be the result of `jit`, got {fun_jit!r}. Use export(jit(fun)).")
     if isinstance(platforms, str):
         raise TypeError(f"export: platforms must be a sequence of names, got the string {platforms!r}; use [{platforms!r}]")
     chosen = tuple(platforms) if platforms is not None else None

@@ -159,8 +159,8 @@ def tree_to_json(treedef: Any) -> Any:
         raise ValueError(f"export: dictionaries in arguments and results can have keys that are strings and ints, got {auxiliary!r}")
     if (custom := _by_type.get(nodetype)) is None:
         how = "register_namedtuple_serialization" if hasattr(nodetype, "_fields") else "register_pytree_node_serialization"
-        raise ValueError(f"export: values of {nodetype.__module__}.{nodetype.__qualname__} are among the arguments or results, and "
-                         f"how to write that class is not known. Call export.{how} for it.")
+        raise ValueError(f"export: Cannot serialize a value of the unregistered type {nodetype.__module__}.{nodetype.__qualname__}, which is "
+                         f"among the arguments or results. Call export.{how} for it.")
     return ["custom", custom.name, custom.serialize(auxiliary).hex(), *children]
 
 
