@@ -343,7 +343,7 @@ def _operand(x: Any, name: str) -> Any:
     if is_array_like(x):
         convert = getattr(type(x), "__jax_array__", None)
         return x if convert is None else convert(x)
-    if isinstance(x, (list, tuple, set, dict)):
+    if type(x) in (list, tuple, set, dict):  # not their subclasses, such as a named tuple that has the operator
         raise TypeError(f"unsupported operand type(s) for {_SYMBOLS[name]}: 'Array' and {type(x).__name__!r}. "
                         f"Make the {type(x).__name__} an array first, with laminax.numpy.array.")
     return NotImplemented

@@ -197,3 +197,29 @@ def test_errors_of_tensordot(axes, words):
 def test_unknown_padding():
     with pytest.raises(NotImplementedError, match="Unimplemented padding mode 'foo' for np.pad"):
         jnp.pad(M, 1, "foo")
+
+
+@pytest.mark.parametrize("place", [-3, 0, 2, 4])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_insert_before_a_traced_place(place, axis):
+    got = laminax.jit(lambda x, i, v: jnp.insert(x, i, v, axis=axis))(M, place % 3, 7.0)
+    np.testing.assert_array_equal(got, np.insert(M, place % 3, 7.0, axis=axis))
+
+
+def test_a_mask_is_dropped_and_a_diagonal_may_be_far_off():
+    masked = np.ma.array([1.0, 2.0], mask=[True, False])
+    np.testing.assert_array_equal(jnp.array(masked), [1, 2])
+    with pytest.raises(ValueError, match="numpy masked arrays are not supported"):
+        laminax.jit(jnp.asarray)(masked)
+    np.testing.assert_array_equal(jnp.eye(2, 3, k=2**100), np.eye(2, 3, k=2**100))
+    np.testing.assert_array_equal(jnp.asarray(np.arange(3.0), copy=False), [0, 1, 2])
+
+
+@pytest.mark.parametrize("call, error, words", [
+    (lambda: jnp.expand_dims(M, (1, 1)), ValueError, "repeated axis"), (lambda: jnp.trace(M, axis1=1, axis2=-1), ValueError, "can not be same"),
+    (lambda: laminax.jit(jnp.tri)(3), TypeError, "Shapes must be 1D sequences of concrete values of integer type"),
+    (lambda: laminax.jit(lambda i: jnp.split(V, [2, i]))(3), TypeError, "Abstract tracer value encountered where concrete value is expected"),
+    (lambda: jnp.interp(1j, V * 1j, V), ValueError, "complex x values not supported")])
+def test_errors_in_the_words_of_jax(call, error, words):
+    with pytest.raises(error, match=words):
+        call()

@@ -149,3 +149,41 @@ def test_isclose_family():
     np.testing.assert_array_equal(jnp.isclose(a, b), np.isclose(a, b))
     np.testing.assert_array_equal(jnp.isclose(a, b, equal_nan=True), np.isclose(a, b, equal_nan=True))
     assert bool(jnp.array_equal(a, a, equal_nan=True)) and not bool(jnp.array_equal(a, a[:2]))
+
+
+def test_derivatives_of_frexp_and_i0():
+    x = np.array([0.3, -5.0, 1e30, 1e-30], np.float32)
+    np.testing.assert_allclose(laminax.vmap(laminax.grad(lambda v: jnp.frexp(v)[0]))(x), np.ldexp(1.0, -np.frexp(x)[1]), rtol=1e-6)
+    # I0' = I1, which is odd: x/2 + x**3/16 + ...
+    assert float(laminax.grad(jnp.i0)(0.0)) == 0.0 and float(laminax.grad(laminax.grad(jnp.i0))(0.0)) == 0.5
+    np.testing.assert_allclose(laminax.grad(jnp.i0)(-0.1), -(0.05 + 0.001 / 16), rtol=1e-5)
+
+
+@pytest.mark.parametrize("exponent", [2, np.int32(2), np.array(2, np.int8)])
+def test_integer_exponents_that_are_known_are_repeated_products(exponent):
+    eqns = laminax.make_jaxpr(lambda x: jnp.power(x, exponent))(np.int32(1)).eqns
+    assert [eqn.primitive.name for eqn in eqns] == ["integer_pow"]
+    np.testing.assert_array_equal(jnp.power(INTS, exponent), INTS ** 2)
+
+
+def test_piecewise_traces_its_functions_once():
+    calls = []
+
+    def piece(x):
+        calls.append(x)
+        return 2 * x
+
+    for start in range(3):
+        x = np.arange(start, start + 4.0, dtype=np.float32)
+        np.testing.assert_array_equal(jnp.piecewise(x, [x < 2, x > 3], [piece, 7.0]), np.piecewise(x, [x < 2, x > 3], [lambda v: 2 * v, 7]))
+    assert len(calls) == 1
+
+
+def test_operands_that_are_tuples_of_their_own_kind_decide_themselves():
+    class Pair(tuple):
+        def __rmul__(self, other):
+            return Pair(other * x for x in self)
+
+    assert isinstance(jnp.ones(2) * Pair((1.0, 2.0)), Pair)
+    with pytest.raises(TypeError, match="unsupported operand type"):
+        jnp.ones(2) * (1.0, 2.0)

@@ -205,6 +205,10 @@ def concrete_int(name: str, parameter: str, value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError as error:
+        if isinstance(value, Tracer):
+            from laminax_ir.errors import ConcretizationTypeError
+            raise ConcretizationTypeError(f"Abstract tracer value encountered where concrete value is expected. {name}: {parameter} must "
+                                          f"be a concrete integer, got {value.aval.str_short()}. {error}") from None
         raise type(error)(f"{name}: {parameter} must be a concrete integer, got {value!r}. {error}") from None
 
 

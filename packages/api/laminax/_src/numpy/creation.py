@@ -75,7 +75,8 @@ def _from_object(value: Any, dtype: Any) -> Any:
     if hasattr(value, "__jax_array__") and not isinstance(value, Tracer):
         value = value.__jax_array__()
     if is_host_value(value):
-        return _from_host(value, dtype)
+        # as NumPy does, the mask of a masked array is dropped
+        return _from_host(np.asarray(value) if isinstance(value, np.ma.MaskedArray) else value, dtype)
     if isinstance(value, Tracer) or hasattr(value, "aval"):
         return _with_dtype(value, dtype)
     if isinstance(value, (list, tuple)):
@@ -180,16 +181,18 @@ def asarray(a: Any, dtype: Any = None, order: str | None = None, *, copy: bool |
       a: as for `array`.
       dtype: the dtype of the result; by default that of the value.
       order: must be None, "K" or "C".
-      copy: True makes a copy in any case; False raises if one is needed.
+      copy: True makes a copy in any case; False raises if a host value would go to another platform than the CPU.
       device: the device or sharding that holds the result.
       out_sharding: must be None.
 
     Raises:
-      ValueError: if copy is False and the value is not an array of the dtype already.
+      ValueError: if copy is False and the value is copied to an accelerator.
     """
-    if copy is False and (is_host_value(a) or isinstance(a, (list, tuple))
-                          or dtype is not None and dtype_of(a) != user_dtype("asarray", dtype)):
-        raise ValueError(f"numpy.asarray: {type(a).__name__} cannot be converted without a copy, and copy=False was given")
+    if copy is False and is_host_value(a):  # the CPU may share the host's memory
+        platform = runtime.default_backend() if device is None else next(iter(getattr(device, "device_set", [device]))).platform
+        if platform != "cpu":
+            raise ValueError(f"jnp.asarray: cannot convert object of type {type(a)} to JAX Array on platform={platform} with copy=False. "
+                             "Consider using copy=None or copy=True instead.")
     return array(a, dtype, copy=bool(copy), order=order, device=device, out_sharding=out_sharding)
 
 
@@ -322,6 +325,8 @@ def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: 
     columns = rows if M is None else shape_ops.canonical_shape("eye", (M,))[0]
     if rows < 0 or columns < 0:
         raise ValueError(f"eye: negative sizes are not allowed, got {rows} and {columns}")
+    if type(k) is int:  # all diagonals beyond the corners are the same
+        k = min(max(k, -rows), columns)
     return _placed(_eye(rows, columns, k, dtype=dtype), device)
 
 

@@ -11,6 +11,7 @@ from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.elementwise import scalar_like
+from laminax_ir.trace import Tracer
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import (
@@ -263,7 +264,8 @@ def insert(arr, obj, values, axis: int | None = None):
 
     Args:
       arr: an array.
-      obj: before which positions: an integer, a slice, an array of integers or a mask, known while a function is traced.
+      obj: before which positions: an integer, a slice, an array of integers or a mask; all but an integer known while a
+        function is traced.
       values: what to put in; converted to arr's dtype.
       axis: the axis; None takes the array as flat.
     """
@@ -275,6 +277,8 @@ def insert(arr, obj, values, axis: int | None = None):
     size = arr.shape[axis]
     if isinstance(obj, slice):
         places = np.arange(size)[obj]
+    elif isinstance(obj, Tracer) and obj.concrete_value() is None and not obj.shape and is_kind(obj, dtypes.integer):
+        places = obj
     else:
         places = concrete_numpy("insert", "obj", ensure_array("insert", obj))
         if places.dtype == bool:
@@ -288,6 +292,8 @@ def insert(arr, obj, values, axis: int | None = None):
         order.insert(axis, 0)
         values = shape_ops.transpose(values, tuple(order)) if values.shape[0] != 1 or len(arr.shape) > 1 and axis else values
     count = places.size if places.ndim else (values.shape[axis] if len(values.shape) == len(arr.shape) else 1)
+    if isinstance(places, Tracer):
+        return _insert_at(arr, values, places, count, axis)
     places = np.clip(np.where(places < 0, places + size, places), 0, size)
     if places.ndim == 0:
         places = np.full(count, places)
@@ -303,3 +309,17 @@ def insert(arr, obj, values, axis: int | None = None):
     source[~is_new] = np.arange(size)
     from laminax._src.numpy.indexing import take
     return take(concatenate([arr, values], axis), source.astype(np.int32), axis, mode="clip")
+
+
+def _insert_at(arr, values, place, count: int, axis: int):
+    """The values put in before one place, which is traced."""
+    from laminax._src.numpy.indexing import take
+    size = arr.shape[axis]
+    values = shape_ops.broadcast_to_shape(values, tuple(count if i == axis else n for i, n in enumerate(arr.shape)))
+    place = convert(place, np.dtype(np.int32))
+    place = op.clamp(np.int32(0), op.select(op.lt(place, np.int32(0)), op.add(place, np.int32(size)), place), np.int32(size))
+    position = shape_ops.iota(np.int32, size + count)
+    after = op.select(op.lt(position, op.add(place, np.int32(count))), op.sub(op.add(position, np.int32(size)), place),
+                      op.sub(position, np.int32(count)))
+    source = op.select(op.lt(position, place), position, after)
+    return take(concatenate([arr, values], axis), source, axis, mode="clip")

@@ -312,6 +312,9 @@ def _trace(a, offset, axis1, axis2, dtype):
     a = ensure_array("trace", a)
     if len(shape_of(a)) < 2:
         raise ValueError(f"trace requires an array of at least two dimensions, got {get_aval(a).str_short()}")
+    rank = len(shape_of(a))
+    if one_axis("trace", axis1, rank) == one_axis("trace", axis2, rank):
+        raise ValueError(f"trace: axis1 and axis2 can not be same, got {axis1} and {axis2} for {get_aval(a).str_short()}")
     a = moveaxis(a, (axis1, axis2), (-2, -1))
     mask = _band(shape_of(a)[-2:], offset, op.eq)
     if dtype is None:
@@ -338,7 +341,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype=None):
       dtype: the dtype, by default float32.
     """
     dtype = user_dtype("tri", np.float32 if dtype is None else dtype)
-    return _tri(k, shape=(operator.index(N), operator.index(N if M is None else M)), dtype=dtype)
+    return _tri(k, shape=shape_ops.canonical_shape("tri", (N, N if M is None else M)), dtype=dtype)
 
 
 @fused(static_argnames=("shape", "dtype"))

@@ -139,7 +139,10 @@ def expand_dims(a, axis: int | Sequence[int]):
       ValueError: if a place is out of range or given twice.
     """
     a = as_array(ensure_array("expand_dims", a))
-    return shape_ops.expand_dims(a, (axis,) if np.ndim(axis) == 0 else tuple(axis))
+    axes = (axis,) if np.ndim(axis) == 0 else tuple(axis)
+    if len(axes) > 1 and len({int(i) % (len(a.shape) + len(axes)) for i in axes}) < len(axes):
+        raise ValueError(f"expand_dims: repeated axis in {axes}, for {get_aval(a).str_short()}")
+    return shape_ops.expand_dims(a, axes)
 
 
 def broadcast_to(array, shape, *, out_sharding=None):
@@ -495,7 +498,7 @@ def _split(name: str, ary, indices_or_sections, axis) -> list:
     ary = as_array(ensure_array(name, ary))
     axis = one_axis(name, axis, len(ary.shape))
     length = ary.shape[axis]
-    if np.ndim(indices_or_sections) == 0 and not isinstance(indices_or_sections, (list, tuple)):
+    if not isinstance(indices_or_sections, (list, tuple)) and np.ndim(indices_or_sections) == 0:
         count = concrete_int(name, "indices_or_sections", indices_or_sections)
         if count < 1:
             raise ValueError(f"{name}: the number of pieces must be positive, got {count}")

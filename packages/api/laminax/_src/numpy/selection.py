@@ -161,16 +161,22 @@ def piecewise(x, condlist, funclist: list, *args: Any, **kw: Any):
     elif len(funclist) != len(conditions) + 1:
         raise ValueError(f"piecewise: with {len(conditions)} conditions there must be {len(conditions)} or "
                          f"{len(conditions) + 1} functions, got {len(funclist)}")
+    return _piecewise(x, conditions, [None if callable(f) else f for f in funclist], args, kw,
+                      functions=tuple([f if callable(f) else None for f in funclist]))
+
+
+@fused(static_argnames=("functions",))
+def _piecewise(x, conditions, constants, args, kw, functions):
     dtype = dtype_of(x)
-    result = _piece(funclist[-1], x, dtype, args, kw)
-    for condition, function in zip(conditions, funclist):
-        result = _where(condition, _piece(function, x, dtype, args, kw), result)
+
+    def piece(constant, function):
+        value = constant if function is None else function(x, *args, **kw)
+        return convert(ensure_array("piecewise", value), dtype)
+
+    result = piece(constants[-1], functions[-1])
+    for condition, constant, function in zip(conditions, constants, functions):
+        result = _where(condition, piece(constant, function), result)
     return result
-
-
-def _piece(function: Any, x: Any, dtype: Any, args, kw) -> Any:
-    value = function(x, *args, **kw) if callable(function) else function
-    return convert(ensure_array("piecewise", value), dtype)
 
 
 def clip(arr=None, /, min=None, max=None):

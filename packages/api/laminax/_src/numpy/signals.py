@@ -9,6 +9,7 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.calls import CustomJVPCall
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import special
 from laminax_ir.ops.elementwise import scalar_like
@@ -141,5 +142,14 @@ def i0(x):
     x = inexact("i0", x)
     if dtypes.issubdtype(dtype_of(x), dtypes.complexfloating):
         raise ValueError(f"i0: complex numbers are not supported, got {get_aval(x).str_short()}")
-    x = op.abs(x)
-    return op.mul(op.exp(x), special.bessel_i0e(x))
+    return CustomJVPCall(_i0, _i0_jvp, (x,), "i0").bind()[0]
+
+
+def _i0(x):
+    return [op.mul(op.exp(op.abs(x)), special.bessel_i0e(x))]
+
+
+def _i0_jvp(primals, tangents):
+    """The derivative is I1: that of the product has a kink at 0, where |x| has one."""
+    (x,), (x_dot,) = primals, tangents
+    return [i0(x)], [op.mul(x_dot, op.mul(op.exp(op.abs(x)), special.bessel_i1e(x)))]

@@ -367,9 +367,11 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     ensure_arrays("interp", *[v for v in (left, right, period) if v is not None and not isinstance(v, str)])
     for side, value in (("left", left), ("right", right)):
         if isinstance(value, str) and value != "extrapolate":
-            raise ValueError(f"interp: the only valid string value of '{side}' is 'extrapolate', but got: {value!r}")
+            raise ValueError(f"the only valid string value of `{side}` is 'extrapolate', but got: {value!r}")
+    if is_kind(x, dtypes.complexfloating) or is_kind(xp, dtypes.complexfloating):
+        raise ValueError("jnp.interp: complex x values not supported.")
     if len(shape_of(xp)) != 1 or shape_of(xp) != shape_of(fp):
-        raise ValueError(f"xp and fp must be one-dimensional arrays of equal size, got shapes {shape_of(xp)} and {shape_of(fp)}")
+        raise ValueError("xp and fp must be one-dimensional arrays of equal size")
     if period is not None and is_host_value(period) and period == 0:
         raise ValueError("interp: period must be a non-zero value; got 0")
     extrapolates = left == "extrapolate" if isinstance(left, str) else False, \

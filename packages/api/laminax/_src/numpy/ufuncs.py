@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 from typing import Any, Callable
 
 import numpy as np
@@ -35,6 +36,7 @@ from laminax._src.numpy.arguments import (
     promote_inexact,
     promote_numeric,
     refuse_out,
+    shape_of,
     strong,
 )
 from laminax._src.numpy.ufunc import builtin_ufunc
@@ -348,6 +350,9 @@ def fmod(x, y, /):
     return op.rem(x, y)
 
 
+_NOT_CONCRETE = (Tracer, int, float, complex)
+
+
 def power(x, y, /):
     """x ** y, elementwise.
 
@@ -364,6 +369,8 @@ def power(x, y, /):
                         "Make the base a float.")
     if type(x) is int and type(y) is int:
         return op.integer_pow(x, y)
+    if not isinstance(y, _NOT_CONCRETE) and not shape_of(y) and is_kind(y, dtypes.integer) and dtypes.result_type(x, y) == dtype_of(x):
+        y = operator.index(y)  # a number known now is a repeated product
     return operators.power(x, y)
 
 
@@ -588,11 +595,22 @@ def frexp(x, /):
     Raises:
       TypeError: for complex numbers.
     """
-    from laminax._src.numpy.selection import where
     x = inexact("frexp", x)
-    dtype = dtype_of(x)
-    if dtypes.issubdtype(dtype, dtypes.complexfloating):
+    if is_kind(x, dtypes.complexfloating):
         raise TypeError("frexp: complex numbers are not accepted")
+    return tuple(CustomJVPCall(_frexp, _frexp_jvp, (x,), "frexp").bind())
+
+
+def _frexp_jvp(primals, tangents):
+    from laminax_transforms.zeros import ZERO
+    mantissa, exponent = frexp(*primals)
+    (x_dot,) = tangents
+    return [mantissa, exponent], [ZERO if x_dot is ZERO else ldexp(x_dot, op.neg(exponent)), ZERO]
+
+
+def _frexp(x):
+    from laminax._src.numpy.selection import where
+    dtype = dtype_of(x)
     info = dtypes.finfo(dtype)
     integer = np.dtype(f"int{info.bits}")
     mask, bias = (1 << (info.bits - info.nmant - 1)) - 1, 1 - info.minexp
@@ -606,7 +624,7 @@ def frexp(x, /):
     cleared = op.bitwise_and(raw, scalar_like(~(mask << info.nmant), integer))
     mantissa = op.bitcast_convert_type(op.bitwise_or(cleared, scalar_like((bias - 1) << info.nmant, integer)), dtype)
     special = op.bitwise_or(op.bitwise_not(op.is_finite(x)), op.eq(x, scalar_like(0.0, dtype)))
-    return where(special, x, mantissa), convert(where(special, scalar_like(0, integer), exponent), np.dtype(np.int32))
+    return [where(special, x, mantissa), convert(where(special, scalar_like(0, integer), exponent), np.dtype(np.int32))]
 
 
 @fused
