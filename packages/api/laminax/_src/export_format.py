@@ -138,7 +138,7 @@ def register_namedtuple_serialization(nodetype: type, *, serialized_name: str) -
 def _register(node: _CustomNode) -> type:
     for table, key in ((_by_type, node.nodetype), (_by_name, node.name)):
         if key in table:
-            raise ValueError(f"the serialization of {key!r} has been registered already, for {table[key].nodetype} as "
+            raise ValueError(f"Duplicate serialization registration: that of {key!r} has been registered already, for {table[key].nodetype} as "
                              f"{table[key].name!r}")
     _by_type[node.nodetype] = _by_name[node.name] = node
     return node.nodetype
