@@ -83,13 +83,15 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
           for i, s in enumerate(in_shardings) if s is not None),
         *([] if mesh is None else [_Claim(lambda: "jit's context mesh", runtime.NamedSharding(mesh, PartitionSpec()))]),
         *(_Claim(lambda: "explicit output sharding", s) for s in out_given if s is not None),
-        *(_Claim(lambda eqn=eqn: f"{eqn.primitive} inside jit", s, lambda eqn=eqn: _location(eqn)) for s, eqn in _shardings_inside(closed))]
+        *(_Claim(lambda eqn=eqn: f"{eqn.primitive} inside jit", s, lambda eqn=eqn: _location(eqn)) for s, eqn in _shardings_inside(closed)
+          if s._is_concrete)]
     if not claims:
         claims = [_Claim(lambda: "the default device", runtime.on_device(runtime.placement_device()))]
     devices = claims[0].sharding._internal_device_list
     for claim in claims[1:]:
         if claim.sharding._internal_device_list != devices:
             raise _incompatible(title, claims[0], claim)
+    _check_abstract_meshes(title, [s.mesh for s, _ in _shardings_inside(closed) if not s._is_concrete], claims)
     _check_memory(title, [claim.sharding for claim in claims])
     assignment = claims[0].sharding._device_assignment
     meshes = [claim.sharding for claim in claims if isinstance(claim.sharding, runtime.NamedSharding) and claim.sharding not in in_shardings]
@@ -133,6 +135,19 @@ def _check_fit(title: str, what: str, avals, given, name) -> None:
     for i, (aval, sharding) in enumerate(zip(avals, given)):
         if sharding is not None and (reason := runtime.misfit(sharding, aval.shape, f"{what} with pytree key path {name(i)}")):
             raise ValueError(f"{title}: {name(i)}, {aval.str_short()}, {reason}")
+
+
+def _check_abstract_meshes(title: str, meshes: Sequence[Any], claims: Sequence[_Claim]) -> None:
+    """A mesh without devices inside of a program is that of the arguments."""
+    for mesh in meshes:
+        found = [claim for claim in claims if isinstance(claim.sharding, runtime.NamedSharding)]
+        if not found:
+            raise ValueError(f"{title}: {mesh} has no devices, and no argument has. Please pass `jax.Array`s with a `NamedSharding` as input to "
+                             "`shard_map` when passing `AbstractMesh` to the mesh argument, or set a mesh of devices with set_mesh(mesh).")
+        for claim in found:
+            if claim.sharding.mesh.shape_tuple != mesh.shape_tuple:
+                raise ValueError(f"{title}: Mesh shape of the input {dict(claim.sharding.mesh.shape)} does not match the mesh shape passed to "
+                                 f"shard_map {dict(mesh.shape)}: {claim.describe()} on {claim.sharding}. Pass arrays on a mesh of the same axes.")
 
 
 def _check_memory(title: str, shardings: Sequence[runtime.Sharding]) -> None:

@@ -14,9 +14,11 @@ from laminax_ir.manual_axes import manual_axes, running_along
 from laminax_ir.ops.shard_map import bind_shard_map, local_aval
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.pytree import broadcast_prefix, keystr, prefix_errors, tree_flatten, tree_flatten_with_path, tree_leaves, tree_unflatten
+from laminax_ir.trace import Tracer
 from laminax_ir.tracebacks import api_boundary
 
 from laminax._src import setup  # noqa: F401
+from laminax._src.partitioning import committed_sharding
 from laminax._src.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
 
 
@@ -43,7 +45,7 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
         results are put together. Along an axis that is not named every device must have the same.
       in_specs: likewise, for the tuple of positional arguments: how they are split. It must be given. What has None in the place of a
         spec reaches the function as it is, be it an array or any other object.
-      mesh: the mesh; by default the one that is set.
+      mesh: the mesh; by default the one that is set. An abstract mesh means that of the arguments' `NamedSharding`s.
       axis_names: the mesh axes along which the function runs; over the others the compiler splits what it likes. By default
         all.
       check_vma: whether types keep track of what varies along the axes. Then out_specs are checked against it, and the
@@ -78,7 +80,7 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
     def mapped(*args, **kwargs):
         if kwargs:
             raise ValueError(f"{title}: keyword arguments are not supported; got {', '.join(kwargs)}. Pass them by position.")
-        chosen, names = _mesh_and_axes(title, mesh, axis_names)
+        chosen, names = _mesh_and_axes(title, _with_devices(mesh, args) if isinstance(mesh, AbstractMesh) else mesh, axis_names)
         specs = _matched(title, "in_specs", in_specs, args, "the tuple of arguments", is_leaf=_is_none)
         if None in specs:
             of_parts, parts = _with_whole_arguments(f, args, specs)
@@ -129,10 +131,8 @@ def _mesh_and_axes(title: str, mesh: Any, axis_names: Set[Hashable]) -> tuple[An
     if mesh is None:
         raise ValueError(f"{title}: no mesh is given, and none is set. The context mesh cannot be empty then. "
                          "Give mesh=..., or set one with set_mesh(mesh).")
-    if isinstance(mesh, AbstractMesh) and not manual_axes.value:
-        current = runtime.current_mesh()
-        if current is None or current.abstract_mesh != mesh:
-            raise ValueError(f"{title}: {mesh} has no devices. Set a mesh of devices with the same axes with set_mesh(mesh), or give one.")
+    current = runtime.current_mesh()
+    if isinstance(mesh, AbstractMesh) and not manual_axes.value and current is not None and current.abstract_mesh == mesh:
         mesh = current
     taken = {name for name, _, _ in manual_axes.value}
     if unknown := set(axis_names) - set(mesh.axis_names):
@@ -140,6 +140,15 @@ def _mesh_and_axes(title: str, mesh: Any, axis_names: Set[Hashable]) -> tuple[An
     if again := set(axis_names) & taken:
         raise ValueError(f"{title}: the function around this one runs along {sorted(again, key=str)} already. Leave them out of axis_names.")
     return mesh, tuple(name for name in mesh.axis_names if (name in axis_names if axis_names else name not in taken))
+
+
+def _with_devices(mesh: AbstractMesh, args: tuple) -> runtime.Mesh | AbstractMesh:
+    """The mesh of the first argument that is known to be on one with these axes; else the program's arguments tell when it is placed."""
+    for leaf in tree_leaves(args):
+        sharding = committed_sharding(leaf.concrete_value() if isinstance(leaf, Tracer) else leaf)
+        if isinstance(sharding, runtime.NamedSharding) and sharding.mesh.shape_tuple == mesh.shape_tuple:
+            return sharding.mesh
+    return mesh
 
 
 def _matched(title: str, name: str, specs: Any, full: Any, what: str, is_leaf: Callable | None = None) -> list[Any]:

@@ -9,7 +9,7 @@ from meshes import DEVICES, MESH, blocks, check_layout, on_mesh, put, value
 import laminax
 import laminax.numpy as jnp
 from laminax import lax, shard_map
-from laminax.sharding import AbstractMesh, Mesh, PartitionSpec as P
+from laminax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec as P
 
 A = value(8, 4)
 over_mesh = partial(shard_map, mesh=MESH)
@@ -297,6 +297,26 @@ def test_a_training_step():
 
 def double(x):
     return x * 2
+
+
+def test_an_abstract_mesh_is_that_of_the_arguments():
+    x = put(A, "x", "y")
+    f = shard_map(lambda x: x * lax.axis_size("x") + lax.psum(x, "x"), mesh=MESH.abstract_mesh, in_specs=P("x"), out_specs=P("x"))
+    expected = 4 * A + np.tile(A.reshape(4, 2, 4).sum(axis=0), (4, 1))
+    half = Mesh(MESH.devices[:, ::-1], ("x", "y"))  # other devices in other places: compiled anew
+    for run in (f, laminax.jit(f)):
+        check_layout(run(x), expected, ("x",))
+        out = run(laminax.device_put(A, NamedSharding(half, P("y"))))
+        np.testing.assert_allclose(np.asarray(out), expected, rtol=1e-6)
+        assert out.sharding.mesh is half
+    with laminax.set_mesh(MESH):
+        check_layout(f(A), expected, ("x",))
+    np.testing.assert_allclose(np.asarray(laminax.grad(lambda x: f(x).sum())(x)), np.full_like(A, 8), rtol=1e-6)
+    for run in (f, laminax.jit(f)):
+        with pytest.raises(ValueError, match="has no devices.*Please pass `jax.Array`s with a `NamedSharding` as input to `shard_map` when"):
+            run(A)
+        with pytest.raises(ValueError, match="Mesh shape of the input .*'a': 8.* does not match the mesh shape passed to shard_map .*'x': 4"):
+            run(laminax.device_put(A, NamedSharding(Mesh(np.array(DEVICES), "a"), P("a"))))
 
 
 def test_arguments_without_a_spec_reach_the_function_as_they_are():
