@@ -253,8 +253,8 @@ class Compiled(_Stage):
                 wrong.append(f"  {self._path(i)}, {get_aval(leaf).str_short()}, is {found}, and must be {wanted}")
         if wrong:
             raise ValueError("\n".join([
-                f"Computation was compiled for input shardings that disagree with the shardings of arguments passed to it. "
-                f"Here are the mismatches, of the arguments of {self._name}:",
+                ("Computation was compiled for input shardings that disagree with the shardings of arguments passed to it. "
+                 f"Here are the mismatches, of the arguments of {self._name}:"),
                 *wrong, "Move them with device_put, or lower and compile for these shardings."]))
 
     @cached_property
