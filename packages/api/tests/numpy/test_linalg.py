@@ -3,6 +3,7 @@
 import functools
 
 import laminax
+import laminax.scipy.linalg
 import laminax.numpy as jnp
 import numpy as np
 import pytest
@@ -268,5 +269,31 @@ def test_refused_types():
         jnp.linalg.matrix_power(A, 2.5)
     with pytest.raises(TypeError, match="matrix_power: the argument must have shape"):
         jnp.linalg.matrix_power(TALL, 2)
-    with pytest.raises(NotImplementedError, match="subset_by_index is not supported"):
-        jnp.linalg.svd(A, subset_by_index=(0, 2))
+    with pytest.raises(NotImplementedError, match=r"svd: subset_by_index must be None or \(0, \d\), all singular values, got \(0, 2\)"):
+        jnp.linalg.svd(A, full_matrices=False, subset_by_index=(0, 2))
+
+
+BATCH = np.float32(RNG.normal(size=(2, 5, 3)))
+SQUARES = BATCH[:, :3] @ np.swapaxes(BATCH[:, :3], 1, 2) + np.eye(3, dtype=np.float32)
+LARGER = np.float32(RNG.normal(size=(2, 4, 4)))
+
+
+@pytest.mark.parametrize("call", [
+    *[functools.partial(getattr(jnp.linalg, name), x) for name in ("svd", "pinv", "matrix_rank", "cond", "qr") for x in (BATCH, SQUARES)],
+    *[functools.partial(getattr(jnp.linalg, name), LARGER) for name in ("det", "slogdet", "inv", "eig")],
+    functools.partial(jnp.linalg.pinv, SQUARES, hermitian=True), functools.partial(jnp.linalg.pinv, BATCH, rtol=np.float32([0.1, 0.2])),
+    functools.partial(jnp.linalg.matrix_rank, BATCH, tol=0.1), functools.partial(jnp.linalg.slogdet, SQUARES, method="qr"),
+    functools.partial(laminax.scipy.linalg.polar, BATCH[0], method="svd"), functools.partial(laminax.scipy.linalg.lu, BATCH),
+    functools.partial(laminax.scipy.linalg.polar, BATCH[0].T, side="left", method="svd"),
+    functools.partial(laminax.scipy.linalg.solve_sylvester, SQUARES[0], SQUARES[1], SQUARES[0]),
+])
+def test_nothing_relies_on_the_promotion_of_ranks(call):
+    with laminax.numpy_rank_promotion("raise"):
+        strict = call()
+    laminax.tree.map(np.testing.assert_array_equal, strict, call())
+
+
+def test_a_norm_of_vectors_takes_no_name():
+    for name in ("inf", "-inf", "fro"):
+        with pytest.raises(ValueError, match=f"Invalid order '{name}' for vector norm"):
+            jnp.linalg.norm(A[0], ord=name)

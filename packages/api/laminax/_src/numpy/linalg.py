@@ -174,7 +174,9 @@ def _permuted(b: Any, permutation: Any) -> Any:
 
 def _parity(pivots: Any, dtype: Any) -> Any:
     """1 for an even number of row exchanges, -1 for an odd one."""
-    exchanges = jnp.sum(pivots != np.arange(shape_of(pivots)[-1], dtype=np.int32), axis=-1, dtype=np.int32)
+    *batch, count = shape_of(pivots)
+    places = np.arange(count, dtype=np.int32).reshape((1,) * len(batch) + (count,))
+    exchanges = jnp.sum(pivots != places, axis=-1, dtype=np.int32)
     return (1 - 2 * (exchanges % 2)).astype(dtype)
 
 
@@ -417,9 +419,15 @@ def _pinv(a, rtol, hermitian):
     return (_pinv_hermitian if hermitian else _pinv_general)(a, rtol)
 
 
+def _for_each_matrix(tolerance, dtype):
+    """A scalar, or one number per matrix with an axis for its singular values."""
+    tolerance = jnp.asarray(tolerance, dtype)
+    return tolerance[..., None] if tolerance.ndim else tolerance
+
+
 def _pinv_by_svd(a, rtol, hermitian):
     u, s, vh = _hermitian_svd(a) if hermitian else la.svd(a, full_matrices=False)
-    kept = s > jnp.asarray(rtol, s.dtype)[..., None] * s[..., :1]
+    kept = s > _for_each_matrix(rtol, s.dtype) * s[..., :1]
     inverse = jnp.where(kept, 1 / jnp.where(kept, s, jnp.ones_like(s)), jnp.zeros_like(s)).astype(dtype_of(a))
     return _product(_adjoint(vh), inverse[..., None] * _adjoint(u))
 
@@ -698,8 +706,8 @@ def _norm(x, ord, axis, keepdims):
 
 
 def _vector_norm(x, ord, axes, keepdims):
-    if isinstance(ord, str) and ord not in ("inf", "-inf"):
-        raise ValueError(f"Invalid order {ord!r} for vector norm: a number, inf or -inf is expected")
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid order {ord!r} for vector norm: a number is expected, such as numpy.inf")
     ord = float(ord)
     if ord == 2:
         squares = (x * jnp.conj(x)).real if jnp.iscomplexobj(x) else x * x
@@ -815,9 +823,9 @@ def _matrix_rank(M, rtol, tol, hermitian):
     s = jnp.abs(la.eigh(_square("matrix_rank", M))[1]) if hermitian else la.svd(M, compute_uv=False)
     if tol is None:
         rtol = _epsilon(M) if rtol is None else rtol
-        bound = jnp.asarray(rtol, s.dtype)[..., None] * jnp.max(s, axis=-1, keepdims=True, initial=0)
+        bound = _for_each_matrix(rtol, s.dtype) * jnp.max(s, axis=-1, keepdims=True, initial=0)
     else:
-        bound = jnp.asarray(tol, s.dtype)[..., None]
+        bound = _for_each_matrix(tol, s.dtype)
     return jnp.sum(s > bound, axis=-1, dtype=np.int32)
 
 

@@ -181,13 +181,13 @@ def lu(a, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool
 @fused(static_argnames=("permute_l",))
 def _lu(a, permute_l):
     factors, _, permutation = la.lu(inexact("lu", a))
-    m, n = shape_of(factors)[-2:]
+    *batch, m, n = shape_of(factors)
     k, dtype = min(m, n), dtype_of(factors)
-    lower = jnp.tril(factors[..., :, :k], -1) + jnp.eye(m, k, dtype=dtype)
+    lower = jnp.tril(factors[..., :, :k], -1) + jnp.broadcast_to(jnp.eye(m, k, dtype=dtype), (*batch, m, k))
     upper = jnp.triu(factors[..., :k, :])
     if permute_l:
         return jnp.take_along_axis(lower, jnp.argsort(permutation, axis=-1)[..., None], axis=-2), upper
-    return jnp.asarray(jnp.arange(m)[:, None] == permutation[..., None, :], dtype=la.real_dtype(dtype)), lower, upper
+    return jnp.asarray(jnp.expand_dims(jnp.arange(m), (*range(len(batch)), -1)) == permutation[..., None, :], dtype=la.real_dtype(dtype)), lower, upper
 
 
 # --- equations ---

@@ -291,7 +291,7 @@ def _sylvester_by_schur(A, B, C):
         right = F[:, k] - _product(Y, S[:, k])  # the columns of Y from k on are 0
         return Y.at[:, k].set(la.triangular_solve(R + S[k, k] * jnp.eye(len(R), dtype=R.dtype), right, left_side=True))
     Y = fori_loop(0, len(S), column, jnp.zeros_like(F))
-    return _product(U, Y, la.adjoint(V)), jnp.diagonal(R)[:, None] + jnp.diagonal(S)
+    return _product(U, Y, la.adjoint(V)), jnp.diagonal(R)[:, None] + jnp.diagonal(S)[None]
 
 
 def _sylvester_by_eigenvectors(A, B, C):
@@ -342,7 +342,7 @@ def _polar(a, side, method, eps, max_iterations):
     if method == "svd":
         u, s, vh = jnp.linalg.svd(a, full_matrices=False)
         s = convert(s, a.dtype)
-        return _product(u, vh), _product(la.adjoint(vh) * s, vh) if side == "right" else _product(u * s, la.adjoint(u))
+        return _product(u, vh), _product(la.adjoint(vh) * s[None], vh) if side == "right" else _product(u * s[None], la.adjoint(u))
     if m < n if side == "right" else m > n:
         raise NotImplementedError(f"polar: method='qdwh' is for m >= n with side='right' and for m <= n with side='left', got {a.shape} "
                                   f"with {side=}. Use method='svd'.")
