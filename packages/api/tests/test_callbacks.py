@@ -251,3 +251,40 @@ def test_print_tells_of_values_that_are_not_printed():
         laminax.debug.print("x: {}", 1, 2)
     with pytest.raises(ValueError, match="Unused keyword arguments.*'y'"):
         laminax.debug.print("x: {}", 1, y=2)
+
+
+@laminax.custom_jvp
+def watched(x):
+    return x
+
+
+@watched.defjvp
+def _watched_jvp(primals, tangents):
+    laminax.debug.print("tangent {}", *tangents)
+    return primals[0], tangents[0]
+
+
+def printed(capsys, run):
+    capsys.readouterr()
+    run()
+    laminax.effects_barrier()
+    return capsys.readouterr().out
+
+
+def test_callbacks_on_tangents_run_with_the_linear_function(capsys):
+    linear = []
+    assert printed(capsys, lambda: linear.append(laminax.linearize(lambda x: watched(x) * 2, 1.0)[1])) == ""
+    assert printed(capsys, lambda: linear[0](3.0)) == "tangent 3.0\n"
+    assert printed(capsys, lambda: laminax.linear_transpose(linear[0], 1.0)(1.0)) == ""
+    assert printed(capsys, lambda: laminax.grad(laminax.jit(watched))(1.0)) == ""
+
+
+def test_what_is_rematerialized_prints_again(capsys):
+    def fun(x):
+        laminax.debug.print("x {}", x)
+        return jnp.sin(x)
+
+    for wrap in (lambda f: f, laminax.jit):
+        assert printed(capsys, lambda: laminax.grad(laminax.checkpoint(wrap(fun)))(1.0)) == "x 1.0\n" * 2
+        saving = laminax.checkpoint(wrap(fun), policy=laminax.checkpoint_policies.everything_saveable)
+        assert printed(capsys, lambda: laminax.grad(saving)(1.0)) == "x 1.0\n"

@@ -176,11 +176,11 @@ def _transposed_names(stack: NameStack) -> NameStack:
 
 
 def live_equations(tape: Sequence[LinearEqn], results: Iterable[int | None]) -> list[LinearEqn]:
-    """The equations that the results depend on, in order."""
+    """The equations that the results depend on, and those without a result, which have effects; in order."""
     needed = {index for index in results if index is not None}
     live = []
     for eqn in reversed(tape):
-        if eqn.output in needed if len(eqn.out_avals) == 1 else not needed.isdisjoint(eqn.outputs):
+        if eqn.output in needed if len(eqn.out_avals) == 1 else not eqn.out_avals or not needed.isdisjoint(eqn.outputs):
             live.append(eqn)
             for _, index in eqn.inputs:
                 needed.add(index)

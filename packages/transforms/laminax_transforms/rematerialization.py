@@ -15,7 +15,9 @@ from typing import Any, Callable, Iterable, NamedTuple, Sequence
 import numpy as np
 
 from laminax_ir.dce import dce_closed_jaxpr
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from laminax_ir.effects import debug_effect, ordered_debug_effect
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from laminax_ir.ops.calls import custom_vjp_call_p
 from laminax_transforms.inlining import inline_calls
 from laminax_transforms.jaxpr_transforms import cached_by_jaxpr, linearize_jaxpr
 from laminax_transforms.rematerialized_control_flow import Choice, split_control_flow
@@ -67,9 +69,10 @@ def rematerialize(closed: ClosedJaxpr, nonzero: tuple[bool, ...], policy: Policy
     choice = _choose(policy, jaxpr.eqns, residuals)
     saved = choice.saved
     primal = closed
-    if saved:
+    if saved or _calls_reverse_rules(closed.jaxpr):  # which have run now: forward mode may be applied to what they consist of
         results = jaxpr.outvars[:len(closed.out_avals)]
         primal = ClosedJaxpr(jaxpr.replace(outvars=[*results, *saved], eqns=_needed(choice.first, [*results, *saved])), full.consts)
+        primal, _ = dce_closed_jaxpr(primal, [True] * len(primal.out_avals), True)
     atoms = dict(zip(linear.invars, residuals))
     eqns = [*choice.again, *_with_inputs(linear, atoms)]
     results = [atom if type(atom) is Literal else atoms.get(atom, atom) for atom in linear.outvars]
@@ -81,6 +84,9 @@ def rematerialize(closed: ClosedJaxpr, nonzero: tuple[bool, ...], policy: Policy
     return Rematerialized(primal, tangent, used_inputs, len(saved), split.out_nonzero)
 
 
+_MAY_RUN_AGAIN = frozenset((debug_effect, ordered_debug_effect))  # what is printed is printed again, unless the policy saves it
+
+
 def _choose(policy: Policy | None, eqns: Sequence[JaxprEqn], residuals: Iterable[Any]) -> Choice:
     """What to save of a program, and what to run again, for the residuals."""
     needed = {v for v in residuals if type(v) is not Literal}
@@ -90,13 +96,13 @@ def _choose(policy: Policy | None, eqns: Sequence[JaxprEqn], residuals: Iterable
     for eqn in reversed(eqns):
         wanted = [v in needed for v in eqn.outvars]
         repeated: JaxprEqn | None = None
-        if any(wanted):
+        if any(wanted) or eqn.effects and not eqn.outvars and eqn.effects <= _MAY_RUN_AGAIN:
             if policy is not None and _accepts(policy, eqn):
                 saved.extend([v for v, is_wanted in zip(eqn.outvars, wanted) if is_wanted][::-1])
             elif policy is not None and (split := split_control_flow(eqn, wanted, partial(_choose, policy))) is not None:
                 eqn, repeated = split.first, split.again
                 saved.extend(split.saved[::-1])
-            elif eqn.effects:
+            elif not eqn.effects <= _MAY_RUN_AGAIN:
                 raise NotImplementedError(
                     f"checkpoint: Effects not supported here: {eqn.primitive} has effects ({', '.join(map(str, eqn.effects))}) and its "
                     "result is needed for the derivative, so it would have to run twice. Move it out of the checkpointed function, or "
@@ -122,6 +128,11 @@ def _accepts(policy: Policy, eqn: JaxprEqn) -> bool:
         raise TypeError(f"checkpoint: the policy must return a bool, Saveable, Recompute or an Offloadable, got {decision!r} for the "
                         f"result of {eqn.primitive}.")
     return bool(decision)
+
+
+def _calls_reverse_rules(jaxpr: Jaxpr) -> bool:
+    """Whether a function with a reverse rule of its own is called, by the program or by one in it."""
+    return any(eqn.primitive is custom_vjp_call_p or any(map(_calls_reverse_rules, subjaxprs(eqn))) for eqn in jaxpr.eqns)
 
 
 def _needed(eqns: Sequence[JaxprEqn], results: Iterable[Any]) -> list[JaxprEqn]:
