@@ -246,7 +246,9 @@ def test_cotangents_go_back_to_where_values_came_from():
     x = laminax.device_put(values, here)
     cube, square = laminax.jit(lambda x: x**3), laminax.jit(lambda x: x**2)
     for kwargs in ({}, {"src": here}):
-        loss = lambda x, kwargs=kwargs: jnp.sum(square(laminax.device_put(cube(x), there, **kwargs)))  # sum x^6
+        def loss(x, kwargs=kwargs):
+            return jnp.sum(square(laminax.device_put(cube(x), there, **kwargs)))  # sum x^6
+
         assert loss(x).devices() == set(DEVICES[4:])
         slope = laminax.grad(loss)(x)
         np.testing.assert_allclose(slope, 6 * values**5, rtol=1e-5)
