@@ -96,11 +96,11 @@ def misses_name_what_moved():
     f(x, {"w": w})
     with laminax.explain_cache_misses(True):
         f(x, {"w": laminax.device_put(w, columns)})
-        assert "the sharding of params['w']: NamedSharding" in heard[0] and "the sharding of x" not in heard[0], heard
+        assert "the sharding of params['w'], now NamedSharding" in heard[0] and "the sharding of x" not in heard[0], heard
         assert heard[0].index("spec=P(None, 'data'") < heard[0].index("before NamedSharding") < heard[0].index("spec=P('data'")
         g = laminax.jit(lambda x: x * 2)
         g(on_first), g(on_second)
-        assert "the device: cpu:1, before cpu:0" in heard[1], heard
+        assert any("the device, now cpu:1 and before cpu:0" in message for message in heard), heard
 
 def transfers_between_devices_are_guarded():
     f = laminax.jit(lambda x: x + 1, device=second)  # not called yet: jaxlib's own dispatch copies without asking the guard
