@@ -11,9 +11,8 @@ from typing import Any, Callable, Sequence
 
 import laminax_runtime as runtime
 import numpy as np
-from laminax_ir import operators
+from laminax_ir import config, operators
 from laminax_ir.avals import get_aval
-from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import checkpoint_p
 from laminax_ir.pytree import tree_structure
@@ -95,12 +94,13 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
         where = execution_device(args, mesh=mesh)
         if where is None:  # spread over a mesh
             where = tuple(committed_sharding(x) for x in args), mesh
-        key = (*(get_aval(x) for x in args), where)
+        avals = tuple(get_aval(x) for x in args)
+        key = avals, where, config.trace_key()  # whether operands may be promoted is an option
         found = programs.get(key)
         if found is None:
             check_may_trace(f"jit({name})")
-            with phase("Tracing", f"jit({name})", key[:-1]):
-                closed = stage(flat_fun, key[:-1], name)
+            with phase("Tracing", f"jit({name})", avals):
+                closed = stage(flat_fun, avals, name)
             tree = tree_structure([0] * len(closed.out_avals)) if is_list else _LEAF
             if not isinstance(where, runtime.Device) or names_shardings(closed):
                 where = place(name, closed, args, mesh=mesh)
