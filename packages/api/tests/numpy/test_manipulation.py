@@ -223,3 +223,33 @@ def test_a_mask_is_dropped_and_a_diagonal_may_be_far_off():
 def test_errors_in_the_words_of_jax(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, bool])
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_take_along_an_axis_by_comparison(dtype, axis):
+    x = I.astype(dtype)
+    index = np.argsort(I, axis) if axis is not None else np.array([2, -1, 0])
+    got = jnp.take_along_axis(x, index, axis, mode="one_hot")
+    np.testing.assert_array_equal(got, np.take_along_axis(x, index, axis))
+    assert got.dtype == x.dtype
+
+
+@pytest.mark.parametrize("call, error, words", [
+    (lambda: jnp.vectorize(lambda x: x, excluded={-1}), ValueError, r"excluded=\{-1\} contains negative numbers"),
+    (lambda: jnp.vectorize(jnp.dot, signature="(n,m),(m)->(n)")(V, V), ValueError, "does not have enough dimensions"),
+    (lambda: jnp.vectorize(jnp.sum, signature="(n)->(),()")(V), TypeError, "output must be a tuple"),
+    (lambda: jnp.vectorize(lambda x: (x, x), signature="()->(),(),()")(1.0), TypeError, "wrong number of output arguments")])
+def test_what_vectorize_refuses(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_vectorize_promotes_ranks_where_that_is_allowed():
+    add = jnp.vectorize(lambda x, y: x + y)
+    np.testing.assert_array_equal(add(M, M[0]), M + M[0])
+    with laminax.numpy_rank_promotion("raise"), pytest.raises(ValueError, match="operands with shapes .* require rank promotion"):
+        add(M, M[0])
+    with laminax.numpy_rank_promotion("raise"):
+        np.testing.assert_array_equal(add(M, 1.0), M + 1)
+

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
+import warnings
 from typing import Any, Callable, Sequence
 
 import numpy as np
+from laminax_ir import config
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import shape as shape_ops
 
@@ -80,9 +82,9 @@ def vectorize(pyfunc: Callable, *, excluded=frozenset(), signature: str | None =
       (2, 3)
     """
     if any(not isinstance(e, (str, int)) for e in excluded):
-        raise TypeError(f"vectorize: excluded must hold integers and names, got {set(excluded)!r}")
+        raise TypeError(f"jax.numpy.vectorize can only exclude integer and string arguments, but excluded={set(excluded)!r}")
     if any(isinstance(e, int) and e < 0 for e in excluded):
-        raise ValueError(f"vectorize: excluded must not hold negative numbers, got {set(excluded)!r}")
+        raise ValueError(f"vectorize: excluded={set(excluded)!r} contains negative numbers; count the arguments from the first")
     parsed = None if signature is None else _parse_signature(signature)
 
     @functools.wraps(pyfunc)
@@ -122,12 +124,15 @@ def _vectorized(core: Callable, arrays: list, parsed) -> Any:
     leading = []
     for x, axes in zip(arrays, inputs):
         if len(x.shape) < len(axes):
-            raise ValueError(f"vectorize: {get_aval(x).str_short()} does not have enough axes for its core axes {axes}")
+            raise ValueError(f"vectorize: {get_aval(x).str_short()} does not have enough axes for its core axes {axes}: "
+                             f"input with shape {tuple(x.shape)} does not have enough dimensions")
         split = len(x.shape) - len(axes)
         leading.append(tuple(x.shape[:split]))
         for name, size in zip(axes, x.shape[split:]):
             if sizes.setdefault(name, size) != size:
                 raise ValueError(f"vectorize: inconsistent size for core dimension {name!r}: {size} vs {sizes[name]}")
+    if config.numpy_rank_promotion.value != "allow" and len({len(own) for x, own in zip(arrays, leading) if x.shape}) > 1:
+        _report_rank_promotion([tuple(x.shape) for x in arrays])
     shape = shape_ops.broadcast_shapes(*leading) if leading else ()
     squeezed = []
     for x, own in zip(arrays, leading):  # axes of size 1 are not mapped, which broadcasts them
@@ -141,6 +146,14 @@ def _vectorized(core: Callable, arrays: list, parsed) -> Any:
     return mapped(*squeezed)
 
 
+def _report_rank_promotion(shapes: list) -> None:
+    text = (f"vectorize: operands with shapes {shapes} require rank promotion, with the config option numpy_rank_promotion="
+            f"{config.numpy_rank_promotion.value!r}. Give them the same rank with reshape or None indexing.")
+    if config.numpy_rank_promotion.value == "raise":
+        raise ValueError(text)
+    warnings.warn(text, stacklevel=4)
+
+
 def _checked(core: Callable, outputs, sizes: dict[str, int]) -> Callable:
     """The function with its results compared with the signature."""
     def call(*values):
@@ -148,8 +161,10 @@ def _checked(core: Callable, outputs, sizes: dict[str, int]) -> Callable:
         known = dict(sizes)
         results = list(result) if isinstance(result, (list, tuple)) else [result]
         wanted = [()] * len(results) if outputs is None else outputs
+        if len(wanted) > 1 and not isinstance(result, (list, tuple)):
+            raise TypeError(f"vectorize: output must be a tuple, because the signature names {len(wanted)} results; got a {type(result).__name__}")
         if outputs is not None and len(results) != len(wanted):
-            raise TypeError(f"vectorize: wrong number of results: expected {len(wanted)}, got {len(results)}")
+            raise TypeError(f"vectorize: wrong number of output arguments: expected {len(wanted)}, got {len(results)}")
         for x, axes in zip(results, wanted):
             shape = shape_of(x)
             if len(shape) != len(axes):

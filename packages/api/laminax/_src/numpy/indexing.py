@@ -562,7 +562,7 @@ def _take(a, indices, axis, mode, is_wrapping, fill_value, unique_indices, indic
     shape = shape_of(a)
     axis = one_axis("take", axis, len(shape))
     if shape[axis] == 0 and math.prod(shape_of(indices)):
-        raise IndexError(f"take: cannot do a non-empty take from the empty axis {axis} of {get_aval(a).str_short()}")
+        raise IndexError(f"cannot do a non-empty jnp.take() from an empty axis: axis {axis} of {get_aval(a).str_short()}")
     if is_wrapping:
         from laminax_ir import operators
         indices = operators.remainder(convert(indices, np.dtype(np.int32)), shape[axis])
@@ -583,7 +583,8 @@ def take_along_axis(arr, indices, axis: int | None = -1, mode: str | GatherScatt
       arr: an array.
       indices: an integer array with as many axes; their other sizes are equal to arr's, or 1 in one of them.
       axis: the axis; None takes arr as flat.
-      mode: what indices out of bounds give: "fill" (the default), "clip" or "promise_in_bounds"; see `take`.
+      mode: what indices out of bounds give: "fill" (the default), "clip" or "promise_in_bounds"; see `take`. "one_hot" sums over
+        the axis, masked by comparisons with the index, in place of a gather; out of bounds is 0.
       fill_value: for "fill".
       wrap_negative_indices: whether negative indices count from the end, as is the default.
 
@@ -596,9 +597,9 @@ def take_along_axis(arr, indices, axis: int | None = -1, mode: str | GatherScatt
     """
     arr, indices = ensure_arrays("take_along_axis", arr, indices)
     if not is_kind(indices, dtypes.integer):
-        raise TypeError(f"take_along_axis indices must be of integer type, got {get_aval(indices).str_short()}")
+        raise TypeError(f"take_along_axis indices must be of integer type, got {dtypes.dtype_name(dtype_of(indices))}")
     return _take_along_axis(arr, indices, axis=None if axis is None else operator.index(axis),
-                            mode=GatherScatterMode.from_any("fill" if mode is None else mode),
+                            mode=mode if mode == "one_hot" else GatherScatterMode.from_any("fill" if mode is None else mode),
                             fill_value=None if fill_value is None else _static_scalar(fill_value),
                             wrap=wrap_negative_indices is not False)
 
@@ -625,9 +626,24 @@ def _take_along_axis(arr, indices, axis, mode, fill_value, wrap):
         return shape_ops.full(result_shape, 0, dtype_of(arr))
     dtype = _index_dtype([(axis, indices, 0)], shape)
     indices = shape_ops.broadcast_to_shape(_wrapped(indices, shape[axis], dtype, wrap), result_shape)
+    if mode == "one_hot":
+        return _by_comparison(arr, indices, axis)
     dims = GatherDimensionNumbers((), (axis,), (axis,), others, others)
     return indexing_ops.gather(arr, shape_ops.reshape(indices, (*result_shape, 1)), dims, (1,) * rank, mode=mode,
                                fill_value=fill_value)
+
+
+def _by_comparison(arr, indices, axis: int):
+    """The elements at the indices along an axis as a sum over a new last one of those where it equals the index."""
+    from laminax._src.numpy.manipulation import moveaxis
+    from laminax._src.numpy.reductions import any, sum
+    size, rank = arr.shape[axis], len(arr.shape)
+    shape = (*indices.shape, size)
+    hits = op.eq(shape_ops.broadcast_in_dim(indices, shape, range(rank)), shape_ops.broadcasted_iota(dtype_of(indices), shape, rank))
+    elements = shape_ops.broadcast_to_shape(shape_ops.expand_dims(moveaxis(arr, axis, -1), (axis,)), shape)
+    if dtype_of(arr) == np.bool_:
+        return any(op.bitwise_and(hits, elements), axis=-1)
+    return sum(op.select(hits, elements, shape_ops.full_like(elements, 0)), axis=-1, dtype=dtype_of(arr))
 
 
 def put_along_axis(arr, indices, values, axis: int | None, inplace: bool = True, *, mode: str | None = None):
