@@ -288,3 +288,10 @@ def test_what_is_rematerialized_prints_again(capsys):
         assert printed(capsys, lambda: laminax.grad(laminax.checkpoint(wrap(fun)))(1.0)) == "x 1.0\n" * 2
         saving = laminax.checkpoint(wrap(fun), policy=laminax.checkpoint_policies.everything_saveable)
         assert printed(capsys, lambda: laminax.grad(saving)(1.0)) == "x 1.0\n"
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, laminax.jit, lambda f: lambda keys: laminax.vmap(f)(keys[None])])
+def test_keys_are_printed_as_their_words(capsys, wrap):
+    keys = laminax.random.split(laminax.random.key(7))
+    out = printed(capsys, lambda: wrap(lambda keys: laminax.debug.print("{}", keys))(keys))
+    assert out == f"{np.asarray(laminax.random.key_data(keys))}\n"

@@ -212,7 +212,7 @@ def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = Fal
 
     Args:
       callback: takes NumPy arrays in containers like args and kwargs; its result is ignored.
-      *args, **kwargs: arrays in containers; leaves that are not arrays are passed on as they are.
+      *args, **kwargs: arrays in containers; leaves that are not arrays are passed on as they are, random keys as their words.
       ordered: whether such callbacks are called in the order of the program.
       partitioned: not supported.
 
@@ -228,13 +228,20 @@ def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = Fal
     if partitioned:
         raise NotImplementedError("debug.callback: partitioned=True is not supported; leave it out")
     leaves, tree = tree_flatten((args, kwargs))
-    arrays = [x for x in leaves if is_array_like(x)]
-    _refuse_keys("debug.callback", arrays)
+    arrays = [_words_of_keys(x) for x in leaves if is_array_like(x)]
     if len(arrays) == len(leaves):
         flat = FlatCallback(callback, tree, "debug.callback")
     else:
         flat = FlatCallback(_WithStaticLeaves(callback, tree, leaves), tree_flatten((tuple(arrays), {}))[1], "debug.callback")
     debug_callback_p.bind(*arrays, callback=flat, effect=ordered_debug_effect if ordered else debug_effect, partitioned=False)
+
+
+def _words_of_keys(x: Any) -> Any:
+    """Random keys as their words, which NumPy has; other arrays as they are."""
+    if not dtypes.is_extended(get_aval(x).dtype):
+        return x
+    from laminax_ir.ops.random_bits import random_unwrap
+    return random_unwrap(x)
 
 
 class _WithStaticLeaves:
