@@ -187,6 +187,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         self.fwd: Callable | None = None
         self.bwd: Callable | None = None
         self.symbolic_zeros = False
+        self.optimize_remat = False
 
     def defvjp(self, fwd: Callable, bwd: Callable, symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
         """Defines the rules.
@@ -196,12 +197,13 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
           bwd: `bwd(*nondiff, residuals, cotangent) -> tuple` with one cotangent per differentiable argument, None for
             zero.
           symbolic_zeros: whether fwd gets `CustomVJPPrimal` leaves, and bwd `SymbolicZero` cotangents.
-          optimize_remat: whether the forward pass of a checkpointed call runs the function, and not fwd, which is run for the
-            backward pass then. It does so in either case.
+          optimize_remat: whether the forward pass of a checkpointed call that saves nothing runs the function, and not fwd, which
+            is run for the backward pass then. The result has no derivative in forward mode in that case.
         """
         self.fwd = fwd
         self.bwd = bwd
         self.symbolic_zeros = symbolic_zeros
+        self.optimize_remat = optimize_remat
 
     @api_boundary
     def __call__(self, *args, **kwargs):
@@ -220,6 +222,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
             return self._run_fwd(arguments, leaves, perturbed, types)
 
         fwd.__name__ = function_name(self.fwd)  # programs show it
+        fwd.optimize_remat = self.optimize_remat
         outs = CustomVJPCall(fun, fwd, self.bwd, leaves, function_name(self.fun)).bind()
         return tree_unflatten(types[-1][0], outs)
 

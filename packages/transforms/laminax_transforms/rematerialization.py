@@ -131,8 +131,10 @@ def _accepts(policy: Policy, eqn: JaxprEqn) -> bool:
 
 
 def _calls_reverse_rules(jaxpr: Jaxpr) -> bool:
-    """Whether a function with a reverse rule of its own is called, by the program or by one in it."""
-    return any(eqn.primitive is custom_vjp_call_p or any(map(_calls_reverse_rules, subjaxprs(eqn))) for eqn in jaxpr.eqns)
+    """Whether a function with a reverse rule of its own is called, by the program or by one in it; but for those that ask to be
+    run themselves (`optimize_remat`)."""
+    return any(not getattr(eqn.params["fwd"], "optimize_remat", False) if eqn.primitive is custom_vjp_call_p
+               else any(map(_calls_reverse_rules, subjaxprs(eqn))) for eqn in jaxpr.eqns)
 
 
 def _needed(eqns: Sequence[JaxprEqn], results: Iterable[Any]) -> list[JaxprEqn]:

@@ -166,6 +166,22 @@ def test_custom_rules_are_kept():
     assert grad(saving)(np.float32(2)) == 210
 
 
+@pytest.mark.parametrize("policy", [None, checkpoint_policies.everything_saveable, lambda prim, *_, **__: prim.name == "sin"])
+@pytest.mark.parametrize("call", [lambda f, x: f(x), lambda f, x: scan(lambda c, _: (f(c), None), x, None, length=1)[0]], ids=["call", "scan"])
+def test_forward_over_reverse_mode_through_a_reverse_rule(policy, call):
+    """Of the function that was differentiated the rule has run; what it consists of has a derivative in forward mode."""
+    @custom_vjp
+    def f(x):
+        return sin(x)
+
+    f.defvjp(lambda x: (sin(x), (x, exp(x))), lambda residuals, ct: (ct * cos(residuals[0]) * residuals[1],))
+    x = np.float32(0.4)
+    slope = grad(checkpoint(lambda x: call(f, x) * x, policy=policy))
+    want = np.cos(x) * np.exp(x) * x + np.sin(x)
+    curvature = (np.cos(x) - np.sin(x)) * np.exp(x) * x + np.cos(x) * np.exp(x) + np.cos(x)
+    np.testing.assert_allclose(jvp(slope, (x,), (np.float32(1),)), (want, curvature), rtol=1e-5)
+
+
 def test_in_a_scan():
     def step(c, x):
         return sin(c * x), cos(c)
