@@ -14,7 +14,7 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.arguments import as_int
-from laminax_ir.avals import ShapedArray
+from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.elementwise import joined_named_shape
 from laminax_ir.ops.shape import _shape_of, canonical_axis
@@ -133,8 +133,15 @@ def top_k(operand, k: int, *, axis: int = -1):
       ValueError: if k or the axis is out of range, or the operand is complex.
     """
     values, indices = state.trace.process(top_k_p, (operand,), {
-        "k": as_int("top_k", "k", k), "axis": canonical_axis("top_k", axis, len(_shape_of(operand)))})
+        "k": as_int("top_k", "k", k), "axis": _axis_of("top_k", operand, axis)})
     return [values, indices]
+
+
+def _axis_of(name: str, operand, axis) -> int:
+    try:
+        return canonical_axis(name, axis, len(_shape_of(operand)))
+    except ValueError as error:
+        raise ValueError(f"{error}; the operand is {get_aval(operand).str_short()}") from None
 
 
 def approx_max_k(operand, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
@@ -187,7 +194,7 @@ def approx_min_k(operand, k: int, reduction_dimension: int = -1, recall_target: 
 
 def _approx_top_k(name: str, is_max_k: bool, operand, k, reduction_dimension, recall_target, reduction_input_size_override,
                   aggregate_to_topk) -> tuple:
-    axis = canonical_axis(name, reduction_dimension, len(_shape_of(operand)))
+    axis = _axis_of(name, operand, reduction_dimension)
     if not isinstance(recall_target, numbers.Real):
         raise TypeError(f"{name}: recall_target must be a number, got {recall_target!r}")
     return tuple(approx_top_k_p.bind(
