@@ -124,8 +124,8 @@ def test_the_mode_is_read_from_the_environment():
     program = "import laminax\nlaminax.jit(lambda x: 1 / 0)(1.0)\n"
     lengths = {}
     for mode in ("off", "auto"):
-        process = subprocess.run([sys.executable, "-c", program], env={**os.environ, "JAX_TRACEBACK_FILTERING": mode},
-                                 capture_output=True, text=True)
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "JAX_TRACEBACK_FILTERING": mode}
+        process = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
         assert "ZeroDivisionError" in process.stderr
         lengths[mode] = process.stderr.count("File ")
     assert lengths["auto"] == 2 < lengths["off"]

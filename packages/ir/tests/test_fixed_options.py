@@ -21,7 +21,8 @@ def test_they_can_be_read_and_set_to_their_value_only(name):
 
 
 def run(program, *arguments, **environment):
-    done = subprocess.run([sys.executable, "-c", program, *arguments], env={**os.environ, **environment}, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment})
     assert done.returncode == 0, done.stderr
     return done.stdout.split(), done.stderr
 
