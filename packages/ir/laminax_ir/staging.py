@@ -35,11 +35,10 @@ class StagedTracer(Tracer):
     def concrete_value(self):
         return self._trace.value_of(self.var)
 
-    def describe_origin(self) -> str:
+    def origin(self) -> tuple[str, str]:
         if self.eqn is None:
-            return self._trace.describe_input(self.var)
-        where = source.summarize(self.eqn.source_info)
-        return f"made by {self.eqn.primitive}" + (f" at {where}" if where else "")
+            return self._trace.describe_input(self.var), ""
+        return f"made by {self.eqn.primitive}", source.summarize(self.eqn.source_info)
 
 
 class StagingTrace(Trace):

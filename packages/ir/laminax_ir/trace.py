@@ -279,9 +279,14 @@ class Tracer:
         """The concrete array behind this tracer, or None when there is none yet."""
         return None
 
+    def origin(self) -> tuple[str, str]:
+        """What the value is, `made by sin` or `argument x of f`, and where it was made, for messages; empty where unknown."""
+        return "", ""
+
     def describe_origin(self) -> str:
-        """Where the value was made, for error messages; empty when unknown."""
-        return ""
+        """`made by sin at model.py:12 in layer`, or as much of it as is known."""
+        what, where = self.origin()
+        return (what or "made") + f" at {where}" if where else what
 
     def __len__(self):
         return len(self.aval)
@@ -355,12 +360,13 @@ def leaked_tracer_error(tracer: Tracer) -> LeakedTracerError:
     trace = tracer._trace
     traced = f"a value traced by {trace.name}" if trace.name else "a traced value"
     how = "after that trace had ended" if trace.ended else "outside the function being traced"
-    origin = tracer.describe_origin().replace("made at ", "which was created on line ").replace(" at ", ", which was created on line ")
+    what, where = tracer.origin()
     used = source.summarize(source.current(3))
     return LeakedTracerError(
         f"Encountered an unexpected tracer: {traced} was used {how}.\n  value: {tracer.aval.str_short(short_dtypes=False)}"
-        + (f", {origin}" if origin else "") + (f", and used at {used}" if used else "") + "\nReturn it from the transformed function instead of saving it to an "
-        "object or to global state. LAMINAX_CHECK_LEAKS=1 reports it as soon as the function returns.")
+        + (f", {what}" if what else "") + (f", which was created on line {where}" if where else "") + (f", and used at {used}" if used else "")
+        + "\nReturn it from the transformed function instead of saving it to an object or to global state. LAMINAX_CHECK_LEAKS=1 reports it "
+        "as soon as the function returns.")
 
 
 def check_for_leaks(trace: Trace) -> None:

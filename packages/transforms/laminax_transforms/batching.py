@@ -46,8 +46,8 @@ class BatchTracer(Tracer):
             aval = self._aval = remove_axis(get_aval(self.value), self.batch_axis)
         return aval
 
-    def describe_origin(self) -> str:
-        return self.value.describe_origin() if isinstance(self.value, Tracer) else ""
+    def origin(self) -> tuple[str, str]:
+        return self.value.origin() if isinstance(self.value, Tracer) else ("", "")
 
 
 def remove_axis(aval: ShapedArray, axis: int) -> ShapedArray:

@@ -35,10 +35,10 @@ class DualTracer(Tracer):
         primal = self.primal
         return primal.concrete_value() if isinstance(primal, Tracer) else primal
 
-    def describe_origin(self) -> str:
+    def origin(self) -> tuple[str, str]:
         if type(self.tangent) is LinearTracer:
-            return self.tangent.describe_origin()
-        return self.primal.describe_origin() if isinstance(self.primal, Tracer) else ""
+            return self.tangent.origin()
+        return self.primal.origin() if isinstance(self.primal, Tracer) else ("", "")
 
 
 class JVPTrace(Trace):

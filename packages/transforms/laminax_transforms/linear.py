@@ -33,8 +33,8 @@ class LinearTracer(Tracer):
         self.aval = aval
         self.index = index
 
-    def describe_origin(self) -> str:
-        return self._trace.describe_value(self.index)
+    def origin(self) -> tuple[str, str]:
+        return self._trace.origin(self.index)
 
 
 class LinearEqn(NamedTuple):
@@ -83,13 +83,10 @@ class TangentTrace(Trace):
         self.origins.append(None)
         return tracer
 
-    def describe_value(self, index: int) -> str:
-        """Where the value whose tangent has this index was made, for messages."""
-        origin = self.origins[index]
-        if origin is None:
-            return self.describe_argument(index)
-        where = source.summarize(origin)
-        return f"made at {where}" if where else ""
+    def origin(self, index: int) -> tuple[str, str]:
+        """Of the value whose tangent has this index, as `Tracer.origin`."""
+        info = self.origins[index]
+        return (self.describe_argument(index), "") if info is None else ("", source.summarize(info))
 
     def process(self, primitive, operands, params):
         inputs = ()
