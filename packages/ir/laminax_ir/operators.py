@@ -333,18 +333,19 @@ def _reflected(function, name):
     def method(self, other):
         if isinstance(other, Tracer) or type(other) in _SCALARS:
             return function(other, self)
-        other = _operand(other, name)
+        other = _operand(other, name, is_reflected=True)
         return NotImplemented if other is NotImplemented else function(other, self)
     return method
 
 
-def _operand(x: Any, name: str) -> Any:
+def _operand(x: Any, name: str, is_reflected: bool = False) -> Any:
     """The other operand as an array; NotImplemented for a type that may know better what to do with an array."""
     if is_array_like(x):
         convert = getattr(type(x), "__jax_array__", None)
         return x if convert is None else convert(x)
     if type(x) in (list, tuple, set, dict):  # not their subclasses, such as a named tuple that has the operator
-        raise TypeError(f"unsupported operand type(s) for {_SYMBOLS[name]}: 'Array' and {type(x).__name__!r}. "
+        kinds = "'ArrayImpl'", repr(type(x).__name__)
+        raise TypeError(f"unsupported operand type(s) for {_SYMBOLS[name]}: {' and '.join(kinds[::-1] if is_reflected else kinds)}. "
                         f"Make the {type(x).__name__} an array first, with laminax.numpy.array.")
     return NotImplemented
 

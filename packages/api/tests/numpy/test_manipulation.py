@@ -206,6 +206,11 @@ def test_insert_before_a_traced_place(place, axis):
     np.testing.assert_array_equal(got, np.insert(M, place % 3, 7.0, axis=axis))
 
 
+def test_split_at_a_differentiated_number():
+    pieces, _ = laminax.jvp(lambda i: jnp.split(V, (1, i)), (2.0,), (1.0,))
+    assert [len(piece) for piece in pieces] == [1, 1, len(V) - 2]
+
+
 def test_a_mask_is_dropped_and_a_diagonal_may_be_far_off():
     masked = np.ma.array([1.0, 2.0], mask=[True, False])
     np.testing.assert_array_equal(jnp.array(masked), [1, 2])

@@ -206,6 +206,8 @@ def concrete_int(name: str, parameter: str, value: Any) -> int:
         return operator.index(value)
     except TypeError as error:
         if isinstance(value, Tracer):
+            if (known := value.concrete_value()) is not None:  # of a differentiated number, say
+                return int(known)
             from laminax_ir.errors import ConcretizationTypeError
             raise ConcretizationTypeError(f"Abstract tracer value encountered where concrete value is expected. {name}: {parameter} must "
                                           f"be a concrete integer, got {value.aval.str_short()}. {error}") from None

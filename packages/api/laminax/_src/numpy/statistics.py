@@ -372,6 +372,8 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         raise ValueError("jnp.interp: complex x values not supported.")
     if len(shape_of(xp)) != 1 or shape_of(xp) != shape_of(fp):
         raise ValueError("xp and fp must be one-dimensional arrays of equal size")
+    if period is not None and shape_of(period):
+        raise ValueError(f"period must be a scalar; got {get_aval(period).str_short()}")
     if period is not None and is_host_value(period) and period == 0:
         raise ValueError("interp: period must be a non-zero value; got 0")
     extrapolates = left == "extrapolate" if isinstance(left, str) else False, \
