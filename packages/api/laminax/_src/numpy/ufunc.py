@@ -14,7 +14,7 @@ from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
-from laminax_ir.trace import eval_trace, state
+from laminax_ir.trace import Tracer, eval_trace, state
 from laminax_ir.tracebacks import shorten
 from laminax_runtime import ArrayImpl
 
@@ -307,7 +307,7 @@ def _reduceat(a, indices, *, function, axis, dtype):
 # --- how ufuncs are made ---
 
 
-def builtin_ufunc(identity: Any = None, **methods: Callable) -> Callable[[Callable], ufunc]:
+def builtin_ufunc(identity: Any = None, *, on_tracers: Callable | None = None, **methods: Callable) -> Callable[[Callable], ufunc]:
     """Decorator: makes a NumPy function of one or two arrays a ufunc.
 
     Called on arrays outside of traces it is one compiled program, entered by the short way of the operators on arrays; on
@@ -315,14 +315,13 @@ def builtin_ufunc(identity: Any = None, **methods: Callable) -> Callable[[Callab
 
     Args:
       identity: the neutral value, if there is one.
+      on_tracers: what the function does once it has checked its arguments, which tracers need not be.
       **methods: `reduce`, `accumulate`, `at`: better ones than loops.
     """
     def decorate(fun: Callable) -> ufunc:
-        compiled, general = compiled_function(lambda *args: [fun(*args)], fun.__name__), fused(fun)
-        nin = fun.__code__.co_argcount
-        result = ufunc(fun, nin, 1, identity=identity, call=(_call_of_one if nin == 1 else _call_of_two)(fun, compiled, general),
-                       **methods)
-        result.__dict__["__module__"] = fun.__module__
+        result = (_UnaryUfunc if fun.__code__.co_argcount == 1 else _BinaryUfunc)(fun, fun.__code__.co_argcount, 1, identity=identity, **methods)
+        result.__dict__.update(__module__=fun.__module__, _on_tracers=on_tracers or fun, _general=fused(fun),
+                               _compiled=compiled_function(lambda *args: [fun(*args)], fun.__name__))
         return result
     return decorate
 
@@ -330,30 +329,28 @@ def builtin_ufunc(identity: Any = None, **methods: Callable) -> Callable[[Callab
 _SCALARS = frozenset((bool, int, float, complex))
 
 
-def _call_of_one(fun: Callable, compiled: Callable, general: Callable) -> Callable:
-    current, bottom = state, eval_trace
+class _UnaryUfunc(ufunc):
+    """A built-in one; its call has no detour."""
 
-    def call(x, /):
-        if current.trace is bottom:
-            return compiled(x) if type(x) is ArrayImpl else general(x)
-        return fun(x)
+    def __call__(self, x, /, *, out: None = None, where: None = None):
+        if out is not None or where is not None:
+            _refuse(self.__name__, out=out, where=where)
+        if state.trace is not eval_trace:
+            return self._func(x)
+        return self._compiled(x) if type(x) is ArrayImpl else self._general(x)
 
-    call.__name__ = call.__qualname__ = fun.__name__
-    return call
 
+class _BinaryUfunc(ufunc):
+    """A built-in one; its call has no detour."""
 
-def _call_of_two(fun: Callable, compiled: Callable, general: Callable) -> Callable:
-    current, bottom, scalars = state, eval_trace, _SCALARS
-
-    def call(x, y, /):
-        if current.trace is bottom:
-            if type(x) is ArrayImpl and (type(y) is ArrayImpl or type(y) in scalars):
-                return compiled(x, y)
-            return general(x, y)
-        return fun(x, y)
-
-    call.__name__ = call.__qualname__ = fun.__name__
-    return call
+    def __call__(self, x, y, /, *, out: None = None, where: None = None):
+        if out is not None or where is not None:
+            _refuse(self.__name__, out=out, where=where)
+        if state.trace is not eval_trace:
+            return (self._on_tracers if isinstance(x, Tracer) and isinstance(y, Tracer) else self._func)(x, y)
+        if type(x) is ArrayImpl and (type(y) is ArrayImpl or type(y) in _SCALARS):
+            return self._compiled(x, y)
+        return self._general(x, y)
 
 
 def frompyfunc(func: Callable, /, nin: int, nout: int, *, identity: Any = None) -> ufunc:

@@ -309,11 +309,11 @@ def _binary(name: str, function: Callable, text: str, raises: str = "") -> Calla
     """)
 
 
-add = builtin_ufunc(0, reduce=methods.sum_, accumulate=methods.cumsum, at=methods.update("add"))(
+add = builtin_ufunc(0, on_tracers=operators.add, reduce=methods.sum_, accumulate=methods.cumsum, at=methods.update("add"))(
     _binary("add", operators.add, "x + y; of bools, or"))
-subtract = builtin_ufunc(at=methods.update("subtract"))(
+subtract = builtin_ufunc(on_tracers=operators.subtract, at=methods.update("subtract"))(
     _binary("subtract", operators.subtract, "x - y", "\n\n    Raises:\n      TypeError: for bools."))
-multiply = builtin_ufunc(1, reduce=methods.prod, accumulate=methods.cumprod, at=methods.update("multiply"))(
+multiply = builtin_ufunc(1, on_tracers=operators.multiply, reduce=methods.prod, accumulate=methods.cumprod, at=methods.update("multiply"))(
     _binary("multiply", operators.multiply, "x * y; of bools, and"))
 true_divide = fused(_binary("true_divide", operators.true_divide, "x / y; integers are taken as floats"))
 divide = true_divide
