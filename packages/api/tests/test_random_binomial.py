@@ -43,7 +43,7 @@ def test_binomial_at_the_borders():
     assert random.binomial(key, jnp.float16(100), jnp.float16(0.5), dtype=jnp.float16).dtype == np.float16
     with pytest.raises(ValueError, match="dtype argument to `binomial` must be a float dtype"):
         random.binomial(key, 5, 0.5, dtype=int)
-    with pytest.raises(ValueError, match="incompatible shapes for broadcasting"):
+    with pytest.raises(ValueError, match="Incompatible shapes for broadcasting"):
         random.binomial(key, jnp.ones(3), 0.5, (2,))
 
 
