@@ -73,7 +73,7 @@ def test_products_in_another_dtype():
         mul(x, x.astype(f32), out_dtype=f32)
 
 
-def test_empty_arrays_take_no_sharding():
+def test_empty_arrays_are_zero():
     assert empty((2, 3), np.int8).tolist() == [[0] * 3] * 2
-    with pytest.raises(NotImplementedError, match="sharding"):
+    with pytest.raises(TypeError, match="sharding must be a Sharding"):
         empty((2, 3), np.int8, out_sharding="x")

@@ -28,4 +28,4 @@ def test_text():
     args = arguments()
     text = lower(stage(lambda x, y, sx, sy: [scaled_dot(x, y, lhs_scale=sx, rhs_scale=sy)], [get_aval(x) for x in args])).text
     assert ('name = "xla.scaled_dot", composite_attributes = {"dimension_numbers" = [[[2 : i64], [1 : i64]], [[0 : i64], [0 : i64]]], '
-            '"preferred_element_type" = bf16}, decomposition = @xla_scaled_dot') in text
+            '"preferred_element_type" = bf16}, decomposition = @xla.scaled_dot') in text

@@ -333,24 +333,32 @@ class _UnaryUfunc(ufunc):
     """A built-in one; its call has no detour."""
 
     def __call__(self, x, /, *, out: None = None, where: None = None):
-        if out is not None or where is not None:
-            _refuse(self.__name__, out=out, where=where)
-        if state.trace is not eval_trace:
-            return self._func(x)
-        return self._compiled(x) if type(x) is ArrayImpl else self._general(x)
+        try:
+            if out is not None or where is not None:
+                _refuse(self.__name__, out=out, where=where)
+            if state.trace is not eval_trace:
+                return self._func(x)
+            return self._compiled(x) if type(x) is ArrayImpl else self._general(x)
+        except Exception as error:
+            shorten(error)
+            raise
 
 
 class _BinaryUfunc(ufunc):
     """A built-in one; its call has no detour."""
 
     def __call__(self, x, y, /, *, out: None = None, where: None = None):
-        if out is not None or where is not None:
-            _refuse(self.__name__, out=out, where=where)
-        if state.trace is not eval_trace:
-            return (self._on_tracers if isinstance(x, Tracer) and isinstance(y, Tracer) else self._func)(x, y)
-        if type(x) is ArrayImpl and (type(y) is ArrayImpl or type(y) in _SCALARS):
-            return self._compiled(x, y)
-        return self._general(x, y)
+        try:
+            if out is not None or where is not None:
+                _refuse(self.__name__, out=out, where=where)
+            if state.trace is not eval_trace:
+                return (self._on_tracers if isinstance(x, Tracer) and isinstance(y, Tracer) else self._func)(x, y)
+            if type(x) is ArrayImpl and (type(y) is ArrayImpl or type(y) in _SCALARS):
+                return self._compiled(x, y)
+            return self._general(x, y)
+        except Exception as error:
+            shorten(error)
+            raise
 
 
 def frompyfunc(func: Callable, /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
