@@ -75,6 +75,7 @@ _MODULE_OF = {
     "device_put": "transfer",
     "set_resharder": "transfer",
     "explicit_transfer": "guards",
+    "program_constant": "guards",
     "unguarded_transfers": "guards",
     # compiling and running
     "Executable": "compile",

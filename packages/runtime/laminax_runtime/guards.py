@@ -73,3 +73,16 @@ def unguarded_transfers() -> Iterator[None]:
         yield
     finally:
         state.host_to_device = before
+
+
+def program_constant(function: Callable) -> Callable:
+    """A decorator: the transfers of the function make constants of the program that is being traced, as in `unguarded_transfers`."""
+
+    @functools.wraps(function)
+    def unguarded(*args: Any, **kwargs: Any) -> Any:
+        if not _has_guarded:
+            return function(*args, **kwargs)
+        with unguarded_transfers():
+            return function(*args, **kwargs)
+
+    return unguarded

@@ -102,8 +102,15 @@ def _from_host(value: Any, dtype: Any) -> Any:
 
 def _put(value: Any, weak_type: bool | None = None) -> Any:
     """A host value on the default device, or on each device of the mesh that is set, as computations' results are."""
-    mesh = None if is_tracing() else runtime.current_mesh()
+    if is_tracing():
+        return _constant(value, weak_type)
+    mesh = runtime.current_mesh()
     return runtime.device_put(value, None if mesh is None else runtime.NamedSharding(mesh, PartitionSpec()), weak_type=weak_type)
+
+
+@runtime.program_constant
+def _constant(value: Any, weak_type: bool | None) -> Any:
+    return runtime.device_put(value, weak_type=weak_type)
 
 
 def _with_dtype(x: Any, dtype: Any) -> Any:
