@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from laminax_ir.errors import (
-    ConcretizationTypeError, DTypeError, JAXIndexError, JAXTypeError, JaxprTypeError, KeyReuseError, LeakedTracerError,
-    NonConcreteBooleanIndexError, ShapeError, TracerArrayConversionError, TracerBoolConversionError, TracerIntegerConversionError, UnboundAxisNameError,
-    UnexpectedTracerError,
+    ConcretizationTypeError, DTypeError, InconclusiveDimensionOperation, JAXIndexError, JAXTypeError, JaxprTypeError, KeyReuseError,
+    LeakedTracerError, NonConcreteBooleanIndexError, ShapeError, TracerArrayConversionError, TracerBoolConversionError,
+    TracerIntegerConversionError, UnboundAxisNameError, UnexpectedTracerError,
 )
 from laminax_runtime.errors import DeletedArrayError, PlatformError, UnsupportedValueError
 
 _FROM_JAXLIB = ("JaxRuntimeError", "XlaRuntimeError")  # what XLA raises; jaxlib is loaded only for who asks
 
 __all__ = [
-    "ConcretizationTypeError", "DTypeError", "DeletedArrayError", "JAXIndexError", "JAXTypeError", "JaxprTypeError",
-    "KeyReuseError", "LeakedTracerError", "NonConcreteBooleanIndexError", "PlatformError", "ShapeError", "TracerArrayConversionError", "TracerBoolConversionError",
-    "TracerIntegerConversionError", "UnboundAxisNameError", "UnexpectedTracerError", "UnsupportedValueError", *_FROM_JAXLIB,
+    "ConcretizationTypeError", "DTypeError", "DeletedArrayError", "InconclusiveDimensionOperation", "JAXIndexError", "JAXTypeError",
+    "JaxprTypeError", "KeyReuseError", "LeakedTracerError", "NonConcreteBooleanIndexError", "PlatformError", "ShapeError",
+    "TracerArrayConversionError", "TracerBoolConversionError", "TracerIntegerConversionError", "UnboundAxisNameError", "UnexpectedTracerError",
+    "UnsupportedValueError", *_FROM_JAXLIB,
 ]
 
 

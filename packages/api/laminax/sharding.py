@@ -9,9 +9,12 @@ from laminax_runtime import (
 )
 
 from laminax._src import setup  # noqa: F401
+from laminax._src.abstract_devices import AbstractDevice
+from laminax._src.refused import ManualAxisType, auto_axes, explicit_axes, use_abstract_mesh
 from laminax._src.sharding_constraints import make_single_device_sharding, reshard
 
 __all__ = [
-    "AbstractMesh", "AxisType", "GSPMDSharding", "Mesh", "NamedSharding", "P", "PartitionSpec", "Sharding", "SingleDeviceSharding",
-    "get_abstract_mesh", "get_mesh", "make_single_device_sharding", "reshard", "set_mesh",
+    "AbstractDevice", "AbstractMesh", "AxisType", "GSPMDSharding", "ManualAxisType", "Mesh", "NamedSharding", "P", "PartitionSpec",
+    "Sharding", "SingleDeviceSharding", "auto_axes", "explicit_axes", "get_abstract_mesh", "get_mesh", "make_single_device_sharding",
+    "reshard", "set_mesh", "use_abstract_mesh",
 ]

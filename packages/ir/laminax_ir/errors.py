@@ -57,5 +57,9 @@ class JaxprTypeError(TypeError):
     """A jaxpr is malformed."""
 
 
-class KeyReuseError(RuntimeError):
+class InconclusiveDimensionOperation(Exception):
+    """Sizes that are symbols could not be compared. Nothing raises it: sizes are numbers here."""
+
+
+class KeyReuseError(JAXTypeError):
     """A random key was used more than once while reuse checking was on."""

@@ -111,8 +111,8 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
 
     Args:
       x: an array, scalar, or pytree of them.
-      device: a device, a sharding, a partition spec of the mesh that is set, or a pytree of them that is a prefix of x; None
-        leaves arrays where they are and puts other values on the default device, uncommitted.
+      device: a device, a sharding, a partition spec of the mesh that is set, a `memory.Space`, or a pytree of them that is a prefix of
+        x; None leaves arrays where they are and puts other values on the default device, uncommitted.
       src: where x is, a device or sharding; checked against where the arrays of x are. Cotangents go back there, by default to where
         the array is that is differentiated.
       donate: whether the buffers of x may be reused.
@@ -152,8 +152,12 @@ def _broadcast_places(name: str, places: Any, x: Any, count: int) -> list[Any]:
         what = "device specification" if name == "device" else name
         raise ValueError(f"device_put {what} must be a tree prefix of the corresponding value, got specification {places!r} for value tree "
                          f"{tree_structure(x)}. {error}") from None
-    for place in flat:
+    for i, place in enumerate(flat):
         if not (place is None or isinstance(place, (runtime.Device, runtime.Sharding, PartitionSpec))):
+            from laminax._src.memory import Space, sharding_in
+            if isinstance(place, Space) and name == "device":
+                flat[i] = sharding_in(tree_leaves(x)[i], place)
+                continue
             raise ValueError(f"device_put: {name} must be a device, a sharding, a partition spec, a pytree of them, or None. Received "
                              f"invalid value: {place!r} of type {type(place).__name__}")
     mesh = runtime.current_mesh()

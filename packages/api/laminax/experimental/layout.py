@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Format", "Layout"]
+from laminax._src.refused import with_layout_constraint
+
+__all__ = ["Format", "Layout", "with_layout_constraint"]
 
 
 @dataclass(frozen=True)

@@ -42,4 +42,49 @@ def create_device_mesh(mesh_shape: Sequence[int], devices: Sequence[Any] | None 
     return grid.reshape(tuple(mesh_shape))
 
 
-__all__ = ["create_device_mesh"]
+def create_hybrid_device_mesh(mesh_shape: Sequence[int], dcn_mesh_shape: Sequence[int], devices: Sequence[Any] | None = None, *,
+                              process_is_granule: bool = False, should_sort_granules_by_key: bool = True,
+                              allow_split_physical_axes: bool = False) -> np.ndarray:
+    """An array of devices for networks of two speeds: within a granule of devices, and between granules.
+
+    Args:
+      mesh_shape: the shape of the array within each granule.
+      dcn_mesh_shape: the array of granules, of as many axes.
+      devices: the devices; by default all.
+      process_is_granule: whether a granule is the devices of a process; by default it is those of one `slice_index`.
+      should_sort_granules_by_key: whether granules come by that number, or as the devices are given.
+      allow_split_physical_axes: as for `create_device_mesh`.
+
+    Returns:
+      An object array, whose axes have the sizes of the two shapes multiplied.
+
+    Raises:
+      ValueError: if the shapes have different lengths, numbers of devices or granules do not fit, or devices have no `slice_index`.
+      NotImplementedError: as for `create_device_mesh`.
+
+    Example:
+      >>> create_hybrid_device_mesh((2, 4), (1, 1), process_is_granule=True).shape
+      (2, 4)
+    """
+    chosen = list(runtime.devices() if devices is None else devices)
+    attribute = "process_index" if process_is_granule else "slice_index"
+    if chosen and not hasattr(chosen[0], attribute):
+        raise ValueError(f"create_hybrid_device_mesh: the device {chosen[0]} does not have attribute {attribute}. Give "
+                         "process_is_granule=True where each process is a granule.")
+    if len(mesh_shape) != len(dcn_mesh_shape):
+        raise ValueError(f"create_hybrid_device_mesh: mesh_shape {tuple(mesh_shape)} and dcn_mesh_shape {tuple(dcn_mesh_shape)} must have as "
+                         "many axes. Give axes of size 1 where there is one granule or device.")
+    granules: dict[Any, list] = {}
+    for device in chosen:
+        granules.setdefault(getattr(device, attribute), []).append(device)
+    order = sorted(granules) if should_sort_granules_by_key else list(granules)
+    if len(order) != math.prod(dcn_mesh_shape):
+        raise ValueError(f"create_hybrid_device_mesh: the number of granules, {len(order)} by {attribute}, must equal the product of "
+                         f"dcn_mesh_shape {tuple(dcn_mesh_shape)}")
+    blocks = np.empty(len(order), dtype=object)
+    for i, key in enumerate(order):
+        blocks[i] = create_device_mesh(mesh_shape, granules[key], allow_split_physical_axes=allow_split_physical_axes)
+    return np.block(blocks.reshape(tuple(dcn_mesh_shape)).tolist())
+
+
+__all__ = ["create_device_mesh", "create_hybrid_device_mesh"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
 import laminax_runtime as runtime
 import numpy as np
@@ -13,10 +14,11 @@ from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_leaves, tree_
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.api import device_put
+from laminax._src.distributed import is_initialized
 
 __all__ = [
-    "assert_equal", "broadcast_one_to_all", "global_array_to_host_local_array", "host_local_array_to_global_array", "process_allgather",
-    "sync_global_devices",
+    "ProcessFailureError", "assert_equal", "broadcast_one_to_all", "global_array_to_host_local_array", "host_local_array_to_global_array",
+    "live_devices", "process_allgather", "reached_preemption_sync_point", "sync_global_devices",
 ]
 
 
@@ -81,6 +83,38 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
     values = process_allgather(in_tree, tiled=True)
     if not all(np.all(np.equal(x, x)) for x in tree_leaves(values)):
         raise AssertionError(f"{fail_message}. Expected: {values}; got: {in_tree}.")
+
+
+class ProcessFailureError(Exception):
+    """A process failed while others worked with its devices. Nothing raises it: programs are one process."""
+
+
+@contextmanager
+def live_devices(devices: list[Any]) -> Iterator[list[Any]]:
+    """Context manager: gives those of the devices whose processes are alive; with one process, all.
+
+    Args:
+      devices: devices.
+
+    Raises:
+      RuntimeError: if `distributed.initialize` was not called.
+      NotImplementedError: if there is more than one process.
+    """
+    if not is_initialized():
+        raise RuntimeError("multihost_utils.live_devices: distributed.initialize() has not been called. Without it all devices are this "
+                           "process's own, and live.")
+    _check_one_process("live_devices")
+    yield list(devices)
+
+
+def reached_preemption_sync_point(step_id: int) -> NoReturn:
+    """Not supported: nobody tells that the machine will be taken away.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    raise NotImplementedError(f"multihost_utils.reached_preemption_sync_point({step_id!r}) is not supported: nobody tells that the machine will "
+                              "be taken away. Save at fixed steps, or from a handler of the signal that your scheduler sends.")
 
 
 def host_local_array_to_global_array(local_inputs: Any, global_mesh: runtime.Mesh, pspecs: Any) -> Any:

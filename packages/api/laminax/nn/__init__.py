@@ -12,6 +12,7 @@ _MODULE_OF = {
     **dict.fromkeys(("log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "standardize"),
                     "laminax._src.nn.normalization"),
     "dot_product_attention": "laminax._src.nn.attention",
+    **dict.fromkeys(("get_scaled_dot_general_config", "scaled_dot_general", "scaled_matmul"), "laminax._src.refused"),
 }
 
 __all__ = ["initializers", *_MODULE_OF]

@@ -8,6 +8,8 @@ import laminax_runtime as runtime
 from laminax_runtime import backends as _backends
 from laminax_runtime.placement import placement_device
 
+from laminax._src.jit import clear_caches
+
 
 def get_backend(platform: Any = None) -> Any:
     """The client of a platform, started on the first call.
@@ -25,6 +27,20 @@ def backends() -> dict[str, Any]:
     """The clients that have been started, by platform; the default one is started."""
     runtime.default_backend()
     return dict(_backends._clients)
+
+
+def backend_xla_version(platform: Any = None) -> int | None:
+    """The version of XLA that a platform's plugin names; None where it names none.
+
+    Args:
+      platform: as for `get_backend`.
+    """
+    return getattr(get_backend(platform), "xla_version", None)
+
+
+def clear_in_memory_compilation_cache() -> None:
+    """Forgets compiled programs, with the traced functions they came from; those on disk stay."""
+    clear_caches()
 
 
 def get_default_device() -> Any:

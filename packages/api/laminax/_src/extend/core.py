@@ -12,7 +12,7 @@ from laminax_ir.avals import ShapedArray, is_array_like
 from laminax_ir.canonical_dtypes import supported_dtypes
 from laminax_ir.check import check_jaxpr
 from laminax_ir.effects import Effect
-from laminax_ir.errors import ConcretizationTypeError, JaxprTypeError
+from laminax_ir.errors import ConcretizationTypeError, InconclusiveDimensionOperation, JaxprTypeError
 from laminax_ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, jaxpr_as_fun, no_effects
 from laminax_ir.jaxpr import subjaxprs as _subjaxprs_of_equation
 from laminax_ir.keys import PRNGKeyArray
@@ -23,8 +23,8 @@ from laminax_ir.trace import Trace, Tracer, current_trace, eval_trace, state
 from laminax_runtime import ArrayImpl
 from laminax_transforms.batching import BatchTrace
 
-__all__ = ["ClosedJaxpr", "DropVar", "Effect", "Jaxpr", "JaxprEqn", "JaxprTypeError", "Literal", "Primitive", "Var", "check_jaxpr",
-           "jaxpr_as_fun", "no_effects"]
+__all__ = ["ClosedJaxpr", "DropVar", "Effect", "InconclusiveDimensionOperation", "Jaxpr", "JaxprEqn", "JaxprTypeError", "Literal",
+           "Primitive", "Var", "check_jaxpr", "jaxpr_as_fun", "no_effects"]
 
 Effects = AbstractSet[Effect]
 

@@ -1,0 +1,280 @@
+"""Names of JAX that are not supported, with what to use in their place: they can be imported, and say so when they are called."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+
+def _refuse(name: str, why: str) -> NoReturn:
+    raise NotImplementedError(f"{name} is not supported: {why}")
+
+
+# --- shardings in types ---
+
+
+def auto_axes(f: Any = None, /, *, axes: Any = None, out_sharding: Any = None) -> NoReturn:
+    """Not supported: all mesh axes are left to the compiler already.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("sharding.auto_axes", "all axes of a mesh are of the type Auto, so that there is nothing to switch. Call the function itself, "
+            "and with_sharding_constraint on its result in the place of out_sharding.")
+
+
+def explicit_axes(f: Any = None, /, *, axes: Any = None, in_sharding: Any = None) -> NoReturn:
+    """Not supported: types of values do not carry shardings.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("sharding.explicit_axes", "types of values do not carry shardings. Use with_sharding_constraint where the compiler needs to be "
+            "told, or shard_map for a program per device.")
+
+
+class use_abstract_mesh:  # noqa: N801  (JAX's name)
+    """Not supported: programs run on the mesh of devices that `set_mesh` has set.
+
+    Raises:
+      NotImplementedError: always.
+    """
+
+    def __init__(self, mesh: Any) -> None:
+        _refuse("sharding.use_abstract_mesh", f"partition specs refer to a mesh of devices, and {mesh!r} has none. Use set_mesh(mesh).")
+
+
+class ManualAxisType:
+    """Not supported: types of values do not say along which mesh axes they vary.
+
+    Raises:
+      NotImplementedError: always.
+    """
+
+    def __init__(self, *, varying: Any = frozenset(), unreduced: Any = frozenset(), reduced: Any = frozenset()) -> None:
+        _refuse("sharding.ManualAxisType", "types of values do not say along which mesh axes they vary. Leave it out; shard_map works that out "
+                "by itself.")
+
+
+# --- jaxlib's tables ---
+
+
+def clear_backends() -> NoReturn:
+    """Not supported: the clients of platforms live as long as the process, because arrays refer to them.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("backend.clear_backends", "clients live as long as the process. laminax.clear_caches() forgets compiled programs; for other "
+            "platforms or numbers of devices start another process.")
+
+
+def register_backend_cache(cache: Any, for_what: str) -> NoReturn:
+    """Not supported: there is no moment at which such caches would be cleared, see `clear_backends`.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("backend.register_backend_cache", f"the cache for {for_what!r} would be cleared with the clients, which live as long as the "
+            "process. Leave the call out.")
+
+
+def register_backend_factory(name: str, factory: Any, *, priority: int = 0, fail_quietly: bool = True, experimental: bool = False,
+                             make_topology: Any = None, c_api: Any = None) -> NoReturn:
+    """Not supported: platforms come from PJRT plugins.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("backend.register_backend_factory", f"a platform comes from a PJRT plugin. Set PJRT_NAMES_AND_LIBRARY_PATHS={name}:<path of its "
+            "library> before the first computation.")
+
+
+def get_compile_options(num_replicas: int, num_partitions: int, device_assignment: Any = None, env_options_overrides: Any = None,
+                        fdo_profile: Any = None, detailed_logging: bool = True, backend: Any = None) -> NoReturn:
+    """Not supported: XLA's options are given by name.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("backend.get_compile_options", "programs are not compiled through jaxlib's own interface. Give XLA's options by name: "
+            "jit(f, compiler_options={...}), or jit(f).lower(...).compile({...}).")
+
+
+# --- experimental ---
+
+
+def get_topology_desc(topology_name: str = "", platform: str | None = None, **kwargs: Any) -> NoReturn:
+    """Not supported: programs are compiled for devices that are there.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("topologies.get_topology_desc", f"programs are compiled for devices that are there, which {topology_name!r} need not be. Use "
+            "topologies.get_attached_topology(), or laminax.export for a program that is compiled elsewhere.")
+
+
+def compute_on(compute_type: str) -> NoReturn:
+    """Not supported: a program computes where its devices are.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("compute_on", f"a program computes on its devices alone, not on {compute_type!r}. Compute on the host with pure_callback, or with "
+            "jit of arguments that are on a device of the CPU.")
+
+
+def compute_on2(f: Any = None, *, compute_type: Any, out_memory_spaces: Any, compiler_options: Any = None) -> NoReturn:
+    """Not supported, as `compute_on`.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    compute_on(compute_type)
+
+
+def with_layout_constraint(x: Any, layouts: Any) -> NoReturn:
+    """Not supported: the compiler chooses how the elements of values lie in memory.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("layout.with_layout_constraint", "the compiler chooses how the elements of values lie in memory. Transpose the array where the "
+            f"order of its axes matters; got the layouts {layouts!r}.")
+
+
+def buffer_callback(callback: Any, result_shape_dtypes: Any, *, has_side_effect: bool = False, vmap_method: str | None = None,
+                    input_output_aliases: Any = None, command_buffer_compatible: bool = False) -> NoReturn:
+    """Not supported: callbacks get arrays.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("buffer_callback", "callbacks get arrays, not the buffers of devices. Use pure_callback, io_callback, or ffi.ffi_call for a "
+            "compiled function.")
+
+
+def colocated_python(fun: Any) -> NoReturn:
+    """Not supported: programs are one process, which runs Python itself.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("colocated_python", f"programs are one process. Call {getattr(fun, '__name__', 'the function')} itself.")
+
+
+def colocated_python_class(cls: Any) -> NoReturn:
+    """Not supported: programs are one process, which makes Python objects itself.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("colocated_python_class", f"programs are one process. Use {getattr(cls, '__name__', 'the class')} itself.")
+
+
+def colocated_cpu_devices(devices_or_mesh: Any) -> NoReturn:
+    """Not supported: programs are one process.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("colocated_cpu_devices", "programs are one process, whose CPU devices are laminax.devices('cpu').")
+
+
+def primal_tangent_dtype(primal_dtype: Any, tangent_dtype: Any, name: str | None = None) -> NoReturn:
+    """Not supported: a dtype's tangents have the dtype itself, or float0.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("experimental.primal_tangent_dtype", f"tangents of {primal_dtype} cannot have the dtype {tangent_dtype}. Convert the cotangent in "
+            "a custom_vjp instead.")
+
+
+def set_xla_metadata(x: Any = None, **kwargs: Any) -> NoReturn:
+    """Not supported: operations carry no attributes of the user's.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("xla_metadata.set_xla_metadata", f"operations carry no attributes of the user's; got {', '.join(kwargs) or 'none'}. named_scope "
+            "gives them names, and compiler_options of jit tell XLA of the whole program.")
+
+
+def scheduling_group(name: str) -> NoReturn:
+    """Not supported: XLA schedules operations itself.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("scheduling_groups.scheduling_group", f"XLA schedules the operations of {name!r} itself. lax.optimization_barrier keeps it from "
+            "moving computations.")
+
+
+def xla_metadata_call(f: Any = None, **meta: Any) -> NoReturn:
+    """Not supported: calls carry no attributes of the user's.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("scheduling_groups.xla_metadata_call", f"calls carry no attributes of the user's; got {', '.join(meta) or 'none'}. named_scope "
+            "gives them names.")
+
+
+# --- nn ---
+
+
+def get_scaled_dot_general_config(mode: str, global_scale: Any = None) -> NoReturn:
+    """Not supported: block-scaled products need kernels of cuDNN.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("nn.get_scaled_dot_general_config", f"products in the format {mode!r} need kernels of cuDNN. lax.scaled_dot multiplies values that "
+            "have been quantised by blocks.")
+
+
+def scaled_dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, preferred_element_type: Any = None, configs: Any = None,
+                       implementation: Any = None) -> NoReturn:
+    """Not supported: block-scaled products need kernels of cuDNN.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("nn.scaled_dot_general", "quantising by blocks needs kernels of cuDNN. lax.scaled_dot multiplies values that have been quantised "
+            "by blocks, lax.dot_general unquantised ones.")
+
+
+def scaled_matmul(lhs: Any, rhs: Any, lhs_scales: Any, rhs_scales: Any, preferred_element_type: Any = None) -> NoReturn:
+    """Not supported: block-scaled products need kernels of cuDNN.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("nn.scaled_matmul", "it stands for a kernel of cuDNN. lax.scaled_dot(lhs, rhs, lhs_scale=..., rhs_scale=...) computes such "
+            "products on every platform.")
+
+
+# --- programs ---
+
+
+class Token:
+    """Not supported: programs hold no tokens.
+
+    Raises:
+      NotImplementedError: always.
+    """
+
+    def __init__(self, buf: Any) -> None:
+        _refuse("core.Token", "programs hold no tokens as values. Ordered callbacks keep their order by themselves; effects_barrier() waits "
+                "for them.")
+
+
+class AbstractToken:
+    """Not supported: programs hold no tokens.
+
+    Raises:
+      NotImplementedError: always.
+    """
+
+    def __init__(self) -> None:
+        _refuse("core.AbstractToken", "programs hold no tokens as values, so that none has this type.")

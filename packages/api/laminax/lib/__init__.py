@@ -1,0 +1,12 @@
+"""jaxlib's names as older programs look for them; `__version__` is jaxlib's. A table of contents: names load on first use."""
+
+from laminax._src.lazy import contents
+
+__all__, _find, __dir__ = contents(__name__, {}, ("xla_bridge", "xla_client"))
+
+
+def __getattr__(name: str):
+    if name == "__version__":
+        from laminax_runtime import jaxlib_version
+        return jaxlib_version()
+    return _find(name)

@@ -1,0 +1,7 @@
+"""Platforms and devices, by the names that older programs use. A table of contents: names load on first use."""
+
+from laminax._src.lazy import contents
+
+__all__, __getattr__, __dir__ = contents(__name__, {
+    "extend.backend": "backends get_backend",
+    "xla_bridge": "default_backend device_count devices local_device_count local_devices process_count process_index"})

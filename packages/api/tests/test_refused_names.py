@@ -1,0 +1,64 @@
+"""Names of JAX that laminax has to say that it does not support them: they can be imported, and tell what to use instead."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+REFUSED = [
+    ("sharding", "auto_axes", (abs,), {}, "with_sharding_constraint"),
+    ("sharding", "explicit_axes", (), {"axes": "x"}, "with_sharding_constraint"),
+    ("sharding", "use_abstract_mesh", ("mesh",), {}, "set_mesh"),
+    ("sharding", "ManualAxisType", (), {"varying": frozenset("i")}, "shard_map"),
+    ("extend.backend", "clear_backends", (), {}, "clear_caches"),
+    ("extend.backend", "register_backend_cache", ({}, "sizes"), {}, "cache for 'sizes'"),
+    ("extend.backend", "register_backend_factory", ("mine", abs), {"priority": 1}, "PJRT_NAMES_AND_LIBRARY_PATHS=mine:"),
+    ("extend.backend", "get_compile_options", (1, 1), {}, "compiler_options"),
+    ("extend.core", "Token", (None,), {}, "effects_barrier"),
+    ("extend.core", "AbstractToken", (), {}, "no tokens"),
+    ("experimental", "primal_tangent_dtype", ("int8", "float32"), {}, "custom_vjp"),
+    ("experimental.topologies", "get_topology_desc", ("v5e:2x2",), {}, "get_attached_topology"),
+    ("experimental.compute_on", "compute_on", ("device_host",), {}, "pure_callback"),
+    ("experimental.compute_on", "compute_on2", (), {"compute_type": "device_host", "out_memory_spaces": None}, "'device_host'"),
+    ("experimental.layout", "with_layout_constraint", (1.0, "layout"), {}, "Transpose"),
+    ("experimental.buffer_callback", "buffer_callback", (abs, ()), {}, "pure_callback"),
+    ("experimental.colocated_python", "colocated_python", (abs,), {}, "Call abs itself"),
+    ("experimental.colocated_python", "colocated_python_class", (dict,), {}, "Use dict itself"),
+    ("experimental.colocated_python", "colocated_cpu_devices", ((),), {}, r"devices\('cpu'\)"),
+    ("experimental.xla_metadata", "set_xla_metadata", (), {"key": 1}, "got key"),
+    ("experimental.scheduling_groups", "scheduling_group", ("g",), {}, "optimization_barrier"),
+    ("experimental.scheduling_groups", "xla_metadata_call", (abs,), {"group": 1}, "got group"),
+    ("experimental.custom_partitioning", "SdyShardingRule", ((), ()), {}, "shard_map"),
+    ("experimental.custom_partitioning", "ArrayMapping", ("i",), {}, "shard_map"),
+    ("experimental.custom_partitioning", "CompoundFactor", ("i", "j"), {}, "shard_map"),
+    ("experimental.multihost_utils", "reached_preemption_sync_point", (3,), {}, "Save at fixed steps"),
+    ("nn", "get_scaled_dot_general_config", ("mxfp8",), {}, "lax.scaled_dot"),
+    ("nn", "scaled_dot_general", (1, 2, ()), {}, "lax.scaled_dot"),
+    ("nn", "scaled_matmul", (1, 2, 3, 4), {}, "lax.scaled_dot"),
+]
+
+
+@pytest.mark.parametrize("module, name, args, kwargs, advice", REFUSED, ids=[f"{module}.{name}" for module, name, *_ in REFUSED])
+def test_a_refused_name_says_what_to_use_instead(module, name, args, kwargs, advice):
+    named = getattr(importlib.import_module(f"laminax.{module}"), name)
+    with pytest.raises(NotImplementedError, match="is not supported") as caught:
+        named(*args, **kwargs)
+    caught.match(name if name != "compute_on2" else "compute_on")
+    caught.match(advice)
+
+
+def test_custom_partitioning_can_be_declared_and_refuses_calls():
+    from laminax.experimental.custom_partitioning import custom_partitioning
+
+    @custom_partitioning
+    def double(x):
+        """Twice x."""
+        return 2 * x
+
+    double.def_partition(partition=abs, infer_sharding_from_operands=abs, sharding_rule="i -> i")
+    assert double.__doc__ == "Twice x." and double.fun(3) == 6
+    with pytest.raises(NotImplementedError, match="calling 'double' is not supported.*shard_map"):
+        double(3)
+    with pytest.raises(TypeError, match="custom_partitioning: fun must be a function, got 3 of type int"):
+        custom_partitioning(3)
