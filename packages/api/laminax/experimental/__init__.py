@@ -7,8 +7,9 @@ import importlib
 _MODULE_OF = {"io_callback": "laminax_ir.ops.callbacks", "primal_tangent_dtype": "laminax._src.refused"}
 
 _SUBMODULES = frozenset((
-    "as_jax", "buffer_callback", "checkify", "colocated_python", "compilation_cache", "compute_on", "custom_partitioning", "layout",
-    "mesh_utils", "multihost_utils", "ode", "pjit", "scheduling_groups", "serialize_executable", "shard_map", "topologies", "xla_metadata",
+    "as_jax", "buffer_callback", "checkify", "colocated_python", "compilation_cache", "compute_on", "custom_partitioning", "jet",
+    "layout", "mesh_utils", "multihost_utils", "ode", "pjit", "scheduling_groups", "serialize_executable", "shard_map",
+    "topologies", "xla_metadata",
 ))
 
 __all__ = sorted([*_MODULE_OF, *_SUBMODULES])  # pyright: ignore[reportUnsupportedDunderAll]

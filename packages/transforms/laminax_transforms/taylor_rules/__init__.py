@@ -1,0 +1,1 @@
+"""Taylor-mode rules, one module per family of operations, named like the one that defines them."""
