@@ -15,9 +15,9 @@ __version_info__ = (0, 10, 2)  # of JAX, whose public API this release follows: 
 
 _SUBMODULES = frozenset((
     "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "custom_transpose", "debug", "distributed", "dlpack",
-    "dtypes", "errors", "experimental", "export", "extend", "ffi", "flatten_util", "image", "interpreters", "lax", "lib", "memory",
-    "monitoring", "nn", "numpy", "ops", "profiler", "random", "scipy", "sharding", "stages", "test_util", "testing", "tree", "tree_util",
-    "typing", "version",
+    "dtypes", "errors", "example_libraries", "experimental", "export", "extend", "ffi", "flatten_util", "image", "interpreters", "lax",
+    "lib", "memory", "monitoring", "nn", "numpy", "ops", "profiler", "random", "scipy", "sharding", "stages", "test_util", "testing", "tree",
+    "tree_util", "typing", "version",
 ))
 
 _NAMES = {

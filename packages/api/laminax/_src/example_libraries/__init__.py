@@ -1,0 +1,1 @@
+"""Implementation of `laminax.example_libraries`."""
