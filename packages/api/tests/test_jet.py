@@ -87,6 +87,8 @@ def test_types_of_single_precision():
         value, (first, second) = jet(jnp.sin, (np.float32(0.5),), ((np.float64(1.0), 0),))
         assert value.dtype == first.dtype == second.dtype == np.float32 and not first.weak_type
         assert jet(jnp.sin, (0.5,), ((1.0,),))[1][0].weak_type
+        _, (first,) = jet(lambda x: lax.scan(lambda c, _: (c * 2.0, None), x, None, length=3)[0], (0.5,), ((1.0,),))
+        assert float(first) == 8.0 and first.weak_type
         value, (first,) = jet(jnp.sin, (2,), ((1,),))
         np.testing.assert_allclose([value, first], [math.sin(2), math.cos(2)], rtol=1e-6)
         _, (first, second) = jet(jnp.exp, (jnp.bfloat16(0.0),), ((jnp.bfloat16(1.0), jnp.bfloat16(0.0)),))

@@ -212,7 +212,7 @@ def whole_power(x: Series, exponent: int) -> Series:
         exponent //= 2
         if exponent:
             x = product(x, x)
-    return [add(mul(x[0], 0.0), 1.0), *[ZERO] * (len(x) - 1)] if result is None else result
+    return constant(1.0, len(x) - 1) if result is None else result
 
 
 def integrated(x: Series, first: Any, slope: Callable[[int, Series], Any]) -> Series:
@@ -229,6 +229,11 @@ def integrated(x: Series, first: Any, slope: Callable[[int, Series], Any]) -> Se
         d.append(slope(k - 1, y))
         y.append(scaled(1 / k, total(times(scaled(j, x[j]), d[k - j]) for j in range(1, k + 1))))
     return y
+
+
+def antiderivative(x: Series, first: Any, d: Series) -> Series:
+    """The series y with `y' = d x'`, where d is known."""
+    return integrated(x, first, lambda k, y: d[k])
 
 
 def composed(coefficients: Sequence[Any], x: Series) -> Series:

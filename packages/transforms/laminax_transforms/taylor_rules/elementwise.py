@@ -16,8 +16,8 @@ from laminax_ir.ops.elementwise import add, bitwise_and, convert_element_type, d
 from laminax_ir.ops.shape import full, full_like
 from laminax_transforms.registry import broadcast_like
 from laminax_transforms.taylor_series import (
-    Series, added, composed, convolved, define_bilinear, define_linear, full_terms, integrated, is_constant, minus, product, quotient,
-    real_power, reciprocal, scaled, shifted, square_root, taylor_rule, times, times_number, total, whole_power,
+    Series, added, antiderivative, composed, convolved, define_bilinear, define_linear, full_terms, integrated, is_constant, minus,
+    product, quotient, real_power, reciprocal, scaled, shifted, square_root, taylor_rule, times, times_number, total, whole_power,
 )
 from laminax_transforms.zeros import ZERO
 
@@ -79,10 +79,6 @@ def _define(primitive, make) -> None:
         return make(x, primitive.bind(x[0], **params))
 
 
-def _known_slope(d: Series):
-    return lambda k, y: d[k]
-
-
 def exponential(x: Series, first) -> Series:
     """exp(x): y' = y x'."""
     return integrated(x, first, lambda k, y: y[k])
@@ -93,35 +89,25 @@ def _tanh_slope(k, y):
     return mul(sub(1.0, y[0]), add(1.0, y[0])) if k == 0 else minus(ZERO, convolved(y, y, k))
 
 
-def _define_functions() -> None:
-    _define(op.exp_p, exponential)
-    _define(op.exp2_p, lambda x, first: integrated(x, first, lambda k, y: scaled(math.log(2), y[k])))
-    _define(op.expm1_p, lambda x, first: integrated(x, first, lambda k, y: add(y[0], 1.0) if k == 0 else y[k]))
-    _define(op.logistic_p, lambda x, first: integrated(
-        x, first, lambda k, y: mul(y[0], sub(1.0, y[0])) if k == 0 else minus(y[k], convolved(y, y, k))))
-    _define(op.tan_p, lambda x, first: integrated(
-        x, first, lambda k, y: add(1.0, op.square(y[0])) if k == 0 else convolved(y, y, k)))
-    _define(op.tanh_p, lambda x, first: integrated(x, first, _tanh_slope))
+_define(op.exp_p, exponential)
+_define(op.exp2_p, lambda x, first: integrated(x, first, lambda k, y: scaled(math.log(2), y[k])))
+_define(op.expm1_p, lambda x, first: integrated(x, first, lambda k, y: add(y[0], 1.0) if k == 0 else y[k]))
+_define(op.logistic_p, lambda x, first: integrated(
+    x, first, lambda k, y: mul(y[0], sub(1.0, y[0])) if k == 0 else minus(y[k], convolved(y, y, k))))
+_define(op.tan_p, lambda x, first: integrated(x, first, lambda k, y: add(1.0, op.square(y[0])) if k == 0 else convolved(y, y, k)))
+_define(op.tanh_p, lambda x, first: integrated(x, first, _tanh_slope))
 
-    # Functions whose derivative is algebraic in x
-    _define(op.log_p, logarithm)
-    _define(op.log1p_p, lambda x, first: integrated(x, first, _known_slope(reciprocal(shifted(x, 1.0)))))
-    _define(op.sqrt_p, square_root)
-    _define(op.rsqrt_p, lambda x, first: real_power(x, -0.5, first))
-    _define(op.cbrt_p, lambda x, first: real_power(x, 1 / 3, first))
-    _define(op.asin_p, lambda x, first: integrated(x, first, _known_slope(_inverse_root(_one_minus_square(x)))))
-    _define(op.acos_p, lambda x, first: integrated(x, first, _known_slope(times_number(_inverse_root(_one_minus_square(x)), -1))))
-    _define(op.atan_p, lambda x, first: integrated(x, first, _known_slope(reciprocal(shifted(product(x, x), 1.0)))))
-    _define(op.asinh_p, lambda x, first: integrated(x, first, _known_slope(_inverse_root(shifted(product(x, x), 1.0)))))
-    # One root of each factor: the product of the two would be on the wrong branch for negative real parts.
-    _define(op.acosh_p, lambda x, first: integrated(x, first, _known_slope(
-        product(_inverse_root(shifted(x, -1.0)), _inverse_root(shifted(x, 1.0))))))
-    _define(op.atanh_p, lambda x, first: integrated(x, first, _known_slope(reciprocal(_one_minus_square(x)))))
+
+# Roots, and functions whose derivative is algebraic
 
 
 def logarithm(x: Series, first) -> Series:
     """log(x): y' = x' / x."""
-    return integrated(x, first, _known_slope(reciprocal(x)))
+    return antiderivative(x, first, reciprocal(x))
+
+
+def _inverse_root(x: Series) -> Series:
+    return real_power(x, -0.5, op.rsqrt(x[0]))
 
 
 def _one_minus_square(x: Series) -> Series:
@@ -129,11 +115,25 @@ def _one_minus_square(x: Series) -> Series:
     return [mul(sub(1.0, x[0]), add(1.0, x[0])), *times_number(product(x, x), -1)[1:]]
 
 
-def _inverse_root(x: Series) -> Series:
-    return real_power(x, -0.5, op.rsqrt(x[0]))
+def _one_plus_square(x: Series) -> Series:
+    return shifted(product(x, x), 1.0)
 
 
-_define_functions()
+_define(op.sqrt_p, square_root)
+_define(op.rsqrt_p, lambda x, first: real_power(x, -0.5, first))
+_define(op.cbrt_p, lambda x, first: real_power(x, 1 / 3, first))
+_define(op.log_p, logarithm)
+_define(op.log1p_p, lambda x, first: antiderivative(x, first, reciprocal(shifted(x, 1.0))))
+_define(op.asin_p, lambda x, first: antiderivative(x, first, _inverse_root(_one_minus_square(x))))
+_define(op.acos_p, lambda x, first: antiderivative(x, first, times_number(_inverse_root(_one_minus_square(x)), -1)))
+_define(op.atan_p, lambda x, first: antiderivative(x, first, reciprocal(_one_plus_square(x))))
+_define(op.asinh_p, lambda x, first: antiderivative(x, first, _inverse_root(_one_plus_square(x))))
+# A root of each factor: that of their product would be on the wrong branch for negative real parts.
+_define(op.acosh_p, lambda x, first: antiderivative(x, first, product(_inverse_root(shifted(x, -1.0)), _inverse_root(shifted(x, 1.0)))))
+_define(op.atanh_p, lambda x, first: antiderivative(x, first, reciprocal(_one_minus_square(x))))
+
+
+# Sine and cosine
 
 
 def _pair(x: Series, sine, cosine, sign: int) -> tuple[Series, Series]:

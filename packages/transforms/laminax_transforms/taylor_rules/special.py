@@ -11,7 +11,7 @@ from laminax_ir.ops import special as op
 from laminax_ir.ops.elementwise import add, exp, neg, square
 from laminax_transforms.taylor_rules.elementwise import exponential
 from laminax_transforms.taylor_series import (
-    Series, composed, convolved, integrated, is_constant, product, scaled, taylor_rule, times, times_number, total,
+    Series, antiderivative, composed, convolved, integrated, is_constant, product, scaled, taylor_rule, times, times_number, total,
 )
 
 
@@ -23,14 +23,12 @@ def _gaussian(x: Series, factor: float) -> Series:
 
 @taylor_rule(op.erf_p)
 def _erf(x):
-    slope = _gaussian(x, 2 / math.sqrt(math.pi))
-    return integrated(x, op.erf(x[0]), lambda k, y: slope[k])
+    return antiderivative(x, op.erf(x[0]), _gaussian(x, 2 / math.sqrt(math.pi)))
 
 
 @taylor_rule(op.erfc_p)
 def _erfc(x):
-    slope = _gaussian(x, -2 / math.sqrt(math.pi))
-    return integrated(x, op.erfc(x[0]), lambda k, y: slope[k])
+    return antiderivative(x, op.erfc(x[0]), _gaussian(x, -2 / math.sqrt(math.pi)))
 
 
 @taylor_rule(op.erf_inv_p)
