@@ -51,7 +51,8 @@ def AvgPool(window_shape: Sequence[int], strides: Sequence[int] | None = None, p
     others = _batch_and_channels(len(window_shape), spec)
 
     def apply_fun(params, inputs, **kwargs):
-        image = jnp.ones([1 if axis in others else size for axis, size in enumerate(inputs.shape)], inputs.dtype)
+        aval = get_aval(inputs)
+        image = jnp.ones([1 if axis in others else size for axis, size in enumerate(aval.shape)], aval.dtype)
         return reduce_windows(inputs) / reduce_windows(image)
 
     return init_fun, apply_fun
