@@ -176,7 +176,8 @@ def test_canonical_dtypes_of_arrays_are_narrow():
         laminax.dtypes.canonicalize_dtype(laminax.random.key(0).dtype)
 
 
-@pytest.mark.parametrize("make", [lambda: jnp.asarray(1.0), lambda: jnp.array(np.arange(3)), lambda: jnp.array([1, 2]), lambda: jnp.float32(2)])
+@pytest.mark.parametrize("make", [lambda: jnp.asarray(1.0), lambda: jnp.array(np.arange(3)), lambda: jnp.array([1, 2]),
+                                  lambda: jnp.float32(2)])
 def test_a_constant_of_a_traced_function_is_no_transfer_of_the_users(make):
     expected = np.asarray(make())
     with laminax.transfer_guard("disallow"):

@@ -51,8 +51,8 @@ class ManualAxisType:
     """
 
     def __init__(self, *, varying: Any = frozenset(), unreduced: Any = frozenset(), reduced: Any = frozenset()) -> None:
-        _refuse("sharding.ManualAxisType", "types of values do not say along which mesh axes they vary. Leave it out; shard_map works that out "
-                "by itself.")
+        _refuse("sharding.ManualAxisType", "types of values do not say along which mesh axes they vary. Leave it out; shard_map works that "
+                "out by itself.")
 
 
 # --- jaxlib's tables ---
@@ -85,8 +85,8 @@ def register_backend_factory(name: str, factory: Any, *, priority: int = 0, fail
     Raises:
       NotImplementedError: always.
     """
-    _refuse("backend.register_backend_factory", f"a platform comes from a PJRT plugin. Set PJRT_NAMES_AND_LIBRARY_PATHS={name}:<path of its "
-            "library> before the first computation.")
+    _refuse("backend.register_backend_factory", f"a platform comes from a PJRT plugin. Set PJRT_NAMES_AND_LIBRARY_PATHS={name}:<path of "
+            "its library> before the first computation.")
 
 
 def get_compile_options(num_replicas: int, num_partitions: int, device_assignment: Any = None, env_options_overrides: Any = None,
@@ -119,8 +119,8 @@ def compute_on(compute_type: str) -> NoReturn:
     Raises:
       NotImplementedError: always.
     """
-    _refuse("compute_on", f"a program computes on its devices alone, not on {compute_type!r}. Compute on the host with pure_callback, or with "
-            "jit of arguments that are on a device of the CPU.")
+    _refuse("compute_on", f"a program computes on its devices alone, not on {compute_type!r}. Compute on the host with pure_callback, or "
+            "with jit of arguments that are on a device of the CPU.")
 
 
 def compute_on2(f: Any = None, *, compute_type: Any, out_memory_spaces: Any, compiler_options: Any = None) -> NoReturn:
@@ -186,8 +186,8 @@ def primal_tangent_dtype(primal_dtype: Any, tangent_dtype: Any, name: str | None
     Raises:
       NotImplementedError: always.
     """
-    _refuse("experimental.primal_tangent_dtype", f"tangents of {primal_dtype} cannot have the dtype {tangent_dtype}. Convert the cotangent in "
-            "a custom_vjp instead.")
+    _refuse("experimental.primal_tangent_dtype", f"tangents of {primal_dtype} cannot have the dtype {tangent_dtype}. Convert the cotangent "
+            "in a custom_vjp instead.")
 
 
 def set_xla_metadata(x: Any = None, **kwargs: Any) -> NoReturn:
@@ -196,8 +196,8 @@ def set_xla_metadata(x: Any = None, **kwargs: Any) -> NoReturn:
     Raises:
       NotImplementedError: always.
     """
-    _refuse("xla_metadata.set_xla_metadata", f"operations carry no attributes of the user's; got {', '.join(kwargs) or 'none'}. named_scope "
-            "gives them names, and compiler_options of jit tell XLA of the whole program.")
+    _refuse("xla_metadata.set_xla_metadata", f"operations carry no attributes of the user's; got {', '.join(kwargs) or 'none'}. "
+            "named_scope gives them names, and compiler_options of jit tell XLA of the whole program.")
 
 
 def scheduling_group(name: str) -> NoReturn:
@@ -206,8 +206,8 @@ def scheduling_group(name: str) -> NoReturn:
     Raises:
       NotImplementedError: always.
     """
-    _refuse("scheduling_groups.scheduling_group", f"XLA schedules the operations of {name!r} itself. lax.optimization_barrier keeps it from "
-            "moving computations.")
+    _refuse("scheduling_groups.scheduling_group", f"XLA schedules the operations of {name!r} itself. lax.optimization_barrier keeps it "
+            "from moving computations.")
 
 
 def xla_metadata_call(f: Any = None, **meta: Any) -> NoReturn:
@@ -229,8 +229,8 @@ def get_scaled_dot_general_config(mode: str, global_scale: Any = None) -> NoRetu
     Raises:
       NotImplementedError: always.
     """
-    _refuse("nn.get_scaled_dot_general_config", f"products in the format {mode!r} need kernels of cuDNN. lax.scaled_dot multiplies values that "
-            "have been quantised by blocks.")
+    _refuse("nn.get_scaled_dot_general_config", f"products in the format {mode!r} need kernels of cuDNN. lax.scaled_dot multiplies values "
+            "that have been quantised by blocks.")
 
 
 def scaled_dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, preferred_element_type: Any = None, configs: Any = None,
@@ -240,8 +240,8 @@ def scaled_dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, preferred_ele
     Raises:
       NotImplementedError: always.
     """
-    _refuse("nn.scaled_dot_general", "quantising by blocks needs kernels of cuDNN. lax.scaled_dot multiplies values that have been quantised "
-            "by blocks, lax.dot_general unquantised ones.")
+    _refuse("nn.scaled_dot_general", "quantising by blocks needs kernels of cuDNN. lax.scaled_dot multiplies values that have been "
+            "quantised by blocks, lax.dot_general unquantised ones.")
 
 
 def scaled_matmul(lhs: Any, rhs: Any, lhs_scales: Any, rhs_scales: Any, preferred_element_type: Any = None) -> NoReturn:
@@ -265,8 +265,8 @@ class Token:
     """
 
     def __init__(self, buf: Any) -> None:
-        _refuse("core.Token", "programs hold no tokens as values. Ordered callbacks keep their order by themselves; effects_barrier() waits "
-                "for them.")
+        _refuse("core.Token", "programs hold no tokens as values. Ordered callbacks keep their order by themselves; effects_barrier() "
+                "waits for them.")
 
 
 class AbstractToken:

@@ -4,6 +4,7 @@ from laminax._src.lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
     "nn.normalization": "logsumexp",
+    "scipy.hypergeometric": "hyp2f1",
     "scipy.combinatorics": "bernoulli boxcox boxcox1p comb poch",
     "scipy.integral_functions": "dawsn erfcx exp1 expi expn fresnel owens_t sici spence wofz",
     "scipy.recurrences": "bessel_jn hyp1f1 sph_harm_y",
