@@ -73,9 +73,9 @@ _MODULE_OF = {
     "block_until_ready": "transfer",
     "device_get": "transfer",
     "device_put": "transfer",
+    "put_constant": "transfer",
     "set_resharder": "transfer",
     "explicit_transfer": "guards",
-    "program_constant": "guards",
     "unguarded_transfers": "guards",
     # compiling and running
     "Executable": "compile",

@@ -75,8 +75,8 @@ def unguarded_transfers() -> Iterator[None]:
         state.host_to_device = before
 
 
-def program_constant(function: Callable) -> Callable:
-    """A decorator: the transfers of the function make constants of the program that is being traced, as in `unguarded_transfers`."""
+def for_programs(function: Callable) -> Callable:
+    """A decorator: the transfers of the function bring a program's constants, as in `unguarded_transfers`."""
 
     @functools.wraps(function)
     def unguarded(*args: Any, **kwargs: Any) -> Any:

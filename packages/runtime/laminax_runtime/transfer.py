@@ -13,7 +13,7 @@ import numpy as np
 from laminax_ir import canonical_dtypes
 from laminax_ir.avals import ShapedArray, get_aval
 
-from laminax_runtime import _jaxlib, arrays, context, placement, shardings  # noqa: F401  (context: jaxlib's x64 setting)
+from laminax_runtime import _jaxlib, arrays, context, guards, placement, shardings  # noqa: F401  (context: jaxlib's x64 setting)
 from laminax_runtime.arrays import ArrayImpl
 from laminax_runtime.errors import UnsupportedValueError
 
@@ -67,6 +67,10 @@ def device_put(
     else:
         sharding, is_committed = shardings.as_sharding(target), True
     return put_numpy(value, aval, sharding, is_committed, is_private or not _can_change(value))
+
+
+put_constant = guards.for_programs(device_put)
+"""`device_put` of a constant of the program that is being traced, which no guard refuses."""
 
 
 def copy_to_device(x: np.ndarray, sharding: shardings.SingleDeviceSharding) -> ArrayImpl:

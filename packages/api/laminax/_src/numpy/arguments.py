@@ -15,7 +15,7 @@ from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.operators import as_dtype, promote_shapes
 from laminax_ir.ops.elementwise import convert_element_type_p
 from laminax_ir.ops.shape import canonical_axes, canonical_axis
-from laminax_ir.trace import Tracer
+from laminax_ir.trace import Tracer, is_tracing
 
 _HOST_TYPES = (np.ndarray, np.generic, bool, int, float, complex)
 
@@ -65,8 +65,8 @@ def is_concrete(*values: Any) -> bool:
 def as_array(x: Any) -> Any:
     """x, put on a device if it is a host value."""
     if isinstance(x, _HOST_TYPES):
-        from laminax_runtime import device_put
-        return device_put(x)
+        from laminax_runtime import device_put, put_constant
+        return put_constant(x) if is_tracing() else device_put(x)
     return x
 
 

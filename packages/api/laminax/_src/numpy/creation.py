@@ -103,14 +103,9 @@ def _from_host(value: Any, dtype: Any) -> Any:
 def _put(value: Any, weak_type: bool | None = None) -> Any:
     """A host value on the default device, or on each device of the mesh that is set, as computations' results are."""
     if is_tracing():
-        return _constant(value, weak_type)
+        return runtime.put_constant(value, weak_type=weak_type)
     mesh = runtime.current_mesh()
     return runtime.device_put(value, None if mesh is None else runtime.NamedSharding(mesh, PartitionSpec()), weak_type=weak_type)
-
-
-@runtime.program_constant
-def _constant(value: Any, weak_type: bool | None) -> Any:
-    return runtime.device_put(value, weak_type=weak_type)
 
 
 def _with_dtype(x: Any, dtype: Any) -> Any:
