@@ -108,7 +108,7 @@ def test_closed_over_values_are_differentiated():
     np.testing.assert_allclose(grad(f, argnums=1)(x, w), np.cos(x * w) * x * w + np.sin(x * w), rtol=1e-6)
 
 
-def test_structures_and_static_arguments():
+def test_structures():
     @checkpoint
     def f(tree, *, scale):
         return {"out": tree["a"] * scale, "same": tree["b"]}
@@ -117,6 +117,8 @@ def test_structures_and_static_arguments():
     np.testing.assert_allclose(out["out"], 2 * X)
     assert out["same"] == 3
 
+
+def test_static_arguments():
     def power(x, n, *, negate=False):
         assert isinstance(n, int) and isinstance(negate, bool)
         for _ in range(n):
