@@ -99,6 +99,14 @@ def test_average_and_quantiles():
 
 
 @pytest.mark.parametrize("shape, axis", [((9,), None), ((3, 5), 0), ((3, 5), -1), ((2, 3, 4), (0, 2))])
+@pytest.mark.parametrize("name", ["quantile", "nanquantile", "percentile", "nanpercentile", "median", "nanmedian"])
+def test_order_statistics_are_not_written_in_place(name):
+    args = (jnp.ones(3),) if name.endswith("median") else (jnp.ones(3), 0.5)
+    for refused in ({"overwrite_input": True}, {"out": np.zeros(())}):
+        with pytest.raises(ValueError, match=f"numpy.{name} does not support overwrite_input=True or out != None"):
+            getattr(jnp, name)(*args, **refused)
+
+
 @pytest.mark.parametrize("name", ["quantile", "nanquantile"])
 def test_weighted_quantiles(name, shape, axis):
     rng = np.random.default_rng(0)

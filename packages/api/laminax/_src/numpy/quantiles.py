@@ -26,7 +26,6 @@ from laminax._src.numpy.arguments import (
     ensure_array,
     ensure_arrays,
     is_kind,
-    refuse_out,
     refuse_placement,
     shape_of,
 )
@@ -37,6 +36,13 @@ _INT32 = np.dtype(np.int32)
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
 
 
+def _refuse_in_place(name: str, out: Any, overwrite_input: bool) -> None:
+    """Raises if NumPy's parameters for results in the memory of others are used."""
+    if out is not None or overwrite_input:
+        raise ValueError(f"numpy.{name} does not support overwrite_input=True or out != None, because arrays do not change. Leave them out, "
+                         "and use the returned array.")
+
+
 def quantile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
              keepdims: bool = False, *, weights=None):
     """The values below which given fractions of the elements lie.
@@ -45,8 +51,7 @@ def quantile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, 
       a: an array of real numbers.
       q: the fractions, from 0 to 1.
       axis: the axis or axes; None is all.
-      out: must be None.
-      overwrite_input: without effect, because arrays do not change.
+      out, overwrite_input: must be None and False: arrays do not change.
       method: what to take between two elements: "linear", "lower", "higher", "midpoint" or "nearest"; or "inverted_cdf", the
         least element such that the fraction of those not above it is at least q.
       keepdims: whether the reduced axes stay, with size 1.
@@ -56,52 +61,46 @@ def quantile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, 
       An array of shape [*q.shape, *the other axes]; NaN where an element is.
 
     Raises:
-      ValueError: for another method, complex numbers, or weights of another shape.
+      ValueError: for another method, complex numbers, weights of another shape, an `out`, or overwrite_input=True.
       NotImplementedError: if weights are given with another method than "inverted_cdf".
 
     Source for weights: Hyndman and Fan, "Sample Quantiles in Statistical Packages", The American Statistician, 1996, definition 1.
     """
-    refuse_out("quantile", out)
-    del overwrite_input
+    _refuse_in_place("quantile", out, overwrite_input)
     return _quantile_of("quantile", a, q, weights, axis, method, keepdims, False, 1.0)
 
 
 def nanquantile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
                 method: str = "linear", keepdims: bool = False, *, weights=None):
     """The values below which given fractions of the elements lie, NaN left out; see `quantile`."""
-    refuse_out("nanquantile", out)
-    del overwrite_input
+    _refuse_in_place("nanquantile", out, overwrite_input)
     return _quantile_of("nanquantile", a, q, weights, axis, method, keepdims, True, 1.0)
 
 
 def percentile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
                method: str = "linear", keepdims: bool = False, *, weights=None, out_sharding=None):
     """The values below which given percentages of the elements lie; q is from 0 to 100; see `quantile`."""
-    refuse_out("percentile", out)
+    _refuse_in_place("percentile", out, overwrite_input)
     refuse_placement("percentile", out_sharding=out_sharding)
-    del overwrite_input
     return _quantile_of("percentile", a, q, weights, axis, method, keepdims, False, 100.0)
 
 
 def nanpercentile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False,
                   method: str = "linear", keepdims: bool = False, *, weights=None):
     """The values below which given percentages of the elements lie, NaN left out; see `percentile`."""
-    refuse_out("nanpercentile", out)
-    del overwrite_input
+    _refuse_in_place("nanpercentile", out, overwrite_input)
     return _quantile_of("nanpercentile", a, q, weights, axis, method, keepdims, True, 100.0)
 
 
 def median(a, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False):
     """The middle of the sorted elements, or the mean of the two in the middle; parameters as for `quantile`."""
-    refuse_out("median", out)
-    del overwrite_input
+    _refuse_in_place("median", out, overwrite_input)
     return _quantile_of("median", a, 0.5, None, axis, "midpoint", keepdims, False, 1.0)
 
 
 def nanmedian(a, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False):
     """The median, NaN left out; parameters as for `quantile`."""
-    refuse_out("nanmedian", out)
-    del overwrite_input
+    _refuse_in_place("nanmedian", out, overwrite_input)
     return _quantile_of("nanmedian", a, 0.5, None, axis, "midpoint", keepdims, True, 1.0)
 
 
