@@ -17,9 +17,10 @@ from collections.abc import Callable
 
 os.environ.setdefault("LAMINAX_ENABLE_COMPILATION_CACHE", "0")  # the programs would only fill the user's folder
 
+import numpy as np
+
 import laminax
 import laminax.numpy as jnp
-import numpy as np
 
 X = np.arange(8, dtype=np.float32)
 

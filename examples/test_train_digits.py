@@ -6,9 +6,10 @@ import pathlib
 import subprocess
 import sys
 
-import laminax as lx
 import numpy as np
 import pytest
+
+import laminax as lx
 
 PROGRAM = pathlib.Path(__file__).with_name("train_digits.py")
 

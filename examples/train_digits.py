@@ -8,13 +8,14 @@ The data are the 1797 scanned digits of 8 by 8 pixels that come with scikit-lear
 to get the image right.
 """
 
-import laminax as lx
-import laminax.numpy as jnp
 import numpy as np
 from absl import app, flags
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from tqdm import tqdm
+
+import laminax as lx
+import laminax.numpy as jnp
 
 flags.DEFINE_integer("epochs", 25, "How often to go through the training images.", lower_bound=1)
 flags.DEFINE_integer("batch_size", 64, "Images per training step.", lower_bound=1)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from laminax._src import setup  # noqa: F401
 from laminax_transforms.checkpoint import (
-    Recompute, Saveable, checkpoint, checkpoint_name, checkpoint_policies, print_saved_residuals, remat, saved_residuals,
+    Recompute,
+    Saveable,
+    checkpoint,
+    checkpoint_name,
+    checkpoint_policies,
+    print_saved_residuals,
+    remat,
+    saved_residuals,
 )
 from laminax_transforms.rematerialization import Offloadable
+
+from laminax._src import setup  # noqa: F401
 
 __all__ = [
     "Offloadable", "Recompute", "Saveable", "checkpoint", "checkpoint_name", "checkpoint_policies", "print_saved_residuals", "remat",

@@ -9,7 +9,17 @@ from laminax_ir.avals import AbstractValue, ShapedArray, ShapeDtypeStruct, get_a
 from laminax_ir.check import check_jaxpr
 from laminax_ir.errors import JaxprTypeError
 from laminax_ir.jaxpr import (
-    Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr, jaxpr_as_fun, no_effects, subjaxprs,
+    Atom,
+    ClosedJaxpr,
+    DropVar,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    eval_jaxpr,
+    jaxpr_as_fun,
+    no_effects,
+    subjaxprs,
 )
 from laminax_ir.primitive import Primitive
 from laminax_ir.trace import Trace, Tracer, current_trace, eval_trace

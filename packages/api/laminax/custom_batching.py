@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from laminax._src import setup  # noqa: F401
 from laminax_transforms.custom_batching import custom_vmap, sequential_vmap
+
+from laminax._src import setup  # noqa: F401
 
 __all__ = ["custom_vmap", "sequential_vmap"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from laminax._src import setup  # noqa: F401
 from laminax_transforms.custom_transposes import custom_transpose
+
+from laminax._src import setup  # noqa: F401
 
 __all__ = ["custom_transpose"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from laminax._src import setup  # noqa: F401
 from laminax_ir.effects import DebugEffect, OrderedDebugEffect
 from laminax_ir.ops.callbacks import debug_callback as callback
 from laminax_ir.ops.callbacks import debug_log as log
 from laminax_ir.ops.callbacks import debug_print as print
 
+from laminax._src import setup  # noqa: F401
 from laminax._src.sharding_pictures import inspect_array_sharding, visualize_array_sharding, visualize_sharding
 
 __all__ = [

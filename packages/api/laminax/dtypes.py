@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from laminax_ir.dtypes import (
-    TypePromotionError, bfloat16, extended, finfo, float0, iinfo, issubdtype, prng_key, result_type, scalar_type_of,
+    TypePromotionError,
+    bfloat16,
+    extended,
+    finfo,
+    float0,
+    iinfo,
+    issubdtype,
+    prng_key,
+    result_type,
+    scalar_type_of,
 )
 from laminax_ir.dtypes import bit_width as itemsize_bits
 

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from laminax_ir.errors import (
-    ConcretizationTypeError, DTypeError, InconclusiveDimensionOperation, JAXIndexError, JAXTypeError, JaxprTypeError, KeyReuseError,
-    LeakedTracerError, NonConcreteBooleanIndexError, ShapeError, TracerArrayConversionError, TracerBoolConversionError,
-    TracerIntegerConversionError, UnboundAxisNameError, UnexpectedTracerError,
+    ConcretizationTypeError,
+    DTypeError,
+    InconclusiveDimensionOperation,
+    JAXIndexError,
+    JaxprTypeError,
+    JAXTypeError,
+    KeyReuseError,
+    LeakedTracerError,
+    NonConcreteBooleanIndexError,
+    ShapeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+    UnboundAxisNameError,
+    UnexpectedTracerError,
 )
 from laminax_runtime.errors import DeletedArrayError, PlatformError, UnsupportedValueError
 

@@ -6,8 +6,17 @@ it takes the number of the one that runs it before them, i32[].
 """
 
 from laminax._src.export import (
-    DisabledSafetyCheck, Exported, SymbolicScope, default_export_platform, deserialize, export, is_symbolic_dim,
-    maximum_supported_calling_convention_version, minimum_supported_calling_convention_version, symbolic_args_specs, symbolic_shape,
+    DisabledSafetyCheck,
+    Exported,
+    SymbolicScope,
+    default_export_platform,
+    deserialize,
+    export,
+    is_symbolic_dim,
+    maximum_supported_calling_convention_version,
+    minimum_supported_calling_convention_version,
+    symbolic_args_specs,
+    symbolic_shape,
 )
 from laminax._src.export_format import register_namedtuple_serialization, register_pytree_node_serialization
 

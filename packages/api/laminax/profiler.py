@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from laminax_runtime.profiler import (
-    ProfileData, ProfileEvent, ProfileOptions, ProfilePlane, StepTraceAnnotation, TraceAnnotation, annotate_function,
-    device_memory_profile, register_subprocess, save_device_memory_profile, start_server, start_trace, stop_server, stop_trace,
+    ProfileData,
+    ProfileEvent,
+    ProfileOptions,
+    ProfilePlane,
+    StepTraceAnnotation,
+    TraceAnnotation,
+    annotate_function,
+    device_memory_profile,
+    register_subprocess,
+    save_device_memory_profile,
+    start_server,
+    start_trace,
+    stop_server,
+    stop_trace,
     trace,
 )
 

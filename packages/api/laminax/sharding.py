@@ -5,7 +5,14 @@ from __future__ import annotations
 from laminax_ir.abstract_meshes import AbstractMesh, AxisType
 from laminax_ir.partition_specs import P, PartitionSpec
 from laminax_runtime import (
-    GSPMDSharding, Mesh, NamedSharding, Sharding, SingleDeviceSharding, get_abstract_mesh, get_mesh, set_mesh,
+    GSPMDSharding,
+    Mesh,
+    NamedSharding,
+    Sharding,
+    SingleDeviceSharding,
+    get_abstract_mesh,
+    get_mesh,
+    set_mesh,
 )
 
 from laminax._src import setup  # noqa: F401

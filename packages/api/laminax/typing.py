@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol, Union
 
 import numpy as np
+
 from laminax_runtime import Array
 
 __all__ = ["ArrayLike", "DTypeLike"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -9,8 +10,6 @@ import threading
 
 import numpy as np
 import pytest
-
-import logging
 
 import laminax
 import laminax.numpy as jnp

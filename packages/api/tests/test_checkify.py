@@ -1,9 +1,10 @@
 """laminax.experimental.checkify: what fails is told, and only that, through compilation, mapping, branches and loops."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 from laminax import lax
 from laminax.experimental import checkify
 from laminax.experimental.checkify import check

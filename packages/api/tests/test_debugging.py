@@ -3,14 +3,15 @@
 import logging
 import pickle
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
-from laminax import errors, monitoring
+
 from laminax_ir.trace import eval_trace, state
 from laminax_runtime import is_tracing
 
+import laminax
+import laminax.numpy as jnp
+from laminax import errors, monitoring
 
 # --- disable_jit ---
 

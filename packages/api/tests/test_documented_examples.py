@@ -3,10 +3,11 @@
 import functools
 import types
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 from laminax import ShapeDtypeStruct, lax
 from laminax.custom_derivatives import linear_call
 

@@ -1,9 +1,10 @@
 """An operation of the user's own, with every rule, through every transformation."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 from laminax import extend
 
 cube_p = extend.Primitive("cube_of_tests")

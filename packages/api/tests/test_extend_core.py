@@ -1,9 +1,10 @@
 """laminax.extend: what libraries need below the functions: programs, traces, wrapped functions, keys, positions."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 from laminax.extend import backend, core, linear_util, random, source_info_util
 from laminax.extend.core import primitives
 

@@ -3,12 +3,14 @@
 import ctypes
 import os
 
-import laminax
-import laminax.numpy as jnp
-import laminax_runtime
 import numpy as np
 import pytest
 import scipy.linalg
+
+import laminax_runtime
+
+import laminax
+import laminax.numpy as jnp
 from laminax import ShapeDtypeStruct, errors, extend, ffi
 
 

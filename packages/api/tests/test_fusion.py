@@ -1,8 +1,9 @@
 """Composite functions of the library: one compiled call on values, their operations in a trace; and the eager caches."""
 
+import numpy as np
+
 import laminax
 import laminax.numpy as jnp
-import numpy as np
 from laminax._src import eager
 from laminax._src.fusion import fused
 

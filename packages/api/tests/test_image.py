@@ -1,9 +1,10 @@
 """laminax.image: against interpolation written as loops over kernels, and against identities."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 from laminax import image
 from laminax.image import ResizeMethod
 

@@ -7,8 +7,9 @@ import subprocess
 import sys
 import textwrap
 
-import laminax
 import pytest
+
+import laminax
 
 SUBMODULES = sorted(
     name.removeprefix("laminax.") for _, name, _ in pkgutil.walk_packages(laminax.__path__, "laminax.")

@@ -1,9 +1,10 @@
 """Rules in JAX's form: primitives as the libraries on top of JAX define theirs, through every transformation."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 from laminax import lax
 from laminax.extend.core import Primitive
 from laminax.extend.core.primitives import dot_general_p, mul_p, sin_p

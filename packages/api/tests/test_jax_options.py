@@ -4,10 +4,11 @@ import logging
 import sys
 from contextlib import contextmanager
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 from laminax import nn, random
 
 

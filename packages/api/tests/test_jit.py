@@ -6,10 +6,11 @@ import warnings
 import weakref
 from collections import namedtuple
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 from laminax import errors, random
 
 

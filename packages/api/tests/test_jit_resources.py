@@ -4,10 +4,11 @@ import gc
 import threading
 import weakref
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 
 
 def live_objects() -> int:

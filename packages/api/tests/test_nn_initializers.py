@@ -1,8 +1,9 @@
 """Initializers against what defines them."""
 
-import laminax
 import numpy as np
 import pytest
+
+import laminax
 from laminax.nn import initializers
 
 

@@ -1,9 +1,10 @@
 """laminax.experimental.ode against solutions in closed form, and derivatives against differences."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 from laminax.experimental.ode import odeint
 from laminax.testing import check_grads
 

@@ -2,10 +2,11 @@
 
 import pickle
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 from laminax.example_libraries import optimizers
 
 SCALE = np.array([[1.0, 0.3, 2.0], [0.5, 1.5, 0.7]])  # the loss is that of a quadratic form with these eigenvalues

@@ -1,9 +1,10 @@
 """laminax.flatten_util: trees as vectors, against NumPy's concatenation, and the way back."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 from laminax.flatten_util import ravel_pytree
 
 

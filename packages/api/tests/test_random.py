@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import zlib
 
-import laminax
 import numpy as np
 import pytest
-from laminax import random
+
 from laminax_ir import config, dtypes
+
+import laminax
+from laminax import random
 
 RECORDED = [
     (lambda key: random.key_data(random.split(key, 3)), "uint32", [[1797259609, 2579123966], [928981903,

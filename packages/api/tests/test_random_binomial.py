@@ -1,10 +1,11 @@
 """Binomial and multinomial samples against SciPy's distributions."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.stats
+
+import laminax
+import laminax.numpy as jnp
 from laminax import random
 
 

@@ -1,10 +1,11 @@
 """Samplers made of several others: the numbers that JAX 0.10.2 gives for key(7), and their distributions against SciPy's."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.stats
+
+import laminax
+import laminax.numpy as jnp
 from laminax import random
 
 KEY = random.key(7)

@@ -1,10 +1,11 @@
 """laminax.scipy.linalg against SciPy in float64, and by the equations that factorizations must satisfy."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.linalg
+
+import laminax
+import laminax.numpy as jnp
 from laminax.scipy import linalg
 from laminax.testing import check_grads
 

@@ -1,10 +1,11 @@
 """laminax.scipy.optimize against minima in closed form and SciPy's."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.optimize
+
+import laminax
+import laminax.numpy as jnp
 from laminax.scipy.optimize import minimize
 
 

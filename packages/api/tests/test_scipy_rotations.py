@@ -2,11 +2,12 @@
 
 import itertools
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.spatial.transform
+
+import laminax
+import laminax.numpy as jnp
 from laminax.scipy.spatial.transform import Rotation, Slerp
 
 RNG = np.random.default_rng(0)

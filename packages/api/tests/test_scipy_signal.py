@@ -1,9 +1,10 @@
 """laminax.scipy.signal against SciPy in float64."""
 
-import laminax
 import numpy as np
 import pytest
 import scipy.signal
+
+import laminax
 from laminax.scipy import signal
 from laminax.testing import check_grads
 

@@ -1,7 +1,5 @@
 """laminax.scipy's integrate, cluster.vq, fft, ndimage, interpolate and sparse.linalg against SciPy in float64."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.cluster.vq
@@ -9,6 +7,9 @@ import scipy.fft
 import scipy.integrate
 import scipy.interpolate
 import scipy.ndimage
+
+import laminax
+import laminax.numpy as jnp
 from laminax.scipy import cluster, fft, integrate, interpolate, ndimage, sparse
 
 RNG = np.random.default_rng(0)

@@ -1,10 +1,11 @@
 """Special functions against SciPy, with derivatives against central differences in float64."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.special
+
+import laminax
+import laminax.numpy as jnp
 from laminax.scipy import special
 
 REAL = np.array([-3.3, -1.5, -0.2, 0.3, 1.0, 2.7, 9.5])

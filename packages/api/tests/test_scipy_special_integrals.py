@@ -1,9 +1,10 @@
 """Special functions that are integrals, and combinatorial ones, against SciPy in float64; derivatives against differences."""
 
-import laminax
 import numpy as np
 import pytest
 import scipy.special
+
+import laminax
 from laminax.scipy import special
 from laminax.testing import check_grads
 

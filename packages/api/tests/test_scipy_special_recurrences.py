@@ -1,9 +1,10 @@
 """Bessel functions, spherical harmonics and the confluent hypergeometric function against SciPy in float64."""
 
-import laminax
 import numpy as np
 import pytest
 import scipy.special
+
+import laminax
 from laminax import nn, random
 from laminax.scipy import special
 from laminax.testing import check_grads

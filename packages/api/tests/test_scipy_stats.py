@@ -3,11 +3,12 @@
 import importlib
 import inspect
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.stats
+
+import laminax
+import laminax.numpy as jnp
 from laminax.scipy import stats
 
 X = np.array([-7.3, -2.0, -1.0, -0.4, 0.0, 0.25, 0.5, 1.0, 1.7, 2.0, 3.0, 6.0, 9.5, 50.0, np.nan, np.inf, -np.inf])

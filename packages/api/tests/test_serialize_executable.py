@@ -5,10 +5,11 @@ import pickle
 import subprocess
 import sys
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 from laminax import random
 from laminax.experimental import serialize_executable
 

@@ -2,10 +2,11 @@
 
 import threading
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 from laminax import errors, random
 
 

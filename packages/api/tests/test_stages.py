@@ -1,9 +1,10 @@
 """Ahead of time: tracing, lowering and compiling a jitted function, and calling what comes out."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 from laminax import ShapeDtypeStruct, errors, monitoring
 
 

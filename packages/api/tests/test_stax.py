@@ -3,10 +3,11 @@
 import itertools
 import math
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 from laminax import random
 from laminax.example_libraries import optimizers, stax
 from laminax.nn import initializers

@@ -1,9 +1,10 @@
 """laminax.testing and laminax.test_util: the checks pass for what is right, and fail for what is not."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 from laminax import test_util, testing
 
 

@@ -4,10 +4,11 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 from laminax import errors
 
 THREADS = 8

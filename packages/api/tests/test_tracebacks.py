@@ -7,9 +7,10 @@ import sys
 import traceback
 import types
 
+import pytest
+
 import laminax
 import laminax.numpy as jnp
-import pytest
 from laminax import lax
 from laminax._src import traceback_util
 from laminax.experimental import checkify

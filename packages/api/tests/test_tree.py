@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-import laminax
 import pytest
+
+import laminax
 from laminax import tree, tree_util
 
 PARAMS = {"w": [1, 2], "b": (3, None)}

@@ -21,7 +21,8 @@ from laminax_ir import config, dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import physical_aval
-from laminax_ir.ops import elementwise, random_bits, shape as shapes, slicing
+from laminax_ir.ops import elementwise, random_bits, slicing
+from laminax_ir.ops import shape as shapes
 from laminax_ir.ops.random_bits import UINT32, UINT_DTYPES, iota_2x32_shape, threefry2x32
 from laminax_ir.primitive import Primitive
 from laminax_ir.staging import stage

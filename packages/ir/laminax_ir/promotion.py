@@ -17,7 +17,6 @@ from laminax_ir import config
 from laminax_ir.canonical_dtypes import (
     bool_dtype,
     canonicalize_dtype,
-    dtype as dtype_of,
     float0,
     float_dtypes,
     is_weakly_typed,
@@ -28,6 +27,7 @@ from laminax_ir.canonical_dtypes import (
     supported_dtype,
     unsigned_dtypes,
 )
+from laminax_ir.canonical_dtypes import dtype as dtype_of
 from laminax_ir.errors import DTypeError
 from laminax_ir.extended_dtypes import ExtendedDType
 

@@ -16,11 +16,11 @@ from typing import Any, Callable, Sequence
 
 from laminax_ir.avals import ShapedArray, register_value_type
 from laminax_ir.errors import (
+    ConcretizationTypeError,
     LeakedTracerError,
     TracerArrayConversionError,
     TracerBoolConversionError,
     TracerIntegerConversionError,
-    ConcretizationTypeError,
     UnboundAxisNameError,
 )
 from laminax_ir.python_scalars import check_has_truth_value, check_is_index, check_is_scalar

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from laminax_ir import dtypes
-from laminax_ir.avals import ShapeDtypeStruct, ShapedArray, get_aval, is_array_like, register_value_type
+from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, get_aval, is_array_like, register_value_type
 from laminax_ir.config import enable_x64
 
 F32 = np.dtype(np.float32)

@@ -8,7 +8,18 @@ import pytest
 from laminax_ir.avals import ShapedArray
 from laminax_ir.errors import UnboundAxisNameError
 from laminax_ir.ops.collectives import (
-    all_gather, all_to_all, axis_index, axis_size, pbroadcast, pmax, pmean, pmin, ppermute, pshuffle, psum, psum_scatter,
+    all_gather,
+    all_to_all,
+    axis_index,
+    axis_size,
+    pbroadcast,
+    pmax,
+    pmean,
+    pmin,
+    ppermute,
+    pshuffle,
+    psum,
+    psum_scatter,
     pswapaxes,
 )
 from laminax_ir.ops.elementwise import add, convert_element_type

@@ -9,7 +9,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from drawn_arrays import (
-    BOOL, COMPLEX, INTEGERS, NUMBERS, covers, drawn, every_operation_is_covered, more, rounded, same, seeds, wide, wrapped,
+    BOOL,
+    COMPLEX,
+    INTEGERS,
+    NUMBERS,
+    covers,
+    drawn,
+    every_operation_is_covered,
+    more,
+    rounded,
+    same,
+    seeds,
+    wide,
+    wrapped,
 )
 from hypothesis import given
 from hypothesis import strategies as st

@@ -10,8 +10,23 @@ import math
 import numpy as np
 import pytest
 from drawn_arrays import (
-    BOOL, COMPLEX, FLOATS, INTEGERS, NUMBERS, cases, covers, drawn, every_operation_is_covered, extreme, few, rounded, same, seeds,
-    sizes, wide, wrapped,
+    BOOL,
+    COMPLEX,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    cases,
+    covers,
+    drawn,
+    every_operation_is_covered,
+    extreme,
+    few,
+    rounded,
+    same,
+    seeds,
+    sizes,
+    wide,
+    wrapped,
 )
 from hypothesis import given
 from hypothesis import strategies as st

@@ -11,8 +11,25 @@ import ml_dtypes
 import numpy as np
 import pytest
 from drawn_arrays import (
-    BOOL, COMPLEX, EVERY, INTEGERS, NUMBERS, REALS, cases, covers, drawn, evaluated, every_operation_is_covered, few, in_python,
-    more, same, seeds, sizes, wide, wrapped,
+    BOOL,
+    COMPLEX,
+    EVERY,
+    INTEGERS,
+    NUMBERS,
+    REALS,
+    cases,
+    covers,
+    drawn,
+    evaluated,
+    every_operation_is_covered,
+    few,
+    in_python,
+    more,
+    same,
+    seeds,
+    sizes,
+    wide,
+    wrapped,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +42,13 @@ from laminax_ir.ops import collectives, hints, sharding
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.callbacks import debug_callback, io_callback, pure_callback
 from laminax_ir.ops.calls import (
-    CustomJVPCall, CustomVJPCall, bind_checkpoint, call_jaxpr, close_over_constants, custom_vmap_call_p, name_p,
+    CustomJVPCall,
+    CustomVJPCall,
+    bind_checkpoint,
+    call_jaxpr,
+    close_over_constants,
+    custom_vmap_call_p,
+    name_p,
 )
 from laminax_ir.ops.composite import composite
 from laminax_ir.ops.control_flow import cond, fori_loop, platform_dependent, scan, switch, while_loop

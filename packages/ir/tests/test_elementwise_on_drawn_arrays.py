@@ -13,8 +13,30 @@ import ml_dtypes
 import numpy as np
 import pytest
 from drawn_arrays import (
-    BOOL, COMPLEX, EVERY, FLOATS, INTEGERS, NUMBERS, REALS, SIGNED, cases, covers, drawn, every_operation_is_covered, few,
-    in_python, more, rounded, same, seeds, shapes, sizes, stored, total_order_key, wide, wrapped,
+    BOOL,
+    COMPLEX,
+    EVERY,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    REALS,
+    SIGNED,
+    cases,
+    covers,
+    drawn,
+    every_operation_is_covered,
+    few,
+    in_python,
+    more,
+    rounded,
+    same,
+    seeds,
+    shapes,
+    sizes,
+    stored,
+    total_order_key,
+    wide,
+    wrapped,
 )
 from hypothesis import given
 from hypothesis import strategies as st

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+
 from laminax_ir.config import config
 from laminax_ir.fixed_options import FIXED
 

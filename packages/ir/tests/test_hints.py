@@ -5,7 +5,8 @@ import numpy as np
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.dce import dce_jaxpr
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops.hints import dce_sink, keep_effect, stage as staged_value
+from laminax_ir.ops.hints import dce_sink, keep_effect
+from laminax_ir.ops.hints import stage as staged_value
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer

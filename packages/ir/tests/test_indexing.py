@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from laminax_ir.avals import ShapedArray
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.keys import PRNGKeyArray
-from laminax_ir.ops import elementwise
+from laminax_ir.ops import elementwise, slicing
 from laminax_ir.ops import indexing as ops
-from laminax_ir.ops import slicing
-from laminax_ir.ops.shape import squeeze
-from laminax_ir.ops.shape import full
 from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
+from laminax_ir.ops.shape import full, squeeze
 from laminax_ir.staging import stage
 
 DTYPES = ["float32", "int8", "uint32", "complex64", ml_dtypes.bfloat16]

@@ -12,7 +12,19 @@ import itertools
 import numpy as np
 import pytest
 from drawn_arrays import (
-    EVERY, INTEGERS, NUMBERS, cases, covers, drawn, every_operation_is_covered, few, more, same, seeds, sizes, wide,
+    EVERY,
+    INTEGERS,
+    NUMBERS,
+    cases,
+    covers,
+    drawn,
+    every_operation_is_covered,
+    few,
+    more,
+    same,
+    seeds,
+    sizes,
+    wide,
     wrapped,
 )
 from hypothesis import given

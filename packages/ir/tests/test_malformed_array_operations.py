@@ -7,7 +7,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from malformed import (
-    MODULES, AXES, AXIS, CALLABLE, DTYPE, INTEGER, PLAIN_AXIS, SHAPE, SIZE, has_all_operations, is_accepted, is_refused, wrong_calls,
+    AXES,
+    AXIS,
+    CALLABLE,
+    DTYPE,
+    INTEGER,
+    MODULES,
+    PLAIN_AXIS,
+    SHAPE,
+    SIZE,
+    has_all_operations,
+    is_accepted,
+    is_refused,
+    wrong_calls,
 )
 
 from laminax_ir.ops import cumulative, indexing, reduction, shape, slicing, sorting, stacking, windows

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from malformed import MODULES, DTYPE, INTEGER, has_all_operations, is_accepted, is_refused, wrong_calls
+from malformed import DTYPE, INTEGER, MODULES, has_all_operations, is_accepted, is_refused, wrong_calls
 
 from laminax_ir.ops import contraction, convolution, derived, fft, linalg, orthogonal, polar, scaled_dot, special
 from laminax_ir.ops import elementwise as op

@@ -10,7 +10,17 @@ import pkgutil
 import numpy as np
 import pytest
 from malformed import (
-    AXIS, CALLABLE, DTYPE, ELSEWHERE, INTEGER, MODULES, SHAPE, has_all_operations, is_accepted, is_refused, wrong_calls,
+    AXIS,
+    CALLABLE,
+    DTYPE,
+    ELSEWHERE,
+    INTEGER,
+    MODULES,
+    SHAPE,
+    has_all_operations,
+    is_accepted,
+    is_refused,
+    wrong_calls,
 )
 
 import laminax_ir.ops

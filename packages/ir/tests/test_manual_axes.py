@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+
 from laminax_ir import operators  # noqa: F401  (arithmetic on tracers)
 from laminax_ir.avals import ShapedArray
 from laminax_ir.manual_axes import checked_axes, manual_axes, running_along
 from laminax_ir.ops import collectives as op
 from laminax_ir.ops.control_flow import cond, fori_loop, while_loop
-from laminax_ir.ops.slicing import dynamic_index_in_dim
 from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.ops.slicing import dynamic_index_in_dim
 from laminax_ir.staging import stage
 
 SAME = ShapedArray((4,), np.float32)

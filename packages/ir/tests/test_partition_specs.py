@@ -4,8 +4,9 @@ import copy
 import pickle
 
 import pytest
+
 from laminax_ir.abstract_meshes import AbstractMesh, AxisType
-from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec, P
+from laminax_ir.partition_specs import UNCONSTRAINED, P, PartitionSpec
 
 
 @pytest.mark.parametrize("spec, entries, text", [

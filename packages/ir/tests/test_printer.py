@@ -10,9 +10,9 @@ import pytest
 from laminax_ir import layout, operators  # noqa: F401  (arithmetic on tracers)
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import Jaxpr, JaxprEqn, Literal, Var
+from laminax_ir.ops import contraction  # noqa: F401  (says how dot_general is printed)
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, call_jaxpr
-from laminax_ir.ops import contraction  # noqa: F401  (says how dot_general is printed)
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, iota
 from laminax_ir.primitive import Primitive

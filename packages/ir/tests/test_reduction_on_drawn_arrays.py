@@ -14,8 +14,25 @@ import ml_dtypes
 import numpy as np
 import pytest
 from drawn_arrays import (
-    BOOL, COMPLEX, EVERY, FLOATS, INTEGERS, NUMBERS, REALS, cases, covers, drawn, every_operation_is_covered, extreme, few, rounded,
-    same, seeds, sizes, wide, wrapped,
+    BOOL,
+    COMPLEX,
+    EVERY,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    REALS,
+    cases,
+    covers,
+    drawn,
+    every_operation_is_covered,
+    extreme,
+    few,
+    rounded,
+    same,
+    seeds,
+    sizes,
+    wide,
+    wrapped,
 )
 from hypothesis import given
 

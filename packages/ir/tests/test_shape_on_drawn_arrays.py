@@ -12,7 +12,19 @@ import math
 import numpy as np
 import pytest
 from drawn_arrays import (
-    BOOL, EVERY, FLOATS, INTEGERS, NUMBERS, cases, covers, drawn, every_operation_is_covered, few, same, seeds, sizes,
+    BOOL,
+    EVERY,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    cases,
+    covers,
+    drawn,
+    every_operation_is_covered,
+    few,
+    same,
+    seeds,
+    sizes,
 )
 from hypothesis import given
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from laminax_ir.abstract_meshes import AbstractMesh
 from laminax_ir.avals import ShapedArray
 from laminax_ir.check import check_jaxpr

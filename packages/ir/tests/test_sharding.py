@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.control_flow import cond

@@ -8,7 +8,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from drawn_arrays import (
-    COMPLEX, EVERY, FLOATS, INTEGERS, cases, covers, drawn, every_operation_is_covered, few, same, seeds, sizes, total_order_key,
+    COMPLEX,
+    EVERY,
+    FLOATS,
+    INTEGERS,
+    cases,
+    covers,
+    drawn,
+    every_operation_is_covered,
+    few,
+    same,
+    seeds,
+    sizes,
+    total_order_key,
     wide,
 )
 from hypothesis import given

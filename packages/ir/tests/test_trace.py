@@ -13,7 +13,10 @@ from laminax_ir import operators  # noqa: F401  (arithmetic on tracers)
 from laminax_ir import trace as trace_module
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.errors import (
-    ConcretizationTypeError, TracerArrayConversionError, TracerBoolConversionError, TracerIntegerConversionError,
+    ConcretizationTypeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
 )
 from laminax_ir.ops import elementwise as op
 from laminax_ir.staging import StagingTrace, stage

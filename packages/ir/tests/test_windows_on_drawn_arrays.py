@@ -10,8 +10,23 @@ import math
 import numpy as np
 import pytest
 from drawn_arrays import (
-    BOOL, COMPLEX, EVERY, INTEGERS, NUMBERS, REALS, bound, covers, drawn, every_operation_is_covered, extreme, more, rounded, same,
-    seeds, wide, wrapped,
+    BOOL,
+    COMPLEX,
+    EVERY,
+    INTEGERS,
+    NUMBERS,
+    REALS,
+    bound,
+    covers,
+    drawn,
+    every_operation_is_covered,
+    extreme,
+    more,
+    rounded,
+    same,
+    seeds,
+    wide,
+    wrapped,
 )
 from hypothesis import given
 from hypothesis import strategies as st

@@ -17,7 +17,6 @@ from laminax_lowering.registry import find_rule, rules_for
 from laminax_lowering.shardings import MeshTable
 from laminax_lowering.types import dense, splat, string_text, symbol_text, type_text, types_text
 
-
 _INDEX = ShapedArray((), np.int32)
 
 

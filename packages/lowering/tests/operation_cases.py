@@ -10,13 +10,39 @@ import numpy as np
 
 from laminax_ir import ops
 from laminax_ir.abstract_meshes import AbstractMesh
-from laminax_ir.avals import ShapeDtypeStruct, ShapedArray
+from laminax_ir.avals import ShapedArray, ShapeDtypeStruct
 from laminax_ir.dtypes import key_dtype
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import (
-    callbacks, calls, collectives, composite, contraction, control_flow, convolution, cumulative, elementwise, exported, ffi,
-    fft, hints, indexing, linalg, linear_call, linear_solve, orthogonal, random_bits, reduction, scaled_dot, shape, shard_map,
-    sharding, slicing, sorting, special, stacking, windows,
+    callbacks,
+    calls,
+    collectives,
+    composite,
+    contraction,
+    control_flow,
+    convolution,
+    cumulative,
+    elementwise,
+    exported,
+    ffi,
+    fft,
+    hints,
+    indexing,
+    linalg,
+    linear_call,
+    linear_solve,
+    orthogonal,
+    random_bits,
+    reduction,
+    scaled_dot,
+    shape,
+    shard_map,
+    sharding,
+    slicing,
+    sorting,
+    special,
+    stacking,
+    windows,
 )
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.primitive import Primitive

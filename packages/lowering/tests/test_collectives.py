@@ -7,7 +7,13 @@ import pytest
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.collectives import (
-    all_gather, all_to_all, axis_index, pmax, ppermute, psum, psum_scatter,
+    all_gather,
+    all_to_all,
+    axis_index,
+    pmax,
+    ppermute,
+    psum,
+    psum_scatter,
 )
 from laminax_ir.staging import stage
 from laminax_ir.trace import extend_axis_env

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
 from laminax_ir.avals import ShapedArray
 from laminax_ir.python_scalars import check_has_truth_value, check_is_index, check_is_scalar
-
 from laminax_runtime import _jaxlib, shardings
 from laminax_runtime.errors import DeletedArrayError
 

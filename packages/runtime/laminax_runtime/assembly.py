@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+
 from laminax_ir import pytree
 from laminax_ir.errors import UnexpectedTracerError
 from laminax_ir.trace import Tracer
-
 from laminax_runtime import shardings, transfer
 from laminax_runtime.arrays import ArrayImpl, make_array_from_single_device_arrays
 

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from laminax_ir import config
-
 from laminax_runtime import _jaxlib, monitoring, options
 from laminax_runtime.disk_cache import DamagedEntryError, DiskCache, blake2b
 

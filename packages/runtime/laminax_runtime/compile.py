@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from laminax_ir.avals import ShapedArray
 
+from laminax_ir.avals import ShapedArray
 from laminax_runtime import _jaxlib, arrays, ffi, options, placement, shardings, transfer
 from laminax_runtime.arrays import ArrayImpl
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 from laminax_ir import config
-
 from laminax_runtime import _jaxlib, options
 
 # States that jaxlib reads by itself, and so must be the ones it was given.

@@ -11,8 +11,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from laminax_ir import pytree
 
+from laminax_ir import pytree
 from laminax_runtime import _jaxlib, context, meshes, placement, shardings, transfer
 from laminax_runtime.arrays import ArrayImpl
 from laminax_runtime.compile import Executable, place_argument

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from laminax_ir import canonical_dtypes
 from laminax_ir.avals import ShapedArray
-
 from laminax_runtime import _jaxlib, arrays, placement, shardings, transfer
 
 # What DLPack has types for beside NumPy's own.

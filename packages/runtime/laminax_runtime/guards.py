@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from laminax_ir import config
-
 from laminax_runtime import _jaxlib, options
 
 _FIELD_OF = {f"transfer_guard_{direction}": direction for direction in options.TRANSFER_DIRECTIONS}

@@ -11,9 +11,9 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
+
 from laminax_ir import config
 from laminax_ir.abstract_meshes import AbstractMesh, AxisType, NamedGrid, normal_axis_types
-
 from laminax_runtime import _jaxlib, context, options
 
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 
+from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_runtime import _jaxlib, meshes
 
 GSPMDSharding = _jaxlib.GSPMDSharding

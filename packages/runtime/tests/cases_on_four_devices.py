@@ -8,10 +8,10 @@ import weakref
 
 import numpy as np
 import pytest
-from laminax_ir.partition_specs import P
 from stablehlo_modules import aval, module, tensor, unary
 
 import laminax_runtime as runtime
+from laminax_ir.partition_specs import P
 from laminax_runtime import GSPMDSharding, Mesh, NamedSharding, SingleDeviceSharding, compile_module, device_put, shardings
 from laminax_runtime._jaxlib import HloSharding
 

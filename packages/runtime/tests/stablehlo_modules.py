@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from laminax_ir.avals import ShapedArray
 
 _ELEMENT_TYPES = {

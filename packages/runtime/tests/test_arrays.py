@@ -6,9 +6,9 @@ import pickle
 import ml_dtypes
 import numpy as np
 import pytest
-from laminax_ir import config
 
 import laminax_runtime as runtime
+from laminax_ir import config
 from laminax_runtime import DeletedArrayError, device_put, dlpack
 
 

@@ -7,6 +7,7 @@ import signal
 import time
 
 import pytest
+
 from laminax_runtime.disk_cache import DamagedEntryError, DiskCache
 
 

@@ -6,10 +6,10 @@ import weakref
 
 import numpy as np
 import pytest
-from laminax_ir import config, pytree
 from stablehlo_modules import aval, binary, module, tensor, unary
 
 import laminax_runtime as runtime
+from laminax_ir import config, pytree
 from laminax_runtime import DeletedArrayError, compile_module, device_put
 
 

@@ -6,10 +6,10 @@ import weakref
 import ml_dtypes
 import numpy as np
 import pytest
-from laminax_ir import config
-from laminax_ir.canonical_dtypes import float0
 
 import laminax_runtime as runtime
+from laminax_ir import config
+from laminax_ir.canonical_dtypes import float0
 from laminax_runtime import device_get, device_put
 
 

@@ -2,10 +2,14 @@
 
 from laminax_ir import operators as _operators  # noqa: F401  (arithmetic on tracers)
 from laminax_ir.source import register_internal_folder as _register_internal_folder
-
 from laminax_transforms.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
 from laminax_transforms.checkpoint import (
-    checkpoint, checkpoint_name, checkpoint_policies, print_saved_residuals, remat, saved_residuals,
+    checkpoint,
+    checkpoint_name,
+    checkpoint_policies,
+    print_saved_residuals,
+    remat,
+    saved_residuals,
 )
 from laminax_transforms.custom_derivatives import custom_jvp, custom_vjp
 from laminax_transforms.custom_gradients import closure_convert, custom_gradient

@@ -13,7 +13,13 @@ from laminax_ir.avals import ShapedArray, get_aval, is_array_like, register_valu
 from laminax_ir.ops.elementwise import convert_element_type_p
 from laminax_ir.ops.shape import full
 from laminax_ir.pytree import (
-    keystr, structure_errors, tree_flatten, tree_flatten_with_path, tree_map, tree_structure, tree_unflatten,
+    keystr,
+    structure_errors,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_map,
+    tree_structure,
+    tree_unflatten,
 )
 from laminax_ir.trace import is_tracing, state
 from laminax_ir.tracebacks import api_boundary

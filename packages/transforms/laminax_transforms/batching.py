@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Hashable, Sequence
 from weakref import WeakKeyDictionary
 
-from laminax_ir import config
-from laminax_ir import source
+from laminax_ir import config, source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr
 from laminax_ir.ops.shape import broadcast_in_dim, expand_dims, transpose

@@ -15,7 +15,12 @@ from laminax_ir.pytree import keystr, tree_flatten, tree_flatten_with_path, tree
 from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.decorated import DecoratedFunction
 from laminax_transforms.rule_arguments import (
-    CustomVJPPrimal, RuleArguments, SymbolicZero, nondiff_positions, split_arguments, zero_from_primal,
+    CustomVJPPrimal,
+    RuleArguments,
+    SymbolicZero,
+    nondiff_positions,
+    split_arguments,
+    zero_from_primal,
 )
 from laminax_transforms.zeros import ZERO, instantiate
 

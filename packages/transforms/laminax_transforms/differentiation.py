@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, Sequence
 
-from laminax_ir import config
-from laminax_ir import source
+from laminax_ir import config, source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.manual_axes import checked_axes
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, name_scope, state

@@ -9,8 +9,8 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval, is_array_like
-from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.ops.shape import reshape
+from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.pytree import tree_flatten, tree_map, tree_unflatten
 from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.autodiff import _checked_argnums, _name, _positions, jvp, vjp

@@ -8,7 +8,6 @@ from typing import Any
 
 from laminax_ir.arguments import check_callable
 from laminax_ir.tracebacks import api_boundary
-
 from laminax_transforms.autodiff import _checked_argnums, _name, _positions, vjp
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from numeric_checks import check_derivatives, check_vmap
 
 from laminax_ir.accuracy import Tolerance
 from laminax_ir.ops import elementwise as op
-from numeric_checks import check_derivatives, check_vmap
 
 FUNCTIONS = (op.exp, op.exp2, op.expm1, op.log, op.log1p, op.sin, op.cos, op.tan, op.tanh, op.sqrt, op.rsqrt, op.cbrt, op.logistic)
 

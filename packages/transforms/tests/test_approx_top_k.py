@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from numeric_checks import check_derivatives, check_vmap
 
 from laminax_ir.ops.sorting import approx_max_k, approx_min_k
-from numeric_checks import check_derivatives, check_vmap
 
 
 @pytest.mark.parametrize("find", [approx_max_k, approx_min_k])

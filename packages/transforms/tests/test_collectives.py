@@ -8,16 +8,27 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from laminax_ir.avals import get_aval
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.collectives import (
-    all_gather, all_to_all, axis_index, axis_size, pbroadcast, pmax, pmean, pmin, ppermute, pshuffle, psum, psum_scatter,
+    all_gather,
+    all_to_all,
+    axis_index,
+    axis_size,
+    pbroadcast,
+    pmax,
+    pmean,
+    pmin,
+    ppermute,
+    pshuffle,
+    psum,
+    psum_scatter,
     pswapaxes,
 )
+from laminax_ir.ops.control_flow import cond, scan
 from laminax_ir.ops.elementwise import convert_element_type, cos, sin
 from laminax_ir.ops.reduction import reduce_sum
-from laminax_ir.ops.control_flow import cond, scan
 from laminax_ir.staging import stage
-from laminax_ir.avals import get_aval
 from laminax_ir.trace import extend_axis_env
 from laminax_transforms import custom_jvp, grad, jvp, linear_transpose, value_and_grad, vjp, vmap
 

@@ -20,7 +20,17 @@ from hypothesis import strategies as st
 from laminax_ir.avals import get_aval
 from laminax_ir.config import enable_x64
 from laminax_ir.ops import (
-    collectives, control_flow, convolution, cumulative, indexing, linalg, reduction, shape, slicing, sorting, special,
+    collectives,
+    control_flow,
+    convolution,
+    cumulative,
+    indexing,
+    linalg,
+    reduction,
+    shape,
+    slicing,
+    sorting,
+    special,
 )
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr

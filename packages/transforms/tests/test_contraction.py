@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numeric_checks import check_derivatives, check_vmap
 
 from laminax_ir.ops.contraction import RaggedDotDimensionNumbers, dot, dot_general, ragged_dot, ragged_dot_general
 from laminax_transforms import grad, vjp, vmap
-from numeric_checks import check_derivatives, check_vmap
 
 f32 = np.float32
 

@@ -15,8 +15,8 @@ from laminax_ir.jaxpr import subjaxprs
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.callbacks import debug_callback, io_callback
-from laminax_ir.ops.control_flow import cond, fori_loop, scan, switch, while_loop
 from laminax_ir.ops.contraction import dot_general
+from laminax_ir.ops.control_flow import cond, fori_loop, scan, switch, while_loop
 from laminax_ir.ops.random_bits import random_bits
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.pytree import tree_flatten, tree_map
@@ -65,8 +65,8 @@ def with_scan(step, w, c, xs, **how):
 
 
 def in_python(step, w, c, xs, reverse=False):
-    from laminax_ir.ops.slicing import index_in_dim
     from laminax_ir.ops.shape import concatenate, expand_dims
+    from laminax_ir.ops.slicing import index_in_dim
     ys = []
     order = range(xs.shape[0])
     for i in reversed(order) if reverse else order:

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numeric_checks import check_derivatives, check_vmap
 
 from laminax_ir.ops import cumulative, reduction
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_transforms import grad, jvp
-from numeric_checks import check_derivatives, check_vmap
 
 f32 = np.float32
 names = ["cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"]

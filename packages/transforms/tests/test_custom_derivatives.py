@@ -21,8 +21,21 @@ from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
 from laminax_transforms import (
-    SymbolicZero, checkpoint, closure_convert, custom_gradient, custom_jvp, custom_vjp, custom_vjp_primal_tree_values, grad, jacrev, jvp,
-    linear_transpose, linearize, stop_gradient, vjp, vmap,
+    SymbolicZero,
+    checkpoint,
+    closure_convert,
+    custom_gradient,
+    custom_jvp,
+    custom_vjp,
+    custom_vjp_primal_tree_values,
+    grad,
+    jacrev,
+    jvp,
+    linear_transpose,
+    linearize,
+    stop_gradient,
+    vjp,
+    vmap,
 )
 from laminax_transforms.custom_batching import custom_vmap
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numeric_checks import check_derivatives, check_vmap
 
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.config import check_leaks, enable_x64
@@ -17,7 +18,6 @@ from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
 from laminax_transforms import custom_jvp, grad, jvp, linear_call, linear_transpose, linearize, vjp, vmap
 from laminax_transforms.custom_transposes import custom_transpose
-from numeric_checks import check_derivatives, check_vmap
 
 MATRIX = np.arange(6.0).reshape(2, 3) - 2
 

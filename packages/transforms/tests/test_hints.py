@@ -1,13 +1,13 @@
 """Hints are linear or without tangents, and hold of the batch."""
 
 import numpy as np
+from numeric_checks import check_derivatives, check_vmap
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.hints import dce_sink, stage_p
 from laminax_ir.staging import stage
 from laminax_transforms import grad, vmap
-from numeric_checks import check_derivatives, check_vmap
 
 
 def test_stage():

@@ -8,9 +8,8 @@ import pytest
 from numeric_checks import check_derivatives, check_vmap
 
 from laminax_ir.avals import ShapedArray
-from laminax_ir.ops import elementwise
+from laminax_ir.ops import elementwise, slicing
 from laminax_ir.ops import indexing as ops
-from laminax_ir.ops import slicing
 from laminax_ir.ops.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
 from laminax_ir.staging import stage
 from laminax_transforms import jvp, vjp, vmap

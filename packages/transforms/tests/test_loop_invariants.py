@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numeric_checks import check_derivatives, check_vmap
 
 from laminax_ir import operators  # noqa: F401  (arithmetic on tracers)
 from laminax_ir.avals import ShapedArray, get_aval
@@ -14,7 +15,6 @@ from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
 from laminax_transforms import grad, jvp, vmap
-from numeric_checks import check_derivatives, check_vmap
 
 X, W = np.array([0.3, -0.4, 0.7]), np.array([1.1, 0.9, -0.8])
 

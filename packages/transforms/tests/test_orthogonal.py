@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from numeric_checks import check_derivatives, check_vmap
 
 from laminax_ir.ops import orthogonal as op
 from laminax_ir.ops.linalg import geqrf
 from laminax_ir.ops.polar import qdwh
-from numeric_checks import check_derivatives, check_vmap
 
 X = np.random.default_rng(0).normal(size=(4, 3, 3)).astype(np.float32)
 

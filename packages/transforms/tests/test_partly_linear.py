@@ -7,7 +7,8 @@ import pytest
 
 from laminax_ir.avals import get_aval
 from laminax_ir.config import enable_x64
-from laminax_ir.ops import control_flow, elementwise as op, reduction
+from laminax_ir.ops import control_flow, reduction
+from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.staging import stage
 from laminax_transforms import checkpoint, custom_jvp, grad, jvp, linearize, vmap

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir.ops import elementwise, random_bits as op
+from laminax_ir.ops import elementwise
+from laminax_ir.ops import random_bits as op
 from laminax_transforms import grad, jvp, vmap
 
 IMPLS = ("threefry2x32", "rbg", "unsafe_rbg")

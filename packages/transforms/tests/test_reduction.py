@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numeric_checks import check_derivatives, check_vmap
 
 from laminax_ir.ops import elementwise, reduction
 from laminax_transforms import grad, jvp, vjp
-from numeric_checks import check_derivatives, check_vmap
 
 f32 = np.float32
 float_reductions = ["reduce_sum", "reduce_prod", "reduce_max", "reduce_min"]

@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from numeric_checks import check_vmap
 
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.scaled_dot import scaled_dot
 from laminax_transforms import grad
-from numeric_checks import check_vmap
 
 
 @pytest.mark.parametrize("axes", [axes for axes in itertools.product([None, 0, 2], repeat=3) if any(a is not None for a in axes)])

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from numeric_checks import check_vmap
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.windows import select_and_scatter
 from laminax_transforms import vmap
-from numeric_checks import check_vmap
 
 WINDOW = (2, 2), (1, 2), ((0, 0), (0, 0))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from laminax_ir.abstract_meshes import AbstractMesh
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops import elementwise as op

@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
+from numeric_checks import check_derivatives, check_vmap
 
 from laminax_ir.ops.stacking import stack, unstack
-from numeric_checks import check_derivatives, check_vmap
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])

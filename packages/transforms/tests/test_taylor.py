@@ -10,7 +10,19 @@ import pytest
 from laminax_ir import config
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import (
-    calls, contraction, control_flow, convolution, cumulative, fft, indexing, reduction, shape, slicing, special, stacking, windows,
+    calls,
+    contraction,
+    control_flow,
+    convolution,
+    cumulative,
+    fft,
+    indexing,
+    reduction,
+    shape,
+    slicing,
+    special,
+    stacking,
+    windows,
 )
 from laminax_ir.ops import elementwise as op
 from laminax_ir.staging import stage

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from laminax_ir import operators  # noqa: F401  (arithmetic on tracers)
 from laminax_ir.avals import ShapedArray
 from laminax_ir.dce import dce_jaxpr

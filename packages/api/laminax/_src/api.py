@@ -7,16 +7,26 @@ from copy import copy
 from functools import update_wrapper, wraps
 from typing import Any, Callable, Iterator, Sequence
 
-import laminax_runtime as runtime
 import numpy as np
+
+import laminax_runtime as runtime
 from laminax_ir import config
 from laminax_ir.arguments import check_callable
-from laminax_ir.avals import ShapeDtypeStruct, ShapedArray, get_aval
+from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops.elementwise import copy_p
 from laminax_ir.partition_specs import PartitionSpec
-from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_leaves, tree_map, tree_structure, tree_unflatten
+from laminax_ir.pytree import (
+    broadcast_prefix,
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_leaves,
+    tree_map,
+    tree_structure,
+    tree_unflatten,
+)
 from laminax_ir.trace import ConstantFoldingTrace, Tracer, current_trace, eval_trace, extend_axis_env, name_scope, state
 from laminax_ir.tracebacks import api_boundary
 

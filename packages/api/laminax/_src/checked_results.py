@@ -9,8 +9,9 @@ from __future__ import annotations
 from itertools import count
 from typing import Any, Callable, Iterator, Sequence
 
-import laminax_runtime as runtime
 import numpy as np
+
+import laminax_runtime as runtime
 from laminax_ir import config, dtypes, source
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxpr_as_fun
 from laminax_ir.ops import calls

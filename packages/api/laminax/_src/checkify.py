@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Iterator, NamedTuple
 
 import numpy as np
+
 from laminax_ir import config, dtypes, source
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.effects import Effect

@@ -1,6 +1,7 @@
 """What libraries import from here is in `laminax.dtypes` and `laminax_ir.dtypes`."""
 
 import numpy as np
+
 from laminax_ir.dtypes import ExtendedDType
 from laminax_ir.promotion import TypePromotionError
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Callable, Sequence
 
-import laminax_runtime as runtime
 import numpy as np
+
+import laminax_runtime as runtime
 from laminax_ir import config, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr

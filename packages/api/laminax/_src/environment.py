@@ -7,8 +7,9 @@ import platform
 import subprocess
 import sys
 
-import laminax_runtime as runtime
 import numpy as np
+
+import laminax_runtime as runtime
 
 
 def print_environment_info(return_string: bool = False) -> str | None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
-import laminax_runtime as runtime
 import numpy as np
+
+import laminax_runtime as runtime
 from laminax_ir import canonical_dtypes, config, dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.effects import has_ordered

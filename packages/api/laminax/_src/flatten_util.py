@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.ops.shape import full, reshape, split
 from laminax_ir.pytree import PyTreeDef, tree_flatten, tree_unflatten

@@ -10,6 +10,7 @@ import enum
 from typing import Any, Callable, Sequence
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.contraction import Precision

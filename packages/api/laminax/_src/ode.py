@@ -12,6 +12,7 @@ import math
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.ops.control_flow import scan, while_loop

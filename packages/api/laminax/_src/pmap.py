@@ -11,8 +11,9 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import update_wrapper
 from typing import Any
 
-import laminax_runtime as runtime
 import numpy as np
+
+import laminax_runtime as runtime
 from laminax_ir.abstract_meshes import AbstractMesh
 from laminax_ir.arguments import check_callable
 from laminax_ir.avals import ShapedArray

@@ -9,6 +9,7 @@ import operator
 from typing import Any
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 

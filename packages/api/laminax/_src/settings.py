@@ -6,13 +6,34 @@ Loads neither jaxlib nor NumPy's relatives, so that platforms and device counts 
 from __future__ import annotations
 
 from laminax_ir.config import (
-    check, check_leaks, config, debug_infs, debug_nans, default_matmul_precision, default_prng_impl, enable_custom_prng,
-    enable_x64, explain_cache_misses, find, legacy_prng_key, log_compiles, no_tracing, numpy_dtype_promotion, numpy_rank_promotion,
-    softmax_custom_jvp, threefry_partitionable,
+    check,
+    check_leaks,
+    config,
+    debug_infs,
+    debug_nans,
+    default_matmul_precision,
+    default_prng_impl,
+    enable_custom_prng,
+    enable_x64,
+    explain_cache_misses,
+    find,
+    legacy_prng_key,
+    log_compiles,
+    no_tracing,
+    numpy_dtype_promotion,
+    numpy_rank_promotion,
+    softmax_custom_jvp,
+    threefry_partitionable,
 )
 from laminax_runtime.options import (
-    array_garbage_collection_guard, default_device, no_execution, thread_guard, transfer_guard,
-    transfer_guard_device_to_device, transfer_guard_device_to_host, transfer_guard_host_to_device,
+    array_garbage_collection_guard,
+    default_device,
+    no_execution,
+    thread_guard,
+    transfer_guard,
+    transfer_guard_device_to_device,
+    transfer_guard_device_to_host,
+    transfer_guard_host_to_device,
 )
 
 check_tracer_leaks = checking_leaks = check_leaks

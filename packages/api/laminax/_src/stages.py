@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Callable, Protocol, Sequence, runtime_checkable
 
 import laminax_runtime as runtime
-from laminax_ir.avals import ShapeDtypeStruct, ShapedArray, get_aval, is_array_like
+from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, get_aval, is_array_like
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import physical_aval
 from laminax_ir.pytree import structure_errors, tree_flatten, tree_structure, tree_unflatten

@@ -11,6 +11,7 @@ import math
 from typing import Any, Callable, Sequence
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.pytree import keystr, tree_leaves, tree_leaves_with_path, tree_map, tree_structure
 

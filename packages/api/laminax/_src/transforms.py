@@ -1,8 +1,24 @@
 """The transformations of `laminax_transforms`, as the api offers them."""
 
 from laminax_transforms import (
-    checkpoint, checkpoint_policies, closure_convert, custom_gradient, custom_jvp, custom_vjp, grad, hessian, jacfwd, jacobian,
-    jacrev, jvp, linear_transpose, linearize, remat, value_and_grad, vjp, vmap,
+    checkpoint,
+    checkpoint_policies,
+    closure_convert,
+    custom_gradient,
+    custom_jvp,
+    custom_vjp,
+    grad,
+    hessian,
+    jacfwd,
+    jacobian,
+    jacrev,
+    jvp,
+    linear_transpose,
+    linearize,
+    remat,
+    value_and_grad,
+    vjp,
+    vmap,
 )
 
 from laminax._src import setup  # noqa: F401

@@ -1,8 +1,17 @@
 """What libraries look for here: platforms, devices and jaxlib's classes."""
 
 from laminax_runtime import (
-    Client, Device, XlaRuntimeError, default_backend, device_count, devices, local_device_count, local_devices, process_count,
-    process_index, process_indices,
+    Client,
+    Device,
+    XlaRuntimeError,
+    default_backend,
+    device_count,
+    devices,
+    local_device_count,
+    local_devices,
+    process_count,
+    process_index,
+    process_indices,
 )
 
 from laminax._src.extend.backend import backends, get_backend

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-import laminax_runtime as runtime
 import numpy as np
+
+import laminax_runtime as runtime
 from laminax_ir.avals import get_aval
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten

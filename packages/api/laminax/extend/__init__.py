@@ -28,7 +28,14 @@ from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.reference.evaluate import reference_rule
 from laminax_lowering.registry import lowering_rule
 from laminax_transforms.registry import (
-    axis_batching_rule, batching_rule, define_jvp, define_linear, define_zero_derivative, is_linear, jvp_rule, linearize_rule,
+    axis_batching_rule,
+    batching_rule,
+    define_jvp,
+    define_linear,
+    define_zero_derivative,
+    is_linear,
+    jvp_rule,
+    linearize_rule,
     transpose_rule,
 )
 

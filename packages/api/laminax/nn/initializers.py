@@ -1,9 +1,26 @@
 """Initializers of parameters: functions `init(key, shape, dtype)` that return arrays."""
 
 from laminax._src.nn.initializers import (
-    Initializer, constant, delta_orthogonal, glorot_normal, glorot_uniform, he_normal, he_uniform, kaiming_normal,
-    kaiming_uniform, lecun_normal, lecun_uniform, normal, ones, orthogonal, truncated_normal, uniform, variance_scaling,
-    xavier_normal, xavier_uniform, zeros,
+    Initializer,
+    constant,
+    delta_orthogonal,
+    glorot_normal,
+    glorot_uniform,
+    he_normal,
+    he_uniform,
+    kaiming_normal,
+    kaiming_uniform,
+    lecun_normal,
+    lecun_uniform,
+    normal,
+    ones,
+    orthogonal,
+    truncated_normal,
+    uniform,
+    variance_scaling,
+    xavier_normal,
+    xavier_uniform,
+    zeros,
 )
 
 __all__ = [

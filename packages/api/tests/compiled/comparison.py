@@ -8,14 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable
 
-import laminax
 import ml_dtypes
 import numpy as np
 from compiled.tolerances import tolerance
+
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
+
+import laminax
 
 # The modules of this folder that make comparisons, each with a function `comparisons(draw, dtype)`.
 FAMILIES = ("elementwise", "special", "shape", "reduction", "contraction", "windows", "indexing", "sorting", "linalg", "programs")

@@ -7,6 +7,7 @@ from typing import Iterator
 import numpy as np
 from compiled.comparison import Comparison
 from compiled.drawing import BOOL, FLOATS, INTEGERS, Draw
+
 from laminax_ir.ops.contraction import RaggedDotDimensionNumbers, dot_general, ragged_dot, ragged_dot_general
 from laminax_ir.ops.convolution import ConvDimensionNumbers, conv_general_dilated
 

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 from compiled.comparison import Comparison
 from compiled.drawing import BOOL, COMPLEX, DTYPES, FLOATS, INTEGERS, Draw, is_float
+
 from laminax_ir.ops import elementwise as op
 
 # Rounded by a rule of their own, or not at all: the bits are given.

@@ -7,9 +7,9 @@ from typing import Iterator
 import numpy as np
 from compiled.comparison import Comparison
 from compiled.drawing import BOOL, COMPLEX, Draw
-from laminax_ir.ops import elementwise
+
+from laminax_ir.ops import elementwise, slicing
 from laminax_ir.ops import indexing as op
-from laminax_ir.ops import slicing
 from laminax_ir.ops.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
 
 

@@ -10,9 +10,9 @@ from typing import Iterator
 import numpy as np
 from compiled.comparison import Comparison
 from compiled.drawing import COMPLEX, Draw
-from laminax_ir.ops import elementwise
+
+from laminax_ir.ops import elementwise, orthogonal
 from laminax_ir.ops import linalg as op
-from laminax_ir.ops import orthogonal
 from laminax_ir.ops.fft import fft
 from laminax_ir.ops.shape import expand_dims
 

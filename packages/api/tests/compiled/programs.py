@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Iterator
 
-import laminax
 import numpy as np
 from compiled.comparison import Comparison
 from compiled.drawing import BOOL, FLOATS, Draw
-from laminax import lax
+
 from laminax_ir.ops import calls
 from laminax_ir.ops import random_bits as bits
+
+import laminax
+from laminax import lax
 
 
 def comparisons(draw: Draw, dtype: np.dtype) -> Iterator[Comparison]:

@@ -7,6 +7,7 @@ from typing import Iterator
 import numpy as np
 from compiled.comparison import Comparison
 from compiled.drawing import BOOL, COMPLEX, FLOATS, Draw
+
 from laminax_ir.ops import cumulative, elementwise
 from laminax_ir.ops import reduction as op
 

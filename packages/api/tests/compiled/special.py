@@ -7,6 +7,7 @@ from typing import Iterator
 import numpy as np
 from compiled.comparison import Comparison
 from compiled.drawing import FLOATS, Draw
+
 from laminax_ir.ops import special as op
 
 _INF, _NAN = np.inf, np.nan

@@ -6,14 +6,16 @@ import importlib
 import pathlib
 import pkgutil
 
-import laminax
-import laminax_ir.ops
 from compiled import tolerances
 from compiled.comparison import FAMILIES
 from compiled.drawing import DTYPES, Draw
+
+import laminax_ir.ops
 from laminax_ir.jaxpr import subjaxprs
 from laminax_ir.primitive import Primitive
 from laminax_lowering.registry import lowering_rules, platform_rules, unsupported
+
+import laminax
 
 # Operations that are not compared on drawn operands, and why.
 _COMMUNICATION = "it needs several devices: the lowering's tests run it on eight"

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import importlib
 
-import laminax
 import numpy as np
 import pytest
 from compiled.comparison import FAMILIES, check
 from compiled.drawing import DTYPES, FLOATS, Draw
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+
+import laminax
 
 RANKS = [np.dtype(name) for name in ("float32", "int32", "complex64")]
 seeds = st.integers(0, 2**32 - 1)

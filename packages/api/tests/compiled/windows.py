@@ -7,6 +7,7 @@ from typing import Iterator
 import numpy as np
 from compiled.comparison import Comparison
 from compiled.drawing import BOOL, COMPLEX, FLOATS, Draw
+
 from laminax_ir.ops import elementwise, windows
 from laminax_ir.ops.elementwise import ge_p, le_p
 from laminax_ir.ops.reduction import greatest, least

@@ -8,7 +8,8 @@ from meshes import DEVICES, value
 import laminax
 import laminax.numpy as jnp
 from laminax import lax, pmap, shard_map
-from laminax.sharding import Mesh, PartitionSpec as P
+from laminax.sharding import Mesh
+from laminax.sharding import PartitionSpec as P
 
 LINE = Mesh(np.array(DEVICES[:4]), ("i",))
 RING = [(0, 1), (1, 2), (2, 3), (3, 0)]

@@ -10,7 +10,8 @@ from meshes import DEVICES, MESH, blocks, check_layout, on_mesh, put, value
 import laminax
 import laminax.numpy as jnp
 from laminax import random
-from laminax.sharding import AbstractMesh, AxisType, GSPMDSharding, Mesh, NamedSharding, PartitionSpec as P, SingleDeviceSharding
+from laminax.sharding import AbstractMesh, AxisType, GSPMDSharding, Mesh, NamedSharding, SingleDeviceSharding
+from laminax.sharding import PartitionSpec as P
 
 A = value(8, 4)
 

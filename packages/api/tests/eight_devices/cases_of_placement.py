@@ -11,7 +11,8 @@ import laminax
 import laminax.numpy as jnp
 from laminax import lax, random
 from laminax.lax import with_sharding_constraint
-from laminax.sharding import GSPMDSharding, Mesh, NamedSharding, PartitionSpec as P, SingleDeviceSharding
+from laminax.sharding import GSPMDSharding, Mesh, NamedSharding, SingleDeviceSharding
+from laminax.sharding import PartitionSpec as P
 
 A = value(8, 4)
 

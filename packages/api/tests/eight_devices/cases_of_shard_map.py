@@ -9,7 +9,8 @@ from meshes import DEVICES, MESH, blocks, check_layout, on_mesh, put, value
 import laminax
 import laminax.numpy as jnp
 from laminax import lax, shard_map
-from laminax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec as P
+from laminax.sharding import AbstractMesh, Mesh, NamedSharding
+from laminax.sharding import PartitionSpec as P
 
 A = value(8, 4)
 over_mesh = partial(shard_map, mesh=MESH)

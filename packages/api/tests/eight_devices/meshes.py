@@ -3,7 +3,8 @@
 import numpy as np
 
 import laminax
-from laminax.sharding import Mesh, NamedSharding, PartitionSpec as P
+from laminax.sharding import Mesh, NamedSharding
+from laminax.sharding import PartitionSpec as P
 
 DEVICES = laminax.devices()
 MESH = Mesh(np.array(DEVICES).reshape(4, 2), ("x", "y"))

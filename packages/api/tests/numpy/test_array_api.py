@@ -1,9 +1,10 @@
 """The inspection functions of the array API standard."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 
 NUMPY = np.__array_namespace_info__()
 

@@ -1,9 +1,10 @@
 """Methods of arrays that are not a function of laminax.numpy each: the array API's, and those about bytes and rounding."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 
 
 def test_array_namespace():

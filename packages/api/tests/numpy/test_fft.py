@@ -1,9 +1,10 @@
 """Fourier transforms against NumPy's, in values, shapes, dtypes and refusals."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 
 RNG = np.random.default_rng(0)
 REAL = RNG.normal(size=(4, 5)).astype(np.float32)

@@ -1,9 +1,10 @@
 """Indexing, `.at` and the take family against NumPy's semantics, in and out of bounds, eager and traced."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 
 X = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
 

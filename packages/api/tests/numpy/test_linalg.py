@@ -2,11 +2,12 @@
 
 import functools
 
-import laminax
-import laminax.scipy.linalg
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
+import laminax.scipy.linalg
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(4, 4))

@@ -1,9 +1,10 @@
 """Reductions and cumulative reductions against NumPy."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 
 X = np.random.default_rng(0).normal(size=(3, 4, 5)).astype(np.float32)
 N = np.where(X[0] > 0.8, np.nan, X[0]).astype(np.float32)

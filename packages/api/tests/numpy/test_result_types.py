@@ -1,9 +1,10 @@
 """Dtypes and last bits of elementwise functions and order statistics where JAX and the first version here parted. Oracle: NumPy."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 
 SMALL_INTEGERS = ["bool", "int8", "int16", "int32", "uint8", "uint16", "uint32"]
 

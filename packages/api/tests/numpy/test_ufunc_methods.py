@@ -3,10 +3,11 @@
 import copy
 import pickle
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 
 FLOATS = np.array([[0.5, -1.25, 3.0, 2.0], [1.5, 0.0, -0.5, 4.0], [2.5, 1.0, -3.0, 0.25]], np.float32)
 INTS = np.array([[5, -3, 12, 7], [0, 6, -1, 3], [9, 2, 4, -8]], np.int32)

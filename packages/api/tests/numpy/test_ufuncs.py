@@ -1,9 +1,10 @@
 """Elementwise functions against NumPy, and the dtypes JAX documents for them."""
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 
 REAL = np.array([[-2.5, -1.0, -0.0], [0.5, 1.0, 3.75]], np.float32)
 INTS = np.array([[-7, -1, 0], [2, 5, 9]], np.int32)

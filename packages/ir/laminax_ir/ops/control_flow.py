@@ -21,12 +21,24 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.agreement import check_branches, check_carry, promote_weak, same_types
 from laminax_ir.ops.calls import call_jaxpr, close_over_constants
 from laminax_ir.ops.control_primitives import (  # noqa: F401  (scan_p is found here too)
-    bind_scan, common_constants, cond_p, platform_index_p, scan_p, while_p, without_leading_axis,
+    bind_scan,
+    common_constants,
+    cond_p,
+    platform_index_p,
+    scan_p,
+    while_p,
+    without_leading_axis,
 )
 from laminax_ir.ops.loop_invariants import body_with_constants, condition_with_constants, invariants, picked, put_back
 from laminax_ir.ops.shape import concatenate, expand_dims
 from laminax_ir.pytree import (
-    keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten, treedef_children, treedef_is_leaf,
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_structure,
+    tree_unflatten,
+    treedef_children,
+    treedef_is_leaf,
     treedef_tuple,
 )
 from laminax_ir.staging import stage

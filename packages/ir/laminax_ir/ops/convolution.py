@@ -19,7 +19,12 @@ from laminax_ir.arguments import as_int, called_with
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.contraction import (
-    CanonicalPrecision, PrecisionLike, canonical_preferred, canonicalize_precision, contraction_dtype, dot_general,
+    CanonicalPrecision,
+    PrecisionLike,
+    canonical_preferred,
+    canonicalize_precision,
+    contraction_dtype,
+    dot_general,
     refuse_out_sharding,
 )
 from laminax_ir.ops.elementwise import convert_element_type, eq, joined_named_shape

@@ -21,6 +21,7 @@ from laminax_ir.ops.elementwise import joined_named_shape
 from laminax_ir.ops.shape import broadcasted_iota, full, reshape, transpose
 from laminax_ir.primitive import Primitive, shape_rule
 
+
 class EigImplementation(enum.Enum):
     """What computes eigenvalues of general matrices: CUDA's library, MAGMA on its host, or LAPACK."""
 

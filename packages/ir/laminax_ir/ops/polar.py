@@ -11,10 +11,10 @@ from laminax_ir.avals import get_aval
 from laminax_ir.errors import ShapeError
 from laminax_ir.ops import elementwise as el
 from laminax_ir.ops.control_flow import while_loop
-from laminax_ir.ops.slicing import dynamic_index_in_dim, slice_in_dim
 from laminax_ir.ops.linalg import adjoint, check_matrix, cholesky, matmul, qr, real_dtype, symmetrize, triangular_solve
 from laminax_ir.ops.reduction import reduce_max, reduce_sum
 from laminax_ir.ops.shape import broadcasted_iota, concatenate, full, full_like
+from laminax_ir.ops.slicing import dynamic_index_in_dim, slice_in_dim
 
 
 def qdwh(x, *, is_hermitian: bool = False, max_iterations: int | None = None, eps: float | None = None,

@@ -12,7 +12,11 @@ from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.contraction import (
-    DotDimensionNumbers, canonical_preferred, canonicalize_dot_dimension_numbers, dot_general, dot_general_shape,
+    DotDimensionNumbers,
+    canonical_preferred,
+    canonicalize_dot_dimension_numbers,
+    dot_general,
+    dot_general_shape,
 )
 from laminax_ir.ops.elementwise import convert_element_type, joined_named_shape, mul
 from laminax_ir.ops.shape import broadcast_in_dim, full, reshape

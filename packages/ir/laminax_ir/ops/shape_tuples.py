@@ -7,7 +7,14 @@ from typing import Sequence
 
 from laminax_ir.errors import ShapeError
 from laminax_ir.ops.convolution import (
-    canonical_pads, check_per_axis, conv_dimension_numbers, dilated, int_tuple, padtype_to_pads, transposed_pads, windows_along,
+    canonical_pads,
+    check_per_axis,
+    conv_dimension_numbers,
+    dilated,
+    int_tuple,
+    padtype_to_pads,
+    transposed_pads,
+    windows_along,
 )
 from laminax_ir.ops.windows import windowed_shape
 

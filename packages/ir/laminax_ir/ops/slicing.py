@@ -18,7 +18,13 @@ from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.elementwise import joined_named_shape, scalar_like
 from laminax_ir.ops.shape import (
-    _int_tuple, _shape_of, _with_shape, canonical_axis, canonical_shape, expand_dims, squeeze,
+    _int_tuple,
+    _shape_of,
+    _with_shape,
+    canonical_axis,
+    canonical_shape,
+    expand_dims,
+    squeeze,
 )
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.trace import state

@@ -18,7 +18,13 @@ from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops.convolution import canonical_pads, check_per_axis, dilated, int_tuple, padtype_to_pads, windows_along
 from laminax_ir.ops.elementwise import ge_p, joined_named_shape, le_p
 from laminax_ir.ops.reduction import (
-    is_leaf, check_dtype, check_monoid, flatten_monoid, special_monoid, split_operands, stage_monoid,
+    check_dtype,
+    check_monoid,
+    flatten_monoid,
+    is_leaf,
+    special_monoid,
+    split_operands,
+    stage_monoid,
 )
 from laminax_ir.primitive import Primitive, shape_rule
 

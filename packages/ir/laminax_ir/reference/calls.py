@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from laminax_ir.ops.calls import (
-    checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, custom_vjp_tangent_p, custom_vmap_call_p, forward_mode_error, jit_p, name_p,
+    checkpoint_p,
+    custom_jvp_call_p,
+    custom_vjp_call_p,
+    custom_vjp_tangent_p,
+    custom_vmap_call_p,
+    forward_mode_error,
+    jit_p,
+    name_p,
 )
 from laminax_ir.reference.evaluate import evaluate, reference_rule
 

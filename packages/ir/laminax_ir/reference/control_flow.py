@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir.keys import record_dtype
 from laminax_ir import dtypes
+from laminax_ir.keys import record_dtype
 from laminax_ir.ops.control_flow import cond_p, platform_index_p, scan_p, while_p
 from laminax_ir.reference.evaluate import evaluate, reference_rule, to_numpy
 

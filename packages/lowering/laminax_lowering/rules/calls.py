@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from laminax_ir.effects import has_ordered
 from laminax_ir.ops.calls import (
-    checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, custom_vjp_tangent_p, custom_vmap_call_p, forward_mode_error, jit_p, name_p,
+    checkpoint_p,
+    custom_jvp_call_p,
+    custom_vjp_call_p,
+    custom_vjp_tangent_p,
+    custom_vmap_call_p,
+    forward_mode_error,
+    jit_p,
+    name_p,
 )
 from laminax_lowering.outlining import keeps_recomputation
 from laminax_lowering.registry import lowering_rule

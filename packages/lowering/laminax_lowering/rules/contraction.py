@@ -14,7 +14,11 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.dot_algorithms import (
-    TF32, DotAlgorithm, DotAlgorithmPreset, concrete_algorithm, storage_dtype,
+    TF32,
+    DotAlgorithm,
+    DotAlgorithmPreset,
+    concrete_algorithm,
+    storage_dtype,
 )
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import contraction as op

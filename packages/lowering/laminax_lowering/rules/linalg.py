@@ -11,9 +11,9 @@ import numpy as np
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import linalg as op
 from laminax_ir.ops.elementwise import add, mul
-from laminax_ir.ops.slicing import slice as slice_
 from laminax_ir.ops.linalg import geqrf_p, householder_product_p, swap_last, triangle
 from laminax_ir.ops.shape import broadcasted_iota, pad
+from laminax_ir.ops.slicing import slice as slice_
 from laminax_lowering.context import Value
 from laminax_lowering.registry import lowering_rule, not_supported
 from laminax_lowering.rules import linalg_cpu, linalg_gpu, linalg_tpu  # noqa: F401  (they register their rules)

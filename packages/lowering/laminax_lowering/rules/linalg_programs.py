@@ -13,9 +13,9 @@ from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise as el
 from laminax_ir.ops import linalg as op
 from laminax_ir.ops.control_flow import scan
-from laminax_ir.ops.slicing import slice as slice_
 from laminax_ir.ops.reduction import reduce_and, reduce_max, reduce_sum
 from laminax_ir.ops.shape import broadcasted_iota, concatenate, full, reshape, rev, transpose
+from laminax_ir.ops.slicing import slice as slice_
 from laminax_ir.staging import stage
 
 # Tridiagonal systems

@@ -13,7 +13,16 @@ import stablehlo_worker  # noqa: E402
 
 from laminax_ir.avals import ShapedArray  # noqa: E402
 from laminax_ir.ops.collectives import (  # noqa: E402
-    all_gather, all_to_all, axis_index, pbroadcast, pmax, pmean, pmin, ppermute, psum, psum_scatter,
+    all_gather,
+    all_to_all,
+    axis_index,
+    pbroadcast,
+    pmax,
+    pmean,
+    pmin,
+    ppermute,
+    psum,
+    psum_scatter,
 )
 from laminax_ir.ops.elementwise import convert_element_type  # noqa: E402
 from laminax_ir.staging import stage  # noqa: E402

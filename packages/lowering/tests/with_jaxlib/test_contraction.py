@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from stablehlo_runner import check
 
 from laminax_ir.ops.contraction import (
-    Precision, RaggedDotDimensionNumbers, batch_matmul, dot, dot_general, ragged_dot, ragged_dot_general,
+    Precision,
+    RaggedDotDimensionNumbers,
+    batch_matmul,
+    dot,
+    dot_general,
+    ragged_dot,
+    ragged_dot_general,
 )
 
 f32 = np.float32

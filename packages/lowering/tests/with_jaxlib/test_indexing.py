@@ -9,9 +9,8 @@ import pytest
 from stablehlo_runner import check
 
 from laminax_ir import config
-from laminax_ir.ops import elementwise
+from laminax_ir.ops import elementwise, slicing
 from laminax_ir.ops import indexing as ops
-from laminax_ir.ops import slicing
 from laminax_ir.ops.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
 
 X = (np.arange(12, dtype=np.float32) % 5 - 2).reshape(3, 4)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from laminax_ir.ops import callbacks as op
-from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.ops.shape import concatenate, expand_dims
+from laminax_ir.ops.slicing import index_in_dim
 from laminax_transforms.batching import batch_axis_first, move_axis
 from laminax_transforms.jaxpr_transforms import add_batch_axis
 from laminax_transforms.registry import axis_batching_rule, jvp_rules, transpose_rule

@@ -9,18 +9,33 @@ from laminax_ir.avals import get_aval
 from laminax_ir.dce import dce_jaxpr
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import (
-    CustomJVPCall, CustomVJPCall, bind_checkpoint, call_jaxpr, checkpoint_p, close_over_constants, custom_jvp_call_p,
-    custom_vjp_call_p, custom_vmap_call_p, jit_p, name_p, run_forward,
+    CustomJVPCall,
+    CustomVJPCall,
+    bind_checkpoint,
+    call_jaxpr,
+    checkpoint_p,
+    close_over_constants,
+    custom_jvp_call_p,
+    custom_vjp_call_p,
+    custom_vmap_call_p,
+    jit_p,
+    name_p,
+    run_forward,
 )
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_transforms.batching import Axis, batch_flat, broadcast_batch, move_axis
 from laminax_transforms.custom_rules import batch_custom_jvp, batch_custom_vjp, linearize_custom_vjp
 from laminax_transforms.differentiation import jvp_flat, linear_program_of
 from laminax_transforms.jaxpr_transforms import (
-    add_batch_axis, batch_jaxpr, cached_by_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr,
+    add_batch_axis,
+    batch_jaxpr,
+    cached_by_jaxpr,
+    jvp_jaxpr,
+    linearize_jaxpr,
+    transpose_jaxpr,
 )
-from laminax_transforms.rematerialization import Rematerialized, rematerialize
 from laminax_transforms.registry import axis_batching_rule, batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
+from laminax_transforms.rematerialization import Rematerialized, rematerialize
 from laminax_transforms.zeros import ZERO, instantiate
 
 

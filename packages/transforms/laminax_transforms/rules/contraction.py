@@ -11,7 +11,11 @@ import functools
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops.contraction import (
-    RaggedDotDimensionNumbers, dot_general_p, free_axes, outer_ragged_axes, ragged_dot_general_p,
+    RaggedDotDimensionNumbers,
+    dot_general_p,
+    free_axes,
+    outer_ragged_axes,
+    ragged_dot_general_p,
 )
 from laminax_ir.ops.elementwise import convert_element_type
 from laminax_ir.ops.shape import broadcast_in_dim, transpose

@@ -25,13 +25,23 @@ from laminax_ir.staging import stage
 from laminax_transforms.batching import move_batch_axis
 from laminax_transforms.branch_places import shared_places, with_places
 from laminax_transforms.dependence import (
-    Flags, batched_results, cotangent_parameters, linear_parts, scan_fixpoint, tangent_results, union,
+    Flags,
+    batched_results,
+    cotangent_parameters,
+    linear_parts,
+    scan_fixpoint,
+    tangent_results,
+    union,
 )
 from laminax_transforms.jaxpr_transforms import (
-    LinearizedJaxpr, batch_jaxpr, cached_by_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr,
+    LinearizedJaxpr,
+    batch_jaxpr,
+    cached_by_jaxpr,
+    jvp_jaxpr,
+    linearize_jaxpr,
+    transpose_jaxpr,
 )
-from laminax_transforms.registry import axis_batching_rule, define_zero_derivative, is_linear, jvp_rules, linearize_rule, \
-    transpose_rule
+from laminax_transforms.registry import axis_batching_rule, define_zero_derivative, is_linear, jvp_rules, linearize_rule, transpose_rule
 from laminax_transforms.split_scans import SplitStep, run_split_scan, split_step
 from laminax_transforms.zeros import ZERO, instantiate, zeros_of
 

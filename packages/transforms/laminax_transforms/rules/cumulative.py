@@ -9,7 +9,21 @@ from __future__ import annotations
 from laminax_ir import dtypes
 from laminax_ir.ops import cumulative as op
 from laminax_ir.ops.elementwise import (
-    add, complex, convert_element_type, div, eq, exp, is_finite, log, max, min, mul, real, select, stop_gradient_one, sub,
+    add,
+    complex,
+    convert_element_type,
+    div,
+    eq,
+    exp,
+    is_finite,
+    log,
+    max,
+    min,
+    mul,
+    real,
+    select,
+    stop_gradient_one,
+    sub,
 )
 from laminax_ir.ops.shape import full_like
 from laminax_transforms.registry import batching_rule, define_jvp, define_linear, transpose_rule

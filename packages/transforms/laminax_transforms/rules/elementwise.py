@@ -15,14 +15,42 @@ from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.elementwise import (
-    add, bitwise_and, convert_element_type, cos, cosh, div, eq, gt, integer_pow, log, lt, mul, neg, pow, rsqrt, scalar_like, select,
-    select_n_p, sign, sin, sinh, square, sub,
+    add,
+    bitwise_and,
+    convert_element_type,
+    cos,
+    cosh,
+    div,
+    eq,
+    gt,
+    integer_pow,
+    log,
+    lt,
+    mul,
+    neg,
+    pow,
+    rsqrt,
+    scalar_like,
+    select,
+    select_n_p,
+    sign,
+    sin,
+    sinh,
+    square,
+    sub,
 )
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import full, full_like, reshape
 from laminax_transforms.batching import _align, batch_elementwise, move_axis
 from laminax_transforms.registry import (
-    batching_rules, broadcast_like, define_jvp, define_linear, define_zero_derivative, is_linear, jvp_rules, transpose_rule,
+    batching_rules,
+    broadcast_like,
+    define_jvp,
+    define_linear,
+    define_zero_derivative,
+    is_linear,
+    jvp_rules,
+    transpose_rule,
 )
 from laminax_transforms.zeros import ZERO, instantiate
 

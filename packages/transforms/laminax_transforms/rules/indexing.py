@@ -20,7 +20,6 @@ from laminax_transforms.batching import batch_axis_first, move_axis
 from laminax_transforms.registry import batching_rule, define_jvp, is_linear, jvp_rule, transpose_rule
 from laminax_transforms.zeros import zeros_of
 
-
 # Gather
 
 

@@ -16,17 +16,27 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import linalg as op
+from laminax_ir.ops.elementwise import abs as magnitude
 from laminax_ir.ops.elementwise import (
-    abs as magnitude, add, complex as make_complex, conj, convert_element_type, div, eq, imag, mul, neg, real, sub,
+    add,
+    conj,
+    convert_element_type,
+    div,
+    eq,
+    imag,
+    mul,
+    neg,
+    real,
+    sub,
 )
-from laminax_ir.ops.slicing import slice as slice_
+from laminax_ir.ops.elementwise import complex as make_complex
 from laminax_ir.ops.linalg import adjoint, matmul, swap_last, triangle, triangular_solve
 from laminax_ir.ops.reduction import argmax, reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, broadcasted_iota, concatenate, expand_dims, full_like, pad
+from laminax_ir.ops.slicing import slice as slice_
 from laminax_transforms.batching import batch_axis_first
 from laminax_transforms.registry import axis_batching_rule, define_zero_derivative, jvp_rule, transpose_rule
 from laminax_transforms.zeros import ZERO
-
 
 # Batching
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import random_bits as op
-from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.ops.shape import concatenate, expand_dims, reshape
+from laminax_ir.ops.slicing import slice_in_dim
 from laminax_transforms.batching import batch_elementwise, move_axis
 from laminax_transforms.registry import batching_rule, batching_rules, define_zero_derivative
 

@@ -12,13 +12,19 @@ from laminax_ir.avals import get_aval
 from laminax_ir.jaxpr import eval_jaxpr
 from laminax_ir.ops import reduction as op
 from laminax_ir.ops.elementwise import add, convert_element_type, div, eq, mul
-from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, concatenate, full, reshape, transpose
+from laminax_ir.ops.slicing import slice_in_dim
 from laminax_transforms.batching import Axis, batch_flat, move_axis
 from laminax_transforms.differentiation import jvp_flat
 from laminax_transforms.registry import (
-    axis_batching_rule, batching_rule, define_jvp, define_linear, define_zero_derivative, jvp_rules, transpose_rule,
+    axis_batching_rule,
+    batching_rule,
+    define_jvp,
+    define_linear,
+    define_zero_derivative,
+    jvp_rules,
+    transpose_rule,
 )
 from laminax_transforms.zeros import ZERO, instantiate
 

@@ -7,7 +7,6 @@ from laminax_ir.ops import sharding as op
 from laminax_ir.partition_specs import UNCONSTRAINED
 from laminax_transforms.registry import axis_batching_rule, define_linear, transpose_rule
 
-
 define_linear(op.sharding_constraint_p)
 define_linear(op.device_put_p)
 

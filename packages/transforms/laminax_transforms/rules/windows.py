@@ -14,13 +14,18 @@ from laminax_ir.avals import get_aval
 from laminax_ir.ops import windows as op
 from laminax_ir.ops.convolution import dilated
 from laminax_ir.ops.elementwise import ge_p, le_p
-from laminax_ir.ops.slicing import slice as slice_array
 from laminax_ir.ops.reduction import split_operands
 from laminax_ir.ops.shape import broadcast_in_dim, pad
+from laminax_ir.ops.slicing import slice as slice_array
 from laminax_transforms.batching import batch_axis_first
 from laminax_transforms.differentiation import jvp_flat
 from laminax_transforms.registry import (
-    axis_batching_rule, batching_rule, define_jvp, define_linear, jvp_rules, transpose_rule,
+    axis_batching_rule,
+    batching_rule,
+    define_jvp,
+    define_linear,
+    jvp_rules,
+    transpose_rule,
 )
 from laminax_transforms.rules.reduction import apply_to_elements
 from laminax_transforms.zeros import ZERO, instantiate, zeros_of

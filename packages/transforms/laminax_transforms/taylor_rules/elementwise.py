@@ -16,8 +16,29 @@ from laminax_ir.ops.elementwise import add, bitwise_and, convert_element_type, d
 from laminax_ir.ops.shape import full, full_like
 from laminax_transforms.registry import broadcast_like
 from laminax_transforms.taylor_series import (
-    Series, added, antiderivative, composed, convolved, define_bilinear, define_linear, full_terms, integrated, is_constant, minus,
-    product, quotient, real_power, reciprocal, scaled, shifted, square_root, taylor_rule, times, times_number, total, whole_power,
+    Series,
+    added,
+    antiderivative,
+    composed,
+    convolved,
+    define_bilinear,
+    define_linear,
+    full_terms,
+    integrated,
+    is_constant,
+    minus,
+    product,
+    quotient,
+    real_power,
+    reciprocal,
+    scaled,
+    shifted,
+    square_root,
+    taylor_rule,
+    times,
+    times_number,
+    total,
+    whole_power,
 )
 from laminax_transforms.zeros import ZERO
 

@@ -11,7 +11,18 @@ from laminax_ir.ops import special as op
 from laminax_ir.ops.elementwise import add, exp, neg, square
 from laminax_transforms.taylor_rules.elementwise import exponential
 from laminax_transforms.taylor_series import (
-    Series, antiderivative, composed, convolved, integrated, is_constant, product, scaled, taylor_rule, times, times_number, total,
+    Series,
+    antiderivative,
+    composed,
+    convolved,
+    integrated,
+    is_constant,
+    product,
+    scaled,
+    taylor_rule,
+    times,
+    times_number,
+    total,
 )
 
 

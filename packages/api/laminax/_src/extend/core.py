@@ -7,6 +7,7 @@ from typing import AbstractSet, Any, Callable, Iterator, Sequence
 from weakref import ref
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, is_array_like
 from laminax_ir.canonical_dtypes import supported_dtypes

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import laminax.numpy as jnp
 from laminax_transforms import custom_jvp
 
+import laminax.numpy as jnp
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import inexact
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 
 import laminax.numpy as jnp
-
 from laminax._src.nn.normalization import softmax
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import laminax.numpy as jnp
 from laminax_ir import config
 from laminax_transforms import custom_jvp, stop_gradient
 
+import laminax.numpy as jnp
 from laminax._src.fusion import fused
 
 

@@ -8,6 +8,7 @@ import warnings
 from typing import Any, Callable, Sequence
 
 import numpy as np
+
 from laminax_ir import config
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import shape as shape_ops

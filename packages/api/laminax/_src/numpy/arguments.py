@@ -10,6 +10,7 @@ import operator
 from typing import Any, Sequence
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.operators import as_dtype, promote_shapes

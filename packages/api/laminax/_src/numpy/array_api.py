@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import laminax_runtime as runtime
 import numpy as np
+
+import laminax_runtime as runtime
 from laminax_ir import dtypes
 
 from laminax._src import setup  # noqa: F401

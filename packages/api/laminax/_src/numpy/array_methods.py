@@ -9,8 +9,9 @@ from __future__ import annotations
 import importlib
 from typing import Any, Callable
 
-import laminax_runtime as runtime
 import numpy as np
+
+import laminax_runtime as runtime
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.partition_specs import PartitionSpec
@@ -195,8 +196,9 @@ def _byteswap(self):
     Raises:
       TypeError: if an element is not a whole number of bytes.
     """
-    from laminax._src.numpy.manipulation import flip
     from laminax_ir.ops import shape as shape_ops
+
+    from laminax._src.numpy.manipulation import flip
     aval = get_aval(self)
     if _stored_bits(aval.dtype) % 8:
         raise TypeError(f"byteswap: elements of {aval.dtype} are no whole bytes. Convert to an 8-bit type first.")

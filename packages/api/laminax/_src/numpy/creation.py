@@ -7,8 +7,9 @@ import math
 import operator
 from typing import Any, Sequence
 
-import laminax_runtime as runtime
 import numpy as np
+
+import laminax_runtime as runtime
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapeDtypeStruct, get_aval
 from laminax_ir.ops import elementwise as op

@@ -11,6 +11,7 @@ import math
 from typing import Any, Sequence
 
 import numpy as np
+
 from laminax_ir import dtypes, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
@@ -19,8 +20,17 @@ from laminax_ir.ops.contraction import dot_general
 from laminax_ir.ops.reduction import reduce_or, reduce_sum
 
 from laminax._src.fusion import fused
-from laminax._src.numpy.arguments import convert, dtype_of, ensure_array, ensure_arrays, promote_dtypes, refuse_out, \
-    refuse_placement, shape_of, user_dtype
+from laminax._src.numpy.arguments import (
+    convert,
+    dtype_of,
+    ensure_array,
+    ensure_arrays,
+    promote_dtypes,
+    refuse_out,
+    refuse_placement,
+    shape_of,
+    user_dtype,
+)
 
 Path = tuple[tuple[int, ...], ...]
 

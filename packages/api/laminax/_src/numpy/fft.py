@@ -11,6 +11,7 @@ import operator
 from typing import Any, Sequence
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.arguments import as_int
 from laminax_ir.avals import get_aval

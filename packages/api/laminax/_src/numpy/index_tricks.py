@@ -6,6 +6,7 @@ import math
 from typing import Any, Sequence
 
 import numpy as np
+
 from laminax_ir import dtypes, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op

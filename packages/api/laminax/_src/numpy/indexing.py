@@ -12,13 +12,14 @@ import operator
 from typing import Any, NamedTuple, Sequence
 
 import numpy as np
+
 from laminax_ir import config, dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.errors import NonConcreteBooleanIndexError
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import indexing as indexing_ops
-from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode
 from laminax_ir.ops.slicing import dynamic_slice_p
 from laminax_ir.trace import Tracer, eval_trace, state

@@ -7,6 +7,7 @@ import operator
 from typing import Any, Sequence
 
 import numpy as np
+
 from laminax_ir import dtypes, operators
 from laminax_ir import matmul as matmul_module
 from laminax_ir.avals import get_aval

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 
 import numpy as np
+
 from laminax_ir import dtypes, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
@@ -224,9 +225,9 @@ def polyfit(x, y, deg: int, rcond: float | None = None, full: bool = False, w=No
     Raises:
       ValueError, TypeError: if the shapes do not fit.
     """
-    from laminax.numpy import linalg
     from laminax._src.numpy import reductions
     from laminax._src.numpy.linear_algebra import dot, vander
+    from laminax.numpy import linalg
     deg = operator.index(deg)
     if deg < 0:
         raise ValueError(f"polyfit: expected deg >= 0, got {deg}")

@@ -10,6 +10,7 @@ import math
 from typing import Any, Callable
 
 import numpy as np
+
 from laminax_ir import config, dtypes, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import cumulative, reduction

@@ -11,11 +11,12 @@ import operator
 from typing import Any, NamedTuple
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import indexing as indexing_ops
-from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops import sorting as sorting_ops
 from laminax_ir.ops.cumulative import cumsum
 from laminax_ir.ops.elementwise import scalar_like

@@ -6,12 +6,13 @@ import operator
 from typing import Any
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops.calls import CustomJVPCall
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import special
+from laminax_ir.ops.calls import CustomJVPCall
 from laminax_ir.ops.elementwise import scalar_like
 
 from laminax._src.fusion import fused

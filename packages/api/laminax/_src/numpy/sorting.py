@@ -7,12 +7,13 @@ import operator
 from typing import Any
 
 import numpy as np
+
 from laminax_ir import dtypes, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import indexing as indexing_ops
-from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops import sorting as sorting_ops
 from laminax_ir.ops.cumulative import cumsum as cumulative_sum_of
 from laminax_ir.ops.elementwise import scalar_like

@@ -8,17 +8,18 @@ import operator
 from typing import Any, Sequence
 
 import numpy as np
+
 from laminax_ir import dtypes, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import indexing as indexing_ops
-from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops import sorting as sorting_ops
 from laminax_ir.ops.elementwise import scalar_like
 from laminax_ir.ops.indexing import GatherScatterMode
-from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.ops.slicing import slice_in_dim
 
 from laminax._src.fusion import fused
 from laminax._src.numpy import reductions

@@ -10,6 +10,7 @@ import operator
 from typing import Any, Callable
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops import elementwise as op

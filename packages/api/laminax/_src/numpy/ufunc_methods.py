@@ -9,6 +9,7 @@ import math
 from typing import Callable
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import reduction

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-import laminax.numpy as jnp
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.control_flow import scan, while_loop
 from laminax_ir.ops.cumulative import cumsum
 
+import laminax.numpy as jnp
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import ensure_arrays
 from laminax._src.random.arguments import checked_dtype, checked_shape, shape_of_parameters

@@ -10,21 +10,26 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as e
 from laminax_ir.ops.calls import CustomJVPCall
 from laminax_ir.ops.control_flow import while_loop
-from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.ops.random_bits import random_split
 from laminax_ir.ops.reduction import reduce_max, reduce_or, reduce_sum
 from laminax_ir.ops.shape import expand_dims, full_like, reshape
+from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.ops.special import random_gamma_grad
 from laminax_transforms.zeros import ZERO
 
 from laminax._src.fusion import fused
 from laminax._src.random.arguments import (
-    checked_dtype, converted, refuse_sharding, shape_of_parameters, to_shape,
+    checked_dtype,
+    converted,
+    refuse_sharding,
+    shape_of_parameters,
+    to_shape,
 )
 from laminax._src.random.keys import split_typed, typed_key
 from laminax._src.random.samplers import _normal_real, _sample_exponential, _unit_uniform

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 import numpy as np
+
 from laminax_ir import config, dtypes
 from laminax_ir.avals import is_array_like
 from laminax_ir.dtypes import KeyDType, PRNGImpl, prng_impls
@@ -21,7 +22,6 @@ from laminax_ir.trace import Tracer, eval_trace, state
 from laminax._src import setup  # noqa: F401  (installs the runtime)
 from laminax._src.eager import as_array
 from laminax._src.user_warnings import warn_at_user
-
 
 # What generator is meant
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as e

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.ops import elementwise as e
 from laminax_ir.ops.control_flow import while_loop

@@ -9,17 +9,24 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 import numpy as np
+
 from laminax_ir import config, dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as e
-from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.ops.random_bits import UINT_DTYPES, random_bits
 from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.ops.special import erf, erf_inv
 
 from laminax._src.fusion import fused
 from laminax._src.random.arguments import (
-    checked_dtype, checked_shape, converted, refuse_sharding, shape_of_parameters, to_rank, to_shape,
+    checked_dtype,
+    checked_shape,
+    converted,
+    refuse_sharding,
+    shape_of_parameters,
+    to_rank,
+    to_shape,
 )
 from laminax._src.random.keys import split_typed, typed_key
 

@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 import numpy as np
+
 from laminax_ir import dtypes
 
 import laminax.numpy as jnp

@@ -8,6 +8,7 @@ import operator
 from typing import Any, Callable, Sequence
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 

@@ -11,6 +11,7 @@ import operator
 from typing import Any, Callable
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.control_flow import fori_loop, while_loop

@@ -6,6 +6,7 @@ import math
 import operator
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.control_flow import fori_loop

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Sequence
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.pytree import register_dataclass

@@ -7,6 +7,7 @@ import operator
 from typing import Any, NamedTuple
 
 import numpy as np
+
 from laminax_ir import dtypes
 
 import laminax.numpy as jnp

@@ -6,8 +6,8 @@ import math
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
-from laminax._src.scipy.distributions import described
 from laminax._src.numpy.arguments import promote_inexact
+from laminax._src.scipy.distributions import described
 from laminax._src.scipy.special import gammaln, xlogy
 
 __all__ = ["logpdf", "pdf"]

@@ -6,7 +6,13 @@ import math
 
 import laminax.numpy as jnp
 from laminax._src.scipy.distributions import (
-    broadcast, documented, exponential, logarithm, standardized, where_probability, where_supported,
+    broadcast,
+    documented,
+    exponential,
+    logarithm,
+    standardized,
+    where_probability,
+    where_supported,
 )
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]

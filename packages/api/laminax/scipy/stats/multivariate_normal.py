@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+from laminax_ir.ops import linalg as la
+
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import inexact, promote_dtypes
 from laminax._src.scipy.distributions import described
-from laminax_ir.ops import linalg as la
 
 __all__ = ["logpdf", "pdf"]
 

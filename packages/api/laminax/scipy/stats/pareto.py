@@ -6,7 +6,12 @@ import math
 
 import laminax.numpy as jnp
 from laminax._src.scipy.distributions import (
-    broadcast, documented, exponential, standardized, where_probability, where_supported,
+    broadcast,
+    documented,
+    exponential,
+    standardized,
+    where_probability,
+    where_supported,
 )
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-import laminax.numpy as jnp
 import numpy as np
+
+import laminax.numpy as jnp
 from laminax._src.fusion import fused
 from laminax._src.scipy.distributions import broadcast, documented, exponential, where_supported
 from laminax._src.scipy.special import gammaincc, gammaln, xlogy

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import laminax.numpy as jnp
 from laminax._src.scipy.distributions import (
-    broadcast, documented, exponential, standardized, where_probability, where_supported,
+    broadcast,
+    documented,
+    exponential,
+    standardized,
+    where_probability,
+    where_supported,
 )
 
 __all__ = ["cdf", "logpdf", "pdf", "ppf"]
