@@ -11,9 +11,9 @@ import threading
 import warnings
 
 import numpy as np
+
 from laminax_ir import config
 from laminax_ir.avals import ShapedArray
-
 from laminax_runtime import _jaxlib, arrays, ffi, guards, options, plugins, shardings  # noqa: F401  (arrays: its methods must be set)
 from laminax_runtime.errors import PlatformError
 
@@ -144,8 +144,9 @@ def _listed_platforms() -> list[str]:
 
 def _make_client(name: str) -> Client:
     if name == "cpu":
+        count = options.num_cpu_devices.value
         client = _jaxlib.make_cpu_client(
-            asynchronous=options.cpu_enable_async_dispatch.value, num_devices=options.num_cpu_devices.value
+            asynchronous=options.cpu_enable_async_dispatch.value, num_devices=count if count > 0 else None
         )
         options.has_cpu_started = True
         return client

@@ -13,14 +13,13 @@ from typing import Any
 
 from laminax_ir import config
 
-
 # What makes platforms sets this when the CPU has started: its number of devices can no longer be chosen.
 has_cpu_started = False
 
 
-def _check_count(value: Any) -> int | None:
-    value = None if value == -1 else value  # JAX's word for it
-    if value is not None and not (isinstance(value, int) and not isinstance(value, bool) and value > 0):
+def _check_count(value: Any) -> int:
+    value = -1 if value is None else value
+    if not (isinstance(value, int) and not isinstance(value, bool) and (value > 0 or value == -1)):
         raise ValueError
     if has_cpu_started and value != num_cpu_devices.value:
         raise RuntimeError(
@@ -88,11 +87,9 @@ platform_name = config.define(
 )
 num_cpu_devices = config.define(
     "num_cpu_devices",
-    None,
-    config.ValueType(
-        "None or a positive int", _check_count, lambda text: _check_count(int(text) if _parse_none(text) else None)
-    ),
-    "How many devices the CPU platform has; None leaves it to XLA_FLAGS, whose default is one.",
+    -1,
+    config.ValueType("-1 or a positive int", _check_count, lambda text: _check_count(int(text) if _parse_none(text) else None)),
+    "How many devices the CPU platform has; -1, or None, leaves it to XLA_FLAGS, whose default is one.",
 )
 cpu_enable_async_dispatch = config.define(
     "cpu_enable_async_dispatch",
