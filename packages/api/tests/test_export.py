@@ -236,8 +236,9 @@ def test_symbolic_dimensions_are_not_supported():
 
 
 @pytest.mark.parametrize("args, message", [
-    ((np.ones((3, 5), np.float32),), r"Shape mismatch for args\[0\]\['w'\].*'f'.*takes f32\[3,4\].*called with f32\[3,5\]"),
-    ((np.ones((3, 4), np.int32),), r"dtype mismatch for args\[0\]\['w'\].*takes f32\[3,4\].*called with i32\[3,4\]"),
+    ((np.ones((3, 5), np.float32),), r"Shape mismatch for args\[0\]\['w'\]\.shape\[1\].*'f'.*takes f32\[3,4\].*called with f32\[3,5\]"),
+    ((np.ones((1, 3, 4), np.float32),), r"Rank mismatch for args\[0\]\['w'\].*'f'.*takes f32\[3,4\].*called with f32\[1,3,4\]"),
+    ((np.ones((3, 4), np.int32),), r"Dtype mismatch for args\[0\]\['w'\].*takes f32\[3,4\].*called with i32\[3,4\]"),
 ])
 def test_wrong_types(x, args, message):
     def f(p):
@@ -253,7 +254,7 @@ def test_wrong_types(x, args, message):
 @pytest.mark.parametrize("args", [(), ({"w": 1.0, "v": 1.0},), ({"v": 1.0},), (1.0,), ({"w": 1.0}, 2.0)])
 def test_wrong_structure(args):
     e = again(exported(lambda p: p["w"], {"w": 1.0}))
-    with pytest.raises(ValueError, match="must be called with arguments of the structure that it was exported for: "):
+    with pytest.raises(ValueError, match="must have the same pytree structure as those that .* was exported for: "):
         e.call(*args)
 
 
@@ -286,6 +287,34 @@ def test_classes_registered_by_name():
         Scaled, serialized_name="tests.Scaled", serialize_auxdata=str.encode, deserialize_auxdata=bytes.decode)
     out = again(exported(lambda s: Scaled(s.value * 2, "km"), Scaled(1.0, "m"))).call(Scaled(3.0, "m"))
     assert float(out.value) == 6 and out.unit == "km"
+
+
+def test_classes_registered_with_functions_only():
+    class Interval:
+        def __init__(self, low, high, unit):
+            self.low, self.high, self.unit = low, high, unit
+
+    laminax.tree_util.register_pytree_node(
+        Interval, lambda i: ((i.low, {"high": i.high}), i.unit), lambda unit, children: Interval(children[0], children[1]["high"], unit))
+    export.register_pytree_node_serialization(
+        Interval, serialized_name="tests.Interval", serialize_auxdata=str.encode, deserialize_auxdata=bytes.decode)
+    out = again(exported(lambda i: Interval(i.high, i.low, i.unit), Interval(1.0, 2.0, "m"))).call(Interval(3.0, 4.0, "m"))
+    assert (float(out.low), float(out.high), out.unit) == (4, 3, "m")
+
+
+def test_functions_of_laminax_need_no_jit(x):
+    np.testing.assert_allclose(export.export(jnp.sin)(x).call(x), np.sin(x), rtol=1e-6)
+    np.testing.assert_allclose(export.export(jnp.add)(x, x).call(x, x), x + x)
+    with pytest.raises(ValueError, match="must be the result of `jit`"):
+        export.export(laminax.vmap(lambda x: x))
+
+
+def test_while_another_function_is_traced_arguments_give_their_types(x):
+    def twice(x):
+        sine = export.export(jit(jnp.sin))(x)
+        return sine.call(x) + sine.call(x)
+
+    np.testing.assert_allclose(jit(twice)(x), 2 * np.sin(x), rtol=1e-6)
 
 
 BLOB = None
@@ -330,7 +359,7 @@ def test_stablehlo_that_jaxlib_cannot_read():
 
 
 @pytest.mark.parametrize("make, error, message", [
-    (lambda: export.export(jnp.sin), ValueError, "must be the result of `jit`.*export\\(jit\\(fun\\)\\)"),
+    (lambda: export.export(lambda x: x), ValueError, "must be the result of `jit`.*export\\(jit\\(fun\\)\\)"),
     (lambda: exported(jnp.sin, 1.0, platforms=["gpu"]), ValueError, "unknown platform 'gpu'.*'cuda' or 'rocm'"),
     (lambda: exported(jnp.sin, 1.0, platforms="cpu"), TypeError, r"got the string 'cpu'; use \['cpu'\]"),
     (lambda: exported(jnp.sin, 1.0, platforms=[]), ValueError, r"one or several different ones, got \[\]"),

@@ -6,11 +6,13 @@ be traced again; its derivative is a program of its own, exported beside it when
 
 from __future__ import annotations
 
+import inspect
 import re
 from functools import cached_property
 from typing import Any, Callable, Sequence
 
 import laminax_runtime as runtime
+from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from laminax_ir.ops.exported import StableHLOProgram, call_exported
@@ -22,6 +24,7 @@ from laminax_transforms import custom_vjp, vjp
 from laminax._src import export_format, setup  # noqa: F401
 from laminax._src.executables import lowering_platform
 from laminax._src.jit import jit
+from laminax._src.numpy.ufunc import ufunc
 from laminax._src.partitioning import Partitioning
 from laminax._src.stages import Traced
 
@@ -145,7 +148,7 @@ class Exported:
         differences = [str(error("the arguments", "export", "call"))
                        for error in structure_errors(tree_structure(expected), (args, kwargs), exact=True)]
         detail = differences[0] if differences else f"expected {self.in_tree}, got {tree_structure((args, kwargs))}"
-        return (f"The exported function {self.fun_name!r} must be called with arguments of the structure that it was exported for: "
+        return (f"The invocation args and kwargs must have the same pytree structure as those that {self.fun_name!r} was exported for: "
                 f"{detail}")
 
     def _check_types(self, args: tuple, kwargs: dict, leaves: Sequence[Any]) -> None:
@@ -155,8 +158,7 @@ class Exported:
                 continue
             path = tree_flatten_with_path((args, kwargs))[0][index][0]
             name = f"{'kwargs' if path[0].idx else 'args'}{keystr(path[1:])}"
-            what = "Shape" if aval.shape != expected.shape else "dtype"
-            raise ValueError(f"{what} mismatch for {name}: the exported function {self.fun_name!r} takes {expected.str_short()}, and "
+            raise ValueError(f"{_mismatch(name, aval, expected)}: the exported function {self.fun_name!r} takes {expected.str_short()}, and "
                              f"was called with {aval.str_short()}. Convert it, or export for these types.")
 
     @cached_property
@@ -224,6 +226,16 @@ class Exported:
         return f"Exported(fun_name={self.fun_name!r}, platforms={self.platforms}, ({ins}) -> ({outs}))"
 
 
+def _mismatch(name: str, aval: ShapedArray, expected: ShapedArray) -> str:
+    """In what the argument `name` differs from what a function was exported for."""
+    if aval.ndim != expected.ndim:
+        return f"Rank mismatch for {name}"
+    for axis, (size, expected_size) in enumerate(zip(aval.shape, expected.shape)):
+        if size != expected_size:
+            return f"Shape mismatch for {name}.shape[{axis}]"
+    return f"Dtype mismatch for {name}"
+
+
 def deserialize(blob: bytes | bytearray) -> Exported:
     """The exported function that `Exported.serialize` wrote.
 
@@ -258,7 +270,7 @@ def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
     """Makes a function that exports `fun_jit` for arguments of given shapes and dtypes.
 
     Args:
-      fun_jit: a function made with `jit`.
+      fun_jit: a function made with `jit`, or one of laminax itself, such as `jnp.sin`.
       platforms: of "cpu", "cuda", "rocm" and "tpu"; the devices need not be there. By default the one of this process.
       disabled_checks: checks to leave out.
 
@@ -273,6 +285,8 @@ def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
       >>> deserialize(exported.serialize()).call(np.ones(4, np.float32))
     """
     if not hasattr(fun_jit, "_laminax_jit"):
+        if _is_own(fun_jit):
+            return export(jit(fun_jit), platforms=platforms, disabled_checks=disabled_checks)
         raise ValueError(f"Function to be exported must be the result of `jit`, got {fun_jit!r}. Use export(jit(fun)).")
     if isinstance(platforms, str):
         raise TypeError(f"export: platforms must be a sequence of names, got the string {platforms!r}; use [{platforms!r}]")
@@ -296,6 +310,12 @@ def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
                                chosen or (default_export_platform(),), checks)
 
     return do_export
+
+
+def _is_own(fun: Callable) -> bool:
+    """Whether a function is laminax's, and not a user's that laminax has transformed."""
+    code = getattr(inspect.unwrap(fun), "__code__", None) if callable(fun) else None
+    return code is not None and source.is_internal(code.co_filename) or isinstance(fun, ufunc)
 
 
 def _check_one_device(traced: Traced) -> None:

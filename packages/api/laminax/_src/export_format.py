@@ -14,9 +14,10 @@ from hashlib import blake2b
 from typing import Any, Callable, NamedTuple, Sequence
 
 import numpy as np
+
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
-from laminax_ir.pytree import tree_structure
+from laminax_ir.pytree import make_from_node_data_and_children, tree_leaves, tree_structure, tree_unflatten
 
 MAGIC = b"LAXEXPRT"
 VERSION = 1
@@ -109,7 +110,7 @@ def register_pytree_node_serialization(nodetype: type, *, serialized_name: str, 
       nodetype: the class, already registered as a pytree node.
       serialized_name: what it is called in the file; the same where it is read.
       serialize_auxdata, deserialize_auxdata: from the node's static data to bytes and back.
-      from_children: makes a node of static data and children; by default the class's own `tree_unflatten`.
+      from_children: makes a node of static data and children; by default as the class was registered.
 
     Returns:
       `nodetype`.
@@ -117,10 +118,11 @@ def register_pytree_node_serialization(nodetype: type, *, serialized_name: str, 
     Raises:
       ValueError: if the class or the name has been registered.
     """
-    if from_children is None:
-        from_children = getattr(nodetype, "tree_unflatten", None)
-    if from_children is None:
-        raise ValueError(f"register_pytree_node_serialization: {nodetype.__name__} has no method tree_unflatten; give from_children")
+    def as_registered(auxiliary: Any, children: Sequence[Any]) -> Any:
+        treedef = make_from_node_data_and_children((nodetype, auxiliary), [tree_structure(child) for child in children])
+        return tree_unflatten(treedef, tree_leaves(children))
+
+    from_children = from_children or as_registered
     return _register(_CustomNode(nodetype, serialized_name, serialize_auxdata, deserialize_auxdata, from_children))
 
 

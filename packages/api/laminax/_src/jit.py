@@ -14,19 +14,25 @@ from weakref import WeakKeyDictionary
 import laminax_runtime as runtime
 from laminax_ir import config, dtypes
 from laminax_ir.arguments import check_callable
-from laminax_ir.avals import ShapeDtypeStruct, ShapedArray
+from laminax_ir.avals import ShapedArray, ShapeDtypeStruct
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.pytree import tree_unflatten
-from laminax_ir.trace import check_no_tracers, eval_trace, state
+from laminax_ir.trace import Tracer, check_no_tracers, eval_trace, state
 from laminax_ir.tracebacks import api_boundary, shorten
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve
 from laminax._src.checked_results import check_results, is_checking
 from laminax._src.executables import (
-    Program, compile_lowered, deleted_argument_error, execution_device, lower_program, note_repeated_arguments,
-    overflow_error, report_unusable_donations,
+    Program,
+    compile_lowered,
+    deleted_argument_error,
+    execution_device,
+    lower_program,
+    note_repeated_arguments,
+    overflow_error,
+    report_unusable_donations,
 )
 from laminax._src.leaf_names import argument_names, result_names
 from laminax._src.partitioning import Partitioning, names_shardings, place
@@ -329,7 +335,9 @@ def clear_caches() -> None:
 
 
 def _abstract(x: Any) -> Any:
-    """Arguments of `lower` and `trace` may be shapes instead of arrays."""
+    """Arguments of `lower` and `trace` may be shapes instead of arrays, and of a tracer only its type counts."""
+    if isinstance(x, Tracer):
+        return _AvalHolder(x.aval)
     if isinstance(x, ShapeDtypeStruct) or (hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "aval")
                                            and not hasattr(x, "__array__")):
         dtype = x.dtype if dtypes.is_extended(x.dtype) else dtypes.canonicalize_dtype(x.dtype)
