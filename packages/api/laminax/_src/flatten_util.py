@@ -36,7 +36,8 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
       >>> unravel(2 * flat)["b"]
       Array([0., 2.], dtype=float32)
     """
-    from laminax._src.numpy.manipulation import concatenate, ravel
+    from laminax._src.numpy.joining import concatenate
+    from laminax._src.numpy.reshaping import ravel
     leaves, treedef = tree_flatten(pytree)
     if not leaves:
         return full((0,), 0, np.dtype(np.float32)), _Unravel(treedef, (), (), None)

@@ -25,10 +25,13 @@ _NAMES = {
     "selection": "choose clip nan_to_num piecewise select where",
     "reductions": """all amax amin any argmax argmin average count_nonzero cumprod cumsum cumulative_prod cumulative_sum max mean min
         nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar prod ptp std sum var""",
-    "manipulation": """append array_split atleast_1d atleast_2d atleast_3d block broadcast_arrays broadcast_shapes broadcast_to
-        column_stack concat concatenate dsplit dstack expand_dims flip fliplr flipud hsplit hstack matrix_transpose moveaxis ndim
-        pad permute_dims ravel repeat reshape resize roll rollaxis rot90 shape size split squeeze stack swapaxes tile transpose
-        trim_zeros unstack vsplit vstack""",
+    "reshaping": """atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_shapes broadcast_to expand_dims flip fliplr
+        flipud matrix_transpose moveaxis ndim permute_dims ravel reshape rollaxis rot90 shape size squeeze swapaxes
+        transpose""",
+    "joining": """append array_split block column_stack concat concatenate dsplit dstack hsplit hstack split stack unstack
+        vsplit vstack""",
+    "repeating": "repeat resize roll tile trim_zeros",
+    "padding": "pad",
     "indexing": "place put put_along_axis take take_along_axis",
     "linear_algebra": """cross diag diag_indices diag_indices_from diagflat diagonal dot fill_diagonal inner kron mask_indices matmul
         matvec outer tensordot trace tri tril tril_indices tril_indices_from triu triu_indices triu_indices_from vander vdot vecdot

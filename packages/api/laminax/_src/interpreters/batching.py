@@ -12,7 +12,7 @@ from laminax_transforms.batching import BatchTrace, BatchTracer
 from laminax_transforms.mapped_types import register_vmappable, unregister_vmappable
 
 from laminax._src.interpreters.tables import RuleMapping
-from laminax._src.numpy.manipulation import moveaxis as _moveaxis
+from laminax._src.numpy.reshaping import moveaxis as _moveaxis
 
 __all__ = ["BatchTrace", "BatchTracer", "register_vmappable", "unregister_vmappable"]
 

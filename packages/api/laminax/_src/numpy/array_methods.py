@@ -62,7 +62,7 @@ def _shared_members() -> dict[str, Any]:
     table.update({name: property(_method(name, module, function)) for name, (module, function) in _PROPERTIES.items()})
     table.update({
         "__getitem__": _method("__getitem__", "indexing", "getitem"), "__iter__": _method("__iter__", "indexing", "iterate"),
-        "__round__": _round_method, "__reversed__": _method("__reversed__", "manipulation", "flipud"),
+        "__round__": _round_method, "__reversed__": _method("__reversed__", "reshaping", "flipud"),
         "__array_namespace__": _array_namespace, "to_device": _to_device, "byteswap": _byteswap,
         "reshape": _reshape, "transpose": _transpose, "view": _view, "flatten": _flatten, "dot": _dot, "sort": _sort})
     return table
@@ -76,13 +76,13 @@ _METHODS: dict[str, tuple[str, str]] = {
     "copy": ("creation", "copy"), "cumprod": ("reductions", "cumprod"), "cumsum": ("reductions", "cumsum"),
     "diagonal": ("linear_algebra", "diagonal"), "max": ("reductions", "max"), "mean": ("reductions", "mean"),
     "min": ("reductions", "min"), "nonzero": ("sorting", "nonzero"), "prod": ("reductions", "prod"),
-    "ptp": ("reductions", "ptp"), "ravel": ("manipulation", "ravel"), "repeat": ("manipulation", "repeat"),
-    "round": ("ufuncs", "round"), "searchsorted": ("sorting", "searchsorted"), "squeeze": ("manipulation", "squeeze"),
-    "std": ("reductions", "std"), "sum": ("reductions", "sum"), "swapaxes": ("manipulation", "swapaxes"),
+    "ptp": ("reductions", "ptp"), "ravel": ("reshaping", "ravel"), "repeat": ("repeating", "repeat"),
+    "round": ("ufuncs", "round"), "searchsorted": ("sorting", "searchsorted"), "squeeze": ("reshaping", "squeeze"),
+    "std": ("reductions", "std"), "sum": ("reductions", "sum"), "swapaxes": ("reshaping", "swapaxes"),
     "take": ("indexing", "take"), "trace": ("linear_algebra", "trace"), "var": ("reductions", "var"),
 }
 _PROPERTIES: dict[str, tuple[str, str]] = {
-    "T": ("manipulation", "transpose"), "mT": ("manipulation", "matrix_transpose"), "real": ("ufuncs", "real"),
+    "T": ("reshaping", "transpose"), "mT": ("reshaping", "matrix_transpose"), "real": ("ufuncs", "real"),
     "imag": ("ufuncs", "imag"), "at": ("updates", "IndexUpdate"), "flat": ("array_methods", "_refuse_flat"),
 }
 
@@ -107,7 +107,7 @@ def _method(name: str, module: str, function: str) -> Callable:
 
 def _reshape(self, *args, order: str = "C", copy: bool | None = None, out_sharding=None):
     """The same elements in another shape, given as one tuple or as separate sizes; see `laminax.numpy.reshape`."""
-    from laminax._src.numpy.manipulation import reshape
+    from laminax._src.numpy.reshaping import reshape
     if not args:
         raise TypeError("reshape: a shape must be given")
     shape = args[0] if len(args) == 1 else args
@@ -116,7 +116,7 @@ def _reshape(self, *args, order: str = "C", copy: bool | None = None, out_shardi
 
 def _transpose(self, *axes):
     """The axes reordered, given as one tuple or separately; see `laminax.numpy.transpose`."""
-    from laminax._src.numpy.manipulation import transpose
+    from laminax._src.numpy.reshaping import transpose
     if not axes or axes == (None,):
         return transpose(self)
     return transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
@@ -124,7 +124,7 @@ def _transpose(self, *axes):
 
 def _flatten(self, order: str = "C", *, out_sharding=None):
     """The elements in one axis; see `laminax.numpy.ravel`."""
-    from laminax._src.numpy.manipulation import ravel
+    from laminax._src.numpy.reshaping import ravel
     return ravel(self, order, out_sharding=out_sharding)
 
 
@@ -198,7 +198,7 @@ def _byteswap(self):
     """
     from laminax_ir.ops import shape as shape_ops
 
-    from laminax._src.numpy.manipulation import flip
+    from laminax._src.numpy.reshaping import flip
     aval = get_aval(self)
     if _stored_bits(aval.dtype) % 8:
         raise TypeError(f"byteswap: elements of {aval.dtype} are no whole bytes. Convert to an 8-bit type first.")

@@ -160,7 +160,7 @@ def _leaves_of(values: Any, leaves: list) -> tuple[int, ...]:
 
 
 def _stacked(values: Any) -> Any:
-    from laminax._src.numpy.manipulation import stack
+    from laminax._src.numpy.joining import stack
     return stack([_stacked(v) for v in values]) if isinstance(values, (list, tuple)) else as_array(values)
 
 
@@ -432,7 +432,7 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
 
 @fused(static_argnames=("num", "endpoint", "dtype", "axis"))
 def _linspace(start, stop, num, endpoint, dtype, axis):
-    from laminax._src.numpy.manipulation import broadcast_arrays, moveaxis
+    from laminax._src.numpy.reshaping import broadcast_arrays, moveaxis
     start, stop = promote_inexact("linspace", start, stop)
     computed = dtype_of(start)
     start, stop = broadcast_arrays(convert(start, computed), convert(stop, computed))
@@ -489,10 +489,10 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 
 @fused(static_argnames=("num", "endpoint", "axis"))
 def _geomspace(start, stop, num, endpoint, axis):
-    from laminax._src.numpy import manipulation
+    from laminax._src.numpy import reshaping
     start, stop = promote_inexact("geomspace", start, stop)
     dtype = dtype_of(start)
-    start, stop = manipulation.broadcast_arrays(convert(start, dtype), convert(stop, dtype))
+    start, stop = reshaping.broadcast_arrays(convert(start, dtype), convert(stop, dtype))
     # Both divided by start's sign, so that the logarithms exist; the sign comes back at the end.
     sign = op.sign(start)
     first, last = op.div(start, sign), op.div(stop, sign)

@@ -352,7 +352,7 @@ def ifftshift(x, axes: int | Sequence[int] | None = None):
 
 
 def _shifted(name: str, x: Any, axes: Any, by) -> Any:
-    from laminax._src.numpy.manipulation import roll
+    from laminax._src.numpy.repeating import roll
     x = as_array(ensure_array(name, x))
     axes = axis_tuple(name, axes, len(x.shape))
     return roll(x, tuple(by(x.shape[axis]) for axis in axes), axes) if axes else x

@@ -29,7 +29,8 @@ from laminax._src.numpy.arguments import (
     user_dtype,
 )
 from laminax._src.numpy.creation import arange, asarray, linspace, meshgrid
-from laminax._src.numpy.manipulation import broadcast_arrays, concatenate, ravel, stack
+from laminax._src.numpy.joining import concatenate, stack
+from laminax._src.numpy.reshaping import broadcast_arrays, ravel
 from laminax._src.numpy.selection import _where
 
 

@@ -636,8 +636,8 @@ def _take_along_axis(arr, indices, axis, mode, fill_value, wrap):
 
 def _by_comparison(arr, indices, axis: int):
     """The elements at the indices along an axis as a sum over a new last one of those where it equals the index."""
-    from laminax._src.numpy.manipulation import moveaxis
     from laminax._src.numpy.reductions import any, sum
+    from laminax._src.numpy.reshaping import moveaxis
     size, rank = arr.shape[axis], len(arr.shape)
     shape = (*indices.shape, size)
     hits = op.eq(shape_ops.broadcast_in_dim(indices, shape, range(rank)), shape_ops.broadcasted_iota(dtype_of(indices), shape, rank))
@@ -697,7 +697,8 @@ def put(a, ind, v, mode: str | None = None, *, inplace: bool = True):
     a, ind, v = ensure_arrays("put", a, ind, v)
     from laminax_ir import operators
 
-    from laminax._src.numpy.manipulation import ravel, resize
+    from laminax._src.numpy.repeating import resize
+    from laminax._src.numpy.reshaping import ravel
     from laminax._src.numpy.updates import update
     a, ind, v = as_array(a), ravel(ind), ravel(v)
     if not a.size or not ind.size or not v.size:
@@ -729,7 +730,7 @@ def place(arr, mask, vals, *, inplace: bool = True):
     """
     _refuse_inplace("place", inplace)
     arr, mask, vals = ensure_arrays("place", arr, mask, vals)
-    from laminax._src.numpy.manipulation import ravel
+    from laminax._src.numpy.reshaping import ravel
     arr, mask, vals = as_array(arr), ravel(mask), ravel(vals)
     if arr.size != mask.size:
         raise ValueError(f"place: arr and mask must have the same size, got {arr.size} and {mask.size}")
@@ -757,7 +758,7 @@ def iterate(x: Any):
     """The iterator over the first axis of an array."""
     if not x.shape:
         raise TypeError("iteration over a 0-d array")  # NumPy's words
-    from laminax._src.numpy.manipulation import unstack
+    from laminax._src.numpy.joining import unstack
     chunk = 64  # one program cuts a chunk; its size bounds the cost of compiling it
     if state.trace is not eval_trace or x.shape[0] <= chunk:
         return iter(unstack(x))

@@ -161,7 +161,7 @@ def vecdot(x1, x2, /, *, axis: int = -1, precision=None, preferred_element_type=
 
 @fused(static_argnames=("axis", "precision", "preferred"))
 def _vecdot(x1, x2, axis, precision, preferred):
-    from laminax._src.numpy.manipulation import moveaxis
+    from laminax._src.numpy.reshaping import moveaxis
     x1, x2 = ensure_arrays("vecdot", x1, x2)
     if not shape_of(x1) or not shape_of(x2) or shape_of(x1)[axis] != shape_of(x2)[axis]:
         raise ValueError(f"vecdot requires one size along axis {axis}, got shapes {shape_of(x1)} and {shape_of(x2)}")
@@ -271,7 +271,8 @@ def cross(a, b, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | N
 
 @fused(static_argnames=("axisa", "axisb", "axisc"))
 def _cross(a, b, axisa, axisb, axisc):
-    from laminax._src.numpy.manipulation import broadcast_arrays, moveaxis, stack
+    from laminax._src.numpy.joining import stack
+    from laminax._src.numpy.reshaping import broadcast_arrays, moveaxis
     a, b = promote_dtypes("cross", a, b)
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
@@ -308,8 +309,8 @@ def trace(a, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype=None, out: N
 
 @fused(static_argnames=("axis1", "axis2", "dtype"))
 def _trace(a, offset, axis1, axis2, dtype):
-    from laminax._src.numpy.manipulation import moveaxis
     from laminax._src.numpy.reductions import sum
+    from laminax._src.numpy.reshaping import moveaxis
     a = ensure_array("trace", a)
     if len(shape_of(a)) < 2:
         raise ValueError(f"trace requires an array of at least two dimensions, got {get_aval(a).str_short()}")
@@ -395,7 +396,7 @@ def diagonal(a, offset: int = 0, axis1: int = 0, axis2: int = 1):
 
 @fused(static_argnames=("offset", "axis1", "axis2"))
 def _diagonal(a, offset, axis1, axis2):
-    from laminax._src.numpy.manipulation import moveaxis
+    from laminax._src.numpy.reshaping import moveaxis
     a = ensure_array("diagonal", a)
     rank = len(shape_of(a))
     if rank < 2:
@@ -438,7 +439,7 @@ def _diag(v, k):
 
 def diagflat(v, k: int = 0):
     """A matrix with the elements of the flat v on diagonal k."""
-    from laminax._src.numpy.manipulation import ravel
+    from laminax._src.numpy.reshaping import ravel
     return diag(ravel(v), k)
 
 
@@ -464,7 +465,8 @@ def fill_diagonal(a, val, wrap: bool = False, *, inplace: bool = True):
     if len(a.shape) > 2 and len(set(a.shape)) > 1:
         raise ValueError(f"fill_diagonal: all dimensions of input must be of equal length, got {get_aval(a).str_short()}")
     places = np.arange(min(a.shape), dtype=np.int32)
-    from laminax._src.numpy.manipulation import ravel, resize
+    from laminax._src.numpy.repeating import resize
+    from laminax._src.numpy.reshaping import ravel
     from laminax._src.numpy.updates import update
     values = val if not shape_of(val) else resize(ravel(val), places.shape)
     return update("set", a, (places,) * len(a.shape), values, unique_indices=True, indices_are_sorted=True)

@@ -25,7 +25,9 @@ from laminax._src.numpy.arguments import (
     shape_of,
 )
 from laminax._src.numpy.creation import asarray, zeros
-from laminax._src.numpy.manipulation import atleast_1d, concatenate, trim_zeros
+from laminax._src.numpy.joining import concatenate
+from laminax._src.numpy.repeating import trim_zeros
+from laminax._src.numpy.reshaping import atleast_1d
 
 
 def polyval(p, x, *, unroll: int = 16):

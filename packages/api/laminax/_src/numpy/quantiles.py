@@ -30,8 +30,8 @@ from laminax._src.numpy.arguments import (
     refuse_placement,
     shape_of,
 )
-from laminax._src.numpy.manipulation import moveaxis
 from laminax._src.numpy.reductions import _static_axis
+from laminax._src.numpy.reshaping import moveaxis
 
 _INT32 = np.dtype(np.int32)
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")

@@ -36,7 +36,8 @@ from laminax._src.numpy.arguments import (
     shape_of,
 )
 from laminax._src.numpy.indexing import GatherScatterMode, _take
-from laminax._src.numpy.manipulation import concatenate, moveaxis, ravel
+from laminax._src.numpy.joining import concatenate
+from laminax._src.numpy.reshaping import moveaxis, ravel
 from laminax._src.numpy.selection import _where
 
 _INT32 = np.dtype(np.int32)

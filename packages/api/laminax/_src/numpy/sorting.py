@@ -118,7 +118,7 @@ def lexsort(keys: Any, axis: int = -1):
       axis: the axis to sort along.
     """
     if not isinstance(keys, (list, tuple)):
-        from laminax._src.numpy.manipulation import unstack
+        from laminax._src.numpy.joining import unstack
         keys = unstack(keys)
     if not len(keys):
         raise TypeError("lexsort: need sequence of keys with len > 0")
@@ -234,13 +234,13 @@ def _nonzero(a, fills, size):
 
 def flatnonzero(a, *, size: int | None = None, fill_value=None):
     """The places of the elements of the flat array that are not 0; parameters as for `nonzero`."""
-    from laminax._src.numpy.manipulation import ravel
+    from laminax._src.numpy.reshaping import ravel
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
 def argwhere(a, *, size: int | None = None, fill_value=None):
     """The indices of the elements that are not 0, one in each row: [n, rank]; parameters as for `nonzero`."""
-    from laminax._src.numpy.manipulation import stack
+    from laminax._src.numpy.joining import stack
     a = ensure_array("argwhere", a)
     rank = len(shape_of(a))
     if rank == 0:
@@ -265,7 +265,7 @@ def compress(condition, a, axis: int | None = None, *, size: int | None = None, 
     if len(shape_of(condition)) != 1:
         raise ValueError(f"compress: condition must be 1D, got {get_aval(condition).str_short()}")
     from laminax._src.numpy.indexing import take
-    from laminax._src.numpy.manipulation import ravel
+    from laminax._src.numpy.reshaping import ravel
     if axis is None:
         a, axis = ravel(a), 0
     axis = one_axis("compress", axis, len(shape_of(a)))
@@ -282,7 +282,7 @@ def compress(condition, a, axis: int | None = None, *, size: int | None = None, 
 
 def extract(condition, arr, *, size: int | None = None, fill_value=0):
     """The elements of the flat array where a condition holds; parameters as for `compress`."""
-    from laminax._src.numpy.manipulation import ravel
+    from laminax._src.numpy.reshaping import ravel
     return compress(ravel(condition), arr, None, size=size, fill_value=fill_value)
 
 

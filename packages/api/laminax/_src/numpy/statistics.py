@@ -42,8 +42,9 @@ from laminax._src.numpy.arguments import (
 )
 from laminax._src.numpy.creation import asarray, linspace
 from laminax._src.numpy.indexing import _take
+from laminax._src.numpy.joining import concatenate
 from laminax._src.numpy.linear_algebra import _dot
-from laminax._src.numpy.manipulation import concatenate, moveaxis, ravel
+from laminax._src.numpy.reshaping import moveaxis, ravel
 from laminax._src.numpy.selection import _where
 from laminax._src.numpy.sorting import searchsorted
 
@@ -285,7 +286,7 @@ def histogram2d(x, y, bins=10, range: Sequence | None = None, weights=None, dens
     Returns:
       (counts, edges of x, edges of y).
     """
-    from laminax._src.numpy.manipulation import stack
+    from laminax._src.numpy.joining import stack
     x, y = promote_dtypes("histogram2d", x, y)
     if not isinstance(bins, (list, tuple)) and len(shape_of(bins)) == 1:
         bins = [bins, bins]

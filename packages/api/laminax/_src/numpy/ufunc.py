@@ -198,7 +198,7 @@ def _refuse(name: str, **parameters: Any) -> None:
 
 def _prepared(name: str, a: Any, axis: int | None, dtype: Any) -> tuple[Any, int | None]:
     """The array in a dtype, the axis in front."""
-    from laminax._src.numpy.manipulation import moveaxis
+    from laminax._src.numpy.reshaping import moveaxis
     a = as_array(a if dtype is None else convert(a, dtype))
     if axis is None:
         return shape_ops.reshape(a, (a.size,)), None
@@ -249,7 +249,8 @@ def _reduce(a, initial, where, *, function, axis, dtype, keepdims):
 def _accumulate(a, *, function, axis, dtype):
     from laminax_ir.ops.control_flow import scan
 
-    from laminax._src.numpy.manipulation import concatenate, moveaxis
+    from laminax._src.numpy.joining import concatenate
+    from laminax._src.numpy.reshaping import moveaxis
     a, dtype = _computed_in(function, a, dtype)
     x, axis = _prepared(f"{function.__name__}.accumulate", a, axis, None)
     first = convert(x[:1], dtype)
@@ -289,7 +290,8 @@ def _reduceat(a, indices, *, function, axis, dtype):
     from laminax_ir.ops.control_flow import scan
 
     from laminax._src.numpy.creation import arange
-    from laminax._src.numpy.manipulation import append, moveaxis
+    from laminax._src.numpy.joining import append
+    from laminax._src.numpy.reshaping import moveaxis
     a, dtype = _computed_in(function, a, dtype)
     x, axis = _prepared(f"{function.__name__}.reduceat", a, axis, None)
     ends = append(indices[1:], convert(x.shape[0], get_aval(indices).dtype))

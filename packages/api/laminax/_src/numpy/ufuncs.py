@@ -657,7 +657,7 @@ def heaviside(x1, x2, /):
 @fused
 def gcd(x1, x2):
     """Greatest common divisor of integers, elementwise, by Euclid's algorithm; gcd(0, 0) is 0."""
-    from laminax._src.numpy.manipulation import broadcast_arrays
+    from laminax._src.numpy.reshaping import broadcast_arrays
     x1, x2 = _integers("gcd", x1, x2)
     x1, x2 = broadcast_arrays(operators.absolute(x1), operators.absolute(x2))
     dtype = dtype_of(x1)
