@@ -1,11 +1,14 @@
 """laminax beside jax: the same programs, on the same jaxlib, each in processes of its own.
 
 A round measures one library, then the other, so that both see the machine in the same state; what is compared is the
-ratio within a round. `measure.py` is what runs in those processes, `programs/` is what it runs there.
+ratio within a round. Calls of microseconds need both libraries closer together than that: there a round holds both processes at
+once, which take turns in bursts of some milliseconds, and its ratio is the median of the ratios of neighbouring bursts.
+`measure.py` is what runs in those processes, `programs/` is what it runs there.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -21,13 +24,14 @@ import programs
 from absl import app, flags
 
 LIBRARIES = ("laminax", "jax")
+TURNS = 100
 
 flags.DEFINE_list("programs", list(programs.NAMES), f"Programs to measure, of: {', '.join(programs.NAMES)}.")
 flags.DEFINE_list("quantities", list(measure.QUANTITIES), f"Quantities to measure, of: {', '.join(measure.QUANTITIES)}.")
 flags.DEFINE_integer("rounds", 5, "How often each library is measured, in turn.", lower_bound=1)
 flags.DEFINE_bool("collects", True, "Whether Python's garbage collector runs while something is measured, as it does for users.")
-flags.DEFINE_enum("clock", "wall", list(measure.CLOCKS), "What time is: \"cpu\", the processor time of all threads, is for a machine "
-                  "busy with other work.")
+flags.DEFINE_enum("clock", "wall", list(measure.CLOCKS), "What time is: \"cpu\", the processor time of all threads, or for short calls "
+                  "\"thread\", that of the calling thread, is for a machine busy with other work.")
 flags.DEFINE_string("json", None, "File to write everything measured to, as JSON.")
 flags.DEFINE_string("laminax_python", sys.executable, "Interpreter that runs laminax.")
 flags.DEFINE_string("jax_python", sys.executable, "Interpreter that runs jax.")
@@ -59,21 +63,80 @@ def _measure_all() -> tuple[list[dict[str, Any]], dict[str, str]]:
             _run(library, program, ["first_step"])
     versions: dict[str, str] = {}
     samples: dict[tuple[str | None, str], dict[str, list[dict]]] = {}
+    ratios: dict[tuple[str | None, str], list[float]] = {}
+
+    def add(library: str, program: str | None, report: dict[str, Any]) -> None:
+        _check_versions(versions, report["versions"])
+        for name, result in report["results"].items():
+            samples.setdefault((program, name), {}).setdefault(library, []).append(result)
+
     for number in range(FLAGS.rounds):
         for program in (None, *FLAGS.programs):
             names = [name for name in FLAGS.quantities if measure.QUANTITIES[name].needs_program == (program is not None)]
-            cold = [name for name in names if not measure.QUANTITIES[name].needs_cache]
+            in_turns = [name for name in names if measure.QUANTITIES[name].in_turns]
+            warm = [name for name in names if measure.QUANTITIES[name].needs_cache]
+            cold = [name for name in names if name not in in_turns + warm]
             if not names:
                 continue
             print(f"round {number + 1} of {FLAGS.rounds}: {program or 'the library itself'}", file=sys.stderr)
             for library in LIBRARIES:
-                reports = [_run(library, program, cold)] if cold else []
-                reports += [_run_warm(library, program, name) for name in names if name not in cold]
-                for report in reports:
-                    _check_versions(versions, report["versions"])
-                    for name, result in report["results"].items():
-                        samples.setdefault((program, name), {}).setdefault(library, []).append(result)
-    return [_row(program, name, by_library) for (program, name), by_library in samples.items()], versions
+                for report in [_run(library, program, cold)] if cold else []:
+                    add(library, program, report)
+                for name in warm:
+                    add(library, program, _run_warm(library, program, name))
+            if in_turns:
+                reports, found = _take_turns(program, in_turns)
+                for library in LIBRARIES:
+                    add(library, program, reports[library])
+                for name in in_turns:
+                    ratios.setdefault((program, name), []).append(found[name])
+    return [_row(program, name, by_library, ratios.get((program, name)))
+            for (program, name), by_library in samples.items()], versions
+
+
+def _take_turns(program: str | None, quantities: list[str]) -> tuple[dict[str, dict[str, Any]], dict[str, float]]:
+    """For each library the versions and the median of its bursts, and for each quantity the ratio."""
+    with contextlib.ExitStack() as stack:
+        processes = {library: stack.enter_context(_Bursts(library, program, quantities)) for library in LIBRARIES}
+        reports = {library: {"versions": processes[library].versions, "results": {}} for library in LIBRARIES}
+        ratios = {}
+        for name in quantities:
+            seconds: dict[str, list[float]] = {library: [] for library in LIBRARIES}
+            for turn in range(TURNS):
+                for library in LIBRARIES[::1 if turn % 2 else -1]:  # neither always follows the other
+                    seconds[library].append(processes[library].burst(name))
+            ratios[name] = statistics.median(ours / theirs for ours, theirs in zip(*seconds.values(), strict=True))
+            for library in LIBRARIES:
+                reports[library]["results"][name] = {"value": statistics.median(seconds[library]), "equations": None}
+    return reports, ratios
+
+
+class _Bursts:
+    """A process of measure.py that measures one burst when it is asked to."""
+
+    def __init__(self, library: str, program: str | None, quantities: list[str]):
+        self.library = library
+        self.process = subprocess.Popen(_command(library, program, quantities, in_turns=True), env=_settings(library, None),
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.versions = json.loads(self._line())
+
+    def burst(self, name: str) -> float:
+        """Seconds per call."""
+        self.process.stdin.write(name + "\n")
+        self.process.stdin.flush()
+        return float(self._line())
+
+    def _line(self) -> str:
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"compare: measuring {self.library} in turns failed; what it printed stands above.")
+        return line
+
+    def __enter__(self) -> _Bursts:
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self.process.communicate()  # the end of its input ends it
 
 
 def _run_warm(library: str, program: str | None, quantity: str) -> dict[str, Any]:
@@ -86,15 +149,23 @@ def _run_warm(library: str, program: str | None, quantity: str) -> dict[str, Any
 
 def _run(library: str, program: str | None, quantities: list[str], cache: str | None = None) -> dict[str, Any]:
     """What measure.py says in a process of its own; `cache` is the folder of its compilation cache."""
-    request = {"library": library, "program": program, "quantities": quantities, "collects": FLAGS.collects,
-               "clock": FLAGS.clock}
-    interpreter = FLAGS.laminax_python if library == "laminax" else FLAGS.jax_python
-    environment = {**_environment(library), **_cache_settings(cache)}
-    done = subprocess.run([interpreter, measure.__file__, json.dumps(request)], env=environment,
+    done = subprocess.run(_command(library, program, quantities, in_turns=False), env=_settings(library, cache),
                           capture_output=True, text=True)
     if done.returncode:
-        raise SystemExit(f"compare: measuring {library} failed for {json.dumps(request)}:\n{done.stderr}")
+        raise SystemExit(f"compare: measuring {', '.join(quantities)} of {library} failed:\n{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def _command(library: str, program: str | None, quantities: list[str], in_turns: bool) -> list[str]:
+    interpreter = FLAGS.laminax_python if library == "laminax" else FLAGS.jax_python
+    request = {"library": library, "program": program, "quantities": quantities, "collects": FLAGS.collects,
+               "clock": FLAGS.clock, "in_turns": in_turns}
+    return [interpreter, measure.__file__, json.dumps(request)]
+
+
+def _settings(library: str, cache: str | None) -> dict[str, str]:
+    """The environment of a process that measures."""
+    return {**_environment(library), **_cache_settings(cache)}
 
 
 def _cache_settings(folder: str | None) -> dict[str, str]:
@@ -138,14 +209,14 @@ def _processor() -> str:
         return platform.processor()
 
 
-def _row(program: str | None, name: str, by_library: dict[str, list[dict]]) -> dict[str, Any]:
-    """All samples of one quantity, their medians, and the ratios of each round."""
+def _row(program: str | None, name: str, by_library: dict[str, list[dict]], ratios: list[float] | None) -> dict[str, Any]:
+    """All samples of one quantity, their medians, and the ratios of each round, if they were not measured as such."""
     values = {library: [sample["value"] for sample in by_library[library]] for library in LIBRARIES}
     pairs = list(zip(values["laminax"], values["jax"], strict=True))
     if measure.QUANTITIES[name].unit == "losses":  # the ratio that is furthest from 1 says how well they agree
         ratios = [max((a / b for a, b in zip(ours, theirs, strict=True)), key=lambda r: abs(r - 1)) for ours, theirs in pairs]
         values = {library: [losses[-1] for losses in values[library]] for library in LIBRARIES}
-    else:
+    elif ratios is None:
         ratios = [ours / theirs for ours, theirs in pairs]
     return {
         "program": program,

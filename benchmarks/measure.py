@@ -1,11 +1,16 @@
 """Measures one library in a process of its own: what compare.py starts, with a request as JSON.
 
-    python measure.py '{"library": "laminax", "program": "mlp100", "quantities": ["lower"], "collects": true, "clock": "wall"}'
+    python measure.py '{"library": "laminax", "program": "mlp100", "quantities": ["lower"], "collects": true, "clock": "wall",
+                        "in_turns": false}'
 
 prints `{"versions": {...}, "results": {"lower": {"value": seconds, "equations": 3306}}}`. Times are the shortest of
 several: what disturbs a process only ever makes it slower. Each tracing gets a fresh function, and the garbage of one
 repetition is collected before the next begins. The clock "wall" is the one a user waits by; "cpu", the processor time of
 all threads, tells more on a machine that is busy with other work.
+
+Calls of microseconds are measured in turns instead, where the machine's speed changes from one tenth of a second to the next:
+the request says `"in_turns": true`, the process prints the versions once it is ready, and then, for each line with a quantity's
+name that it reads, the seconds per call of one short burst.
 """
 
 from __future__ import annotations
@@ -21,7 +26,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
+CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time, "thread": time.thread_time}
+
+BURST_SECONDS = 0.005
 
 # What an ordinary program uses. laminax loads a part on first use, jax loads all parts at once.
 IMPORTED = ("jit", "grad", "vmap", "make_jaxpr", "device_put", "numpy.sin", "random.normal", "tree.map")
@@ -33,10 +40,11 @@ class Quantity:
 
     label: what the table calls it.
     unit: "s" for a time, "B" for memory, "losses" for a list of numbers that should be the same for both libraries.
-    measure: the function, of a `Bench`; returns the value, or (value, number of equations).
+    measure: the function, of a `Bench`; returns the value, or (value, number of equations), or, if in_turns, what to call.
     needs_program: whether it is measured for each program, or once for the library.
     needs_cache: whether it is measured in a process of its own, with a compilation cache on disk that an equal process has
       filled before.
+    in_turns: whether it is the time of a short call, measured in bursts that take turns with those of the other library.
     """
 
     label: str
@@ -44,16 +52,17 @@ class Quantity:
     measure: Callable[[Bench], Any]
     needs_program: bool
     needs_cache: bool = False
+    in_turns: bool = False
 
 
 QUANTITIES: dict[str, Quantity] = {}
 
 
-def quantity(name: str, label: str, unit: str = "s", needs_program: bool = True, needs_cache: bool = False):
+def quantity(name: str, label: str, unit: str = "s", needs_program: bool = True, **where: bool):
     """Decorator: adds a quantity to the table. A process measures them in the order they have here."""
 
     def register(measure):
-        QUANTITIES[name] = Quantity(label, unit, measure, needs_program, needs_cache)
+        QUANTITIES[name] = Quantity(label, unit, measure, needs_program, **where)
         return measure
 
     return register
@@ -100,15 +109,8 @@ class Bench:
             seconds.append(self.clock() - start)
         return min(seconds), result
 
-    def per_call(self, call: Callable[[], Any], loops: int = 15) -> float:
-        """The time of one call, from the fastest of several loops of at least 10 ms each."""
-        count = 1
-        while self._loop(call, count) < 0.01:
-            count *= 2
-        gc.collect()
-        return min(self._loop(call, count) for _ in range(loops)) / count
-
-    def _loop(self, call: Callable[[], Any], count: int) -> float:
+    def burst(self, call: Callable[[], Any], count: int) -> float:
+        """The seconds that `count` calls take."""
         start = self.clock()
         for _ in range(count):
             call()
@@ -192,7 +194,7 @@ def _compile(bench: Bench):
 @quantity("step", "steady-state step")
 def _step(bench: Bench):
     step = bench.fresh_step()
-    return bench.per_call(lambda: bench.lib.block_until_ready(step(*bench.args)))
+    return lambda: bench.lib.block_until_ready(step(*bench.args))
 
 
 TRAINING_STEPS, LEARNING_RATE = 20, 0.02
@@ -211,29 +213,29 @@ def _training(bench: Bench):
     return losses
 
 
-@quantity("dispatch", "jit(x + 1), cached", needs_program=False)
+@quantity("dispatch", "jit(x + 1), cached", needs_program=False, in_turns=True)
 def _dispatch(bench: Bench):
     add_one, x = bench.lib.jit(lambda x: x + 1), _small_array(bench)
-    return bench.per_call(lambda: add_one(x))
+    return lambda: add_one(x)
 
 
-@quantity("dispatch_dict", "jit of 100 leaves, cached", needs_program=False)
+@quantity("dispatch_dict", "jit of 100 leaves, cached", needs_program=False, in_turns=True)
 def _dispatch_dict(bench: Bench):
     add_one = bench.lib.jit(lambda tree: {name: x + 1 for name, x in tree.items()})
     tree = {f"leaf{i}": _small_array(bench) for i in range(100)}
-    return bench.per_call(lambda: add_one(tree))
+    return lambda: add_one(tree)
 
 
-@quantity("eager_add", "eager x + x", needs_program=False)
+@quantity("eager_add", "eager x + x", needs_program=False, in_turns=True)
 def _eager_add(bench: Bench):
     x = _small_array(bench)
-    return bench.per_call(lambda: x + x)
+    return lambda: x + x
 
 
-@quantity("eager_sin", "eager sin(x)", needs_program=False)
+@quantity("eager_sin", "eager sin(x)", needs_program=False, in_turns=True)
 def _eager_sin(bench: Bench):
     sin, x = bench.lib.numpy.sin, _small_array(bench)
-    return bench.per_call(lambda: sin(x))
+    return lambda: sin(x)
 
 
 def _small_array(bench: Bench):
@@ -258,25 +260,49 @@ def _forward_equations(bench: Bench) -> int:
     return count_equations(bench.lib.make_jaxpr(bench.fresh())(*bench.args))
 
 
-def main(request: dict[str, Any]) -> dict[str, Any]:
+def measure_all(bench: Bench, names: list[str]) -> dict[str, dict[str, Any]]:
+    """The value of each quantity, and the number of equations that it is for, or None."""
+    results = {}
+    for name in names:
+        measured = QUANTITIES[name].measure(bench)
+        value, equations = measured if isinstance(measured, tuple) else (measured, None)
+        results[name] = {"value": value, "equations": equations}
+    return results
+
+
+def take_turns(bench: Bench, names: list[str]) -> None:
+    """Answers each line of standard input, a quantity's name, with the seconds per call of one burst; see the module."""
+    calls = {name: QUANTITIES[name].measure(bench) for name in names}
+    counts = dict.fromkeys(names, 1)
+    for name, call in calls.items():
+        call()  # compiles
+        while bench.burst(call, counts[name]) < BURST_SECONDS:
+            counts[name] *= 2
+    gc.collect()
+    for line in sys.stdin:
+        name = line.strip()
+        print(bench.burst(calls[name], counts[name]) / counts[name], flush=True)
+
+
+def versions_of(library: str, module: Any) -> dict[str, str]:
+    import jaxlib.version
+
+    return {"python": platform.python_version(), "jaxlib": jaxlib.version.__version__, library: module.__version__}
+
+
+def main(request: dict[str, Any]) -> None:
     """Measures what is asked for; see the module's docstring."""
     if not request["collects"]:
         gc.disable()
     bench = Bench(request["library"], request["program"], CLOCKS[request["clock"]])
-    results = {}
-    for name in [name for name in QUANTITIES if name in request["quantities"]]:
-        measured = QUANTITIES[name].measure(bench)
-        value, equations = measured if isinstance(measured, tuple) else (measured, None)
-        results[name] = {"value": value, "equations": equations}
-    import jaxlib.version
-
-    versions = {
-        "python": platform.python_version(),
-        "jaxlib": jaxlib.version.__version__,
-        request["library"]: bench.lib.__version__,
-    }
-    return {"versions": versions, "results": results}
+    names = [name for name in QUANTITIES if name in request["quantities"]]
+    versions = versions_of(request["library"], bench.lib)
+    if request["in_turns"]:
+        print(json.dumps(versions), flush=True)
+        take_turns(bench, names)
+    else:
+        print(json.dumps({"versions": versions, "results": measure_all(bench, names)}))
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(json.loads(sys.argv[1]))))
+    main(json.loads(sys.argv[1]))
