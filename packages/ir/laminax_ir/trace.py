@@ -162,6 +162,9 @@ class _State(threading.local):
 
 state = _State()
 
+# An entry for each thread that is not evaluating. Empty, it says sooner than `state` can that nothing is traced anywhere.
+tracing_threads: list[None] = []
+
 _tracing_hook: Callable[[bool], None] | None = None
 
 
@@ -172,6 +175,15 @@ def set_tracing_hook(hook: Callable[[bool], None]) -> None:
     """
     global _tracing_hook
     _tracing_hook = hook
+
+
+def _start_or_stop(is_tracing: bool) -> None:
+    if is_tracing:
+        tracing_threads.append(None)
+    else:
+        del tracing_threads[-1:]
+    if _tracing_hook is not None:
+        _tracing_hook(is_tracing)
 
 
 class current_trace:
@@ -185,14 +197,14 @@ class current_trace:
     def __enter__(self) -> Trace:
         self.previous = state.trace
         state.trace = self.trace
-        if _tracing_hook is not None and (self.previous is eval_trace) != (self.trace is eval_trace):
-            _tracing_hook(self.trace is not eval_trace)
+        if (self.previous is eval_trace) != (self.trace is eval_trace):
+            _start_or_stop(self.trace is not eval_trace)
         return self.trace
 
     def __exit__(self, *exc):
         state.trace = self.previous
-        if _tracing_hook is not None and (self.previous is eval_trace) != (self.trace is eval_trace):
-            _tracing_hook(self.previous is not eval_trace)
+        if (self.previous is eval_trace) != (self.trace is eval_trace):
+            _start_or_stop(self.previous is not eval_trace)
         return False
 
 
@@ -239,8 +251,8 @@ def axis_size(name) -> int:
     except KeyError:
         known = ", ".join(map(repr, state.axis_sizes)) or "none"
         raise UnboundAxisNameError(
-            f"unbound axis name: {name!r}. The named axes here are: {known}. Give vmap or pmap "
-            f"axis_name={name!r} around this call.") from None
+            f"Found an unbound axis name: {name}. The named axes here are: {known}. To fix this, call it under shard_map along that axis, or "
+            f"give vmap or pmap axis_name={name!r} around this call.") from None
 
 
 @contextmanager

@@ -20,7 +20,16 @@ from laminax_ir.errors import (
 )
 from laminax_ir.ops import elementwise as op
 from laminax_ir.staging import StagingTrace, stage
-from laminax_ir.trace import Trace, current_trace, eval_trace, is_tracing, name_scope, set_evaluator, state
+from laminax_ir.trace import (
+    Trace,
+    current_trace,
+    eval_trace,
+    is_tracing,
+    name_scope,
+    set_evaluator,
+    state,
+    tracing_threads,
+)
 
 
 def traced(question, shape=(), dtype=np.float32):
@@ -47,6 +56,23 @@ def test_each_thread_has_its_own_trace():
         thread.start()
         thread.join()
     assert seen == [eval_trace]
+
+
+def test_threads_that_trace_are_known():
+    def another():
+        with current_trace(Trace()):
+            seen.append(len(tracing_threads))
+
+    seen = []
+    with current_trace(Trace()), current_trace(Trace()):
+        assert len(tracing_threads) == 1
+        thread = threading.Thread(target=another)
+        thread.start()
+        thread.join()
+        with current_trace(eval_trace):
+            seen.append(len(tracing_threads))
+        assert len(tracing_threads) == 1
+    assert seen == [2, 0] and not tracing_threads
 
 
 def test_the_hook_hears_when_tracing_starts_and_stops(monkeypatch):

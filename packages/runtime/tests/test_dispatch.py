@@ -183,9 +183,29 @@ def test_settings_do_not_share_entries(negate, option, value):
     setting.set_global(value)
     try:
         negate(x)
-        assert negate.count == (3 if option == "debug_nans" else 2)
+        # entries tell a thread's setting from the global one, except where jaxlib itself reads it
+        assert negate.count == (2 if option == "enable_x64" else 3)
     finally:
         setting.set_global(setting.default)
+
+
+def test_a_setting_of_the_thread_hides_the_global_one_for_it_alone(negate):
+    x = device_put(1.0)
+    with config.default_matmul_precision("highest"):
+        negate(x)
+        config.numpy_rank_promotion.set_global("raise")
+        try:
+            negate(x)  # a change of another option shows inside too
+            assert negate.count == 2
+            with config.numpy_rank_promotion("allow"), config.default_matmul_precision("default"):
+                negate(x)
+            assert negate.count == 3
+        finally:
+            config.numpy_rank_promotion.set_global("allow")
+        negate(x)
+        assert negate.count == 3
+    negate(x)
+    assert negate.count == 4
 
 
 def test_checked_results_come_to_python(negate):

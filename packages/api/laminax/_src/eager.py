@@ -18,7 +18,7 @@ from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import checkpoint_p
 from laminax_ir.pytree import tree_structure
 from laminax_ir.staging import stage
-from laminax_ir.trace import Tracer, check_no_tracers, current_trace, eval_trace, state
+from laminax_ir.trace import Tracer, check_no_tracers, current_trace, eval_trace, state, tracing_threads
 from laminax_ir.tracebacks import api_boundary, shorten
 
 from laminax._src.checked_results import check_results, is_checking
@@ -143,11 +143,11 @@ def operator_table() -> dict[str, Callable]:
 
 def _unary_operator(general: Callable, name: str) -> Callable:
     compiled = compiled_function(lambda x: [general(x)], name)
-    current, bottom = state, eval_trace
+    current, bottom, threads = state, eval_trace, tracing_threads
 
     def method(self):
         try:
-            return compiled(self) if current.trace is bottom else general(self)
+            return compiled(self) if not threads or current.trace is bottom else general(self)
         except Exception as error:
             shorten(error)
             raise
@@ -158,12 +158,13 @@ def _unary_operator(general: Callable, name: str) -> Callable:
 
 def _operator(function: Callable, name: str, general: Callable) -> Callable:
     compiled = compiled_function(lambda x, y: [function(x, y)], name)
-    array_type, current, bottom, scalars = runtime.ArrayImpl, state, eval_trace, _SCALARS
+    array_type, scalars = runtime.ArrayImpl, _SCALARS
+    current, bottom, threads = state, eval_trace, tracing_threads
 
     def method(self, other):
         kind = type(other)
         try:
-            if (kind is array_type or kind in scalars) and current.trace is bottom:
+            if (kind is array_type or kind in scalars) and (not threads or current.trace is bottom):
                 return compiled(self, other)
             return general(self, other)
         except Exception as error:

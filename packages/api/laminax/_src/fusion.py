@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any, Callable, Sequence
 
-from laminax_ir.trace import eval_trace, state
+from laminax_ir.trace import eval_trace, state, tracing_threads
 from laminax_ir.tracebacks import shorten
 
 
@@ -24,7 +24,7 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
         return lambda f: fused(f, static_argnames=static_argnames)
     static = frozenset(static_argnames)
     compiled: Callable | None = None
-    current, bottom = state, eval_trace
+    current, bottom, threads = state, eval_trace, tracing_threads
 
     def compile_it() -> Callable:
         nonlocal compiled
@@ -35,7 +35,7 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
     @wraps(fun)
     def call(*args, **kwargs) -> Any:
         try:
-            if current.trace is not bottom:
+            if threads and current.trace is not bottom:
                 return fun(*args, **kwargs)
             if static and kwargs:
                 for name, value in kwargs.items():

@@ -19,7 +19,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.calls import CustomJVPCall
 from laminax_ir.ops.elementwise import scalar_like
-from laminax_ir.trace import Tracer, eval_trace, state
+from laminax_ir.trace import Tracer, eval_trace, state, tracing_threads
 from laminax_runtime import ArrayImpl
 
 from laminax._src.eager import compiled_function
@@ -55,10 +55,10 @@ def _unary(name: str, primitive, text: str, detail: str = "") -> Callable:
         return state.trace.process(primitive, (inexact(name, x),), {})
 
     compiled = compiled_function(lambda x: [promoted(x)], name)
-    current, bottom = state, eval_trace
+    current, bottom, threads = state, eval_trace, tracing_threads
 
     def fun(x, /):
-        return compiled(x) if type(x) is ArrayImpl and current.trace is bottom else promoted(x)
+        return compiled(x) if type(x) is ArrayImpl and (not threads or current.trace is bottom) else promoted(x)
 
     return _named(fun, name, f"""{text}, elementwise.
 
