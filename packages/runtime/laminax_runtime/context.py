@@ -12,7 +12,6 @@ import threading
 from typing import Any, Mapping
 
 from laminax_ir import config
-
 from laminax_runtime import _jaxlib, options
 
 # States that jaxlib reads by itself, and so must be the ones it was given.
