@@ -39,20 +39,20 @@ def check_key_data(name: str, impl: dtypes.PRNGImpl, words: Any) -> None:
     """
     for attribute in ("ndim", "shape", "dtype"):
         if not hasattr(words, attribute):
-            raise TypeError(f"{name}: invalid PRNG key data: an array with ndim, shape and dtype is expected, "
+            raise TypeError(f"{name}: JAX encountered invalid PRNG key data: an array with ndim, shape and dtype is expected, "
                             f"got a {type(words).__name__}: {words!r:.80}")
     if dtypes.is_extended(words.dtype) or words.dtype != np.uint32:
-        raise DTypeError(f"{name}: invalid PRNG key data: the dtype must be uint32, got {words.dtype}")
+        raise DTypeError(f"{name}: JAX encountered invalid PRNG key data: the dtype must be uint32, got {words.dtype}")
     if tuple(words.shape[-len(impl.key_shape):]) != impl.key_shape:
-        raise ShapeError(f"{name}: invalid PRNG key data: a key of {impl.name} has shape {impl.key_shape}, so the shape "
+        raise ShapeError(f"{name}: JAX encountered invalid PRNG key data: a key of {impl.name} has shape {impl.key_shape}, so the shape "
                          f"must end with it; got {tuple(words.shape)}. Make keys with random.key or random.PRNGKey.")
 
 
 class PRNGKeyArray:
     """A concrete array of random keys.
 
-    It can be indexed, iterated over, reshaped and compared by its shape like any array, but not computed with; the
-    functions of the random module consume it.
+    It can be indexed, iterated over, reshaped and compared like any array, but not computed with; the functions of the random
+    module consume it. Its operators are set on it where those of traced arrays are (`operators.py`).
 
     Args:
       impl: the generator, or its name.
@@ -73,6 +73,14 @@ class PRNGKeyArray:
 
     @property
     def impl(self) -> dtypes.PRNGImpl:
+        return self.dtype.impl
+
+    @property
+    def _base_array(self) -> Any:  # libraries written for JAX read the words and the generator by these two names
+        return self.base
+
+    @property
+    def _impl(self) -> dtypes.PRNGImpl:
         return self.dtype.impl
 
     @property
@@ -116,7 +124,7 @@ class PRNGKeyArray:
         taken = sum(i.ndim if getattr(i, "dtype", None) == np.bool_ else 1
                     for i in index if i is not None and i is not Ellipsis)
         if taken > self.ndim:
-            raise IndexError(f"too many indices for a key array of shape {self.shape}: {taken} were given")
+            raise IndexError(f"Too many indices: a key array of shape {self.shape} has {self.ndim} axes, and {taken} were indexed")
 
     def __len__(self) -> int:
         if not self.ndim:
@@ -177,18 +185,6 @@ class PRNGKeyArray:
             from laminax_ir.ops.random_bits import random_wrap
             return random_wrap(words, impl=self.impl)
         return PRNGKeyArray(self.impl, words)
-
-    def __eq__(self, other):
-        return self._compared(other, "equal")
-
-    def __ne__(self, other):
-        return self._compared(other, "not_equal")
-
-    def _compared(self, other, operator: str):
-        if not dtypes.is_extended(getattr(other, "dtype", None)):
-            return NotImplemented
-        from laminax_ir import operators
-        return getattr(operators, operator)(self, other)
 
     def __bool__(self):
         raise TypeError("a key array has no truth value")

@@ -5,13 +5,14 @@ The api installs the same functions on the runtime's arrays and adds methods and
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import numpy as np
 
 from laminax_ir import config, dtypes
 from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.errors import DTypeError
+from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.elementwise import scalar_like
 from laminax_ir.ops.shape import expand_dims
@@ -73,7 +74,18 @@ def _report_rank_promotion(name, operands):
 
 def promote(name: str, *operands: Any) -> list[Any]:
     """Promotes dtypes, then ranks: what every NumPy-style binary function does first."""
-    return promote_shapes(name, *promote_dtypes(*operands))
+    try:
+        return promote_shapes(name, *promote_dtypes(*operands))
+    except dtypes.TypePromotionError as error:
+        _refuse_extended(name, operands, error)
+        raise
+
+
+def _refuse_extended(name: str, operands: Sequence[Any], error: Exception) -> None:
+    """Raises what functions raise for operands that are keys, also where the others are not."""
+    avals = [get_aval(x) for x in operands]
+    if any(dtypes.is_extended(aval.dtype) for aval in avals):
+        raise DTypeError(f"{name} does not accept dtypes {', '.join(str(aval.dtype) for aval in avals)}. {error}") from None
 
 
 def _fast_scalar(x: Any, dtype: Any) -> Any:
@@ -358,6 +370,7 @@ def _refuse_item_assignment(self, index, value):
 def _install() -> None:
     for name, method in method_table().items():
         setattr(Tracer, name, method)
+        setattr(PRNGKeyArray, name, method)
 
 
 _install()

@@ -445,7 +445,7 @@ WRONG = [
     (lambda: ops.random_bits(key(), 32, (2, -3)), ValueError, "negative size"),
     (lambda: np.asarray(key()), TypeError, "use random.key_data|Use random.key_data"),
     (lambda: bool(key()), TypeError, "no truth value"),
-    (lambda: key()[0], IndexError, "too many indices for a key array"),
+    (lambda: key()[0], IndexError, "Too many indices: a key array"),
     (lambda: len(key()), TypeError, "len"),
     (lambda: iter(key()), TypeError, "iteration over a scalar key"),
 ]

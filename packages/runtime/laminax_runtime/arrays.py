@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from laminax_ir.avals import ShapedArray
+from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.python_scalars import check_has_truth_value, check_is_index, check_is_scalar
 from laminax_runtime import _jaxlib, shardings
 from laminax_runtime.errors import DeletedArrayError
@@ -412,6 +413,8 @@ def make_array_from_single_device_arrays(
         ValueError: a part is traced or on several devices, or the parts do not match the sharding in number, devices,
             shape or dtype.
     """
+    if isinstance(arrays, Sequence) and any(isinstance(part, PRNGKeyArray) for part in arrays):
+        return _keys_of_parts(shape, sharding, arrays)
     parts = _concrete_parts(arrays)
     if dtype is None:
         if not parts:
@@ -431,6 +434,15 @@ def make_array_from_single_device_arrays(
             )
     aval = ShapedArray(tuple(shape), dtype)
     return ArrayImpl(aval, sharding, [by_device[device] for device in wanted], True, _skip_checks=True)
+
+
+def _keys_of_parts(shape: Sequence[int], sharding: shardings.Sharding, arrays: Sequence[Any]) -> PRNGKeyArray:
+    """Arrays of keys are put together as their words are; a sharding of keys is one of their words."""
+    found = {str(getattr(part, "dtype", type(part).__name__)) for part in arrays}
+    if len(found) != 1:
+        raise ValueError(f"make_array_from_single_device_arrays: the parts must have one dtype, got {', '.join(sorted(found))}")
+    impl = arrays[0].impl
+    return PRNGKeyArray(impl, make_array_from_single_device_arrays((*shape, *impl.key_shape), sharding, [keys.base for keys in arrays]))
 
 
 def _concrete_parts(arrays: Any) -> list[ArrayImpl]:

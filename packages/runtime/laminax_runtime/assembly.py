@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from laminax_ir import pytree
+from laminax_ir import dtypes, pytree
 from laminax_ir.errors import UnexpectedTracerError
+from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.trace import Tracer
 from laminax_runtime import shardings, transfer
 from laminax_runtime.arrays import ArrayImpl, make_array_from_single_device_arrays
@@ -48,10 +49,16 @@ def make_array_from_callback(
         if key not in values:
             values[key] = _checked_part(data_callback(index), index, expected, dtype)
             dtype = values[key].dtype if dtype is None else dtype
-        parts.append(transfer.device_put(values[key], device))
+        parts.append(_on_device(values[key], device))
     if not parts and dtype is None:
         raise ValueError("make_array_from_callback: this process has no part of the array, so dtype must be given")
     return make_array_from_single_device_arrays(shape, sharding, parts, dtype=parts[0].dtype if parts else dtype)
+
+
+def _on_device(part: Any, device: Any) -> Any:
+    if isinstance(part, PRNGKeyArray):
+        return PRNGKeyArray(part.impl, transfer.device_put(part.base, device))
+    return transfer.device_put(part, device)
 
 
 def _checked_part(value: Any, index: shardings.Index, expected: shardings.Shape, dtype: Any) -> Any:
@@ -60,7 +67,7 @@ def _checked_part(value: Any, index: shardings.Index, expected: shardings.Shape,
             f"make_array_from_callback cannot be called within a traced context, but data_callback({index}) returned a traced value, "
             f"{value.aval.str_short()}. Call it outside of jit and other transformations."
         )
-    value = value if isinstance(value, ArrayImpl) else np.asarray(value)
+    value = value if isinstance(value, (ArrayImpl, PRNGKeyArray)) else np.asarray(value)
     if value.shape != expected:
         raise ValueError(
             f"make_array_from_callback: data_callback({index}) returned an array of shape {value.shape}, but this part "
@@ -69,8 +76,8 @@ def _checked_part(value: Any, index: shardings.Index, expected: shardings.Shape,
         )
     if dtype is not None and value.dtype != dtype:
         raise ValueError(
-            f"make_array_from_callback: data_callback({index}) returned {np.dtype(value.dtype).name}, but the array's "
-            f"dtype is {np.dtype(dtype).name}. Convert it in the callback."
+            f"make_array_from_callback: data_callback({index}) returned {dtypes.dtype_name(value.dtype)}, but the array's "
+            f"dtype is {dtypes.dtype_name(dtype)}. Convert it in the callback."
         )
     return value
 

@@ -341,8 +341,8 @@ def _clamp_shape(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedA
 @shape_rule(convert_element_type_p)
 def _convert_shape(x: ShapedArray, *, new_dtype, weak_type, sharding=None) -> ShapedArray:
     if x.dtype is not new_dtype and (dtypes.is_extended(x.dtype) or dtypes.is_extended(new_dtype)) and x.dtype != new_dtype:
-        raise ValueError(f"convert_element_type: random keys cannot be converted, got {x.str_short()} and the new dtype "
-                         f"{dtypes.dtype_name(new_dtype)}. Use random.key_data and random.wrap_key_data.")
+        raise ValueError(f"Cannot convert_element_type from {dtypes.dtype_name(x.dtype)} to {dtypes.dtype_name(new_dtype)}: random keys "
+                         f"cannot be converted, got {x.str_short()}. Use random.key_data and random.wrap_key_data.")
     if x._named:
         return x.update(dtype=new_dtype, weak_type=weak_type)
     return ShapedArray(x.shape, new_dtype, weak_type)

@@ -11,11 +11,11 @@ from typing import Any, Callable
 
 import numpy as np
 
-import laminax_runtime as runtime
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
-from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.tracebacks import shorten
+
+from laminax._src import key_places
 
 
 def array_method_table() -> dict[str, Any]:
@@ -37,24 +37,7 @@ def tracer_method_table() -> dict[str, Any]:
 
 def key_method_table() -> dict[str, Any]:
     """What arrays of random keys have beside the members that the ir gives them."""
-    return {"at": property(_method("at", *_PROPERTIES["at"])), "devices": lambda self: self.base.devices(),
-            "sharding": property(_sharding_of_keys), "addressable_shards": property(_shards_of_keys),
-            "is_fully_addressable": property(lambda self: self.base.is_fully_addressable),
-            "is_fully_replicated": property(lambda self: self.base.is_fully_replicated)}
-
-
-def _shards_of_keys(keys: Any) -> list[Any]:
-    """What each device of this process holds: that of the words, as keys."""
-    return [runtime.Shard(shard.device, _sharding_of_keys(keys), keys.shape, keys._with_words(shard.data))
-            for shard in keys.base.addressable_shards]
-
-
-def _sharding_of_keys(keys: Any) -> Any:
-    """How the keys lie on devices: the sharding of their words without the axes of the words."""
-    sharding = keys.base.sharding
-    if not isinstance(sharding, runtime.NamedSharding):
-        return sharding
-    return runtime.NamedSharding(sharding.mesh, PartitionSpec(*tuple(sharding.spec)[:keys.ndim]), memory_kind=sharding.memory_kind)
+    return {"at": property(_method("at", *_PROPERTIES["at"])), **key_places.member_table()}
 
 
 def _shared_members() -> dict[str, Any]:
