@@ -13,8 +13,8 @@ from laminax_ir.ops import linalg as la
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
-from laminax._src.numpy import linalg as numpy_linalg
 from laminax._src.numpy.arguments import convert, dtype_of, ensure_arrays, inexact, shape_of
+from laminax._src.numpy.linalg import determinants, equations, factorizations
 
 _TRANSPOSITIONS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
@@ -35,12 +35,12 @@ def _transposition(name: str, trans: Any) -> int:
 
 def det(a, overwrite_a: bool = False, check_finite: bool = True):
     """Determinant of square matrices; see `numpy.linalg.det`."""
-    return numpy_linalg.det(a)
+    return determinants.det(a)
 
 
 def inv(a, overwrite_a: bool = False, check_finite: bool = True):
     """Inverse of square matrices; see `numpy.linalg.inv`."""
-    return numpy_linalg.inv(a)
+    return equations.inv(a)
 
 
 # --- Cholesky ---
@@ -214,7 +214,7 @@ def solve(a, b, lower: bool = False, overwrite_a: bool = False, overwrite_b: boo
     if assume_a not in ("gen", "sym", "her", "pos"):
         raise ValueError(f"solve: assume_a must be one of 'gen', 'sym', 'her' and 'pos'; got {assume_a!r}")
     if assume_a != "pos":
-        return numpy_linalg.solve(a, b)
+        return equations.solve(a, b)
     return cho_solve(cho_factor(a, lower=lower), b)
 
 
@@ -407,7 +407,7 @@ def svd(a, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: boo
       compute_uv: whether U and Vh are returned beside the singular values.
       overwrite_a, check_finite, lapack_driver: have no effect.
     """
-    result = numpy_linalg.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+    result = factorizations.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
     return tuple(result) if compute_uv else result
 
 

@@ -1,0 +1,1 @@
+"""What `laminax.numpy.linalg` consists of: NumPy's functions on the matrices in the last two axes of arrays."""
