@@ -24,7 +24,7 @@ _NAMES = {
     # transformations
     "laminax._src.jit": "clear_caches jit",
     "laminax._src.pmap": "pmap",
-    "laminax._src.shard_map": "shard_map",
+    "laminax._src.shard_map": "shard_map smap",
     "laminax._src.sharding_constraints": "reshard",
     "laminax._src.passes": "fwd_and_bwd",
     "laminax._src.transforms": """

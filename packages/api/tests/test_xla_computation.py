@@ -59,7 +59,7 @@ def test_replica_groups_of_two_axes():
 
 
 def test_unbound_axes():
-    with pytest.raises(NameError, match="unbound axis name: 'i'"):
+    with pytest.raises(NameError, match="unbound axis name: i"):
         xla_computation(lambda x: lax.psum(x, "i"))(1.0)
 
 

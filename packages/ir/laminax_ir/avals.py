@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import weakref
+from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
 import numpy as np
@@ -17,6 +18,18 @@ from laminax_ir import config, dtypes
 from laminax_ir.arguments import called_with
 
 _interned: dict[tuple, weakref.ref] = {}
+
+
+@dataclass(frozen=True)
+class ManualAxisType:
+    """How a value inside of a `shard_map` that checks it differs from device to device.
+
+    varying: the mesh axes along which devices may have different values.
+    unreduced, reduced: none; sums that are still to be made are not part of types here.
+    """
+    varying: frozenset = frozenset()
+    unreduced: frozenset = frozenset()
+    reduced: frozenset = frozenset()
 
 
 class ShapedArray:
@@ -73,6 +86,16 @@ class ShapedArray:
     def named_shape(self) -> dict[Any, int]:
         """The named axes this value varies over, with their sizes."""
         return dict(self._named)
+
+    @property
+    def vma(self) -> frozenset:
+        """The names of these axes: inside of `shard_map`, the mesh axes along which the value varies."""
+        return frozenset([name for name, _ in self._named])
+
+    @property
+    def mat(self) -> ManualAxisType:
+        """The same, in the words of newer releases of JAX: `mat.varying`."""
+        return ManualAxisType(self.vma)
 
     @property
     def sharding(self) -> None:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Hashable, Iterator, Sequence
 
 from laminax_ir import config
+from laminax_ir.abstract_meshes import AbstractMesh, AxisType, NamedGrid
 from laminax_ir.trace import extend_axis_env
 
 
@@ -29,11 +30,33 @@ manual_axes = config.define(
     "The axes of devices along which the function that is being traced runs; set by pmap and shard_map.", affects_tracing=True)
 
 
+def _check_mesh(value: Any) -> Any:
+    if value is None or isinstance(value, NamedGrid):
+        return value
+    raise ValueError
+
+
+manual_mesh = config.define(
+    "manual_mesh", None, config.ValueType("None or a mesh, set by laminax itself", _check_mesh, _parse),
+    "The mesh of the shard_map whose function is being traced.", affects_tracing=True)
+
+
 @contextmanager
-def running_along(axes: Sequence[tuple[Hashable, int]], is_checked: bool) -> Iterator[None]:
-    """While it lasts, functions are traced as programs of one of the devices along these axes."""
-    with manual_axes((*manual_axes.value, *((name, size, is_checked) for name, size in axes))), extend_axis_env(*axes):
+def running_along(axes: Sequence[tuple[Hashable, int]], is_checked: bool, mesh: NamedGrid | None = None) -> Iterator[None]:
+    """While it lasts, functions are traced as programs of one of the devices along these axes, which are axes of `mesh` if that is given."""
+    with (manual_axes((*manual_axes.value, *((name, size, is_checked) for name, size in axes))), extend_axis_env(*axes),
+          manual_mesh(manual_mesh.value if mesh is None else mesh)):
         yield
+
+
+def mesh_of_shard_map() -> AbstractMesh | None:
+    """The mesh of the shard_map whose function is being traced, its axes along which the function runs being manual."""
+    mesh = manual_mesh.value
+    if mesh is None:
+        return None
+    running = {name for name, _, _ in manual_axes.value}
+    return mesh.abstract_mesh.update(axis_types=tuple(AxisType.Manual if name in running else kind
+                                                      for name, kind in zip(mesh.axis_names, mesh.axis_types)))
 
 
 def checked_axes() -> tuple[Hashable, ...]:

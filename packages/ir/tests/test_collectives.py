@@ -114,10 +114,10 @@ x46 = ShapedArray((4, 6), F32)
 
 
 @pytest.mark.parametrize("call, error, message", [
-    (lambda x: psum(x, "k"), UnboundAxisNameError, "unbound axis name: 'k'.*'i', 'j'"),
-    (lambda x: psum(1, "k"), NameError, "unbound axis name: 'k'"),
-    (lambda x: pmax(x, ("i", "k")), NameError, "unbound axis name: 'k'"),
-    (lambda x: axis_index("k"), NameError, "unbound axis name: 'k'"),
+    (lambda x: psum(x, "k"), UnboundAxisNameError, "unbound axis name: k.*'i', 'j'"),
+    (lambda x: psum(1, "k"), NameError, "unbound axis name: k"),
+    (lambda x: pmax(x, ("i", "k")), NameError, "unbound axis name: k"),
+    (lambda x: axis_index("k"), NameError, "unbound axis name: k"),
     (lambda x: all_gather(x, "k"), NameError, "unbound"),
     (lambda x: all_to_all(x, "k", 0, 0), NameError, "unbound"),
     (lambda x: ppermute(x, "k", []), NameError, "unbound"),

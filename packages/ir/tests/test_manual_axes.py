@@ -53,7 +53,7 @@ def test_what_varies(fun, expected):
     lambda x, y: while_loop(lambda c: reduce_sum(c, (0,)) < 0, lambda c: c + y, x),
 ])
 def test_a_carry_must_not_begin_to_vary(fun):
-    with pytest.raises(TypeError, match=r"f?.*is the same along the axes \('i',\), and the corresponding output carry varies.\nApply lax.pcast"):
+    with pytest.raises(TypeError, match=r"f?.*is the same along the axes \('i',\), and the corresponding output carry varies.\n\nThis might be fixed by applying `jax.lax.pcast\(..., \('i',\), to='varying'\)` to the initial"):
         axes_of(fun, SAME, VARIES)
 
 
@@ -75,7 +75,7 @@ def test_pcast_refuses():
             op.pcast(np.ones(3), "i", to="reduced")
         with pytest.raises(TypeError, match="axis_name must be a tuple or a str, got {'i'} of type set"):
             op.pcast(np.ones(3), {"i"}, to="varying")
-        with pytest.raises(NameError, match="unbound axis name: 'j'"):
+        with pytest.raises(NameError, match="unbound axis name: j"):
             op.pcast(np.ones(3), "j", to="varying")
 
 

@@ -55,18 +55,18 @@ def sharding_text(meshes: MeshTable, sharding: Any, aval: ShapedArray) -> str:
     return sharding_on_mesh(meshes, sharding.mesh, spec, aval)
 
 
-def sharding_on_mesh(meshes: MeshTable, mesh: Any, spec: PartitionSpec, aval: ShapedArray) -> str:
-    """`sharding_text` of a mesh and a spec."""
+def sharding_on_mesh(meshes: MeshTable, mesh: Any, spec: PartitionSpec, aval: ShapedArray, *, is_open: bool = False) -> str:
+    """`sharding_text` of a mesh and a spec; an open one leaves it to the compiler to split the axes further."""
     ndim = physical_aval(aval).ndim  # keys are stored with one more axis
-    axes = [_axis_text(entry) for entry in spec] + ["{}"] * (ndim - len(spec))
+    axes = [_axis_text(entry, is_open) for entry in (*spec, *[None] * (aval.ndim - len(spec)))] + ["{}"] * (ndim - max(aval.ndim, len(spec)))
     return f"<{meshes.name(mesh)}, [{', '.join(axes)}]>"
 
 
-def _axis_text(entry: Any) -> str:
+def _axis_text(entry: Any, is_open: bool) -> str:
     if entry is UNCONSTRAINED:
         return "{?}"
     names = entry if isinstance(entry, tuple) else () if entry is None else (entry,)
-    return "{" + ", ".join(string_text(str(name)) for name in names) + "}"
+    return "{" + ", ".join([*(string_text(str(name)) for name in names), *(["?"] if is_open else [])]) + "}"
 
 
 def sharding_attribute(meshes: MeshTable, sharding: Any, aval: ShapedArray) -> str:

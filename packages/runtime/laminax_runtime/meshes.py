@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
+import operator
 import threading
 import weakref
 from collections.abc import Hashable, Sequence
@@ -14,6 +15,7 @@ import numpy as np
 
 from laminax_ir import config
 from laminax_ir.abstract_meshes import AbstractMesh, AxisType, NamedGrid, normal_axis_types
+from laminax_ir.manual_axes import mesh_of_shard_map
 from laminax_runtime import _jaxlib, context, options
 
 
@@ -154,7 +156,7 @@ def _from_ids(platform: str | None, ids: np.ndarray, axis_names: tuple) -> Mesh:
 
 def make_mesh(
     axis_shapes: Sequence[int],
-    axis_names: Sequence[Hashable],
+    axis_names: str | Sequence[Hashable],
     axis_types: AxisType | Sequence[AxisType] | None = None,
     *,
     devices: Sequence[Any] | None = None,
@@ -163,7 +165,7 @@ def make_mesh(
 
     Args:
         axis_shapes: the size of each axis.
-        axis_names: a name per axis.
+        axis_names: a name per axis; a string for a mesh of one axis.
         axis_types: as for `Mesh`; None is Auto for all axes.
         devices: the devices to choose from; by default all of the default platform.
 
@@ -176,9 +178,10 @@ def make_mesh(
     """
     from laminax_runtime import placement
 
-    sizes = tuple(axis_shapes)
-    if len(sizes) != len(axis_names):
-        raise ValueError(f"make_mesh: {len(sizes)} sizes, {sizes}, but {len(axis_names)} names, {tuple(axis_names)}")
+    sizes = _axis_sizes(axis_shapes)
+    names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
+    if len(sizes) != len(names):
+        raise ValueError(f"make_mesh: {len(sizes)} sizes, {sizes}, but {len(names)} names, {names}")
     chosen = placement.devices() if devices is None else list(devices)
     count = math.prod(sizes)
     if count > len(chosen):
@@ -188,7 +191,16 @@ def make_mesh(
         )
     grid = np.empty(count, dtype=object)
     grid[:] = chosen[:count]
-    return Mesh(grid.reshape(sizes), tuple(axis_names), axis_types)
+    return Mesh(grid.reshape(sizes), names, axis_types)
+
+
+def _axis_sizes(axis_shapes: Any) -> tuple[int, ...]:
+    try:
+        return tuple(operator.index(size) for size in axis_shapes)
+    except TypeError:
+        raise ValueError(
+            f"make_mesh: `axis_shapes` passed to `make_mesh` should be a sequence of ints, got {axis_shapes!r}. Give one size per axis."
+        ) from None
 
 
 # --- the mesh of a thread ---
@@ -290,7 +302,12 @@ def get_mesh() -> Mesh:
 
 
 def get_abstract_mesh() -> AbstractMesh:
-    """The axes of the mesh that `set_mesh` has set, or an abstract mesh without axes."""
+    """The axes of the mesh that `set_mesh` has set, or an abstract mesh without axes.
+
+    Inside of a function under `shard_map` they are those of its mesh; the ones that the function runs along are manual.
+    """
+    if (inside := mesh_of_shard_map()) is not None:
+        return inside
     mesh = current_mesh()
     return AbstractMesh((), ()) if mesh is None else mesh.abstract_mesh
 

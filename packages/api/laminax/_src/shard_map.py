@@ -1,4 +1,4 @@
-"""`shard_map`: a function of one device's parts, run by every device of a mesh on its own."""
+"""`shard_map` and `smap`: a function of one device's parts, run by every device of a mesh on its own."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import laminax_runtime as runtime
 from laminax_ir.abstract_meshes import AbstractMesh
 from laminax_ir.arguments import check_callable
 from laminax_ir.avals import ShapedArray
-from laminax_ir.manual_axes import manual_axes, running_along
+from laminax_ir.manual_axes import manual_axes, manual_mesh, running_along
 from laminax_ir.ops.shard_map import bind_shard_map, local_aval
 from laminax_ir.partition_specs import PartitionSpec
-from laminax_ir.pytree import broadcast_prefix, keystr, prefix_errors, tree_flatten, tree_flatten_with_path, tree_leaves, tree_unflatten
+from laminax_ir.pytree import broadcast_prefix, keystr, prefix_errors, tree_flatten, tree_flatten_with_path, tree_leaves, tree_map, tree_unflatten
 from laminax_ir.trace import Tracer
 from laminax_ir.tracebacks import api_boundary
 
@@ -45,7 +45,7 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
         results are put together. Along an axis that is not named every device must have the same.
       in_specs: likewise, for the tuple of positional arguments: how they are split. It must be given. What has None in the place of a
         spec reaches the function as it is, be it an array or any other object.
-      mesh: the mesh; by default the one that is set. An abstract mesh means that of the arguments' `NamedSharding`s.
+      mesh: the mesh; by default that of the shard_map around this one, or the one that is set. An abstract mesh means that of the arguments' `NamedSharding`s.
       axis_names: the mesh axes along which the function runs; over the others the compiler splits what it likes. By default
         all.
       check_vma: whether types keep track of what varies along the axes. Then out_specs are checked against it, and the
@@ -90,7 +90,7 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
         _check_names(title, "in_specs", specs, names)
         avals = argument_avals("shard_map", f, call)
         parts = [_part(title, call.namer(f)(i), aval, spec, chosen, check_vma) for i, (aval, spec) in enumerate(zip(avals, specs))]
-        with running_along([(name, chosen.shape[name]) for name in names], check_vma):  # which is part of the key
+        with running_along([(name, chosen.shape[name]) for name in names], check_vma, chosen):  # which is part of the key
             traced = trace_cache.lookup(f, call, parts, "shard_map", trace_cache.entries_of_mapped(f, "shard_map"))
         results = _matched(title, "out_specs", out_specs, tree_unflatten(traced.out_tree, range(traced.out_tree.num_leaves)), "the result")
         _check_names(title, "out_specs", results, names)
@@ -102,10 +102,56 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
     return mapped
 
 
+def smap(f: Callable | None = None, /, *, in_axes: Any = INFER, out_axes: Any, axis_name: Hashable) -> Any:
+    """Maps a function over the parts of arrays along one axis of the mesh that is set: `shard_map` in the words of `vmap`.
+
+    Args:
+      f: function of arrays and pytrees of them, the parts. May be left out, to give options in a decorator.
+      in_axes: for each positional argument the array axis that is split over the mesh axis, None for an argument that each
+        device gets whole, or a pytree of these that is a prefix of the argument. It must be given.
+      out_axes: likewise, for the result: along which array axis the parts are put together. None is for a result that is the
+        same on all devices.
+      axis_name: the axis of the mesh. Over the others the compiler splits what it likes.
+
+    Returns:
+      The function of whole arrays.
+
+    Raises:
+      TypeError: if `f` is not callable, in_axes is left out, or an axis is neither an int nor None.
+      ValueError: if an axis is negative, and as for `shard_map`.
+
+    Example:
+      >>> with set_mesh(make_mesh((4,), ("data",))):
+      ...     total = smap(lambda x: lax.psum(x.sum(), "data"), in_axes=0, out_axes=None, axis_name="data")(jnp.arange(8.0))
+    """
+    if f is None:
+        return partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)
+    check_callable("smap", f)
+    if in_axes is INFER:
+        raise TypeError(f"smap: in_axes was not specified, and the mesh axis {axis_name!r} is of type Auto: types of values do not tell how they "
+                        "are split over it. Give in_axes=...")
+    in_specs, out_specs = (tree_map(partial(_spec_of_axis, name, axis_name), axes, is_leaf=_is_none)
+                           for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)))
+    return shard_map(f, in_specs=in_specs, out_specs=out_specs, axis_names={axis_name})
+
+
+def _spec_of_axis(name: str, axis_name: Hashable, axis: Any) -> PartitionSpec:
+    if axis is None:
+        return PartitionSpec()
+    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+        raise TypeError(f"smap: {name} must be an int, None, or a pytree of these, got {axis!r} of type {type(axis).__name__}")
+    if axis < 0:
+        raise ValueError(f"smap: {name} must not be negative, got {axis}. Count from the front.")
+    return PartitionSpec(*[None] * axis, axis_name)
+
+
 def _check_specs(name: str, specs: Any) -> None:
     for leaf in tree_leaves(specs):
         if not isinstance(leaf, PartitionSpec):
             raise TypeError(f"shard_map: {name} must be a PartitionSpec or a pytree of them, got {leaf!r} of type {type(leaf).__name__}")
+        if leaf.unreduced or leaf.reduced:
+            raise NotImplementedError(f"shard_map: {name} holds {leaf}: unreduced and reduced axes can only be used with meshes of axes of type "
+                                      "Explicit, which are not supported. Sum over the axes with lax.psum.")
 
 
 def _is_none(x: Any) -> bool:
@@ -127,7 +173,7 @@ def _with_whole_arguments(f: Callable, args: tuple, specs: Sequence[PartitionSpe
 
 def _mesh_and_axes(title: str, mesh: Any, axis_names: Set[Hashable]) -> tuple[Any, tuple]:
     """The mesh, and the axes along which the function runs, in the mesh's order."""
-    mesh = runtime.current_mesh() if mesh is None else mesh
+    mesh = manual_mesh.value or runtime.current_mesh() if mesh is None else mesh
     if mesh is None:
         raise ValueError(f"{title}: no mesh is given, and none is set. The context mesh cannot be empty then. "
                          "Give mesh=..., or set one with set_mesh(mesh).")
@@ -163,7 +209,7 @@ def _matched(title: str, name: str, specs: Any, full: Any, what: str, is_leaf: C
 def _check_names(title: str, what: str, specs: Sequence[PartitionSpec], names: tuple) -> None:
     for spec in specs:
         if unknown := [name for name in spec.names() if name not in names]:
-            raise ValueError(f"{title}: {what} names {unknown[0]!r}, in {spec}, which is not an axis that the function runs along. These "
+            raise ValueError(f"{title}: {what} refers to {unknown[0]!r}, in {spec}, which is not an axis that the function runs along. These "
                              f"are {names}.")
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import laminax_runtime as runtime
+from laminax_ir.manual_axes import mesh_of_shard_map
 from laminax_ir.ops.sharding import sharding_constraint_p
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_unflatten
@@ -128,7 +129,7 @@ def resolve(leaf: Any, title: str, mesh: runtime.Mesh | None) -> runtime.Shardin
 
 def _with_devices(sharding: runtime.NamedSharding, mesh: runtime.Mesh | None, title: str) -> runtime.NamedSharding:
     """A sharding over an abstract mesh, over the devices of the mesh that is set."""
-    if mesh is None or mesh.abstract_mesh != sharding.mesh:
+    if mesh is None or mesh.shape_tuple != sharding.mesh.shape_tuple:
         raise ValueError(f"{title} holds a sharding over {sharding.mesh}, which has no devices, and the mesh that is set is {mesh}. Set "
                          "a mesh of devices with the same axes with set_mesh(mesh).")
     return runtime.NamedSharding(mesh, sharding.spec)
@@ -152,4 +153,14 @@ def bind_constraint(x: Any, sharding: runtime.Sharding, title: str, name: str, w
     aval = get_aval(x)
     if reason := runtime.misfit(sharding, aval.shape, what, may_be_padded=may_be_padded):
         raise ValueError(f"{title}: {name}, {aval.str_short()}, {reason}")
+    _check_not_manual(sharding, title, name)
     return state.trace.process(sharding_constraint_p, (x,), {"sharding": sharding})
+
+
+def _check_not_manual(sharding: runtime.Sharding, title: str, name: str) -> None:
+    """Inside of a shard_map each device has its part already along the axes that the function runs along."""
+    if (inside := mesh_of_shard_map()) is None or not isinstance(sharding, runtime.NamedSharding):
+        return
+    if names := [n for n in sharding.spec.names() if n in inside.manual_axes]:
+        raise ValueError(f"{title}: the sharding of {name}, {sharding.spec}, contains a manual axes entry, {names[0]!r}, which is an axis of mesh "
+                         f"{inside} that the shard_map around this call runs along. Leave it out, or out of shard_map's axis_names.")

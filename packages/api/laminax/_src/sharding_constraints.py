@@ -7,10 +7,11 @@ from typing import Any
 import laminax_runtime as runtime
 from laminax_ir.avals import get_aval
 from laminax_ir.keys import PRNGKeyArray, keys_of_words
+from laminax_ir.manual_axes import manual_mesh
 from laminax_ir.ops.sharding import device_put_p, sharding_constraint_p
 from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_unflatten
-from laminax_ir.trace import check_no_tracers, is_tracing, state
+from laminax_ir.trace import Tracer, check_no_tracers, is_tracing, state
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.sharding_arguments import bind_constraint, resolve
@@ -30,6 +31,7 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
       A pytree like x with the same values.
 
     Raises:
+      TypeError: for a sharding over an abstract mesh, if x is on no mesh.
       ValueError: if shardings is no prefix of x, a spec is longer than its array's shape, or an axis does not divide outside of
         jitted functions; inside, the last parts are padded.
       RuntimeError: for a partition spec if no mesh is set.
@@ -52,12 +54,30 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         if not isinstance(sharding, (runtime.Sharding, PartitionSpec)):
             raise TypeError(f"with_sharding_constraint: expected a Sharding or a PartitionSpec, got {sharding!r} of type "
                             f"{type(sharding).__name__}")
-    mesh = runtime.current_mesh() or runtime.entered_mesh()
-    resolved = [resolve(s, "with_sharding_constraint: shardings", mesh) for s in flat]
+    mesh = manual_mesh.value or runtime.current_mesh() or runtime.entered_mesh()
+    resolved = [_on_mesh_of(leaf, s) if mesh is None and not getattr(s, "_is_concrete", True) else resolve(s, "with_sharding_constraint: shardings", mesh)
+                for leaf, s in zip(leaves, flat)]
     what, may_be_padded = "with_sharding_constraint arguments", is_tracing()
     return tree_unflatten(tree, [
         bind_constraint(leaf, s, "with_sharding_constraint", "x", what, may_be_padded=may_be_padded)
         for leaf, s in zip(leaves, resolved)])
+
+
+def _on_mesh_of(x: Any, sharding: runtime.NamedSharding) -> runtime.NamedSharding:
+    """A sharding over an abstract mesh, over that of the array; inside of a program that is known when it is placed."""
+    if isinstance(x, Tracer):
+        return sharding
+    if not isinstance(x, (runtime.ArrayImpl, PRNGKeyArray)):
+        raise ValueError(f"with_sharding_constraint with a sharding over a mesh without devices, {sharding.mesh}, requires the input passed should be a "
+                         f"`jax.Array`; got x of type {type(x).__name__}. Put it on a mesh with device_put.")
+    found = x.sharding
+    if not isinstance(found, runtime.NamedSharding):
+        raise TypeError(f"with_sharding_constraint: The sharding on the input must be a `NamedSharding` since the target is over a mesh without devices, "
+                        f"{sharding.mesh}; got {found}. Put x on a mesh with device_put.")
+    if found.mesh.shape_tuple != sharding.mesh.shape_tuple:
+        raise ValueError(f"with_sharding_constraint: Mesh shape of the input {dict(found.mesh.shape)} does not match the mesh shape of the target "
+                         f"sharding {dict(sharding.mesh.shape)}. Use a mesh of the same axes.")
+    return runtime.NamedSharding(found.mesh, sharding.spec)
 
 
 def reshard(x: Any, out_shardings: Any) -> Any:

@@ -165,7 +165,7 @@ def test_constraints_of_the_mesh_that_is_set():
     g = laminax.jit(lambda x: with_sharding_constraint(x + 1, NamedSharding(MESH.abstract_mesh, P("x"))))
     with laminax.set_mesh(MESH):
         check_layout(g(A), A + 1, ("x",))
-    with pytest.raises(ValueError, match="holds a sharding over AbstractMesh.*, which has no devices, and the mesh that is set is None"):
+    with pytest.raises(ValueError, match=r"AbstractMesh\(.*has no devices, and no argument has.*set a mesh of devices with set_mesh"):
         g(A)
 
 

@@ -58,12 +58,16 @@ def check_carry(caller: str, argument: str, in_tree, in_avals, out_tree, out_ava
 
 def _check_variation(caller: str, argument: str, in_tree, in_avals, out_avals) -> None:
     """Checks that a carry does not begin to vary along axes of devices where the first one does not."""
-    for path, a, b in zip(_paths(in_tree), in_avals, out_avals):
-        if names := tuple(name for name in checked_axes() if name in b.named_shape and name not in a.named_shape):
-            raise TypeError(
-                f"{caller} body function carry input and carry output must have equal types, but they differ: the input carry "
-                f"{_component(argument, path)}, {_long_name(a)}, is the same along the axes {names}, and the corresponding output "
-                f"carry varies.\nApply lax.pcast(..., {names}, to='varying') to its initial value.")
+    found = [(path, a, names) for path, a, b in zip(_paths(in_tree), in_avals, out_avals)
+             if (names := tuple(name for name in checked_axes() if name in b.named_shape and name not in a.named_shape))]
+    if not found:
+        return
+    differences = _listed([f"the input carry {_component(argument, path)}, {_long_name(a)}, is the same along the axes {names}, and the "
+                           "corresponding output carry varies" for path, a, names in found])
+    remedies = [f"applying `jax.lax.pcast(..., {names}, to='varying')` to the initial carry value of {_component(argument, path)}"
+                for path, _, names in found]
+    raise TypeError(f"{caller} body function carry input and carry output must have equal types, but they differ:\n\n{differences}\n\n"
+                    + (f"This might be fixed by {remedies[0]}." if len(remedies) == 1 else f"This might be fixed by:\n{_listed(remedies)}"))
 
 
 def check_branches(name: str, first_tree, first_avals, other_tree, other_avals, labels: tuple[str, str],

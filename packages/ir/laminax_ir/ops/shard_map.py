@@ -40,7 +40,7 @@ def local_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> ShapedArray
     for axis, (size, parts) in enumerate(zip(aval.shape, parts_per_axis(spec, aval.ndim, mesh))):
         if size % parts:
             raise ValueError(f"{aval.str_short()} cannot be split as {spec}: axis {axis} has size {size}, and {spec[axis]!r} "
-                             f"{parts} devices; mesh {dict(mesh.shape)}.\nPad axis {axis} to {-(-size // parts) * parts}, or "
+                             f"{parts} devices, by which it is not divisible; mesh {dict(mesh.shape)}.\nPad axis {axis} to {-(-size // parts) * parts}, or "
                              f"split an axis whose size is a multiple of {parts}.")
         shape.append(size // parts)
     return aval.update(shape=tuple(shape))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from laminax_ir.avals import ShapedArray
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
+from laminax_ir.ops.collectives import axis_index_p
 from laminax_ir.ops.shard_map import shard_map_p
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_lowering.context import Value
@@ -26,7 +28,7 @@ def _lower_shard_map(ctx, *operands, jaxpr, mesh, in_specs, out_specs, manual_ax
         # XLA does not take a manual computation with side effects apart that is on one device: what runs there is all there is.
         with _inside(module, mesh, tuple(mesh.axis_names)):
             return ctx.run(jaxpr, operands)
-    names, positions, position_specs = _positions(ctx, mesh, manual_axes)
+    names, positions, position_specs = _positions(ctx, mesh, manual_axes) if _asks_for_position(jaxpr) else ([], [], [])
 
     def write(*args):
         count = len(names)
@@ -36,15 +38,25 @@ def _lower_shard_map(ctx, *operands, jaxpr, mesh, in_specs, out_specs, manual_ax
     with _inside(module, mesh, manual_axes):
         parts = [ShapedArray((1,), _POSITION.dtype)] * len(names)
         body = ctx.region([*parts, *(v.aval for v in jaxpr.jaxpr.invars)], write, terminator="sdy.return", isolated=True)
-    operands, in_specs = [*positions, *operands], [*position_specs, *in_specs]
-    result = ctx.emit("sdy.manual_computation", operands, regions=[body], attributes={
-        "in_shardings": _per_value(module, mesh, in_specs, [x.aval for x in operands]),
-        "out_shardings": _per_value(module, mesh, out_specs, ctx.avals_out),
+    is_open = not _covers(module, mesh, manual_axes)  # over the other axes the compiler may split the parts
+    result = ctx.emit("sdy.manual_computation", [*positions, *operands], regions=[body], attributes={
+        "in_shardings": _per_value([*_shardings(module, mesh, position_specs, positions), *_shardings(module, mesh, in_specs, operands, is_open)]),
+        "out_shardings": _per_value(_shardings(module, mesh, out_specs, ctx.avals_out, is_open)),
         "manual_axes": f"#sdy<manual_axes{{{', '.join(string_text(str(name)) for name in manual_axes)}}}>"})
     return [result] if len(ctx.avals_out) == 1 else result
 
 
 _POSITION = ShapedArray((), np.int32)
+
+
+def _covers(module: Any, mesh: Any, manual_axes: tuple) -> bool:
+    """Whether programs inside run along all axes of the mesh, so that nothing is left to the compiler."""
+    return module.manual_axes | set(manual_axes) == set(mesh.axis_names)
+
+
+def _asks_for_position(program: ClosedJaxpr | Jaxpr) -> bool:
+    """Whether a program needs to know which device runs it: for `axis_index`, and to let one device call for several."""
+    return bool(program.effects) or any(eqn.primitive is axis_index_p or any(map(_asks_for_position, subjaxprs(eqn))) for eqn in program.eqns)
 
 
 def _positions(ctx: Any, mesh: Any, manual_axes: tuple) -> tuple[list, list[Value], list[PartitionSpec]]:
@@ -53,7 +65,7 @@ def _positions(ctx: Any, mesh: Any, manual_axes: tuple) -> tuple[list, list[Valu
     There the positions along the other axes go in as operands, each of which is split over its axis: names, values, specs.
     """
     module = ctx.module
-    if module.manual_axes | set(manual_axes) == set(mesh.axis_names):
+    if _covers(module, mesh, manual_axes):
         return [], [], []
     names, values, specs = [], [], []
     for name, position in module.axis_positions.items():
@@ -80,6 +92,9 @@ def _inside(module: Any, mesh: Any, manual_axes: tuple) -> Iterator[None]:
         module.manual_mesh, module.manual_axes, module.axis_env, module._private, module.axis_positions = outer
 
 
-def _per_value(module: Any, mesh: Any, specs, avals) -> str:
-    listed = ", ".join(sharding_on_mesh(module.meshes, mesh, spec, aval) for spec, aval in zip(specs, avals))
-    return f"#sdy.sharding_per_value<[{listed}]>"
+def _shardings(module: Any, mesh: Any, specs: Sequence[PartitionSpec], values: Sequence[Any], is_open: bool = False) -> list[str]:
+    return [sharding_on_mesh(module.meshes, mesh, spec, getattr(x, "aval", x), is_open=is_open) for spec, x in zip(specs, values)]
+
+
+def _per_value(shardings: Sequence[str]) -> str:
+    return f"#sdy.sharding_per_value<[{', '.join(shardings)}]>"
