@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -27,6 +28,33 @@ def test_pure_callback():
         np.testing.assert_allclose(f(X), 2 * np.sin(X), rtol=1e-6)
     assert isinstance(laminax.pure_callback(np.sin, S, X), laminax.Array)
     np.testing.assert_allclose(laminax.pure_callback(np.sin, S, jnp.asarray(X)), np.sin(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("wrap", [laminax.jit, lambda f: f])
+@pytest.mark.parametrize("callback", [laminax.pure_callback, io_callback, partial(io_callback, ordered=True)])
+def test_arguments_are_arrays_of_laminax(wrap, callback):
+    """With their promotion (an int32 and a Python float make a float32), their methods, and the dtype they had in the program."""
+    seen = []
+
+    def on_host(n, weights):
+        seen.append((type(n) is type(weights["w"]) is type(jnp.zeros(3)), n.devices() == {laminax.local_devices(backend="cpu")[0]}))
+        return (n * 0.5).at[0].set(7.0) + weights["w"]
+
+    out = wrap(lambda n: callback(on_host, S, n, {"w": np.float32(1)}))(jnp.arange(3))
+    np.testing.assert_array_equal(out, [8, 1.5, 2])
+    with laminax.enable_x64(True):
+        out = wrap(lambda n: callback(lambda n: n + 2**40, n, n))(jnp.arange(3))
+        np.testing.assert_array_equal(out, 2**40 + np.arange(3))
+    assert seen == [(True, True)]
+
+
+@pytest.mark.parametrize("result", [np.float32([1, 2]), np.int32([1, 2, 3]), (X, X)])
+@pytest.mark.parametrize("callback", [laminax.pure_callback, io_callback])
+def test_results_that_were_not_announced_are_a_runtime_error_with_and_without_jit(callback, result):
+    for wrap in (laminax.jit, lambda f: f):
+        with pytest.raises(RuntimeError, match="incorrect output|returned 2 arrays, result_shape_dtypes announced 1"):
+            laminax.block_until_ready(wrap(lambda x: callback(lambda x: result, S, x))(X))
+            laminax.effects_barrier()
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "float16", "bfloat16", "float32", "complex64"])

@@ -6,8 +6,11 @@ lowering threads a token through them.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Iterable
+from typing import Any, Callable, Iterable, Iterator, Sequence
+
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -44,3 +47,20 @@ ordered_debug_effect = OrderedDebugEffect("OrderedDebug", is_ordered=True)
 def has_ordered(effects: Iterable) -> bool:
     """Whether one of the effects is ordered."""
     return any(getattr(effect, "is_ordered", False) for effect in effects)
+
+
+CallContext = Callable[[Sequence[np.ndarray]], AbstractContextManager[list[Any]]]
+
+
+@contextmanager
+def _numpy_copies(lent: Sequence[np.ndarray]) -> Iterator[list[np.ndarray]]:
+    yield [np.array(x) for x in lent]
+
+
+call_context: CallContext = _numpy_copies
+
+
+def set_call_context(context: CallContext) -> None:
+    """Sets what callbacks run in: a context manager that makes their arguments of the arrays that a running program lends."""
+    global call_context
+    call_context = context

@@ -71,6 +71,7 @@ _MODULE_OF = {
     "on_device": "shardings",
     # transfers
     "block_until_ready": "transfer",
+    "copy_for_callback": "transfer",
     "device_get": "transfer",
     "device_put": "transfer",
     "put_constant": "transfer",

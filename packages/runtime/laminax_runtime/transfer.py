@@ -73,6 +73,14 @@ put_constant = guards.for_programs(device_put)
 """`device_put` of a constant of the program that is being traced, which no guard refuses."""
 
 
+@guards.for_programs
+def copy_for_callback(x: Any, device: _jaxlib.Device) -> ArrayImpl | np.ndarray:
+    """An array on the device, of what a program hands to a Python function, with its dtype, whatever options this thread has."""
+    if type(x) is not np.ndarray or x.dtype == _float0:
+        return device_put(x, device)
+    return put_numpy(x, _aval(x.shape, x.dtype, False), shardings.on_device(device), True, False)
+
+
 def copy_to_device(x: np.ndarray, sharding: shardings.SingleDeviceSharding) -> ArrayImpl:
     """`device_put(x, sharding)` for a plain NumPy array: what jitted functions do with their NumPy arguments."""
     dtype = x.dtype

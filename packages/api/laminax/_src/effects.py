@@ -1,10 +1,13 @@
-"""Running programs with effects: in order where that was asked for, and all of them before Python ends."""
+"""Running programs with effects: in order where that was asked for, and all of them before Python ends; what callbacks get."""
 
 from __future__ import annotations
 
 import atexit
 import threading
-from typing import Any, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any, Iterator, Sequence
+
+import numpy as np
 
 import laminax_runtime as runtime
 
@@ -48,3 +51,11 @@ def effects_barrier() -> None:
         _running.clear()
     for token in tokens:
         token.block_until_ready()
+
+
+@contextmanager
+def call_context(flat: Sequence[np.ndarray]) -> Iterator[list[runtime.ArrayImpl]]:
+    """What callbacks run in: on the CPU, with arrays there as arguments, copies of what the running program lends."""
+    device = runtime.local_devices(backend="cpu")[0]
+    with nullcontext() if runtime.placement_device() is device else runtime.default_device(device):
+        yield [runtime.copy_for_callback(x, device) for x in flat]

@@ -11,6 +11,7 @@ import os
 import laminax_runtime as runtime
 from laminax_ir import staging, trace
 from laminax_ir.avals import register_value_type
+from laminax_ir.effects import set_call_context
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.source import register_internal_folder
 from laminax_ir.trace import Tracer
@@ -28,6 +29,7 @@ def _compose() -> None:
     register_value_type(runtime.ArrayImpl, lambda array: array.aval)
     staging.literal_types.add(runtime.ArrayImpl)
     trace.set_evaluator(eager.evaluate)
+    set_call_context(_callback_context)
     trace.set_tracing_hook(runtime.set_tracing)
     runtime.set_resharder(_reshard)
     runtime.register_array_type(Tracer)
@@ -38,6 +40,11 @@ def _compose() -> None:
 def _reshard(x, sharding):
     from laminax._src.resharding import reshard_by_program
     return reshard_by_program(x, sharding)
+
+
+def _callback_context(flat):
+    from laminax._src.effects import call_context
+    return call_context(flat)
 
 
 def _install_methods() -> None:

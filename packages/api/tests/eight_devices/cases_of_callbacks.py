@@ -65,10 +65,25 @@ def test_each_device_calls_with_its_part():
     assert sorted(seen) == [0, 1, 2, 3]
 
 
-def test_ordered_callbacks_are_refused():
+def test_ordered_callbacks_come_in_the_order_of_the_program():
+    seen = []
+
+    @laminax.jit
+    def f(x):
+        for factor in (1, 2, 3):
+            laminax.debug.callback(lambda x: seen.append(x.tolist()), factor * x, ordered=True)
+        return x
+
+    for _ in range(4):
+        f(put(A, "x"))
+    laminax.effects_barrier()
+    assert seen == [(factor * A).tolist() for factor in (1, 2, 3)] * 4
+
+
+def test_ordered_callbacks_are_refused_in_programs_per_device():
     def f(x):
         laminax.debug.callback(print, x, ordered=True)
         return x
 
-    with pytest.raises(NotImplementedError, match="ordered callbacks are not supported in programs over several devices"):
-        laminax.jit(f)(put(A, "x"))
+    with pytest.raises(NotImplementedError, match="ordered callbacks are not supported in programs per device"):
+        shard_map(f, mesh=MESH, in_specs=P("x"), out_specs=P("x"))(A)

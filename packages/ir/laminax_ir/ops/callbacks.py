@@ -1,6 +1,7 @@
 """Callbacks: Python functions that a compiled program calls on the host.
 
-The function gets NumPy arrays of its own and returns arrays, or values that NumPy makes arrays of, of the types announced.
+The function gets arrays of its own (whose class the evaluator chooses; see `effects.set_call_context`) and returns arrays, or values that
+NumPy makes arrays of, of the types announced.
 `pure_callback` may be called any number of times, also none; `io_callback` and `debug_callback` have effects.
 """
 
@@ -12,7 +13,7 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes, source
+from laminax_ir import dtypes, effects, source
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.effects import Effect, debug_effect, io_effect, ordered_debug_effect, ordered_io_effect
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
@@ -23,6 +24,10 @@ io_callback_p = Primitive("io_callback", multiple_results=True, family="callback
 debug_callback_p = Primitive("debug_callback", multiple_results=True, family="callbacks")
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized", None)
+
+
+class CallbackResultError(ValueError, RuntimeError):
+    """The result of a callback is not as announced. In a compiled program XLA's runtime reports it, as a RuntimeError."""
 
 
 class FlatCallback:
@@ -43,8 +48,9 @@ class FlatCallback:
 
     def __call__(self, *flat: np.ndarray) -> Any:
         """The function's result. It gets copies: what a running program lends is gone afterwards."""
-        args, kwargs = tree_unflatten(self.in_tree, [np.array(x) for x in flat])
-        return self.fun(*args, **kwargs)
+        with effects.call_context(flat) as leaves:
+            args, kwargs = tree_unflatten(self.in_tree, leaves)
+            return self.fun(*args, **kwargs)
 
     def _key(self):
         return self.fun, self.in_tree, self.name
@@ -87,12 +93,12 @@ def run_callback(callback: FlatCallback, result_avals: Sequence[ShapedArray], op
     """Calls back on NumPy arrays: what the operations mean.
 
     Raises:
-      ValueError: if a result has another shape or dtype than was announced, or there are more or fewer of them.
+      CallbackResultError: if a result has another shape or dtype than was announced, or there are more or fewer of them.
     """
     leaves = tree_flatten(callback(*operands))[0]
     if len(leaves) != len(result_avals):
-        raise ValueError(f"{callback.name}: the callback {callback!r} returned {len(leaves)} arrays, result_shape_dtypes announced "
-                         f"{len(result_avals)}")
+        raise CallbackResultError(f"{callback.name}: the callback {callback!r} returned {len(leaves)} arrays, result_shape_dtypes "
+                                  f"announced {len(result_avals)}")
     return [_checked_result(callback, i, leaf, aval) for i, (leaf, aval) in enumerate(zip(leaves, result_avals))]
 
 
@@ -100,11 +106,11 @@ def _checked_result(callback: FlatCallback, index: int, leaf: Any, aval: ShapedA
     array = np.asarray(leaf)
     if dtypes.canonicalize_dtype(array.dtype) != aval.dtype and (type(leaf) not in dtypes.python_scalar_types
                                                                 or not np.can_cast(array.dtype, aval.dtype, "same_kind")):
-        raise ValueError(f"{callback.name}: incorrect output dtype for return value #{index} of the callback {callback!r}: expected "
-                         f"{aval.dtype}, got {array.dtype}")
+        raise CallbackResultError(f"{callback.name}: incorrect output dtype for return value #{index} of the callback {callback!r}: expected "
+                                  f"{aval.dtype}, got {array.dtype}")
     if array.shape != aval.shape:
-        raise ValueError(f"{callback.name}: incorrect output shape for return value #{index} of the callback {callback!r}: expected "
-                         f"{aval.shape}, got {array.shape}")
+        raise CallbackResultError(f"{callback.name}: incorrect output shape for return value #{index} of the callback {callback!r}: expected "
+                                  f"{aval.shape}, got {array.shape}")
     return np.ascontiguousarray(array, aval.dtype).reshape(aval.shape)
 
 
@@ -157,7 +163,7 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
     give the function around it a rule with `custom_jvp`.
 
     Args:
-      callback: takes NumPy arrays in containers like args and kwargs, returns arrays in a container like
+      callback: takes arrays, on the CPU, in containers like args and kwargs, returns arrays in a container like
         result_shape_dtypes.
       result_shape_dtypes: pytree of objects with shape and dtype that announces the result.
       *args, **kwargs: arrays in containers.
@@ -188,7 +194,7 @@ def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: A
     """Calls a Python function with side effects on the host, from a program that may be compiled: exactly once per run.
 
     Args:
-      callback: takes NumPy arrays in containers like args and kwargs, returns arrays in a container like
+      callback: takes arrays, on the CPU, in containers like args and kwargs, returns arrays in a container like
         result_shape_dtypes.
       result_shape_dtypes: pytree of objects with shape and dtype that announces the result; may be None.
       *args, **kwargs: arrays in containers.
@@ -211,7 +217,7 @@ def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = Fal
     Under differentiation it sees the primal values; under `vmap` it is called once per example.
 
     Args:
-      callback: takes NumPy arrays in containers like args and kwargs; its result is ignored.
+      callback: takes arrays, on the CPU, in containers like args and kwargs; its result is ignored.
       *args, **kwargs: arrays in containers; leaves that are not arrays are passed on as they are, random keys as their words.
       ordered: whether such callbacks are called in the order of the program.
       partitioned: not supported.

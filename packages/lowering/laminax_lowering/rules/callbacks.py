@@ -1,7 +1,7 @@
 """Callbacks: custom calls that XLA answers by calling Python.
 
 jaxlib's handler finds the function by its index in the list that is given to the compiler beside the text, and hands it NumPy
-arrays. Of a program that the compiler splits over several devices the first one calls, with whole values. An ordered callback takes a token and returns one; see `context.current_token`.
+arrays that it takes back afterwards. Of a program that the compiler splits over several devices the first one calls, with whole values. An ordered callback takes a token and returns one; see `context.current_token`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ def _emit_callback(ctx, function: Callable[..., Sequence[np.ndarray]], operands:
 
 
 def _emit_ordered(ctx, function, operands, results) -> list[Value]:
-    if ctx.module.num_partitions > 1:
-        raise NotImplementedError("ordered callbacks are not supported in programs over several devices. Leave ordered out.")
+    if ctx.module.num_partitions > 1 and ctx.module.manual_mesh is not None:
+        raise NotImplementedError("ordered callbacks are not supported in programs per device (shard_map, pmap): the devices run side by "
+                                  "side. Leave ordered out.")
 
     def threaded(token, *args):
         return token, *function(*args)
