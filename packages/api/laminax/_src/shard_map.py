@@ -13,7 +13,16 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.manual_axes import manual_axes, manual_mesh, running_along
 from laminax_ir.ops.shard_map import bind_shard_map, local_aval
 from laminax_ir.partition_specs import PartitionSpec
-from laminax_ir.pytree import broadcast_prefix, keystr, prefix_errors, tree_flatten, tree_flatten_with_path, tree_leaves, tree_map, tree_unflatten
+from laminax_ir.pytree import (
+    broadcast_prefix,
+    keystr,
+    prefix_errors,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_leaves,
+    tree_map,
+    tree_unflatten,
+)
 from laminax_ir.trace import Tracer
 from laminax_ir.tracebacks import api_boundary
 
