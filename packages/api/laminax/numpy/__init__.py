@@ -13,18 +13,23 @@ _NAMES = {
     "array_api": "__array_api_version__ __array_namespace_info__",
     "creation": """arange array asarray astype copy empty empty_like eye from_dlpack frombuffer fromfile fromfunction fromiter
         fromstring full full_like geomspace identity indices linspace logspace meshgrid ones ones_like zeros zeros_like""",
-    "ufuncs": """abs absolute acos acosh add angle arccos arccosh arcsin arcsinh arctan arctan2 arctanh around asin asinh atan
-        atan2 atanh cbrt ceil conj conjugate copysign cos cosh deg2rad degrees divide divmod exp exp2 expm1 fabs fix float_power
-        floor floor_divide fmax fmin fmod frexp gcd heaviside hypot imag lcm ldexp log log10 log1p log2 logaddexp logaddexp2
-        maximum minimum mod modf multiply negative nextafter positive pow power rad2deg radians real reciprocal remainder rint
-        round sign sin sinc sinh spacing sqrt square subtract tan tanh true_divide trunc""",
+    "elementary": """acos acosh angle arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh cbrt conj conjugate cos
+        cosh deg2rad degrees exp exp2 expm1 imag log log10 log1p log2 rad2deg radians real reciprocal sin sinc sinh sqrt tan
+        tanh""",
+    "rounding": "abs absolute around ceil fabs fix floor negative positive rint round sign square trunc",
+    "arithmetic": """add arctan2 atan2 divide divmod float_power floor_divide fmax fmin fmod gcd heaviside hypot lcm maximum
+        minimum mod multiply pow power remainder subtract true_divide""",
+    "logarithmic_sums": "logaddexp logaddexp2",
+    "float_parts": "copysign frexp ldexp modf nextafter spacing",
     "logic": """allclose array_equal array_equiv bitwise_and bitwise_count bitwise_invert bitwise_left_shift bitwise_not bitwise_or
         bitwise_right_shift bitwise_xor equal greater greater_equal invert isclose iscomplex iscomplexobj isfinite isinf isnan
         isneginf isposinf isreal isrealobj isscalar left_shift less less_equal logical_and logical_not logical_or logical_xor
         not_equal right_shift signbit""",
     "selection": "choose clip nan_to_num piecewise select where",
-    "reductions": """all amax amin any argmax argmin average count_nonzero cumprod cumsum cumulative_prod cumulative_sum max mean min
-        nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar prod ptp std sum var""",
+    "reductions": "all amax amin any argmax argmin count_nonzero max min prod ptp sum",
+    "averages": "average mean std var",
+    "nan_reductions": "nanargmax nanargmin nanmax nanmean nanmin nanprod nanstd nansum nanvar",
+    "cumulative": "cumprod cumsum cumulative_prod cumulative_sum nancumprod nancumsum",
     "reshaping": """atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_shapes broadcast_to expand_dims flip fliplr
         flipud matrix_transpose moveaxis ndim permute_dims ravel reshape rollaxis rot90 shape size squeeze swapaxes
         transpose""",
@@ -32,7 +37,7 @@ _NAMES = {
         vsplit vstack""",
     "repeating": "repeat resize roll tile trim_zeros",
     "padding": "pad",
-    "indexing": "place put put_along_axis take take_along_axis",
+    "taking": "place put put_along_axis take take_along_axis",
     "linear_algebra": """cross diag diag_indices diag_indices_from diagflat diagonal dot fill_diagonal inner kron mask_indices matmul
         matvec outer tensordot trace tri tril tril_indices tril_indices_from triu triu_indices triu_indices_from vander vdot vecdot
         vecmat""",

@@ -55,18 +55,18 @@ _METHODS: dict[str, tuple[str, str]] = {
     "all": ("reductions", "all"), "any": ("reductions", "any"), "argmax": ("reductions", "argmax"),
     "argmin": ("reductions", "argmin"), "argpartition": ("sorting", "argpartition"), "argsort": ("sorting", "argsort"),
     "astype": ("creation", "astype"), "choose": ("selection", "choose"), "clip": ("array_methods", "_clip"),
-    "compress": ("array_methods", "_compress"), "conj": ("ufuncs", "conjugate"), "conjugate": ("ufuncs", "conjugate"),
-    "copy": ("creation", "copy"), "cumprod": ("reductions", "cumprod"), "cumsum": ("reductions", "cumsum"),
-    "diagonal": ("linear_algebra", "diagonal"), "max": ("reductions", "max"), "mean": ("reductions", "mean"),
+    "compress": ("array_methods", "_compress"), "conj": ("elementary", "conjugate"), "conjugate": ("elementary", "conjugate"),
+    "copy": ("creation", "copy"), "cumprod": ("cumulative", "cumprod"), "cumsum": ("cumulative", "cumsum"),
+    "diagonal": ("linear_algebra", "diagonal"), "max": ("reductions", "max"), "mean": ("averages", "mean"),
     "min": ("reductions", "min"), "nonzero": ("sorting", "nonzero"), "prod": ("reductions", "prod"),
     "ptp": ("reductions", "ptp"), "ravel": ("reshaping", "ravel"), "repeat": ("repeating", "repeat"),
-    "round": ("ufuncs", "round"), "searchsorted": ("sorting", "searchsorted"), "squeeze": ("reshaping", "squeeze"),
-    "std": ("reductions", "std"), "sum": ("reductions", "sum"), "swapaxes": ("reshaping", "swapaxes"),
-    "take": ("indexing", "take"), "trace": ("linear_algebra", "trace"), "var": ("reductions", "var"),
+    "round": ("rounding", "round"), "searchsorted": ("sorting", "searchsorted"), "squeeze": ("reshaping", "squeeze"),
+    "std": ("averages", "std"), "sum": ("reductions", "sum"), "swapaxes": ("reshaping", "swapaxes"),
+    "take": ("taking", "take"), "trace": ("linear_algebra", "trace"), "var": ("averages", "var"),
 }
 _PROPERTIES: dict[str, tuple[str, str]] = {
-    "T": ("reshaping", "transpose"), "mT": ("reshaping", "matrix_transpose"), "real": ("ufuncs", "real"),
-    "imag": ("ufuncs", "imag"), "at": ("updates", "IndexUpdate"), "flat": ("array_methods", "_refuse_flat"),
+    "T": ("reshaping", "transpose"), "mT": ("reshaping", "matrix_transpose"), "real": ("elementary", "real"),
+    "imag": ("elementary", "imag"), "at": ("updates", "IndexUpdate"), "flat": ("array_methods", "_refuse_flat"),
 }
 
 
@@ -135,7 +135,7 @@ def _compress(self, condition, axis=None, *, out=None, size=None, fill_value=0):
 
 def _round_method(self, ndigits: int | None = None):
     from laminax._src.numpy.creation import astype
-    from laminax._src.numpy.ufuncs import round
+    from laminax._src.numpy.rounding import round
     rounded = round(self, ndigits or 0)
     return astype(rounded, int) if ndigits is None else rounded  # as Python's floats: round(2.5) is an int
 

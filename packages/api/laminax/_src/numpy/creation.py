@@ -467,7 +467,7 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
       base: the base.
       dtype: the dtype, by default the float that the arguments promote to.
     """
-    from laminax._src.numpy.ufuncs import power
+    from laminax._src.numpy.arithmetic import power
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     result = power(base, exponents)
     dtype = user_dtype("logspace", dtype)

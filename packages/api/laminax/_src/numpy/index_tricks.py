@@ -226,7 +226,7 @@ def delete(arr, obj, axis: int | None = None, *, assume_unique_indices: bool = F
         arr, axis = ravel(arr), 0
     axis = one_axis("delete", axis, len(arr.shape))
     size = arr.shape[axis]
-    from laminax._src.numpy.indexing import take
+    from laminax._src.numpy.taking import take
     if assume_unique_indices and not isinstance(obj, (int, slice)) and is_kind(obj, dtypes.integer):
         return _delete_unique(arr, ravel(obj), axis=axis)
     if isinstance(obj, slice):
@@ -248,8 +248,8 @@ def delete(arr, obj, axis: int | None = None, *, assume_unique_indices: bool = F
 @fused(static_argnames=("axis",))
 def _delete_unique(arr, obj, axis):
     """Element n of the result is element n plus the number of deleted ones before it."""
-    from laminax._src.numpy.indexing import take
     from laminax._src.numpy.reductions import sum
+    from laminax._src.numpy.taking import take
     size = arr.shape[axis]
     obj = convert(obj, np.dtype(np.int32))
     obj = _where(op.lt(obj, 0), op.add(obj, size), obj)
@@ -309,13 +309,13 @@ def insert(arr, obj, values, axis: int | None = None):
     is_new[targets] = True
     source[targets] = size + np.arange(count)
     source[~is_new] = np.arange(size)
-    from laminax._src.numpy.indexing import take
+    from laminax._src.numpy.taking import take
     return take(concatenate([arr, values], axis), source.astype(np.int32), axis, mode="clip")
 
 
 def _insert_at(arr, values, place, count: int, axis: int):
     """The values put in before one place, which is traced."""
-    from laminax._src.numpy.indexing import take
+    from laminax._src.numpy.taking import take
     size = arr.shape[axis]
     values = shape_ops.broadcast_to_shape(values, tuple(count if i == axis else n for i, n in enumerate(arr.shape)))
     place = convert(place, np.dtype(np.int32))

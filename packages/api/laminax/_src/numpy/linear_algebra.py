@@ -455,7 +455,7 @@ def fill_diagonal(a, val, wrap: bool = False, *, inplace: bool = True):
     Returns:
       A changed copy of a.
     """
-    from laminax._src.numpy.indexing import _refuse_inplace
+    from laminax._src.numpy.taking import _refuse_inplace
     _refuse_inplace("fill_diagonal", inplace)
     if wrap:
         raise NotImplementedError("fill_diagonal: wrap=True is not supported")

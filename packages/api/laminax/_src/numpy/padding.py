@@ -153,7 +153,7 @@ def _pad_copies(array, widths, mode, odd):
 
 def _taken(array, places: np.ndarray, axis: int):
     """Elements at known places along an axis, as few slices where they are runs."""
-    from laminax._src.numpy.indexing import take
+    from laminax._src.numpy.taking import take
     runs = _runs(places)
     if len(runs) > 6:
         return take(array, places.astype(np.int32), axis, mode="clip")
@@ -236,8 +236,8 @@ def _pad_ramps(array, end_values, widths):
 
 @fused(static_argnames=("widths", "mode", "lengths"))
 def _pad_statistic(array, widths, mode, lengths):
-    from laminax._src.numpy import quantiles, reductions
-    function = {"maximum": reductions.max, "minimum": reductions.min, "mean": reductions.mean,
+    from laminax._src.numpy import averages, quantiles, reductions
+    function = {"maximum": reductions.max, "minimum": reductions.min, "mean": averages.mean,
                 "median": quantiles.median}[mode]
     dtype = dtype_of(array)
     for axis, (low, high) in enumerate(widths):

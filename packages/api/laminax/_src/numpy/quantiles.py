@@ -30,7 +30,7 @@ from laminax._src.numpy.arguments import (
     refuse_placement,
     shape_of,
 )
-from laminax._src.numpy.reductions import _static_axis
+from laminax._src.numpy.reducing import static_axis
 from laminax._src.numpy.reshaping import moveaxis
 
 _INT32 = np.dtype(np.int32)
@@ -112,7 +112,7 @@ def _quantile_of(name: str, a, q, weights, axis, method: str, keepdims: bool, ig
     for x in (a, q):
         if is_kind(x, dtypes.complexfloating):
             raise ValueError(f"{name}: complex numbers have no order, got {get_aval(x).str_short()}")
-    axis = _static_axis(name, axis)
+    axis = static_axis(name, axis)
     if weights is not None:
         if method != "inverted_cdf":
             raise NotImplementedError(f"{name}: method {method!r} doesn't support weights. Only method 'inverted_cdf' supports weights.")
@@ -205,7 +205,7 @@ def _weighted(flat, weights, is_nan, q, q_rank: int):
 
 def _at(ordered, places, q_rank: int):
     """Elements of the last axis at places of shape [*q, *rest]."""
-    from laminax._src.numpy.indexing import _take_along_axis
+    from laminax._src.numpy.taking import _take_along_axis
     rank = len(ordered.shape) - 1
     if q_rank:
         last = moveaxis(places, tuple(range(q_rank)), tuple(range(rank, rank + q_rank)))

@@ -20,6 +20,7 @@ from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops import sorting as sorting_ops
 from laminax_ir.ops.cumulative import cumsum
 from laminax_ir.ops.elementwise import scalar_like
+from laminax_ir.ops.indexing import GatherScatterMode
 from laminax_ir.ops.reduction import reduce_or, reduce_sum
 
 from laminax._src.fusion import fused
@@ -35,10 +36,10 @@ from laminax._src.numpy.arguments import (
     promote_dtypes,
     shape_of,
 )
-from laminax._src.numpy.indexing import GatherScatterMode, _take
 from laminax._src.numpy.joining import concatenate
 from laminax._src.numpy.reshaping import moveaxis, ravel
 from laminax._src.numpy.selection import _where
+from laminax._src.numpy.taking import _take
 
 _INT32 = np.dtype(np.int32)
 

@@ -264,8 +264,8 @@ def compress(condition, a, axis: int | None = None, *, size: int | None = None, 
     condition, a = ensure_arrays("compress", condition, a)
     if len(shape_of(condition)) != 1:
         raise ValueError(f"compress: condition must be 1D, got {get_aval(condition).str_short()}")
-    from laminax._src.numpy.indexing import take
     from laminax._src.numpy.reshaping import ravel
+    from laminax._src.numpy.taking import take
     if axis is None:
         a, axis = ravel(a), 0
     axis = one_axis("compress", axis, len(shape_of(a)))
@@ -315,7 +315,7 @@ def searchsorted(a, v, side: str = "left", sorter=None, *, method: str = "scan")
     if len(shape_of(a)) != 1:
         raise ValueError(f"a should be 1-dimensional; got a.ndim={len(shape_of(a))}")
     if sorter is not None:
-        from laminax._src.numpy.indexing import take
+        from laminax._src.numpy.taking import take
         a = take(a, ensure_array("searchsorted", sorter), 0, mode="clip")
     return _searchsorted(a, v, side=side, method=method)
 
@@ -366,7 +366,9 @@ def _search_by_sorting(a, v, side):
 
 def _binary_search(a, v, side):
     """Halves the interval as often as the size needs, for all values at once."""
-    from laminax._src.numpy.indexing import GatherScatterMode, _take
+    from laminax_ir.ops.indexing import GatherScatterMode
+
+    from laminax._src.numpy.taking import _take
     size, shape = shape_of(a)[0], shape_of(v)
     low, high = shape_ops.full(shape, 0, _INT32), shape_ops.full(shape, size, _INT32)
     for _ in range(size.bit_length()):

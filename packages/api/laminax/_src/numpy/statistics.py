@@ -41,12 +41,12 @@ from laminax._src.numpy.arguments import (
     user_dtype,
 )
 from laminax._src.numpy.creation import asarray, linspace
-from laminax._src.numpy.indexing import _take
 from laminax._src.numpy.joining import concatenate
 from laminax._src.numpy.linear_algebra import _dot
 from laminax._src.numpy.reshaping import moveaxis, ravel
 from laminax._src.numpy.selection import _where
 from laminax._src.numpy.sorting import searchsorted
+from laminax._src.numpy.taking import _take
 
 _INT32 = np.dtype(np.int32)
 
@@ -580,7 +580,7 @@ def unwrap(p, discont=None, axis: int = -1, period=2 * math.pi):
       axis: the axis.
       period: the period.
     """
-    from laminax._src.numpy.reductions import cumsum
+    from laminax._src.numpy.cumulative import cumsum
     p = ensure_array("unwrap", p)
     is_integer = is_kind(p, dtypes.integer) and dtypes.issubdtype(dtypes.result_type(period), dtypes.integer)
     dtype = dtypes.result_type(p, period) if is_integer else dtypes.to_inexact_dtype(dtypes.result_type(p, period))

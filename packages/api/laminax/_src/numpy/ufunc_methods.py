@@ -39,12 +39,12 @@ def prod(a, **options):
 
 
 def cumsum(a, **options):
-    from laminax._src.numpy.reductions import cumsum
+    from laminax._src.numpy.cumulative import cumsum
     return cumsum(a, **options)
 
 
 def cumprod(a, **options):
-    from laminax._src.numpy.reductions import cumprod
+    from laminax._src.numpy.cumulative import cumprod
     return cumprod(a, **options)
 
 
@@ -93,7 +93,7 @@ def _bits(a, initial, where, *, name, neutral, axis, keepdims):
 def logsumexp(a, *, axis, dtype, keepdims, initial, where):
     """`logaddexp.reduce`: log(sum(exp(a))), without overflow."""
     from laminax._src.nn.normalization import logsumexp as implementation
-    from laminax._src.numpy.ufuncs import logaddexp
+    from laminax._src.numpy.logarithmic_sums import logaddexp
     if dtype is not None:
         a = convert(a, dtypes.to_inexact_dtype(dtype))
     result = implementation(a, axis=axis, keepdims=keepdims, where=where)

@@ -16,15 +16,9 @@ from laminax_ir.ops.indexing import GatherScatterMode, ScatterDimensionNumbers
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import convert, dtype_of, ensure_array, refuse_placement, shape_of
-from laminax._src.numpy.indexing import (
-    Window,
-    _Computed,
-    make_plan,
-    parse_index,
-    read,
-    scalar_masks_removed,
-    separate,
-)
+from laminax._src.numpy.gather_plans import make_plan
+from laminax._src.numpy.index_items import Computed, Window, parse_index, scalar_masks_removed, separate
+from laminax._src.numpy.indexing import read
 
 _SCATTERS: dict[str, Callable] = {
     "set": indexing_ops.scatter, "add": indexing_ops.scatter_add, "subtract": indexing_ops.scatter_sub,
@@ -79,7 +73,7 @@ def _warn_of_narrowing(x: Any, values: Any) -> None:
 @fused(static_argnames=("kind", "spec", "mode", "indices_are_sorted", "unique_indices", "wrap", "function"))
 def _update(x, positions, values, kind, spec, mode, indices_are_sorted, unique_indices, wrap, function):
     found = iter(positions)
-    items = [next(found) if type(item) is _Computed else (item, next(found)) if type(item) is Window else item for item in spec]
+    items = [next(found) if type(item) is Computed else (item, next(found)) if type(item) is Window else item for item in spec]
     plan = make_plan(x.shape, items, wrap)
     own = get_aval(x)
     options = {"indices_are_sorted": indices_are_sorted or plan.is_single, "unique_indices": unique_indices or plan.is_single,

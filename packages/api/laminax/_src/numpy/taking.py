@@ -1,0 +1,256 @@
+"""Reading and writing at positions along an axis or in the flat array: `take`, `take_along_axis`, `put`, `place`."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+
+from laminax_ir import dtypes
+from laminax_ir.avals import get_aval
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import indexing as indexing_ops
+from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode
+
+from laminax._src.fusion import fused
+from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_arrays, is_kind, one_axis, refuse_out, shape_of
+from laminax._src.numpy.gather_plans import from_the_front, index_dtype, make_plan
+from laminax._src.numpy.index_items import Slice
+from laminax._src.numpy.indexing import static_scalar
+
+
+def take(a, indices, axis: int | None = None, out: None = None, mode: str | None = None, unique_indices: bool = False,
+         indices_are_sorted: bool = False, fill_value=None):
+    """Reads elements along an axis.
+
+    Args:
+      a: an array.
+      indices: an integer array or scalar; negative ones count from the end.
+      axis: the axis; None takes the array as flat.
+      out: must be None.
+      mode: what indices out of bounds give: "fill" (the default) the fill value, "clip" the nearest element (the first
+        for negative ones), "wrap" the one of the index modulo the size; "promise_in_bounds" is the caller's word that there are none.
+      unique_indices: the caller's word that no index occurs twice.
+      indices_are_sorted: the caller's word that the indices increase.
+      fill_value: for "fill"; by default NaN, the smallest signed or largest unsigned integer, or True.
+
+    Returns:
+      An array whose axis is replaced by the axes of the indices.
+
+    Raises:
+      ValueError: if the indices are not integers.
+      IndexError: if the axis is empty and the indices are not.
+      NotImplementedError: for mode="raise".
+    """
+    refuse_out("take", out)
+    a, indices = ensure_arrays("take", a, indices)
+    if mode == "raise":
+        raise NotImplementedError("take: mode='raise' is not supported, because compiled programs cannot raise; use 'fill', 'clip' "
+                                  "or 'wrap'")
+    if not is_kind(indices, dtypes.integer):
+        raise ValueError(f"take requires integer indices, got {get_aval(indices).str_short()}")
+    is_wrapping = mode == "wrap"
+    gather_mode = GatherScatterMode.PROMISE_IN_BOUNDS if is_wrapping else GatherScatterMode.from_any("fill" if mode is None else mode)
+    return _take(a, indices, axis=None if axis is None else operator.index(axis), mode=gather_mode, is_wrapping=is_wrapping,
+                 fill_value=None if fill_value is None else static_scalar(fill_value), unique_indices=bool(unique_indices),
+                 indices_are_sorted=bool(indices_are_sorted))
+
+
+@fused(static_argnames=("axis", "mode", "is_wrapping", "fill_value", "unique_indices", "indices_are_sorted"))
+def _take(a, indices, axis, mode, is_wrapping, fill_value, unique_indices, indices_are_sorted):
+    if axis is None:
+        a, axis = shape_ops.reshape(a, (math.prod(shape_of(a)),)), 0
+    shape = shape_of(a)
+    axis = one_axis("take", axis, len(shape))
+    if shape[axis] == 0 and math.prod(shape_of(indices)):
+        raise IndexError(f"cannot do a non-empty jnp.take() from an empty axis: axis {axis} of {get_aval(a).str_short()}")
+    if is_wrapping:
+        from laminax_ir import operators
+        indices = operators.remainder(convert(indices, np.dtype(np.int32)), shape[axis])
+    items = [indices if i == axis else Slice(0, size, 1) for i, size in enumerate(shape)]
+    plan = make_plan(shape, items, wrap=mode is GatherScatterMode.FILL_OR_DROP)
+    if 0 in plan.shape:
+        return shape_ops.full(plan.shape, 0, dtype_of(a))
+    dims = GatherDimensionNumbers(plan.window_axes, plan.collapsed, plan.index_map)
+    return indexing_ops.gather(a, plan.indices, dims, plan.window_sizes, mode=mode, fill_value=fill_value,
+                               unique_indices=unique_indices, indices_are_sorted=indices_are_sorted)
+
+
+def take_along_axis(arr, indices, axis: int | None = -1, mode: str | GatherScatterMode | None = None, fill_value=None, *,
+                    wrap_negative_indices: bool | None = None):
+    """Reads along an axis at positions that differ from vector to vector, as `argsort` and `argmax` give them.
+
+    Args:
+      arr: an array.
+      indices: an integer array with as many axes; their other sizes are equal to arr's, or 1 in one of them.
+      axis: the axis; None takes arr as flat.
+      mode: what indices out of bounds give: "fill" (the default), "clip" or "promise_in_bounds"; see `take`. "one_hot" sums over
+        the axis, masked by comparisons with the index, in place of a gather; out of bounds is 0.
+      fill_value: for "fill".
+      wrap_negative_indices: whether negative indices count from the end, as is the default.
+
+    Returns:
+      An array like the indices, with arr's dtype.
+
+    Raises:
+      TypeError: if the indices are not integers.
+      ValueError: if the shapes do not fit.
+    """
+    arr, indices = ensure_arrays("take_along_axis", arr, indices)
+    if not is_kind(indices, dtypes.integer):
+        raise TypeError(f"take_along_axis indices must be of integer type, got {dtypes.dtype_name(dtype_of(indices))}")
+    return _take_along_axis(arr, indices, axis=None if axis is None else operator.index(axis),
+                            mode=mode if mode == "one_hot" else GatherScatterMode.from_any("fill" if mode is None else mode),
+                            fill_value=None if fill_value is None else static_scalar(fill_value),
+                            wrap=wrap_negative_indices is not False)
+
+
+@fused(static_argnames=("axis", "mode", "fill_value", "wrap"))
+def _take_along_axis(arr, indices, axis, mode, fill_value, wrap):
+    if axis is None:
+        if len(shape_of(indices)) != 1:
+            raise ValueError(f"take_along_axis indices must be 1D if axis=None, got shape {shape_of(indices)}")
+        arr, axis = shape_ops.reshape(arr, (math.prod(shape_of(arr)),)), 0
+    shape, wanted = shape_of(arr), shape_of(indices)
+    rank = len(shape)
+    if len(wanted) != rank:
+        raise ValueError(f"indices and arr must have the same number of dimensions; {len(wanted)} vs. {rank}")
+    axis = one_axis("take_along_axis", axis, rank)
+    others = tuple(i for i in range(rank) if i != axis)
+    if any(shape[i] != wanted[i] and 1 not in (shape[i], wanted[i]) for i in others):
+        raise ValueError(f"take_along_axis: the sizes of {get_aval(arr).str_short()} and of the indices "
+                         f"{get_aval(indices).str_short()} outside axis {axis} must be equal or 1")
+    common = [max(m, n) if 0 not in (m, n) else 0 for m, n in zip(shape, wanted)]
+    arr = shape_ops.broadcast_to_shape(arr, tuple(shape[i] if i == axis else n for i, n in enumerate(common)))
+    result_shape = tuple(wanted[i] if i == axis else n for i, n in enumerate(common))
+    if 0 in result_shape:
+        return shape_ops.full(result_shape, 0, dtype_of(arr))
+    dtype = index_dtype([(axis, indices, 0)], shape)
+    indices = shape_ops.broadcast_to_shape(from_the_front(indices, shape[axis], dtype, wrap), result_shape)
+    if mode == "one_hot":
+        return _by_comparison(arr, indices, axis)
+    dims = GatherDimensionNumbers((), (axis,), (axis,), others, others)
+    return indexing_ops.gather(arr, shape_ops.reshape(indices, (*result_shape, 1)), dims, (1,) * rank, mode=mode,
+                               fill_value=fill_value)
+
+
+def _by_comparison(arr, indices, axis: int):
+    """The elements at the indices along an axis as a sum over a new last one of those where it equals the index."""
+    from laminax._src.numpy.reductions import any, sum
+    from laminax._src.numpy.reshaping import moveaxis
+    size, rank = arr.shape[axis], len(arr.shape)
+    shape = (*indices.shape, size)
+    hits = op.eq(shape_ops.broadcast_in_dim(indices, shape, range(rank)), shape_ops.broadcasted_iota(dtype_of(indices), shape, rank))
+    elements = shape_ops.broadcast_to_shape(shape_ops.expand_dims(moveaxis(arr, axis, -1), (axis,)), shape)
+    if dtype_of(arr) == np.bool_:
+        return any(op.bitwise_and(hits, elements), axis=-1)
+    return sum(op.select(hits, elements, shape_ops.full_like(elements, 0)), axis=-1, dtype=dtype_of(arr))
+
+
+def put_along_axis(arr, indices, values, axis: int | None, inplace: bool = True, *, mode: str | None = None):
+    """An array with values written along an axis at positions that differ from vector to vector.
+
+    Args:
+      arr: an array.
+      indices: an integer array with as many axes.
+      values: what is written, an array that broadcasts to the indices' shape.
+      axis: the axis; None takes arr as flat.
+      inplace: must be False, because arrays do not change.
+      mode: what becomes of indices out of bounds, as for `x.at[...].set`.
+
+    Returns:
+      A changed copy of arr.
+    """
+    _refuse_inplace("put_along_axis", inplace)
+    arr, indices, values = ensure_arrays("put_along_axis", arr, indices, values)
+    from laminax._src.numpy.updates import update
+    if axis is None:
+        flat = shape_ops.reshape(as_array(arr), (math.prod(shape_of(arr)),))
+        return shape_ops.reshape(update("set", flat, indices, values, mode=mode), shape_of(arr))
+    axis = one_axis("put_along_axis", axis, len(shape_of(arr)))
+    rank = len(shape_of(arr))
+    places = tuple(indices if i == axis else np.arange(size, dtype=np.int32).reshape([-1 if j == i else 1 for j in range(rank)])
+                   for i, size in enumerate(shape_of(arr)))
+    return update("set", as_array(arr), places, values, mode=mode)
+
+
+def _refuse_inplace(name: str, inplace: bool) -> None:
+    if inplace:
+        raise ValueError(f"numpy.{name}: arrays do not change, so inplace=True (the default, as in NumPy) is not possible. Pass "
+                         "inplace=False and use the returned array.")
+
+
+def put(a, ind, v, mode: str | None = None, *, inplace: bool = True):
+    """An array with values written at places of the flat array.
+
+    Args:
+      a: an array.
+      ind: integers, places in the flat array.
+      v: the values, repeated if there are fewer than places.
+      mode: "clip" (also None) moves places out of bounds to the ends, "wrap" takes them modulo the size.
+      inplace: must be False, because arrays do not change.
+
+    Returns:
+      A changed copy of a.
+    """
+    _refuse_inplace("put", inplace)
+    a, ind, v = ensure_arrays("put", a, ind, v)
+    from laminax_ir import operators
+
+    from laminax._src.numpy.repeating import resize
+    from laminax._src.numpy.reshaping import ravel
+    from laminax._src.numpy.updates import update
+    a, ind, v = as_array(a), ravel(ind), ravel(v)
+    if not a.size or not ind.size or not v.size:
+        return a
+    if mode == "wrap":
+        ind = operators.remainder(ind, a.size)
+    elif mode in (None, "clip"):
+        ind = op.clamp(-a.size, ind, a.size - 1)
+    else:
+        raise ValueError(f"put: mode must be None, 'clip' or 'wrap', got {mode!r}")
+    flat = update("set", ravel(a), ind, resize(v, ind.shape))
+    return shape_ops.reshape(flat, a.shape)
+
+
+def place(arr, mask, vals, *, inplace: bool = True):
+    """An array with values written where a mask holds, in order, repeated if there are fewer.
+
+    Args:
+      arr: an array.
+      mask: a bool array of as many elements.
+      vals: the values.
+      inplace: must be False, because arrays do not change.
+
+    Returns:
+      A changed copy of arr.
+
+    Raises:
+      ValueError: if there are no values, or the sizes differ.
+    """
+    _refuse_inplace("place", inplace)
+    arr, mask, vals = ensure_arrays("place", arr, mask, vals)
+    from laminax._src.numpy.reshaping import ravel
+    arr, mask, vals = as_array(arr), ravel(mask), ravel(vals)
+    if arr.size != mask.size:
+        raise ValueError(f"place: arr and mask must have the same size, got {arr.size} and {mask.size}")
+    if not vals.size:
+        raise ValueError("place: vals must not be empty")
+    if not arr.size:
+        return arr
+    return _place(arr, mask, vals)
+
+
+@fused
+def _place(arr, mask, vals):
+    """The n-th true element takes value n modulo their number."""
+    from laminax_ir.ops.cumulative import cumsum
+
+    from laminax._src.numpy.logic import _truth
+    mask = _truth(mask)
+    number = op.sub(cumsum(convert(mask, np.dtype(np.int32)), 0), np.int32(1))
+    values = _take(vals, op.rem(op.max(number, np.int32(0)), np.int32(vals.size)), 0, GatherScatterMode.PROMISE_IN_BOUNDS, False,
+                   None, False, False)
+    return shape_ops.reshape(op.select(mask, convert(values, arr.dtype), shape_ops.reshape(arr, mask.shape)), arr.shape)
