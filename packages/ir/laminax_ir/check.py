@@ -61,7 +61,7 @@ class _Checker:
             _report(jaxpr, eqn, path, _operand_faults("operand", jaxpr, eqn.invars, bound))
             _report(jaxpr, eqn, path, _binder_faults("result", eqn.outvars, bound))
             _report(jaxpr, eqn, path, _parameter_faults(eqn))
-            with running_along(_named_axes(eqn), eqn.params.get("check_vma", False)):
+            with running_along(_named_axes(eqn), eqn.params.get("check_vma", False), None, eqn.params.get("unchecked_axes", ())):
                 for inner in _called(eqn):
                     self.check(inner, (*path, f"called by {eqn.primitive}"))
             _report(jaxpr, eqn, path, _rule_faults(jaxpr, eqn))

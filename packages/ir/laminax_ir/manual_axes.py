@@ -42,9 +42,11 @@ manual_mesh = config.define(
 
 
 @contextmanager
-def running_along(axes: Sequence[tuple[Hashable, int]], is_checked: bool, mesh: NamedGrid | None = None) -> Iterator[None]:
+def running_along(axes: Sequence[tuple[Hashable, int]], is_checked: bool, mesh: NamedGrid | None = None,
+                  unchecked_axes: Sequence[Hashable] = ()) -> Iterator[None]:
     """While it lasts, functions are traced as programs of one of the devices along these axes, which are axes of `mesh` if that is given."""
-    with (manual_axes((*manual_axes.value, *((name, size, is_checked) for name, size in axes))), extend_axis_env(*axes),
+    triples = [(name, size, is_checked and name not in unchecked_axes) for name, size in axes]
+    with (manual_axes((*manual_axes.value, *triples)), extend_axis_env(*axes),
           manual_mesh(manual_mesh.value if mesh is None else mesh)):
         yield
 

@@ -373,6 +373,32 @@ def test_errors(error, match, call):
         call()
 
 
+@pytest.mark.parametrize("check_vma", [True, False])
+def test_devices_share_a_batch(check_vma):
+    """spmd_axis_name splits the batch over a mesh axis that the specs leave alone: results and gradients are those of a plain vmap."""
+    def with_loop(x, w):
+        return lax.fori_loop(0, 2, lambda _, c: c * w, jnp.sin(x) * lax.psum(x.sum(), "y")) + w
+
+    f = over_mesh(with_loop, in_specs=(P("y"), P()), out_specs=P("y"), check_vma=check_vma)
+    w, alone = np.float32(1.5), lambda x, w: np.sin(x) * x.sum() * w * w + w  # noqa: E731
+    check_layout(laminax.vmap(f, (0, None), spmd_axis_name="x")(A, w), np.stack([alone(row, w) for row in A]), ("x", "y"), rtol=1e-5)
+    batch = laminax.vmap(f, (0, None), 1, spmd_axis_name="x")
+    g = laminax.grad(lambda x, w: (batch(x, w) ** 2).sum(), (0, 1))
+    plain = laminax.grad(lambda x, w: ((jnp.sin(x) * x.sum(1, keepdims=True) * w * w + w) ** 2).sum(), (0, 1))(A, w)
+    for found in (g(A, w), laminax.jit(g)(put(A, "x"), w)):
+        for a, b in zip(found, plain, strict=True):
+            np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=2e-4, atol=2e-4)
+    weights = np.linspace(1, 2, 8, dtype=np.float32)
+    found = laminax.vmap(f, spmd_axis_name="x")(A, weights)
+    np.testing.assert_allclose(np.asarray(found), np.stack([alone(row, v) for row, v in zip(A, weights)]), rtol=1e-5)
+
+
+def test_a_batch_of_gradients_is_shared():
+    f = over_mesh(jnp.sin, in_specs=P("y"), out_specs=P("y"))
+    for mapped in (f, laminax.checkpoint(f)):
+        np.testing.assert_allclose(np.asarray(laminax.vmap(laminax.grad(lambda x: mapped(x).sum()), spmd_axis_name="x")(A)), np.cos(A), rtol=1e-5)
+
+
 def test_unchecked_results():
     """Each device has another value; that of one of them is taken."""
     result = over_mesh(double, in_specs=P("x", "y"), out_specs=P("x"), check_vma=False)(A)

@@ -79,7 +79,8 @@ dce_rule(shard_map_p)(_jit_dce)  # the specs are thinned out like all parameters
 
 
 def bind_shard_map(closed: ClosedJaxpr, *operands: Any, mesh: Any, in_specs: Sequence[PartitionSpec],
-                   out_specs: Sequence[PartitionSpec], manual_axes: Sequence[Hashable], check_vma: bool = False) -> list[Any]:
+                   out_specs: Sequence[PartitionSpec], manual_axes: Sequence[Hashable], check_vma: bool = False,
+                   unchecked_axes: Sequence[Hashable] = ()) -> list[Any]:
     """Binds a program per device; its constants become operands that every device has whole.
 
     Args:
@@ -89,10 +90,12 @@ def bind_shard_map(closed: ClosedJaxpr, *operands: Any, mesh: Any, in_specs: Seq
       in_specs, out_specs: how operands and results are split.
       manual_axes: the mesh axes along which the program runs.
       check_vma: whether types in the program say along which of them values vary (see `laminax_ir.manual_axes`).
+      unchecked_axes: those of which types do not say it, though they do of the others: a batch is split along them.
 
     Returns:
       The results, put together.
     """
     program, consts = close_over_constants(closed)
+    more = {"unchecked_axes": tuple(unchecked_axes)} if unchecked_axes else {}
     return shard_map_p.bind(*consts, *operands, jaxpr=program, mesh=mesh, in_specs=(PartitionSpec(),) * len(consts) + tuple(in_specs),
-                            out_specs=tuple(out_specs), manual_axes=tuple(manual_axes), check_vma=check_vma)
+                            out_specs=tuple(out_specs), manual_axes=tuple(manual_axes), check_vma=check_vma, **more)

@@ -11,10 +11,10 @@ from laminax_ir.reference.evaluate import reference_rule
 
 
 @reference_rule(op.shard_map_p)
-def _shard_map(*operands, jaxpr, mesh, manual_axes, check_vma, **_specs):
+def _shard_map(*operands, jaxpr, mesh, manual_axes, check_vma, unchecked_axes=(), **_specs):
     sizes = {name: mesh.shape[name] for name in manual_axes}
     if math.prod(sizes.values()) != 1:
         raise NotImplementedError(f"shard_map over the axes {sizes} cannot be evaluated by the reference, which has one device. "
                                   "Compile it for as many devices.")
-    with running_along(list(sizes.items()), check_vma):
+    with running_along(list(sizes.items()), check_vma, None, unchecked_axes):
         return eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *operands)

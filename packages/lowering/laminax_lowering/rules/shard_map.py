@@ -20,7 +20,7 @@ from laminax_lowering.types import string_text
 
 
 @lowering_rule(shard_map_p)
-def _lower_shard_map(ctx, *operands, jaxpr, mesh, in_specs, out_specs, manual_axes, check_vma):
+def _lower_shard_map(ctx, *operands, jaxpr, mesh, in_specs, out_specs, manual_axes, check_vma, unchecked_axes=()):
     """An abstract mesh stands for that of the program around this one."""
     module = ctx.module
     mesh = mesh if module.manual_mesh is None else module.manual_mesh

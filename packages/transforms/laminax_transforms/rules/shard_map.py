@@ -9,11 +9,12 @@ what all devices share, and its own transposition sees to it (see `varying`).
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from laminax_ir.avals import get_aval
-from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr, subjaxprs
 from laminax_ir.manual_axes import running_along
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.collectives import psum_p
@@ -28,12 +29,18 @@ from laminax_transforms.zeros import ZERO
 
 def _axes(params):
     """The named axes of the program, bound."""
-    return running_along([(name, params["mesh"].shape[name]) for name in params["manual_axes"]], params["check_vma"])
+    return running_along([(name, params["mesh"].shape[name]) for name in params["manual_axes"]], params["check_vma"], None,
+                         params.get("unchecked_axes", ()))
+
+
+def _unchecked(params) -> tuple:
+    """The axes of which types in the program do not say along which values vary."""
+    return params.get("unchecked_axes", ()) if params["check_vma"] else params["manual_axes"]
 
 
 def _call_like(params, closed, operands, in_specs, out_specs):
     return bind_shard_map(closed, *operands, mesh=params["mesh"], in_specs=in_specs, out_specs=out_specs,
-                          manual_axes=params["manual_axes"], check_vma=params["check_vma"])
+                          manual_axes=params["manual_axes"], check_vma=params["check_vma"], unchecked_axes=params.get("unchecked_axes", ()))
 
 
 def _shard_map_jvp(primals, tangents, params):
@@ -52,7 +59,7 @@ jvp_rules.add(shard_map_p, _shard_map_jvp)
 
 
 def _shard_map_linearize(primals, tangents, params):
-    """What is saved for the linear part is one value per device: it gets an axis in front that is split over all of them."""
+    """What is saved for the linear part is one value per device: it gets an axis in front that is split over those which may differ."""
     nonzero = tuple(t is not ZERO for t in tangents)
     with _axes(params):
         split = linearize_jaxpr(params["jaxpr"], nonzero)
@@ -60,8 +67,9 @@ def _shard_map_linearize(primals, tangents, params):
         primal = _with_axis_on_results(split.primal, count)
         saved = tuple(where == "out" and i >= count for where, i in split.residual_sources)
         linear = _without_axis_on_operands(split.linear, saved)
-    per_device = PartitionSpec(params["manual_axes"])
-    out_specs = [*params["out_specs"], *[per_device] * (len(split.primal.out_avals) - count)]
+    unchecked = _unchecked(params)
+    out_specs = [*params["out_specs"], *(PartitionSpec(tuple(name for name in params["manual_axes"] if name in unchecked or name in aval.named_shape))
+                                         for aval in split.primal.out_avals[count:])]
     outputs = _call_like(params, primal, primals, params["in_specs"], out_specs)
     if not any(split.out_nonzero):
         return outputs[:count], [ZERO] * count
@@ -101,7 +109,7 @@ def _without_axis_on_operands(closed, which: tuple[bool, ...]):
 def _shard_map_transpose(cts, *operands, **params):
     linear, has_ct = tuple(is_linear(x) for x in operands), tuple(ct is not ZERO for ct in cts)
     linear_specs = [s for s, is_lin in zip(params["in_specs"], linear) if is_lin]
-    axes = () if params["check_vma"] else params["manual_axes"]
+    axes = _unchecked(params)
     unmentioned = tuple(unmentioned_axes(s, axes) for s in linear_specs)
     with _axes(params):
         adjoint = transpose_jaxpr(params["jaxpr"], linear, has_ct, False, params["check_vma"])
@@ -133,22 +141,54 @@ def _with_summed_results(closed, axes: tuple[tuple, ...]):
 
 @axis_batching_rule(shard_map_p)
 def _shard_map_batch(axis, operands, batch_axes, **params):
-    names = axis.spmd_name if isinstance(axis.spmd_name, tuple) else (axis.spmd_name,)
-    if set(names) & set(params["manual_axes"]):
-        raise NotImplementedError(f"vmap(spmd_axis_name={axis.spmd_name!r}) of a shard_map that runs along that axis is not supported. "
-                                  "Leave it out of shard_map's axis_names, or put the batch into its specs.")
+    """Every device has the whole batch, but along the axes of the program that `spmd_axis_name` names: the devices there share it among them."""
+    names = axis.spmd_name if isinstance(axis.spmd_name, tuple) else () if axis.spmd_name is None else (axis.spmd_name,)
+    split = tuple(name for name in names if name in params["manual_axes"])
+    if split:
+        _check_split(axis, split, params)
+        rest = tuple(name for name in names if name not in split)
+        axis = replace(axis, size=axis.size // math.prod(params["mesh"].shape[name] for name in split), spmd_name=rest or None)
+        params = {**params, "unchecked_axes": (*params.get("unchecked_axes", ()), *split)}
     with _axes(params):
         batched = batch_jaxpr(params["jaxpr"], axis, tuple(batch_axes))
     ndims = [aval.ndim for aval in params["jaxpr"].in_avals], [aval.ndim for aval in params["jaxpr"].out_avals]
-    in_specs = [_batched_spec(s, b, ndim) for s, b, ndim in zip(params["in_specs"], batch_axes, ndims[0])]
-    out_specs = [_batched_spec(s, b, ndim) for s, b, ndim in zip(params["out_specs"], batched.out_axes, ndims[1])]
+    in_specs = [_batched_spec(s, b, ndim, split) for s, b, ndim in zip(params["in_specs"], batch_axes, ndims[0])]
+    out_specs = [_batched_spec(s, b, ndim, split) for s, b, ndim in zip(params["out_specs"], batched.out_axes, ndims[1])]
     return _call_like(params, batched.jaxpr, operands, in_specs, out_specs), list(batched.out_axes)
 
 
-def _batched_spec(spec: PartitionSpec, batch_axis: int | None, ndim: int) -> PartitionSpec:
-    """Every device has the whole batch."""
+def _check_split(axis, split: tuple, params) -> None:
+    """The devices along these axes can share a batch: nothing else is split over them, and none needs to know of the others."""
+    title = f"vmap(spmd_axis_name={axis.spmd_name!r}) of shard_map"
+    for what in ("in_specs", "out_specs"):
+        if used := [spec for spec in params[what] if set(split) & set(spec.names())]:
+            raise ValueError(f"{title}: vmap spmd_axis_name cannot appear in shard_map {what}, and does in {used[0]}. Leave it out there, or out of vmap.")
+    count = math.prod(params["mesh"].shape[name] for name in split)
+    if axis.size % count:
+        raise ValueError(f"{title}: the batch has size {axis.size}, which is not divisible by the {count} devices along {split}. Pad the batch to "
+                         f"{-(-axis.size // count) * count}.")
+    names = {*split, *(() if axis.name is None else (axis.name,))}
+    if found := _communicates_along(params["jaxpr"], names):
+        raise NotImplementedError(f"{title}: {found} inside, along one of {sorted(map(str, names))}, is not supported, since each device has a part of "
+                                  "the batch. Leave spmd_axis_name out.")
+
+
+def _communicates_along(program: ClosedJaxpr | Jaxpr, names: set) -> str:
+    """The first operation of a program that names one of these axes, nested programs included; "" if none does."""
+    for eqn in program.eqns:
+        for key in ("axes", "axis_name"):
+            if eqn.primitive.family == "collectives" and names & {*(given if isinstance(given := eqn.params.get(key, ()), tuple) else (given,))}:
+                return eqn.primitive.name
+        for inner in subjaxprs(eqn):
+            if found := _communicates_along(inner, names):
+                return found
+    return ""
+
+
+def _batched_spec(spec: PartitionSpec, batch_axis: int | None, ndim: int, split: tuple) -> PartitionSpec:
+    """The spec of what has a batch axis more, which is split over the given mesh axes."""
     if batch_axis is None:
         return spec
     entries = [*spec, *[None] * (ndim - len(spec))]
-    entries.insert(batch_axis, None)
+    entries.insert(batch_axis, split)
     return spec.update(partitions=entries)
