@@ -39,6 +39,10 @@ class StagedTracer(Tracer):
             return self._trace.describe_input(self.var), ""
         return f"made by {self.eqn.primitive}", source.summarize(self.eqn.source_info)
 
+    def why_unknown(self) -> str:
+        from laminax_ir.origins import why_unknown
+        return why_unknown(self)
+
 
 class StagingTrace(Trace):
     """Records operations. Arguments are those of `Trace`."""

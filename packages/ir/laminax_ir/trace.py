@@ -48,10 +48,14 @@ class Trace:
         """What is equal for the tracers of one transformation: the trace itself."""
         return self
 
+    def argument_name(self, index: int) -> str:
+        """`x['w']`, or an empty text where it is not known."""
+        names = self.argument_names
+        return "" if names is None else names(index) if callable(names) else names[index]
+
     def describe_argument(self, index: int) -> str:
         """`argument x['w'] of grad(loss)`, with as much of it as is known."""
-        names = self.argument_names
-        name = "" if names is None else names(index) if callable(names) else names[index]
+        name = self.argument_name(index)
         return (f"argument {name}" if name else "an argument") + (f" of {self.name}" if self.name else "")
 
     def process(self, primitive, operands: Sequence[Any], params: dict[str, Any]):
@@ -295,6 +299,10 @@ class Tracer:
         """What the value is, `made by sin` or `argument x of f`, and where it was made, for messages; empty where unknown."""
         return "", ""
 
+    def why_unknown(self) -> str:
+        """Why there is no concrete value, in a sentence for messages."""
+        return "Its value is not known while the function is traced."
+
     def describe_origin(self) -> str:
         """`made by sin at model.py:12 in layer`, or as much of it as is known."""
         what, where = self.origin()
@@ -327,13 +335,13 @@ class Tracer:
 
     def __array__(self, *args, **kwargs):
         raise TracerArrayConversionError(
-            "The numpy.ndarray conversion method __array__() was called on " + self._traced_array() +
-            " Use the laminax.numpy function of the same name inside traced code, or move the NumPy call outside.")
+            f"The numpy.ndarray conversion method __array__() was called on {self._traced_array()} {self.why_unknown()} "
+            "Use the laminax.numpy function of the same name inside traced code, or move the NumPy call outside.")
 
     def _concretize(self, error: type, what: str, hint: str):
         value = self.concrete_value()
         if value is None:
-            raise error(f"{what} {self._traced_array()} Its value is not known while the function is traced. {hint}")
+            raise error(f"{what} {self._traced_array()} {self.why_unknown()} {hint}")
         return value
 
     def _traced_array(self) -> str:

@@ -34,6 +34,9 @@ class DualTracer(Tracer):
         primal = self.primal
         return primal.concrete_value() if isinstance(primal, Tracer) else primal
 
+    def why_unknown(self) -> str:
+        return self.primal.why_unknown() if isinstance(self.primal, Tracer) else super().why_unknown()
+
     def origin(self) -> tuple[str, str]:
         if type(self.tangent) is LinearTracer:
             return self.tangent.origin()

@@ -11,6 +11,7 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
+from laminax_ir.errors import ConcretizationTypeError
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import reduction
 from laminax_ir.ops import shape as shape_ops
@@ -28,8 +29,8 @@ def static_axis(name: str, axis: Any) -> Any:
     if axis is None or type(axis) is int:
         return axis
     if isinstance(axis, Tracer):
-        raise TypeError(f"{name}: axis must be known while the function is traced, got {axis.aval.str_short()}; "
-                        "mark it as static (static_argnums)")
+        raise ConcretizationTypeError(f"{name}: axis must be known while the function is traced, got {axis.aval.str_short()}. "
+                                      f"{axis.why_unknown()} Mark it as static (static_argnums).")
     if isinstance(axis, (list, tuple, np.ndarray)):
         return tuple(int(a) for a in np.atleast_1d(axis)) if len(axis) else ()
     return axis.__index__() if hasattr(axis, "__index__") else axis
