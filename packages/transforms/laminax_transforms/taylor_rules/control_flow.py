@@ -6,7 +6,8 @@ from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.control_flow import bind_scan, common_constants, cond_p, scan_p
 from laminax_transforms.dependence import scan_fixpoint, tangent_results, union
-from laminax_transforms.rules.control_flow import _how, _split
+from laminax_transforms.rules.control_flow_scan import kept_parameters
+from laminax_transforms.rules.control_flow_values import in_groups
 from laminax_transforms.taylor import joined, separated, taylor_jaxpr
 from laminax_transforms.taylor_series import is_constant, taylor_rule
 
@@ -30,12 +31,12 @@ def _scan(*operands, jaxpr, num_consts, num_carry, **params):
     outs = tuple(outs)
     body, new_consts = close_over_constants(taylor_jaxpr(jaxpr, tuple(varying), order, outs).jaxpr)
     program = body.jaxpr
-    fresh, invars = _split(program.invars, len(new_consts))
+    fresh, invars = in_groups(program.invars, len(new_consts))
     consts, carry, xs = _grouped(invars, varying, order, num_consts, num_carry)
     _, carry_out, ys_out = _grouped(program.outvars, outs, order, 0, num_carry)
     step = ClosedJaxpr(program.replace(invars=[*fresh, *consts, *carry, *xs], outvars=[*carry_out, *ys_out]), ())
     const_values, carry_values, xs_values = _grouped(separated(operands, varying), varying, order, num_consts, num_carry)
-    out = bind_scan(step, [*new_consts, *const_values], carry_values, xs_values, **_how(params))
+    out = bind_scan(step, [*new_consts, *const_values], carry_values, xs_values, **kept_parameters(params))
     carry_size = num_carry + order * sum(outs[:num_carry])
     groups = ((out[:carry_size], outs[:num_carry]), (out[carry_size:], outs[num_carry:]))
     return [y for values, flags in groups for y in joined(values[:len(flags)], values[len(flags):], flags, order)]
@@ -43,7 +44,7 @@ def _scan(*operands, jaxpr, num_consts, num_carry, **params):
 
 def _grouped(items, varying, order, num_consts, num_carry):
     """Values and coefficients as `separated` gives them, by constants, carry and slices, the values of each before its coefficients."""
-    values, terms = _split(items, len(varying))
-    flags = _split(varying, num_consts, num_carry)
-    term_groups = _split(terms, *[order * sum(group) for group in flags[:2]])
-    return [[*group, *group_terms] for group, group_terms in zip(_split(values, num_consts, num_carry), term_groups)]
+    values, terms = in_groups(items, len(varying))
+    flags = in_groups(varying, num_consts, num_carry)
+    term_groups = in_groups(terms, *[order * sum(group) for group in flags[:2]])
+    return [[*group, *group_terms] for group, group_terms in zip(in_groups(values, num_consts, num_carry), term_groups)]

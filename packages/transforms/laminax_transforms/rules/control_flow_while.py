@@ -1,0 +1,178 @@
+"""Derivatives and batching of while: forward mode only, since how many residuals the transpose needs is not known before it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from laminax_ir.avals import get_aval
+from laminax_ir.effects import debug_effect
+from laminax_ir.jaxpr import ClosedJaxpr, Var, eval_jaxpr
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.calls import close_over_constants
+from laminax_ir.ops.control_flow import while_p
+from laminax_ir.ops.reduction import reduce_or
+from laminax_ir.ops.shape import broadcast_in_dim
+from laminax_ir.staging import stage
+from laminax_transforms.batching import move_batch_axis
+from laminax_transforms.dependence import Flags, batched_results, scan_fixpoint, union
+from laminax_transforms.jaxpr_transforms import batch_jaxpr, cached_by_jaxpr
+from laminax_transforms.registry import axis_batching_rule, jvp_rules, linearize_rule, transpose_rule
+from laminax_transforms.rules.control_flow_scan import DerivedBody, jvp_body
+from laminax_transforms.rules.control_flow_values import front_axes, full_tangents, in_groups, nonzero_flags, present, spread
+from laminax_transforms.zeros import ZERO
+
+
+def _while_jvp(primals, tangents, params):
+    """Forward mode: the carry and its tangent go round together."""
+    body, operands = _while_with_tangents(primals, tangents, params)
+    count = len(params["body_jaxpr"].out_avals)
+    if not any(body.out_flags):
+        return while_p.bind(*primals, **params), [ZERO] * count
+    out = _bind_while_with_tangents(body, operands, params)
+    return out[:count], spread(out[count:], body.out_flags)
+
+
+jvp_rules.add(while_p, _while_jvp)
+
+
+def _while_linearize(primals, tangents, params):
+    """The tangents' loop runs the primal loop again: it cannot store what it needs of a number of steps not yet known."""
+    results = while_p.bind(*primals, **params)
+    body, operands = _while_with_tangents(primals, tangents, params)
+    if not any(body.out_flags):
+        return results, [ZERO] * len(results)
+    out = _bind_while_with_tangents(body, operands, params)
+    return results, spread(out[len(results):], body.out_flags)
+
+
+linearize_rule.add(while_p, _while_linearize)
+
+
+def _while_with_tangents(primals, tangents, params) -> tuple[DerivedBody, list[list[Any]]]:
+    """The body with tangents, and its operands: the condition's constants, the body's, the carry."""
+    skipped, num_consts = params["cond_nconsts"], params["body_nconsts"]
+    cond_consts, consts, carry = in_groups(primals, skipped, num_consts)
+    body = jvp_body(params["body_jaxpr"], nonzero_flags(tangents[skipped:]), num_consts, len(carry))
+    _, const_dots, carry_dots = in_groups(tangents, skipped, num_consts)
+    const_dots = full_tangents(const_dots, consts, body.in_flags[:num_consts])
+    carry_dots = full_tangents(carry_dots, carry, body.in_flags[num_consts:])
+    return body, [cond_consts, [*body.consts, *consts, *const_dots], [*carry, *carry_dots]]
+
+
+def _bind_while_with_tangents(body: DerivedBody, operands, params) -> list[Any]:
+    condition = _with_more_parameters(params["cond_jaxpr"], body.out_flags, params["cond_nconsts"])
+    cond_consts, consts, carry = operands
+    return while_p.bind(*cond_consts, *consts, *carry, cond_jaxpr=condition, body_jaxpr=body.jaxpr,
+                        cond_nconsts=len(cond_consts), body_nconsts=len(consts))
+
+
+@cached_by_jaxpr
+def _with_more_parameters(condition: ClosedJaxpr, flags: Flags, cond_nconsts: int) -> ClosedJaxpr:
+    """The condition on a carry with tangents, which it does not read."""
+    jaxpr = condition.jaxpr
+    carry = jaxpr.invars[cond_nconsts:]
+    tangents = [Var(v.aval.to_tangent_aval()) for v in present(carry, flags)]
+    return ClosedJaxpr(jaxpr.replace(invars=[*jaxpr.invars, *tangents]))
+
+
+@transpose_rule(while_p)
+def _while_transpose(cts, *operands, **params):
+    raise ValueError(
+        "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop values. "
+        "Try using lax.scan, or using fori_loop with static start/stop. Forward mode (jvp, jacfwd) works for both.")
+
+
+@axis_batching_rule(while_p, uses_axis_name=True)
+def _while_batch(axis, operands, batch_axes, *, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
+    mapped = tuple(b is not None for b in batch_axes)
+    loop = _batch_while(cond_jaxpr, body_jaxpr, axis, mapped, cond_nconsts, body_nconsts)
+    operands = [move_batch_axis(x, b, place, axis.size) for x, b, place in zip(operands, batch_axes, front_axes(loop.in_flags))]
+    cond_consts, consts, carry = in_groups(operands, cond_nconsts, body_nconsts)
+    consts = [*loop.body_consts, *consts]
+    cond_consts = [*loop.cond_consts, *cond_consts]
+    axes = list(front_axes(loop.in_flags[cond_nconsts + body_nconsts:]))
+    if not loop.is_masked:
+        out = while_p.bind(*cond_consts, *consts, *carry, cond_jaxpr=loop.condition, body_jaxpr=loop.body,
+                           cond_nconsts=len(cond_consts), body_nconsts=len(consts))
+        return out, axes
+    (pred,) = eval_jaxpr(loop.condition.jaxpr, (), *cond_consts, *carry)
+    body_operands = [*cond_consts, *consts]
+    _, *out = while_p.bind(*body_operands, pred, *carry, cond_jaxpr=loop.any_left, body_jaxpr=loop.body, cond_nconsts=0,
+                           body_nconsts=len(body_operands))
+    return out, axes
+
+
+@dataclass(frozen=True)
+class _BatchedWhile:
+    """A while loop over a batch; with a mapped condition (`is_masked`), examples that are done keep their carry.
+
+    Such a loop carries the condition's value of each example in front of the carry: `any_left` is its condition, and
+    the body takes the constants of both.
+    """
+    condition: ClosedJaxpr
+    cond_consts: list[Any]
+    body: ClosedJaxpr
+    body_consts: list[Any]
+    in_flags: Flags
+    is_masked: bool
+    any_left: ClosedJaxpr | None = None
+
+
+@cached_by_jaxpr
+def _batch_while(cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, axis, mapped: Flags, cond_nconsts: int,
+                 body_nconsts: int) -> _BatchedWhile:
+    has_name = axis.name is not None
+    count = len(body_jaxpr.out_avals)
+    cond_flags, body_flags = mapped[:cond_nconsts], mapped[cond_nconsts:]
+
+    def step(body, marks):
+        return batched_results(body, marks, has_name)
+
+    flags, carry_flags = scan_fixpoint(body_jaxpr, body_flags, body_nconsts, count, step)
+    (is_masked,) = batched_results(cond_jaxpr, (*cond_flags, *carry_flags), has_name)
+    if is_masked:  # whatever the body changes differs between examples
+        changes = [a is not b for a, b in zip(body_jaxpr.jaxpr.invars[body_nconsts:], body_jaxpr.jaxpr.outvars)]
+        flags, carry_flags = scan_fixpoint(body_jaxpr, (*flags[:body_nconsts], *union(carry_flags, changes)), body_nconsts,
+                                           count, step)
+    condition = batch_jaxpr(cond_jaxpr, axis, front_axes((*cond_flags, *carry_flags)), front_axes((is_masked,)))
+    condition, cond_consts = close_over_constants(condition.jaxpr)
+    body, body_consts = close_over_constants(batch_jaxpr(body_jaxpr, axis, front_axes(flags), front_axes(carry_flags)).jaxpr)
+    loop = _BatchedWhile(condition, cond_consts, body, body_consts, (*cond_flags, *flags), is_masked)
+    if not is_masked:
+        return loop
+    if has_io(cond_jaxpr, body_jaxpr):
+        raise NotImplementedError("vmap of while_loop: the condition is batched and the loop has IO effects, which would run "
+                                  "for examples that are done. Move the effects out of the loop.")
+    return _masked(loop, len(cond_consts) + cond_nconsts, len(body_consts) + body_nconsts, carry_flags)
+
+
+def has_io(*jaxprs: ClosedJaxpr) -> bool:
+    """Whether they have effects other than debugging's, which may happen once too often."""
+    return any(effect != debug_effect for jaxpr in jaxprs for effect in jaxpr.effects)
+
+
+def _masked(loop: _BatchedWhile, num_cond: int, num_body: int, carry_flags: Flags) -> _BatchedWhile:
+    condition, body = loop.condition.jaxpr, loop.body.jaxpr
+
+    def step(*args):
+        cond_consts, consts, (pred, *carry) = in_groups(args, num_cond, num_body)
+        new = eval_jaxpr(body, (), *consts, *carry)
+        new = [select_examples(pred, x, old) if has else x for x, old, has in zip(new, carry, carry_flags)]
+        return [*eval_jaxpr(condition, (), *cond_consts, *new), *new]
+
+    (pred_aval,) = loop.condition.out_avals
+    avals = [*condition.in_avals[:num_cond], *body.in_avals[:num_body], pred_aval, *body.in_avals[num_body:]]
+    masked, step_consts = close_over_constants(stage(step, avals, body.debug_info))
+    any_left = stage(lambda pred, *_: [reduce_or(pred, (0,))], avals[num_cond + num_body:], "any_left")
+    if step_consts:
+        raise AssertionError("the masked body of a loop brought constants of its own")
+    return _BatchedWhile(loop.condition, loop.cond_consts, masked, loop.body_consts, loop.in_flags, True, any_left)
+
+
+def select_examples(pred: Any, on_true: Any, on_false: Any) -> Any:
+    """Chooses between two batches, example by example; the batch axis is in front."""
+    shape = get_aval(on_true).shape
+    if len(shape) > 1:
+        pred = broadcast_in_dim(pred, shape, (0,))
+    return op.select(pred, on_true, on_false)
