@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.errors import ShapeError
 from laminax_ir.ops.contraction import dot_general
@@ -33,13 +34,21 @@ def matmul(x, y, *, precision=None, preferred_element_type=None):
         raise ShapeError(f"dot_general requires contracting dimensions to have the same shape, got ({k},) and ({m},): "
                          f"matmul of {get_aval(x).str_short()} and {get_aval(y).str_short()}.")
     x, y = promote_dtypes(x, y)
-    options = {"precision": precision, "preferred_element_type": preferred_element_type}
+    options = {"precision": precision, "preferred_element_type": summed_in(x, preferred_element_type)}
     x_rank, y_rank = len(x_shape), len(y_shape)
     if y_rank <= 2:  # the common cases need no batch axes
         return dot_general(x, y, (((x_rank - 1,), (max(y_rank - 2, 0),)), ((), ())), **options)
     if x_rank == 1:
         return _vector_times_stack(x, y, options)
     return _stack_times_stack(x, y, x_shape[:-2], y_shape[:-2], options)
+
+
+def summed_in(x, preferred_element_type):
+    """The dtype to sum in and return, for a product of x and another array of its dtype: by default theirs, said outright.
+
+    The product of weakly typed arrays is weakly typed, which only a product without a preferred dtype is.
+    """
+    return preferred_element_type or (None if dtypes.is_weakly_typed(x) else get_aval(x).dtype)
 
 
 def _vector_times_stack(x, y, options):

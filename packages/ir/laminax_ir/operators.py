@@ -64,12 +64,12 @@ def promote_shapes(name: str, *operands: Any) -> list[Any]:
 
 def _report_rank_promotion(name, operands):
     import warnings
-    shapes = ", ".join(str(np.shape(x)) for x in operands)
-    text = (f"Operands could not be broadcast together for {name} on shapes {shapes} and with the config option "
-            f"numpy_rank_promotion={config.numpy_rank_promotion.value!r}. Give them the same rank with reshape or None indexing.")
+    shapes, advice = " ".join(str(np.shape(x)) for x in operands), "Give them the same rank with reshape or None indexing."
     if config.numpy_rank_promotion.value == "raise":
-        raise ValueError(text)
-    warnings.warn(text, stacklevel=4)
+        raise ValueError(f"Operands could not be broadcast together for {name} on shapes {shapes} and with the config option "
+                         f"jax_numpy_rank_promotion='raise'. {advice}")
+    warnings.warn(f"Following NumPy automatic rank promotion for {name} on shapes {shapes}, because of the config option "
+                  f"numpy_rank_promotion='warn'. {advice}", stacklevel=4)
 
 
 def promote(name: str, *operands: Any) -> list[Any]:

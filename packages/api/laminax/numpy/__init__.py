@@ -88,9 +88,7 @@ def __getattr__(name: str) -> Any:
     if (module := _MODULE_OF.get(name)) is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     importlib.import_module("laminax._src.setup")
-    value = getattr(importlib.import_module(f"laminax._src.numpy.{module}"), name)
-    if name not in ("int_", "uint", "float_", "complex_"):  # these follow enable_x64
-        globals()[name] = value
+    value = globals()[name] = getattr(importlib.import_module(f"laminax._src.numpy.{module}"), name)
     return value
 
 

@@ -77,3 +77,14 @@ def test_only_scalars_become_python_numbers(convert, message):
         with pytest.raises(TypeError) as caught:
             run(jnp.arange(3))
         assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("method", ["tobytes", "tolist", "item"])
+def test_what_needs_values_says_so_of_a_traced_array(method):
+    with pytest.raises(TypeError, match=rf"The {method}\(\) method was called on traced array"):
+        laminax.jit(lambda x: getattr(x, method)())(1.0)
+
+
+def test_complex_to_real_is_deprecated():
+    with pytest.warns(DeprecationWarning, match="Casting from complex to real dtypes"):
+        assert jnp.array(2 + 1j).astype(np.float32) == 2

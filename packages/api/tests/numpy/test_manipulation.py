@@ -91,7 +91,7 @@ def test_scalar_types():
 
 
 def test_traced_shapes_are_refused():
-    with pytest.raises(TypeError, match="arange: start, stop and step decide the shape"):
+    with pytest.raises(TypeError, match="arange: a size depends on the value"):
         laminax.jit(jnp.arange)(3)
     with pytest.raises(TypeError, match="concrete"):
         laminax.jit(lambda n: jnp.reshape(X, (n, -1)))(3)
@@ -259,3 +259,21 @@ def test_vectorize_promotes_ranks_where_that_is_allowed():
     with laminax.numpy_rank_promotion("raise"):
         np.testing.assert_array_equal(add(M, 1.0), M + 1)
 
+
+
+def test_the_shape_of_a_list_is_deprecated():
+    for function, expected in ((jnp.shape, (1, 2)), (jnp.ndim, 2), (jnp.size, 2)):
+        with pytest.warns(DeprecationWarning, match=f"{function.__name__} requires ndarray or scalar arguments, got <class 'list'>"):
+            assert function([[1, 2]]) == expected
+
+
+def test_what_broadcast_to_refuses_says_whether_axes_are_missing():
+    with pytest.raises(ValueError, match="Cannot broadcast to shape with fewer dimensions"):
+        jnp.broadcast_to(np.zeros((3, 4)), (4,))
+    with pytest.raises(ValueError, match="Incompatible shapes for broadcasting"):
+        jnp.broadcast_to(np.zeros((3, 4)), (2, 4))
+
+
+def test_a_traced_shape_advises_static_arguments():
+    with pytest.raises(TypeError, match="1D sequences of concrete values of integer type.*\nIf using `jit`, try using `static_argnums`"):
+        laminax.jit(jnp.zeros)(2)

@@ -176,3 +176,20 @@ def test_what_reductions_refuse(call, words):
 @pytest.mark.parametrize("shape, rowvar", [((3, 0), True), ((0,), True), ((1, 3), False), ((3, 1), True)])
 def test_covariance_of_few_observations(shape, rowvar):
     np.testing.assert_array_equal(jnp.cov(np.ones(shape, np.float32), rowvar=rowvar), np.cov(np.ones(shape), rowvar=rowvar))
+
+
+@pytest.mark.parametrize("shape, distances, axis", [((3, 10), (3, 1), -1), ((2, 3), (3,), 0), ((3, 4, 5), (3, 5), 1), ((3, 4, 5), (2, 4, 5), 0)])
+def test_trapezoid_takes_an_array_of_distances(shape, distances, axis):
+    rng = np.random.default_rng(0)
+    y, dx = rng.normal(size=shape).astype(np.float32), rng.normal(size=distances).astype(np.float32)
+    rank = len(shape) - len(distances)
+    spread = np.moveaxis(np.broadcast_to(np.moveaxis(dx.reshape((1,) * rank + distances), axis, -1),
+                                         np.moveaxis(np.diff(y, axis=axis), axis, -1).shape), -1, axis)
+    expected = np.trapezoid(y, np.concatenate([np.zeros_like(np.take(spread, [0], axis)), np.cumsum(spread, axis)], axis), axis=axis)
+    np.testing.assert_allclose(jnp.trapezoid(y, dx=dx, axis=axis), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_gradient_along_a_tuple_of_one_axis_is_one_array():
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    np.testing.assert_allclose(jnp.gradient(x, axis=(1,)), np.gradient(x, axis=1), rtol=1e-6, atol=1e-6)
+    assert jnp.gradient(x, axis=()) == []

@@ -95,3 +95,18 @@ def test_gradients_of_integers_and_tri_are_float32_with_x64():
         assert along_0.dtype == along_1.dtype == jnp.tri(2).dtype == np.float32
         np.testing.assert_array_equal(along_0, np.gradient(x.astype(float), axis=0))
         np.testing.assert_array_equal(along_1, np.gradient(x.astype(float), axis=1))
+
+
+def test_int_and_its_like_are_the_widest_dtypes():
+    """Aliases as in NumPy, whatever the setting of enable_x64; what is made of them is as wide as the setting allows."""
+    assert (jnp.int_, jnp.uint, jnp.float_, jnp.complex_) == (jnp.int64, jnp.uint64, jnp.float64, jnp.complex128)
+    assert jnp.result_type(jnp.int_) == (np.int64 if laminax.config.enable_x64 else np.int32)
+
+
+@pytest.mark.parametrize("name", ["dot", "matmul", "inner", "vdot", "vecdot", "tensordot"])
+def test_products_say_in_which_dtype_they_sum(name):
+    function = (lambda x, y: jnp.tensordot(x, y, 1)) if name == "tensordot" else getattr(jnp, name)
+    (dtype,) = [eqn.params["preferred_element_type"]
+                for eqn in laminax.make_jaxpr(function)(np.ones(2, np.int32), np.ones(2, np.float32)).jaxpr.eqns
+                if eqn.primitive.name == "dot_general"]
+    assert dtype == np.float32

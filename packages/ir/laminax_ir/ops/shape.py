@@ -18,7 +18,7 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.arguments import as_int
 from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.errors import DTypeError, ShapeError
+from laminax_ir.errors import DTypeError, ShapeError, TracerIntegerConversionError
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops.elementwise import convert_element_type, joined_named_shape, scalar_like
 from laminax_ir.primitive import Primitive, shape_rule
@@ -250,7 +250,10 @@ def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:
         sizes = (shape,) if np.ndim(shape) == 0 else shape
         return tuple([operator.index(size) for size in sizes])
     except TypeError as error:
-        raise ShapeError(f"{name}: Shapes must be 1D sequences of concrete values of integer type, got {shape!r} ({error})") from None
+        text = f"{name}: Shapes must be 1D sequences of concrete values of integer type, got {shape!r}"
+        if isinstance(error, TracerIntegerConversionError):
+            text += "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions."
+        raise ShapeError(f"{text} ({error})") from None
 
 
 def canonical_axis(name: str, axis: Any, rank: int) -> int:

@@ -301,7 +301,7 @@ def _div_transpose(ct, x, y):
 
 @transpose_rule(op.select_n_p)
 def _select_n_transpose(ct, which, *cases):
-    zeros = full(ct.shape, 0, ct.dtype)
+    zeros = full(ct.shape, 0, ct.dtype) if ct.shape else scalar_like(0, ct.dtype)
     return [None, *[select_n_p.bind(which, *[ct if i == j else zeros for j in range(len(cases))]) if is_linear(case) else None
                     for i, case in enumerate(cases)]]
 

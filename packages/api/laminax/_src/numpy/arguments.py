@@ -193,7 +193,7 @@ def axis_tuple(name: str, axis: Any, rank: int) -> tuple[int, ...]:
         raise TypeError(f"{name}: axis must be None, an integer or a sequence of integers, got {axis!r}")
     axis = tuple(axis)
     if len({canonical_axis(name, a, rank) for a in axis}) < len(axis):
-        raise ValueError(f"{name}: duplicate value in 'axis': {axis}")
+        raise ValueError(f"{name}: duplicate value in 'axis': {axis} has a repeated axis")
     return canonical_axes(name, axis, rank)
 
 
@@ -215,8 +215,13 @@ def concrete_int(name: str, parameter: str, value: Any) -> int:
         raise type(error)(f"{name}: {parameter} must be a concrete integer, got {value!r}. {error}") from None
 
 
-def concrete_numpy(name: str, what: str, x: Any) -> np.ndarray:
-    """The value of an array that decides a shape.
+def concrete_numpy(name: str, what: str, x: Any, advice: str = "") -> np.ndarray:
+    """The value of an array that decides a shape, or whether the call is an error.
+
+    Args:
+      name, what: the function and its argument, for the message.
+      x: the array.
+      advice: what to do instead, where it is not to give `size`.
 
     Raises:
       ConcretizationTypeError: if it is traced.
@@ -225,6 +230,9 @@ def concrete_numpy(name: str, what: str, x: Any) -> np.ndarray:
         value = x.concrete_value()
         if value is None:
             from laminax_ir.errors import ConcretizationTypeError
+            if advice:
+                raise ConcretizationTypeError(f"{name}: the value of {what}, {x.aval.str_short()}, is not known while the function is "
+                                              f"traced. {advice}")
             raise ConcretizationTypeError(
                 f"{name}: {what} decides the shape of the result, so its values must be known while the function is "
                 f"traced; got {x.aval.str_short()}. Give `size` where the function has it, or call it outside of jit.")

@@ -30,6 +30,7 @@ def tracer_method_table() -> dict[str, Any]:
     table["itemsize"] = property(_itemsize)
     table["item"] = _traced_item
     table["tolist"] = _traced_tolist
+    table["tobytes"] = _traced_tobytes
     table["block_until_ready"] = lambda self: self
     table["copy_to_host_async"] = lambda self: None
     return table
@@ -267,13 +268,19 @@ def _itemsize(self) -> int:
 def _traced_item(self, *args):
     """The only element, or the one at an index, as a Python scalar; only where the value is known."""
     from laminax_ir.errors import ConcretizationTypeError
-    return self._concretize(ConcretizationTypeError, f"{_ABSTRACT} item() was called on", _KNOWN_HINT).item(*args)
+    return self._concretize(ConcretizationTypeError, f"{_ABSTRACT} The item() method was called on", _KNOWN_HINT).item(*args)
 
 
 def _traced_tolist(self):
     """The elements as nested lists of Python scalars; only where the values are known."""
     from laminax_ir.errors import ConcretizationTypeError
-    return self._concretize(ConcretizationTypeError, f"{_ABSTRACT} tolist() was called on", _KNOWN_HINT).tolist()
+    return self._concretize(ConcretizationTypeError, f"{_ABSTRACT} The tolist() method was called on", _KNOWN_HINT).tolist()
+
+
+def _traced_tobytes(self, order: str = "C"):
+    """The elements as bytes; only where the values are known."""
+    from laminax_ir.errors import ConcretizationTypeError
+    return self._concretize(ConcretizationTypeError, f"{_ABSTRACT} The tobytes() method was called on", _KNOWN_HINT).tobytes(order)
 
 
 _ABSTRACT = "Abstract tracer value encountered where concrete value is expected:"

@@ -225,8 +225,8 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None):
         return _placed(op.ne(x, op.scalar_like(0, source)), device)
     if dtypes.issubdtype(source, dtypes.complexfloating) and not dtypes.issubdtype(target, dtypes.complexfloating):
         import warnings
-        warnings.warn("Casting from complex to real dtypes discards the imaginary part; take .real to do so silently.",
-                      np.exceptions.ComplexWarning, stacklevel=2)
+        warnings.warn("Casting from complex to real dtypes discards the imaginary part; it is deprecated. Take .real or .imag first.",
+                      DeprecationWarning, stacklevel=2)
     result = _with_dtype(x, target)
     return _placed(op.copy(result) if copy and result is x else result, device)
 
@@ -368,37 +368,63 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
 
     Raises:
       TypeError: if an argument is traced: the shape depends on it.
+      ValueError: if an argument is not a scalar, or complex.
+      ZeroDivisionError: if step is zero.
     """
     refuse_placement("arange", out_sharding=out_sharding)
     dtype = user_dtype("arange", dtype)
-    given = [x for x in (start, stop, step) if x is not None]
     if start is None:
         raise TypeError("arange: start must be given")
-    for x in ensure_arrays("arange", *given):
-        if isinstance(x, Tracer) and x.concrete_value() is None:
-            from laminax_ir.errors import ConcretizationTypeError
-            raise ConcretizationTypeError(
-                f"arange: start, stop and step decide the shape of the result, so they must be known while the function is "
-                f"traced; got {x.aval.str_short()}. Use a static argument, or lax.iota of a fixed size with a mask.")
-        if np.shape(x) != ():
-            raise TypeError(f"arange: start, stop and step must be scalars, got an array of shape {np.shape(x)}")
+    given = [x for x in (start, stop, step) if x is not None]
+    ensure_arrays("arange", *given)
     if dtype is None:
         dtype = dtypes.result_type(*given)
     if dtypes.issubdtype(dtype, np.bool_):
         raise TypeError("arange: bool is not supported; use an integer dtype and convert")
-    start, stop, step = [None if x is None else _host_scalar(x) for x in (start, stop, step)]
+    start = _host_scalar("stop" if len(given) == 1 else "start", start)
+    stop, step = _host_scalar("stop", stop), _host_scalar("step", step)
     if stop is None:
         start, stop = 0, start
-    if (step is None or step == 1) and start == 0 and not isinstance(stop, complex) \
-            and not dtypes.issubdtype(dtype, dtypes.complexfloating):
-        return _placed(shape_ops.iota(dtype, builtins.max(0, math.ceil(stop))), device)
     if step == 0:
-        raise ValueError("arange: step must not be zero")
-    return _placed(as_array(np.arange(start, stop, 1 if step is None else step).astype(dtype)), device)
+        raise ZeroDivisionError("arange: division by zero: step must not be zero")
+    size = builtins.max(0, math.ceil(stop - start if step is None else (stop - start) / step))
+    return _placed(_progression(start, 1 if step is None else step, size, dtype), device)
 
 
-def _host_scalar(x: Any) -> Any:
-    return x if type(x) in dtypes.python_scalar_types else np.asarray(x.concrete_value() if isinstance(x, Tracer) else x).item()
+def _host_scalar(name: str, x: Any) -> Any:
+    """An argument of arange, which decides a shape, as a Python scalar; None as it is."""
+    if x is not None and type(x) not in dtypes.python_scalar_types:
+        if isinstance(x, Tracer):
+            if x.concrete_value() is None:
+                from laminax_ir.errors import ConcretizationTypeError
+                raise ConcretizationTypeError(
+                    f"arange: a size depends on the value of {x.aval.str_short()}, which is not known while the function is traced. "
+                    f"It arose in the jnp.arange argument '{name}'. Use a static argument, or lax.iota of a fixed size with a mask.")
+            x = x.concrete_value()
+        if np.shape(x) != ():
+            raise ValueError(f"arange: arguments must be scalars, got {name} of shape {np.shape(x)}")
+        x = np.asarray(x).item()
+    if isinstance(x, complex):
+        raise ValueError(f"arange: complex start, stop or step is not supported, got {x}; complex numbers have no order. Give real "
+                         f"ones, and dtype=complex for a complex result.")
+    return x
+
+
+def _progression(start: Any, step: Any, size: int, dtype: np.dtype):
+    """start + step * i; staged as such in traced code, rather than as a constant as long as the result.
+
+    The terms are rounded to the dtype before they are added up, small floats to f32, as if by the same operations on arrays.
+    """
+    if start == 0 and step == 1:
+        return shape_ops.iota(dtype, size)
+    working = np.dtype(np.float32) if dtypes.issubdtype(dtype, np.floating) and dtypes.finfo(dtype).bits < 32 else dtype
+    first, difference = (np.asarray(x).astype(working)[()] for x in (start, step))
+    if is_tracing():
+        result = shape_ops.iota(working, size)
+        result = result if step == 1 else op.mul(difference, result)
+        return convert(result if start == 0 else op.add(first, result), dtype)
+    with np.errstate(over="ignore"):  # small integers wrap around
+        return as_array((first + difference * np.arange(size).astype(working)).astype(dtype))
 
 
 def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
@@ -438,8 +464,7 @@ def _linspace(start, stop, num, endpoint, dtype, axis):
     start, stop = broadcast_arrays(convert(start, computed), convert(stop, computed))
     intervals = num - 1 if endpoint else num
     difference = op.sub(stop, start)
-    step = op.div(difference, op.scalar_like(intervals, computed)) if intervals > 0 \
-        else shape_ops.full(start.shape, math.nan, computed)
+    step = op.div(difference, op.scalar_like(intervals, computed)) if intervals > 0 else shape_ops.full((), math.nan, computed)
     count = builtins.max(intervals, 1) if endpoint else num
     shape = (num - 1 if endpoint and num > 1 else num, *start.shape)
     real = dtypes.to_floating_dtype(computed)

@@ -7,7 +7,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes, operators
+from laminax_ir import config, dtypes, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
@@ -47,7 +47,10 @@ class _Grid:
         if isinstance(key, slice):
             return _range_of(self._name, key)
         ranges = [_range_of(self._name, k) for k in key]
-        ranges = promote_dtypes(self._name, *ranges)
+        if not ranges:
+            return [] if self._is_sparse else arange(0)
+        with config.numpy_dtype_promotion("standard"):
+            ranges = promote_dtypes(self._name, *ranges)
         grids = meshgrid(*ranges, indexing="ij", sparse=self._is_sparse)
         return grids if self._is_sparse else stack(grids)
 
@@ -58,10 +61,21 @@ class _Grid:
 def _range_of(name: str, part: Any) -> Any:
     if not isinstance(part, slice):
         raise TypeError(f"{name}: slices are expected in the brackets, got {part!r}")
-    start, stop, step = part.start or 0, part.stop, 1 if part.step is None else part.step
+    start, stop, step = (_known(f"slice {which} of jnp.{name}", getattr(part, which)) for which in ("start", "stop", "step"))
     if isinstance(step, complex):
-        return linspace(start, stop, int(abs(step)))
-    return arange(start, stop, step)
+        return linspace(start or 0, stop, int(abs(step)))
+    return arange(start or 0, stop, step or None)
+
+
+def _known(what: str, value: Any) -> Any:
+    """A part of a slice, which decides a shape; None and Python scalars as they are."""
+    if not isinstance(value, Tracer):
+        return value
+    if (known := value.concrete_value()) is None:
+        from laminax_ir.errors import ConcretizationTypeError
+        raise ConcretizationTypeError(f"The {what} decides the shape of the result, so it must be known while the function is traced; "
+                                      f"got {value.aval.str_short()}. Mark the argument it comes from as static.")
+    return known
 
 
 mgrid, ogrid = _Grid(False, "mgrid"), _Grid(True, "ogrid")
@@ -71,7 +85,7 @@ class _Concatenator:
     """`r_` and `c_`: arrays joined from what stands in the brackets, slices meaning ranges.
 
     A string "axis,ndim,place" in front says along which axis, with at least how many axes, and where an array's own axes
-    stand among them.
+    stand among them; the string "r" or "c" makes a row or a column of a vector.
     """
 
     def __init__(self, name: str, axis: int, ndim: int, place: int):
@@ -79,27 +93,28 @@ class _Concatenator:
 
     def __getitem__(self, key: Any) -> Any:
         items = key if isinstance(key, tuple) else (key,)
-        axis, ndim, place = self._defaults
+        (axis, ndim, place), matrix_axis = self._defaults, None
         if items and isinstance(items[0], str):
-            axis, ndim, place = self._directive(items[0])
-            items = items[1:]
+            directive, *items = items
+            matrix_axis = {"r": 0, "c": 1}.get(directive)
+            if matrix_axis is None:
+                axis, ndim, place = self._directive(directive)
         arrays = []
         for item in items:
             if isinstance(item, str):
-                raise ValueError(f"{self._name}: a string may stand in front only, got {item!r}")
+                raise ValueError(f"{self._name}: a string directive must be placed at the beginning, got {item!r} after it")
             value = _range_of(self._name, item) if isinstance(item, slice) else asarray(item)
             arrays.append(self._with_axes(value, ndim, place))
-        return concatenate(arrays, axis)
+        result = concatenate(arrays, axis)
+        return result if matrix_axis is None or len(result.shape) > 1 else shape_ops.expand_dims(result, (matrix_axis,))
 
     def _directive(self, text: str) -> tuple[int, int, int]:
         axis, ndim, place = self._defaults
         try:
-            numbers = [int(n) for n in text.split(",")]
+            numbers = [int(n) for n in text.split(",")[:3]]
         except ValueError:
-            raise ValueError(f"{self._name}: the directive {text!r} is not understood; expected 'axis', 'axis,ndim' or "
-                             "'axis,ndim,place'") from None
-        if len(numbers) > 3:
-            raise ValueError(f"{self._name}: the directive {text!r} is not understood; expected at most three numbers")
+            raise ValueError(f"{self._name}: could not understand directive {text!r}; expected 'axis', 'axis,ndim', 'axis,ndim,place', "
+                             "'r' or 'c'") from None
         axis, ndim, place = numbers + [axis, ndim, place][len(numbers):]
         return axis, ndim, place
 
@@ -135,35 +150,33 @@ def unravel_index(indices, shape) -> tuple:
 
     Args:
       indices: integers; negative ones count from the end.
-      shape: the sizes of the axes.
+      shape: the sizes of the axes, or the size of the only one; arrays of integers too, which may be traced and promote the result.
 
     Returns:
       One integer array for each axis.
     """
     indices = ensure_array("unravel_index", indices)
-    shape = shape_ops.canonical_shape("unravel_index", shape)
-    if any(n < 0 for n in shape):
-        raise ValueError(f"unravel_index: sizes must not be negative, got {shape}")
-    return tuple(_unravel(indices, shape=shape))
+    sizes = list(shape) if isinstance(shape, (list, tuple)) or len(shape_of(shape)) else [shape]
+    for n in sizes:
+        if shape_of(n) or not is_kind(n, dtypes.integer):
+            raise TypeError(f"unravel_index: shape must be an integer or a sequence of integers, got {shape!r}")
+        if not isinstance(n, Tracer) and n < 0:
+            raise ValueError(f"unravel_index: sizes must not be negative, got {shape}")
+    return tuple(_unravel(indices, sizes))
 
 
-@fused(static_argnames=("shape",))
-def _unravel(indices, shape):
+@fused
+def _unravel(indices, sizes):
+    """Digits of mixed radix. What is left above the first is 0 in bounds, or -1 for places counted from the end."""
     if not is_kind(indices, dtypes.integer):
         raise TypeError(f"unravel_index: indices must be integers, got {get_aval(indices).str_short()}")
-    dtype, total = dtype_of(indices), math.prod(shape)
-    last = scalar_like(total - 1, dtype)
-    if is_kind(indices, dtypes.unsignedinteger):
-        flat = op.min(indices, last)
-    else:
-        indices = op.clamp(scalar_like(-total, dtype), indices, last)
-        flat = _where(op.lt(indices, scalar_like(0, dtype)), op.add(indices, scalar_like(total, dtype)), indices)
-    results = []
-    for n in reversed(shape):
-        divisor = scalar_like(n, dtype)
-        results.append(op.rem(flat, divisor))
-        flat = op.div(flat, divisor)
-    return results[::-1]
+    left, digits = indices, []
+    for n in reversed(sizes):
+        digits.append(operators.remainder(left, n))
+        left = operators.floor_divide(left, n)
+    above, below = operators.greater(left, 0), operators.less(left, -1)
+    return [_where(above, convert(operators.subtract(n, 1), dtype_of(digit)), _where(below, scalar_like(0, dtype_of(digit)), digit))
+            for n, digit in zip(sizes, reversed(digits))]
 
 
 def ravel_multi_index(multi_index: Sequence, dims: Sequence[int], mode: str = "raise", order: str = "C", *, dtype=None):
@@ -172,12 +185,14 @@ def ravel_multi_index(multi_index: Sequence, dims: Sequence[int], mode: str = "r
     Args:
       multi_index: one integer array for each axis.
       dims: the sizes of the axes.
-      mode: what to do with indices out of bounds: "clip", "wrap", or "raise", which needs known values.
+      mode: what to do with indices out of bounds: "clip", "wrap", "ignore" (they count as they are), or "raise", which needs known
+        values.
       order: "C" or "F".
-      dtype: the integer dtype of the result.
+      dtype: the integer dtype of the result; by default the one that the indices promote to.
 
     Raises:
-      ValueError: if an index is out of bounds with mode="raise", or the arguments do not fit.
+      ValueError: if an index is out of bounds with mode="raise", the dtype is too small, or the arguments do not fit.
+      ConcretizationTypeError: if an index is traced with mode="raise".
     """
     dims = shape_ops.canonical_shape("ravel_multi_index", dims)
     if len(multi_index) != len(dims):
@@ -186,26 +201,30 @@ def ravel_multi_index(multi_index: Sequence, dims: Sequence[int], mode: str = "r
     for x in arrays:
         if not is_kind(x, dtypes.integer):
             raise TypeError(f"ravel_multi_index: indices must be integers, got {get_aval(x).str_short()}")
+    dtype = dtypes.result_type(int, *arrays) if dtype is None else user_dtype("ravel_multi_index", dtype)
+    if not dtypes.issubdtype(dtype, dtypes.integer):
+        raise ValueError(f"ravel_multi_index: dtype must be an integer type, got {dtype}")
+    if math.prod(dims) - 1 > dtypes.iinfo(dtype).max:
+        raise ValueError(f"ravel_multi_index: dtype {dtype} is not large enough to hold the flat index of dims={dims}; give a larger dtype")
     if mode == "raise":
         for x, n in zip(arrays, dims):
-            values = concrete_numpy("ravel_multi_index(mode='raise')", "the index", x)
+            values = concrete_numpy("ravel_multi_index", "an index", x, "The error occurred because ravel_multi_index was jit-compiled "
+                                    "with mode='raise'. Use mode='wrap' or mode='clip' instead.")
             if values.size and (values.min() < 0 or values.max() >= n):
-                raise ValueError("invalid entry in coords array: an index is out of bounds; use mode='clip' or 'wrap'")
+                raise ValueError("invalid entry in coordinates array: an index is out of bounds; use mode='clip' or 'wrap'")
     elif mode == "clip":
         arrays = [op.clamp(0, x, n - 1) for x, n in zip(arrays, dims)]
     elif mode == "wrap":
         arrays = [operators.remainder(x, n) for x, n in zip(arrays, dims)]
-    else:
-        raise ValueError(f"ravel_multi_index: mode must be 'raise', 'clip' or 'wrap', got {mode!r}")
+    elif mode != "ignore":
+        raise ValueError(f"ravel_multi_index: mode must be 'raise', 'clip', 'wrap' or 'ignore', got {mode!r}")
     if order not in ("C", "F"):
         raise ValueError(f"ravel_multi_index: order must be 'C' or 'F', got {order!r}")
     strides = np.cumprod((1, *reversed(dims[1:])))[::-1] if order == "C" else np.cumprod((1, *dims[:-1]))
-    total = None
+    total = as_array(np.asarray(0, dtype))
     for x, stride in zip(broadcast_arrays(*arrays), strides):
-        term = operators.multiply(x, int(stride))
-        total = term if total is None else operators.add(total, term)
-    dtype = user_dtype("ravel_multi_index", dtype)
-    return total if dtype is None else convert(total, dtype)
+        total = operators.add(total, operators.multiply(convert(x, dtype), int(stride)))
+    return total
 
 
 # --- deleting and inserting ---

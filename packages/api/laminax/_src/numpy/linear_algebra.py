@@ -73,7 +73,7 @@ def _dot(a, b, precision, preferred):
         raise ShapeError(f"dot: dot_general requires contracting dimensions to have the same shape, got ({shape_of(a)[-1]},) and "
                          f"({shape_of(b)[summed]},): the last axis of a, {get_aval(a).str_short()}, is summed with the "
                          f"{'last but one' if b_rank > 1 else 'only'} axis of b, {get_aval(b).str_short()}")
-    return dot_general(a, b, (((a_rank - 1,), (summed,)), ((), ())), precision, preferred)
+    return dot_general(a, b, (((a_rank - 1,), (summed,)), ((), ())), precision, matmul_module.summed_in(a, preferred))
 
 
 def _converted(x: Any, dtype: Any) -> Any:
@@ -234,7 +234,7 @@ def _tensordot(a, b, axes, precision, preferred):
         contracting = axis_tuple("tensordot", axes[0], a_rank), axis_tuple("tensordot", axes[1], b_rank)
         if len(contracting[0]) != len(contracting[1]):
             raise TypeError(f"tensordot requires axes lists to have equal length, got {axes[0]} and {axes[1]}")
-    return dot_general(a, b, (contracting, ((), ())), precision, preferred)
+    return dot_general(a, b, (contracting, ((), ())), precision, matmul_module.summed_in(a, preferred))
 
 
 @fused

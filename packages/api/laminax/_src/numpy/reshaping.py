@@ -18,19 +18,31 @@ from laminax._src.numpy.arguments import as_array, axis_tuple, ensure_array, ens
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """The sizes of the axes of an array or scalar."""
-    return tuple(a.shape) if hasattr(a, "shape") else shape_of(ensure_array("shape", a))
+    """The sizes of the axes of an array or scalar; of a list too, which is deprecated."""
+    return _shape("shape", a)
+
+
+def _shape(name: str, a: Any) -> tuple[int, ...]:
+    if hasattr(a, "shape"):
+        return tuple(a.shape)
+    try:
+        return shape_of(ensure_array(name, a))
+    except TypeError as error:
+        import warnings
+        warnings.warn(f"{error} It is deprecated to pass another type.", DeprecationWarning, stacklevel=3)
+        return np.shape(a)
 
 
 def ndim(a: Any) -> int:
-    """The number of axes of an array or scalar."""
-    return len(shape(a))
+    """The number of axes of an array or scalar; of a list too, which is deprecated."""
+    return len(_shape("ndim", a))
 
 
 def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
-    """The number of elements of an array or scalar, or along some of its axes."""
-    sizes = shape(a)
-    return math.prod(sizes[i] for i in axis_tuple("size", axis, len(sizes)))
+    """The number of elements of an array or scalar, or along some of its axes; of a list too, which is deprecated."""
+    sizes = _shape("size", a)
+    axes = axis_tuple("size", axis, len(sizes))
+    return math.prod(sizes[i] for i in axes)
 
 
 def reshape(a, shape, order: str = "C", *, copy: bool | None = None, out_sharding=None):
@@ -137,7 +149,9 @@ def broadcast_to(array, shape, *, out_sharding=None):
     own = tuple(array.shape)
     if own == shape:
         return array
-    if len(own) > len(shape) or any(n not in (1, m) for n, m in zip(reversed(own), reversed(shape))):
+    if len(own) > len(shape):
+        raise ValueError(f"Cannot broadcast to shape with fewer dimensions: array of shape {own}, requested shape {shape}")
+    if any(n not in (1, m) for n, m in zip(reversed(own), reversed(shape))):
         raise ValueError(f"Incompatible shapes for broadcasting: {own} and requested shape {shape}")
     return shape_ops.broadcast_to_shape(array, shape)
 
@@ -278,6 +292,8 @@ def flipud(m):
 def rot90(m, k: int = 1, axes: tuple[int, int] = (0, 1)):
     """Rotates by k quarter turns in the plane of two axes, from the first towards the second."""
     m = as_array(ensure_array("rot90", m))
+    if len(m.shape) < 2:
+        raise ValueError(f"rot90 requires its first argument to have ndim at least two, but got first argument of shape {m.shape}")
     first, second = axis_tuple("rot90", tuple(axes), len(m.shape))
     k = operator.index(k) % 4
     if k == 2:

@@ -38,7 +38,7 @@ def _scalar_type(name: str, dtype: np.dtype) -> ScalarType:
 
 
 # The names NumPy and the array API give besides the dtypes' own.
-_aliases = {"bool_": "bool", "single": "float32", "double": "float64", "csingle": "complex64", "cdouble": "complex128"}
+_aliases = {"bool_": "bool", "int_": "int64", "uint": "uint64", "float_": "float64", "complex_": "complex128", "single": "float32", "double": "float64", "csingle": "complex64", "cdouble": "complex128"}
 scalar_types: dict[str, ScalarType] = {d.name: _scalar_type(d.name, d) for d in dtypes.supported_dtypes if d != dtypes.float0}
 scalar_types.update({alias: scalar_types[name] for alias, name in _aliases.items()})
 globals().update(scalar_types)
@@ -48,14 +48,6 @@ integer, signedinteger, unsignedinteger = np.integer, np.signedinteger, np.unsig
 floating, complexfloating, object_ = np.floating, np.complexfloating, np.object_
 dtype = np.dtype
 finfo, iinfo = dtypes.finfo, dtypes.iinfo
-
-
-def __getattr__(name: str) -> Any:
-    """`int_`, `uint`, `float_` and `complex_`, which depend on `enable_x64`."""
-    wide = {"int_": "int64", "uint": "uint64", "float_": "float64", "complex_": "complex128"}.get(name)
-    if wide is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return scalar_types[dtypes.canonicalize_dtype(wide).name]
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:

@@ -129,6 +129,8 @@ def _cov(m, y, fweights, aweights, rowvar, ddof, dtype):
 
 def corrcoef(x, y=None, rowvar: bool = True, dtype=None):
     """The matrix of correlation coefficients of variables; parameters as for `cov`."""
+    if dtype is not None and not dtypes.issubdtype(dtype, dtypes.inexact):
+        raise ValueError(f"corrcoef: dtype must be a subclass of float or complex; got {dtype!r}")
     return _corrcoef(x, y, rowvar=bool(rowvar), dtype=user_dtype("corrcoef", dtype))
 
 
@@ -507,7 +509,7 @@ def gradient(f, *varargs, axis: int | Sequence[int] | None = None, edge_order: i
             raise ValueError(f"gradient: distances must be scalars or vectors as long as their axis, got shape {shape_of(h)} for axis "
                              f"{i} of {shape}")
     results = _gradient(f, list(spacings), axes=axes)
-    return results[0] if len(axes) == 1 and (axis is None or np.ndim(axis) == 0) else list(results)
+    return results[0] if len(axes) == 1 else list(results)
 
 
 @fused(static_argnames=("axes",))
@@ -552,22 +554,27 @@ def trapezoid(y, x=None, dx=1.0, axis: int = -1):
     Args:
       y: the values.
       x: where they are; by default they are dx apart.
-      dx: the distance.
+      dx: the distance, a scalar; or an array of distances, of y's shape but for the axis, which has one element less, or one.
       axis: the axis.
     """
-    given = [v for v in (y, x, dx) if v is not None]
-    dtype = dtypes.to_inexact_dtype(dtypes.result_type(*ensure_arrays("trapezoid", *given)))
-    y = as_array(convert(y, dtype))
-    y = moveaxis(y, axis, -1)
-    rank, size = len(y.shape), y.shape[-1]
-    if x is not None:
-        x = as_array(convert(x, dtype))
-        x = x if len(x.shape) == 1 else moveaxis(x, axis, -1)
-        dx = _diff(x, None, None, 1, -1)
+    if x is None:
+        (y,) = promote_inexact("trapezoid", y)
+        y, dx = as_array(y), as_array(ensure_array("trapezoid", dx))
+        if dx.shape:
+            rank = len(y.shape) - len(dx.shape)
+            dx = moveaxis(shape_ops.expand_dims(dx, tuple(range(rank))) if rank > 0 else dx, axis, -1)
     else:
-        dx = convert(dx, dtype)
-    total = op.add(slice_in_dim(y, 1, size, 1, rank - 1), slice_in_dim(y, 0, size - 1, 1, rank - 1))
-    return op.mul(scalar_like(0.5, dtype), reduce_sum(operators.multiply(dx, total), (rank - 1,)))
+        y, x = map(as_array, promote_inexact("trapezoid", y, x))
+        dx = _diff(x if len(x.shape) == 1 else moveaxis(x, axis, -1), None, None, 1, -1)
+    y = moveaxis(y, axis, -1)
+    last, size = len(y.shape) - 1, y.shape[-1]
+    if not dx.shape or dx.shape[-1] == 1:  # one distance: all values count once, but the ends half
+        ends = [shape_ops.squeeze(slice_in_dim(y, i, i + 1, 1, last), (last,)) for i in (0, size - 1)]
+        total = op.sub(reduce_sum(y, (last,)), op.mul(scalar_like(0.5, y.dtype), op.add(*ends)))
+        return operators.multiply(shape_ops.squeeze(dx, (-1,)) if dx.shape else dx, total)
+    pairs = op.add(slice_in_dim(y, 1, size, 1, last), slice_in_dim(y, 0, size - 1, 1, last))
+    areas = operators.multiply(dx, pairs)
+    return operators.multiply(0.5, reduce_sum(areas, (len(areas.shape) - 1,)))
 
 
 @fused(static_argnames=("axis",))
