@@ -5,7 +5,7 @@ import pytest
 from meshes import MESH, check_layout, put, value
 
 import laminax
-from laminax import pmap, shard_map
+from laminax import lax, pmap, shard_map
 from laminax.experimental import io_callback
 from laminax.sharding import PartitionSpec as P
 
@@ -87,3 +87,24 @@ def test_ordered_callbacks_are_refused_in_programs_per_device():
 
     with pytest.raises(NotImplementedError, match="ordered callbacks are not supported in programs per device"):
         shard_map(f, mesh=MESH, in_specs=P("x"), out_specs=P("x"))(A)
+
+
+def test_callbacks_where_the_compiler_splits_the_other_axes():
+    """One device of those along the other axes calls, with what they have together."""
+    seen = []
+
+    def f(x):
+        laminax.debug.callback(lambda part, i: seen.append((int(i), part.tolist())), x, lax.axis_index("x"))
+        return laminax.pure_callback(lambda x: np.asarray(x) * 2, laminax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    x = np.arange(16, dtype=np.float32)
+    run = laminax.jit(shard_map(f, mesh=MESH, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}, check_vma=False))
+    np.testing.assert_array_equal(np.asarray(run(put(x, ("x", "y")))), 2 * x)
+    laminax.effects_barrier()
+    assert sorted(seen) == [(i, x[4 * i:4 * i + 4].tolist()) for i in range(4)]
+
+    def g(x):
+        return io_callback(lambda x: x, laminax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    with pytest.raises(NotImplementedError, match="io_callback is not supported in a shard_map that runs along some axes of its mesh only"):
+        laminax.jit(shard_map(g, mesh=MESH, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}, check_vma=False))(x)

@@ -12,10 +12,19 @@ import numpy as np
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.effects import has_ordered
+from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.manual_axes import running_along
 from laminax_ir.ops import callbacks as op
+from laminax_ir.ops import elementwise
+from laminax_ir.ops.collectives import axis_index
+from laminax_ir.ops.control_flow import cond
+from laminax_ir.ops.shard_map import bind_shard_map
+from laminax_ir.partition_specs import PartitionSpec
+from laminax_ir.staging import stage
 from laminax_lowering.context import Value, current_token
 from laminax_lowering.custom_calls import emit_ffi_call
 from laminax_lowering.registry import lowering_rule, not_supported
+from laminax_lowering.rules.shard_map import left_to_compiler
 
 _TARGETS = {"cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_callback",
             "rocm": "xla_ffi_python_gpu_callback"}
@@ -27,6 +36,9 @@ for _primitive in (op.pure_callback_p, op.io_callback_p, op.debug_callback_p):
 def _emit_callback(ctx, function: Callable[..., Sequence[np.ndarray]], operands: Sequence[Value], results: Sequence[ShapedArray],
                    has_side_effect: bool) -> list[Value]:
     module = ctx.module
+    if has_side_effect and left_to_compiler(module):
+        raise NotImplementedError("io_callback is not supported in a shard_map that runs along some axes of its mesh only: each device "
+                                  "would call. Let it run along all axes, or use pure_callback or debug.callback.")
     is_split = module.num_partitions > 1 and module.manual_mesh is None  # a program per device calls on every device
     module.host_callbacks.append(function)
     config = {"index": f"{len(module.host_callbacks) - 1} : ui64"}
@@ -64,10 +76,30 @@ def _io_callback(ctx, *operands, callback, result_avals, ordered, **_params):
 
 
 @lowering_rule(op.debug_callback_p, platforms=tuple(_TARGETS))
-def _debug_callback(ctx, *operands, callback, effect, **_params):
+def _debug_callback(ctx, *operands, callback, effect, **params):
+    if rest := left_to_compiler(ctx.module):
+        return ctx.run(_from_one_device(ctx.module.manual_mesh, rest, [x.aval for x in operands], {"callback": callback, "effect": effect, **params}),
+                       operands)
+
     def function(*args):
         callback(*args)
         return ()
     if has_ordered([effect]):
         return _emit_ordered(ctx, function, operands, [])
     return _emit_callback(ctx, function, operands, [], True)
+
+
+def _from_one_device(mesh, axes: tuple, avals: Sequence[ShapedArray], params) -> ClosedJaxpr:
+    """The call where the compiler splits values over some axes of the mesh: with whole values, of the first of the devices along these."""
+    def call(*args):
+        op.debug_callback_p.bind(*args, **params)
+        return ()
+
+    def per_device(*args):
+        cond(elementwise.eq(axis_index(axes), np.int32(0)), call, lambda *args: (), *args)
+        return []
+
+    avals = [aval.update(named_shape={}) for aval in avals]
+    with running_along([(name, mesh.shape[name]) for name in axes], is_checked=False):
+        closed = stage(per_device, avals)
+    return stage(lambda *args: bind_shard_map(closed, *args, mesh=mesh, in_specs=[PartitionSpec()] * len(args), out_specs=[], manual_axes=axes), avals)

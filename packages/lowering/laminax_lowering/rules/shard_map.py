@@ -38,7 +38,7 @@ def _lower_shard_map(ctx, *operands, jaxpr, mesh, in_specs, out_specs, manual_ax
     with _inside(module, mesh, manual_axes):
         parts = [ShapedArray((1,), _POSITION.dtype)] * len(names)
         body = ctx.region([*parts, *(v.aval for v in jaxpr.jaxpr.invars)], write, terminator="sdy.return", isolated=True)
-    is_open = not _covers(module, mesh, manual_axes)  # over the other axes the compiler may split the parts
+    is_open = bool(left_to_compiler(module, mesh, manual_axes))  # over the other axes the compiler may split the parts
     result = ctx.emit("sdy.manual_computation", [*positions, *operands], regions=[body], attributes={
         "in_shardings": _per_value([*_shardings(module, mesh, position_specs, positions), *_shardings(module, mesh, in_specs, operands, is_open)]),
         "out_shardings": _per_value(_shardings(module, mesh, out_specs, ctx.avals_out, is_open)),
@@ -49,9 +49,10 @@ def _lower_shard_map(ctx, *operands, jaxpr, mesh, in_specs, out_specs, manual_ax
 _POSITION = ShapedArray((), np.int32)
 
 
-def _covers(module: Any, mesh: Any, manual_axes: tuple) -> bool:
-    """Whether programs inside run along all axes of the mesh, so that nothing is left to the compiler."""
-    return module.manual_axes | set(manual_axes) == set(mesh.axis_names)
+def left_to_compiler(module: Any, mesh: Any = None, manual_axes: tuple = ()) -> tuple:
+    """The axes of the mesh over which the compiler splits what is in a program per device along the given axes; of the one being written."""
+    mesh = module.manual_mesh if mesh is None else mesh
+    return () if mesh is None else tuple(name for name in mesh.axis_names if name not in module.manual_axes and name not in manual_axes)
 
 
 def _asks_for_position(program: ClosedJaxpr | Jaxpr) -> bool:
@@ -65,7 +66,7 @@ def _positions(ctx: Any, mesh: Any, manual_axes: tuple) -> tuple[list, list[Valu
     There the positions along the other axes go in as operands, each of which is split over its axis: names, values, specs.
     """
     module = ctx.module
-    if _covers(module, mesh, manual_axes):
+    if not left_to_compiler(module, mesh, manual_axes):
         return [], [], []
     names, values, specs = [], [], []
     for name, position in module.axis_positions.items():
