@@ -98,7 +98,6 @@ def test_full_like_takes_shape_dtype_and_weakness():
     assert staged_aval(lambda x: ops.full_like(x, 1), weak) == weak
     assert staged_aval(lambda x: ops.full_like(x, 1, np.int32), weak) == ShapedArray((2, 3), np.int32)
     assert staged_aval(lambda x: ops.full_like(x, 1, shape=(4,)), strong) == ShapedArray((4,), np.float32)
-    assert staged_aval(ops.zeros_like_shaped, strong) == strong
     assert staged_aval(lambda x: ops.full((2,), x), ShapedArray((), np.int8)) == ShapedArray((2,), np.int8)
 
 

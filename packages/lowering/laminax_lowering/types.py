@@ -75,12 +75,6 @@ def i64_tensor(values: Any) -> str:
     return dense(np.asarray(values, np.int64))
 
 
-def bool_array(values: Iterable[bool]) -> str:
-    """`array<i1: true, false>`"""
-    text = ", ".join(bool_text(v) for v in values)
-    return f"array<i1: {text}>" if text else "array<i1>"
-
-
 def int_list(values: Iterable[int]) -> str:
     """`[0, 2]`, inside attributes with their own syntax such as `#stablehlo.dot<...>`."""
     return "[" + ", ".join(str(int(v)) for v in values) + "]"

@@ -111,7 +111,7 @@ def ensure_kernels(text: str, client: Any) -> None:
 
 def register_ffi_target_as_batch_partitionable(name: str) -> None:
     """States that a registered function may be called on parts of the batch, split over leading axes of its arguments."""
-    _jaxlib.register_batch_partitionable_target(name)
+    _jaxlib.register_batch_partitionable(name)
 
 
 def pycapsule(funcptr: Any) -> Any:

@@ -15,7 +15,7 @@ from laminax_ir import dtypes
 from laminax_ir.arguments import as_int
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
-from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.contraction import refuse_out_sharding
 from laminax_ir.ops.elementwise import joined_named_shape
@@ -539,16 +539,3 @@ def stage_monoid(name: str, flat_computation: Callable, scalar_dtypes: Sequence)
         raise NotImplementedError(f"{name}: the computation closes over a traced value, which a compiled reduction cannot "
                                   "read. Use only its two arguments and constants in it.")
     return jaxpr
-
-
-def apply_monoid(jaxpr: ClosedJaxpr, left: Sequence, right: Sequence) -> list:
-    """The computation applied to values under the current trace.
-
-    Args:
-      jaxpr: what `stage_monoid` returns for n dtypes.
-      left, right: n arrays or scalars each, of those dtypes.
-
-    Returns:
-      The n results, of those dtypes.
-    """
-    return eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *left, *right)

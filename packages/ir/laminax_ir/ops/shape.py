@@ -824,15 +824,3 @@ def full_like(x, fill_value, dtype=None, shape: Sequence[int] | None = None, sha
         return full(shape, fill_value, dtypes.dtype(x), sharding=sharding)
     return convert_element_type(full(shape, fill_value, dtypes.dtype(x), sharding=sharding), dtypes.dtype(x),
                                 weak_type=True)
-
-
-def zeros_like_shaped(x):
-    """Zeros of the shape and dtype of x: an array, an aval or a `ShapeDtypeStruct`.
-
-    Args:
-      x: anything with `shape` and `dtype`.
-
-    Returns:
-      An array of x's shape and dtype, strongly typed.
-    """
-    return full(x.shape, 0, x.dtype)

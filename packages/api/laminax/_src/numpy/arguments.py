@@ -58,11 +58,6 @@ def is_host_value(x: Any) -> bool:
     return isinstance(x, _HOST_TYPES)
 
 
-def is_concrete(*values: Any) -> bool:
-    """Whether every value is known now: none is a tracer without a concrete array behind it."""
-    return all(not isinstance(x, Tracer) or x.concrete_value() is not None for x in values)
-
-
 def as_array(x: Any) -> Any:
     """x, put on a device if it is a host value."""
     if isinstance(x, _HOST_TYPES):
