@@ -163,7 +163,7 @@ RIGHT = SHAPES | INDEXING | SORTING | REDUCTIONS | CUMULATIVE | WINDOWS
 
 # Functions of these modules that are no operations on arrays: they serve operations, or take what has a shape and no values.
 HELPERS = {
-    shape: {"dilated_size", "canonical_shape", "canonical_axis", "canonical_axes"},
+    shape: set(),
     slicing: {"wrapped_index"},
     indexing: {"scatter_window", "default_fill_value"},
     reduction: {"check_dtype", "reduced_shape", "split_operands", "check_monoid", "is_leaf", "special_monoid", "identity", "least",

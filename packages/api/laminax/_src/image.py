@@ -14,7 +14,7 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.contraction import Precision
-from laminax_ir.ops.shape import canonical_shape
+from laminax_ir.ops.shape_arguments import canonical_shape
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused

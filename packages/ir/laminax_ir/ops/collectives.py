@@ -20,7 +20,8 @@ from laminax_ir.errors import ShapeError
 from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.reduction import reduce_max, reduce_min, reduce_sum
-from laminax_ir.ops.shape import _int_tuple, canonical_axis, full_like
+from laminax_ir.ops.shape import full_like
+from laminax_ir.ops.shape_arguments import as_ints, canonical_axis
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.pytree import tree_map
 from laminax_ir.trace import Tracer
@@ -494,7 +495,7 @@ def pshuffle(x, axis_name, perm: Sequence[int]):
       NameError: if no enclosing vmap or pmap defines a name.
       ValueError: if `perm` is not a permutation.
     """
-    if sorted(_int_tuple("pshuffle", "perm", perm)) != list(range(axis_size(axis_name))):
+    if sorted(as_ints("pshuffle", "perm", perm)) != list(range(axis_size(axis_name))):
         raise ValueError(f"pshuffle: `perm` does not represent a permutation: {perm}; the axis {axis_name!r} has size "
                          f"{axis_size(axis_name)}")
     return ppermute(x, axis_name, [(source, destination) for destination, source in enumerate(perm)])

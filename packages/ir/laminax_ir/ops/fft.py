@@ -13,7 +13,7 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops.elementwise import convert_element_type
-from laminax_ir.ops.shape import canonical_shape
+from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.primitive import Primitive, shape_rule
 
 fft_p = Primitive("fft", family="fft")

@@ -22,7 +22,8 @@ from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.elementwise import joined_named_shape, scalar_like
 from laminax_ir.ops.indexing_shapes import check_scatter, gather_shape
-from laminax_ir.ops.shape import _int_tuple, _shape_of, canonical_shape, concatenate, expand_dims, full
+from laminax_ir.ops.shape import concatenate, expand_dims, full
+from laminax_ir.ops.shape_arguments import as_ints, canonical_shape, shape_of
 from laminax_ir.ops.slicing import wrapped_index
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.trace import state
@@ -229,12 +230,12 @@ def _normal_dimension_numbers(name: str, dims):
         wanted = GatherDimensionNumbers if name == "gather" else ScatterDimensionNumbers
         if not isinstance(dims, wanted):
             raise TypeError(f"{name}: dimension_numbers must be a {wanted.__name__}, got {dims!r}") from None
-        return type(dims)(*[_int_tuple(name, "dimension_numbers", axes) for axes in dims])
+        return type(dims)(*[as_ints(name, "dimension_numbers", axes) for axes in dims])
 
 
 @functools.lru_cache(maxsize=1024)
 def _remembered_dimension_numbers(name: str, dims):
-    return type(dims)(*[_int_tuple(name, "dimension_numbers", axes) for axes in dims])
+    return type(dims)(*[as_ints(name, "dimension_numbers", axes) for axes in dims])
 
 
 def default_fill_value(dtype):
@@ -268,7 +269,7 @@ def index_take(src, idxs: Sequence, axes: Sequence[int]):
     Returns:
       An array of shape [n, sizes of src's other axes] and src's dtype.
     """
-    shape, axes = _shape_of(src), _int_tuple("index_take", "axes", axes)
+    shape, axes = shape_of(src), as_ints("index_take", "axes", axes)
     if not builtins.all(0 <= axis < len(shape) for axis in axes) or len(set(axes)) != len(axes) or len(axes) != len(idxs):
         raise ValueError(f"index_take: axes must be different axes of src, not negative, one for each of the {len(idxs)} index "
                          f"arrays, got {axes} for {get_aval(src).str_short()}")

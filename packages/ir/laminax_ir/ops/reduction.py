@@ -19,7 +19,7 @@ from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.contraction import refuse_out_sharding
 from laminax_ir.ops.elementwise import joined_named_shape
-from laminax_ir.ops.shape import _int_tuple
+from laminax_ir.ops.shape_arguments import as_ints
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer
@@ -212,7 +212,7 @@ def reduce_sum(operand, axes: Sequence[int], *, out_sharding=None):
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of numbers.
     """
-    return reduce_sum_p.bind(operand, axes=_int_tuple("reduce_sum", "axes", axes), out_sharding=out_sharding)
+    return reduce_sum_p.bind(operand, axes=as_ints("reduce_sum", "axes", axes), out_sharding=out_sharding)
 
 
 def reduce_prod(operand, axes: Sequence[int]):
@@ -229,7 +229,7 @@ def reduce_prod(operand, axes: Sequence[int]):
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of numbers.
     """
-    return reduce_prod_p.bind(operand, axes=_int_tuple("reduce_prod", "axes", axes))
+    return reduce_prod_p.bind(operand, axes=as_ints("reduce_prod", "axes", axes))
 
 
 def reduce_max(operand, axes: Sequence[int]):
@@ -246,7 +246,7 @@ def reduce_max(operand, axes: Sequence[int]):
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of numbers or bools.
     """
-    return reduce_max_p.bind(operand, axes=_int_tuple("reduce_max", "axes", axes))
+    return reduce_max_p.bind(operand, axes=as_ints("reduce_max", "axes", axes))
 
 
 def reduce_min(operand, axes: Sequence[int]):
@@ -263,7 +263,7 @@ def reduce_min(operand, axes: Sequence[int]):
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of numbers or bools.
     """
-    return reduce_min_p.bind(operand, axes=_int_tuple("reduce_min", "axes", axes))
+    return reduce_min_p.bind(operand, axes=as_ints("reduce_min", "axes", axes))
 
 
 def reduce_and(operand, axes: Sequence[int]):
@@ -280,7 +280,7 @@ def reduce_and(operand, axes: Sequence[int]):
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of integers or bools.
     """
-    return reduce_and_p.bind(operand, axes=_int_tuple("reduce_and", "axes", axes))
+    return reduce_and_p.bind(operand, axes=as_ints("reduce_and", "axes", axes))
 
 
 def reduce_or(operand, axes: Sequence[int]):
@@ -297,7 +297,7 @@ def reduce_or(operand, axes: Sequence[int]):
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of integers or bools.
     """
-    return reduce_or_p.bind(operand, axes=_int_tuple("reduce_or", "axes", axes))
+    return reduce_or_p.bind(operand, axes=as_ints("reduce_or", "axes", axes))
 
 
 def reduce_xor(operand, axes: Sequence[int]):
@@ -314,7 +314,7 @@ def reduce_xor(operand, axes: Sequence[int]):
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of integers or bools.
     """
-    return reduce_xor_p.bind(operand, axes=_int_tuple("reduce_xor", "axes", axes))
+    return reduce_xor_p.bind(operand, axes=as_ints("reduce_xor", "axes", axes))
 
 
 def argmax(operand, axis: int, index_dtype):
@@ -378,7 +378,7 @@ def reduce(operands, init_values, computation: Callable, dimensions: Sequence[in
       array([3., 3.], dtype=float32)
     """
     refuse_out_sharding("reduce", out_sharding)
-    dimensions = _int_tuple("reduce", "dimensions", dimensions)
+    dimensions = as_ints("reduce", "dimensions", dimensions)
     if is_leaf(operands) and is_leaf(init_values):
         x = get_aval(operands)
         special = special_monoid(computation, init_values, x.dtype)

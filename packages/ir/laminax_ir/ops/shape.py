@@ -17,321 +17,32 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.arguments import as_int
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.errors import DTypeError, ShapeError, TracerIntegerConversionError
+from laminax_ir.avals import get_aval
+from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.keys import PRNGKeyArray
-from laminax_ir.ops.elementwise import convert_element_type, joined_named_shape, scalar_like
-from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.printer_params import hide_params
+from laminax_ir.ops.elementwise import convert_element_type, scalar_like
+from laminax_ir.ops.shape_arguments import (
+    as_ints,
+    canonical_axes,
+    canonical_axis,
+    canonical_shape,
+    is_array_value,
+    refuse_sharding,
+    shape_of,
+)
+from laminax_ir.ops.shape_primitives import (
+    broadcast_in_dim_p,
+    concatenate_p,
+    iota_p,
+    pad_p,
+    reshape_p,
+    rev_p,
+    split_p,
+    squeeze_p,
+    tile_p,
+    transpose_p,
+)
 from laminax_ir.trace import eval_trace, state
-
-broadcast_in_dim_p = Primitive("broadcast_in_dim", family="shape")
-reshape_p = Primitive("reshape", family="shape")
-transpose_p = Primitive("transpose", family="shape")
-squeeze_p = Primitive("squeeze", family="shape")
-concatenate_p = Primitive("concatenate", family="shape")
-pad_p = Primitive("pad", family="shape")
-rev_p = Primitive("rev", family="shape")
-iota_p = Primitive("iota", family="shape")
-split_p = Primitive("split", multiple_results=True, family="shape")
-tile_p = Primitive("tile", family="shape")
-
-hide_params("broadcast_in_dim", shape=..., sharding=None, broadcast_dimensions=())
-
-
-# Shape rules
-
-
-def _with_shape(x: ShapedArray, shape: tuple[int, ...]) -> ShapedArray:
-    return x.update(shape=shape) if x._named else ShapedArray(shape, x.dtype, x.weak_type)
-
-
-@shape_rule(broadcast_in_dim_p)
-def _broadcast_in_dim_shape(x: ShapedArray, *, shape, broadcast_dimensions, sharding=None) -> ShapedArray:
-    if len(broadcast_dimensions) != x.ndim:
-        raise ShapeError(f"broadcast_in_dim: broadcast_dimensions must have length equal to operand ndim, one entry for each axis, "
-                         f"got {broadcast_dimensions} for {x.str_short()}")
-    rank = len(shape)
-    if rank < x.ndim:
-        raise ShapeError(f"broadcast_in_dim: target broadcast shape must have equal or higher rank to the operand shape, got "
-                         f"{shape} for {x.str_short()}")
-    previous = -1
-    for axis, size in zip(broadcast_dimensions, x.shape):
-        if not 0 <= axis < rank:
-            raise ShapeError(f"broadcast_in_dim broadcast_dimensions must be a subset of output dimensions, got "
-                             f"{broadcast_dimensions} for {x.str_short()} and the result's shape {shape}")
-        if not previous < axis:
-            raise ShapeError(f"broadcast_in_dim: broadcast_dimensions must be strictly increasing, got {broadcast_dimensions} for "
-                             f"{x.str_short()}")
-        if size != shape[axis] and size != 1:
-            raise ShapeError(f"broadcast_in_dim: operand dimension sizes must either be 1, or be equal to their corresponding "
-                             f"dimensions in the target broadcast shape; {x.str_short()} has size {size} for the result's axis "
-                             f"{axis} of size {shape[axis]} (shape {shape}, broadcast_dimensions {broadcast_dimensions})")
-        previous = axis
-    _check_sizes("broadcast_in_dim", "shape", shape)
-    return _with_shape(x, shape)
-
-
-def _check_sizes(name: str, what: str, sizes) -> None:
-    for size in sizes:
-        if size < 0:
-            raise ShapeError(f"{name}: the sizes in {what} must not be negative, got {sizes}")
-
-
-@shape_rule(reshape_p)
-def _reshape_shape(x: ShapedArray, *, new_sizes, dimensions=None, sharding=None) -> ShapedArray:
-    for size in new_sizes:
-        if size < 0:
-            raise ShapeError(f"reshape: new_sizes must not be negative, got {new_sizes} for {x.str_short()}; "
-                             "numpy.reshape is the similar function that replaces -1 by what fits")
-    if math.prod(new_sizes) != x.size:
-        raise ShapeError(f"reshape: the total size must be unchanged, got new_sizes {new_sizes} "
-                         f"({math.prod(new_sizes)} elements) for {x.str_short()} ({x.size} elements)")
-    if dimensions is not None and not _is_permutation(dimensions, x.ndim):
-        raise ShapeError(f"reshape: dimensions must be a permutation of the operand's axes, got {dimensions} for "
-                         f"{x.str_short()}")
-    return _with_shape(x, new_sizes)
-
-
-@shape_rule(transpose_p)
-def _transpose_shape(x: ShapedArray, *, permutation) -> ShapedArray:
-    if not _is_permutation(permutation, x.ndim):
-        raise ShapeError(f"transpose: permutation must be a permutation of the operand's axes, got {permutation} "
-                         f"for {x.str_short()}")
-    shape = x.shape
-    return _with_shape(x, tuple([shape[axis] for axis in permutation]))
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_permutation(axes: tuple[int, ...], rank: int) -> bool:
-    return sorted(axes) == list(range(rank))
-
-
-@shape_rule(squeeze_p)
-def _squeeze_shape(x: ShapedArray, *, dimensions) -> ShapedArray:
-    shape = x.shape
-    for axis in dimensions:
-        if not 0 <= axis < x.ndim or shape[axis] != 1:
-            raise ValueError(f"squeeze: cannot select an axis to squeeze out which has size not equal to one, got dimensions={dimensions} for "
-                             f"{x.str_short()}")
-    return _with_shape(x, tuple([size for axis, size in enumerate(shape) if axis not in dimensions]))
-
-
-@shape_rule(concatenate_p)
-def _concatenate_shape(*operands: ShapedArray, dimension) -> ShapedArray:
-    if not operands:
-        raise ValueError("concatenate: at least one operand is needed")
-    first = operands[0]
-    if not 0 <= dimension < first.ndim:
-        raise ShapeError(f"concatenate: dimension {dimension} is out of range for operands {_listed(operands)}")
-    before, after = first.shape[:dimension], first.shape[dimension + 1:]
-    total, weak = 0, True
-    for x in operands:
-        if x is not first:
-            if x.ndim != first.ndim:
-                raise ShapeError(f"concatenate: operands must have the same number of axes, got {_listed(operands)}")
-            if x.dtype != first.dtype:
-                raise DTypeError(f"concatenate: operands must have the same dtype, got {_listed(operands)}. "
-                                 "numpy.concatenate is the similar function that promotes")
-            if x.shape[:dimension] != before or x.shape[dimension + 1:] != after:
-                raise ShapeError(f"concatenate: operands may differ in axis {dimension} only, got {_listed(operands)}")
-        total = total + x.shape[dimension]
-        weak = weak and x.weak_type
-    return ShapedArray((*before, total, *after), first.dtype, weak, named_shape=joined_named_shape(operands))
-
-
-def _listed(avals: Sequence[ShapedArray]) -> str:
-    return ", ".join(x.str_short() for x in avals)
-
-
-@shape_rule(pad_p)
-def _pad_shape(x: ShapedArray, padding_value: ShapedArray, *, padding_config) -> ShapedArray:
-    if x.dtype != padding_value.dtype:
-        raise DTypeError(f"pad: operand and padding_value must have the same dtype, got {x.str_short()} and "
-                         f"{padding_value.str_short()}")
-    if dtypes.is_extended(x.dtype):
-        raise DTypeError(f"pad: arrays of random keys cannot be padded, got {x.str_short()}; concatenate them")
-    if padding_value.shape:
-        raise ValueError(f"pad: padding_value must be a scalar, got {padding_value.str_short()}")
-    if len(padding_config) != x.ndim:
-        raise ValueError(f"pad: padding_config must have one entry for each axis of the operand, got {padding_config} "
-                         f"for {x.str_short()}")
-    shape = []
-    for size, (low, high, interior) in zip(x.shape, padding_config):
-        if interior < 0:
-            raise ValueError(f"pad: interior padding in padding_config must be nonnegative, got {padding_config} for "
-                             f"{x.str_short()}")
-        padded = low + high + dilated_size(size, interior + 1)
-        if padded < 0:
-            raise ValueError(f"pad: Dimension size after padding is not at least 0, negative padding removes more than there is; got "
-                             f"padding_config {padding_config} for {x.str_short()}")
-        shape.append(padded)
-    return ShapedArray(tuple(shape), x.dtype, x.weak_type and padding_value.weak_type,
-                       named_shape=joined_named_shape((x, padding_value)))
-
-
-def dilated_size(size: int, dilation: int) -> int:
-    """The size of an axis after moving its elements `dilation` apart.
-
-    Args:
-      size: the number of elements, an int.
-      dilation: the distance, a positive int.
-
-    Returns:
-      An int: 0 for no elements, else 1 + dilation * (size - 1).
-    """
-    return 0 if size == 0 else 1 + dilation * (size - 1)
-
-
-@shape_rule(rev_p)
-def _rev_shape(x: ShapedArray, *, dimensions) -> ShapedArray:
-    if len(set(dimensions)) != len(dimensions):
-        raise ShapeError(f"rev: dimensions must be unique, got {dimensions} for {x.str_short()}")
-    for axis in dimensions:
-        if not 0 <= axis < x.ndim:
-            raise ShapeError(f"rev: dimension {axis} is out of range for {x.str_short()}, which has {x.ndim} axes")
-    return x
-
-
-@shape_rule(iota_p)
-def _iota_shape(*, dtype, shape, dimension, sharding=None) -> ShapedArray:
-    if not dtypes.issubdtype(dtype, dtypes.number):
-        raise DTypeError(f"iota: the dtype must be a number type, got {dtypes.short_name(dtype)}")
-    _check_sizes("iota", "shape", shape)
-    if not 0 <= dimension < len(shape):
-        raise ValueError(f"iota: dimension must be an axis of the shape, got dimension={dimension} for shape={shape}")
-    return ShapedArray(shape, dtype)
-
-
-@shape_rule(split_p)
-def _split_shape(x: ShapedArray, *, sizes, axis) -> list[ShapedArray]:
-    if not 0 <= axis < x.ndim:
-        raise ValueError(f"split: axis {axis} is out of bounds for {x.str_short()}, which has {x.ndim} axes")
-    if builtins.any(size < 0 for size in sizes):
-        raise ValueError(f"split: Sizes passed to split must be nonnegative, got {sizes} for {x.str_short()}")
-    if sum(sizes) != x.shape[axis]:
-        raise ValueError(f"split: Sum of sizes {sum(sizes)} must be equal to dimension {axis} of the operand, {x.shape[axis]}, got "
-                         f"sizes {sizes} for {x.str_short()}")
-    before, after = x.shape[:axis], x.shape[axis + 1:]
-    return [_with_shape(x, (*before, size, *after)) for size in sizes]
-
-
-@shape_rule(tile_p)
-def _tile_shape(x: ShapedArray, *, reps) -> ShapedArray:
-    if len(reps) != x.ndim:
-        raise ShapeError(f"tile: reps must have one entry for each axis of the operand, got {reps} for {x.str_short()}")
-    _check_sizes("tile", "reps", reps)
-    return _with_shape(x, tuple([size * n for size, n in zip(x.shape, reps)]))
-
-
-# Arguments in normal form
-
-
-def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:
-    """The shape as a tuple of ints; sizes are not checked further.
-
-    Args:
-      name: the operation, for the message.
-      shape: a sequence of integers; one integer stands for a shape of one axis.
-
-    Returns:
-      A tuple of ints, one per axis.
-
-    Raises:
-      TypeError: if a size is not an integer, a traced one included.
-    """
-    if type(shape) is tuple:
-        for size in shape:
-            if type(size) is not int:
-                break
-        else:
-            return shape
-    try:
-        sizes = (shape,) if np.ndim(shape) == 0 else shape
-        return tuple([operator.index(size) for size in sizes])
-    except TypeError as error:
-        text = f"{name}: Shapes must be 1D sequences of concrete values of integer type, got {shape!r}"
-        if isinstance(error, TracerIntegerConversionError):
-            text += "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions."
-        raise ShapeError(f"{text} ({error})") from None
-
-
-def canonical_axis(name: str, axis: Any, rank: int) -> int:
-    """The axis as an int in [0, rank); negative ones count from the end.
-
-    Args:
-      name: the operation, for the message.
-      axis: an integer.
-      rank: the number of axes.
-
-    Returns:
-      An int.
-
-    Raises:
-      ValueError: if it is out of range.
-    """
-    index = axis if type(axis) is int else as_int(name, "an axis", axis)
-    if not -rank <= index < rank:
-        raise ValueError(f"{name}: axis {index} is out of bounds for array of dimension {rank}")
-    return index + rank if index < 0 else index
-
-
-def canonical_axes(name: str, axes: Any, rank: int) -> tuple[int, ...]:
-    """The axes as ints in [0, rank), in the order given.
-
-    Args:
-      name: the operation, for the message.
-      axes: a sequence of integers.
-      rank: the number of axes.
-
-    Returns:
-      A tuple of ints, as long as axes.
-
-    Raises:
-      ValueError: if one is out of range or two are the same.
-    """
-    try:
-        axes = tuple(axes)
-    except TypeError:
-        raise ShapeError(f"{name}: the axes must be a sequence of integers, got {axes!r}") from None
-    result = tuple([canonical_axis(name, axis, rank) for axis in axes])
-    if len(set(result)) != len(result):
-        raise ValueError(f"{name}: axes must be unique, dimensions are not unique in {axes} for an array of {rank} axes")
-    return result
-
-
-def _int_tuple(name: str, what: str, values: Any) -> tuple[int, ...]:
-    if type(values) is tuple:
-        for value in values:
-            if type(value) is not int:
-                break
-        else:
-            return values
-    try:
-        return tuple([operator.index(v) for v in values])
-    except TypeError:
-        raise ShapeError(f"{name}: {what} must be a sequence of integers, got {values!r}") from None
-
-
-def _shape_of(x: Any) -> tuple[int, ...]:
-    try:
-        return x.shape
-    except AttributeError:
-        return get_aval(x).shape
-
-
-def _is_array(x: Any) -> bool:
-    """Whether x may be returned as a result: a tracer or an array, not a host value that was passed in."""
-    return not isinstance(x, (np.ndarray, np.generic, bool, int, float, complex, list, tuple))
-
-
-def _refuse_sharding(name: str, sharding: Any) -> None:
-    if sharding is not None:
-        raise NotImplementedError(f"{name}: a sharding for the result is not supported yet, got {sharding!r}; pass None "
-                                  "and constrain the result's sharding instead")
-
-
-# The functions
 
 
 def broadcast_in_dim(operand, shape: Sequence[int], broadcast_dimensions: Sequence[int], *, out_sharding=None):
@@ -356,10 +67,10 @@ def broadcast_in_dim(operand, shape: Sequence[int], broadcast_dimensions: Sequen
              [2, 2, 2]], dtype=int32)
     """
     if out_sharding is not None:
-        _refuse_sharding("broadcast_in_dim", out_sharding)
+        refuse_sharding("broadcast_in_dim", out_sharding)
     shape = canonical_shape("broadcast_in_dim", shape)
-    broadcast_dimensions = _int_tuple("broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions)
-    if not broadcast_dimensions and not shape and _shape_of(operand) == () and _is_array(operand):
+    broadcast_dimensions = as_ints("broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions)
+    if not broadcast_dimensions and not shape and shape_of(operand) == () and is_array_value(operand):
         return operand
     return state.trace.process(broadcast_in_dim_p, (operand,),
                                {"shape": shape, "broadcast_dimensions": broadcast_dimensions, "sharding": None})
@@ -376,10 +87,10 @@ def broadcast(operand, sizes: Sequence[int], *, out_sharding=None):
     Returns:
       An array of shape `(*sizes, *operand.shape)` and the operand's dtype.
     """
-    sizes = _int_tuple("broadcast", "sizes", sizes)
-    if not sizes and _is_array(operand):
+    sizes = as_ints("broadcast", "sizes", sizes)
+    if not sizes and is_array_value(operand):
         return operand
-    shape = (*sizes, *_shape_of(operand))
+    shape = (*sizes, *shape_of(operand))
     return broadcast_in_dim(operand, shape, tuple(range(len(sizes), len(shape))), out_sharding=out_sharding)
 
 
@@ -438,7 +149,7 @@ def broadcast_to_rank(x, rank: int):
     Raises:
       ValueError: if x has more axes.
     """
-    missing = as_int("broadcast_to_rank", "rank", rank) - len(_shape_of(x))
+    missing = as_int("broadcast_to_rank", "rank", rank) - len(shape_of(x))
     if missing < 0:
         raise ValueError(f"broadcast_to_rank: the array already has more than {rank} axes: {get_aval(x).str_short()}")
     return expand_dims(x, tuple(range(missing)))
@@ -487,13 +198,13 @@ def reshape(operand, new_sizes: Sequence[int], dimensions: Sequence[int] | None 
              [3, 4, 5]], dtype=int32)
     """
     if out_sharding is not None:
-        _refuse_sharding("reshape", out_sharding)
+        refuse_sharding("reshape", out_sharding)
     new_sizes = canonical_shape("reshape", new_sizes)
     if dimensions is not None:
-        dimensions = _int_tuple("reshape", "dimensions", dimensions)
-        if dimensions == tuple(range(len(_shape_of(operand)))):
+        dimensions = as_ints("reshape", "dimensions", dimensions)
+        if dimensions == tuple(range(len(shape_of(operand)))):
             dimensions = None
-    if dimensions is None and _shape_of(operand) == new_sizes and _is_array(operand):
+    if dimensions is None and shape_of(operand) == new_sizes and is_array_value(operand):
         return operand
     return state.trace.process(reshape_p, (operand,),
                                {"new_sizes": new_sizes, "dimensions": dimensions, "sharding": None})
@@ -516,8 +227,8 @@ def transpose(operand, permutation: Sequence[int]):
       >>> transpose(np.zeros((2, 3, 4)), (2, 0, 1)).shape
       (4, 2, 3)
     """
-    permutation = _int_tuple("transpose", "permutation", permutation)
-    if permutation == tuple(range(len(_shape_of(operand)))) and _is_array(operand):
+    permutation = as_ints("transpose", "permutation", permutation)
+    if permutation == tuple(range(len(shape_of(operand)))) and is_array_value(operand):
         return operand
     return state.trace.process(transpose_p, (operand,), {"permutation": permutation})
 
@@ -535,8 +246,8 @@ def squeeze(array, dimensions: Sequence[int]):
     Raises:
       ValueError: if an axis is out of range, given twice, or not of size 1.
     """
-    dimensions = tuple(sorted(canonical_axes("squeeze", dimensions, len(_shape_of(array)))))
-    if not dimensions and _is_array(array):
+    dimensions = tuple(sorted(canonical_axes("squeeze", dimensions, len(shape_of(array)))))
+    if not dimensions and is_array_value(array):
         return array
     return state.trace.process(squeeze_p, (array,), {"dimensions": dimensions})
 
@@ -559,10 +270,10 @@ def expand_dims(array, dimensions: Sequence[int]):
       >>> expand_dims(np.zeros((2, 3)), (0, -1)).shape
       (1, 2, 3, 1)
     """
-    shape, dimensions = _shape_of(array), _int_tuple("expand_dims", "dimensions", dimensions)
+    shape, dimensions = shape_of(array), as_ints("expand_dims", "dimensions", dimensions)
     rank = len(shape) + len(dimensions)
     added = canonical_axes("expand_dims", dimensions, rank)
-    if not added and _is_array(array):
+    if not added and is_array_value(array):
         return array
     kept = tuple([axis for axis in range(rank) if axis not in added])
     sizes = iter(shape)
@@ -585,7 +296,7 @@ def concatenate(operands, dimension: int):
       TypeError: if they do not fit together.
     """
     operands, dimension = tuple(operands), as_int("concatenate", "dimension", dimension)
-    if len(operands) == 1 and _is_array(operands[0]) and 0 <= dimension < len(_shape_of(operands[0])):
+    if len(operands) == 1 and is_array_value(operands[0]) and 0 <= dimension < len(shape_of(operands[0])):
         return operands[0]
     return state.trace.process(concatenate_p, operands, {"dimension": dimension})
 
@@ -635,7 +346,7 @@ def rev(operand, dimensions: Sequence[int]):
     Raises:
       TypeError: if an axis is out of range or given twice.
     """
-    return state.trace.process(rev_p, (operand,), {"dimensions": _int_tuple("rev", "dimensions", dimensions)})
+    return state.trace.process(rev_p, (operand,), {"dimensions": as_ints("rev", "dimensions", dimensions)})
 
 
 def iota(dtype, size: int):
@@ -675,7 +386,7 @@ def broadcasted_iota(dtype, shape: Sequence[int], dimension: int, *, out_shardin
       ValueError: if the axis is out of range.
     """
     if out_sharding is not None:
-        _refuse_sharding("broadcasted_iota", out_sharding)
+        refuse_sharding("broadcasted_iota", out_sharding)
     return state.trace.process(iota_p, (), {
         "dtype": dtypes.canonicalize_dtype(dtype), "shape": canonical_shape("iota", shape),
         "dimension": as_int("broadcasted_iota", "dimension", dimension), "sharding": None})
@@ -695,8 +406,8 @@ def split(operand, sizes: Sequence[int], axis: int = 0):
     Raises:
       ValueError: if the sizes do not add up, or the axis is out of range.
     """
-    axis = canonical_axis("split", axis, len(_shape_of(operand)))
-    return state.trace.process(split_p, (operand,), {"sizes": _int_tuple("split", "sizes", sizes), "axis": axis})
+    axis = canonical_axis("split", axis, len(shape_of(operand)))
+    return state.trace.process(split_p, (operand,), {"sizes": as_ints("split", "sizes", sizes), "axis": axis})
 
 
 def collapse(operand, start_dimension: int, stop_dimension: int | None = None):
@@ -717,7 +428,7 @@ def collapse(operand, start_dimension: int, stop_dimension: int | None = None):
       >>> collapse(np.zeros((2, 3, 4)), 1).shape
       (2, 12)
     """
-    shape = _shape_of(operand)
+    shape = shape_of(operand)
     stop_dimension = len(shape) if stop_dimension is None else as_int("collapse", "stop_dimension", stop_dimension)
     start_dimension = as_int("collapse", "start_dimension", start_dimension)
     start, stop, _ = builtins.slice(start_dimension, stop_dimension).indices(len(shape))
@@ -744,7 +455,7 @@ def tile(operand, reps: Sequence[int]):
       >>> tile(np.array([1, 2], 'int32'), (2,))
       array([1, 2, 1, 2], dtype=int32)
     """
-    return state.trace.process(tile_p, (operand,), {"reps": _int_tuple("tile", "reps", reps)})
+    return state.trace.process(tile_p, (operand,), {"reps": as_ints("tile", "reps", reps)})
 
 
 def full(shape: Sequence[int], fill_value, dtype=None, *, sharding=None):
@@ -774,7 +485,7 @@ def full(shape: Sequence[int], fill_value, dtype=None, *, sharding=None):
         if dtype == dtypes.float0:  # of which there are no arrays but NumPy's
             return np.zeros(shape, dtypes.float0)
         fill_value = _integer_constant(fill_value, dtype) if type(fill_value) is int else _converted(fill_value, dtype)
-    if _shape_of(fill_value) != ():
+    if shape_of(fill_value) != ():
         raise ShapeError(f"full: fill_value must be a scalar, got {get_aval(fill_value).str_short()}")
     return broadcast_in_dim(fill_value, shape, ())
 
@@ -816,7 +527,7 @@ def full_like(x, fill_value, dtype=None, shape: Sequence[int] | None = None, sha
     """
     if sharding is None and shape is None and state.trace is eval_trace and getattr(x, "committed", False) and not x.weak_type:
         sharding = x.sharding
-    shape = _shape_of(x) if shape is None else canonical_shape("full_like", shape)
+    shape = shape_of(x) if shape is None else canonical_shape("full_like", shape)
     if dtype is not None:
         return full(shape, fill_value, dtype, sharding=sharding)
     weak_type = dtypes.is_weakly_typed(x)

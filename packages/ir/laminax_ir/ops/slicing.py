@@ -17,15 +17,9 @@ from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.elementwise import joined_named_shape, scalar_like
-from laminax_ir.ops.shape import (
-    _int_tuple,
-    _shape_of,
-    _with_shape,
-    canonical_axis,
-    canonical_shape,
-    expand_dims,
-    squeeze,
-)
+from laminax_ir.ops.shape import expand_dims, squeeze
+from laminax_ir.ops.shape_arguments import as_ints, canonical_axis, canonical_shape, shape_of
+from laminax_ir.ops.shape_primitives import with_shape
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.trace import state
 
@@ -52,7 +46,7 @@ def _slice_shape(x: ShapedArray, *, start_indices, limit_indices, strides) -> Sh
         if stride < 1:
             raise ShapeError(f"slice: strides must be positive, got {strides} for {x.str_short()}")
         shape.append(limit - start if stride == 1 else (limit - start + stride - 1) // stride)
-    return _with_shape(x, tuple(shape))
+    return with_shape(x, tuple(shape))
 
 
 def _described(start_indices, limit_indices, strides) -> str:
@@ -124,9 +118,9 @@ def slice(operand, start_indices: Sequence[int], limit_indices: Sequence[int], s
       array([2, 5, 8], dtype=int32)
     """
     return state.trace.process(slice_p, (operand,), {
-        "start_indices": _int_tuple("slice", "start_indices", start_indices),
-        "limit_indices": _int_tuple("slice", "limit_indices", limit_indices),
-        "strides": None if strides is None else _int_tuple("slice", "strides", strides)})
+        "start_indices": as_ints("slice", "start_indices", start_indices),
+        "limit_indices": as_ints("slice", "limit_indices", limit_indices),
+        "strides": None if strides is None else as_ints("slice", "strides", strides)})
 
 
 def slice_in_dim(operand, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0):
@@ -150,7 +144,7 @@ def slice_in_dim(operand, start_index: int | None, limit_index: int | None, stri
       >>> slice_in_dim(np.arange(6, dtype='int32'), 1, -1, 2)
       array([1, 3], dtype=int32)
     """
-    shape = _shape_of(operand)
+    shape = shape_of(operand)
     axis = canonical_axis("slice_in_dim", axis, len(shape))
     size = shape[axis]
     start = 0 if start_index is None else as_int("slice_in_dim", "start_index", start_index)
@@ -178,7 +172,7 @@ def index_in_dim(operand, index: int, axis: int = 0, keepdims: bool = True):
       IndexError: if the index is out of bounds.
       ValueError: if the axis is out of range.
     """
-    shape = _shape_of(operand)
+    shape = shape_of(operand)
     axis, index = canonical_axis("index_in_dim", axis, len(shape)), as_int("index_in_dim", "index", index)
     size = shape[axis]
     position = index + size if index < 0 else index
@@ -245,7 +239,7 @@ _HOST_INTEGERS = (int, np.integer)
 
 def _normal_starts(name: str, operand, start_indices, allow_negative) -> list:
     """Start indices as scalars of one dtype, with negative ones resolved where that is allowed."""
-    shape = _shape_of(operand)
+    shape = shape_of(operand)
     starts = _as_scalars(name, start_indices)
     if len(starts) != len(shape):
         raise ValueError(f"{name}: there must be one start index for each axis of the operand, got {len(starts)} for "
@@ -273,7 +267,7 @@ def _normal_starts(name: str, operand, start_indices, allow_negative) -> list:
 def _as_scalars(name: str, start_indices) -> list:
     if isinstance(start_indices, (list, tuple)):
         return [i[()] if isinstance(i, np.ndarray) and i.shape == () else i for i in start_indices]
-    shape = _shape_of(start_indices)
+    shape = shape_of(start_indices)
     if len(shape) != 1:
         raise ValueError(f"{name}: start_indices must be a sequence of scalars or an array of one axis, got "
                          f"{get_aval(start_indices).str_short()}")
@@ -318,7 +312,7 @@ def wrapped_index(index, size: int):
 
 
 def _axis_starts(operand, index, axis: int) -> list:
-    starts: list[Any] = [0] * len(_shape_of(operand))
+    starts: list[Any] = [0] * len(shape_of(operand))
     starts[axis] = index
     return starts
 
@@ -340,7 +334,7 @@ def dynamic_slice_in_dim(operand, start_index, slice_size: int, axis: int = 0, *
       TypeError: if the index is no integer scalar, or slice_size does not fit.
       ValueError: if the axis is out of range.
     """
-    shape = _shape_of(operand)
+    shape = shape_of(operand)
     axis = canonical_axis("dynamic_slice_in_dim", axis, len(shape))
     sizes = (*shape[:axis], as_int("dynamic_slice_in_dim", "slice_size", slice_size), *shape[axis + 1:])
     return dynamic_slice(operand, _axis_starts(operand, start_index, axis), sizes,
@@ -364,7 +358,7 @@ def dynamic_index_in_dim(operand, index, axis: int = 0, keepdims: bool = True, *
       TypeError: if the index is no integer scalar, or the axis is empty.
       ValueError: if the axis is out of range.
     """
-    axis = canonical_axis("dynamic_index_in_dim", axis, len(_shape_of(operand)))
+    axis = canonical_axis("dynamic_index_in_dim", axis, len(shape_of(operand)))
     result = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
     return result if keepdims else squeeze(result, (axis,))
 
@@ -386,7 +380,7 @@ def dynamic_update_slice_in_dim(operand, update, start_index, axis: int, *, allo
       TypeError: if the index is no integer scalar, or the update does not fit.
       ValueError: if the axis is out of range.
     """
-    axis = canonical_axis("dynamic_update_slice_in_dim", axis, len(_shape_of(operand)))
+    axis = canonical_axis("dynamic_update_slice_in_dim", axis, len(shape_of(operand)))
     return dynamic_update_slice(operand, update, _axis_starts(operand, start_index, axis),
                                 allow_negative_indices=allow_negative_indices)
 
@@ -408,10 +402,10 @@ def dynamic_update_index_in_dim(operand, update, index, axis: int, *, allow_nega
       TypeError: if the index is no integer scalar, or the update does not fit.
       ValueError: if the axis is out of range.
     """
-    rank = len(_shape_of(operand))
+    rank = len(shape_of(operand))
     axis = canonical_axis("dynamic_update_index_in_dim", axis, rank)
-    if len(_shape_of(update)) != rank:
-        if len(_shape_of(update)) != rank - 1:
+    if len(shape_of(update)) != rank:
+        if len(shape_of(update)) != rank - 1:
             raise ShapeError(f"dynamic_update_index_in_dim: the update must have as many axes as the operand, or one less, "
                              f"got {get_aval(update).str_short()} for {get_aval(operand).str_short()}")
         update = expand_dims(update, (axis,))

@@ -17,7 +17,7 @@ from laminax_ir.arguments import as_int
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.elementwise import joined_named_shape
-from laminax_ir.ops.shape import _shape_of, canonical_axis
+from laminax_ir.ops.shape_arguments import canonical_axis, shape_of
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.trace import state
 
@@ -92,7 +92,7 @@ def sort(operand, dimension: int = -1, is_stable: bool = True, num_keys: int = 1
     operands = tuple(operand) if is_sequence else (operand,)
     if not operands:
         raise ShapeError("sort: at least one operand is needed")
-    dimension = canonical_axis("sort", dimension, len(_shape_of(operands[0])))
+    dimension = canonical_axis("sort", dimension, len(shape_of(operands[0])))
     results = state.trace.process(sort_p, operands, {"dimension": dimension, "is_stable": bool(is_stable),
                                                      "num_keys": as_int("sort", "num_keys", num_keys)})
     return tuple(results) if is_sequence else results[0]
@@ -139,7 +139,7 @@ def top_k(operand, k: int, *, axis: int = -1):
 
 def _axis_of(name: str, operand, axis) -> int:
     try:
-        return canonical_axis(name, axis, len(_shape_of(operand)))
+        return canonical_axis(name, axis, len(shape_of(operand)))
     except ValueError as error:
         raise ValueError(f"{error}; the operand is {get_aval(operand).str_short()}") from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from laminax_ir.ops import shape as ops
+from laminax_ir.ops import shape_primitives
 from laminax_ir.reference.evaluate import reference_rule
 
 
@@ -42,7 +43,7 @@ def _pad(x, padding_value, *, padding_config):
     spread = []
     wide = []
     for size, (low, high, interior) in zip(x.shape, padding_config):
-        dilated = ops.dilated_size(size, interior + 1)
+        dilated = shape_primitives.dilated_size(size, interior + 1)
         wide.append(dilated + max(low, 0) + max(high, 0))
         spread.append(slice(max(low, 0), max(low, 0) + dilated, interior + 1))
         kept.append(slice(max(-low, 0), wide[-1] - max(-high, 0)))

@@ -15,7 +15,7 @@ from laminax_ir import dtypes
 from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.operators import as_dtype, promote_shapes
 from laminax_ir.ops.elementwise import convert_element_type_p
-from laminax_ir.ops.shape import canonical_axes, canonical_axis
+from laminax_ir.ops.shape_arguments import canonical_axes, canonical_axis
 from laminax_ir.trace import Tracer, is_tracing
 
 _HOST_TYPES = (np.ndarray, np.generic, bool, int, float, complex)

@@ -14,6 +14,7 @@ from laminax_ir import dtypes
 from laminax_ir.avals import ShapeDtypeStruct, get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.trace import Tracer, is_tracing
@@ -251,8 +252,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, 
     dtype = user_dtype("full", dtype)
     fill_value = ensure_array("full", fill_value)
     if type(fill_value) in dtypes.python_scalar_types or np.ndim(fill_value) == 0:
-        return _placed(shape_ops.full(shape_ops.canonical_shape("full", shape), fill_value, dtype), device)
-    result = shape_ops.broadcast_to_shape(as_array(fill_value), shape_ops.canonical_shape("full", shape))
+        return _placed(shape_ops.full(canonical_shape("full", shape), fill_value, dtype), device)
+    result = shape_ops.broadcast_to_shape(as_array(fill_value), canonical_shape("full", shape))
     return _placed(_with_dtype(result, dtype), device)
 
 
@@ -289,7 +290,7 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
         device = a.sharding if getattr(a, "committed", True) else None
     if type(fill_value) in dtypes.python_scalar_types or np.ndim(fill_value) == 0:
         return _placed(shape_ops.full_like(a, fill_value, dtype, np.shape(a) if shape is None else shape), device)
-    shape = np.shape(a) if shape is None else shape_ops.canonical_shape("full_like", shape)
+    shape = np.shape(a) if shape is None else canonical_shape("full_like", shape)
     return full(shape, fill_value, dtypes.dtype(a) if dtype is None else dtype, device=device)
 
 
@@ -324,8 +325,8 @@ def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: 
       An array of shape [N, M].
     """
     dtype = user_dtype("eye", float if dtype is None else dtype)
-    rows = shape_ops.canonical_shape("eye", (N,))[0]
-    columns = rows if M is None else shape_ops.canonical_shape("eye", (M,))[0]
+    rows = canonical_shape("eye", (N,))[0]
+    columns = rows if M is None else canonical_shape("eye", (M,))[0]
     if rows < 0 or columns < 0:
         raise ValueError(f"eye: negative sizes are not allowed, got {rows} and {columns}")
     if type(k) is int:  # all diagonals beyond the corners are the same
@@ -578,7 +579,7 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False):
     Returns:
       An array of shape [len(dimensions), *dimensions], or with sparse a tuple.
     """
-    shape = shape_ops.canonical_shape("indices", dimensions)
+    shape = canonical_shape("indices", dimensions)
     dtype = user_dtype("indices", int if dtype is None else dtype)
     if sparse:
         return tuple(shape_ops.broadcasted_iota(dtype, tuple(n if i == axis else 1 for i, n in enumerate(shape)), axis)
@@ -604,7 +605,7 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any
              [1, 2]], dtype=int32)
     """
     from laminax import vmap
-    shape = shape_ops.canonical_shape("fromfunction", shape)
+    shape = canonical_shape("fromfunction", shape)
     mapped = lambda *args: function(*args, **kwargs)  # noqa: E731
     for axis in reversed(range(len(shape))):
         mapped = vmap(mapped, in_axes=tuple(0 if i == axis else None for i in range(len(shape))))

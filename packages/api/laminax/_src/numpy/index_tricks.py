@@ -12,6 +12,7 @@ from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.elementwise import scalar_like
+from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.trace import Tracer
 
 from laminax._src.fusion import fused
@@ -194,7 +195,7 @@ def ravel_multi_index(multi_index: Sequence, dims: Sequence[int], mode: str = "r
       ValueError: if an index is out of bounds with mode="raise", the dtype is too small, or the arguments do not fit.
       ConcretizationTypeError: if an index is traced with mode="raise".
     """
-    dims = shape_ops.canonical_shape("ravel_multi_index", dims)
+    dims = canonical_shape("ravel_multi_index", dims)
     if len(multi_index) != len(dims):
         raise ValueError(f"ravel_multi_index: there must be one index array for each of the {len(dims)} axes, got {len(multi_index)}")
     arrays = [as_array(x) for x in ensure_arrays("ravel_multi_index", *multi_index)]

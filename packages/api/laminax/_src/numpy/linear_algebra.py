@@ -15,6 +15,7 @@ from laminax_ir.errors import ShapeError
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.contraction import dot_general
+from laminax_ir.ops.shape_arguments import canonical_shape
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import (
@@ -343,7 +344,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype=None):
       dtype: the dtype, by default float32.
     """
     dtype = user_dtype("tri", np.float32 if dtype is None else dtype)
-    return _tri(k, shape=shape_ops.canonical_shape("tri", (N, N if M is None else M)), dtype=dtype)
+    return _tri(k, shape=canonical_shape("tri", (N, N if M is None else M)), dtype=dtype)
 
 
 @fused(static_argnames=("shape", "dtype"))

@@ -14,6 +14,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import indexing as indexing_ops
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import slicing as slicing_ops
+from laminax_ir.ops.shape_arguments import canonical_shape
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import (
@@ -35,7 +36,7 @@ from laminax._src.numpy.reshaping import broadcast_to, ravel
 def tile(A, reps: int | Sequence[int]):
     """Repeats an array as a whole, reps[i] times along axis i; missing axes and counts are added in front."""
     A = as_array(ensure_array("tile", A))
-    counts = shape_ops.canonical_shape("tile", (reps,) if np.ndim(reps) == 0 else tuple(reps))
+    counts = canonical_shape("tile", (reps,) if np.ndim(reps) == 0 else tuple(reps))
     rank = max(len(A.shape), len(counts))
     if len(A.shape) < rank:
         A = shape_ops.expand_dims(A, tuple(range(rank - len(A.shape))))
@@ -164,7 +165,7 @@ def _roll_by_traced(a, shifts, axes):
 
 def resize(a, new_shape):
     """The elements, repeated as often as needed or cut off, in another shape."""
-    new_shape = shape_ops.canonical_shape("resize", new_shape)
+    new_shape = canonical_shape("resize", new_shape)
     if any(n < 0 for n in new_shape):
         raise ValueError(f"resize: all sizes of new_shape must be non-negative, got {new_shape}")
     a = ravel(a)

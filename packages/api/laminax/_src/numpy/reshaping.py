@@ -10,6 +10,7 @@ import numpy as np
 
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.trace import Tracer
 
 from laminax._src.numpy.arguments import as_array, axis_tuple, ensure_array, ensure_arrays, one_axis, refuse_placement, shape_of
@@ -79,7 +80,7 @@ def _resolved_shape(a: Any, shape: Any) -> tuple[int, ...]:
                                                                          for s in shape):
         raise TypeError(f"reshape: Shapes must be 1D sequences of concrete values of integer type, got {shape!r}. Mark the "
                         "argument it comes from as static (static_argnums).")
-    new = shape_ops.canonical_shape("reshape", shape)
+    new = canonical_shape("reshape", shape)
     if -1 not in new:
         if math.prod(new) != a.size:
             raise TypeError(f"cannot reshape array of shape {tuple(a.shape)} (size {a.size}) into shape {new} "
@@ -145,7 +146,7 @@ def broadcast_to(array, shape, *, out_sharding=None):
     """
     refuse_placement("broadcast_to", out_sharding=out_sharding)
     array = as_array(ensure_array("broadcast_to", array))
-    shape = shape_ops.canonical_shape("broadcast_to", shape)
+    shape = canonical_shape("broadcast_to", shape)
     own = tuple(array.shape)
     if own == shape:
         return array

@@ -14,7 +14,8 @@ from laminax_ir.ops.cumulative import cumsum
 from laminax_ir.ops.indexing import GatherDimensionNumbers, gather
 from laminax_ir.ops.random_bits import random_bits
 from laminax_ir.ops.reduction import argmax, reduce_sum
-from laminax_ir.ops.shape import broadcast_in_dim, canonical_axis, expand_dims, full, iota, reshape, transpose
+from laminax_ir.ops.shape import broadcast_in_dim, expand_dims, full, iota, reshape, transpose
+from laminax_ir.ops.shape_arguments import canonical_axis
 from laminax_ir.ops.slicing import index_in_dim, slice_in_dim
 from laminax_ir.ops.sorting import sort_key_val, top_k
 

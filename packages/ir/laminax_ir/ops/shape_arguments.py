@@ -1,0 +1,116 @@
+"""Shapes, axes and sizes that users give, in normal form: Python ints, checked, and counted from the front."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from laminax_ir.arguments import as_int
+from laminax_ir.avals import get_aval
+from laminax_ir.errors import ShapeError, TracerIntegerConversionError
+
+
+def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:
+    """The shape as a tuple of ints; sizes are not checked further.
+
+    Args:
+      name: the operation, for the message.
+      shape: a sequence of integers; one integer stands for a shape of one axis.
+
+    Returns:
+      A tuple of ints, one per axis.
+
+    Raises:
+      TypeError: if a size is not an integer, a traced one included.
+    """
+    if type(shape) is tuple:
+        for size in shape:
+            if type(size) is not int:
+                break
+        else:
+            return shape
+    try:
+        sizes = (shape,) if np.ndim(shape) == 0 else shape
+        return tuple([operator.index(size) for size in sizes])
+    except TypeError as error:
+        text = f"{name}: Shapes must be 1D sequences of concrete values of integer type, got {shape!r}"
+        if isinstance(error, TracerIntegerConversionError):
+            text += "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions."
+        raise ShapeError(f"{text} ({error})") from None
+
+
+def canonical_axis(name: str, axis: Any, rank: int) -> int:
+    """The axis as an int in [0, rank); negative ones count from the end.
+
+    Args:
+      name: the operation, for the message.
+      axis: an integer.
+      rank: the number of axes.
+
+    Returns:
+      An int.
+
+    Raises:
+      ValueError: if it is out of range.
+    """
+    index = axis if type(axis) is int else as_int(name, "an axis", axis)
+    if not -rank <= index < rank:
+        raise ValueError(f"{name}: axis {index} is out of bounds for array of dimension {rank}")
+    return index + rank if index < 0 else index
+
+
+def canonical_axes(name: str, axes: Any, rank: int) -> tuple[int, ...]:
+    """The axes as ints in [0, rank), in the order given.
+
+    Args:
+      name: the operation, for the message.
+      axes: a sequence of integers.
+      rank: the number of axes.
+
+    Returns:
+      A tuple of ints, as long as axes.
+
+    Raises:
+      ValueError: if one is out of range or two are the same.
+    """
+    try:
+        axes = tuple(axes)
+    except TypeError:
+        raise ShapeError(f"{name}: the axes must be a sequence of integers, got {axes!r}") from None
+    result = tuple([canonical_axis(name, axis, rank) for axis in axes])
+    if len(set(result)) != len(result):
+        raise ValueError(f"{name}: axes must be unique, dimensions are not unique in {axes} for an array of {rank} axes")
+    return result
+
+
+def as_ints(name: str, what: str, values: Any) -> tuple[int, ...]:
+    if type(values) is tuple:
+        for value in values:
+            if type(value) is not int:
+                break
+        else:
+            return values
+    try:
+        return tuple([operator.index(v) for v in values])
+    except TypeError:
+        raise ShapeError(f"{name}: {what} must be a sequence of integers, got {values!r}") from None
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    try:
+        return x.shape
+    except AttributeError:
+        return get_aval(x).shape
+
+
+def is_array_value(x: Any) -> bool:
+    """Whether x may be returned as a result: a tracer or an array, not a host value that was passed in."""
+    return not isinstance(x, (np.ndarray, np.generic, bool, int, float, complex, list, tuple))
+
+
+def refuse_sharding(name: str, sharding: Any) -> None:
+    if sharding is not None:
+        raise NotImplementedError(f"{name}: a sharding for the result is not supported yet, got {sharding!r}; pass None "
+                                  "and constrain the result's sharding instead")
