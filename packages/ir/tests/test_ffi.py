@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapeDtypeStruct, get_aval
+from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, get_aval
 from laminax_ir.ops.ffi import ffi_call, hashable_attribute
 from laminax_ir.staging import stage
 
@@ -61,8 +61,20 @@ def test_attributes_that_xla_has_not(value):
     ({"results": S23, "input_output_aliases": {0: 0}}, ValueError, r"abstract value f32\[3\] and an output .* f32\[2,3\]"),
     ({"legacy_backend_config": "text"}, ValueError, "requires custom_call_api_version < 4; got 4"),
     ({"custom_call_api_version": 2, "attributes": {"a": 1}}, ValueError, "attributes requires a custom call API version of at least 4"),
-    ({"results": "f32"}, TypeError, "result_shape_dtypes must be an object with shape and dtype"),
+    ({"results": "f32"}, ValueError, "All elements of result_shape_dtypes must have .shape. and .dtype. attributes.*position 0"),
 ])
 def test_refusals(options, error, message):
     with pytest.raises(error, match=message):
         equation(**options)
+
+
+def test_a_result_may_have_64_bits_without_x64():
+    assert equation(ShapeDtypeStruct((2,), np.int64)).outvars[0].aval.dtype == np.int64
+
+
+def test_aliases_of_a_value_that_varies_over_devices():
+    def flat(x):
+        return [ffi_call("native", S3, input_output_aliases={0: 0})(x)]
+
+    (eqn,) = stage(flat, [ShapedArray((3,), np.float32, named_shape={"i": 4})]).eqns
+    assert eqn.params["input_output_aliases"] == ((0, 0),)

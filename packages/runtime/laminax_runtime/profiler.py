@@ -172,7 +172,7 @@ def start_server(port: int, requires_backend: bool = True) -> Any:
     global _server
     with _lock:
         if _server is not None:
-            raise ValueError("start_server: only one profiler server can be active at a time; call stop_server first")
+            raise ValueError("start_server: Only one profiler server can be active at a time. Call stop_server first.")
         if requires_backend:
             backends.client()
         _server = _profiler.start_server(port)
@@ -188,7 +188,7 @@ def stop_server() -> None:
     global _server
     with _lock:
         if _server is None:
-            raise ValueError("stop_server: no profiler server is active; call start_server first")
+            raise ValueError("stop_server: No active profiler server. Call start_server first.")
         _server = None  # jaxlib stops it with its last reference
 
 

@@ -68,10 +68,10 @@ def test_server():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    with pytest.raises(ValueError, match="no profiler server"):
+    with pytest.raises(ValueError, match="No active profiler server"):
         profiler.stop_server()
     profiler.start_server(port)
-    with pytest.raises(ValueError, match="only one profiler server"):
+    with pytest.raises(ValueError, match="Only one profiler server can be active at a time"):
         profiler.start_server(port)
     socket.create_connection(("127.0.0.1", port), timeout=10).close()
     profiler.stop_server()

@@ -51,8 +51,9 @@ def ffi_call(target_name: str, result_shape_dtypes: Any, *, has_side_effect: boo
       and arrays, tuples of integers, and dicts of these. It returns an array, or a list of them if a sequence was announced.
 
     Raises:
-      ValueError: for an unknown vmap_method, layouts or aliases that do not fit, or a mixture of the conventions.
-      TypeError: if a result is announced by something else, or an attribute is none of these.
+      ValueError: for an unknown vmap_method, results announced by something else, layouts or aliases that do not fit, or a
+        mixture of the conventions.
+      TypeError: if an attribute is none of these.
 
     Example:
       >>> ffi_call("rms_norm", ShapeDtypeStruct(x.shape, x.dtype))(x, eps=np.float32(1e-5))
@@ -60,16 +61,16 @@ def ffi_call(target_name: str, result_shape_dtypes: Any, *, has_side_effect: boo
     if vmap_method not in VMAP_METHODS:
         raise ValueError(f"ffi_call: vmap_method must be one of the allowed methods {list(VMAP_METHODS)}, but got: {vmap_method}")
     if legacy_backend_config is not None and custom_call_api_version >= TYPED_API:
-        raise ValueError("ffi_call: the use of the legacy_backend_config parameter requires custom_call_api_version < "
-                         f"{TYPED_API}; got {custom_call_api_version}. Give attributes by name instead.")
+        raise ValueError(f"ffi_call: The use of the legacy_backend_config parameter requires custom_call_api_version < {TYPED_API}; got "
+                         f"{custom_call_api_version}. Give attributes by name instead.")
     is_sequence = isinstance(result_shape_dtypes, (list, tuple))
-    result_avals = tuple(map(_announced_aval, result_shape_dtypes if is_sequence else [result_shape_dtypes]))
+    result_avals = tuple(_announced_aval(i, x) for i, x in enumerate(result_shape_dtypes if is_sequence else [result_shape_dtypes]))
     if output_layouts is not None and not is_sequence and all(isinstance(axis, (int, np.integer)) for axis in output_layouts):
         output_layouts = [output_layouts]
 
     def call(*args: Any, **attributes: Any) -> Any:
         if attributes and custom_call_api_version < TYPED_API:
-            raise ValueError(f"ffi_call: the use of attributes requires a custom call API version of at least {TYPED_API}; got "
+            raise ValueError(f"ffi_call: The use of ffi_call attributes requires a custom call API version of at least {TYPED_API}; got "
                              f"custom_call_api_version={custom_call_api_version}")
         avals = [get_aval(x) for x in args]
         results = ffi_call_p.bind(
@@ -84,11 +85,13 @@ def ffi_call(target_name: str, result_shape_dtypes: Any, *, has_side_effect: boo
     return call
 
 
-def _announced_aval(announced: Any) -> ShapedArray:
+def _announced_aval(position: int, announced: Any) -> ShapedArray:
+    """The aval of a result; the native function decides its dtype, which may have 64 bits without `enable_x64`."""
     if not (hasattr(announced, "shape") and hasattr(announced, "dtype")):
-        raise TypeError("ffi_call: result_shape_dtypes must be an object with shape and dtype, such as ShapeDtypeStruct, or a sequence "
-                        f"of them; got {announced!r:.80}")
-    return ShapedArray(tuple(announced.shape), dtypes.canonicalize_dtype(announced.dtype))
+        raise ValueError("ffi_call: All elements of result_shape_dtypes must have 'shape' and 'dtype' attributes, as ShapeDtypeStruct does; "
+                         f"got {announced!r:.80} at position {position}")
+    dtype = announced.dtype
+    return ShapedArray(tuple(announced.shape), dtype if dtypes.is_extended(dtype) else np.dtype(dtype))
 
 
 def _layouts(what: str, layouts: Sequence[Any] | None, avals: Sequence[ShapedArray]) -> tuple[tuple[int, ...], ...]:
@@ -114,7 +117,7 @@ def _aliases(aliases: Mapping[int, int] | None, in_avals: Sequence[ShapedArray],
             if not 0 <= index < len(avals):
                 raise ValueError(f"ffi_call: input_output_aliases contains the mapping '{i}:{j}' with {kind} index {index} outside the "
                                  f"range [0, {len(avals)}).")
-        if in_avals[i].strip_weak_type() is not out_avals[j]:
+        if (in_avals[i].shape, in_avals[i].dtype) != (out_avals[j].shape, out_avals[j].dtype):
             raise ValueError(f"ffi_call: input_output_aliases contains the mapping '{i}:{j}' referring to an input with abstract value "
                              f"{in_avals[i].str_short()} and an output with a different abstract value {out_avals[j].str_short()}.")
     return tuple(sorted((aliases or {}).items()))
