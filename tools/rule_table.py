@@ -55,7 +55,9 @@ TESTED_AS = {"approx_top_k": "approx_max_k", "reduce_scatter": "psum_scatter", "
 
 
 def default_reason(column: str, primitive: Primitive) -> str | None:
-    """Why most operations have no transpose."""
+    """Why most operations have no transpose, and those on references no rules."""
+    if primitive.family == "state":
+        return "discharged before"
     if column != "transpose":
         return None
     if primitive in zero_derivatives:
@@ -107,7 +109,7 @@ def _lowering_cell(primitive: Primitive) -> str:
     platforms = [platform for platform in PLATFORMS if (primitive, platform) not in unsupported
                  and (general is not None or (primitive, platform) in platform_rules)]
     cell = "yes" if len(platforms) == len(PLATFORMS) else ", ".join(platforms)
-    return " ".join([cell, *(f"({reason})" for reason in sorted(reasons))])
+    return " ".join([cell, *(f"({reason})" for reason in sorted(reasons))]).strip()
 
 
 def _flag(rule) -> str:

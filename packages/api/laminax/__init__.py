@@ -16,7 +16,7 @@ __version_info__ = (0, 10, 2)  # of JAX, whose public API this release follows: 
 _SUBMODULES = frozenset((
     "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "custom_transpose", "debug", "distributed", "dlpack",
     "dtypes", "errors", "example_libraries", "experimental", "export", "extend", "ffi", "flatten_util", "image", "interpreters", "lax",
-    "lib", "memory", "monitoring", "nn", "numpy", "ops", "profiler", "random", "scipy", "sharding", "stages", "test_util", "testing", "tree",
+    "lib", "memory", "monitoring", "nn", "numpy", "ops", "profiler", "random", "ref", "scipy", "sharding", "stages", "test_util", "testing", "tree",
     "tree_util", "typing", "version",
 ))
 
@@ -35,6 +35,7 @@ _NAMES = {
     "laminax_ir.dtypes": "float0",
     "laminax_ir.partition_specs": "P",
     "laminax_ir.ops.callbacks": "pure_callback",
+    "laminax_ir.ops.state": "Ref freeze new_ref",
     "laminax._src.effects": "effects_barrier",
     "laminax._src.api": """
         block_until_ready copy_to_host_async device_get device_put device_put_replicated device_put_sharded disable_jit

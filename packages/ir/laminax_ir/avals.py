@@ -249,11 +249,17 @@ class ShapeDtypeStruct:
 
 
 _aval_makers: dict[type, Callable[[Any], ShapedArray]] = {}
+_reference_types: list[type] = []
 
 
 def register_value_type(cls: type, make_aval: Callable[[Any], ShapedArray]) -> None:
     """Lets values of type `cls` be operands; `make_aval(value)` gives their aval."""
     _aval_makers[cls] = make_aval
+
+
+def register_reference_type(cls: type) -> None:
+    """Gives instances of `cls` the type in their attribute `aval`, though they are not arrays and no operands."""
+    _reference_types.append(cls)
 
 
 def get_aval(value: Any) -> ShapedArray:
@@ -280,6 +286,8 @@ def _find_maker(value):
             return make
     if hasattr(value, "__jax_array__"):
         return lambda v: get_aval(v.__jax_array__())
+    if isinstance(value, tuple(_reference_types)):
+        return lambda ref: ref.aval
     raise TypeError(
         f"{called_with(value)}a value of type {type(value).__module__}.{type(value).__qualname__} is not an array: {_shorten(value)}. "
         "Expected an array, a NumPy array or scalar, or a Python bool, int, float or complex.")

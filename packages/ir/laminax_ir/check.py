@@ -18,6 +18,7 @@ from laminax_ir.errors import JaxprTypeError
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, joined_effects
 from laminax_ir.manual_axes import running_along
 from laminax_ir.primitive import Primitive, RuleTable
+from laminax_ir.refs import AbstractRef
 
 check_rules = RuleTable("type-checking", "laminax_ir.ops")
 
@@ -130,7 +131,7 @@ def _binder_faults(what: str, binders: Sequence[Any], bound: set[Var]) -> Iterab
     for var in binders:
         if not isinstance(var, Var):
             yield f"a {what} must be a variable, got {var!r}"
-        elif not isinstance(var.aval, ShapedArray):
+        elif not isinstance(var.aval, (ShapedArray, AbstractRef)):
             yield f"a {what} has the type {var.aval!r}, which is not an aval"
         elif var in bound:
             yield f"a {what} of type {var.aval.str_short()} is bound a second time"

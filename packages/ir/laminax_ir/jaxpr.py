@@ -184,6 +184,11 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
     """
     if len(args) != len(jaxpr.invars):
         raise TypeError(f"eval_jaxpr: the jaxpr takes {len(jaxpr.invars)} arguments, got {len(args)}")
+    if jaxpr.effects:
+        from laminax_ir.refs import has_refs
+        if has_refs(jaxpr.effects):
+            from laminax_ir.discharge import eval_with_refs
+            return eval_with_refs(jaxpr, consts, *args)
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))
     last_use = {v: eqn for eqn in jaxpr.eqns for v in eqn.invars if type(v) is not Literal}

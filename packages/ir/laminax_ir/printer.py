@@ -127,9 +127,9 @@ class Printer:
 
     def jaxpr(self, jaxpr: Jaxpr) -> Doc:
         """A whole program."""
-        constvars, invars = self._binders(jaxpr.constvars), self._binders(jaxpr.invars)
+        constvars, invars = self.binders(jaxpr.constvars), self.binders(jaxpr.invars)
         equations = join(Break("; "), [self.equation(eqn) for eqn in jaxpr.eqns])
-        results = self._spaced([self._atom(atom) for atom in jaxpr.outvars], ",")
+        results = self._spaced([self.atom(atom) for atom in jaxpr.outvars], ",")
         effects = f"{_effects(jaxpr.effects)} " if self.options.print_effects and jaxpr.effects else ""
         return Group(Nest(2, concat(
             "{ ", effects, "lambda ", constvars, "; ", invars, ". let", Nest(2, concat(Break(), equations)), Break(),
@@ -144,13 +144,13 @@ class Printer:
 
     def assignment(self, eqn: JaxprEqn, params: dict[str, Any]) -> Doc:
         """`results = primitive[params] operands` with the given parameters: `name` first, the others sorted."""
-        results = [self._binders(eqn.outvars), " = "] if eqn.outvars else []
+        results = [self.binders(eqn.outvars), " = "] if eqn.outvars else []
         shown = sorted(params.items(), key=lambda item: (item[0] != "name", item[0]))
         formats = printer_params.formats.get(eqn.primitive.name, {})
         pairs = [concat(f"{key}=", formats[key](value) if key in formats else self.parameter(value))
                  for key, value in shown]
         bracket = Group(concat(Nest(2, concat("[", Break(""), join(Break(), pairs))), Break(""), "]")) if pairs else ""
-        operands = self._spaced([self._atom(x) for x in eqn.invars])
+        operands = self._spaced([self.atom(x) for x in eqn.invars])
         return concat(*results, Text(eqn.primitive.name, self._notes(eqn)), bracket, " ", operands)
 
     def _notes(self, eqn: JaxprEqn) -> tuple[str, ...]:
@@ -175,11 +175,13 @@ class Printer:
             return Group(concat(f"{type(value).__name__}", Nest(2, concat("(", Break(""), join(Break(), fields))), Break(""), ")"))
         return Text(parameter_text(value))
 
-    def _binders(self, variables: Iterable[Var]) -> Doc:
+    def binders(self, variables: Iterable[Var]) -> Doc:
+        """Variables with their types, where they are bound."""
         return self._spaced([f"{self.name(v)}:{v.aval.str_short()}" if self.options.print_shapes else self.name(v)
                              for v in variables])
 
-    def _atom(self, atom: Var | Literal) -> str:
+    def atom(self, atom: Var | Literal) -> str:
+        """An operand: the name of a variable, or the number itself."""
         return f"{literal_text(atom)}:{atom.aval.str_short()}" if type(atom) is Literal else self.name(atom)
 
     @staticmethod

@@ -47,7 +47,9 @@ class StagedTracer(Tracer):
 class StagingTrace(Trace):
     """Records operations. Arguments are those of `Trace`."""
 
-    __slots__ = ("eqns", "invars", "constants", "parent")
+    __slots__ = ("eqns", "invars", "constants", "parent", "has_outer_refs")
+
+    records_refs = True
 
     def __init__(self, name: str = "<unnamed>", argument_names: Sequence[str] | Callable[[int], str] | None = None):
         super().__init__(name, argument_names)
@@ -55,12 +57,25 @@ class StagingTrace(Trace):
         self.invars: list[Var] = []
         self.constants: dict[int, tuple[Var, Any, StagedTracer]] = {}
         self.parent = state.trace
+        self.has_outer_refs = False  # as a parameter or a constant
 
     def new_input(self, aval: ShapedArray) -> StagedTracer:
-        """A tracer for a further parameter."""
+        """A tracer for a further parameter; a reference for one of such a type."""
         var = Var(aval)
         self.invars.append(var)
+        if type(aval) is not ShapedArray:
+            from laminax_ir.staged_refs import input_ref
+            return input_ref(self, var)
         return StagedTracer(self, aval, var, None)
+
+    def new_ref(self, value: Any, aval):
+        from laminax_ir import staged_refs
+        return staged_refs.new_ref(self, value, aval)
+
+    def record_ref(self, operation: str, ref, places, value: Any = None) -> Any:
+        """Records `get`, `swap`, `addupdate` or `freeze` of a reference."""
+        from laminax_ir import staged_refs
+        return staged_refs.record(self, operation, ref, places, value)
 
     def value_of(self, var: Var) -> Any | None:
         """The value of a variable while recording; a subclass may know it."""
@@ -115,7 +130,9 @@ class StagingTrace(Trace):
         return self.process(*call.stage())
 
     def process_custom_vjp(self, call):
-        return self.process(*call.stage())
+        from laminax_ir.ops.calls import bind_program
+        primitive, operands, params = call.stage()
+        return bind_program(primitive, params["call_jaxpr"].effects, operands, params)
 
     def lift(self, value: Any) -> Literal | Var:
         """The atom for an operand that is not this trace's own tracer."""
@@ -137,7 +154,10 @@ class StagingTrace(Trace):
 
     def _constant(self, value: Any, aval: ShapedArray) -> StagedTracer:
         entry = self.constants.get(id(value))
-        if entry is None:
+        if entry is None or entry[2] is None:
+            if type(aval) is not ShapedArray:
+                from laminax_ir.refs import refuse_in_operation
+                raise refuse_in_operation(value)
             var = Var(aval)
             entry = self.constants[id(value)] = (var, value, StagedTracer(self, aval, var, None))
         return entry[2]
@@ -149,7 +169,11 @@ class StagingTrace(Trace):
         consts = [value for _, value, _ in self.constants.values()]
         self.ended = True
         self.constants = {}  # their tracers point back here: without the cycle, the values die with the last program that has them
-        return ClosedJaxpr(Jaxpr(constvars, self.invars, outvars, self.eqns, debug_info=self.name), consts)
+        effects = None
+        if self.has_outer_refs:
+            from laminax_ir.staged_refs import effects_of
+            effects = effects_of(self)
+        return ClosedJaxpr(Jaxpr(constvars, self.invars, outvars, self.eqns, effects, self.name), consts)
 
 
 _python_scalars = frozenset((bool, int, float, complex))
@@ -162,7 +186,8 @@ literal_types.update(dtype.type for dtype in dtypes.supported_dtypes)
 
 
 def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], name: str | None = None,
-          argument_names: Sequence[str] | Callable[[int], str] | None = None) -> ClosedJaxpr:
+          argument_names: Sequence[str] | Callable[[int], str] | None = None, keeps_refs: bool = False,
+          trace_type: type[StagingTrace] = StagingTrace) -> ClosedJaxpr:
     """Traces a flat function to a jaxpr.
 
     Args:
@@ -170,16 +195,20 @@ def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], na
       in_avals: the avals of the arguments.
       name: the function's name, for messages.
       argument_names: what messages call the arguments, or a function from an index to that.
+      keeps_refs: whether the caller knows of references: without it, the program has none, the function's own being values
+        of the program.
+      trace_type: what records.
 
     Returns:
       The closed jaxpr. Its constants may be tracers of the enclosing trace.
 
     Raises:
+      NotImplementedError: if the function closes over references, unless keeps_refs.
       LeakedTracerError: if the function uses a tracer of a finished trace, or, with the option
         `check_leaks`, keeps one of its own.
     """
     import laminax_ir.operators  # noqa: F401  (gives tracers their arithmetic; the operations it needs import this module)
-    trace = StagingTrace(name or getattr(fun, "__name__", "<unnamed>"), argument_names)
+    trace = trace_type(name or getattr(fun, "__name__", "<unnamed>"), argument_names)
     outer_names, state.name_stack = state.name_stack, no_names  # those are the caller's; the program may have others
     try:
         with paused_collection(), current_trace(trace):
@@ -189,6 +218,11 @@ def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], na
     finally:
         trace.ended = True
         state.name_stack = outer_names
+    if closed.jaxpr.effects and not keeps_refs:
+        from laminax_ir.refs import has_refs
+        if has_refs(closed.jaxpr.effects):
+            from laminax_ir.discharge import without_refs
+            closed = without_refs(closed)
     if config.check.value:
         from laminax_ir.check import check_jaxpr
         check_jaxpr(closed)

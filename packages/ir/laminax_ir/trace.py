@@ -37,6 +37,7 @@ class Trace:
     __slots__ = ("ended", "name", "argument_names", "__weakref__")
 
     records_tangents = False  # whether it passes what touches no tangent on to its parent
+    records_refs = False  # whether operations on references are recorded, with `new_ref`, `record_ref` and `call_with_refs`
 
     def __init__(self, name: str = "", argument_names: Sequence[str] | Callable[[int], str] | None = None):
         self.ended = False
@@ -61,6 +62,24 @@ class Trace:
     def process(self, primitive, operands: Sequence[Any], params: dict[str, Any]):
         """Interprets one operation; returns its result, or the list of them if it has several."""
         raise NotImplementedError
+
+    def new_ref(self, value: Any, aval):
+        """A reference that lives in this trace, with a value of this trace in it (see `refs`)."""
+        from laminax_ir.ops.elementwise import copy_p
+        from laminax_ir.refs import ValueRef
+        return ValueRef(self, aval, value if isinstance(value, Tracer) else copy_p.bind(value))
+
+    def without_part(self, x: Any) -> Any | None:
+        """The value as the parent has it; None if this trace has a part in it, such as a tangent."""
+        return None if isinstance(x, Tracer) and x._trace is self else x
+
+    def check_writes_ref(self, ref) -> None:
+        """Raises where a function under this trace must not write to a reference that lives outside of it."""
+
+    def ref_error(self, ref) -> Exception:
+        """For a value that this trace has a part in, written to a reference that lives outside of it."""
+        return NotImplementedError(f"a value traced by {self.name or type(self).__name__} is written to a reference of type {ref.aval} that was made "
+                                   "outside of it, which is not supported. Make the reference in the traced function.")
 
     def process_custom_jvp(self, call):
         """Interprets a call with a derivative rule of its own (see `ops.calls.CustomJVPCall`)."""
@@ -106,6 +125,11 @@ class ConstantFoldingTrace(Trace):
         trace = self.parent if any(isinstance(x, Tracer) for x in operands) else eval_trace
         with current_trace(trace):
             return trace.process(primitive, operands, params)
+
+    def new_ref(self, value, aval):
+        trace = self.parent if isinstance(value, Tracer) else eval_trace
+        with current_trace(trace):
+            return trace.new_ref(value, aval)
 
     def process_custom_jvp(self, call):
         return self._process_custom(call, "process_custom_jvp")

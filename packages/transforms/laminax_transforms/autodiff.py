@@ -21,12 +21,14 @@ from laminax_ir.pytree import (
     tree_structure,
     tree_unflatten,
 )
+from laminax_ir.refs import Ref
 from laminax_ir.trace import is_tracing, state
 from laminax_ir.tracebacks import api_boundary
 from laminax_ir.weak_scalars import shaped, weak_scalar
 from laminax_transforms.differentiation import jvp_flat, linear_program_of, linearize_flat
 from laminax_transforms.linear import LinearProgram
 from laminax_transforms.linear_functions import LinearFunction, register_linear_function
+from laminax_transforms.mapped_refs import with_dual_refs
 from laminax_transforms.zeros import ZERO, instantiate, zeros_of
 
 
@@ -36,7 +38,7 @@ def _name(fun: Callable) -> str:
 
 def _check_array_leaves(what: str, tree: Any, accepts: Callable[[Any], bool] = is_array_like) -> None:
     for path, leaf in tree_flatten_with_path(tree)[0]:
-        if not accepts(leaf):
+        if not accepts(leaf) and not isinstance(leaf, Ref):
             raise TypeError(f"{what}{keystr(path)} is not an array: got {leaf!r} of type {type(leaf).__name__}, which is not a valid JAX type. "
                             "Pass arrays or scalars, or close over it, or mark it as static.")
 
@@ -74,10 +76,12 @@ def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
         raise TypeError("primal and tangent arguments to jvp must have the same tree structure; " +
                         _where_trees_part(in_tree, tangents, "primals", "tangents"))
     _check_array_leaves("jvp: primals", primals)
+    flat_fun = _FlatFunction(fun, in_tree, has_aux)
+    refs = [(i, p, t) for i, (p, t) in enumerate(zip(flat_primals, flat_tangents)) if isinstance(p, Ref)]
     flat_tangents = [_checked_tangent(f"tangents{keystr(path)}", p, t, *_JVP_MISMATCHES)
                      for (path, p), t in zip(tree_flatten_with_path(primals)[0], flat_tangents)]
-    flat_fun = _FlatFunction(fun, in_tree, has_aux)
-    results, out_tangents = jvp_flat(flat_fun, [shaped(x) for x in flat_primals], flat_tangents, f"jvp({_name(fun)})")
+    results, out_tangents = jvp_flat(with_dual_refs(flat_fun, refs) if refs else flat_fun, [shaped(x) for x in flat_primals], flat_tangents,
+                                     f"jvp({_name(fun)})")
     out_tangents = [instantiate(t, get_aval(r)) for r, t in zip(results, out_tangents)]
     result, tangent = tree_unflatten(flat_fun.out_tree, results), tree_unflatten(flat_fun.out_tree, out_tangents)
     return (result, tangent, flat_fun.aux) if has_aux else (result, tangent)
@@ -99,6 +103,8 @@ _LINEARIZED_MISMATCHES = (ValueError("linearized function called on tangent valu
 
 def _checked_tangent(what: str, primal: Any, tangent: Any, of_shape: Exception, of_dtype: Exception) -> Any:
     primal_aval = get_aval(primal)
+    if isinstance(primal, Ref):
+        return _checked_tangent_ref(what, primal, tangent, of_shape)
     expected = primal_aval.to_tangent_aval()
     if getattr(tangent, "dtype", None) == dtypes.float0 or expected.dtype == dtypes.float0:
         if getattr(tangent, "dtype", None) != expected.dtype or np.shape(tangent) != expected.shape:
@@ -111,6 +117,15 @@ def _checked_tangent(what: str, primal: Any, tangent: Any, of_shape: Exception, 
         raise type(error)(f"{error}. {what}: a tangent must have the shape and dtype of its primal, {expected.str_short()}; got {aval.str_short()}. "
                     "Convert one of them.")
     return _as_weak_as(expected, _typed(tangent, expected))
+
+
+def _checked_tangent_ref(what: str, primal: Ref, tangent: Any, error: Exception) -> Any:
+    """The tangent of a reference goes with it (see `DualRef`), and is none of the values."""
+    if not isinstance(tangent, Ref) or get_aval(tangent) != primal.aval.to_tangent_aval():
+        got = get_aval(tangent) if is_array_like(tangent) or isinstance(tangent, Ref) else type(tangent).__name__
+        raise type(error)(f"{error}. {what}: the tangent of a reference, {primal.aval}, must be a reference to tangents, "
+                          f"{primal.aval.to_tangent_aval()}, got {got}. Make one with new_ref(zeros_like(ref[...])), or close over the reference.")
+    return ZERO
 
 
 def _typed(x: Any, aval: ShapedArray) -> Any:

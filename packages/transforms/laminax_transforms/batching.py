@@ -16,6 +16,7 @@ from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr
 from laminax_ir.ops.shape import broadcast_in_dim, expand_dims, transpose
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, extend_axis_env, name_scope, state
 from laminax_transforms.custom_rules import batch_custom_jvp, batch_custom_vjp
+from laminax_transforms.mapped_refs import mapped_write_error
 from laminax_transforms.registry import axis_primitives, batching_rules
 
 
@@ -103,6 +104,15 @@ class BatchTrace(Trace):
         if not primitive.multiple_results:
             return result if axis is None else BatchTracer(self, result, axis)
         return [r if a is None else BatchTracer(self, r, a) for r, a in zip(result, axis)]
+
+    def without_part(self, x: Any) -> Any | None:
+        return None if type(x) is BatchTracer and x._trace.mapping is self.mapping else x
+
+    def check_writes_ref(self, ref) -> None:
+        raise self.ref_error(ref)
+
+    def ref_error(self, ref):
+        return mapped_write_error(ref)
 
     def split(self, x: Any) -> tuple[Any, int | None]:
         """Value and batch axis of anything."""

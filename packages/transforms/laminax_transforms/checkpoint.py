@@ -14,6 +14,7 @@ from laminax_ir.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
 from laminax_ir.ops.calls import bind_checkpoint, close_over_constants, name_p
 from laminax_ir.ops.contraction import dot_general_p
 from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
+from laminax_ir.refs import check_aliases, check_returned, has_refs, is_traced
 from laminax_ir.staging import StagingTrace, stage
 from laminax_ir.trace import Tracer, current_trace, eval_trace, state
 from laminax_ir.tracebacks import api_boundary
@@ -80,6 +81,8 @@ def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse:
             return fun(*args, **kwargs)
         call = _Call(fun, args, kwargs, argnums, argnames)
         program, consts, out_tree = trace(call)
+        if program.effects and has_refs(program.effects):
+            check_aliases(_name(fun), "checkpoint / remat", call.leaves, consts, str)
         fences = (False,) * len(consts) + call.flags(prevent_cse) if isinstance(prevent_cse, tuple) else prevent_cse
         results = bind_checkpoint(program, *consts, *call.leaves, name=_name(fun), prevent_cse=fences, policy=policy)
         return tree_unflatten(out_tree, results)
@@ -118,6 +121,7 @@ class _Call:
         result = self.fun(*args, **kwargs, **self.static_kwargs)
         flat, self.out_tree = tree_flatten(result)
         if not all(map(is_array_like, flat)):
+            check_returned(_name(self.fun), "checkpoint / remat", result)
             _check_array_leaves(f"checkpoint: the result of {_name(self.fun)}", result)
         return flat
 
@@ -151,9 +155,9 @@ def _trace_cached(call: _Call) -> _Traced:
     except TypeError:  # the function cannot be held weakly, or a static value cannot be hashed
         known, key, found = {}, None, None
     if found is None:
-        program, consts = close_over_constants(stage(call.run, call.avals, _name(call.fun)))
+        program, consts = close_over_constants(stage(call.run, call.avals, _name(call.fun), keeps_refs=True))
         found = program, consts, call.out_tree
-        if not any(isinstance(c, Tracer) for c in consts):
+        if not any(map(is_traced, consts)):
             known[key] = found
     return found
 

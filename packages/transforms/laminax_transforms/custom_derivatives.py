@@ -12,6 +12,7 @@ from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall
 from laminax_ir.ops.elementwise import convert_element_type
 from laminax_ir.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_structure, tree_unflatten
+from laminax_ir.refs import Ref, argument_namer, check_aliases, check_returned
 from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.decorated import DecoratedFunction
 from laminax_transforms.rule_arguments import (
@@ -219,7 +220,10 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         types: list[tuple[Any, list[ShapedArray]]] = []  # of the result, by each run of the function or its forward rule
 
         def fun(*leaves):
-            out, tree = tree_flatten(self.fun(*arguments.full(leaves)))
+            result = self.fun(*arguments.full(leaves))
+            out, tree = tree_flatten(result)
+            if any(isinstance(x, Ref) for x in out):
+                check_returned(function_name(self.fun), "custom_vjp primal function", result)
             types.append((tree, [*map(get_aval, out)]))
             return out
 
@@ -228,6 +232,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
 
         fwd.__name__ = function_name(self.fwd)  # programs show it
         fwd.optimize_remat = self.optimize_remat
+        check_aliases(function_name(self.fun), "custom_vjp", leaves, (), argument_namer(self.fun, arguments.in_tree))
         outs = CustomVJPCall(fun, fwd, self.bwd, leaves, function_name(self.fun)).bind()
         return tree_unflatten(types[-1][0], outs)
 
@@ -253,7 +258,10 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
                                       f"output {what}:\n    {expected}."))
         residuals, residual_tree = tree_flatten(pair[1])
         for leaf in residuals:
-            if not is_array_like(leaf):
+            if isinstance(leaf, Ref) and not any(leaf is x for x in leaves):
+                raise ValueError(f"custom_vjp fwd function {rule}, the forward rule of {name}, returned a mutable array reference of type {leaf.aval} "
+                                 "as a residual, but may only return those that it gets as arguments. Return what is in it, ref[...].")
+            if not is_array_like(leaf) and not isinstance(leaf, Ref):
                 raise TypeError(f"Custom VJP fwd rule {rule} for function {name}: residuals must be arrays, got {leaf!r}")
         types.append((tree, out_avals))
         return results, residuals, lambda values, cts: self._run_bwd(arguments, tree, out_avals, residual_tree, values, cts)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Callable, Sequence
 
+import numpy as np
+
+from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, custom_vjp_tangent_p, run_forward
+from laminax_ir.refs import Ref
 from laminax_transforms.registry import batching_rules, transpose_rule
 from laminax_transforms.zeros import ZERO, instantiate
 
@@ -14,10 +18,13 @@ def linearize_custom_vjp(call: CustomVJPCall, primals: Sequence[Any], tangents: 
     """Results of the forward rule, and tangents that record the backward rule; the tangent trace is current."""
     results, residuals, bwd = run_forward(call.fwd, call.bwd, primals, [t is not ZERO for t in tangents])
     out_avals = tuple(get_aval(r) for r in results)
-    full = [instantiate(t, get_aval(x)) for x, t in zip(primals, tangents)]
+    full = [_NO_TANGENT if isinstance(x, Ref) else instantiate(t, get_aval(x)) for x, t in zip(primals, tangents)]
     out_tangents = custom_vjp_tangent_p.bind(*residuals, *full, bwd=bwd, num_residuals=len(residuals),
                                              out_avals=out_avals, name=call.name)
     return results, [ZERO if aval.to_tangent_aval() is not aval else t for t, aval in zip(out_tangents, out_avals)]
+
+
+_NO_TANGENT = np.zeros((), dtypes.float0)  # of a reference
 
 
 @transpose_rule(custom_vjp_tangent_p)

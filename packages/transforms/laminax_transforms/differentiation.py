@@ -15,6 +15,7 @@ from laminax_ir.manual_axes import checked_axes
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, name_scope, state
 from laminax_transforms.custom_rules import linearize_custom_vjp
 from laminax_transforms.linear import LinearProgram, LinearTracer, TangentTrace
+from laminax_transforms.mapped_refs import differentiated_write_error
 from laminax_transforms.registry import jvp_rules, linearize_rules
 from laminax_transforms.zeros import ZERO
 
@@ -81,6 +82,9 @@ class JVPTrace(Trace):
         if not primitive.multiple_results:
             return result if tangent is ZERO else DualTracer(self, result, tangent)
         return [r if t is ZERO else DualTracer(self, r, t) for r, t in zip(result, tangent)]
+
+    def ref_error(self, ref):
+        return differentiated_write_error(ref)
 
     def split(self, x: Any) -> tuple[Any, Any]:
         """Primal and tangent of any value."""

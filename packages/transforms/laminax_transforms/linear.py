@@ -18,6 +18,7 @@ from laminax_ir.ops.elementwise import add_p
 from laminax_ir.primitive import Primitive
 from laminax_ir.staging import literal_types
 from laminax_ir.trace import NameStack, Trace, Tracer, current_trace, state
+from laminax_transforms.mapped_refs import differentiated_write_error
 from laminax_transforms.partly_linear import as_equation, split_equation
 from laminax_transforms.registry import transpose_rule
 from laminax_transforms.zeros import ZERO, zeros_of
@@ -140,6 +141,9 @@ class TangentTrace(Trace):
             for v, x in zip(linear.outvars, outs):
                 results.setdefault(v, x)  # a loop may need to carry what is known already
         return [results[v] for v in whole.outvars]
+
+    def ref_error(self, ref):
+        return differentiated_write_error(ref)
 
     def process_custom_jvp(self, call):
         return self._process_custom(call, "process_custom_jvp")

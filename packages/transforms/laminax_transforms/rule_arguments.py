@@ -12,6 +12,7 @@ from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.errors import UnexpectedTracerError
 from laminax_ir.ops.elementwise import stop_gradient_p
 from laminax_ir.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_map_with_path, tree_unflatten
+from laminax_ir.refs import Ref
 from laminax_ir.trace import Tracer
 from laminax_transforms.zeros import zeros_of
 
@@ -121,7 +122,7 @@ def split_arguments(what: str, fun: Callable, args: tuple, kwargs: dict, nondiff
     chosen = tuple(x for i, x in enumerate(args) if i not in nondiff)
     leaves, in_tree = tree_flatten(chosen)
     for path, leaf in tree_flatten_with_path(chosen)[0] if not all(map(is_array_like, leaves)) else ():
-        if not is_array_like(leaf):
+        if not is_array_like(leaf) and not isinstance(leaf, Ref):
             raise TypeError(f"{what} {function_name(fun)}: the argument{keystr(path)} is not an array: {leaf!r} of type "
                             f"{type(leaf).__name__}. List its position in nondiff_argnums.")
     return RuleArguments(args, nondiff, [get_aval(x) for x in leaves], in_tree), leaves

@@ -10,9 +10,11 @@ import numpy as np
 from laminax_ir.arguments import check_callable
 from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
+from laminax_ir.refs import Ref, check_aliases
 from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.autodiff import _check_array_leaves, _FlatFunction, _name
 from laminax_transforms.batching import Axis, batch_flat
+from laminax_transforms.mapped_refs import with_mapped_refs
 from laminax_transforms.mapped_types import any_mapped_types, has_mapped_type, is_map_spec, with_mapped_types
 
 
@@ -64,8 +66,10 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
         flat_axes = _flat_in_axes(fun, in_axes, args, kwargs)
         typed = any_mapped_types()
         accepts = _is_mappable if typed else is_array_like
+        is_mapping_refs = False
         if not all(accepts(x) for x, b in zip(flat, flat_axes) if b is not None):  # what is not mapped may be anything
             _check_array_leaves(f"vmap({_name(fun)}): argument ", args, accepts)
+            is_mapping_refs = True
         if typed:  # those values are mapped by their own functions, and are arguments without an axis to the batching interpreter
             specs = flat_axes
             flat_axes = [None if has_mapped_type(x) else _plain_axis(fun, "in_axes", b) for x, b in zip(flat, flat_axes)]
@@ -74,6 +78,8 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
         flat_fun.fun.__name__ = _name(fun)
         example_fun = with_mapped_types(flat_fun, specs, out_axes) if typed else flat_fun
         flat_axes = [None if b is None else b % get_aval(x).ndim for x, b in zip(flat, flat_axes)]
+        if is_mapping_refs:
+            example_fun, flat_axes = _mapping_refs(fun, example_fun, args, kwargs, flat, flat_axes)
         axis = Axis(size, axis_name, spmd_axis_name)
         results, result_axes = batch_flat(example_fun, axis, flat, flat_axes, name=f"vmap({_name(fun)})")
         return tree_unflatten(flat_fun.out_tree,
@@ -81,6 +87,14 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
 
     vmap_fun.__doc__ = _documentation(fun)
     return vmap_fun
+
+
+def _mapping_refs(fun, example_fun, args, kwargs, flat, flat_axes) -> tuple[Callable, list[int | None]]:
+    """The flat function with references to examples for those mapped, and the axes of the other arguments."""
+    names = _argument_paths(fun, args, kwargs)
+    check_aliases(_name(fun), "vmap", flat, (), names.__getitem__)
+    refs = [(i, x, b) for i, (x, b) in enumerate(zip(flat, flat_axes)) if b is not None and isinstance(x, Ref)]
+    return with_mapped_refs(example_fun, refs), [None if isinstance(x, Ref) else b for x, b in zip(flat, flat_axes)]
 
 
 def _is_mappable(x: Any) -> bool:

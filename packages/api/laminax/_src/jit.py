@@ -11,17 +11,6 @@ from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
-import laminax_runtime as runtime
-from laminax_ir import config, dtypes
-from laminax_ir.arguments import check_callable
-from laminax_ir.avals import ShapedArray, ShapeDtypeStruct
-from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
-from laminax_ir.ops.calls import call_jaxpr
-from laminax_ir.pytree import tree_unflatten
-from laminax_ir.trace import Tracer, check_no_tracers, eval_trace, state
-from laminax_ir.tracebacks import api_boundary, shorten
-
-from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve
 from laminax._src.checked_results import check_results, is_checking
 from laminax._src.executables import (
@@ -36,9 +25,22 @@ from laminax._src.executables import (
 )
 from laminax._src.leaf_names import argument_names, result_names
 from laminax._src.partitioning import Partitioning, names_shardings, place
+from laminax._src.ref_calls import run_with_refs
 from laminax._src.sharding_arguments import UNSPECIFIED, ShardingTree, constrain, for_arguments, for_results, normal_tree
 from laminax._src.stages import Lowered, Traced
 from laminax._src.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
+
+import laminax_runtime as runtime
+from laminax_ir import config, dtypes
+from laminax_ir.arguments import check_callable
+from laminax_ir.avals import ShapedArray, ShapeDtypeStruct
+from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.ops.calls import call_jaxpr
+from laminax_ir.pytree import tree_unflatten
+from laminax_ir.trace import Tracer, check_no_tracers, eval_trace, state
+from laminax_ir.tracebacks import api_boundary, shorten
+
+from laminax._src import setup  # noqa: F401
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
@@ -208,9 +210,11 @@ class _JitFunction:
         """Answers a call that C++ has no entry for: (result, fast-path data or None, False)."""
         try:
             call, avals, traced = self.traced(args, kwargs)
+            if traced.closed.effects and traced.has_refs:
+                return run_with_refs(self, call, traced), None, False
             if state.trace is not eval_trace:
-                return self._bind(call, traced), None, False
-            outs, program = self._run(call, traced)
+                return self.bind(call, traced), None, False
+            outs, program = self.run(call, traced)
             if is_checking():
                 check_results(outs, f"jit({self.name})", traced.closed, call.leaves)
             fastpath = program.fastpath(traced.out_tree, outs, call.leaves)
@@ -219,7 +223,7 @@ class _JitFunction:
             shorten(error)
             raise
 
-    def _run(self, call: Call, traced: TracedFunction) -> tuple[list[Any], Program]:
+    def run(self, call: Call, traced: TracedFunction) -> tuple[list[Any], Program]:
         program = self.program(traced, call, self.place(traced, call))
         try:
             return program.run(call.leaves), program
@@ -231,7 +235,7 @@ class _JitFunction:
             note_repeated_arguments(error, f"jit({self.name})", call.leaves, call.namer(self.fun))
             raise
 
-    def _bind(self, call: Call, traced: TracedFunction) -> Any:
+    def bind(self, call: Call, traced: TracedFunction) -> Any:
         closed, leaves = traced.closed, call.leaves
         if self.is_sharded:
             in_shardings, out_shardings = self._shardings(traced, call)
@@ -270,11 +274,14 @@ class _JitFunction:
     def _shardings(self, traced: TracedFunction, call: Call) -> tuple[list[Any] | None, list[Any] | None]:
         """The caller's shardings, one or None per argument and result."""
         given = for_arguments(self.options.in_shardings, self.title, call.in_tree, self.mesh())
+        if given is not None:
+            given = [*given, *[None] * (len(call.leaves) - len(given))]  # references that the function closes over
         return given, self.result_shardings(traced)
 
     def result_shardings(self, traced: TracedFunction) -> list[Any] | None:
         """The caller's shardings for the results, one or None each; None if there are none."""
-        return for_results(self.options.out_shardings, self.title, traced.out_tree, self.mesh())
+        given = for_results(self.options.out_shardings, self.title, traced.out_tree, self.mesh())
+        return given if given is None else [*given, *[None] * (len(traced.closed.out_avals) - len(given))]  # what references have in them
 
     def donated(self, call: Call) -> tuple[bool, ...]:
         """Which leaves of a call are donated."""
@@ -285,10 +292,11 @@ class _JitFunction:
         static = {i for i, _ in call.static_args}
         positions = [i for i in range(call.count) if i not in static]
         donated = {i % call.count for i in options.donate_argnums if -call.count <= i < call.count}
-        args, kwargs = call.in_tree.unflatten([0] * len(call.leaves))
+        args, kwargs = call.in_tree.unflatten([0] * call.in_tree.num_leaves)
         marked = (tuple(tree_map(lambda _, d=i in donated: d, x) for i, x in zip(positions, args)),
                   {k: tree_map(lambda _, d=k in options.donate_argnames: d, x) for k, x in kwargs.items()})
-        return tuple(tree_leaves(marked))
+        flags = tuple(tree_leaves(marked))
+        return (*flags, *(False,) * (len(call.leaves) - len(flags)))
 
     def program(self, traced: TracedFunction, call: Call, where: runtime.Device | Partitioning,
                 lowered: LoweredModule | None = None, compiler_options: tuple[tuple[str, Any], ...] | None = None) -> Program:
@@ -315,9 +323,12 @@ class _JitFunction:
     def lowered(self, traced: TracedFunction, call: Call, where: runtime.Device | Partitioning,
                 platform: str | None = None) -> LoweredModule:
         """A traced call as StableHLO, for where it runs or another platform."""
+        names, of_results = argument_names(self.fun, call), result_names(traced.out_tree)
+        if (more := len(call.leaves) - len(names)) > 0 or len(of_results) < len(traced.closed.out_avals):
+            names = [*names, *[f"ref[{i}]" for i in range(more)]]
+            of_results = [*of_results, *[f"ref[{i}]" for i in range(len(traced.closed.out_avals) - len(of_results))]]
         lowered = lower_program(traced.closed, where, platform=platform, name=self.name, donated=self.donated(call),
-                                keep_unused=self.options.keep_unused, arg_names=argument_names(self.fun, call),
-                                result_names=result_names(traced.out_tree))
+                                keep_unused=self.options.keep_unused, arg_names=names, result_names=of_results)
         report_unusable_donations(lowered)
         return lowered
 

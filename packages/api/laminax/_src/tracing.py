@@ -17,6 +17,7 @@ from laminax_ir import config
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.pytree import flatten, keystr, tree_flatten_with_path
+from laminax_ir.refs import Ref, check_returned, has_refs
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer, state
 
@@ -32,7 +33,12 @@ class TracedFunction:
 
     def is_valid(self) -> bool:
         """Whether the values that the function closed over can still be used."""
-        return not any(isinstance(c, Tracer) and c._trace.ended for c in self.closed.consts)
+        return not any(isinstance(c, (Tracer, Ref)) and c._trace.ended for c in self.closed.consts)
+
+    @property
+    def has_refs(self) -> bool:
+        """Whether the program has references to arrays."""
+        return bool(self.closed.effects) and has_refs(self.closed.effects)
 
 
 def function_name(fun: Callable) -> str:
@@ -163,11 +169,12 @@ def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transfor
         out, out_tree = flatten(result)
         for leaf in out:
             if not is_array_like(leaf):
+                check_returned(name, "jit" if transform == "make_jaxpr" else transform, result)
                 _report_bad_result(transform, name, result)
         trees.append(out_tree)
         return out
 
-    closed = stage(flat_fun, avals, f"{transform}({name})", call.namer(fun))
+    closed = stage(flat_fun, avals, f"{transform}({name})", call.namer(fun), keeps_refs=True)
     return TracedFunction(closed, trees[0], name)
 
 

@@ -14,7 +14,8 @@ from laminax_ir.check import call_faults, check_rule
 from laminax_ir.dce import dce_closed_jaxpr, dce_rule
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
-from laminax_ir.staging import stage
+from laminax_ir.refs import has_refs
+from laminax_ir.staging import StagingTrace, stage
 from laminax_ir.trace import state
 
 jit_p = Primitive("jit", multiple_results=True, family="calls")
@@ -177,7 +178,15 @@ def call_jaxpr(closed: ClosedJaxpr, *operands: Any, name: str, inline: bool = Fa
       **params: further parameters of the call (donation, shardings).
     """
     program, consts = close_over_constants(closed)
-    return jit_p.bind(*consts, *operands, jaxpr=program, name=name, inline=inline, **params)
+    return bind_program(jit_p, program.effects, (*consts, *operands), {"jaxpr": program, "name": name, "inline": inline, **params})
+
+
+def bind_program(primitive: Primitive, effects: frozenset, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    """Binds an operation that runs programs with these effects, which may have references among their operands."""
+    if effects and has_refs(effects):
+        from laminax_ir.discharge import bind_with_refs
+        return bind_with_refs(primitive, operands, params)
+    return state.trace.process(primitive, operands, params)
 
 
 def bind_checkpoint(closed: ClosedJaxpr, *operands: Any, name: str, prevent_cse: bool | tuple[bool, ...], policy: Callable | None,
@@ -196,8 +205,8 @@ def bind_checkpoint(closed: ClosedJaxpr, *operands: Any, name: str, prevent_cse:
     program, consts = close_over_constants(closed)
     if isinstance(prevent_cse, tuple):
         prevent_cse = (False,) * len(consts) + prevent_cse
-    return checkpoint_p.bind(*consts, *operands, jaxpr=program, name=name, prevent_cse=prevent_cse, policy=policy,
-                             differentiated=differentiated)
+    return bind_program(checkpoint_p, program.effects, (*consts, *operands), {
+        "jaxpr": program, "name": name, "prevent_cse": prevent_cse, "policy": policy, "differentiated": differentiated})
 
 
 class CustomJVPCall:
@@ -264,9 +273,10 @@ class CustomVJPCall:
         """Runs the function itself under the current trace."""
         return list(self.fun(*self.operands))
 
-    def stage(self) -> tuple[Primitive, list[Any], dict[str, Any]]:
-        """Primitive, operands and parameters of the equation that stands for this call."""
-        program, consts = close_over_constants(stage(self.fun, [get_aval(x) for x in self.operands], self.name))
+    def stage(self, trace_type: type[StagingTrace] = StagingTrace) -> tuple[Primitive, list[Any], dict[str, Any]]:
+        """Primitive, operands and parameters of the equation that stands for this call, whose program such a trace records."""
+        avals = [get_aval(x) for x in self.operands]
+        program, consts = close_over_constants(stage(self.fun, avals, self.name, keeps_refs=True, trace_type=trace_type))
         params = {"call_jaxpr": program, "fwd": self.fwd, "bwd": self.bwd, "name": self.name, "num_consts": len(consts)}
         return custom_vjp_call_p, [*consts, *self.operands], params
 

@@ -15,11 +15,11 @@ import numpy as np
 from laminax_ir import config, dtypes
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.errors import ConcretizationTypeError, TracerBoolConversionError
-from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.jaxpr import ClosedJaxpr, no_effects
 from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.agreement import check_branches, check_carry, promote_weak, same_types
-from laminax_ir.ops.calls import call_jaxpr, close_over_constants
+from laminax_ir.ops.calls import bind_program, call_jaxpr, close_over_constants
 from laminax_ir.ops.control_primitives import (  # noqa: F401  (scan_p is found here too)
     bind_scan,
     common_constants,
@@ -41,6 +41,7 @@ from laminax_ir.pytree import (
     treedef_is_leaf,
     treedef_tuple,
 )
+from laminax_ir.refs import Ref, argument_namer, check_aliases, check_returned, has_refs, is_traced
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer, is_tracing, state
 from laminax_ir.tracebacks import api_boundary
@@ -90,13 +91,14 @@ def _trace(caller: str, what: str, fun: Callable, in_tree, in_avals: Sequence[Sh
         leaves, out_tree = tree_flatten(result)
         for leaf in leaves:
             if not is_array_like(leaf):
+                check_returned(_name(user_fun), _TRACED_FOR.get(caller, caller), result)
                 _report_leaf(f"{caller}: the result of the {what} {_name(user_fun)}", result)
         return leaves
 
     name = f"{_name(user_fun)} for {_TRACED_FOR.get(caller, caller)}"
-    jaxpr, consts = close_over_constants(stage(flat_fun, in_avals, name=name))
+    jaxpr, consts = close_over_constants(stage(flat_fun, in_avals, name=name, keeps_refs=True))
     program = _Program(jaxpr, consts, out_tree)
-    if known is not None and not any(isinstance(c, Tracer) for c in consts):
+    if known is not None and not any(map(is_traced, consts)):
         known[key] = program
     return program
 
@@ -108,9 +110,15 @@ def forget_traced_functions() -> None:
 
 def _report_leaf(what: str, tree: Any) -> None:
     for path, leaf in tree_flatten_with_path(tree)[0]:
-        if not is_array_like(leaf):
+        if not is_array_like(leaf) and not isinstance(leaf, Ref):
             raise TypeError(f"{what} is of type {type(leaf).__name__} at {keystr(path) or 'the root'}, which is not a valid "
                             f"array type: {leaf!r:.80}. Use arrays, scalars, and containers of them.")
+
+
+def _check_refs(caller: str, fun: Callable, program: _Program, in_tree, arguments: Sequence[Any]) -> None:
+    """Refuses a reference that a function gets twice; called for programs with effects."""
+    if has_refs(program.jaxpr.effects):
+        check_aliases(_name(fun), caller, arguments, program.consts, argument_namer(fun, in_tree))
 
 
 def _name(fun: Callable) -> str:
@@ -120,7 +128,7 @@ def _name(fun: Callable) -> str:
 def _flat_arguments(what: str, tree: Any) -> tuple[list[Any], Any]:
     leaves, treedef = tree_flatten(tree)
     for leaf in leaves:
-        if not is_array_like(leaf):
+        if not is_array_like(leaf) and not isinstance(leaf, Ref):
             _report_leaf(what, tree)
     return leaves, treedef
 
@@ -240,13 +248,24 @@ def _branch(name: str, index: Any, branches: Sequence[Callable], operands: tuple
     flat, in_tree = _flat_arguments(f"{name}: an operand", operands)
     in_avals = [get_aval(x) for x in flat]
     programs = [_trace(name, label, branch, in_tree, in_avals) for branch, label in zip(branches, labels)]
+    for program, branch in zip(programs, branches):
+        if program.jaxpr.effects:
+            _check_refs(name, branch, program, in_tree, flat)
     first = programs[0]
     for program, branch, label in zip(programs[1:], branches[1:], labels[1:]):
         check_branches(name, first.out_tree, first.out_avals, program.out_tree, program.out_avals, (labels[0], label),
                        (branches[0], branch))
     consts, jaxprs = _joined_branches(programs[::-1] if name == "cond" else programs)  # False is 0
-    out = cond_p.bind(index, *consts, *flat, branches=jaxprs)
+    out = bind_program(cond_p, _joined_effects(jaxprs), (index, *consts, *flat), {"branches": jaxprs})
     return tree_unflatten(first.out_tree, out)
+
+
+def _joined_effects(programs: Sequence[ClosedJaxpr]) -> frozenset:
+    effects = no_effects
+    for program in programs:
+        if program.effects:
+            effects = effects | program.effects
+    return effects
 
 
 _branches: WeakKeyDictionary[ClosedJaxpr, dict[tuple, tuple[list[Any], tuple[ClosedJaxpr, ...]]]] = WeakKeyDictionary()
@@ -261,7 +280,7 @@ def _joined_branches(programs: Sequence[_Program]) -> tuple[list[Any], tuple[Clo
     found = known.get(tuple(others))
     if found is None:
         found = common_constants([_with_constvars(program) for program in programs])
-        if not any(isinstance(c, Tracer) for c in found[0]):
+        if not any(map(is_traced, found[0])):
             known[tuple(others)] = found
     return found
 
@@ -366,6 +385,8 @@ def _while(name: str, cond_fun: Callable, body_fun: Callable, init_val, argument
     in_tree = treedef_tuple((tree,))
     avals = [get_aval(x) for x in flat]
     body = _trace(name, "body function", body_fun, in_tree, avals, identity)
+    if body.jaxpr.effects:
+        _check_refs(name, body_fun, body, in_tree, flat)
     if body.out_tree == tree:
         promoted = promote_weak(flat, avals, body.out_avals)
         if promoted is not None:
@@ -387,8 +408,8 @@ def _while(name: str, cond_fun: Callable, body_fun: Callable, init_val, argument
         body_jaxpr = body_with_constants(body_jaxpr, len(body_consts), fixed)
         cond_consts, body_consts = [*cond_consts, *picked(flat, read)], [*body_consts, *picked(flat, fixed)]
         carry = picked(flat, fixed, False)
-    out = while_p.bind(*cond_consts, *body_consts, *carry, cond_jaxpr=cond_jaxpr, body_jaxpr=body_jaxpr,
-                       cond_nconsts=len(cond_consts), body_nconsts=len(body_consts))
+    out = bind_program(while_p, _joined_effects((cond_jaxpr, body_jaxpr)), (*cond_consts, *body_consts, *carry), {
+        "cond_jaxpr": cond_jaxpr, "body_jaxpr": body_jaxpr, "cond_nconsts": len(cond_consts), "body_nconsts": len(body_consts)})
     return tree_unflatten(tree, put_back(flat, fixed, out))
 
 
@@ -518,6 +539,8 @@ def _scan(name: str, f, init, xs, length, reverse, unroll, argument: str, identi
     slice_avals = [without_leading_axis(x) for x in xs_avals]
     avals = [get_aval(x) for x in flat]
     body = _trace(name, "body function", f, in_tree, [*avals, *slice_avals], identity)
+    if body.jaxpr.effects:
+        _check_refs(name, f, body, in_tree, [*flat, *xs_flat])
     carry_tree, ys_tree = _pair_of(name, body.out_tree, body)
     if carry_tree == tree:
         promoted = promote_weak(flat, avals, body.out_avals[:count])

@@ -19,10 +19,10 @@ from laminax_ir.check import check_rule
 from laminax_ir.dce import dce_closed_jaxpr, dce_rule
 from laminax_ir.errors import ShapeError
 from laminax_ir.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Var
+from laminax_ir.ops.calls import bind_program
 from laminax_ir.ops.elementwise import joined_named_shape
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.printer_params import hide_params
-from laminax_ir.trace import state
 
 cond_p = Primitive("cond", multiple_results=True, family="control_flow")
 while_p = Primitive("while", multiple_results=True, family="control_flow")
@@ -118,7 +118,7 @@ def _scan_effects(*_avals, jaxpr, **_params):
 
 def without_leading_axis(x: ShapedArray) -> ShapedArray:
     """The aval of one slice along the leading axis."""
-    return x.update(shape=x.shape[1:]) if x._named else ShapedArray(x.shape[1:], x.dtype, x.weak_type)
+    return x.update(shape=x.shape[1:]) if type(x) is not ShapedArray or x._named else ShapedArray(x.shape[1:], x.dtype, x.weak_type)
 
 
 def bind_scan(jaxpr: ClosedJaxpr, consts: Sequence[Any], carry: Sequence[Any], xs: Sequence[Any], *, length: int,
@@ -131,7 +131,7 @@ def bind_scan(jaxpr: ClosedJaxpr, consts: Sequence[Any], carry: Sequence[Any], x
       split_transpose: whether the backward pass is a loop over the carry alone, and a map over the rest.
     """
     operands = (*consts, *carry, *xs)
-    return state.trace.process(scan_p, operands, {
+    return bind_program(scan_p, jaxpr.effects, operands, {
         "jaxpr": jaxpr, "length": length, "reverse": reverse, "unroll": unroll, "num_consts": len(consts),
         "num_carry": len(carry), "linear": (False,) * len(operands) if linear is None else tuple(linear),
         "_split_transpose": split_transpose})
