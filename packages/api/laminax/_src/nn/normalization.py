@@ -78,7 +78,7 @@ def softmax(x, axis: int | tuple[int, ...] | None = -1, where=None):
     Args:
       x: an array.
       axis: the axis or axes that the result sums to 1 along.
-      where: bool mask; elements left out get 0.
+      where: bool mask; elements left out get 0, also where that is all of them.
     """
     axis = tuple(axis) if isinstance(axis, list) else axis
     return _softmax(x, where, axis=axis)
@@ -92,10 +92,20 @@ def _softmax(x, where, *, axis):
 
 
 def _plain_softmax(axis, x, where):
-    exponentials = jnp.exp(x - _largest(x, where, axis))
-    if where is not None:
-        exponentials = jnp.where(where, exponentials, 0)
-    return exponentials / jnp.sum(exponentials, axis, where=where, keepdims=True)
+    shifted, total = _shifted_and_sum(x, where, axis)
+    return jnp.exp(shifted) / total
+
+
+def _shifted_and_sum(x, where, axis):
+    """x less its largest element, and the sum of its exponentials. What `where` leaves out is -inf, whose exponential and the derivative of
+    that are 0; where it leaves out everything the sum is 1, since the derivatives of division and logarithm need a sum."""
+    if where is None:
+        shifted = x - stop_gradient(jnp.max(x, axis, keepdims=True))
+        return shifted, jnp.sum(jnp.exp(shifted), axis, keepdims=True)
+    x = jnp.where(where, x, -jnp.inf)
+    has_any = jnp.any(jnp.broadcast_to(where, x.shape), axis, keepdims=True)
+    shifted = x - stop_gradient(jnp.where(has_any, jnp.max(x, axis, keepdims=True), 0))
+    return shifted, jnp.where(has_any, jnp.sum(jnp.exp(shifted), axis, keepdims=True), 1)
 
 
 @partial(custom_jvp, nondiff_argnums=(0,))
@@ -120,16 +130,8 @@ def log_softmax(x, axis: int | tuple[int, ...] | None = -1, where=None):
 @fused(static_argnames=("axis",))
 def _log_softmax(x, where, *, axis):
     x = _inexact(x)
-    shifted = x - _largest(x, where, axis)
-    total = jnp.log(jnp.sum(jnp.exp(shifted), axis, where=where, keepdims=True))
-    result = shifted - total
-    return result if where is None else jnp.where(where, result, -jnp.inf)
-
-
-def _largest(x, where, axis):
-    if where is None:
-        return stop_gradient(jnp.max(x, axis, keepdims=True))
-    return stop_gradient(jnp.max(x, axis, where=where, initial=-jnp.inf, keepdims=True))
+    shifted, total = _shifted_and_sum(x, where, axis)
+    return shifted - jnp.log(total)
 
 
 def standardize(x, axis: int | tuple[int, ...] | None = -1, mean=None, variance=None, epsilon=1e-5, where=None):

@@ -1,0 +1,42 @@
+"""nn.softmax and nn.log_softmax with a mask, against NumPy on the elements that are left in."""
+
+import numpy as np
+import pytest
+
+import laminax
+import laminax.numpy as jnp
+from laminax import nn
+
+X = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, -6.0]], np.float32)
+MASKS = {"some": [[True, False, True], [True, True, True]], "none_of_a_row": [[True, False, True], [False, False, False]],
+         "one_row_for_all": [False, True, True], "none": False}
+
+
+def by_row(x, mask):
+    """Softmax of each row's elements in the mask, and the derivative of its sum of logarithms."""
+    mask = np.broadcast_to(mask, x.shape)
+    y, log_slope = np.zeros(x.shape), np.zeros(x.shape)
+    for i, row in enumerate(mask):
+        exponentials = np.exp(x[i, row].astype(np.float64))
+        y[i, row] = exponentials / exponentials.sum()
+        log_slope[i, row] = 1 - row.sum() * y[i, row]
+    return y, log_slope
+
+
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+@pytest.mark.parametrize("wrap", [lambda f: f, laminax.jit], ids=["eager", "jit"])
+def test_softmax_of_a_mask_has_zeros_and_finite_gradients(wrap, mask):
+    where, (y, log_slope) = jnp.asarray(mask), by_row(X, mask)
+    np.testing.assert_allclose(wrap(lambda x: nn.softmax(x, where=where))(X), y, rtol=1e-6)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(wrap(lambda x: nn.log_softmax(x, where=where))(X), np.log(y), rtol=1e-6, atol=1.2e-7)  # log of a sum near 1
+    gradient = laminax.grad(wrap(lambda x: jnp.sum(nn.log_softmax(x, where=where), where=where)))(X)
+    np.testing.assert_allclose(gradient, log_slope, atol=1e-6)
+    squares = laminax.grad(wrap(lambda x: jnp.sum(nn.softmax(x, where=where) ** 2)))(X)
+    np.testing.assert_allclose(squares, 2 * y * (y - (y * y).sum(-1, keepdims=True)), atol=1e-6)
+
+
+def test_a_mask_keeps_the_nan_of_its_elements_only():
+    x = np.array([np.nan, 1.0, 2.0], np.float32)
+    assert np.isnan(nn.softmax(x, where=jnp.array([True, True, False]))[:2]).all()
+    np.testing.assert_allclose(nn.softmax(x, where=jnp.array([False, True, True])), [0, *by_row(x[None, 1:], True)[0][0]], rtol=1e-6)
