@@ -14,7 +14,7 @@ from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.errors import DTypeError
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops.elementwise import scalar_like
+from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import expand_dims
 from laminax_ir.primitive import Primitive
 from laminax_ir.trace import Tracer, state
@@ -193,8 +193,8 @@ def floor_divide(x, y):
         return op.div(x, y)
     if dtypes.issubdtype(dtype, dtypes.integer):
         quotient = op.div(x, y)
-        inexact = op.bitwise_and(op.ne(op.sign(x), op.sign(y)), op.ne(op.rem(x, y), op.scalar_like(0, dtype)))
-        return op.select(inexact, op.sub(quotient, op.scalar_like(1, dtype)), quotient)
+        inexact = op.bitwise_and(op.ne(op.sign(x), op.sign(y)), op.ne(op.rem(x, y), scalar_like(0, dtype)))
+        return op.select(inexact, op.sub(quotient, scalar_like(1, dtype)), quotient)
     return _float_floor_divide(x, y)
 
 
@@ -202,9 +202,9 @@ def remainder(x, y):
     """x - floor(x / y) * y, with the sign of y, as NumPy defines it; of integers modulo 0 it is 0."""
     x, y = promote("remainder", x, y)
     dtype = _checked_division_dtype("remainder", x)
-    zero = op.scalar_like(0, dtype)
+    zero = scalar_like(0, dtype)
     if dtypes.issubdtype(dtype, dtypes.integer) and (type(y) is not int or y == 0):
-        y = _select(op.eq(y, zero), op.scalar_like(1, dtype), y)
+        y = _select(op.eq(y, zero), scalar_like(1, dtype), y)
     truncated = op.rem(x, y)
     opposite = op.bitwise_and(op.ne(op.lt(truncated, zero), op.lt(y, zero)), op.ne(truncated, zero))
     return _select(opposite, op.add(truncated, y), truncated)
@@ -263,7 +263,7 @@ def _integer_exponent(x, y) -> bool:
 def _integer_power(x, y):
     """Integers to integer powers by repeated squaring over the exponent's bits; a negative exponent gives 0 or +-1."""
     dtype = get_aval(x).dtype
-    one, zero = op.scalar_like(1, dtype), op.scalar_like(0, dtype)
+    one, zero = scalar_like(1, dtype), scalar_like(0, dtype)
     shape = np.broadcast_shapes(get_aval(x).shape, get_aval(y).shape)
     from laminax_ir.ops.shape import broadcast_to_shape, full
     x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
@@ -275,7 +275,7 @@ def _integer_power(x, y):
         y = op.shift_right_logical(y, one)
         base = op.mul(base, base)
     if negative is not None:
-        minus_one = op.eq(x, op.scalar_like(-1, dtype))
+        minus_one = op.eq(x, scalar_like(-1, dtype))
         small = op.bitwise_or(op.eq(x, one), minus_one)
         result = op.select(op.bitwise_and(negative, op.bitwise_not(small)), full(shape, 0, dtype), result)
     return result

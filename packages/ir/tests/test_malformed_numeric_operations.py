@@ -153,7 +153,7 @@ DERIVED = {
 
 RIGHT = ELEMENTWISE | SPECIAL | CONTRACTION | CONVOLUTION | FFT | LINALG | DERIVED
 HELPERS = {
-    op: {"broadcast_avals", "joined_named_shape", "scalar_like"}, special: set(),
+    op: set(), special: set(),
     contraction: {"canonicalize_precision", "refuse_out_sharding", "free_axes", "contraction_dtype",
                   "canonicalize_dot_dimension_numbers", "canonical_preferred", "outer_ragged_axes", "dot_general_shape"},
     scaled_dot: {"scaled_product"}, fft: set(), orthogonal: set(), polar: set(), derived: {"optimization_barrier", "shape_as_value"},

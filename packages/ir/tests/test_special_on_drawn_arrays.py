@@ -15,7 +15,7 @@ from hypothesis import given
 from laminax_ir import dtypes
 from laminax_ir.config import enable_x64
 from laminax_ir.ops import special
-from laminax_ir.ops.elementwise import scalar_like
+from laminax_ir.ops.scalar_operands import scalar_like
 
 scipy_special = pytest.importorskip("scipy.special")
 

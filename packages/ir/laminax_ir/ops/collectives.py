@@ -19,6 +19,7 @@ from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import ShapeError
 from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.dtype_kinds import check_dtype
 from laminax_ir.ops.reduction import reduce_max, reduce_min, reduce_sum
 from laminax_ir.ops.shape import full_like
 from laminax_ir.ops.shape_arguments import as_ints, canonical_axis
@@ -125,7 +126,7 @@ def _reduction_shape(x: ShapedArray, *, axes: tuple, axis_index_groups) -> Shape
 
 @shape_rule(psum_p)
 def _psum_shape(x: ShapedArray, *, axes: tuple, axis_index_groups) -> ShapedArray:
-    op._check_dtype("psum", x.dtype, (dtypes.number,))
+    check_dtype("psum", x.dtype, (dtypes.number,))
     return _reduction_shape(x, axes=axes, axis_index_groups=axis_index_groups)
 
 
@@ -149,7 +150,7 @@ def _all_gather_shape(x: ShapedArray, *, all_gather_dimension: int, axis_name: t
 @shape_rule(reduce_scatter_p)
 def _reduce_scatter_shape(x: ShapedArray, *, scatter_dimension: int, axis_name: tuple, axis_index_groups, axis_size: int,
                           tiled: bool) -> ShapedArray:
-    op._check_dtype("psum_scatter", x.dtype, (dtypes.number,))
+    check_dtype("psum_scatter", x.dtype, (dtypes.number,))
     dim = scatter_dimension
     if not 0 <= dim < x.ndim:
         raise ValueError(f"psum_scatter: scatter_dimension {dim} is out of range for {x.str_short()}")

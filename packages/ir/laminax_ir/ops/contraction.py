@@ -18,7 +18,7 @@ from laminax_ir import config, dtypes
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.dot_algorithms import DotAlgorithm, DotAlgorithmPreset, concrete_algorithm
 from laminax_ir.errors import DTypeError, ShapeError
-from laminax_ir.ops.elementwise import joined_named_shape
+from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.printer_params import format_param, hide_params
 

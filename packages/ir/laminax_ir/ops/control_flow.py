@@ -30,6 +30,7 @@ from laminax_ir.ops.control_primitives import (  # noqa: F401  (scan_p is found 
     without_leading_axis,
 )
 from laminax_ir.ops.loop_invariants import body_with_constants, condition_with_constants, invariants, picked, put_back
+from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import concatenate, expand_dims
 from laminax_ir.pytree import (
     keystr,
@@ -188,7 +189,7 @@ def cond(pred, true_fun: Callable, false_fun: Callable, *operands, operand: Any 
     if config.disable_jit.value and _concrete(pred) is not None:
         return (true_fun if _concrete(pred) else false_fun)(*operands)
     if aval.dtype != np.bool_:
-        pred = op.ne(pred, op.scalar_like(0, aval.dtype))
+        pred = op.ne(pred, scalar_like(0, aval.dtype))
     index = op.convert_element_type(pred, np.int32)
     return _branch("cond", index, [true_fun, false_fun], operands, ["true_fun", "false_fun"])
 
@@ -458,7 +459,7 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
 
     def body(carry, _):
         i, val = carry
-        return (op.add(i, op.scalar_like(1, get_aval(i).dtype)), body_fun(i, val)), None
+        return (op.add(i, scalar_like(1, get_aval(i).dtype)), body_fun(i, val)), None
 
     (_, result), _ = _scan("fori_loop", body, (int(first), init_val), None, length, False,
                            1 if unroll is None else unroll, "loop_carry", body_fun)
@@ -482,7 +483,7 @@ def _scalar_bound(name: str, x: Any) -> ShapedArray:
 def _dynamic_fori_loop(lower, upper, body_fun, init_val):
     def body(carry):
         i, limit, val = carry
-        return op.add(i, op.scalar_like(1, get_aval(i).dtype)), limit, body_fun(i, val)
+        return op.add(i, scalar_like(1, get_aval(i).dtype)), limit, body_fun(i, val)
 
     _, _, result = _while("fori_loop", _is_below_limit, body, (lower, upper, init_val), "loop_carry", body_fun)
     return result

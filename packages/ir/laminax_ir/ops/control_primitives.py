@@ -20,7 +20,7 @@ from laminax_ir.dce import dce_closed_jaxpr, dce_rule
 from laminax_ir.errors import ShapeError
 from laminax_ir.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Var
 from laminax_ir.ops.calls import bind_program
-from laminax_ir.ops.elementwise import joined_named_shape
+from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.printer_params import hide_params
 

@@ -27,7 +27,8 @@ from laminax_ir.ops.contraction import (
     dot_general,
     refuse_out_sharding,
 )
-from laminax_ir.ops.elementwise import convert_element_type, eq, joined_named_shape
+from laminax_ir.ops.elementwise import convert_element_type, eq
+from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape import broadcasted_iota, reshape, rev, transpose
 from laminax_ir.primitive import Primitive, shape_rule
 

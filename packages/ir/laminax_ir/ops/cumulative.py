@@ -8,7 +8,7 @@ from typing import Callable, Sequence
 from laminax_ir import dtypes, pytree
 from laminax_ir.arguments import as_int, with_name
 from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.ops.reduction import check_dtype
+from laminax_ir.ops.dtype_kinds import check_dtype
 from laminax_ir.ops.shape import concatenate, expand_dims, reshape, rev
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.primitive import Primitive, shape_rule

@@ -10,9 +10,7 @@ None. The reference computes as exactly as NumPy does, whatever the accuracy.
 
 from __future__ import annotations
 
-import builtins
 import enum
-from typing import Any, Sequence
 
 import numpy as np
 
@@ -21,134 +19,34 @@ from laminax_ir.accuracy import AccuracyMode, Tolerance, check_accuracy
 from laminax_ir.arguments import as_int, with_name
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
+from laminax_ir.ops.dtype_kinds import (
+    ANY,
+    COMPLEX,
+    COMPLEX_OF,
+    COMPONENT_OF,
+    FLOATING,
+    INEXACT,
+    INTEGER,
+    INTEGER_BOOL,
+    NUMBER,
+    NUMBER_BOOL,
+    REAL,
+    REAL_BOOL,
+    check_dtype,
+)
+from laminax_ir.ops.elementwise_avals import (
+    binary_primitive,
+    broadcast_avals,
+    check_same_dtype,
+    joined_named_shape,
+    kinds_of_binary,
+    unary_primitive,
+)
+from laminax_ir.ops.scalar_operands import PYTHON_SCALARS, scalar_like, typed
 from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.promotion import float0_error
 from laminax_ir.trace import state
 
 Accuracy = Tolerance | AccuracyMode | None
-
-_FLOATING = (dtypes.floating,)
-_INEXACT = (dtypes.floating, dtypes.complexfloating)
-_COMPLEX = (dtypes.complexfloating,)
-_NUMBER = (dtypes.number,)
-_NUMBER_BOOL = (dtypes.number, np.bool_)
-_INTEGER = (dtypes.integer,)
-_INTEGER_BOOL = (dtypes.integer, np.bool_)
-_REAL = (dtypes.integer, dtypes.floating)
-_REAL_BOOL = (dtypes.integer, dtypes.floating, np.bool_)
-_ANY = (dtypes.number, np.bool_, dtypes.extended)
-
-_accepted: dict[tuple[Any, tuple], bool] = {}
-
-
-def _check_dtype(name: str, dtype, kinds: tuple) -> None:
-    accepted = _accepted.get((dtype, kinds))
-    if accepted is None:
-        accepted = _accepted[dtype, kinds] = any(dtypes.issubdtype(dtype, kind) for kind in kinds)
-    if not accepted:
-        wanted = ", ".join(kind.__name__.rstrip("_") for kind in kinds)
-        raise DTypeError(f"{name} does not accept dtype {dtypes.dtype_name(dtype)}. "
-                         f"Accepted dtypes are subtypes of {wanted}.")
-
-
-def broadcast_avals(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...]:
-    """The common shape of elementwise operands.
-
-    Raises:
-      ShapeError: if two operands of rank above 0 have different ranks, or two axes different sizes above 1.
-    """
-    shapes = [aval.shape for aval in avals if aval.shape]
-    if not shapes:
-        return ()
-    first = shapes[0]
-    if all(shape == first for shape in shapes):
-        return first
-    if len({len(shape) for shape in shapes}) != 1:
-        raise ShapeError(f"{name}: arrays must have the same number of dimensions, got operands "
-                         f"{', '.join(a.str_short() for a in avals)}. Reshape or broadcast one of them first.")
-    result = []
-    for axis, sizes in enumerate(zip(*shapes)):
-        wide = {size for size in sizes if size != 1}
-        if len(wide) > 1:
-            raise ShapeError(f"{name} got incompatible shapes for broadcasting: {', '.join(map(str, shapes))}. "
-                             f"Axis {axis} has sizes {', '.join(map(str, sizes))}, which must be equal or 1.")
-        result.append(wide.pop() if wide else 1)
-    return tuple(result)
-
-
-def joined_named_shape(avals: Sequence[ShapedArray]) -> dict | None:
-    """The named axes that any of the operands varies over."""
-    named: dict = {}
-    for aval in avals:
-        if aval._named:
-            named.update(aval._named)
-    return named or None
-
-
-def _check_same_dtype(name: str, avals: Sequence[ShapedArray]) -> None:
-    if len({aval.dtype for aval in avals}) != 1:
-        if any(aval.dtype == dtypes.float0 for aval in avals):
-            raise float0_error(f"lax.{name}: ", [aval.dtype for aval in avals])
-        raise DTypeError(f"lax.{name} requires arguments to have the same dtypes, got "
-                         f"{', '.join(dtypes.dtype_name(a.dtype) for a in avals)}. (Tip: numpy.{_NUMPY_NAMES.get(name, name)} "
-                         "is a similar function that does automatic type promotion on inputs.)")
-
-
-_NUMPY_NAMES = {"sub": "subtract", "mul": "multiply", "div": "divide", "max": "maximum", "min": "minimum",
-                "rem": "remainder", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal",
-                "gt": "greater", "ge": "greater_equal", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
-                "pow": "power", "atan2": "arctan2"}
-
-
-def _result_aval(name: str, avals: Sequence[ShapedArray], dtype) -> ShapedArray:
-    return ShapedArray(broadcast_avals(name, avals), dtype, all(a.weak_type for a in avals),
-                       named_shape=joined_named_shape(avals))
-
-
-def _unary(name: str, kinds: tuple, result_dtype=None) -> Primitive:
-    primitive = Primitive(name, family="elementwise")
-
-    accepted: set = set()
-
-    @shape_rule(primitive)
-    def rule(x: ShapedArray, **_params) -> ShapedArray:
-        if x.dtype not in accepted:
-            _check_dtype(name, x.dtype, kinds)
-            accepted.add(x.dtype)
-        return x if result_dtype is None else x.update(dtype=result_dtype(x.dtype), weak_type=x.weak_type)
-
-    return primitive
-
-
-_kinds: dict[Primitive, tuple] = {}  # the dtypes that each operation of two operands takes, for the docstrings
-
-
-def _nary(name: str, kinds: tuple, result_dtype=None) -> Primitive:
-    primitive = Primitive(name, family="elementwise")
-    _kinds[primitive] = kinds
-
-    accepted: set = set()
-
-    @shape_rule(primitive)
-    def rule(x: ShapedArray, y: ShapedArray) -> ShapedArray:
-        dtype = x.dtype
-        if x is not y and dtype is not y.dtype:
-            _check_same_dtype(name, (x, y))
-        if dtype not in accepted:
-            _check_dtype(name, dtype, kinds)
-            accepted.add(dtype)
-        if result_dtype is None:
-            if x is y:
-                return x
-            # a scalar beside an array leaves the array's type as it is, unless it makes a weak type strong
-            if not y.shape and not y._named and (y.weak_type or not x.weak_type):
-                return x
-            if not x.shape and not x._named and (x.weak_type or not y.weak_type):
-                return y
-            return _result_aval(name, (x, y), dtype)
-        return _result_aval(name, (x, y), result_dtype(dtype))
-
-    return primitive
 
 
 def _bool_dtype(_dtype):
@@ -156,147 +54,98 @@ def _bool_dtype(_dtype):
 
 
 _BOOL = np.dtype(bool)
-_COMPONENT = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
-_COMPLEX_OF = {real: cplx for cplx, real in _COMPONENT.items()}
 
 
 def _component_dtype(dtype):
-    return _COMPONENT.get(dtype, dtype)
-
-
-# Python scalars beside arrays
-
-_PYTHON_SCALARS = frozenset((bool, int, float, complex))
-
-
-def _typed(*operands):
-    """Gives Python scalars the dtype of the array beside them; leaves them when all are scalars."""
-    dtype = next((get_aval(x).dtype for x in operands if type(x) not in _PYTHON_SCALARS), None)
-    if dtype is None:
-        return operands
-    return tuple(scalar_like(x, dtype) if type(x) in _PYTHON_SCALARS else x for x in operands)
-
-
-def scalar_like(value, dtype):
-    """A Python scalar as a constant of the dtype: itself when that is its default dtype, a NumPy scalar otherwise.
-
-    An int outside the range of a narrow dtype wraps around, as it would if it were an int32 first.
-
-    Raises:
-      DTypeError: if the dtype cannot hold the scalar's kind, such as 0.5 beside an int32 array.
-      OverflowError: if an int fits neither the dtype nor the default integer dtype.
-    """
-    kind = type(value)
-    if kind is int and not -2147483648 <= value <= 2147483647 or kind is int and dtype.kind == "u":
-        return _wide_int_like(value, dtype)
-    if dtypes.scalar_dtype(kind) is dtype:
-        return value
-    if kind is builtins.complex and not dtypes.issubdtype(dtype, dtypes.complexfloating):
-        raise DTypeError(f"the complex scalar {value} cannot be used beside an array of dtype {dtypes.dtype_name(dtype)}; "
-                         "convert the array first")
-    if kind is float and not dtypes.issubdtype(dtype, dtypes.inexact):
-        raise DTypeError(f"the float scalar {value} cannot be used beside an array of dtype {dtypes.dtype_name(dtype)}; "
-                         "convert the array first, or use the operator, which promotes")
-    return np.asarray(value).astype(dtype)[()]
-
-
-def _wide_int_like(value: int, dtype):
-    if not dtypes.issubdtype(dtype, dtypes.integer):
-        return np.asarray(float(value)).astype(dtype)[()]
-    for fitting in (dtype, dtypes.scalar_dtype(int)):
-        info = dtypes.iinfo(fitting)
-        if int(info.min) <= value <= int(info.max):
-            return np.asarray(value, object).astype(fitting).astype(dtype)[()]
-    raise OverflowError(f"the integer {value} does not fit {dtypes.dtype_name(dtype)}, the dtype of the array beside it. "
-                        "Use a wider dtype; 64-bit ones need enable_x64.")
+    return COMPONENT_OF.get(dtype, dtype)
 
 
 # Arithmetic
 
-neg_p = _unary("neg", _NUMBER)
-sign_p = _unary("sign", _NUMBER)
-floor_p = _unary("floor", _FLOATING)
-ceil_p = _unary("ceil", _FLOATING)
-round_p = _unary("round", _FLOATING)
-is_finite_p = _unary("is_finite", _FLOATING, _bool_dtype)
-abs_p = _unary("abs", (dtypes.signedinteger, *_INEXACT), _component_dtype)
-exp_p = _unary("exp", _INEXACT)
-exp2_p = _unary("exp2", _INEXACT)
-expm1_p = _unary("expm1", _INEXACT)
-log_p = _unary("log", _INEXACT)
-log1p_p = _unary("log1p", _INEXACT)
-logistic_p = _unary("logistic", _INEXACT)
-sqrt_p = _unary("sqrt", _INEXACT)
-rsqrt_p = _unary("rsqrt", _INEXACT)
-cbrt_p = _unary("cbrt", _FLOATING)
-sin_p = _unary("sin", _INEXACT)
-cos_p = _unary("cos", _INEXACT)
-tan_p = _unary("tan", _INEXACT)
-asin_p = _unary("asin", _INEXACT)
-acos_p = _unary("acos", _INEXACT)
-atan_p = _unary("atan", _INEXACT)
-sinh_p = _unary("sinh", _INEXACT)
-cosh_p = _unary("cosh", _INEXACT)
-tanh_p = _unary("tanh", _INEXACT)
-asinh_p = _unary("asinh", _INEXACT)
-acosh_p = _unary("acosh", _INEXACT)
-atanh_p = _unary("atanh", _INEXACT)
-real_p = _unary("real", _COMPLEX, _component_dtype)
-imag_p = _unary("imag", _COMPLEX, _component_dtype)
+neg_p = unary_primitive("neg", NUMBER)
+sign_p = unary_primitive("sign", NUMBER)
+floor_p = unary_primitive("floor", FLOATING)
+ceil_p = unary_primitive("ceil", FLOATING)
+round_p = unary_primitive("round", FLOATING)
+is_finite_p = unary_primitive("is_finite", FLOATING, _bool_dtype)
+abs_p = unary_primitive("abs", (dtypes.signedinteger, *INEXACT), _component_dtype)
+exp_p = unary_primitive("exp", INEXACT)
+exp2_p = unary_primitive("exp2", INEXACT)
+expm1_p = unary_primitive("expm1", INEXACT)
+log_p = unary_primitive("log", INEXACT)
+log1p_p = unary_primitive("log1p", INEXACT)
+logistic_p = unary_primitive("logistic", INEXACT)
+sqrt_p = unary_primitive("sqrt", INEXACT)
+rsqrt_p = unary_primitive("rsqrt", INEXACT)
+cbrt_p = unary_primitive("cbrt", FLOATING)
+sin_p = unary_primitive("sin", INEXACT)
+cos_p = unary_primitive("cos", INEXACT)
+tan_p = unary_primitive("tan", INEXACT)
+asin_p = unary_primitive("asin", INEXACT)
+acos_p = unary_primitive("acos", INEXACT)
+atan_p = unary_primitive("atan", INEXACT)
+sinh_p = unary_primitive("sinh", INEXACT)
+cosh_p = unary_primitive("cosh", INEXACT)
+tanh_p = unary_primitive("tanh", INEXACT)
+asinh_p = unary_primitive("asinh", INEXACT)
+acosh_p = unary_primitive("acosh", INEXACT)
+atanh_p = unary_primitive("atanh", INEXACT)
+real_p = unary_primitive("real", COMPLEX, _component_dtype)
+imag_p = unary_primitive("imag", COMPLEX, _component_dtype)
 conj_p = Primitive("conj", family="elementwise")
-complex_p = _nary("complex", (np.float32, np.float64), lambda dtype: _COMPLEX_OF[dtype])
-not_p = _unary("not", _INTEGER_BOOL)
-population_count_p = _unary("population_count", _INTEGER)
-clz_p = _unary("clz", _INTEGER)
-square_p = _unary("square", _NUMBER)
-integer_pow_p = _unary("integer_pow", _NUMBER)
-copy_p = _unary("copy", _ANY)
+complex_p = binary_primitive("complex", (np.float32, np.float64), lambda dtype: COMPLEX_OF[dtype])
+not_p = unary_primitive("not", INTEGER_BOOL)
+population_count_p = unary_primitive("population_count", INTEGER)
+clz_p = unary_primitive("clz", INTEGER)
+square_p = unary_primitive("square", NUMBER)
+integer_pow_p = unary_primitive("integer_pow", NUMBER)
+copy_p = unary_primitive("copy", ANY)
 
-add_p = _nary("add", _NUMBER)
-sub_p = _nary("sub", _NUMBER)
-mul_p = _nary("mul", _NUMBER)
-mulhi_p = _nary("mulhi", _INTEGER)
-div_p = _nary("div", _NUMBER)
-rem_p = _nary("rem", _REAL)
-max_p = _nary("max", _NUMBER_BOOL)
-min_p = _nary("min", _NUMBER_BOOL)
-atan2_p = _nary("atan2", _INEXACT)
-nextafter_p = _nary("nextafter", _FLOATING)
-and_p = _nary("and", _INTEGER_BOOL)
-or_p = _nary("or", _INTEGER_BOOL)
-xor_p = _nary("xor", _INTEGER_BOOL)
-shift_left_p = _nary("shift_left", _INTEGER)
-shift_right_arithmetic_p = _nary("shift_right_arithmetic", _INTEGER)
-shift_right_logical_p = _nary("shift_right_logical", _INTEGER)
-eq_p = _nary("eq", _ANY, _bool_dtype)
-ne_p = _nary("ne", _ANY, _bool_dtype)
-lt_p = _nary("lt", _REAL_BOOL, _bool_dtype)
-le_p = _nary("le", _REAL_BOOL, _bool_dtype)
-gt_p = _nary("gt", _REAL_BOOL, _bool_dtype)
-ge_p = _nary("ge", _REAL_BOOL, _bool_dtype)
-eq_to_p = _nary("eq_to", _REAL_BOOL, _bool_dtype)
-lt_to_p = _nary("lt_to", _REAL_BOOL, _bool_dtype)
-le_to_p = _nary("le_to", _REAL_BOOL, _bool_dtype)
+add_p = binary_primitive("add", NUMBER)
+sub_p = binary_primitive("sub", NUMBER)
+mul_p = binary_primitive("mul", NUMBER)
+mulhi_p = binary_primitive("mulhi", INTEGER)
+div_p = binary_primitive("div", NUMBER)
+rem_p = binary_primitive("rem", REAL)
+max_p = binary_primitive("max", NUMBER_BOOL)
+min_p = binary_primitive("min", NUMBER_BOOL)
+atan2_p = binary_primitive("atan2", INEXACT)
+nextafter_p = binary_primitive("nextafter", FLOATING)
+and_p = binary_primitive("and", INTEGER_BOOL)
+or_p = binary_primitive("or", INTEGER_BOOL)
+xor_p = binary_primitive("xor", INTEGER_BOOL)
+shift_left_p = binary_primitive("shift_left", INTEGER)
+shift_right_arithmetic_p = binary_primitive("shift_right_arithmetic", INTEGER)
+shift_right_logical_p = binary_primitive("shift_right_logical", INTEGER)
+eq_p = binary_primitive("eq", ANY, _bool_dtype)
+ne_p = binary_primitive("ne", ANY, _bool_dtype)
+lt_p = binary_primitive("lt", REAL_BOOL, _bool_dtype)
+le_p = binary_primitive("le", REAL_BOOL, _bool_dtype)
+gt_p = binary_primitive("gt", REAL_BOOL, _bool_dtype)
+ge_p = binary_primitive("ge", REAL_BOOL, _bool_dtype)
+eq_to_p = binary_primitive("eq_to", REAL_BOOL, _bool_dtype)
+lt_to_p = binary_primitive("lt_to", REAL_BOOL, _bool_dtype)
+le_to_p = binary_primitive("le_to", REAL_BOOL, _bool_dtype)
 
 pow_p = Primitive("pow", family="elementwise")
 select_n_p = Primitive("select_n", family="elementwise")
 clamp_p = Primitive("clamp", family="elementwise")
 convert_element_type_p = Primitive("convert_element_type", family="elementwise")
 bitcast_convert_type_p = Primitive("bitcast_convert_type", family="elementwise")
-reduce_precision_p = _unary("reduce_precision", _FLOATING)
-stop_gradient_p = _unary("stop_gradient", _ANY)  # `is_discarded=True` says that no result depends on it
+reduce_precision_p = unary_primitive("reduce_precision", FLOATING)
+stop_gradient_p = unary_primitive("stop_gradient", ANY)  # `is_discarded=True` says that no result depends on it
 optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True, family="elementwise")
 
 
 @shape_rule(conj_p)
 def _conj_shape(x: ShapedArray, *, input_dtype) -> ShapedArray:
-    _check_dtype("conj", x.dtype, (np.float32, np.float64, dtypes.complexfloating))
-    return x.update(dtype=_COMPLEX_OF.get(x.dtype, x.dtype))
+    check_dtype("conj", x.dtype, (np.float32, np.float64, dtypes.complexfloating))
+    return x.update(dtype=COMPLEX_OF.get(x.dtype, x.dtype))
 
 
 @shape_rule(pow_p)
 def _pow_shape(x: ShapedArray, y: ShapedArray) -> ShapedArray:
-    _check_dtype("pow", x.dtype, _INEXACT)
+    check_dtype("pow", x.dtype, INEXACT)
     if x.dtype != y.dtype and not dtypes.issubdtype(y.dtype, dtypes.integer):
         raise DTypeError(f"lax.pow: the exponent must be an integer or of the base's dtype {dtypes.dtype_name(x.dtype)}, "
                          f"got {dtypes.dtype_name(y.dtype)}")
@@ -319,7 +168,7 @@ def _select_n_shape(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
         if case.shape != first.shape:
             raise ShapeError(f"select_n: cases must have the same shapes, got {', '.join(c.str_short() for c in cases)}")
         if case.dtype != first.dtype:
-            _check_same_dtype("select_n", cases)
+            check_same_dtype("select_n", cases)
     if which.shape not in ((), first.shape):
         raise ShapeError(f"select_n: `which` must be a scalar or have the cases' shape {first.shape}, "
                          f"got {which.str_short()}")
@@ -330,8 +179,8 @@ def _select_n_shape(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
 
 @shape_rule(clamp_p)
 def _clamp_shape(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedArray:
-    _check_same_dtype("clamp", (low, x, high))
-    _check_dtype("clamp", x.dtype, _NUMBER_BOOL)
+    check_same_dtype("clamp", (low, x, high))
+    check_dtype("clamp", x.dtype, NUMBER_BOOL)
     for name, bound in (("min", low), ("max", high)):
         if bound.shape not in ((), x.shape):
             raise ShapeError(f"clamp: `{name}` must be a scalar or have the operand's shape {x.shape}, got {bound.str_short()}")
@@ -545,7 +394,7 @@ def conj(x):
 
 def complex(x, y):
     """Elementwise complex number x + iy from two float32 or two float64 arrays."""
-    return complex_p.bind(*_typed(x, y))
+    return complex_p.bind(*typed(x, y))
 
 
 def bitwise_not(x):
@@ -585,7 +434,7 @@ def _binary_docstring(primitive: Primitive, text: str):
     return f"""Elementwise {text}.
 
     Args:
-      x: an array: {" or ".join([_KIND_WORDS[kind] for kind in _kinds[primitive]])}.
+      x: an array: {" or ".join([_KIND_WORDS[kind] for kind in kinds_of_binary[primitive]])}.
       y: an array of the same dtype and a compatible shape (equal sizes, size 1, or rank 0), or a scalar.
 
     Returns:
@@ -598,10 +447,10 @@ def _binary_docstring(primitive: Primitive, text: str):
 
 def _binary_function(primitive: Primitive, name: str, text: str):
     def fun(x, y):
-        if type(y) in _PYTHON_SCALARS:
-            if type(x) not in _PYTHON_SCALARS:
+        if type(y) in PYTHON_SCALARS:
+            if type(x) not in PYTHON_SCALARS:
                 y = scalar_like(y, get_aval(x).dtype)
-        elif type(x) in _PYTHON_SCALARS:
+        elif type(x) in PYTHON_SCALARS:
             x = scalar_like(x, get_aval(y).dtype)
         return state.trace.process(primitive, (x, y), {})
 
@@ -627,13 +476,13 @@ def mul(x, y, *, out_dtype=None):
     Raises:
       TypeError: if dtypes differ or are others, or shapes do not fit.
     """
-    if type(y) in _PYTHON_SCALARS:  # written out, as what `_binary_function` makes: one call less on the way of a product
-        if type(x) not in _PYTHON_SCALARS:
+    if type(y) in PYTHON_SCALARS:  # written out, as what `_binary_function` makes: one call less on the way of a product
+        if type(x) not in PYTHON_SCALARS:
             y = scalar_like(y, get_aval(x).dtype)
-    elif type(x) in _PYTHON_SCALARS:
+    elif type(x) in PYTHON_SCALARS:
         x = scalar_like(x, get_aval(y).dtype)
     if out_dtype is not None:
-        _check_same_dtype("mul", (get_aval(x), get_aval(y)))
+        check_same_dtype("mul", (get_aval(x), get_aval(y)))
         x, y = convert_element_type(x, out_dtype), convert_element_type(y, out_dtype)
     return state.trace.process(mul_p, (x, y), {})
 
@@ -666,7 +515,7 @@ def nextafter(x1, x2):
     Raises:
       TypeError: if dtypes differ or are others, or shapes do not fit.
     """
-    return nextafter_p.bind(*_typed(x1, x2))
+    return nextafter_p.bind(*typed(x1, x2))
 
 
 bitwise_and = _binary_function(and_p, "bitwise_and", "and of integers or bools")
@@ -693,10 +542,10 @@ le_to = _binary_function(le_to_p, "le_to", f"comparison x <= y {_TOTAL_ORDER}")
 
 def pow(x, y):
     """Elementwise power x**y: x inexact, y of x's dtype or an integer array."""
-    if type(x) in _PYTHON_SCALARS and type(y) not in _PYTHON_SCALARS:
+    if type(x) in PYTHON_SCALARS and type(y) not in PYTHON_SCALARS:
         x = scalar_like(x, get_aval(y).dtype)
-    elif type(y) is not int and type(y) in _PYTHON_SCALARS:
-        x, y = _typed(x, y)
+    elif type(y) is not int and type(y) in PYTHON_SCALARS:
+        x, y = typed(x, y)
     return pow_p.bind(x, y)
 
 
@@ -720,7 +569,7 @@ def select(pred, on_true, on_false):
 
 def clamp(min, x, max):
     """Elementwise x limited to [min, max]; bounds are scalars or of x's shape, all of one dtype."""
-    return clamp_p.bind(*_typed(min, x, max))
+    return clamp_p.bind(*typed(min, x, max))
 
 
 def convert_element_type(operand, new_dtype, weak_type: bool = False):
@@ -737,14 +586,14 @@ def convert_element_type(operand, new_dtype, weak_type: bool = False):
     if type(operand) is int and not -2147483648 <= operand <= 2147483647:
         operand = np.asarray(operand).astype(new_dtype)
     aval = get_aval(operand)
-    if aval.dtype == new_dtype and aval.weak_type == weak_type and type(operand) not in _PYTHON_SCALARS \
+    if aval.dtype == new_dtype and aval.weak_type == weak_type and type(operand) not in PYTHON_SCALARS \
             and not isinstance(operand, (np.ndarray, np.generic)):
         return operand
     if aval.dtype != new_dtype and dtypes.issubdtype(aval.dtype, dtypes.complexfloating) \
             and not dtypes.issubdtype(new_dtype, dtypes.complexfloating):
         if new_dtype == _BOOL:  # unlike JAX's lax, which looks at the real part alone
             return ne(operand, scalar_like(0j, aval.dtype))
-        operand = operand.real if isinstance(operand, np.generic | np.ndarray) or type(operand) in _PYTHON_SCALARS \
+        operand = operand.real if isinstance(operand, np.generic | np.ndarray) or type(operand) in PYTHON_SCALARS \
             else real(operand)
     return convert_element_type_p.bind(operand, new_dtype=new_dtype, weak_type=bool(weak_type))
 

@@ -12,14 +12,12 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.ops.dtype_kinds import COMPLEX_OF, COMPONENT_OF
 from laminax_ir.ops.elementwise import convert_element_type
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.primitive import Primitive, shape_rule
 
 fft_p = Primitive("fft", family="fft")
-
-_COMPLEX_OF = {np.dtype(np.float32): np.dtype(np.complex64), np.dtype(np.float64): np.dtype(np.complex128)}
-_REAL_OF = {cplx: real for real, cplx in _COMPLEX_OF.items()}
 
 
 class FftType(enum.IntEnum):
@@ -40,7 +38,7 @@ def _fft_shape(x: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[int, ...
         raise ValueError(f"fft: one to three axes can be transformed at once, got fft_lengths {fft_lengths}")
     kept, sizes = x.shape[:x.ndim - rank], x.shape[x.ndim - rank:]
     is_real = fft_type == FftType.RFFT
-    if x.dtype not in (_COMPLEX_OF if is_real else _REAL_OF):
+    if x.dtype not in (COMPLEX_OF if is_real else COMPONENT_OF):
         wanted = "float32 or float64" if is_real else "complex64 or complex128"
         raise ValueError(f"fft: the input of {fft_type.name} must be {wanted}, got {x.str_short()}")
     if fft_type == FftType.IRFFT:
@@ -48,12 +46,12 @@ def _fft_shape(x: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[int, ...
         if sizes != expected:
             raise ValueError(f"fft: the last axes of the input of IRFFT, {x.str_short()}, must be {expected} for fft_lengths "
                              f"{fft_lengths}")
-        return x.update(shape=(*kept, *fft_lengths), dtype=_REAL_OF[x.dtype])
+        return x.update(shape=(*kept, *fft_lengths), dtype=COMPONENT_OF[x.dtype])
     if sizes != fft_lengths:
         raise ValueError(f"fft: the last axes of the input of {fft_type.name}, {x.str_short()}, must be equal to fft_lengths "
                          f"{fft_lengths}")
     if is_real:
-        return x.update(shape=(*kept, *fft_lengths[:-1], fft_lengths[-1] // 2 + 1), dtype=_COMPLEX_OF[x.dtype])
+        return x.update(shape=(*kept, *fft_lengths[:-1], fft_lengths[-1] // 2 + 1), dtype=COMPLEX_OF[x.dtype])
     return x
 
 

@@ -17,7 +17,7 @@ from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.contraction import dot_general
-from laminax_ir.ops.elementwise import joined_named_shape
+from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape import broadcasted_iota, full, reshape, transpose
 from laminax_ir.primitive import Primitive, shape_rule
 

@@ -13,6 +13,7 @@ from laminax_ir.ops import elementwise as el
 from laminax_ir.ops.control_flow import while_loop
 from laminax_ir.ops.linalg import adjoint, check_matrix, cholesky, matmul, qr, real_dtype, symmetrize, triangular_solve
 from laminax_ir.ops.reduction import reduce_max, reduce_sum
+from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import broadcasted_iota, concatenate, full, full_like
 from laminax_ir.ops.slicing import dynamic_index_in_dim, slice_in_dim
 
@@ -90,7 +91,7 @@ def _advanced(step, table, needed: int, tolerance: float, state):
     a, b, c = (dynamic_index_in_dim(table[:, i], count, keepdims=False) for i in range(3))
     after = step(before, *[el.convert_element_type(v, before.dtype) for v in (a, b, c)])
     change, size = _norm(el.sub(after, before)), _norm(after)
-    is_small = el.le(change, el.mul(size, el.scalar_like(tolerance, size.dtype)))
+    is_small = el.le(change, el.mul(size, scalar_like(tolerance, size.dtype)))
     # The first steps lift the least singular values, by which a matrix changes little.
     return el.add(count, np.int32(1)), after, el.bitwise_and(is_small, el.ge(count, np.int32(needed - 1)))
 

@@ -19,7 +19,7 @@ from laminax_ir import config, dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.keys import check_key_data, physical_aval
-from laminax_ir.ops.elementwise import broadcast_avals, joined_named_shape
+from laminax_ir.ops.elementwise_avals import broadcast_avals, joined_named_shape
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.primitive import Primitive, shape_rule
 

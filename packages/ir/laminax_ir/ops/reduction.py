@@ -7,7 +7,7 @@ of several operands at once, and is one of the named ones when it can be.
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Sequence
+from typing import Callable, Sequence
 
 import numpy as np
 
@@ -18,38 +18,12 @@ from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.contraction import refuse_out_sharding
-from laminax_ir.ops.elementwise import joined_named_shape
+from laminax_ir.ops.dtype_kinds import INTEGER_BOOL, NUMBER, NUMBER_BOOL, REAL_BOOL, check_dtype
+from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape_arguments import as_ints
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer
-
-_NUMBER = (dtypes.number,)
-_NUMBER_BOOL = (dtypes.number, np.bool_)
-_INTEGER_BOOL = (dtypes.integer, np.bool_)
-_REAL_BOOL = (dtypes.integer, dtypes.floating, np.bool_)
-
-_accepted: dict[tuple[Any, tuple], bool] = {}
-
-
-def check_dtype(name: str, dtype, kinds: tuple) -> None:
-    """Checks that the dtype is a subtype of one of the kinds.
-
-    Args:
-      name: the operation, for the message.
-      dtype: the dtype to check.
-      kinds: abstract or concrete dtypes.
-
-    Raises:
-      DTypeError: if it is not.
-    """
-    accepted = _accepted.get((dtype, kinds))
-    if accepted is None:
-        accepted = _accepted[dtype, kinds] = any(dtypes.issubdtype(dtype, kind) for kind in kinds)
-    if not accepted:
-        wanted = ", ".join(kind.__name__.rstrip("_") for kind in kinds)
-        raise DTypeError(f"{name} does not accept dtype {dtypes.dtype_name(dtype)}. "
-                         f"Accepted dtypes are subtypes of {wanted}.")
 
 
 def reduced_shape(name: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -92,12 +66,12 @@ def _reduced_aval(name: str, kinds: tuple, x: ShapedArray, axes: tuple[int, ...]
     return x.update(shape=reduced_shape(name, x.shape, axes))
 
 
-reduce_prod_p = _named_reduction("reduce_prod", _NUMBER)
-reduce_max_p = _named_reduction("reduce_max", _NUMBER_BOOL)
-reduce_min_p = _named_reduction("reduce_min", _NUMBER_BOOL)
-reduce_and_p = _named_reduction("reduce_and", _INTEGER_BOOL)
-reduce_or_p = _named_reduction("reduce_or", _INTEGER_BOOL)
-reduce_xor_p = _named_reduction("reduce_xor", _INTEGER_BOOL)
+reduce_prod_p = _named_reduction("reduce_prod", NUMBER)
+reduce_max_p = _named_reduction("reduce_max", NUMBER_BOOL)
+reduce_min_p = _named_reduction("reduce_min", NUMBER_BOOL)
+reduce_and_p = _named_reduction("reduce_and", INTEGER_BOOL)
+reduce_or_p = _named_reduction("reduce_or", INTEGER_BOOL)
+reduce_xor_p = _named_reduction("reduce_xor", INTEGER_BOOL)
 reduce_sum_p = Primitive("reduce_sum", family="reduction")
 argmax_p = Primitive("argmax", family="reduction")
 argmin_p = Primitive("argmin", family="reduction")
@@ -108,12 +82,12 @@ reduce_p = Primitive("reduce", multiple_results=True, family="reduction")
 def _reduce_sum_shape(x: ShapedArray, *, axes: tuple[int, ...], out_sharding) -> ShapedArray:
     if out_sharding is not None:
         refuse_out_sharding("reduce_sum", out_sharding)
-    return _reduced_aval("reduce_sum", _NUMBER, x, axes)
+    return _reduced_aval("reduce_sum", NUMBER, x, axes)
 
 
 def _arg_shape(name: str) -> Callable:
     def rule(x: ShapedArray, *, axes: tuple[int, ...], index_dtype) -> ShapedArray:
-        check_dtype(name, x.dtype, _REAL_BOOL)
+        check_dtype(name, x.dtype, REAL_BOOL)
         if len(axes) != 1:
             raise ValueError(f"{name}: exactly one axis is needed, got axes {axes} for {x.str_short()}")
         if not dtypes.issubdtype(index_dtype, dtypes.integer):
@@ -404,7 +378,7 @@ def special_monoid(computation: Callable, init_value, dtype) -> str | None:
     name = _monoid_names.get(computation) if callable(computation) and computation.__hash__ else None
     if name is None or isinstance(init_value, Tracer) or get_aval(init_value).shape != ():
         return None
-    if name in ("and", "or", "xor") and not any(dtypes.issubdtype(dtype, kind) for kind in _INTEGER_BOOL):
+    if name in ("and", "or", "xor") and not any(dtypes.issubdtype(dtype, kind) for kind in INTEGER_BOOL):
         return None
     if dtype == np.bool_ and name in ("sum", "prod"):
         return None

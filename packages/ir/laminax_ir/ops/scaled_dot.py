@@ -18,7 +18,8 @@ from laminax_ir.ops.contraction import (
     dot_general,
     dot_general_shape,
 )
-from laminax_ir.ops.elementwise import convert_element_type, joined_named_shape, mul
+from laminax_ir.ops.elementwise import convert_element_type, mul
+from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape import broadcast_in_dim, full, reshape
 from laminax_ir.primitive import Primitive, shape_rule
 

@@ -20,7 +20,8 @@ from laminax_ir.arguments import as_int
 from laminax_ir.avals import get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.keys import PRNGKeyArray
-from laminax_ir.ops.elementwise import convert_element_type, scalar_like
+from laminax_ir.ops.elementwise import convert_element_type
+from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape_arguments import (
     as_ints,
     canonical_axes,

@@ -10,7 +10,7 @@ from typing import Sequence
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.errors import DTypeError, ShapeError
-from laminax_ir.ops.elementwise import joined_named_shape
+from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.printer_params import hide_params
 

@@ -16,7 +16,8 @@ from laminax_ir.arguments import as_int
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import elementwise
-from laminax_ir.ops.elementwise import joined_named_shape, scalar_like
+from laminax_ir.ops.elementwise_avals import joined_named_shape
+from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import expand_dims, squeeze
 from laminax_ir.ops.shape_arguments import as_ints, canonical_axis, canonical_shape, shape_of
 from laminax_ir.ops.shape_primitives import with_shape

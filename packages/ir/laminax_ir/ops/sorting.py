@@ -16,7 +16,7 @@ from laminax_ir import dtypes
 from laminax_ir.arguments import as_int
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
-from laminax_ir.ops.elementwise import joined_named_shape
+from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape_arguments import canonical_axis, shape_of
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.trace import state

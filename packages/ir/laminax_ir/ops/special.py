@@ -6,13 +6,12 @@ scalars allowed beside an array.
 
 from __future__ import annotations
 
-from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.ops.elementwise import _PYTHON_SCALARS, _accepted, _check_dtype, _check_same_dtype, _result_aval, _typed
+from laminax_ir.ops.dtype_kinds import FLOATING, accepted_dtypes, check_dtype
+from laminax_ir.ops.elementwise_avals import check_same_dtype, result_aval
+from laminax_ir.ops.scalar_operands import PYTHON_SCALARS, typed
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.trace import state
-
-_FLOATING = (dtypes.floating,)
 
 
 def _floating(name: str) -> Primitive:
@@ -20,13 +19,13 @@ def _floating(name: str) -> Primitive:
 
     @shape_rule(primitive)
     def rule(first: ShapedArray, *rest: ShapedArray) -> ShapedArray:
-        if not _accepted.get((first.dtype, _FLOATING)):
-            _check_dtype(name, first.dtype, _FLOATING)
+        if not accepted_dtypes.get((first.dtype, FLOATING)):
+            check_dtype(name, first.dtype, FLOATING)
         if not rest or all(aval is first for aval in rest):
             return first
         avals = (first, *rest)
-        _check_same_dtype(name, avals)
-        return _result_aval(name, avals, first.dtype)
+        check_same_dtype(name, avals)
+        return result_aval(name, avals, first.dtype)
 
     return primitive
 
@@ -49,8 +48,8 @@ regularized_incomplete_beta_p = _floating("regularized_incomplete_beta")
 
 def _bind(primitive: Primitive, *operands):
     for x in operands:
-        if type(x) in _PYTHON_SCALARS:
-            operands = _typed(*operands)
+        if type(x) in PYTHON_SCALARS:
+            operands = typed(*operands)
             break
     return state.trace.process(primitive, operands, {})
 

@@ -6,7 +6,7 @@ from typing import Sequence
 
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
-from laminax_ir.ops.elementwise import joined_named_shape
+from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape_arguments import canonical_axis
 from laminax_ir.primitive import Primitive, shape_rule
 

@@ -16,9 +16,10 @@ from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops.convolution import canonical_pads, check_per_axis, dilated, int_tuple, padtype_to_pads, windows_along
-from laminax_ir.ops.elementwise import ge_p, joined_named_shape, le_p
+from laminax_ir.ops.dtype_kinds import NUMBER, NUMBER_BOOL, REAL, check_dtype
+from laminax_ir.ops.elementwise import ge_p, le_p
+from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.reduction import (
-    check_dtype,
     check_monoid,
     flatten_monoid,
     is_leaf,
@@ -27,10 +28,6 @@ from laminax_ir.ops.reduction import (
     stage_monoid,
 )
 from laminax_ir.primitive import Primitive, shape_rule
-
-_NUMBER = (dtypes.number,)
-_NUMBER_BOOL = (dtypes.number, np.bool_)
-_REAL = (dtypes.integer, dtypes.floating)
 
 
 # Pure in its arguments, and a program's layers repeat them: worth remembering on the staging path.
@@ -80,9 +77,9 @@ def _windowed(name: str, kinds: tuple) -> Primitive:
     return primitive
 
 
-reduce_window_sum_p = _windowed("reduce_window_sum", _NUMBER)
-reduce_window_max_p = _windowed("reduce_window_max", _NUMBER_BOOL)
-reduce_window_min_p = _windowed("reduce_window_min", _NUMBER_BOOL)
+reduce_window_sum_p = _windowed("reduce_window_sum", NUMBER)
+reduce_window_max_p = _windowed("reduce_window_max", NUMBER_BOOL)
+reduce_window_min_p = _windowed("reduce_window_min", NUMBER_BOOL)
 reduce_window_p = Primitive("reduce_window", multiple_results=True, family="windows")
 select_and_scatter_p = Primitive("select_and_scatter", family="windows")
 select_and_scatter_add_p = Primitive("select_and_scatter_add", family="windows")
@@ -147,7 +144,7 @@ def _select_and_gather_add_shape(tangents: ShapedArray, operand: ShapedArray, *,
 def _check_selection(name: str, select_prim: Primitive, operand: ShapedArray) -> None:
     if select_prim is not ge_p and select_prim is not le_p:
         raise ValueError(f"{name}: select_prim must be ge_p or le_p, got {select_prim}")
-    if not any(dtypes.issubdtype(operand.dtype, kind) for kind in _REAL):
+    if not any(dtypes.issubdtype(operand.dtype, kind) for kind in REAL):
         raise DTypeError(f"{name} does not accept dtype {dtypes.dtype_name(operand.dtype)}. Accepted dtypes are real numbers.")
 
 

@@ -14,6 +14,7 @@ from laminax_ir.jaxpr import ClosedJaxpr, Var, eval_jaxpr
 from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.control_flow import common_constants, cond_p, platform_index_p
+from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import broadcast_in_dim
 from laminax_transforms.batching import move_batch_axis
 from laminax_transforms.branch_places import shared_places, with_places
@@ -165,12 +166,12 @@ def _select_branch(axis, index, operands, mapped: Flags, branches):
     count = len(branches[0].out_avals)
     results = []
     for i, branch in enumerate(branches):
-        chosen = op.eq(index, op.scalar_like(i, get_aval(index).dtype))
+        chosen = op.eq(index, scalar_like(i, get_aval(index).dtype))
         guarded = [_guarded(chosen, x) if has else x for x, has in zip(operands, mapped)]
         batched = batch_jaxpr(branch, axis, front_axes(mapped), (0,) * count)
         results.append(eval_jaxpr(batched.jaxpr.jaxpr, batched.jaxpr.consts, *guarded))
     if len(branches) == 2:
-        index = op.ne(index, op.scalar_like(0, get_aval(index).dtype))
+        index = op.ne(index, scalar_like(0, get_aval(index).dtype))
     return [_select_n_examples(index, cases) for cases in zip(*results)], [0] * count
 
 

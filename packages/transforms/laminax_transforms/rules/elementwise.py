@@ -30,7 +30,6 @@ from laminax_ir.ops.elementwise import (
     neg,
     pow,
     rsqrt,
-    scalar_like,
     select,
     select_n_p,
     sign,
@@ -39,7 +38,9 @@ from laminax_ir.ops.elementwise import (
     square,
     sub,
 )
+from laminax_ir.ops.elementwise_avals import broadcast_avals
 from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import full, full_like, reshape
 from laminax_transforms.batching import _align, batch_elementwise, move_axis
 from laminax_transforms.registry import (
@@ -366,7 +367,7 @@ def _batch_same_shapes(primitive, scalar_positions: tuple[int, ...]):
         rank = max(len(get_aval(x).shape) - (b is not None) for x, b in zip(operands, batch_axes))
         aligned = [_align(x, b, rank) for x, b in zip(operands, batch_axes)]
         avals = [get_aval(x) for x in aligned]
-        shape = op.broadcast_avals(primitive.name, avals)
+        shape = broadcast_avals(primitive.name, avals)
         return primitive.bind(*[x if aval.shape == shape or (not aval.shape and i in scalar_positions)
                                 else broadcast_like(x, shape)
                                 for i, (x, aval) in enumerate(zip(aligned, avals))], **params), 0

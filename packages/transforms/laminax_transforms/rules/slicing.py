@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import slicing as op
-from laminax_ir.ops.elementwise import scalar_like
 from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers, scatter_p
+from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import broadcast_in_dim, concatenate, full, pad
 from laminax_ir.ops.slicing import dynamic_slice_p, dynamic_update_slice_p
 from laminax_transforms.batching import batch_axis_first

@@ -12,7 +12,8 @@ import math
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops.elementwise import add, bitwise_and, convert_element_type, div, eq, ge, gt, lt, mul, neg, scalar_like, select, sub
+from laminax_ir.ops.elementwise import add, bitwise_and, convert_element_type, div, eq, ge, gt, lt, mul, neg, select, sub
+from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import full, full_like
 from laminax_transforms.registry import broadcast_like
 from laminax_transforms.taylor_series import (

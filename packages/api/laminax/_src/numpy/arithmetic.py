@@ -10,7 +10,7 @@ from laminax_ir import dtypes, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
-from laminax_ir.ops.elementwise import scalar_like
+from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.trace import Tracer
 
 from laminax._src.fusion import fused

@@ -14,6 +14,7 @@ from laminax_ir import dtypes
 from laminax_ir.avals import ShapeDtypeStruct, get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.partition_specs import PartitionSpec
@@ -223,7 +224,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None):
     target = dtypes.canonicalize_dtype(float) if dtype is None else user_dtype("astype", dtype)
     source = dtype_of(x)
     if dtypes.issubdtype(source, dtypes.complexfloating) and target == np.bool_:
-        return _placed(op.ne(x, op.scalar_like(0, source)), device)
+        return _placed(op.ne(x, scalar_like(0, source)), device)
     if dtypes.issubdtype(source, dtypes.complexfloating) and not dtypes.issubdtype(target, dtypes.complexfloating):
         import warnings
         warnings.warn("Casting from complex to real dtypes discards the imaginary part; it is deprecated. Take .real or .imag first.",
@@ -465,16 +466,16 @@ def _linspace(start, stop, num, endpoint, dtype, axis):
     start, stop = broadcast_arrays(convert(start, computed), convert(stop, computed))
     intervals = num - 1 if endpoint else num
     difference = op.sub(stop, start)
-    step = op.div(difference, op.scalar_like(intervals, computed)) if intervals > 0 else shape_ops.full((), math.nan, computed)
+    step = op.div(difference, scalar_like(intervals, computed)) if intervals > 0 else shape_ops.full((), math.nan, computed)
     count = builtins.max(intervals, 1) if endpoint else num
     shape = (num - 1 if endpoint and num > 1 else num, *start.shape)
     real = dtypes.to_floating_dtype(computed)
     parts = shape_ops.broadcasted_iota(real, shape, 0)
-    parts = convert(op.div(parts, op.scalar_like(float(count), real)), computed)
+    parts = convert(op.div(parts, scalar_like(float(count), real)), computed)
     first = shape_ops.expand_dims(start, (0,))
     last = shape_ops.expand_dims(stop, (0,))
     # The weighted mean rather than start + i * step: exact at start, and it cannot overflow where they do not.
-    one = op.scalar_like(1.0, computed)
+    one = scalar_like(1.0, computed)
     result = op.add(op.mul(first, op.sub(one, parts)), op.mul(last, parts)) if num else shape_ops.full(shape, 0, computed)
     if endpoint and num > 1:
         result = shape_ops.concatenate([result, last], 0)

@@ -10,7 +10,7 @@ from laminax_ir.avals import get_aval
 from laminax_ir.ops import cumulative
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
-from laminax_ir.ops.elementwise import scalar_like
+from laminax_ir.ops.scalar_operands import scalar_like
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import convert, dtype_of, ensure_array, one_axis, refuse_out, shape_of, strong, user_dtype

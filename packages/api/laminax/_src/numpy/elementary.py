@@ -11,7 +11,7 @@ from typing import Callable
 from laminax_ir import dtypes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
-from laminax_ir.ops.elementwise import scalar_like
+from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.trace import Tracer, eval_trace, state, tracing_threads
 from laminax_runtime import ArrayImpl
 

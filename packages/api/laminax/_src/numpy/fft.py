@@ -17,9 +17,9 @@ from laminax_ir.arguments import as_int
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
-from laminax_ir.ops.elementwise import scalar_like
 from laminax_ir.ops.fft import FftType
 from laminax_ir.ops.fft import fft as fft_of_last_axes
+from laminax_ir.ops.scalar_operands import scalar_like
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import (

@@ -11,7 +11,7 @@ from laminax_ir import config, dtypes, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
-from laminax_ir.ops.elementwise import scalar_like
+from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.trace import Tracer
 

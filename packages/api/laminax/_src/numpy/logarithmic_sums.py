@@ -9,7 +9,7 @@ from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.calls import CustomJVPCall
-from laminax_ir.ops.elementwise import scalar_like
+from laminax_ir.ops.scalar_operands import scalar_like
 
 from laminax._src.numpy import ufunc_methods as methods
 from laminax._src.numpy.arguments import dtype_of, is_kind, promote_inexact

@@ -13,9 +13,9 @@ from laminax_ir.ops import cumulative
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import sorting as sorting_ops
-from laminax_ir.ops.elementwise import scalar_like
 from laminax_ir.ops.indexing import GatherScatterMode
 from laminax_ir.ops.reduction import reduce_or, reduce_sum
+from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.slicing import slice_in_dim
 
 from laminax._src.fusion import fused

@@ -15,7 +15,7 @@ from laminax_ir.errors import ConcretizationTypeError
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import reduction
 from laminax_ir.ops import shape as shape_ops
-from laminax_ir.ops.elementwise import scalar_like
+from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.trace import Tracer
 
 from laminax._src.numpy.arguments import axis_tuple, convert, dtype_of, ensure_array, shape_of

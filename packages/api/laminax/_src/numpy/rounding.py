@@ -10,7 +10,7 @@ import numpy as np
 from laminax_ir import dtypes, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops.elementwise import scalar_like
+from laminax_ir.ops.scalar_operands import scalar_like
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_array, inexact, is_kind, promote_numeric, refuse_out, strong

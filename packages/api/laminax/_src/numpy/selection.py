@@ -9,7 +9,7 @@ import numpy as np
 from laminax_ir import dtypes, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops.elementwise import scalar_like
+from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import broadcast_shapes, broadcast_to_shape
 
 from laminax._src.fusion import fused

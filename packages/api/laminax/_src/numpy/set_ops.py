@@ -19,9 +19,9 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops import sorting as sorting_ops
 from laminax_ir.ops.cumulative import cumsum
-from laminax_ir.ops.elementwise import scalar_like
 from laminax_ir.ops.indexing import GatherScatterMode
 from laminax_ir.ops.reduction import reduce_or, reduce_sum
+from laminax_ir.ops.scalar_operands import scalar_like
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import (

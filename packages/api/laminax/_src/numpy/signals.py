@@ -13,7 +13,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import special
 from laminax_ir.ops.calls import CustomJVPCall
-from laminax_ir.ops.elementwise import scalar_like
+from laminax_ir.ops.scalar_operands import scalar_like
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_arrays, inexact, shape_of, user_dtype

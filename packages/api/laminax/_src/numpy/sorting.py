@@ -16,8 +16,8 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops import sorting as sorting_ops
 from laminax_ir.ops.cumulative import cumsum as cumulative_sum_of
-from laminax_ir.ops.elementwise import scalar_like
 from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.ops.scalar_operands import scalar_like
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import (
