@@ -45,6 +45,16 @@ def test_the_first_failure_is_returned(wrap):
                 error.throw()
 
 
+def test_a_message_shows_arrays_and_keys_as_they_are():
+    key = laminax.random.key(3)
+
+    def f(x):
+        check(jnp.all(x > 0), "{tree} under {}", key, tree={"x": x})
+        return x
+    wanted = "{'x': Array([-1.,  2.], dtype=float32)} under Array((), dtype=key<fry>) overlaying:\n[0 3] (`check` failed)"
+    assert checkify.checkify(laminax.jit(f))(jnp.array([-1.0, 2.0]))[0].get() == wanted
+
+
 def test_mapping_on_both_sides():
     x = np.array([1.0, -1.0, -2.0])
     error, y = laminax.jit(checkify.checkify(laminax.vmap(positive)))(x)

@@ -71,6 +71,12 @@ def test_private_names_that_libraries_import():
     assert traceback_util.api_boundary(len)([1]) == traceback_util.api_boundary(repro_api_name="f")(len)([1]) == 1
 
 
+def test_private_modules_need_no_import_of_their_own():
+    assert laminax._src.xla_bridge._backends.keys() <= laminax._src.xla_bridge.backends().keys()
+    with pytest.raises(AttributeError, match="no attribute 'no_such_module'"):
+        laminax._src.no_such_module  # noqa: B018
+
+
 def test_the_true_branch_of_cond_is_traced_first():
     # flax draws the keys of new parameters while it is traced, so that the order decides which it gets.
     order = []

@@ -80,7 +80,7 @@ class Site:
             return self.message.format(index=index, axis=axis, size=size)
         if self.category is not FailedCheckError:
             return self.message
-        args, kwargs = tree_unflatten(self.tree, [np.asarray(x) for x in payload])
+        args, kwargs = tree_unflatten(self.tree, payload)
         return f"{self.message.format(*args, **kwargs)} (`check` failed)"
 
 
@@ -216,7 +216,7 @@ class Error:
         if not self.sites or not np.asarray(self.failed)[index]:
             return None
         code = int(np.asarray(self.code)[index])
-        return self.sites[code].category(self.sites[code].text([np.asarray(x)[index] for x in self.payloads[code]]))
+        return self.sites[code].category(self.sites[code].text([x[index] for x in self.payloads[code]]))
 
     def get_exception(self) -> JaxRuntimeError | None:
         """The exception that `throw` raises, or None."""

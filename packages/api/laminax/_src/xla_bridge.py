@@ -13,10 +13,11 @@ from laminax_runtime import (
     process_index,
     process_indices,
 )
+from laminax_runtime.backends import _clients as _backends
 
 from laminax._src.extend.backend import backends, get_backend
 
 __all__ = [
-    "Client", "Device", "XlaRuntimeError", "backends", "default_backend", "device_count", "devices", "get_backend", "local_device_count",
+    "Client", "Device", "XlaRuntimeError", "_backends", "backends", "default_backend", "device_count", "devices", "get_backend", "local_device_count",
     "local_devices", "process_count", "process_index", "process_indices",
 ]
