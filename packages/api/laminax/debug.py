@@ -1,4 +1,4 @@
-"""Debugging compiled programs: printing and calling Python from inside, and pictures of how arrays are split."""
+"""Debugging compiled programs: printing, stopping and calling Python from inside, and pictures of how arrays are split."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from laminax_ir.ops.callbacks import debug_log as log
 from laminax_ir.ops.callbacks import debug_print as print
 
 from laminax._src import setup  # noqa: F401
+from laminax._src.breakpoints import debug_breakpoint as breakpoint
 from laminax._src.sharding_pictures import inspect_array_sharding, visualize_array_sharding, visualize_sharding
 
 __all__ = [
-    "DebugEffect", "OrderedDebugEffect", "callback", "inspect_array_sharding", "log", "print", "visualize_array_sharding",
+    "DebugEffect", "OrderedDebugEffect", "breakpoint", "callback", "inspect_array_sharding", "log", "print", "visualize_array_sharding",
     "visualize_sharding",
 ]
