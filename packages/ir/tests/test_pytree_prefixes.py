@@ -1,0 +1,72 @@
+"""Trees that are prefixes of others, on both registries.
+
+Expected values are those of JAX's documentation of `jax.tree_util` and `jax.tree`, or follow from what a
+container is. Where the two registries word something differently, the test asks for what both must say.
+"""
+
+from __future__ import annotations
+
+import pytest
+from pytree_backends import pytree_fixture  # noqa: F401  (used by name)
+from pytree_types import Pair, Point, raises_naming, types_fixture  # noqa: F401  (by name)
+
+
+def test_broadcast(pytree):
+    full = {"a": [1, (2, 3)], "b": None, "c": 4}
+    assert pytree.tree_broadcast(0, full) == {"a": [0, (0, 0)], "b": None, "c": 0}
+    assert pytree.tree_broadcast({"a": [5, 6], "b": 7, "c": 8}, full) == {"a": [5, (6, 6)], "b": None, "c": 8}
+    assert pytree.tree_broadcast(full, full) == full
+    assert pytree.broadcast_prefix({"a": [5, 6], "b": 7, "c": 8}, full) == [5, 6, 6, 8]
+
+
+def test_broadcast_with_none_as_leaf(pytree):
+    none = lambda x: x is None  # noqa: E731
+    assert pytree.broadcast_prefix((0, None), (1, [2, 3]), is_leaf=none) == [0, None, None]
+    assert pytree.tree_broadcast((0, None), (1, [2, 3]), is_leaf=none) == (0, [None, None])
+    with raises_naming(ValueError, "prefix_tree[1] is None", "full_tree[1] is a list of length 2", "is_leaf"):
+        pytree.tree_broadcast((0, None), (1, [2, 3]))
+
+
+def test_prefix_errors_finds_all_and_names_them(types):
+    prefix = {"a": (1, 2), "b": [3, {"k": 4}], "c": 5}
+    assert types.prefix_errors(prefix, {"a": ([], 2), "b": [(3,), {"k": None}], "c": {}}) == []
+    errors = types.prefix_errors(prefix, {"a": (1, 2, 3), "b": [3, {"l": 4}], "c": 5})
+    assert [types.keystr(error.path) for error in errors] == ["['a']", "['b'][1]"]
+    assert isinstance(errors[0]("vmap in_axes"), ValueError)
+    text = str(errors[0]("vmap in_axes"))
+    assert "vmap in_axes: pytree structure error: different lengths of tuple at key path\n    in_axes['a']\n" in text
+    assert "in_axes['a'] is a tuple of length 2" in text and "tree['a'] is a tuple of length 3" in text
+    assert "['a']" in repr(errors[0])
+
+
+@pytest.mark.parametrize("prefix, full, reason", [
+    ((1, 2), [1, 2], "different types"), ((), 1, "different types"), ([1], [1, 2], "different lengths of list"),
+    ({"a": 1}, {"a": 1, "b": 2}, "different numbers of pytree children"), ({"a": 1}, {"b": 1}, "different pytree metadata"),
+])
+def test_a_mismatch_says_what_differs(pytree, prefix, full, reason):
+    [mismatch] = pytree.prefix_errors({"k": prefix}, {"k": full})
+    assert mismatch.reason == reason and f"pytree structure error: {reason} at key path\n    in_axes['k']\n" in str(mismatch("in_axes"))
+
+
+def test_prefix_errors_stops_at_leaves_of_the_prefix(pytree):
+    assert pytree.prefix_errors([(1, 2)], [3], is_leaf=lambda x: isinstance(x, tuple)) == []
+    assert len(pytree.prefix_errors([(1, 2)], [3])) == 1
+
+
+def test_flatten_axes(types):
+    treedef = types.tree_structure(({"w": 0, "b": 0}, [0, None], Point(0, 0)))
+    assert types.flatten_axes("in_axes", treedef, 0) == [0] * 5
+    assert types.flatten_axes("in_axes", treedef, None) == [None] * 5
+    assert types.flatten_axes("in_axes", treedef, (0, None, Point(1, 2))) == [0, 0, None, 1, 2]
+    assert types.flatten_axes("in_axes", treedef, ({"w": 1, "b": 2}, [3, None], 4)) == [2, 1, 3, 4, 4]
+    with raises_naming(ValueError, "vmap in_axes", "in_axes[1] is a list of length 1", "length 2"):
+        types.flatten_axes("vmap in_axes", treedef, (0, [0], 0))
+    with raises_naming(ValueError, "out_axes['a'] is a tuple", "['a'] is a leaf"):
+        types.flatten_axes("out_axes", types.tree_structure({"a": 0}), {"a": (1, 2)})
+
+
+def test_flatten_axes_of_namedtuples(pytree):
+    treedef = pytree.tree_structure(Pair(0, {"a": 0, "b": 0}))
+    assert pytree.flatten_axes("in_axes", treedef, Pair(1, 2)) == [1, 2, 2]
+    with raises_naming(ValueError, "in_axes is a tuple", "is a Pair"):
+        pytree.flatten_axes("in_axes", treedef, (1, 2))
