@@ -539,3 +539,10 @@ def test_functions_of_any_name_compile():
 
     assert laminax.jit(δ)(1.0) == 2.0
     assert laminax.jit(lambda x: laminax.jit(δ)(x) * laminax.jit(δ)(2 * x))(1.0) == 6.0
+
+
+def test_compiler_options_are_for_the_outermost_function():
+    inner = laminax.jit(lambda x: x * 2, compiler_options={"xla_cpu_enable_fast_math": True})
+    assert inner(1.0) == 2
+    with pytest.raises(ValueError, match=r"jit\(<lambda>\): `compiler_options` can only be passed to top-level `jax.jit`; got .*xla_cpu_enable_fast_math"):
+        laminax.jit(lambda x: inner(x))(1.0)

@@ -121,7 +121,11 @@ class Mesh(contextlib.ContextDecorator, NamedGrid):
     @functools.cached_property
     def _internal_device_list(self) -> _jaxlib.DeviceList:
         """What jaxlib's NamedSharding reads."""
-        return _jaxlib.DeviceList(tuple(self.devices.flat))
+        return _jaxlib.DeviceList(self._flat_devices_tuple)
+
+    @functools.cached_property
+    def _flat_devices_tuple(self) -> tuple[_jaxlib.Device, ...]:
+        return tuple(self.devices.flat)
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Mesh) and self._key == other._key)

@@ -40,7 +40,7 @@ def device_put(
             else goes to the default device without being committed to it.
         aval: the aval of the result, where the caller knows it; its dtype is what x is converted to.
         weak_type: whether the result's dtype is weak; by default Python ints, floats and complexes are weak.
-        donate: whether an array x may be consumed.
+        donate: whether an array x may be consumed; on the CPU it is not, since jaxlib crashes on arrays that have given up their buffers so.
 
     Returns:
         An array. A NumPy array of dtype float0 is returned as it is: no device has such a type.
@@ -160,7 +160,7 @@ def _put_array(x: ArrayImpl, target: Any, aval: ShapedArray | None, weak_type: b
     if aval is not None and aval.dtype != x.dtype:
         raise ValueError(f"device_put: {x.aval.str_short()} cannot become {aval.str_short()} by a transfer")
     sharding = x._sharding if target is None else shardings.as_sharding(target)
-    moved = x if target is None else reshard(x, sharding, _DONATE if donate else _REUSE)
+    moved = x if target is None else reshard(x, sharding, _DONATE if donate and _has_memory_of_its_own(sharding) else _REUSE)
     is_committed = x._committed or target is not None
     weak = x.aval.weak_type if weak_type is None else weak_type
     if moved._committed == is_committed and moved.aval.weak_type == weak and moved._sharding == sharding:
@@ -188,6 +188,11 @@ def reshard(x: ArrayImpl, sharding: shardings.Sharding, copy_semantics: Any = _R
     if _has_memory_of_its_own(sharding) and source._internal_device_list == sharding._internal_device_list:
         if _resharder is not None and (moved := _resharder(x, sharding)) is not None:
             return moved
+    return _reshard_by_host(x, sharding)
+
+
+@guards.for_programs  # to who asked for it, it is a copy between devices
+def _reshard_by_host(x: ArrayImpl, sharding: shardings.Sharding) -> ArrayImpl:
     return put_numpy(x._value, x.aval, sharding, True, may_share=False)
 
 

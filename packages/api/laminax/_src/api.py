@@ -27,7 +27,7 @@ from laminax_ir.pytree import (
     tree_structure,
     tree_unflatten,
 )
-from laminax_ir.trace import ConstantFoldingTrace, Tracer, current_trace, eval_trace, extend_axis_env, name_scope, state
+from laminax_ir.trace import ConstantFoldingTrace, Tracer, current_trace, eval_trace, extend_axis_env, is_tracing, name_scope, state
 from laminax_ir.tracebacks import api_boundary
 
 from laminax._src import setup  # noqa: F401
@@ -116,7 +116,7 @@ def disable_jit(disable: bool = True) -> Iterator[None]:
 
 
 @runtime.explicit_transfer("device_put")
-def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: bool | None = None) -> Any:
+def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
     """Transfers values to a device.
 
     Args:
@@ -125,9 +125,9 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
         x; None leaves arrays where they are and puts other values on the default device, uncommitted.
       src: where x is, a device or sharding; checked against where the arrays of x are. Cotangents go back there, by default to where
         the array is that is differentiated.
-      donate: whether the buffers of x may be reused.
-      may_alias: whether the result may share memory with x where x is on the device already; False copies. By default
-        it may.
+      donate: whether the buffers of x may be reused, or a pytree of booleans that is a prefix of x.
+      may_alias: whether the result may share memory with x where x is on the device already, or a pytree; False copies. By
+        default it may.
 
     Returns:
       A pytree like x, of arrays, committed to the device if one is given.
@@ -140,16 +140,27 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
       >>> device_put(np.ones(3), devices()[0])
       Array([1., 1., 1.], dtype=float32)
     """
-    if donate and may_alias:
+    leaves, tree = tree_flatten(x)
+    donated, shared = (_broadcast_flags(name, flag, x, len(leaves)) for name, flag in (("donate", donate), ("may_alias", may_alias)))
+    if any(a and b for a, b in zip(donated, shared)):
         raise ValueError("device_put: may_alias and donate cannot be True at the same time. A donated array is given up, not shared: leave "
                          "one of them False")
-    leaves, tree = tree_flatten(x)
     devices = _broadcast_places("device", device, x, len(leaves))
     sources = _broadcast_places("src", src, x, len(leaves))
     for leaf, place in zip(leaves, sources):
         _check_source(leaf, place)
     _check_fit(x, leaves, devices)
-    return tree_unflatten(tree, [_put_leaf(*args, donate, may_alias is False) for args in zip(leaves, devices, sources)])
+    return tree_unflatten(tree, [_put_leaf(*args, may_share is False) for *args, may_share in zip(leaves, devices, sources, donated, shared)])
+
+
+def _broadcast_flags(name: str, flag: Any, x: Any, count: int) -> list[bool | None]:
+    """A boolean, or None, for each leaf of x."""
+    if flag is None or isinstance(flag, (bool, np.bool_)):
+        return [flag] * count
+    try:
+        return broadcast_prefix(flag, x, is_leaf=lambda f: f is None)
+    except ValueError as error:
+        raise ValueError(f"device_put: {name} must be a boolean or a pytree of them that is a prefix of x, got {flag!r}. {error}") from None
 
 
 def _broadcast_places(name: str, places: Any, x: Any, count: int) -> list[Any]:
@@ -203,6 +214,8 @@ def _put_leaf(x: Any, device: Any, source: Any, donate: bool, is_copied: bool) -
         return x if device is None else put_traced(x, runtime.as_sharding(device), None if source is None else runtime.as_sharding(source))
     if isinstance(x, PRNGKeyArray):
         return PRNGKeyArray(x.impl, _put_leaf(x.base, device, source, donate, is_copied))
+    if isinstance(device, runtime.Sharding) and device.num_devices > 1 and is_tracing():
+        return put_traced(runtime.device_put(x), device)  # how a constant is split is part of the program
     placed = runtime.device_put(x, device, donate=donate)
     return copy(placed) if is_copied and isinstance(x, runtime.ArrayImpl) else placed
 

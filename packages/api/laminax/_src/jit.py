@@ -11,6 +11,18 @@ from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
+import laminax_runtime as runtime
+from laminax_ir import config, dtypes
+from laminax_ir.arguments import check_callable
+from laminax_ir.avals import ShapedArray, ShapeDtypeStruct
+from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.ops.calls import call_jaxpr
+from laminax_ir.partition_specs import PartitionSpec
+from laminax_ir.pytree import tree_unflatten
+from laminax_ir.trace import Tracer, check_no_tracers, eval_trace, state
+from laminax_ir.tracebacks import api_boundary, shorten
+
+from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve
 from laminax._src.checked_results import check_results, is_checking
 from laminax._src.executables import (
@@ -29,18 +41,6 @@ from laminax._src.ref_calls import run_with_refs
 from laminax._src.sharding_arguments import UNSPECIFIED, ShardingTree, constrain, for_arguments, for_results, normal_tree
 from laminax._src.stages import Lowered, Traced
 from laminax._src.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
-
-import laminax_runtime as runtime
-from laminax_ir import config, dtypes
-from laminax_ir.arguments import check_callable
-from laminax_ir.avals import ShapedArray, ShapeDtypeStruct
-from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
-from laminax_ir.ops.calls import call_jaxpr
-from laminax_ir.pytree import tree_unflatten
-from laminax_ir.trace import Tracer, check_no_tracers, eval_trace, state
-from laminax_ir.tracebacks import api_boundary, shorten
-
-from laminax._src import setup  # noqa: F401
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
@@ -77,8 +77,8 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
         options in a decorator: `@jit(static_argnames="n")`.
       in_shardings: how the positional arguments are split over devices: a `Sharding`, a `PartitionSpec` of the mesh that
         is set, None, or a pytree of them that is a prefix of the tuple of arguments. Committed arguments must be laid out
-        so. By default, or with None where no mesh is set, arguments stay as they are; None under a mesh means a copy on
-        each device.
+        so. By default, and with None, arguments stay as they are; under `pjit` None means a copy on each device of the mesh
+        that is entered.
       out_shardings: how the results are split, a prefix of the result; by default the compiler decides.
       static_argnums: positions of arguments that are compile-time constants: hashable values, part of the key.
       static_argnames: names of such arguments. With only one of the two given, the other is inferred from the
@@ -90,7 +90,7 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
       backend: the platform to run on: "cpu", "gpu" or "tpu".
       inline: whether to inline the function into enclosing programs instead of calling it.
       abstracted_axes: dynamic shapes; not supported.
-      compiler_options: options of XLA by name.
+      compiler_options: options of XLA by name; for calls outside of other jitted functions.
 
     Returns:
       The jitted function, with `lower`, `trace`, `eval_shape` and `clear_cache`.
@@ -237,6 +237,9 @@ class _JitFunction:
 
     def bind(self, call: Call, traced: TracedFunction) -> Any:
         closed, leaves = traced.closed, call.leaves
+        if self.options.compiler_options:
+            raise ValueError(f"{self.title}: `compiler_options` can only be passed to top-level `jax.jit`; got {dict(self.options.compiler_options)} for a "
+                             "function that another one calls while it is traced. Give them to the outermost jit.")
         if self.is_sharded:
             in_shardings, out_shardings = self._shardings(traced, call)
             leaves = constrain(leaves, in_shardings, f"jit({self.name})", call.namer(self.fun))
@@ -273,14 +276,14 @@ class _JitFunction:
 
     def _shardings(self, traced: TracedFunction, call: Call) -> tuple[list[Any] | None, list[Any] | None]:
         """The caller's shardings, one or None per argument and result."""
-        given = for_arguments(self.options.in_shardings, self.title, call.in_tree, self.mesh())
+        given = for_arguments(self.options.in_shardings, self.title, call.in_tree, self.mesh(), self.options.runs_on_entered_mesh)
         if given is not None:
             given = [*given, *[None] * (len(call.leaves) - len(given))]  # references that the function closes over
         return given, self.result_shardings(traced)
 
     def result_shardings(self, traced: TracedFunction) -> list[Any] | None:
         """The caller's shardings for the results, one or None each; None if there are none."""
-        given = for_results(self.options.out_shardings, self.title, traced.out_tree, self.mesh())
+        given = for_results(self.options.out_shardings, self.title, traced.out_tree, self.mesh(), self.options.runs_on_entered_mesh)
         return given if given is None else [*given, *[None] * (len(traced.closed.out_avals) - len(given))]  # what references have in them
 
     def donated(self, call: Call) -> tuple[bool, ...]:
@@ -352,8 +355,18 @@ def _abstract(x: Any) -> Any:
     if isinstance(x, ShapeDtypeStruct) or (hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "aval")
                                            and not hasattr(x, "__array__")):
         dtype = x.dtype if dtypes.is_extended(x.dtype) else dtypes.canonicalize_dtype(x.dtype)
-        return _AvalHolder(ShapedArray(x.shape, dtype, getattr(x, "weak_type", False)), getattr(x, "sharding", None))
+        return _AvalHolder(ShapedArray(x.shape, dtype, getattr(x, "weak_type", False)), _on_current_mesh(getattr(x, "sharding", None), x))
     return x
+
+
+def _on_current_mesh(sharding: Any, x: Any) -> Any:
+    """The sharding of a struct; a partition spec refers to the mesh that is set."""
+    if not isinstance(sharding, PartitionSpec):
+        return sharding
+    if (mesh := runtime.current_mesh()) is None:
+        raise TypeError(f"lower: When specifying PartitionSpec to `ShapeDtypeStruct`, the context mesh cannot be empty; got {x}. Set a mesh with "
+                        "set_mesh(mesh), or give NamedSharding(mesh, spec).")
+    return runtime.NamedSharding(mesh, sharding)
 
 
 class _AvalHolder:

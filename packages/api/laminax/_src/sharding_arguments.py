@@ -12,7 +12,7 @@ from typing import Any
 import laminax_runtime as runtime
 from laminax_ir.manual_axes import mesh_of_shard_map
 from laminax_ir.ops.sharding import sharding_constraint_p
-from laminax_ir.partition_specs import PartitionSpec
+from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_unflatten
 from laminax_ir.trace import state
 
@@ -50,6 +50,10 @@ def normal_tree(name: str, shardings: Any) -> ShardingTree | None:
         if leaf is not None and leaf is not UNSPECIFIED and not isinstance(leaf, (runtime.Sharding, PartitionSpec)):
             raise TypeError(f"jit: {name} leaf specifications are expected to be PartitionSpec instances or None, but got {leaf} of type "
                             f"{type(leaf).__name__}. Shardings serve too.")
+        spec = leaf if isinstance(leaf, PartitionSpec) else getattr(leaf, "spec", ())
+        if UNCONSTRAINED in spec:
+            raise ValueError(f"jit: Unconstrained dims are not allowed when passed to {name}, got {leaf}. Use None there for an axis that is whole, or "
+                             "with_sharding_constraint inside of the function.")
     return None if all(leaf is UNSPECIFIED for leaf in leaves) else ShardingTree(tuple(leaves), tree)
 
 
@@ -57,8 +61,8 @@ def _is_none(x: Any) -> bool:
     return x is None
 
 
-def for_arguments(given: ShardingTree | None, title: str, in_tree: Any, mesh: runtime.Mesh | None) -> list[Any] | None:
-    """One sharding or None per leaf of the arguments; partition specs refer to the mesh.
+def for_arguments(given: ShardingTree | None, title: str, in_tree: Any, mesh: runtime.Mesh | None, is_none_whole: bool) -> list[Any] | None:
+    """One sharding or None per leaf of the arguments; partition specs refer to the mesh, and None too if it means a copy on each device.
 
     Raises:
       ValueError: if the tree is no prefix of the positional arguments, or there are keyword arguments.
@@ -70,17 +74,18 @@ def for_arguments(given: ShardingTree | None, title: str, in_tree: Any, mesh: ru
     if kwargs:
         raise ValueError(f"{title}: pjit does not support kwargs when in_shardings is specified. Keyword arguments cannot be given "
                          f"together with it; got {', '.join(kwargs)}. Pass them by position.")
-    return _matched(given, "in_shardings", title, args, "the tuple of positional arguments", mesh)
+    return _matched(given, "in_shardings", title, args, "the tuple of positional arguments", mesh, is_none_whole)
 
 
-def for_results(given: ShardingTree | None, title: str, out_tree: Any, mesh: runtime.Mesh | None) -> list[Any] | None:
+def for_results(given: ShardingTree | None, title: str, out_tree: Any, mesh: runtime.Mesh | None, is_none_whole: bool) -> list[Any] | None:
     """One sharding or None per leaf of the result; errors as for `for_arguments`."""
     if given is None:
         return None
-    return _matched(given, "out_shardings", title, tree_unflatten(out_tree, range(out_tree.num_leaves)), "the result", mesh)
+    return _matched(given, "out_shardings", title, tree_unflatten(out_tree, range(out_tree.num_leaves)), "the result", mesh, is_none_whole)
 
 
-def _matched(given: ShardingTree, name: str, title: str, full: Any, what: str, mesh: runtime.Mesh | None) -> list[Any]:
+def _matched(given: ShardingTree, name: str, title: str, full: Any, what: str, mesh: runtime.Mesh | None,
+             is_none_whole: bool) -> list[Any]:
     if given.tree.num_leaves == 1 and len(given.leaves) == 1 and given.tree == tree_flatten(0)[1]:
         flat = [given.leaves[0]] * tree_flatten(full)[1].num_leaves
     else:
@@ -91,7 +96,8 @@ def _matched(given: ShardingTree, name: str, title: str, full: Any, what: str, m
             flat = broadcast_prefix(shardings, full, is_leaf=_is_none)
         except ValueError as error:
             raise ValueError(f"{title}: {name} must be one sharding, or a pytree of them that is a prefix of {what}: {error}") from None
-    return [resolve(leaf, f"{title}: {name}", mesh) for leaf in flat]
+    whole = runtime.NamedSharding(mesh, PartitionSpec()) if is_none_whole and mesh is not None else None
+    return [whole if leaf is None else resolve(leaf, f"{title}: {name}", mesh) for leaf in flat]
 
 
 def _check_one_each(title: str, shardings: Any, args: tuple) -> None:
@@ -118,8 +124,6 @@ def resolve(leaf: Any, title: str, mesh: runtime.Mesh | None) -> runtime.Shardin
     """
     if leaf is UNSPECIFIED or isinstance(leaf, runtime.Sharding):
         return None if leaf is UNSPECIFIED else leaf if leaf._is_concrete else _with_devices(leaf, mesh, title)
-    if leaf is None:
-        return None if mesh is None else runtime.NamedSharding(mesh, PartitionSpec())
     if mesh is None:
         function = title.partition(":")[0].partition("(")[0]
         raise RuntimeError(f"{title} holds the partition spec {leaf}, which needs a mesh: {function} requires a non-empty mesh in context. "

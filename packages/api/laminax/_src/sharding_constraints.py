@@ -104,10 +104,10 @@ def make_single_device_sharding(device: runtime.Device, *, memory_kind: str | No
 
 
 def put_traced(x: Any, sharding: runtime.Sharding, source: runtime.Sharding | None = None) -> Any:
-    """`device_put` of a traced value, from `source`, which is by default where the array is that is differentiated."""
+    """`device_put` as an operation of the program that is being traced, from `source`, which is by default where the array is that is differentiated."""
     if reason := runtime.misfit(sharding, get_aval(x).shape, "device_put args"):
         raise ValueError(f"device_put: x, {get_aval(x).str_short()}, {reason}")
-    if source is None and isinstance(value := x.concrete_value(), runtime.ArrayImpl):
+    if source is None and isinstance(value := x.concrete_value() if isinstance(x, Tracer) else x, runtime.ArrayImpl):
         source = value.sharding
     return state.trace.process(device_put_p, (x,), {"sharding": sharding, "source": source})
 

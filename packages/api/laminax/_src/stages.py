@@ -276,6 +276,12 @@ class Compiled(_Stage):
         return tree_unflatten(self.out_tree, self._program.executable.out_shardings)
 
     @property
+    def out_info(self) -> Any:
+        """Shape, dtype and sharding of each result: a pytree like the result, of `ShapeDtypeStruct`."""
+        return tree_unflatten(self.out_tree, [s.update(sharding=sharding) for s, sharding in
+                                              zip(self._signature.out_structs, self._program.executable.out_shardings)])
+
+    @property
     def _name(self) -> str:
         return self._signature.name
 

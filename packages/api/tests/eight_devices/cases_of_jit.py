@@ -10,6 +10,7 @@ from meshes import DEVICES, MESH, blocks, check_layout, on_mesh, put, value
 import laminax
 import laminax.numpy as jnp
 from laminax import random
+from laminax.experimental.pjit import pjit
 from laminax.sharding import AbstractMesh, AxisType, GSPMDSharding, Mesh, NamedSharding, SingleDeviceSharding
 from laminax.sharding import PartitionSpec as P
 
@@ -220,6 +221,38 @@ def test_types_of_results_say_what_was_asked_for():
     first, second = f.eval_shape(A)
     assert first.sharding == on_mesh("x") and second.sharding is None and laminax.eval_shape(f, A)[0] == first
     assert f.lower(A).out_info[0].sharding == on_mesh("x") and laminax.jit(lambda x: x).eval_shape(A).sharding is None
+    compiled = laminax.jit(lambda x: x * 2).lower(put(A, "x")).compile()
+    assert (compiled.out_info.shape, compiled.out_info.dtype, compiled.out_info.sharding) == ((8, 4), np.float32, on_mesh("x"))
+
+
+def test_none_leaves_it_to_the_compiler_also_where_a_mesh_is_set():
+    f = laminax.jit(lambda x, y: (x * 2, y * 2), in_shardings=(None, P("y")), out_shardings=(None, P("y")))
+    with laminax.set_mesh(MESH):
+        doubled, other = f(put(A, "x", "y"), A)
+    check_layout(doubled, 2 * A, ("x", "y"))
+    check_layout(other, 2 * A, ("y",))
+    with MESH:  # as for pjit it means a copy on each device
+        check_layout(pjit(lambda x: x * 2, out_shardings=None)(put(A, "x")), 2 * A, ())
+
+
+def test_structs_with_partition_specs():
+    f, struct = laminax.jit(lambda x: x * 2), laminax.ShapeDtypeStruct((8, 4), np.float32, sharding=P("x"))
+    with laminax.set_mesh(MESH):
+        check_layout(f.lower(struct).compile()(put(A, "x")), 2 * A, ("x",))
+    with pytest.raises(TypeError, match="When specifying PartitionSpec to `ShapeDtypeStruct`, the context mesh cannot be empty"):
+        f.lower(struct)
+
+
+def test_constants_that_a_program_places():
+    for f in (lambda: jnp.array(A, device=on_mesh("x", "y")), lambda: laminax.device_put(A, on_mesh("x", "y"))):
+        check_layout(laminax.jit(f)(), A, ("x", "y"))
+
+
+@pytest.mark.parametrize("where", ["in_shardings", "out_shardings"])
+@pytest.mark.parametrize("spec", [P(P.UNCONSTRAINED, "x"), on_mesh("x", P.UNCONSTRAINED)])
+def test_arguments_and_results_have_no_unconstrained_axes(where, spec):
+    with pytest.raises(ValueError, match=f"jit: Unconstrained dims are not allowed when passed to {where}"):
+        laminax.jit(lambda x: x, **{where: spec})
 
 
 def test_what_the_compiler_chose():

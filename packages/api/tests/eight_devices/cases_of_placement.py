@@ -322,3 +322,35 @@ def test_values_of_the_only_process():
             convert(x, MESH, None)
         with pytest.raises(ValueError, match=r"f32\[8,3\] cannot be split as P\(None, 'y'\)"):
             convert(A[:, :3], MESH, P(None, "y"))
+
+
+def test_one_flag_of_donation_per_leaf():
+    kept, given = laminax.device_put({"a": A, "b": (A, A)}, donate={"a": False, "b": True})["b"]
+    np.testing.assert_array_equal(np.asarray(kept), A)
+    np.testing.assert_array_equal(np.asarray(given), A)
+    _refuses("device_put: donate must be a boolean or a pytree of them that is a prefix of x", lambda: laminax.device_put((A, A), donate=(True,)))
+    _refuses("may_alias and donate cannot be True at the same time",
+            lambda: laminax.device_put((A, A), donate=(True, False), may_alias=(True, True)))
+
+
+def test_arrays_that_are_committed_elsewhere():
+    x = laminax.device_put(A, DEVICES[1])
+    _refuses("numpy.array: Received incompatible devices.*Move it with device_put", lambda: jnp.array(x, device=DEVICES[2]))
+    assert jnp.asarray(x, device=DEVICES[1]).devices() == {DEVICES[1]} and jnp.array(jnp.ones(3), device=DEVICES[2]).devices() == {DEVICES[2]}
+
+
+def test_a_copy_to_another_layout_is_no_transfer_from_the_host():
+    x = put(A, "x")
+    with laminax.transfer_guard_host_to_device("disallow_explicit"):
+        check_layout(laminax.device_put(x, on_mesh("y")), A, ("y",))
+
+
+def test_a_batch_is_not_split_over_one_device():
+    single = SingleDeviceSharding(DEVICES[0])
+    _refuses("please make sure to run your jitted function inside the mesh context manager; SingleDeviceSharding",
+            lambda: laminax.vmap(lambda x: with_sharding_constraint(x, single), spmd_axis_name="x")(A))
+
+
+def _refuses(match, call):
+    with pytest.raises(ValueError, match=match):
+        call()

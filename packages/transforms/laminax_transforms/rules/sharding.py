@@ -39,11 +39,15 @@ def batched_sharding(sharding, axis, batch_axis: int, ndim: int):
     """The sharding of arrays of `ndim` axes with one more at `batch_axis`.
 
     Raises:
-      ValueError: if the mesh axes for the batch are in use.
+      ValueError: if the mesh axes for the batch are in use, or the sharding is over no mesh that could have them.
       NotImplementedError: if the sharding has several parts but is not given by a mesh and a spec.
     """
     spec = getattr(sharding, "spec", None)
     if spec is None:
+        if axis.spmd_name is not None:
+            raise ValueError(f"vmap(spmd_axis_name={axis.spmd_name!r}): If you are using spmd_axis_name parameter of jax.vmap, please make sure to run "
+                             f"your jitted function inside the mesh context manager; {sharding}, inside of the function, is over no mesh. Use a "
+                             "NamedSharding there.")
         if getattr(sharding, "num_devices", 1) == 1:
             return sharding
         raise NotImplementedError(f"vmap of a function that places values with {sharding} is not supported. Use a NamedSharding.")

@@ -56,7 +56,7 @@ def array(object: Any, dtype: Any = None, *, copy: bool = True, order: str | Non
 
     Raises:
       TypeError: if the value cannot be an array.
-      ValueError: for None, and for nested sequences of unequal lengths.
+      ValueError: for None, for nested sequences of unequal lengths, and for an array that is committed to other devices than `device`.
       NotImplementedError: for other orders.
 
     Example:
@@ -66,12 +66,21 @@ def array(object: Any, dtype: Any = None, *, copy: bool = True, order: str | Non
     if order not in ("K", "C", None):
         raise NotImplementedError(f"numpy.array: only order='K' and 'C' are supported, got order={order!r}")
     refuse_placement("array", out_sharding=out_sharding)
+    if device is not None and isinstance(object, runtime.ArrayImpl) and object.committed:
+        _check_devices(object, device)
     result = _from_object(object, user_dtype("array", dtype))
     if copy and result is object:
         result = op.copy(result)
     if ndmin > len(result.shape):
         result = shape_ops.expand_dims(result, tuple(range(ndmin - len(result.shape))))
     return _placed(result, device)
+
+
+def _check_devices(x: runtime.ArrayImpl, device: Any) -> None:
+    wanted = runtime.as_sharding(device)
+    if x.sharding._internal_device_list != wanted._internal_device_list:
+        raise ValueError(f"numpy.array: Received incompatible devices for jitted computation. The array is committed to {x.sharding}, and device is "
+                         f"{device}. Move it with device_put.")
 
 
 def _from_object(value: Any, dtype: Any) -> Any:
