@@ -18,14 +18,14 @@ class Effect:
     """A kind of effect.
 
     Args:
-      name: the printed name.
+      name: the printed name; that of the class by default.
       is_ordered: whether such effects keep the order in which the program states them.
     """
-    name: str
+    name: str = ""
     is_ordered: bool = False
 
     def __repr__(self):
-        return self.name
+        return self.name or type(self).__name__
 
     __str__ = __repr__
 

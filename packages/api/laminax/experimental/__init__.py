@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib
 
-_MODULE_OF = {"io_callback": "laminax_ir.ops.callbacks", "primal_tangent_dtype": "laminax._src.refused"}
+_MODULE_OF = {"io_callback": "laminax_ir.ops.callbacks", "primal_tangent_dtype": "laminax._src.refused", "cur_qdd": "laminax._src.hijax"}
 
 _SUBMODULES = frozenset((
-    "as_jax", "buffer_callback", "checkify", "colocated_python", "compilation_cache", "compute_on", "custom_partitioning", "jet",
+    "as_jax", "buffer_callback", "checkify", "colocated_python", "compilation_cache", "compute_on", "custom_partitioning", "hijax", "jet",
     "layout", "mesh_utils", "multihost_utils", "ode", "pjit", "scheduling_groups", "serialize_executable", "shard_map",
     "topologies", "xla_metadata",
 ))

@@ -1,0 +1,1 @@
+"""References to arrays, under the names that libraries import from JAX."""

@@ -1,0 +1,25 @@
+"""Types and operations of one's own: they can be defined, so that libraries that do can be imported, and not be used."""
+
+from laminax_ir.avals import AbstractValue, ShapedArray
+from laminax_ir.refs import AbstractRef
+from laminax_ir.refs import RefView as TransformedRef
+
+from laminax._src.hijax import (
+    AvalMutableQDD,
+    AvalQDD,
+    HiPrimitive,
+    HiType,
+    MutableHiType,
+    VJPHiPrimitive,
+    Zero,
+    aval_method,
+    aval_property,
+    control_flow_allowed_effects,
+    instantiate_zeros,
+    is_undefined_primal,
+    register_hitype,
+)
+
+__all__ = ["AbstractRef", "AbstractValue", "AvalMutableQDD", "AvalQDD", "HiPrimitive", "HiType", "MutableHiType", "ShapedArray",
+           "TransformedRef", "VJPHiPrimitive", "Zero", "aval_method", "aval_property", "control_flow_allowed_effects", "instantiate_zeros",
+           "is_undefined_primal", "register_hitype"]
