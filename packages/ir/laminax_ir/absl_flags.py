@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from laminax_ir import config
+from laminax_ir import config_options
 from laminax_ir.fixed_options import FIXED
 
 _defined: dict[str, Any] = {}  # absl's flags by name
@@ -15,8 +15,8 @@ def define_flags() -> None:
     """Defines a flag for each option; those given on the command line set their options when absl's `app.run` starts."""
     absl_app, flags = _absl()
     if not _defined:
-        for spelling in (*config._names, *FIXED):
-            option, name = config.find(spelling), f"jax_{spelling}"
+        for spelling in (*config_options._names, *FIXED):
+            option, name = config_options.find(spelling), f"jax_{spelling}"
             if isinstance(option.default, bool):
                 flags.DEFINE_bool(name, option.default, option.doc)
             else:
@@ -38,7 +38,7 @@ def set_given() -> None:
     """Sets the options whose flags were given."""
     for name, flag in _defined.items():
         if flag.present:
-            option = config.find(name)
+            option = config_options.find(name)
             option.set_global(flag.value if isinstance(flag.value, bool) else option.value_type.parse(flag.value))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any, Hashable, Iterator, Sequence
 
-from laminax_ir import config
+from laminax_ir import config_options
 from laminax_ir.abstract_meshes import AbstractMesh, AxisType, NamedGrid
 from laminax_ir.trace import extend_axis_env
 
@@ -25,8 +25,8 @@ def _parse(text: str) -> tuple:
     raise ValueError
 
 
-manual_axes = config.define(
-    "manual_axes", (), config.ValueType("triples of a name, a size and whether it is checked, set by laminax itself", _check, _parse),
+manual_axes = config_options.define(
+    "manual_axes", (), config_options.ValueType("triples of a name, a size and whether it is checked, set by laminax itself", _check, _parse),
     "The axes of devices along which the function that is being traced runs; set by pmap and shard_map.", affects_tracing=True)
 
 
@@ -36,8 +36,8 @@ def _check_mesh(value: Any) -> Any:
     raise ValueError
 
 
-manual_mesh = config.define(
-    "manual_mesh", None, config.ValueType("None or a mesh, set by laminax itself", _check_mesh, _parse),
+manual_mesh = config_options.define(
+    "manual_mesh", None, config_options.ValueType("None or a mesh, set by laminax itself", _check_mesh, _parse),
     "The mesh of the shard_map whose function is being traced.", affects_tracing=True)
 
 

@@ -11,13 +11,14 @@ import threading
 
 import pytest
 
-from laminax_ir import config
-from laminax_ir.config import UNSET, enable_x64, numpy_dtype_promotion
+from laminax_ir import config, config_options
+from laminax_ir.config import enable_x64, numpy_dtype_promotion
+from laminax_ir.config_options import UNSET
 
 
 @pytest.fixture(autouse=True)
 def restored():
-    before = [(option, option.get_global()) for option in config.options()]
+    before = [(option, option.get_global()) for option in config_options.all_options()]
     yield
     for option, value in before:
         option.set_local(UNSET)
@@ -112,10 +113,10 @@ def test_a_thread_sees_a_global_change_made_while_it_runs():
     started, changed, seen = threading.Event(), threading.Event(), []
 
     def watch():
-        seen.append((enable_x64.value, config.trace_key()))
+        seen.append((enable_x64.value, config_options.trace_key()))
         started.set()
         changed.wait(10)
-        seen.append((enable_x64.value, config.trace_key()))
+        seen.append((enable_x64.value, config_options.trace_key()))
 
     thread = threading.Thread(target=watch)
     thread.start()
@@ -124,7 +125,7 @@ def test_a_thread_sees_a_global_change_made_while_it_runs():
     changed.set()
     thread.join()
     assert [value for value, _ in seen] == [False, True]
-    assert seen[1][1] is config.trace_key() is not seen[0][1]
+    assert seen[1][1] is config_options.trace_key() is not seen[0][1]
 
 
 @pytest.mark.parametrize(
@@ -180,12 +181,12 @@ def test_an_option_is_not_mistaken_for_its_value():
 
 
 def test_equal_values_have_the_same_trace_key_however_they_came_about():
-    plain = config.trace_key()
+    plain = config_options.trace_key()
     with enable_x64(True):
-        overridden = config.trace_key()
-    assert config.trace_key() is plain is in_thread(config.trace_key)
+        overridden = config_options.trace_key()
+    assert config_options.trace_key() is plain is in_thread(config_options.trace_key)
     enable_x64.set_global(True)
-    assert config.trace_key() is overridden is in_thread(config.trace_key) is not plain
+    assert config_options.trace_key() is overridden is in_thread(config_options.trace_key) is not plain
 
 
 def test_a_trace_key_changes_with_the_options_that_affect_tracing_only():
@@ -195,12 +196,12 @@ def test_a_trace_key_changes_with_the_options_that_affect_tracing_only():
         "default_matmul_precision": "highest",
         "default_prng_impl": "rbg",
     }
-    keys = {config.trace_key()}
-    own = [option for option in config.options() if option.name in DEFAULTS]
+    keys = {config_options.trace_key()}
+    own = [option for option in config_options.all_options() if option.name in DEFAULTS]
     for option in own:
         with option(other.get(option.name, not option.value)):
-            assert (config.trace_key() not in keys) == option.affects_tracing
-            keys.add(config.trace_key())
+            assert (config_options.trace_key() not in keys) == option.affects_tracing
+            keys.add(config_options.trace_key())
     unaffected = {option.name for option in own if not option.affects_tracing}
     assert unaffected == {"debug_nans", "debug_infs", "log_compiles", "explain_cache_misses"}
 
@@ -208,18 +209,18 @@ def test_a_trace_key_changes_with_the_options_that_affect_tracing_only():
 def test_a_change_and_its_reversal_leave_no_stale_key():
     """A thread with an override once kept the key it had built between a global change and its reversal."""
     with config.disable_jit(True):
-        first = config.trace_key()
+        first = config_options.trace_key()
         enable_x64.set_global(True)
-        assert config.trace_key() is not first
+        assert config_options.trace_key() is not first
         enable_x64.set_global(False)
-        assert config.trace_key() is first
+        assert config_options.trace_key() is first
 
 
 def test_trace_keys_say_how_they_differ_and_pickle_to_themselves():
-    plain = config.trace_key()
+    plain = config_options.trace_key()
     with enable_x64(True):
-        assert config.trace_key().difference(plain) == {"enable_x64": (True, False)}
-        assert "enable_x64=True" in repr(config.trace_key())
+        assert config_options.trace_key().difference(plain) == {"enable_x64": (True, False)}
+        assert "enable_x64=True" in repr(config_options.trace_key())
     assert pickle.loads(pickle.dumps(plain)) is plain
 
 
@@ -229,7 +230,7 @@ def test_trace_keys_say_how_they_differ_and_pickle_to_themselves():
 def test_a_subscriber_hears_the_present_and_every_change():
     heard = []
     with config.debug_nans(True):
-        end = config.subscribe(lambda option, scope, value: heard.append((option.name, scope, value)))
+        end = config_options.subscribe(lambda option, scope, value: heard.append((option.name, scope, value)))
     try:
         assert heard.pop() == ("debug_nans", "thread", UNSET)  # the block's end
         present, heard[:] = list(heard), []
@@ -255,7 +256,7 @@ def test_a_subscriber_hears_the_present_and_every_change():
 
 def test_a_subscriber_is_called_in_the_thread_that_overrides():
     callers = []
-    end = config.subscribe(lambda option, scope, value: callers.append(threading.get_ident()))
+    end = config_options.subscribe(lambda option, scope, value: callers.append(threading.get_ident()))
     try:
         callers.clear()
 
@@ -324,15 +325,15 @@ def test_a_wrong_environment_variable_is_named():
 
 
 def test_a_layer_above_can_define_its_own_option():
-    option = config.define("test_only", "a", config.one_of("a", "b"), "An option of a test.", aliases=("test_alias",))
+    option = config_options.define("test_only", "a", config_options.one_of("a", "b"), "An option of a test.", aliases=("test_alias",))
     try:
         assert config.config.jax_test_alias == "a"
         with option("b"):
             assert config.config.laminax_test_only == "b"
         with pytest.raises(ValueError, match="the name 'test_alias' belongs to the option 'test_only'"):
-            config.define("test_alias", "a", config.one_of("a"), "")
+            config_options.define("test_alias", "a", config_options.one_of("a"), "")
     finally:
-        del config._options["test_only"], config._names["test_only"], config._names["test_alias"]
+        del config_options._options["test_only"], config_options._names["test_only"], config_options._names["test_alias"]
 
 
 def test_the_generators_that_can_be_chosen_are_the_ones_there_are():

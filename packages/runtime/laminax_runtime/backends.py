@@ -12,7 +12,7 @@ import warnings
 
 import numpy as np
 
-from laminax_ir import config
+from laminax_ir import config_options
 from laminax_ir.avals import ShapedArray
 from laminax_runtime import _jaxlib, arrays, ffi, guards, options, plugins, shardings  # noqa: F401  (arrays: its methods must be set)
 from laminax_runtime.errors import PlatformError
@@ -99,14 +99,14 @@ def _start_default() -> str:
     return _default
 
 
-def _forget_default(option: config.Option, scope: config.Scope, value: object) -> None:
+def _forget_default(option: config_options.Option, scope: config_options.Scope, value: object) -> None:
     global _default
     if option is options.platform_name:
         with _lock:
             _default = None
 
 
-config.subscribe(_forget_default)
+config_options.subscribe(_forget_default)
 
 
 def _start_first_of(names: tuple[str, ...], requested: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from typing import Any, Mapping
 
-from laminax_ir import config
+from laminax_ir import config, config_options
 from laminax_runtime import _jaxlib, options
 
 # States that jaxlib reads by itself, and so must be the ones it was given.
@@ -43,28 +43,28 @@ def _number(values: Mapping[str, Any]) -> int:
     return _numbers.setdefault(frozenset(values.items()), len(_numbers))
 
 
-def _mirror(option: config.Option, scope: config.Scope, value: Any) -> None:
+def _mirror(option: config_options.Option, scope: config_options.Scope, value: Any) -> None:
     if not option.affects_tracing and option.name not in _RUNTIME_OPTIONS:
         return
     if (state := _states.get(option.name)) is not None:
         if scope == "global":
             state.set_global(value)
         else:
-            state.set_local(_jaxlib.UNSET if value is config.UNSET else value)
+            state.set_local(_jaxlib.UNSET if value is config_options.UNSET else value)
         return
     with _lock:
         if scope == "global":
             _globals[option.name] = value
             _global_settings.set_global(_number(_globals))
             return
-        if value is config.UNSET:
+        if value is config_options.UNSET:
             _overrides.values.pop(option.name, None)
         else:
             _overrides.values[option.name] = value
         _thread_settings.set_local(_number(_overrides.values) if _overrides.values else _jaxlib.UNSET)
 
 
-config.subscribe(_mirror)
+config_options.subscribe(_mirror)
 
 _tracing = _jaxlib.Config("tracing", False, include_in_jit_key=True)
 

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from laminax_ir import config
+from laminax_ir import config_options
 from laminax_runtime import _jaxlib, options
 
 _FIELD_OF = {f"transfer_guard_{direction}": direction for direction in options.TRANSFER_DIRECTIONS}
@@ -19,7 +19,7 @@ _COLLECTION = options.array_garbage_collection_guard.name
 _has_guarded = False  # whether a guard was ever set: until then nothing needs to be told what is explicit
 
 
-def _mirror(option: config.Option, scope: config.Scope, value: Any) -> None:
+def _mirror(option: config_options.Option, scope: config_options.Scope, value: Any) -> None:
     if option is options.thread_guard:
         if scope == "thread":
             _jaxlib.set_thread_guard(bool(value))
@@ -36,7 +36,7 @@ def _mirror(option: config.Option, scope: config.Scope, value: Any) -> None:
     setattr(state, field, getattr(levels, value.upper()) if value else None)  # None and UNSET end the state's own level
 
 
-config.subscribe(_mirror)
+config_options.subscribe(_mirror)
 
 
 def explicit_transfer(what: Literal["device_put", "device_get"]) -> Callable[[Callable], Callable]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from laminax_ir import config
+from laminax_ir import config_options
 from laminax_ir.abstract_meshes import AbstractMesh, AxisType, NamedGrid, normal_axis_types
 from laminax_ir.manual_axes import mesh_of_shard_map
 from laminax_runtime import _jaxlib, context, options
@@ -230,10 +230,10 @@ def _parse_mesh(text: str) -> None:
     raise ValueError
 
 
-current_mesh_option = config.define(
+current_mesh_option = config_options.define(
     "mesh",
     None,
-    config.ValueType("None or a Mesh, from the program and not from the environment", _check_mesh, _parse_mesh),
+    config_options.ValueType("None or a Mesh, from the program and not from the environment", _check_mesh, _parse_mesh),
     "The mesh that partition specs refer to; set by laminax.set_mesh.",
     affects_tracing=True,
 )
@@ -244,10 +244,10 @@ def current_mesh() -> Mesh | None:
     return current_mesh_option.value
 
 
-entered_mesh_option = config.define(
+entered_mesh_option = config_options.define(
     "entered_mesh",
     None,
-    config.ValueType("None or a Mesh, from the program and not from the environment", _check_mesh, _parse_mesh),
+    config_options.ValueType("None or a Mesh, from the program and not from the environment", _check_mesh, _parse_mesh),
     "The mesh of pjit and with_sharding_constraint; set by `with mesh:`.",
     affects_tracing=True,
 )

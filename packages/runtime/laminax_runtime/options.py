@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from laminax_ir import config
+from laminax_ir import config_options
 
 # What makes platforms sets this when the CPU has started: its number of devices can no longer be chosen.
 has_cpu_started = False
@@ -73,137 +73,137 @@ def _parse_none(text: str) -> str | None:
     return None if text.strip().lower() in ("", "none") else text.strip()
 
 
-platforms = config.define(
+platforms = config_options.define(
     "platforms",
     None,
-    config.ValueType("None or a comma-separated list such as 'cpu' or 'cuda,cpu'", _check_platforms, _parse_none),
+    config_options.ValueType("None or a comma-separated list such as 'cpu' or 'cuda,cpu'", _check_platforms, _parse_none),
     "The platforms to start, the default one first; None takes an accelerator that works, else the CPU.",
 )
-platform_name = config.define(
+platform_name = config_options.define(
     "platform_name",
     None,
-    config.ValueType("None or a platform's name, such as 'cpu' or 'gpu'", _check_platforms, _parse_none),
+    config_options.ValueType("None or a platform's name, such as 'cpu' or 'gpu'", _check_platforms, _parse_none),
     "The default platform, of those that are started; `platforms` is the newer way.",
 )
-num_cpu_devices = config.define(
+num_cpu_devices = config_options.define(
     "num_cpu_devices",
     -1,
-    config.ValueType("-1 or a positive int", _check_count, lambda text: _check_count(int(text) if _parse_none(text) else None)),
+    config_options.ValueType("-1 or a positive int", _check_count, lambda text: _check_count(int(text) if _parse_none(text) else None)),
     "How many devices the CPU platform has; -1, or None, leaves it to XLA_FLAGS, whose default is one.",
 )
-cpu_enable_async_dispatch = config.define(
+cpu_enable_async_dispatch = config_options.define(
     "cpu_enable_async_dispatch",
     True,
-    config.boolean,
+    config_options.boolean,
     "Let computations on the CPU run beside Python; read when the CPU starts.",
 )
-default_device = config.define(
+default_device = config_options.define(
     "default_device",
     None,
-    config.ValueType("None, a device or a platform's name", _check_device, _parse_none),
+    config_options.ValueType("None, a device or a platform's name", _check_device, _parse_none),
     "Where uncommitted arrays and computations go; None is the default platform's first device.",
 )
 
 # --- the persistent compilation cache, with the names that JAX's options have ---
 
-_folder = config.ValueType("None or the path of a local folder", _check_folder, _parse_none)
-_seconds = config.ValueType("a number of seconds, 0 or more", _check_seconds, lambda text: _check_seconds(float(text)))
-_size = config.ValueType("a number of bytes, 0, or -1 for no limit", _check_size, lambda text: _check_size(int(text)))
+_folder = config_options.ValueType("None or the path of a local folder", _check_folder, _parse_none)
+_seconds = config_options.ValueType("a number of seconds, 0 or more", _check_seconds, lambda text: _check_seconds(float(text)))
+_size = config_options.ValueType("a number of bytes, 0, or -1 for no limit", _check_size, lambda text: _check_size(int(text)))
 
-enable_compilation_cache = config.define(
+enable_compilation_cache = config_options.define(
     "enable_compilation_cache",
     True,
-    config.boolean,
+    config_options.boolean,
     "Keep compiled programs on disk, for the next process.",
 )
-compilation_cache_dir = config.define(
+compilation_cache_dir = config_options.define(
     "compilation_cache_dir",
     None,
     _folder,
     "The folder of the compilation cache; None is laminax's part of the user's cache folder.",
 )
 # At 0.2 s a program is worth the milliseconds of storing it, and single operations stay out.
-persistent_cache_min_compile_time_secs = config.define(
+persistent_cache_min_compile_time_secs = config_options.define(
     "persistent_cache_min_compile_time_secs",
     0.2,
     _seconds,
     "Programs that take less time to compile, in seconds, are not kept on disk.",
 )
-persistent_cache_min_entry_size_bytes = config.define(
+persistent_cache_min_entry_size_bytes = config_options.define(
     "persistent_cache_min_entry_size_bytes",
     0,
     _size,
     "Programs of fewer bytes are not kept on disk; 0 and -1 keep them all.",
 )
-compilation_cache_max_size = config.define(
+compilation_cache_max_size = config_options.define(
     "compilation_cache_max_size",
     2 << 30,
     _size,
     "The size in bytes below which the folder of the compilation cache is kept; -1 is no limit, 0 no cache.",
 )
-compilation_cache_include_metadata_in_key = config.define(
+compilation_cache_include_metadata_in_key = config_options.define(
     "compilation_cache_include_metadata_in_key",
     False,
-    config.boolean,
+    config_options.boolean,
     "Tell programs on disk apart that differ only in source locations and name scopes.",
 )
-raise_persistent_cache_errors = config.define(
+raise_persistent_cache_errors = config_options.define(
     "raise_persistent_cache_errors",
     False,
-    config.boolean,
+    config_options.boolean,
     "Raise when the compilation cache cannot be used, instead of warning and compiling.",
 )
 
 # --- what the compiler is told ---
 
-_EFFORTS = config.one_of("UNKNOWN", "O0", "O1", "O2", "O3")
-optimization_level = config.define(
+_EFFORTS = config_options.one_of("UNKNOWN", "O0", "O1", "O2", "O3")
+optimization_level = config_options.define(
     "optimization_level",
     "UNKNOWN",
     _EFFORTS,
     "How much XLA does for short run times, O0 to O3; UNKNOWN leaves it to XLA.",
     affects_tracing=True,  # a program compiled with another level is another one
 )
-memory_fitting_level = config.define(
+memory_fitting_level = config_options.define(
     "memory_fitting_level",
     "O2",
     _EFFORTS,
     "How much XLA does to make a program fit in the device's memory, O0 to O3.",
     affects_tracing=True,
 )
-disable_most_optimizations = config.define(
+disable_most_optimizations = config_options.define(
     "disable_most_optimizations",
     False,
-    config.boolean,
+    config_options.boolean,
     "Compile fast, for programs that run slowly: where the compiler's work costs more than it saves.",
     affects_tracing=True,
 )
-compiler_enable_remat_pass = config.define(
+compiler_enable_remat_pass = config_options.define(
     "compiler_enable_remat_pass",
     True,
-    config.boolean,
+    config_options.boolean,
     "Let XLA compute values again when memory is short.",
     affects_tracing=True,
 )
 
-dump_ir_to = config.define(
+dump_ir_to = config_options.define(
     "dump_ir_to",
     None,
     _folder,
     "A folder in which to leave the StableHLO of every program that is compiled, as text.",
 )
-disallow_mesh_context_manager = config.define(
-    "disallow_mesh_context_manager", False, config.boolean, "Raise at `with mesh:`, in favour of `set_mesh`."
+disallow_mesh_context_manager = config_options.define(
+    "disallow_mesh_context_manager", False, config_options.boolean, "Raise at `with mesh:`, in favour of `set_mesh`."
 )
-no_execution = config.define("no_execution", False, config.boolean, "Raise where a compiled program would be run.")
+no_execution = config_options.define("no_execution", False, config_options.boolean, "Raise where a compiled program would be run.")
 
 # --- guards, which `guards` hands to jaxlib ---
 
 # The option of each direction, by jaxlib's name for it; None leaves the level to jaxlib, whose default is "allow".
-_LEVELS = config.one_of("allow", "log", "disallow", "log_explicit", "disallow_explicit", optional=True)
+_LEVELS = config_options.one_of("allow", "log", "disallow", "log_explicit", "disallow_explicit", optional=True)
 TRANSFER_DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
 transfer_guard_host_to_device, transfer_guard_device_to_device, transfer_guard_device_to_host = transfer_guards = tuple(
-    config.define(
+    config_options.define(
         f"transfer_guard_{direction}",
         None,
         _LEVELS,
@@ -211,51 +211,51 @@ transfer_guard_host_to_device, transfer_guard_device_to_device, transfer_guard_d
     )
     for direction in TRANSFER_DIRECTIONS
 )
-_all_transfers = config.define(
+_all_transfers = config_options.define(
     "transfer_guard",
     None,
     _LEVELS,
     "The transfer guard of all three directions; set-only, the level of a direction is its own option's.",
 )
-array_garbage_collection_guard = config.define(
+array_garbage_collection_guard = config_options.define(
     "array_garbage_collection_guard",
     None,
-    config.one_of("allow", "log", "fatal", optional=True),
+    config_options.one_of("allow", "log", "fatal", optional=True),
     "What to do when an array is freed by the garbage collector, which is late, and not with its last reference.",
 )
-thread_guard = config.define(
+thread_guard = config_options.define(
     "thread_guard",
     False,
-    config.boolean,
+    config_options.boolean,
     "Raise when a computation of several processes is started by another thread than the one that set this.",
 )
 
 
-def _set_all_directions(option: config.Option, scope: config.Scope, value: Any) -> None:
+def _set_all_directions(option: config_options.Option, scope: config_options.Scope, value: Any) -> None:
     if option is _all_transfers and scope == "global" and value is not None:
         for guard in transfer_guards:
             guard.set_global(value)
 
 
-config.subscribe(_set_all_directions)
+config_options.subscribe(_set_all_directions)
 
 # --- logs ---
 
-logging_level = config.define(
+logging_level = config_options.define(
     "logging_level",
     "NOTSET",
-    config.one_of("NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
+    config_options.one_of("NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
     "Write what laminax logs to stderr, from this level on; NOTSET leaves it to the program.",
 )
-debug_log_modules = config.define(
+debug_log_modules = config_options.define(
     "debug_log_modules",
     "",
-    config.ValueType("comma-separated names of modules, such as 'laminax'", _check_names, str),
+    config_options.ValueType("comma-separated names of modules, such as 'laminax'", _check_names, str),
     "Write everything that these modules log to stderr.",
 )
 
 
-def _set_loggers(option: config.Option, scope: config.Scope, value: Any) -> None:
+def _set_loggers(option: config_options.Option, scope: config_options.Scope, value: Any) -> None:
     if scope == "global" and option in (logging_level, debug_log_modules) and (value != option.default or loggers_are_set()):
         from laminax_runtime import loggers  # with `logging`, which takes 5 ms
 
@@ -267,7 +267,7 @@ def loggers_are_set() -> bool:
     return "laminax_runtime.loggers" in sys.modules
 
 
-config.subscribe(_set_loggers)
+config_options.subscribe(_set_loggers)
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import pytest
 from stablehlo_modules import aval, binary, module, tensor, unary
 
 import laminax_runtime as runtime
-from laminax_ir import config, pytree
+from laminax_ir import config, config_options, pytree
 from laminax_runtime import DeletedArrayError, compile_module, device_put
 
 
@@ -170,7 +170,7 @@ def test_traced_values_come_to_python(negate):
 def test_settings_do_not_share_entries(negate, option, value):
     x = device_put(1.0)
     negate(x)
-    setting = next(o for o in config.options() if o.name == option)
+    setting = next(o for o in config_options.all_options() if o.name == option)
     with setting(value):
         negate(x)
         assert negate.count == 2

@@ -7,7 +7,7 @@ from functools import partial, wraps
 from typing import Any, Callable, Iterable, Sequence
 from weakref import WeakKeyDictionary
 
-from laminax_ir import config, dtypes, source
+from laminax_ir import config_options, dtypes, source
 from laminax_ir.arguments import check_callable
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
@@ -139,7 +139,7 @@ class _Call:
 
     def key(self) -> tuple:
         static = tuple((k, type(v), v) for k, v in [*self.static.items(), *sorted(self.static_kwargs.items())])
-        return self.in_tree, tuple(self.avals), self.count, static, config.trace_key(), tuple(state.axis_sizes.items())
+        return self.in_tree, tuple(self.avals), self.count, static, config_options.trace_key(), tuple(state.axis_sizes.items())
 
 
 _Traced = tuple[ClosedJaxpr, list[Any], Any]

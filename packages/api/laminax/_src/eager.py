@@ -12,7 +12,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 import laminax_runtime as runtime
-from laminax_ir import config, operators
+from laminax_ir import config_options, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import checkpoint_p
@@ -96,7 +96,7 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
         if where is None:  # spread over a mesh
             where = tuple(committed_sharding(x) for x in args), mesh
         avals = tuple(get_aval(x) for x in args)
-        key = avals, where, config.trace_key()  # whether operands may be promoted is an option
+        key = avals, where, config_options.trace_key()  # whether operands may be promoted is an option
         found = programs.get(key)
         if found is None:
             check_may_trace(f"jit({name})")

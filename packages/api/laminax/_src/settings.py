@@ -16,7 +16,6 @@ from laminax_ir.config import (
     enable_custom_prng,
     enable_x64,
     explain_cache_misses,
-    find,
     legacy_prng_key,
     log_compiles,
     no_tracing,
@@ -25,6 +24,7 @@ from laminax_ir.config import (
     softmax_custom_jvp,
     threefry_partitionable,
 )
+from laminax_ir.config_options import find
 from laminax_runtime.options import (
     array_garbage_collection_guard,
     default_device,

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Callable, Hashable, NamedTuple, Sequence
 from weakref import WeakKeyDictionary, ref
 
-from laminax_ir import config
+from laminax_ir import config, config_options
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.pytree import flatten, keystr, tree_flatten_with_path
@@ -193,7 +193,7 @@ class TraceKey(NamedTuple):
     static_args: tuple[tuple[int, Static], ...]
     static_kwargs: tuple[tuple[str, Static], ...]
     count: int
-    config: config.TraceKey
+    config: config_options.TraceKey
     axes: tuple[tuple[Any, int], ...]
 
 
@@ -249,7 +249,7 @@ class TraceCache:
                entries: Entries) -> TracedFunction:
         """The traced function for a call, traced now if it has not been."""
         axes = state.axis_sizes
-        key = TraceKey(call.in_tree, tuple(avals), call.static_args, call.static_kwargs, call.count, config.trace_key(),
+        key = TraceKey(call.in_tree, tuple(avals), call.static_args, call.static_kwargs, call.count, config_options.trace_key(),
                        tuple(axes.items()) if axes else ())
         found = entries.get(key)
         if found is not None and found.is_valid():

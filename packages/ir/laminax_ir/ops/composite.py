@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from laminax_ir import config
+from laminax_ir import config_options
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.check import call_faults, check_rule
 from laminax_ir.errors import UnexpectedTracerError
@@ -69,7 +69,7 @@ def composite(decomposition: Callable, name: str, version: int = 0) -> Callable:
         attributes = tuple((key, attribute(name, key, value)) for key, value in sorted(kwargs.items()) if value is not None)
         avals = tuple(map(get_aval, leaves))
         # 1, 1.0 and True are equal, and different attributes: their texts are compared.
-        key = (in_tree, avals, repr(attributes), tuple(kwargs), config.trace_key(), tuple(state.axis_sizes.items()))
+        key = (in_tree, avals, repr(attributes), tuple(kwargs), config_options.trace_key(), tuple(state.axis_sizes.items()))
         found = programs.get(key)
         if found is None:
             found = programs[key] = _traced(decomposition, name, in_tree, avals, kwargs)

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from laminax_ir import config, dtypes
+from laminax_ir import config, config_options, dtypes
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.errors import ConcretizationTypeError, TracerBoolConversionError
 from laminax_ir.jaxpr import ClosedJaxpr, no_effects
@@ -75,7 +75,7 @@ def _trace(caller: str, what: str, fun: Callable, in_tree, in_avals: Sequence[Sh
       caller, what: for messages: "scan", "body function".
       identity: the user's function that decides what `fun` does, if that is not `fun` itself.
     """
-    key = (caller, in_tree, tuple(in_avals), config.trace_key(), tuple(state.axis_sizes.items()))
+    key = (caller, in_tree, tuple(in_avals), config_options.trace_key(), tuple(state.axis_sizes.items()))
     user_fun = fun if identity is None else identity
     try:
         known = _programs.setdefault(user_fun, {})
