@@ -312,9 +312,9 @@ def test_the_environment_sets_global_values():
     environment = {"LAMINAX_ENABLE_X64": "true", "LAMINAX_CHECK_LEAKS": "1", "LAMINAX_DEFAULT_MATMUL_PRECISION": "none"}
     done = run_with(
         environment,
-        "from laminax_ir import config as c; import threading\n"
+        "from laminax_ir import config as c, config_options as o; import threading\n"
         "print(c.enable_x64.value, c.check_leaks.value, c.default_matmul_precision.value, c.disable_jit.value)\n"
-        "threading.Thread(target=lambda: print(c.enable_x64.value, dict(c.trace_key().values)['enable_x64'])).start()",
+        "threading.Thread(target=lambda: print(c.enable_x64.value, dict(o.trace_key().values)['enable_x64'])).start()",
     )
     assert done.stdout.split() == ["True", "True", "None", "False", "True", "True"], done.stderr
 
