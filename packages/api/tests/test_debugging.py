@@ -331,3 +331,11 @@ def test_disable_jit_runs_control_flow_in_python():
     with laminax.disable_jit():
         total, _ = laminax.lax.scan(lambda c, x: (c + x, seen.append(float(c))), 0.0, jnp.arange(3.0))
     assert float(total) == 3 and seen == [0, 0, 1]
+
+
+def test_disable_jit_keeps_the_state_of_a_loop_in_arrays():
+    seen = []
+    with laminax.disable_jit():
+        out = laminax.lax.while_loop(lambda s: s["n"] < 3, lambda s: {"n": seen.append(s["n"]) or s["n"] + 1, "x": np.float32(1)},
+                                     {"n": np.int32(1), "x": 0.0})
+    assert {type(x) for x in (*seen, *out.values())} == {type(jnp.zeros(()))} and int(out["n"]) == 3
