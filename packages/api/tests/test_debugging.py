@@ -250,8 +250,8 @@ def conditional(x):
     (lambda x: range(x), 1, errors.TracerIntegerConversionError, ["__index__() method", "static"]),
     (lambda x: [1, 2][x], 1, errors.TracerIntegerConversionError, ["__index__() method"]),
     (lambda x: float(x), 1.0, errors.ConcretizationTypeError, ["concrete value is expected", "float"]),
-    (lambda x: x.item(), 1.0, errors.ConcretizationTypeError, ["concrete value is expected: item() was called on traced array"]),
-    (lambda x: x.tolist(), 1.0, errors.ConcretizationTypeError, ["concrete value is expected: tolist() was called on"]),
+    (lambda x: x.item(), 1.0, errors.ConcretizationTypeError, ["concrete value is expected: The item() method was called on traced array"]),
+    (lambda x: x.tolist(), 1.0, errors.ConcretizationTypeError, ["concrete value is expected: The tolist() method was called on"]),
     (lambda x: complex(x), 1.0, errors.ConcretizationTypeError, ["concrete value is expected", "complex"]),
     (lambda x: {x: 1}, 1.0, TypeError, ["unhashable"]),
 ])
