@@ -37,6 +37,7 @@ _NAMES = {
     "laminax_ir.ops.callbacks": "pure_callback",
     "laminax_ir.ops.state": "Ref freeze new_ref",
     "laminax._src.effects": "effects_barrier",
+    "laminax._src.numpy.dynamic_slices": "ds",
     "laminax._src.api": """
         block_until_ready copy_to_host_async device_get device_put device_put_replicated device_put_sharded disable_jit
         ensure_compile_time_eval eval_shape live_arrays local_devices make_jaxpr named_call named_scope typeof""",

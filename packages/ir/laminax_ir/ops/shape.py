@@ -52,8 +52,8 @@ def broadcast_in_dim(operand, shape: Sequence[int], broadcast_dimensions: Sequen
     Args:
       operand: an array or scalar.
       shape: the result's shape.
-      broadcast_dimensions: for each axis of the operand the axis of the result that it becomes, increasing. The
-        sizes must be equal, or the operand's 1.
+      broadcast_dimensions: for each axis of the operand the axis of the result that it becomes, each another one; where they do
+        not increase the operand is transposed first. The sizes must be equal, or the operand's 1.
       out_sharding: must be None.
 
     Returns:
@@ -73,6 +73,10 @@ def broadcast_in_dim(operand, shape: Sequence[int], broadcast_dimensions: Sequen
     broadcast_dimensions = as_ints("broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions)
     if not broadcast_dimensions and not shape and shape_of(operand) == () and is_array_value(operand):
         return operand
+    ordered = tuple(sorted(broadcast_dimensions))
+    if ordered != broadcast_dimensions and len({*ordered}) == len(ordered) == len(shape_of(operand)):
+        operand = transpose(operand, [broadcast_dimensions.index(axis) for axis in ordered])
+        broadcast_dimensions = ordered
     return state.trace.process(broadcast_in_dim_p, (operand,),
                                {"shape": shape, "broadcast_dimensions": broadcast_dimensions, "sharding": None})
 

@@ -8,10 +8,15 @@ from typing import Any, NamedTuple, Sequence
 import numpy as np
 
 from laminax_ir import dtypes
-from laminax_ir.avals import get_aval
+from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.errors import NonConcreteBooleanIndexError
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import shape as shape_ops
+from laminax_ir.pytree import tree_leaves
 from laminax_ir.trace import Tracer, eval_trace, state
+from laminax_runtime import ArrayImpl
 
+from laminax._src.numpy import dynamic_slices
 from laminax._src.numpy.arguments import is_kind
 
 
@@ -33,6 +38,10 @@ class NewAxis(NamedTuple):
     """None in an index: a new axis of size 1."""
 
 
+class Gap(NamedTuple):
+    """An Ellipsis that stands for no axis: all it does is to keep index arrays around it apart."""
+
+
 class Computed(NamedTuple):
     """A place for an index array that is not part of the program."""
 
@@ -40,6 +49,7 @@ class Computed(NamedTuple):
 
 
 NEW_AXIS = NewAxis()
+GAP = Gap()
 COMPUTED = Computed()
 
 
@@ -51,11 +61,13 @@ def parse_index(shape: tuple[int, ...], index: Any) -> list:
       index: what stands between the brackets, without scalar masks.
 
     Returns:
-      A list of `Slice`, `NEW_AXIS`, ints (negative ones and those out of bounds as they are) and integer arrays.
+      A list of `Slice`, `NEW_AXIS`, ints (negative ones and those out of bounds as they are), integer arrays, and pairs of a
+      `Window` and its start.
 
     Raises:
-      IndexError: for too many indices, two ellipses, a mask of a wrong shape, a traced mask, or a traced slice bound.
-      TypeError: for lists, floats and other things that are no index.
+      IndexError: for too many indices, two ellipses, a mask of a wrong shape, a traced mask, a traced slice bound, a number where an
+        axis is empty, or a thing that is no index.
+      TypeError: for floats and strings.
     """
     items = [_masks_as_numpy(item) for item in (index if type(index) is tuple else (index,))]
     taken = 0
@@ -78,6 +90,8 @@ def parse_index(shape: tuple[int, ...], index: Any) -> list:
             result.append(NEW_AXIS)
         elif item is Ellipsis:
             rest = len(shape) - taken
+            if rest == 0 and ellipses and any(getattr(other, "ndim", 0) for other in items):
+                result.append(GAP)
             result += [Slice(0, size, 1) for size in shape[axis:axis + rest]]
             axis += rest
         elif _is_mask(item):
@@ -95,9 +109,6 @@ def _is_mask(item: Any) -> bool:
 
 def _masks_as_numpy(item: Any) -> Any:
     """A concrete bool mask as a NumPy array; anything else as it is."""
-    if isinstance(item, (list, tuple)):
-        raise TypeError("Using a non-tuple sequence for multidimensional indexing is not allowed; use `arr[array(seq)]` instead of "
-                        f"`arr[seq]`. Got {item!r:.60}")
     if type(item) is int or type(item) is slice or getattr(item, "dtype", None) != np.bool_:
         return item
     if isinstance(item, Tracer):
@@ -112,7 +123,7 @@ def _masks_as_numpy(item: Any) -> Any:
 
 def _nonzero_of(mask: np.ndarray, shape: tuple[int, ...], axis: int) -> list[np.ndarray]:
     met = shape[axis:axis + mask.ndim]
-    if mask.shape != met:
+    if mask.shape != met and any(n not in (0, size) for n, size in zip(mask.shape, met)):  # empty ones select nothing, as in NumPy
         raise IndexError(f"boolean index did not match shape of indexed array: the mask has shape {mask.shape}, the axes from "
                          f"{axis} on have sizes {met}")
     return [places.astype(np.int32) for places in np.nonzero(mask)]
@@ -120,23 +131,36 @@ def _nonzero_of(mask: np.ndarray, shape: tuple[int, ...], axis: int) -> list[np.
 
 def _parse_item(item: Any, size: int, axis: int) -> Any:
     kind = type(item)
-    if kind is int:
-        return item
     if kind is slice:
         return _parse_slice(item, size)
+    if kind is dynamic_slices.Slice:
+        return _parse_dynamic_slice(item, size, axis)
+    if kind is not int:
+        item = _parse_number(item, axis)
+    if size == 0 and (type(item) is int or not item.shape):
+        raise IndexError(f"index is out of bounds for axis {axis} with size 0")
+    return item
+
+
+def _parse_number(item: Any, axis: int) -> Any:
+    """An index array, or an int."""
     if isinstance(item, np.integer):
         return int(item)
-    if hasattr(item, "dtype") and hasattr(item, "shape"):
+    if hasattr(item, "dtype") and hasattr(item, "shape") and is_array_like(item):
         if not is_kind(item, dtypes.integer):
             raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {get_aval(item).str_short()} "
                             f"at axis {axis}")
         return int(item) if isinstance(item, np.ndarray) and item.ndim == 0 else item
     if hasattr(item, "__jax_array__"):
-        return _parse_item(item.__jax_array__(), size, axis)
+        return _parse_number(item.__jax_array__(), axis)
     if hasattr(item, "__index__"):
         return operator.index(item)
-    raise TypeError(f"an index must be an integer, a slice, Ellipsis, None, or an array of integers or bools; got {item!r:.60} of "
-                    f"type {kind.__name__} at axis {axis}")
+    if isinstance(item, (float, complex)):
+        raise TypeError(f"Indexer must have integer or boolean type, got indexer with type {type(item).__name__}, {item!r}, at axis {axis}")
+    if isinstance(item, str):
+        raise TypeError(f"JAX does not support string indexing; got {item!r} at axis {axis}")
+    raise IndexError("only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and integer or boolean arrays are valid indices; "
+                     f"got {str(item):.60} of type {type(item).__name__} at axis {axis}")
 
 
 def _parse_slice(item: slice, size: int) -> Slice:
@@ -155,6 +179,24 @@ def _parse_slice(item: slice, size: int) -> Slice:
     return Slice(start, len(range(start, stop, step)), step)
 
 
+def _parse_dynamic_slice(item: dynamic_slices.Slice, size: int, axis: int) -> Any:
+    """A slice if it is known to be within the axis, else a window, or an index array if there are gaps."""
+    start, count, stride = item.start, item.size, item.stride
+    reach = (count - 1) * stride + 1 if count else 0
+    if reach > size:
+        raise IndexError(f"{item} is larger than axis {axis}, of size {size}")
+    if isinstance(start, int):
+        start += size if start < 0 else 0
+        if 0 <= start <= size - reach:
+            return Slice(start, count, stride)
+        start = np.asarray(start, dtypes.scalar_dtype(int))[()]
+    else:
+        start = op.select(op.lt(start, 0), op.add(start, np.asarray(size, start.dtype)[()]), start)
+    if stride == 1:
+        return Window(count), start
+    return op.add(shape_ops.broadcast(start, (count,)), np.arange(0, reach, stride, dtype=start.dtype))
+
+
 def separate(items: Sequence) -> tuple[tuple, list]:
     """The items as a hashable description and the values that are not part of it.
 
@@ -171,21 +213,35 @@ def separate(items: Sequence) -> tuple[tuple, list]:
                 values.append(item.start)
             else:
                 spec.append(item)
-        elif kind is NewAxis or kind is int and not is_eager:
+        elif kind is NewAxis or kind is Gap or kind is int and not is_eager:
             spec.append(item)
+        elif kind is tuple:
+            spec.append(item[0])
+            values.append(item[1])
         else:
             spec.append(COMPUTED)
             values.append(item)
     return tuple(spec), values
 
 
+_SEQUENCES = (list, tuple, range)
+
+
 def scalar_masks_removed(shape: tuple[int, ...], index: Any) -> tuple[Any, int | None]:
     """An index without a scalar mask, and the axis of size 1 that an array needs for it, or None.
 
-    A scalar mask stands for a new axis, of size 1 if it is true and 0 if not.
+    A scalar mask stands for a new axis, of size 1 if it is true and 0 if not. Lists and tuples within the index become arrays.
+
+    Raises:
+      TypeError: for a list that is the whole index, of which NumPy versions differ in what it means.
     """
     items = index if type(index) is tuple else (index,)
     for place, item in enumerate(items):
+        if type(item) in _SEQUENCES:
+            if items is not index:
+                raise TypeError(f"Using a non-tuple sequence for multidimensional indexing is not allowed; use `arr[{_meant(index)}(seq)]` "
+                                f"instead of `arr[seq]`. Got {str(index):.60}")
+            return scalar_masks_removed(shape, (*items[:place], _sequence_as_array(item), *items[place + 1:]))
         if type(item) is bool or getattr(item, "dtype", None) == np.bool_ and np.ndim(item) == 0:
             after = sum(_axes_taken(i) for i in items[place + 1:])
             before = sum(_axes_taken(i) for i in items[:place])
@@ -193,6 +249,20 @@ def scalar_masks_removed(shape: tuple[int, ...], index: Any) -> tuple[Any, int |
             replaced = np.zeros(1 if bool(_masks_as_numpy(np.asarray(item) if type(item) is bool else item)) else 0, np.int32)
             return (*items[:place], replaced, *items[place + 1:]), axis
     return index, None
+
+
+def _meant(index: Sequence) -> str:
+    """Whether an index that is a list is rather meant as an array or as a tuple."""
+    return "array" if all(item is not None and type(item) is not slice and np.ndim(item) == 0 for item in index) else "tuple"
+
+
+def _sequence_as_array(item: Sequence) -> Any:
+    """A list as an array of NumPy, so that the values of a mask are known; a list of arrays as an array of ours."""
+    leaves = tree_leaves(item)
+    if any(isinstance(leaf, (Tracer, ArrayImpl)) for leaf in leaves):
+        from laminax._src.numpy.creation import asarray
+        return asarray(item)
+    return np.asarray(item, None if leaves else np.int32)
 
 
 def _axes_taken(item: Any) -> int:

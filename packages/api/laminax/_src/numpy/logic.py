@@ -192,7 +192,7 @@ def isinf(x, /):
         return op.bitwise_or(isinf(op.real(x)), isinf(op.imag(x)))
     if not is_kind(x, dtypes.floating):
         return shape_ops.full(shape_of(x), False)
-    return op.eq(op.abs(x), scalar_like(math.inf, dtype_of(x)))
+    return op.eq(op.abs(strong(x)), scalar_like(math.inf, dtype_of(x)))
 
 
 def isposinf(x, /, out: None = None):
@@ -220,7 +220,7 @@ def _is_infinity(name: str, infinity: float, x: Any, out: Any):
         raise ValueError(f"{name}: complex numbers have no signed infinities, got {get_aval(x).str_short()}")
     if not is_kind(x, dtypes.floating):
         return shape_ops.full(shape_of(x), False)
-    return op.eq(x, scalar_like(infinity, dtype_of(x)))
+    return op.eq(strong(x), scalar_like(infinity, dtype_of(x)))
 
 
 @fused

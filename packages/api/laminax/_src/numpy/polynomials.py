@@ -26,8 +26,11 @@ from laminax._src.numpy.arguments import (
 )
 from laminax._src.numpy.creation import asarray, zeros
 from laminax._src.numpy.joining import concatenate
-from laminax._src.numpy.repeating import trim_zeros
+from laminax._src.numpy.reductions import argmax
+from laminax._src.numpy.repeating import roll, trim_zeros
 from laminax._src.numpy.reshaping import atleast_1d
+from laminax._src.numpy.selection import where
+from laminax._src.numpy.sorting import argsort
 
 
 def polyval(p, x, *, unroll: int = 16):
@@ -70,7 +73,8 @@ def _combine(name, a1, a2, function):
     a1, a2 = promote_dtypes(name, a1, a2)
     a1, a2 = as_array(a1), as_array(a2)
     size = max(a1.shape[0], a2.shape[0])
-    padded = [shape_ops.pad(x, np.zeros((), x.dtype)[()], [(size - x.shape[0], 0, 0)]) for x in (a1, a2)]
+    padded = [shape_ops.pad(x, np.zeros((), x.dtype)[()], [(size - x.shape[0], 0, 0), *[(0, 0, 0)] * (len(x.shape) - 1)])
+              for x in (a1, a2)]
     return function(*padded)
 
 
@@ -159,7 +163,7 @@ def polyint(p, m: int = 1, k=None):
 
 def poly(seq_of_zeros):
     """The polynomial with given roots, or the characteristic polynomial of a square matrix."""
-    roots_ = as_array(ensure_array("poly", seq_of_zeros))
+    roots_ = atleast_1d(as_array(ensure_array("poly", seq_of_zeros)))
     if len(roots_.shape) == 2 and roots_.shape[0] == roots_.shape[1] and roots_.shape[0]:
         from laminax_ir.ops.linalg import eig
         roots_ = convert(roots_, dtypes.to_inexact_dtype(roots_.dtype))
@@ -180,7 +184,8 @@ def roots(p, *, strip_zeros: bool = True):
 
     Args:
       p: the coefficients.
-      strip_zeros: whether zeros at the ends are removed first, which needs known values; without it they must not be there.
+      strip_zeros: whether zeros in front are removed first, which needs known values. Without it each of them stands for a root
+        that is NaN, after the others.
 
     Returns:
       A complex vector.
@@ -198,8 +203,23 @@ def roots(p, *, strip_zeros: bool = True):
         trailing = values.size - 1 - int(nonzero[-1])
         p = slice_in_dim(p, int(nonzero[0]), int(nonzero[-1]) + 1)
     n = p.shape[0] - 1
+    if n >= 1 and not strip_zeros:
+        return _roots_behind_zeros(p)
     found = zeros(0, dtypes.to_complex_dtype(p.dtype)) if n < 1 else _companion_eigenvalues(p)
     return concatenate([found, zeros(trailing, found.dtype)]) if trailing else found
+
+
+@fused
+def _roots_behind_zeros(p):
+    """The roots, with NaN at the end for each of the zeros in front, whose number may be unknown.
+
+    With those zeros moved to the end instead the polynomial has as many roots 0 more.
+    """
+    n = p.shape[0] - 1
+    missing = argmax(op.ne(p, shape_ops.full((n + 1,), 0, p.dtype)))
+    found = _companion_eigenvalues(roll(p, op.neg(missing)))
+    found = found[argsort(op.eq(found, shape_ops.full((n,), 0, found.dtype)))]
+    return where(operators.less(np.arange(n), operators.subtract(n, missing)), found, complex(np.nan, np.nan))
 
 
 def _companion_eigenvalues(p):

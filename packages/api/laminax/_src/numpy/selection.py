@@ -144,7 +144,7 @@ def piecewise(x, condlist, funclist: list, *args: Any, **kw: Any):
 
     Args:
       x: an array.
-      condlist: bool arrays of x's shape, or an array whose first axis numbers them.
+      condlist: bool arrays of x's shape, or an array whose first axis numbers them; they may be scalars, which hold for all of x.
       funclist: for each condition a function of x (elementwise) or a scalar; one more is for where none holds, which is
         0 otherwise. Where several hold, the last of them counts.
       *args, **kw: passed on to the functions.
@@ -154,7 +154,8 @@ def piecewise(x, condlist, funclist: list, *args: Any, **kw: Any):
     """
     x = as_array(ensure_array("piecewise", x))
     if not isinstance(condlist, (list, tuple)):
-        condlist = [condlist[i] for i in range(condlist.shape[0])] if len(condlist.shape) > len(x.shape) else [condlist]
+        is_one = len(condlist.shape) <= len(x.shape) and (not condlist.shape or condlist.shape[0] not in (len(funclist), len(funclist) - 1))
+        condlist = [condlist] if is_one else [condlist[i] for i in range(condlist.shape[0])]
     conditions = [as_array(c) if not isinstance(c, (list, tuple)) else as_array(np.asarray(c)) for c in condlist]
     funclist = list(funclist)
     if len(funclist) == len(conditions):

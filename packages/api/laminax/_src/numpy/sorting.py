@@ -18,6 +18,8 @@ from laminax_ir.ops import sorting as sorting_ops
 from laminax_ir.ops.cumulative import cumsum as cumulative_sum_of
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.ops.slicing import slice_in_dim
+from laminax_ir.trace import Tracer
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import (
@@ -147,27 +149,49 @@ def sort_complex(a):
 def partition(a, kth: int, axis: int = -1):
     """A copy in which element kth is where sorting puts it, with lesser ones before and greater ones after it.
 
-    It is sorted as a whole, which is one such order.
+    Args:
+      a: an array of real numbers.
+      kth: a position along the axis, an int; negative ones count from the end.
+      axis: the axis.
+
+    Returns:
+      An array like a: the elements up to the kth in increasing order, those after it in decreasing order.
+
+    Raises:
+      NotImplementedError: for complex numbers.
+      ValueError: if kth or axis is out of bounds.
     """
     a = ensure_array("partition", a)
-    _check_kth("partition", a, kth, axis)
-    return sort(a, axis)
+    place, axis = _place_of_kth("partition", a, kth, axis)
+    ordered = sort(a, axis)
+    size = shape_of(a)[axis]
+    after = shape_ops.rev(slice_in_dim(ordered, place + 1, size, axis=axis), (axis,))
+    return shape_ops.concatenate([slice_in_dim(ordered, 0, place + 1, axis=axis), after], axis)
 
 
 def argpartition(a, kth: int, axis: int = -1):
-    """The indices that partition an array; see `partition`."""
+    """The indices that partition an array; parameters and errors as for `partition`.
+
+    Returns:
+      Integers like a: first the indices of the elements up to the kth, in the order of those, then the others, increasing.
+    """
     a = ensure_array("argpartition", a)
-    _check_kth("argpartition", a, kth, axis)
-    return argsort(a, axis)
+    place, axis = _place_of_kth("argpartition", a, kth, axis)
+    order = argsort(a, axis)
+    after = sort(slice_in_dim(order, place + 1, shape_of(a)[axis], axis=axis), axis)
+    return shape_ops.concatenate([slice_in_dim(order, 0, place + 1, axis=axis), after], axis)
 
 
-def _check_kth(name: str, a: Any, kth: int, axis: int) -> None:
+def _place_of_kth(name: str, a: Any, kth: int, axis: int) -> tuple[int, int]:
+    """The position and the axis, not negative."""
     if is_kind(a, dtypes.complexfloating):
         raise NotImplementedError(f"{name}: complex numbers are not supported")
     shape = shape_of(a)
-    size = shape[one_axis(name, axis, len(shape))]
+    axis = one_axis(name, axis, len(shape))
+    size = shape[axis]
     if not -size <= operator.index(kth) < size:
         raise ValueError(f"{name}: kth={kth} is out of bounds for axis {axis} of size {size}")
+    return operator.index(kth) % size, axis
 
 
 # --- where things are ---
@@ -257,7 +281,7 @@ def compress(condition, a, axis: int | None = None, *, size: int | None = None, 
       a: an array.
       axis: the axis; None takes the array as flat.
       size: how many slices there are in the result, for traced conditions.
-      fill_value: what the missing ones are filled with.
+      fill_value: what the missing ones are filled with, a scalar.
       out: must be None.
     """
     refuse_out("compress", out)
@@ -277,7 +301,11 @@ def compress(condition, a, axis: int | None = None, *, size: int | None = None, 
     if size is None:
         return take(a, nonzero(condition)[0], axis, mode="clip")
     places = nonzero(condition, size=size, fill_value=shape_of(a)[axis])[0]
-    return take(a, places, axis, mode="fill", fill_value=fill_value)
+    if not isinstance(fill_value, Tracer):
+        return take(a, places, axis, mode="fill", fill_value=fill_value)
+    found = take(a, places, axis, mode="clip")
+    is_found = shape_ops.broadcast_in_dim(op.lt(places, np.asarray(shape_of(a)[axis], dtype_of(places))[()]), shape_of(found), (axis,))
+    return _where(is_found, found, convert(fill_value, dtype_of(a)))
 
 
 def extract(condition, arr, *, size: int | None = None, fill_value=0):
