@@ -113,7 +113,7 @@ def _join(a: Node, b: Node, mode: str) -> Node:
 
 def _no_path_message(a: Node, b: Node, mode: str) -> str:
     first, second = (f"Python {node.__name__}" if isinstance(node, type) else node.name for node in (a, b))
-    message = f"The dtypes {first} and {second} have no common dtype that they promote to implicitly"
+    message = f"Input dtypes {first} and {second} have no available implicit dtype promotion path"
     if mode == "strict":
         return (
             f"{message} with numpy_dtype_promotion='strict'. Convert one explicitly, as in x.astype('float32'), "
@@ -124,7 +124,7 @@ def _no_path_message(a: Node, b: Node, mode: str) -> str:
         (_sub_byte_integers, "integers of less than 8 bits", "int32"),
     ):
         if a in members or b in members:
-            return f"{message}: {what} do not, to avoid accidents. Convert one explicitly, as in x.astype('{example}')."
+            return f"{message}: {what} do not promote, to avoid accidents. Convert one explicitly, as in x.astype('{example}')."
     return f"{message}. Convert one explicitly, as in x.astype('float32')."
 
 

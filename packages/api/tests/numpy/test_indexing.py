@@ -82,13 +82,65 @@ def test_out_of_bounds():
 
 @pytest.mark.parametrize("index, error, text", [
     ((0, 0, 0, 0), IndexError, "Too many indices: array is 3-dimensional, but 4 were indexed"),
-    ((Ellipsis, Ellipsis), IndexError, "single ellipsis"), (1.5, TypeError, "an index must be an integer"),
-    ([0, 1], TypeError, "non-tuple sequence"), (np.array([0.5]), TypeError, "integer or boolean type"),
+    ((Ellipsis, Ellipsis), IndexError, "single ellipsis"), (1.5, TypeError, "Indexer must have integer or boolean type"),
+    ([0, 1], TypeError, r"non-tuple sequence.*arr\[array\(seq\)\]"), ([0, [0, 1]], TypeError, r"non-tuple sequence.*arr\[tuple\(seq\)\]"),
+    ("rows", TypeError, "does not support string indexing"), ({}, IndexError, "only integers, slices"), (np.array([0.5]), TypeError, "integer or boolean type"),
     (np.array([True, False]), IndexError, "boolean index did not match"),
     ((np.array([0, 1]), np.array([0, 1, 2])), ValueError, "Incompatible shapes for broadcasting")])
 def test_bad_indices(index, error, text):
     with pytest.raises(error, match=text):
         jnp.asarray(X)[index]
+
+
+@pytest.mark.parametrize("index", [
+    ([0, 2],), ([0, 2], [1, 3]), ((0, 1), [[1], [3]]), (slice(None), [3, 0]), ([True, False, True],), ([np.int64(1)], None), ([],),
+    (0, [[False, True, True, False]][0])])
+def test_lists_within_an_index_are_arrays(index):
+    x = np.arange(12).reshape(3, 4)
+    np.testing.assert_array_equal(jnp.asarray(x)[index], x[index])
+    np.testing.assert_array_equal(laminax.jit(lambda x: x[index])(x), x[index])
+    expected = x.copy()
+    expected[index] = 7
+    np.testing.assert_array_equal(jnp.asarray(x).at[index].set(7), expected)
+
+
+def test_a_list_within_an_index_may_hold_traced_numbers():
+    x = np.arange(12).reshape(3, 4)
+    np.testing.assert_array_equal(laminax.jit(lambda x, i: x[[i, 0], [1, i]])(x, 2), x[[2, 0], [1, 2]])
+
+
+@pytest.mark.parametrize("shape, mask_shape", [((3,), (0,)), ((3, 4), (0, 4)), ((3, 4), (3, 0)), ((3, 4, 5), (3, 0))])
+def test_empty_masks_select_nothing(shape, mask_shape):
+    x, mask = np.zeros(shape), np.zeros(mask_shape, bool)
+    assert jnp.asarray(x)[mask].shape == x[mask].shape
+
+
+@pytest.mark.parametrize("index", [
+    (slice(None), np.array([0, 1]), Ellipsis, np.array([0, 1])), (np.array([2, 0]), Ellipsis, slice(None), np.array([1, 3])),
+    (slice(1), Ellipsis, np.array([0, 1]), np.array([0, 1])), (1, np.array([[0, 1]]), Ellipsis, slice(1, 3))])
+def test_an_ellipsis_for_no_axis_keeps_index_arrays_apart(index):
+    x = np.arange(60).reshape(3, 4, 5)
+    np.testing.assert_array_equal(jnp.asarray(x)[index], x[index])
+    expected, values = x.copy(), np.arange(x[index].size).reshape(x[index].shape)
+    expected[index] = values
+    np.testing.assert_array_equal(laminax.jit(lambda x: x.at[index].set(values))(x), expected)
+
+
+def test_numbers_that_fit_the_array_need_not_fit_the_default_dtype():
+    assert int(jnp.zeros(1, np.uint32).at[0].set(2**32 - 1)[0]) == 2**32 - 1
+
+
+def test_a_number_is_out_of_bounds_where_an_axis_is_empty():
+    x = jnp.ones((2, 0))
+    for use in (lambda i: x[0, i], lambda i: x.at[0, i].set(1), lambda i: x.at[0, i].get(mode="fill")):
+        for call in (use, laminax.jit(use)):
+            with pytest.raises(IndexError, match="index is out of bounds for axis 1 with size 0"):
+                call(0)
+
+
+def test_updates_of_higher_rank_than_their_place_are_refused():
+    with pytest.raises(ValueError, match=r"Incompatible shapes for broadcasting: \(1,\) and requested shape \(\)"):
+        jnp.ones(4).at[0].set(np.ones(1))
 
 
 def test_traced_masks_and_slice_bounds_are_refused():

@@ -138,7 +138,7 @@ _define_linear_scatter(op.scatter_sub_p, negate=True)
 
 def _scatter_mul_by_tangent(t, _result, x, indices, updates, **params):
     if not params["unique_indices"]:
-        raise NotImplementedError("scatter_mul: the derivative with respect to the updates needs unique_indices=True, since "
+        raise NotImplementedError("scatter_mul gradients are only implemented if `unique_indices=True`: in the updates, "
                                   "an element that is multiplied twice would need the product of all its other factors")
     factor = gather_where_scattered(x, indices, get_aval(updates).shape, **params)
     return scatter_add(zeros_of(get_aval(x)), indices, mul(t, factor), **_hints(params))

@@ -11,7 +11,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 
 from laminax._src.numpy.arguments import convert, dtype_of, is_kind, shape_of
-from laminax._src.numpy.index_items import NEW_AXIS, NewAxis, Slice, is_window
+from laminax._src.numpy.index_items import GAP, NEW_AXIS, Gap, NewAxis, Slice, is_window
 
 
 def from_the_front(index: Any, size: int, dtype: Any, wrap: bool) -> Any:
@@ -57,7 +57,7 @@ def make_plan(shape: tuple[int, ...], items: list, wrap: bool) -> Plan:
     or in front if they are not next to each other.
     """
     advanced = [place for place, item in enumerate(items)
-                if not (type(item) in (Slice, NewAxis) or is_window(item))]
+                if not (type(item) in (Slice, NewAxis, Gap) or is_window(item))]
     try:
         block = np.broadcast_shapes(*[() if type(items[p]) is int else shape_of(items[p]) for p in advanced])
     except ValueError:
@@ -84,6 +84,8 @@ def make_plan(shape: tuple[int, ...], items: list, wrap: bool) -> Plan:
             batch += block
             result += block
             block_end = len(batch)
+        if item is GAP:
+            continue
         if item is NEW_AXIS:
             new_axes.append(len(result) + len(new_axes))
             continue

@@ -23,8 +23,10 @@ from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import convert, shape_of
 from laminax._src.numpy.gather_plans import from_the_front, make_plan
 from laminax._src.numpy.index_items import (
+    GAP,
     NEW_AXIS,
     Computed,
+    Gap,
     NewAxis,
     Slice,
     Window,
@@ -73,14 +75,12 @@ def _ints_clamped(shape: tuple[int, ...], items: list, wrap: bool) -> list:
     for item in items:
         if type(item) is int:
             size = shape[axis]
-            if size == 0:
-                raise IndexError(f"index {item} is out of bounds for axis {axis} with size 0")
             position = item + size if item < 0 and wrap else item
             item = min(max(position, 0), size - 1)
             if item != position and config.check_indices.value:
                 from laminax._src.checkify import note_index
                 note_index(shape, axis, position)
-        axis += item is not NEW_AXIS
+        axis += item is not NEW_AXIS and item is not GAP
         result.append(item)
     return result
 
@@ -108,7 +108,7 @@ def _read(x, values, spec, mode, fill_value, indices_are_sorted, unique_indices,
 
 
 def _is_static(item: Any) -> bool:
-    return type(item) in (int, Slice, NewAxis)
+    return type(item) in (int, Slice, NewAxis, Gap)
 
 
 def _static_read(x: Any, items: list) -> Any:
@@ -173,8 +173,6 @@ def _dynamic_read(x: Any, items: list, wrap: bool) -> Any:
             starts.append(item if type(item) is int else from_the_front(item, x.shape[axis], dtype, wrap))
             sizes.append(1)
             dropped.append(axis)
-            if x.shape[axis] == 0:
-                raise IndexError(f"index is out of bounds for axis {axis} with size 0")
         axis += 1
     x = _static_read(x, outer)
     if tuple(sizes) != tuple(x.shape) or config.check_indices.value:

@@ -47,6 +47,8 @@ def update(kind: str, x: Any, index: Any, values: Any, *, indices_are_sorted: bo
         if isinstance(values, (list, tuple)):
             from laminax._src.numpy.creation import asarray
             values = asarray(values)
+        if type(values) is int and values >= 2**31 and dtypes.issubdtype(x.dtype, dtypes.unsignedinteger):
+            values = x.dtype.type(values)  # which need not fit in the default integer dtype
         values = ensure_array(f"x.at[...].{kind}", values)
         _warn_of_narrowing(x, values)
     spec, positions = separate(parse_index(x.shape, index))
@@ -103,8 +105,6 @@ def _as_updates(values: Any, plan) -> Any:
     for axis in plan.new_axes:
         full.insert(axis, 1)
     shape = shape_of(values)
-    while len(shape) > len(full) and shape[0] == 1:
-        values, shape = shape_ops.squeeze(values, (0,)), shape[1:]
     if len(shape) > len(full) or any(n not in (1, m) for n, m in zip(reversed(shape), reversed(full))):
         raise ValueError(f"Incompatible shapes for broadcasting: {shape} and requested shape {tuple(full)}. The values of an update "
                          "must broadcast to the shape of x[index].")
