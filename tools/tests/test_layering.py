@@ -29,9 +29,10 @@ ALLOWED = {
 # jaxlib's private names live in one module. ir works without jaxlib and SciPy, and uses them in one module
 # each where they are installed: jaxlib's pytree registry, and the rarer special functions of SciPy. Programs that use
 # absl have the options as its flags. The api takes the
-# names of window functions from SciPy, as JAX does.
+# names of window functions from SciPy, as JAX does, and its solver of sparse linear equations.
 ALLOWED_IN_MODULE = {
     "packages/api/laminax/_src/scipy/spectra.py": {"scipy"},
+    "packages/api/laminax/_src/sparse/solving.py": {"scipy"},
     "packages/ir/laminax_ir/_pytree_jaxlib.py": {"jaxlib"},
     "packages/ir/laminax_ir/absl_flags.py": {"absl"},
     "packages/ir/laminax_ir/reference/special.py": {"scipy"},

@@ -154,15 +154,16 @@ def _describe(x: Any) -> str:
 class _FlatFunction:
     """A pytree function as a flat one; remembers the result's structure and the auxiliary data of one call."""
 
-    __slots__ = ("fun", "in_tree", "has_aux", "out_tree", "aux", "result_name", "accepts")
+    __slots__ = ("fun", "in_tree", "has_aux", "out_tree", "aux", "result_name", "accepts", "is_leaf")
 
     def __init__(self, fun: Callable, in_tree, has_aux: bool = False, result_name: str = "the result of",
-                 accepts: Callable[[Any], bool] = is_array_like):
+                 accepts: Callable[[Any], bool] = is_array_like, is_leaf: Callable[[Any], bool] | None = None):
         self.fun = fun
         self.in_tree = in_tree
         self.has_aux = has_aux
         self.result_name = result_name  # for messages, followed by the function's name
         self.accepts = accepts  # what a leaf of the result may be
+        self.is_leaf = is_leaf  # which containers in the result are taken whole
         self.out_tree = None
         self.aux = None
 
@@ -174,7 +175,7 @@ class _FlatFunction:
                                 f"{type(result).__name__}")
             result, aux = result
             self.aux = tree_map(state.trace.primal, aux)
-        leaves, self.out_tree = tree_flatten(result)
+        leaves, self.out_tree = tree_flatten(result, self.is_leaf)
         for leaf in leaves:
             if not self.accepts(leaf):
                 _check_array_leaves(f"{self.result_name} {_name(self.fun)}", result, self.accepts)

@@ -1,7 +1,7 @@
 """Types that `vmap` takes apart and puts together by functions of their own, such as arrays with named axes.
 
-A value of a registered type is one argument or result of the mapped function. What stands for it in `in_axes` or `out_axes` is a
-specification, whose type is registered with it and which only the two functions understand.
+A value of a registered type is one argument or result of the mapped function, though it may be a pytree container for others. What
+stands for it in `in_axes` or `out_axes` is a specification, whose type is registered with it and which only the two functions understand.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Callable, NamedTuple
 from laminax_ir.arguments import check_callable
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.shape import iota
-from laminax_ir.pytree import broadcast_prefix, is_tree_node, tree_unflatten
+from laminax_ir.pytree import broadcast_prefix, tree_unflatten
 from laminax_ir.trace import current_trace, state
 from laminax_transforms.batching import BatchTrace, move_batch_axis
 
@@ -31,7 +31,7 @@ def register_vmappable(data_type: type, spec_type: type, axis_size_type: type, t
     """Tells `vmap` how to map over values of a type.
 
     Args:
-      data_type: the type; not a pytree container.
+      data_type: the type; it may be a pytree container.
       spec_type: the type of what stands for such a value in `in_axes` and `out_axes`.
       axis_size_type: the type of the axis' size; must be int.
       to_elt: `to_elt(cont, index, value, spec)` returns one example: it applies `cont(array, axis)` to the arrays in the value, and may
@@ -41,14 +41,14 @@ def register_vmappable(data_type: type, spec_type: type, axis_size_type: type, t
       make_iota: makes the numbers of the examples of the axis' size, None for `lax.iota`.
 
     Raises:
-      TypeError: if a type is a pytree container, sizes are to be of another type than int, or a function is not callable.
+      TypeError: if data_type is no type, sizes are to be of another type than int, or a function is not callable.
 
     Example:
       >>> register_vmappable(Named, Axis, int, lambda cont, index, x, spec: Named(cont(x.data, spec.axis)),
       ...                    lambda cont, size, x, spec: Named(cont(size, x.data, spec.axis)), None)
     """
-    if not isinstance(data_type, type) or is_tree_node(data_type):
-        raise TypeError(f"register_vmappable: data_type must be a type that is no pytree container, got {data_type!r}")
+    if not isinstance(data_type, type):
+        raise TypeError(f"register_vmappable: data_type must be a type, got {data_type!r}")
     if axis_size_type is not int:
         raise TypeError(f"register_vmappable: axis_size_type must be int, got {axis_size_type!r}")
     check_callable("register_vmappable: to_elt", to_elt)
@@ -74,6 +74,28 @@ def has_mapped_type(x: Any) -> bool:
 def is_map_spec(x: Any) -> bool:
     """Whether something is a specification for a registered type."""
     return any(type(x) is known.spec_type for known in _types.values())
+
+
+def size_of_mapped(name: str, flat: list[Any], specs: list[Any], axis_size: int | None) -> int | None:
+    """The size of the mapped axis, as the values of registered types with a `shape` have it that are mapped along a numbered axis.
+
+    Args:
+      name: of the mapped function, for the message.
+      flat: the arguments.
+      specs: what stands in `in_axes` for each.
+      axis_size: as given; None if it is not.
+
+    Raises:
+      ValueError: if the sizes differ.
+    """
+    sizes = {x.shape[spec] for x, spec in zip(flat, specs) if type(x) in _types and type(spec) is int and hasattr(x, "shape")
+             and -len(x.shape) <= spec < len(x.shape)}
+    if axis_size is not None:
+        sizes.add(axis_size)
+    if len(sizes) > 1:
+        raise ValueError(f"vmap({name}): vmap got inconsistent sizes for axes to be mapped, {sorted(sizes)}. Make them equal, or give in_axes=None "
+                         "to an argument that all examples share.")
+    return sizes.pop() if sizes else None
 
 
 def with_mapped_types(flat_fun: Callable, specs: list[Any], out_axes: Any) -> Callable:

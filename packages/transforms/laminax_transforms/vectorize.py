@@ -15,7 +15,7 @@ from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.autodiff import _check_array_leaves, _FlatFunction, _name
 from laminax_transforms.batching import Axis, batch_flat
 from laminax_transforms.mapped_refs import with_mapped_refs
-from laminax_transforms.mapped_types import any_mapped_types, has_mapped_type, is_map_spec, with_mapped_types
+from laminax_transforms.mapped_types import any_mapped_types, has_mapped_type, is_map_spec, size_of_mapped, with_mapped_types
 
 
 def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable = None,
@@ -62,9 +62,10 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
                              f"arguments passed to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}")
-        flat, in_tree = tree_flatten((args, kwargs))
-        flat_axes = _flat_in_axes(fun, in_axes, args, kwargs)
-        typed = any_mapped_types()
+        typed, given = any_mapped_types(), axis_size
+        flat, in_tree = tree_flatten((args, kwargs), has_mapped_type) if typed else tree_flatten((args, kwargs))
+        whole = tree_unflatten(in_tree, [_Leaf()] * len(flat)) if typed else (args, kwargs)  # where axes are for a value of those types
+        flat_axes = _flat_in_axes(fun, in_axes, *whole)
         accepts = _is_mappable if typed else is_array_like
         is_mapping_refs = False
         if not all(accepts(x) for x, b in zip(flat, flat_axes) if b is not None):  # what is not mapped may be anything
@@ -72,9 +73,11 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
             is_mapping_refs = True
         if typed:  # those values are mapped by their own functions, and are arguments without an axis to the batching interpreter
             specs = flat_axes
+            given = size_of_mapped(_name(fun), flat, specs, axis_size)
             flat_axes = [None if has_mapped_type(x) else _plain_axis(fun, "in_axes", b) for x, b in zip(flat, flat_axes)]
-        size = _mapped_size(fun, args, kwargs, in_axes, flat, flat_axes, axis_size)
-        flat_fun = _FlatFunction(lambda a, k: fun(*a, **k), in_tree, result_name="Output from batched function", accepts=accepts)
+        size = _mapped_size(fun, *whole, in_axes, flat, flat_axes, given)
+        flat_fun = _FlatFunction(lambda a, k: fun(*a, **k), in_tree, result_name="Output from batched function", accepts=accepts,
+                                 is_leaf=has_mapped_type if typed else None)
         flat_fun.fun.__name__ = _name(fun)
         example_fun = with_mapped_types(flat_fun, specs, out_axes) if typed else flat_fun
         flat_axes = [None if b is None else b % get_aval(x).ndim for x, b in zip(flat, flat_axes)]
@@ -95,6 +98,10 @@ def _mapping_refs(fun, example_fun, args, kwargs, flat, flat_axes) -> tuple[Call
     check_aliases(_name(fun), "vmap", flat, (), names.__getitem__)
     refs = [(i, x, b) for i, (x, b) in enumerate(zip(flat, flat_axes)) if b is not None and isinstance(x, Ref)]
     return with_mapped_refs(example_fun, refs), [None if isinstance(x, Ref) else b for x, b in zip(flat, flat_axes)]
+
+
+class _Leaf:
+    """In the place of an argument, where only the structure of the arguments matters."""
 
 
 def _is_mappable(x: Any) -> bool:

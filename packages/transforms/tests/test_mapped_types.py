@@ -97,7 +97,7 @@ def test_a_result_that_all_examples_share_is_repeated():
     (lambda: vmap(lambda x: x, NamedAxis("i"), axis_size=3)(X), TypeError, "in_axes has .*NamedAxis.* for an array"),
     (lambda: vmap(lambda x: x, 0, NamedAxis("i"))(X), TypeError, "out_axes has .*NamedAxis.* for an array"),
     (lambda: vmap(lambda x: "text")(X), TypeError, "Output from batched function <lambda> is not an array: got 'text'"),
-    (lambda: register_vmappable(dict, int, int, one_example, all_examples, None), TypeError, "no pytree container, got <class 'dict'>"),
+    (lambda: register_vmappable("Named", int, int, one_example, all_examples, None), TypeError, "must be a type, got 'Named'"),
     (lambda: register_vmappable(Named, int, float, one_example, all_examples, None), TypeError, "axis_size_type must be int"),
     (lambda: register_vmappable(Named, int, int, 3, all_examples, None), TypeError, "to_elt"),
 ])

@@ -1,0 +1,1 @@
+"""Sparse arrays: formats, conversions, products, and functions of them."""

@@ -1,0 +1,21 @@
+"""Sparse arrays. A table of contents: names load on first use."""
+
+from laminax._src.lazy import contents
+
+__all__, __getattr__, __dir__ = contents(__name__, {
+    "sparse.base": "CuSparseEfficiencyWarning JAXSparse SparseEfficiencyError SparseEfficiencyWarning",
+    "sparse.bcoo": "BCOO bcoo_extract bcoo_fromdense bcoo_todense",
+    "sparse.ordering": "bcoo_eliminate_zeros bcoo_sort_indices bcoo_sum_duplicates",
+    "sparse.layout": """
+        bcoo_broadcast_in_dim bcoo_concatenate bcoo_reshape bcoo_rev bcoo_squeeze bcoo_transpose bcoo_update_layout""",
+    "sparse.slicing": "bcoo_dynamic_slice bcoo_gather bcoo_slice",
+    "sparse.arithmetic": "bcoo_multiply_dense bcoo_multiply_sparse bcoo_reduce_sum",
+    "sparse.products": "bcoo_conv_general_dilated bcoo_dot_general bcoo_dot_general_sampled",
+    "sparse.bcsr": """
+        BCSR bcsr_broadcast_in_dim bcsr_concatenate bcsr_dot_general bcsr_extract bcsr_fromdense bcsr_sum_duplicates bcsr_todense""",
+    "sparse.coo": "COO coo_fromdense coo_matmat coo_matvec coo_todense",
+    "sparse.csr": "CSC CSR csr_fromdense csr_matmat csr_matvec csr_todense",
+    "sparse.creation": "empty eye random_bcoo",
+    "sparse.transform": "sparsify todense",
+    "sparse.derivatives": "grad jacfwd jacobian jacrev value_and_grad",
+}, submodules=("bcoo", "bcsr", "coo", "csr", "linalg", "transform", "util"))

@@ -1,0 +1,7 @@
+"""Functions of arrays as functions of sparse arrays. A table of contents: names load on first use."""
+
+from laminax._src.lazy import contents
+
+__all__, __getattr__, __dir__ = contents(__name__, {
+    "sparse.transform": "sparsify todense",
+})
