@@ -8,33 +8,16 @@ same numbers, on every platform and however the program is transformed or spread
   x = random.normal(subkey, (3,))
 """
 
-from __future__ import annotations
+from laminax._src.lazy import contents
 
-import importlib
-
-_NAMES_OF = {
-    "binomial": "binomial multinomial",
-    "composed": "ball double_sided_maxwell f generalized_normal orthogonal wald",
-    "gamma": "beta chisquare dirichlet gamma loggamma t",
-    "keys": "PRNGKey clone fold_in key key_data key_dtype key_impl split wrap_key_data",
-    "multivariate": "multivariate_normal",
-    "poisson": "poisson",
-    "samplers": "bernoulli bits cauchy exponential geometric gumbel laplace logistic lognormal maxwell normal pareto "
-                "rademacher randint rayleigh triangular truncated_normal uniform weibull_min",
-    "selection": "categorical choice permutation",
-}
-_MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
-
-__all__ = sorted(_MODULE_OF)
-
-
-def __getattr__(name: str):
-    if (module := _MODULE_OF.get(name)) is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"laminax._src.random.{module}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__all__, __getattr__, __dir__ = contents(__name__, {
+    "random.binomial": "binomial multinomial",
+    "random.composed": "ball double_sided_maxwell f generalized_normal orthogonal wald",
+    "random.gamma": "beta chisquare dirichlet gamma loggamma t",
+    "random.keys": "PRNGKey clone fold_in key key_data key_dtype key_impl split wrap_key_data",
+    "random.multivariate": "multivariate_normal",
+    "random.poisson": "poisson",
+    "random.samplers": """bernoulli bits cauchy exponential geometric gumbel laplace logistic lognormal maxwell normal
+        pareto rademacher randint rayleigh triangular truncated_normal uniform weibull_min""",
+    "random.selection": "categorical choice permutation",
+})

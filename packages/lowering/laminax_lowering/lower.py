@@ -28,6 +28,7 @@ class LoweredModule:
     consts: values to pass before the arguments.
     kept: indices of the arguments the module takes (after the consts); the others are unused.
     in_avals, out_avals: of all arguments and results.
+    donated: which arguments' buffers may be overwritten.
     keepalives: objects that must live as long as the compiled program (callbacks).
     unusable_donations: donated arguments that no result can take the place of.
     host_callbacks: functions that the program calls, by their index in the text.

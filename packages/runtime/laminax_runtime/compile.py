@@ -62,7 +62,11 @@ def compile_module(
         is_pinned: whether the results are committed to the devices even if no argument is.
         name: what the program is called in errors.
 
+    Returns:
+        The executable, ready to run.
+
     Raises:
+        ValueError: the counts of devices, shardings and arrays do not fit each other.
         XlaRuntimeError: the text is not a valid module, an option is unknown, or XLA cannot compile the program.
     """
     assignment = tuple(devices) if devices is not None else (placement.placement_device(),)
@@ -77,18 +81,17 @@ def compile_module(
     kept_avals = [aval for aval, is_kept in zip(in_avals, kept, strict=True) if is_kept]
     in_shardings = _one_each("in_shardings", in_shardings, kept_avals)
     out_shardings = _one_each("out_shardings", out_shardings, out_avals)
-    options = _compile_options(
+    compile_options = _compile_options(
         assignment, num_replicas, num_partitions, compiler_options, in_shardings, out_shardings
     )
     _dump_if_asked(text, name or "main")
     try:
         if host_callbacks or keepalives:  # it holds addresses of this process
-            loaded = _compile_and_load(text, assignment, options, host_callbacks)
+            loaded = _compile_and_load(text, assignment, compile_options, host_callbacks)
         else:
-            loaded = _load_or_compile(text, assignment, options, name or "main")
+            loaded = _load_or_compile(text, assignment, compile_options, name or "main")
     except _jaxlib.XlaRuntimeError as error:
-        what = name or "a module"
-        error.add_note(f"This came from compiling {what} for {assignment[0]}, with jaxlib {_jaxlib.version}.")
+        error.add_note(f"This came from compiling {name or 'a module'} for {assignment[0]}, with jaxlib {_jaxlib.version}.")
         raise
     known = [(s, aval.ndim) for s, aval in zip(in_shardings, kept_avals, strict=True) if s is not None] + [*known_shardings]
     return Executable(
@@ -168,29 +171,29 @@ _EFFORTS = {"UNKNOWN": 0, "O0": 9, "O1": 19, "O2": 29, "O3": 39}  # XLA's enumer
 _BUILD_OPTIONS = {"exec_time_optimization_effort", "memory_fitting_effort", "optimization_level", "memory_fitting_level"}
 
 
-def _load_or_compile(text, assignment, options, name):
+def _load_or_compile(text, assignment, compile_options, name):
     """The program from the disk, or else from the compiler, and then to the disk if that took long."""
     from laminax_runtime import compilation_cache  # not needed before the first compilation
 
-    key = compilation_cache.make_key(text, assignment, options)
+    key = compilation_cache.make_key(text, assignment, compile_options)
     if key is None:
-        return _compile_and_load(text, assignment, options, ())
-    if (loaded := compilation_cache.load(key, assignment, options, name)) is not None:
+        return _compile_and_load(text, assignment, compile_options, ())
+    if (loaded := compilation_cache.load(key, assignment, compile_options, name)) is not None:
         return loaded
     start = time.perf_counter()
-    loaded = _compile_and_load(text, assignment, options, ())
+    loaded = _compile_and_load(text, assignment, compile_options, ())
     compilation_cache.store(key, loaded, time.perf_counter() - start, name)
     return loaded
 
 
-def _compile_and_load(text, assignment, options, host_callbacks):
+def _compile_and_load(text, assignment, compile_options, host_callbacks):
     client = assignment[0].client
     device_list = _jaxlib.DeviceList(assignment)
     if not host_callbacks:
-        return client.compile_and_load(text, device_list, options)
+        return client.compile_and_load(text, device_list, compile_options)
     module, context = _jaxlib.mlir_module_from_text(text)
     with context:
-        return client.compile_and_load(module, device_list, options, list(host_callbacks))
+        return client.compile_and_load(module, device_list, compile_options, list(host_callbacks))
 
 
 def _chosen_shardings(given, read_back, assignment, avals, known) -> tuple[shardings.Sharding, ...]:
@@ -264,26 +267,25 @@ class Executable:
         """
         if len(args) != len(self.in_avals):
             raise TypeError(f"{self.name} takes {len(self.in_avals)} arrays, got {len(args)}")
-        self._check_allowed()
-        is_committed = self.is_pinned or any(type(x) is ArrayImpl and x._committed for x in args)
-        used = args if self._are_all_kept else [x for x, is_kept in zip(args, self.kept, strict=True) if is_kept]
-        placed = [place_argument(x, sharding) for x, sharding in zip(used, self.in_shardings, strict=True)]
-        return self.loaded.execute_sharded(placed).consume_with_handlers(self._result_handlers(is_committed))
+        placed, handlers = self._prepare(args)
+        return self.loaded.execute_sharded(placed).consume_with_handlers(handlers)
 
     __call__ = execute
 
     def execute_with_token(self, args: Sequence[Any]) -> tuple[list[ArrayImpl], Any]:
         """Runs the program, and returns besides its results a token to wait on with `block_until_ready()`."""
-        self._check_allowed()
-        used = [x for x, is_kept in zip(args, self.kept, strict=True) if is_kept]
-        placed = [place_argument(x, sharding) for x, sharding in zip(used, self.in_shardings, strict=True)]
-        is_committed = self.is_pinned or any(type(x) is ArrayImpl and x._committed for x in args)
+        placed, handlers = self._prepare(args)
         results = self.loaded.execute_sharded(placed, with_tokens=True)
-        return results.consume_with_handlers(self._result_handlers(is_committed)), results.consume_token()
+        return results.consume_with_handlers(handlers), results.consume_token()
 
-    def _check_allowed(self) -> None:
+    def _prepare(self, args: Sequence[Any]) -> tuple[list[ArrayImpl], list[Any]]:
+        """The program's parameters where it expects them, and what makes arrays of its results."""
         if options.no_execution.value:
             raise RuntimeError(f"{self.name} was to be run, but the option no_execution is set. Run it outside of that.")
+        is_committed = self.is_pinned or any(type(x) is ArrayImpl and x._committed for x in args)
+        used = args if self._are_all_kept else [x for x, is_kept in zip(args, self.kept, strict=True) if is_kept]
+        placed = [place_argument(x, sharding) for x, sharding in zip(used, self.in_shardings, strict=True)]
+        return placed, self._result_handlers(is_committed)
 
     def _result_handlers(self, is_committed: bool) -> list[Any]:
         handlers = self._handlers.get(is_committed)
@@ -345,9 +347,9 @@ def _load_executable(serialized, call_targets, name, platform, device_ids, in_av
     devices = tuple(by_id[i] for i in device_ids)
     ffi.ensure_kernels(" ".join(f'"{target}"' for target in call_targets), devices[0].client)
     in_shardings, out_shardings, is_pinned = rest
-    options = _compile_options(devices, 1, len(devices), None, in_shardings, out_shardings)
+    compile_options = _compile_options(devices, 1, len(devices), None, in_shardings, out_shardings)
     try:
-        loaded = devices[0].client.deserialize_executable(serialized, _jaxlib.DeviceList(devices), options)
+        loaded = devices[0].client.deserialize_executable(serialized, _jaxlib.DeviceList(devices), compile_options)
     except _jaxlib.XlaRuntimeError as error:
         error.add_note(f"This came from loading the pickled executable {name} with jaxlib {_jaxlib.version}; it runs with the "
                        "version and on the kind of machine that compiled it.")

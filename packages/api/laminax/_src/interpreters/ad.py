@@ -21,12 +21,8 @@ __all__ = ["JVPTrace", "JVPTracer"]
 add_jaxvals_p = add_p
 
 
-class Zero:
-    """A tangent or cotangent that is known to be zero.
-
-    Args:
-      aval: its shape and dtype.
-    """
+class _StandIn:
+    """Stands for a value of which the aval is known."""
 
     __slots__ = ("aval",)
 
@@ -34,7 +30,17 @@ class Zero:
         self.aval = aval
 
     def __repr__(self) -> str:
-        return f"Zero({self.aval.str_short()})"
+        return f"{type(self).__name__}({self.aval.str_short()})"
+
+
+class Zero(_StandIn):
+    """A tangent or cotangent that is known to be zero.
+
+    Args:
+      aval: its shape and dtype.
+    """
+
+    __slots__ = ()
 
     @staticmethod
     def from_primal_value(value: Any) -> Zero:
@@ -42,20 +48,14 @@ class Zero:
         return Zero(get_aval(value).to_tangent_aval())
 
 
-class UndefinedPrimal:
+class UndefinedPrimal(_StandIn):
     """Stands for an operand with respect to which an operation is transposed.
 
     Args:
       aval: its shape and dtype.
     """
 
-    __slots__ = ("aval",)
-
-    def __init__(self, aval: ShapedArray):
-        self.aval = aval
-
-    def __repr__(self) -> str:
-        return f"UndefinedPrimal({self.aval.str_short()})"
+    __slots__ = ()
 
 
 def is_undefined_primal(x: Any) -> bool:
