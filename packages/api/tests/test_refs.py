@@ -22,7 +22,7 @@ def _with_ref(x, change):
 
 def test_references_print_as_arrays_do():
     assert repr(new_ref(jnp.arange(3.))) == "Ref([0., 1., 2.], dtype=float32)"
-    assert laminax.jit(lambda r: repr(r) == "Traced<Ref{float32[3]}>with<StagingTrace>" and r[0])(new_ref(jnp.ones(3))) == 1
+    assert laminax.jit(lambda r: repr(r) == "RefTracer(Ref{float32[3]})" and r[0])(new_ref(jnp.ones(3))) == 1
 
 
 def test_a_reference_keeps_where_its_array_is():
@@ -376,3 +376,51 @@ def test_operations_on_arrays_do_not_take_references(use):
     for function in (use, laminax.jit(use)):
         with pytest.raises((TypeError, ValueError), match="Ref"):
             function(new_ref(jnp.ones(2)))
+
+
+def test_views_are_passed_to_jitted_functions_branches_and_checkpointed_ones():
+    def fun():
+        ref = new_ref(jnp.zeros(7))
+        view = ref.at[1:6]
+        write = lambda v, x: v.__setitem__(..., v[...] + x)  # noqa: E731
+        laminax.jit(write)(view, 1.)
+        lax.cond(ref[1] > 0, write, lambda v, x: None, view.at[jnp.int32(1)], 10.)
+        laminax.checkpoint(lambda d: write(d["v"], 100.))({"v": ref.at[:2]})
+        return freeze(ref)
+
+    for function in (fun, laminax.jit(fun)):
+        np.testing.assert_array_equal(function(), [100, 101, 11, 1, 1, 1, 0])
+    with pytest.raises(TypeError, match=r"TransformedRefs are not allowed here: .* shape \(2, 3\)"):
+        laminax.vmap(lambda v: v[...])(new_ref(jnp.zeros((2, 3))).at[0:1])
+
+
+def test_programs_are_compiled_ahead_of_time():
+    ref, closed_over = new_ref(jnp.arange(3.)), new_ref(0.)
+
+    def fun(r, x):
+        r[0] = x
+        closed_over[...] += 1
+        return r[...].sum()
+
+    lowered = laminax.jit(fun).lower(ref, 5.)
+    compiled = lowered.compile()
+    assert lowered.out_info.shape == () and compiled(ref, 7.) == 10 and ref[0] == 7 and closed_over[...] == 1
+    other = new_ref(jnp.zeros(3))
+    assert compiled(other, 2.) == 2 and other[0] == 2 and closed_over[...] == 2
+    assert laminax.jit(fun).lower(laminax.typeof(ref), 5.).compile()(ref, 1.) == 4
+    with pytest.raises(TypeError, match=r"'r' compiled with Ref\{float32\[3\]\} and called with float32\[3\]"):
+        compiled(jnp.zeros(3), 2.)
+    with pytest.raises(ValueError, match="closed over and passed"):
+        laminax.jit(lambda r, x: closed_over[...] + r[...]).lower(new_ref(0.), 1.).compile()(closed_over, 1.)
+    with pytest.raises(TypeError, match="references"):
+        pickle.dumps(compiled)
+
+
+def test_reverse_mode_takes_references_that_it_gives_no_cotangents():
+    ref = new_ref(2.)
+    result, pullback = laminax.vjp(lambda ref, x: ref[...] * x, ref, 3.)
+    assert result == 6
+    with pytest.raises(ValueError, match=r"Expected cotangent type Ref\{float32\[\]\}"):
+        pullback(1.)
+    assert laminax.grad(lambda x, ref: ref[...] * x)(3., ref) == 2
+    assert laminax.linearize(lambda ref, x: ref[...] * x, ref, 3.)[0] == 6

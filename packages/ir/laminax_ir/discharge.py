@@ -295,10 +295,14 @@ def _scan(operands, params):
 
 @_rule(while_p)
 def _while(operands, params):
-    """References that the body writes to become carried values, which the condition may read."""
-    condition, body = discharged(params["cond_jaxpr"]), discharged(params["body_jaxpr"])
+    """References that the body writes to become carried values, which the condition may read.
+
+    What a condition writes is written at the beginning of the step that it admits; a step that it does not admit writes nothing.
+    """
+    condition = discharged(params["cond_jaxpr"])
     if any(condition.written):
-        raise NotImplementedError("while_loop: cond_fun writes to a reference, which is not supported. Write in body_fun.")
+        operands, params = _with_condition_in_body(operands, params)
+    body = discharged(params["body_jaxpr"])
     cond_count, body_count = params["cond_nconsts"], params["body_nconsts"]
     cond_consts, body_consts = operands[:cond_count], operands[cond_count:cond_count + body_count]
     carry = operands[cond_count + body_count:]
@@ -323,10 +327,35 @@ def _while(operands, params):
     key = is_changed, places, tuple(ref.aval for ref in changed)
     outs = while_p.bind(
         *cond_values, *[x for part in body_values for x in part], *carry, cond_nconsts=len(cond_values), body_nconsts=len(body_values[0]),
-        cond_jaxpr=_variant(condition.closed, key, cond_invars, lambda: condition.closed.jaxpr.outvars),
+        cond_jaxpr=_variant(condition.closed, key, cond_invars, lambda: condition.results),
         body_jaxpr=_variant(body.closed, body_count, body_invars, body_outvars))
     _write_back(body_consts, written, outs)
     return outs[len(changed):]
+
+
+def _with_condition_in_body(operands, params):
+    """The same loop with what the condition does done by the body too, before anything else."""
+    cond_count, body_count = params["cond_nconsts"], params["body_nconsts"]
+    consts, carry = operands[:cond_count + body_count], operands[cond_count + body_count:]
+    unique = list({id(x): x for x in consts}.values())
+    places = tuple(next(i for i, x in enumerate(unique) if x is const) for const in consts)
+    condition, body = params["cond_jaxpr"], params["body_jaxpr"]
+    known = _bodies.setdefault(body, {})
+    key = id(condition), places
+    if key not in known:
+        def fun(*args):
+            given, state = [args[i] for i in places], args[len(unique):]
+            eval_with_refs(condition.jaxpr, condition.consts, *given[:cond_count], *state)
+            return eval_with_refs(body.jaxpr, body.consts, *given[cond_count:], *state)
+
+        avals = [(condition.in_avals[:cond_count] + body.in_avals[:body_count])[places.index(i)] for i in range(len(unique))]
+        known[key] = stage(fun, [*avals, *body.in_avals[body_count:]], body.jaxpr.debug_info, keeps_refs=True), condition
+    both = known[key][0]
+    return [*operands[:cond_count], *unique, *carry], {**params, "body_jaxpr": both, "body_nconsts": len(unique)}
+
+
+# By the body, then by the condition, which is kept so that no other gets its number.
+_bodies: WeakKeyDictionary[ClosedJaxpr, dict[Any, tuple[ClosedJaxpr, ClosedJaxpr]]] = WeakKeyDictionary()
 
 
 @_rule(custom_vjp_call_p)

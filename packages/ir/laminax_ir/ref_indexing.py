@@ -152,6 +152,11 @@ def _around(items: Sequence[Any]) -> tuple[list[Span], list[Span]]:
     return ([item for item in items[:first] if type(item) is Span], [item for item in items[first:] if type(item) is Span])
 
 
+def without_arrays(nested: tuple[Place, ...]) -> tuple[Place, ...]:
+    """The same places without the values of computed indices: what of them does not depend on values."""
+    return tuple([place._replace(arrays=(None,) * len(place.arrays)) for place in nested])
+
+
 def with_arrays(nested: tuple[Place, ...], arrays: Sequence[Any]) -> tuple[Place, ...]:
     """The same places with other values for the computed indices of all of them, in order."""
     if not arrays:

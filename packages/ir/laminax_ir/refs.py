@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import inspect
 import operator
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Iterable, Sequence
 from weakref import WeakValueDictionary
 
 from laminax_ir import ref_indexing
 from laminax_ir.avals import ShapedArray, get_aval, register_reference_type
 from laminax_ir.effects import Effect
-from laminax_ir.pytree import keystr, tree_flatten_with_path
-from laminax_ir.ref_indexing import Place
+from laminax_ir.pytree import keystr, register_pytree_node, tree_flatten_with_path
+from laminax_ir.ref_indexing import Place, without_arrays
 from laminax_ir.trace import Trace, Tracer, current_trace, eval_trace, state
 
 
@@ -164,7 +164,7 @@ class Ref:
 
     def __repr__(self):
         if self._trace is not eval_trace:
-            return f"Traced<{self.aval}>with<{type(self._trace).__name__}>"
+            return f"RefTracer({self.aval})"
         text = repr(self.load())
         return f"Ref{text[text.index('('):]}" if "(" in text else f"Ref({text})"
 
@@ -283,6 +283,21 @@ class RefView:
 
     def __repr__(self):
         return f"RefView({self.ref!r}, shape={self.shape})"
+
+
+def _view_parts(view: RefView) -> tuple[tuple[Any, ...], tuple[Place, ...]]:
+    return (view.ref, *[x for place in view.places for x in place.arrays]), without_arrays(view.places)
+
+
+def _view_of_parts(places: tuple[Place, ...], parts: Sequence[Any]) -> RefView:
+    ref, *arrays = parts
+    if isinstance(ref, Ref) and places and ref.shape != places[0].of_shape:
+        raise TypeError(f"TransformedRefs are not allowed here: ref.at[...] is a view of a reference of shape {places[0].of_shape}, and that reference "
+                        f"would be one of shape {ref.shape}, sliced or mapped. Pass the reference, and make the view in the function.")
+    return RefView(ref, ref_indexing.with_arrays(places, arrays))
+
+
+register_pytree_node(RefView, _view_parts, _view_of_parts)
 
 
 # What happens to references, wherever they live

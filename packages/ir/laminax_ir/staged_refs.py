@@ -8,7 +8,7 @@ from laminax_ir import source
 from laminax_ir.effects import Effect
 from laminax_ir.jaxpr import JaxprEqn, Literal, Var, joined_effects
 from laminax_ir.primitive import Primitive
-from laminax_ir.ref_indexing import Place
+from laminax_ir.ref_indexing import Place, without_arrays
 from laminax_ir.refs import AbstractRef, Ref, ref_effect
 from laminax_ir.staging import StagedTracer, StagingTrace
 from laminax_ir.trace import state
@@ -63,8 +63,7 @@ def record(trace: StagingTrace, operation: str, ref: Ref, places: tuple[Place, .
     primitive = {"get": ops.get_p, "swap": ops.swap_p, "addupdate": ops.addupdate_p}[operation]
     values = () if operation == "get" else (value,)
     arrays = [x for place in places for x in place.arrays]
-    spec = tuple([place._replace(arrays=(None,) * len(place.arrays)) for place in places])  # what does not depend on the values
-    return call_with_refs(trace, primitive, (ref, *values, *arrays), {"places": spec})
+    return call_with_refs(trace, primitive, (ref, *values, *arrays), {"places": without_arrays(places)})
 
 
 def call_with_refs(trace: StagingTrace, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:

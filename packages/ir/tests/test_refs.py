@@ -228,15 +228,19 @@ def test_while_loop_reads_in_the_condition_what_the_body_writes():
     assert ref[...] == 81 and unread[...] == 4 and step[...] == 3
 
 
-def test_while_loop_refuses_writes_in_the_condition():
-    ref = new_ref(np.float32(1))
+def test_a_condition_writes_once_for_each_step_that_it_admits():
+    asked, total = new_ref(np.float32(0)), new_ref(np.float32(0))
 
     def condition(x):
-        ref[...] = x
+        addupdate(asked, ..., np.float32(1))
         return lt(x, np.float32(3))
 
-    with pytest.raises(NotImplementedError, match="cond_fun writes"):
-        while_loop(condition, lambda x: x + np.float32(1), np.float32(0))
+    def body(x):
+        addupdate(total, ..., asked[...])
+        return x + np.float32(1)
+
+    assert while_loop(condition, body, np.float32(0)) == 3
+    assert asked[...] == 3 and total[...] == 1 + 2 + 3
 
 
 @pytest.mark.parametrize("predicate", [True, False])

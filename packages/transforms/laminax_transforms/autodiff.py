@@ -201,7 +201,7 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     flat, in_tree = tree_flatten(primals)
     _check_array_leaves("linearize: primals", primals)
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
-    mask = [dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact) for x in flat]
+    mask = [dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact) and not isinstance(x, Ref) for x in flat]
     results, program = linearize_flat(flat_fun, [shaped(x) for x in flat], mask, f"linearize({_name(fun)})", _paths(primals))
     in_avals = [get_aval(x) for x in flat]
     result_avals = [get_aval(r) for r in results]
@@ -268,7 +268,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
     _check_array_leaves("vjp: primals", primals)
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
     in_avals = [get_aval(x) for x in flat]
-    mask = tuple(dtypes.issubdtype(aval.dtype, dtypes.inexact) for aval in in_avals)
+    mask = tuple(dtypes.issubdtype(aval.dtype, dtypes.inexact) and type(aval) is ShapedArray for aval in in_avals)
     results, program = linearize_flat(flat_fun, [shaped(x) for x in flat], mask, f"vjp({_name(fun)})", _paths(primals))
     pullback = VJPFunction(program, _name(fun), in_tree, flat_fun.out_tree, mask, tuple(in_avals),
                            tuple(get_aval(r) for r in results), tuple(reduce_axes), tuple(flat) if reduce_axes else ())
@@ -305,6 +305,10 @@ class VJPFunction(LinearFunction):
             raise TypeError(f"the function that vjp returned, applied to {self.name}, takes one argument, the cotangent of the result of "
                             f"{self.name}; got {len(cotangents)}. If the result is a tuple or another container, give one like it.")
         (cotangent,) = cotangents
+        refs = [aval for aval in self.in_avals if type(aval) is not ShapedArray]
+        if refs:
+            raise ValueError(f"vjp: Expected cotangent type {refs[0]}, which is not supported: {self.name} was given a reference as a primal, and there is "
+                             "no array that is its cotangent. Let the function close over the reference instead of taking it.")
         flat, ct_tree = tree_flatten(cotangent)
         if ct_tree != self.out_tree:
             raise ValueError("vjp: unexpected tree structure: the cotangent must have the structure of the function's result; " +

@@ -19,6 +19,7 @@ from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.pytree import tree_unflatten
+from laminax_ir.refs import AbstractRef
 from laminax_ir.trace import Tracer, check_no_tracers, eval_trace, state
 from laminax_ir.tracebacks import api_boundary, shorten
 
@@ -352,6 +353,8 @@ def _abstract(x: Any) -> Any:
     """Arguments of `lower` and `trace` may be shapes instead of arrays, and of a tracer only its type counts."""
     if isinstance(x, Tracer):
         return _AvalHolder(x.aval)
+    if isinstance(x, AbstractRef):
+        return _AvalHolder(x)
     if isinstance(x, ShapeDtypeStruct) or (hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "aval")
                                            and not hasattr(x, "__array__")):
         dtype = x.dtype if dtypes.is_extended(x.dtype) else dtypes.canonicalize_dtype(x.dtype)

@@ -6,14 +6,14 @@ afterwards. Such calls come to Python each time.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 from weakref import WeakKeyDictionary
 
 from laminax_ir.discharge import discharged, with_refs_as_parameters
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.pytree import tree_unflatten
-from laminax_ir.refs import Ref, check_aliases, read
+from laminax_ir.refs import AbstractRef, Ref, check_aliases, read
 from laminax_ir.trace import eval_trace, state
 
 from laminax._src.checked_results import check_results, is_checking
@@ -37,22 +37,48 @@ class PureCall(Call):
         return lambda i: own(i) if i < count else "a reference that the function closes over"
 
 
-_pure: WeakKeyDictionary[ClosedJaxpr, TracedFunction] = WeakKeyDictionary()
+@dataclass(frozen=True)
+class RefUse:
+    """What a pure program does for one with references.
 
-
-def without_refs(traced: TracedFunction) -> tuple[TracedFunction, list[Ref], tuple[bool, ...]]:
-    """A traced function as a pure one, whose results are followed by what the references have in them.
-
-    Returns:
-      The pure function, the references that the function closes over, which are further arguments, and for each argument
-      whether it is a reference that is written to.
+    Args:
+      closed_over: the references that the function closes over, whose arrays are further arguments.
+      written: for each argument whether it is a reference that is written to; what is in it then is a further result.
     """
-    program, closed_over = with_refs_as_parameters(traced.closed)
-    pure = discharged(program)
+    closed_over: tuple[Ref, ...]
+    written: tuple[bool, ...]
+
+    def values(self, leaves: Sequence[Any]) -> list[Any]:
+        """The arguments of the pure program."""
+        return [read(x) if isinstance(x, Ref) else x for x in (*leaves, *self.closed_over)]
+
+    def write_back(self, leaves: Sequence[Any], outs: list[Any]) -> list[Any]:
+        """Writes what the pure program returned for references; returns the other results."""
+        refs = [x for x, is_written in zip((*leaves, *self.closed_over), self.written) if is_written]
+        count = len(outs) - len(refs)
+        for ref, value in zip(refs, outs[count:]):
+            ref.store(value)
+        return outs[:count]
+
+
+_pure: WeakKeyDictionary[ClosedJaxpr, tuple[TracedFunction, tuple[bool, ...]]] = WeakKeyDictionary()
+
+
+def without_refs(traced: TracedFunction) -> tuple[TracedFunction, RefUse]:
+    """A traced function as a pure one, and how that is called."""
+    closed_over = tuple([c for c in traced.closed.consts if isinstance(c, Ref)])
     found = _pure.get(traced.closed)
     if found is None:
-        found = _pure[traced.closed] = replace(traced, closed=pure.closed)
-    return found, closed_over, pure.written
+        pure = discharged(with_refs_as_parameters(traced.closed)[0])
+        found = _pure[traced.closed] = replace(traced, closed=pure.closed), pure.written
+    return found[0], RefUse(closed_over, found[1])
+
+
+def pure_call(traced: TracedFunction, call: Call) -> tuple[TracedFunction, PureCall, RefUse]:
+    """A traced function and a call of it, ahead of time, without references: those that are known by their type stay so."""
+    pure, use = without_refs(traced)
+    leaves = [type(x)(x.aval.inner_aval) if isinstance(getattr(x, "aval", None), AbstractRef) and not isinstance(x, Ref) else x for x in call.leaves]
+    return pure, PureCall(call, use.values(leaves)), use
 
 
 def run_with_refs(jitted: _JitFunction, call: Call, traced: TracedFunction) -> Any:
@@ -62,16 +88,12 @@ def run_with_refs(jitted: _JitFunction, call: Call, traced: TracedFunction) -> A
       ValueError: if a reference is given twice.
     """
     consts = traced.closed.consts
-    check_aliases(function_name(jitted.fun), "jit", call.leaves, [c for c in consts if isinstance(c, Ref)], call.namer(jitted.fun))
+    check_aliases(function_name(jitted.fun), "jit", call.leaves, consts, call.namer(jitted.fun))
     if state.trace is not eval_trace:
         return jitted.bind(call, traced)
-    pure, closed_over, written = without_refs(traced)
-    arguments = [*call.leaves, *closed_over]
-    pure_call = PureCall(call, [read(x) if isinstance(x, Ref) else x for x in arguments])
-    outs, _ = jitted.run(pure_call, pure)
+    pure, use = without_refs(traced)
+    values = PureCall(call, use.values(call.leaves))
+    outs, _ = jitted.run(values, pure)
     if is_checking():
-        check_results(outs, f"jit({jitted.name})", pure.closed, pure_call.leaves)
-    count = traced.out_tree.num_leaves
-    for ref, value in zip([x for x, is_written in zip(arguments, written) if is_written], outs[count:]):
-        ref.store(value)
-    return tree_unflatten(traced.out_tree, outs[:count])
+        check_results(outs, f"jit({jitted.name})", pure.closed, values.leaves)
+    return tree_unflatten(traced.out_tree, use.write_back(call.leaves, outs))

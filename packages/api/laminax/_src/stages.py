@@ -11,10 +11,12 @@ from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, get_aval, is_array_l
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import physical_aval
 from laminax_ir.pytree import structure_errors, tree_flatten, tree_structure, tree_unflatten
+from laminax_ir.refs import Ref, check_aliases
 from laminax_ir.trace import Tracer
 
 from laminax._src.executables import Program, deleted_argument_error, lowering_platform
 from laminax._src.partitioning import Partitioning, committed_sharding
+from laminax._src.ref_calls import RefUse, pure_call
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
@@ -145,17 +147,24 @@ class Traced(_Stage):
           NotImplementedError: if a platform has no such operation.
         """
         jit_function = self._jit_function
-        where = jit_function.place(self._traced, self._call, are_types=True)
-        module = jit_function.lowered(self._traced, self._call, where, lowering_platforms)
-        return Lowered(self, module, where)
+        traced, call, ref_use = self._traced, self._call, None
+        if traced.has_refs:
+            traced, call, ref_use = pure_call(traced, call)
+        where = jit_function.place(traced, call, are_types=True)
+        module = jit_function.lowered(traced, call, where, lowering_platforms)
+        return Lowered(self, module, where, traced, call, ref_use)
 
 
 class Lowered(_Stage):
     """A function lowered to StableHLO for given argument types; compile it with `compile`."""
 
-    def __init__(self, traced: Traced, module: LoweredModule, where: runtime.Device | Partitioning):
-        super().__init__(traced._signature)
+    def __init__(self, stage: Traced, module: LoweredModule, where: runtime.Device | Partitioning, traced: Any, call: Any,
+                 ref_use: RefUse | None):
+        super().__init__(stage._signature)
+        self._jit_function = stage._jit_function
         self._traced = traced
+        self._call = call
+        self._ref_use = ref_use
         self._module = module
         self._where = where
         self._device = where.devices[0] if isinstance(where, Partitioning) else where
@@ -187,14 +196,13 @@ class Lowered(_Stage):
 
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
         """Compiles the module for the device it was lowered for; calls of the function itself then find it compiled."""
-        traced, jit_function = self._traced, self._traced._jit_function
+        jit_function = self._jit_function
         if self._module.platforms != (lowering_platform(self._device),):
             raise ValueError(f"compile: the module was lowered for {', '.join(self._module.platforms)}, and the device is "
                              f"{self._device}; lower for that platform alone")
         compiler_options = {**dict(jit_function.options.compiler_options), **(compiler_options or {})}
-        program = jit_function.program(traced._traced, traced._call, self._where, self._module,
-                                       tuple(sorted(compiler_options.items())))
-        return Compiled(self._signature, program)
+        program = jit_function.program(self._traced, self._call, self._where, self._module, tuple(sorted(compiler_options.items())))
+        return Compiled(self._signature, program, self._ref_use)
 
 
 def _unknown_dialect(method: str, dialect: Any) -> ValueError:
@@ -204,13 +212,16 @@ def _unknown_dialect(method: str, dialect: Any) -> ValueError:
 class Compiled(_Stage):
     """A compiled function; called with arguments of the types it was compiled for, the static ones left out."""
 
-    def __init__(self, signature: Signature, program: Program):
+    def __init__(self, signature: Signature, program: Program, ref_use: RefUse | None = None):
         super().__init__(signature)
         self._program = program
+        self._ref_use = ref_use
 
     def __reduce__(self):
         """Pickled for the same version of jaxlib, on the same kind of machine."""
         signature = self._signature
+        if self._ref_use is not None:
+            raise TypeError(f"cannot pickle the compiled {self._name}, which has references to arrays of this process")
         names = [signature.namer(i) for i in range(len(signature.in_avals))]
         structs = tuple(ShapeDtypeStruct(s.shape, s.dtype, weak_type=s.weak_type) for s in signature.out_structs)
         return Compiled, (replace(signature, namer=names.__getitem__, out_structs=structs), self._program)
@@ -225,20 +236,25 @@ class Compiled(_Stage):
                 raise TypeError("Cannot apply JAX transformations to a function lowered and compiled for a particular signature. "
                                 f"Detected argument of Tracer type {type(leaf)}: {self._path(position)} of {self._name} is {leaf!r}. "
                                 f"Transform {self._name} itself, or its jit, instead.")
-            if not is_array_like(leaf):
+            if not is_array_like(leaf) and not isinstance(leaf, Ref):
                 raise TypeError(f"the compiled {self._name}: argument {self._path(position)} is not an array: {leaf!r}")
             avals.append(get_aval(leaf))
         wrong = [f"Argument '{self._path(i)}' compiled with {expected.str_short(short_dtypes=False)} and called with "
                  f"{aval.str_short(short_dtypes=False)}"
                  for i, (aval, expected) in enumerate(zip(avals, self._signature.in_avals))
-                 if aval.shape != expected.shape or aval.dtype != expected.dtype]
+                 if aval.shape != expected.shape or aval.dtype != expected.dtype or type(aval) is not type(expected)]
         if wrong:
             raise TypeError("\n".join([
                 f"Argument types differ from the types for which this computation was compiled, {self._name}. The mismatches are:", *wrong,
                 "Convert the arguments, or lower and compile for these types (enable_x64 changes types too)."]))
-        self._check_shardings(leaves)
+        values, use = leaves, self._ref_use
+        if use is not None:
+            check_aliases(self._name, "jit", leaves, use.closed_over, self._path)
+            values = use.values(leaves)
+        self._check_shardings(values)
         try:
-            return tree_unflatten(self.out_tree, self._program.run(leaves))
+            outs = self._program.run(values)
+            return tree_unflatten(self.out_tree, outs if use is None else use.write_back(leaves, outs))
         except runtime.DeletedArrayError as error:
             raise deleted_argument_error(error, f"the compiled {self._name}", leaves, self._path) from None
 
