@@ -358,7 +358,7 @@ def test_keys_have_gradients_of_float0_with_allow_int():
     x_grad, key_grad = laminax.grad(noise, (0, 1), allow_int=True)(2.0, key)
     assert float(x_grad) == float(laminax.random.normal(key))
     assert key_grad.dtype == laminax.dtypes.float0 and key_grad.shape == ()
-    with pytest.raises(TypeError, match="cannot differentiate with respect to argument 1"):
+    with pytest.raises(TypeError, match="grad requires real- or complex-valued inputs: cannot differentiate with respect to argument 1"):
         laminax.grad(noise, 1)(2.0, key)
 
 

@@ -1,4 +1,4 @@
-"""nn.softmax and nn.log_softmax with a mask, against NumPy on the elements that are left in."""
+"""nn.softmax and nn.log_softmax with a mask, and nn.standardize, against NumPy on the elements that are left in."""
 
 import numpy as np
 import pytest
@@ -40,3 +40,22 @@ def test_a_mask_keeps_the_nan_of_its_elements_only():
     x = np.array([np.nan, 1.0, 2.0], np.float32)
     assert np.isnan(nn.softmax(x, where=jnp.array([True, True, False]))[:2]).all()
     np.testing.assert_allclose(nn.softmax(x, where=jnp.array([False, True, True])), [0, *by_row(x[None, 1:], True)[0][0]], rtol=1e-6)
+
+
+def test_standardize_by_either_algorithm():
+    x = np.random.default_rng(0).normal(size=(4, 50)).astype(np.float32)
+    where = np.random.default_rng(1).uniform(size=x.shape) < 0.8
+    exact = x.astype(np.float64)
+
+    def expected(x, **mask):
+        return (x - x.mean(-1, keepdims=True, **mask)) / np.sqrt(x.var(-1, keepdims=True, **mask) + 1e-5)
+    for algorithm in ("fast", "stable"):
+        standardize = lambda x, algorithm=algorithm, **options: nn.standardize(x, algorithm=algorithm, **options)
+        np.testing.assert_allclose(standardize(x), expected(exact), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(standardize(x, where=where), expected(exact, where=where), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(standardize(x, mean=0.5, variance=4.0), (exact - 0.5) / np.sqrt(4.00001), rtol=1e-5, atol=1e-6)
+    far = x + np.float32(4096)  # the squares of these have no bits left for a variance of 1
+    np.testing.assert_allclose(nn.standardize(far, algorithm="stable"), expected(far.astype(np.float64)), atol=2e-3)
+    assert not np.allclose(nn.standardize(far), expected(far.astype(np.float64)), atol=2e-3)
+    with pytest.raises(ValueError, match="Unknown algorithm 'welford'. Expected 'fast' or 'stable'"):
+        nn.standardize(x, algorithm="welford")

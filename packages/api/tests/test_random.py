@@ -249,6 +249,19 @@ def test_moments():
         assert abs(x.var() / variance - 1) < 0.25
 
 
+def test_gumbel_of_all_bits():
+    """The highest mode against the same bits as exact fractions, in float64."""
+    key, n = random.key(3), 1000
+    high, low = (words.astype(object) for words in np.asarray(random.bits(key, (2, n), "uint32")))
+    fractions = (high * 2**32 + low + 0.5) / 2**64
+    expected = -np.log(-np.log(fractions.astype(np.float64)))
+    np.testing.assert_allclose(random.gumbel(key, (n,), mode="highest"), expected, rtol=3e-6, atol=1e-6)  # float32's log
+    np.testing.assert_array_equal(random.gumbel(key, (n,), "float16", mode="highest"), random.gumbel(key, (n,), "float16", mode="high"))
+    p = np.float32([0.1, 0.2, 0.7])
+    categories = np.asarray(random.categorical(key, np.log(p), shape=(20_000,), mode="highest"))
+    np.testing.assert_allclose(np.bincount(categories, minlength=3) / 20_000, p, atol=0.02)
+
+
 def test_weights_of_choice_and_categorical():
     p, n = np.float32([0.1, 0.2, 0.7]), 20_000
     for samples in (random.choice(random.key(1), 3, (n,), p=p), random.categorical(random.key(2), np.log(p), shape=(n,))):
@@ -288,7 +301,7 @@ key0 = random.key(0)
     (lambda: random.normal(key0, (), "int8"), ValueError, "must be a float or complex dtype, got int8"),
     (lambda: random.bernoulli(key0, 1), TypeError, "must have a floating dtype, got int32"),
     (lambda: random.bernoulli(key0, 0.5, mode="medium"), ValueError, "expected 'high' or 'low'"),
-    (lambda: random.gumbel(key0, mode="medium"), ValueError, "mode must be 'high' or 'low'"),
+    (lambda: random.gumbel(key0, mode="medium"), ValueError, "mode must be 'low', 'high' or 'highest'"),
     (lambda: random.randint(key0, (2,), 0, 5, "float32"), TypeError, "randint only accepts integer dtypes, got float32"),
     (lambda: random.poisson(random.key(0, impl="rbg"), 1.0), NotImplementedError, "only implemented for the threefry2x32"),
     (lambda: random.dirichlet(key0, 1.0), ValueError, "requires alpha.ndim >= 1"),

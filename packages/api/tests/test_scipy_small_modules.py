@@ -1,5 +1,7 @@
 """laminax.scipy's integrate, cluster.vq, fft, ndimage, interpolate and sparse.linalg against SciPy in float64."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.cluster.vq
@@ -7,6 +9,7 @@ import scipy.fft
 import scipy.integrate
 import scipy.interpolate
 import scipy.ndimage
+import scipy.sparse.linalg
 
 import laminax
 import laminax.numpy as jnp
@@ -122,9 +125,54 @@ def test_solvers_of_trees_and_their_derivatives():
         np.testing.assert_allclose(by_factor, -np.sum(np.linalg.solve(matrix, B)), rtol=1e-8)
 
 
+def test_gradients_of_hermitian_systems():
+    """The transpose of a Hermitian matrix is its conjugate; cg took it for the matrix itself."""
+    matrix, weights = POSITIVE + 1j * (A - A.T), B + 2j * np.arange(12.0)
+    for solve in (lambda m, b: sparse.linalg.cg(m, b, tol=1e-13)[0], jnp.linalg.solve):
+        by_b, by_matrix = laminax.vjp(lambda b, m: solve(m, b), B * (1 + 1j), matrix)[1](weights)
+        np.testing.assert_allclose(by_b, np.linalg.solve(matrix.T, weights), rtol=1e-8)
+        np.testing.assert_allclose(by_matrix, -np.outer(by_b, np.linalg.solve(matrix, B * (1 + 1j))), rtol=1e-7, atol=1e-10)
+
+
+class Doubling:
+    def __matmul__(self, x):
+        return 2 * x
+
+
+@pytest.mark.parametrize("name", ["cg", "bicgstab", "gmres"])
+def test_an_operator_is_what_multiplies(name):
+    solve = getattr(sparse.linalg, name)
+    close(solve(Doubling(), TABLE)[0], TABLE / 2)
+    close(solve(np.eye(12) / 2, B, M=Doubling())[0], 2 * B)
+    weak, _ = solve(lambda x: x, 1.0)
+    assert weak == 1 and weak.dtype == np.float64 and weak.weak_type == (name != "cg")
+
+
 def test_gmres_starts_anew():
     x, _ = sparse.linalg.gmres(A, B, tol=1e-10, restart=3)
     np.testing.assert_allclose(A @ x, B, atol=1e-8)
+
+
+@pytest.mark.parametrize("matrix, start", [(A, None), (A * 1j + POSITIVE, None), (A, np.ones(12)), (np.diag(np.arange(1.0, 13)), np.ones(12))])
+def test_gmres_incremental(matrix, start):
+    gmres = functools.partial(sparse.linalg.gmres, x0=start, solve_method="incremental")
+    b, exact = B.astype(matrix.dtype), np.linalg.solve(matrix, B)
+    for restart in (20, 5):
+        np.testing.assert_allclose(gmres(matrix, b, tol=1e-12, restart=restart, maxiter=300)[0], exact, rtol=1e-7)
+    # each product with the matrix lowers the residual; one basis of k vectors is what SciPy has after k steps
+    for k in (1, 4):
+        theirs, _ = scipy.sparse.linalg.gmres(matrix, b, x0=start, restart=k, maxiter=1, rtol=1e-14)
+        np.testing.assert_allclose(gmres(matrix, b, tol=1e-14, restart=k, maxiter=1)[0], theirs, rtol=1e-7, atol=1e-9)
+    loose = gmres(matrix, b, tol=0.3, maxiter=1)[0]  # a basis of 12 vectors would give the solution itself
+    assert 1e-6 < np.linalg.norm(matrix @ loose - b) / np.linalg.norm(b) <= 0.3
+
+
+def test_gmres_incremental_of_what_is_solved_already():
+    for b, expected in ((np.zeros(12), np.zeros(12)), (A[:, 3], np.eye(12)[3])):
+        x, _ = sparse.linalg.gmres(A, b, x0=expected, solve_method="incremental")
+        np.testing.assert_array_equal(x, expected)
+    x, _ = sparse.linalg.gmres(np.eye(12) * 3, B, solve_method="incremental", tol=1e-13)  # one vector is the whole space
+    np.testing.assert_allclose(x, B / 3, rtol=1e-12)
 
 
 @pytest.mark.parametrize("call, error, message", [
@@ -138,7 +186,8 @@ def test_gmres_starts_anew():
     (lambda: interpolate.RegularGridInterpolator((B,), TABLE), ValueError, "the points in axis 0 must be a vector of 5"),
     (lambda: interpolate.RegularGridInterpolator((np.arange(5.0),), TABLE, "cubic"), ValueError, "got 'cubic'"),
     (lambda: interpolate.RegularGridInterpolator((np.arange(5.0),), TABLE, bounds_error=True), NotImplementedError, "bounds_error=True"),
-    (lambda: sparse.linalg.cg(B, B), ValueError, r"cg: linear operator must be a function or a square matrix, got f64\[12\]"),
+    (lambda: sparse.linalg.cg(B, B), ValueError, r"cg: linear operator must be a square matrix, but has shape: \(12,\)"),
+    (lambda: sparse.linalg.gmres([[1.0]], B), TypeError, "gmres: linear operator must be either a function or ndarray.*of type list"),
     (lambda: sparse.linalg.cg(A, B, x0=(B,)), ValueError, "matching tree structure"),
     (lambda: sparse.linalg.gmres(A, B, x0=B[:3]), ValueError, "matching shapes"),
     (lambda: sparse.linalg.gmres(A, B, solve_method="fast"), ValueError, "got 'fast'"),

@@ -541,8 +541,8 @@ def _checked_input(transform: str, chosen, positions, index: int, x: Any, holomo
                         "and pytrees of arrays can be differentiated; choose others with argnums, or convert it.") from None
     dtype = aval.dtype
     if dtypes.is_extended(dtype) and not allow_int:
-        raise TypeError(f"{transform}: cannot differentiate with respect to {_input_name(chosen, positions, index)} of dtype "
-                        f"{aval.str_short()}")
+        raise TypeError(f"{transform} requires real- or complex-valued inputs: cannot differentiate with respect to "
+                        f"{_input_name(chosen, positions, index)} of dtype {aval.str_short()}")
     if holomorphic:
         if not dtypes.issubdtype(dtype, dtypes.complexfloating):
             raise TypeError(f"{transform} with holomorphic=True requires inputs with complex dtype, but got {dtype.name}: "

@@ -134,19 +134,36 @@ def _log_softmax(x, where, *, axis):
     return shifted - jnp.log(total)
 
 
-def standardize(x, axis: int | tuple[int, ...] | None = -1, mean=None, variance=None, epsilon=1e-5, where=None):
-    """(x - mean) / sqrt(variance + epsilon) along an axis; mean and variance are computed unless given."""
+def standardize(x, axis: int | tuple[int, ...] | None = -1, mean=None, variance=None, epsilon=1e-5, where=None, *,
+                algorithm: str = "fast"):
+    """(x - mean) / sqrt(variance + epsilon) along an axis; mean and variance are computed unless given.
+
+    Args:
+      x: an array.
+      axis: the axis, axes, or None for all, along which the result has mean 0 and variance 1.
+      mean, variance: if given, these are used, not those of x.
+      epsilon: added to the variance, against division by zero.
+      where: a mask of the elements that count for mean and variance.
+      algorithm: of the variance: "fast" is mean(x**2) - mean(x)**2, one pass over x, which loses digits where the mean is large
+        beside the deviation; "stable" is mean((x - mean)**2).
+
+    Raises:
+      ValueError: for another algorithm.
+    """
+    if algorithm not in ("fast", "stable"):
+        raise ValueError(f"standardize: Unknown algorithm {algorithm!r}. Expected 'fast' or 'stable'.")
     axis = tuple(axis) if isinstance(axis, list) else axis
-    return _standardize(x, mean, variance, epsilon, where, axis=axis)
+    return _standardize(x, mean, variance, epsilon, where, axis=axis, algorithm=algorithm)
 
 
-@fused(static_argnames=("axis",))
-def _standardize(x, mean, variance, epsilon, where, *, axis):
+@fused(static_argnames=("axis", "algorithm"))
+def _standardize(x, mean, variance, epsilon, where, *, axis, algorithm):
     x = _inexact(x)
     if mean is None:
         mean = jnp.mean(x, axis, keepdims=True, where=where)
-    if variance is None:
-        # the two-moment form: one pass over x
+    if variance is None and algorithm == "stable":
+        variance = jnp.mean(jnp.square(jnp.subtract(x, mean)), axis, keepdims=True, where=where)
+    elif variance is None:
         variance = jnp.mean(jnp.square(x), axis, keepdims=True, where=where) - jnp.square(mean)
     from laminax.lax import rsqrt
     return jnp.subtract(x, mean) * rsqrt(jnp.asarray(variance + epsilon))

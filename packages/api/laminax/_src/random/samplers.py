@@ -293,7 +293,8 @@ def gumbel(key: Any, shape: Sequence[int] = (), dtype: Any = None, mode: str | N
       key: a key, typed or raw.
       shape: the result's shape.
       dtype: a float dtype.
-      mode: 'low' (default), or 'high' for twice the bits, exact for large samples.
+      mode: 'low' (default), 'high' for twice the bits, good for large samples, or 'highest', which in float32 uses all of
+        them, good for small samples too; for other dtypes 'highest' is 'high'.
       out_sharding: must be None.
 
     Raises:
@@ -303,8 +304,10 @@ def gumbel(key: Any, shape: Sequence[int] = (), dtype: Any = None, mode: str | N
     dtype = checked_dtype("gumbel", dtype)
     refuse_sharding("gumbel", out_sharding)
     mode = default_mode() if mode is None else mode
-    if mode not in ("high", "low"):
-        raise ValueError(f"gumbel: the mode must be 'high' or 'low', got {mode!r}")
+    if mode not in ("low", "high", "highest"):
+        raise ValueError(f"gumbel: the mode must be 'low', 'high' or 'highest', got {mode!r}")
+    if mode == "highest" and dtype == np.float32:
+        return _finest_gumbel(typed, shape=checked_shape("gumbel", shape))
     return _gumbel(typed, shape=checked_shape("gumbel", shape), dtype=dtype, mode=mode)
 
 
@@ -323,6 +326,26 @@ def _gumbel(key, *, shape, dtype, mode):
     finer = e.add(e.add(high, scaled), np.array(info.tiny, dtype)[()])
     x = e.select(e.ge(high, np.array(0.5, dtype)[()]), high, finer)
     return e.neg(e.log(e.neg(e.log1p(e.neg(x)))))
+
+
+@fused(static_argnames=("shape",))
+def _finest_gumbel(key, *, shape):
+    """From 64 random bits, as a binary fraction u: it or 1 - u, whichever is at most 1/2, is a float with all 24 bits exact."""
+    words = random_bits(key, 32, (2, *shape))
+    high, low = (index_in_dim(words, i, keepdims=False) for i in range(2))
+    u32 = np.uint32
+    is_below_half = e.lt(high, u32(2**31))
+    negated_low = e.add(e.bitwise_not(low), u32(1))
+    negated_high = e.add(e.bitwise_not(high), e.convert_element_type(e.eq(low, u32(0)), u32))
+    high, low = e.select(is_below_half, high, negated_high), e.select(is_below_half, low, negated_low)
+    has_high, shift, low_shift = e.ne(high, u32(0)), e.clz(high), e.clz(low)
+    joined = e.bitwise_or(e.shift_left(high, shift), e.shift_right_logical(low, e.sub(u32(32), shift)))
+    leading = e.shift_right_logical(e.select(has_high, joined, e.shift_left(low, low_shift)), u32(8))
+    places = e.select(has_high, shift, e.add(u32(32), low_shift))
+    power = e.bitcast_convert_type(e.shift_left(e.sub(u32(127 - 24), places), u32(23)), np.float32)
+    fraction = e.max(e.mul(e.convert_element_type(leading, np.float32), power), np.float32(2.0**-65))  # never 0
+    logarithm = e.select(is_below_half, e.log(fraction), e.log1p(e.neg(fraction)))
+    return e.neg(e.log(e.neg(logarithm)))
 
 
 def rademacher(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:

@@ -13,12 +13,14 @@ from typing import Any, Callable
 import numpy as np
 
 from laminax_ir import dtypes
-from laminax_ir.avals import get_aval
+from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.ops.control_flow import fori_loop, while_loop
-from laminax_ir.pytree import tree_leaves, tree_map, tree_structure
+from laminax_ir.ops.elementwise import convert_element_type
+from laminax_ir.pytree import tree_flatten, tree_leaves, tree_map, tree_structure
 from laminax_transforms.custom_solve import custom_linear_solve
 
 import laminax.numpy as jnp
+from laminax._src.scipy.linalg import solve_triangular
 
 _matmul = functools.partial(jnp.matmul, precision="highest")
 
@@ -26,9 +28,14 @@ _matmul = functools.partial(jnp.matmul, precision="highest")
 def _as_function(name: str, A: Any) -> Callable:
     if callable(A):
         return A
-    if A is not None and len(np.shape(A)) == 2 and np.shape(A)[0] == np.shape(A)[1]:
-        return functools.partial(_matmul, A)
-    raise ValueError(f"{name}: linear operator must be a function or a square matrix, got {A if A is None else get_aval(A).str_short()}")
+    is_array = is_array_like(A)
+    if not is_array and not hasattr(A, "__matmul__"):
+        raise TypeError(f"{name}: linear operator must be either a function or ndarray, or an object with the operator @, got {A!r} of type "
+                        f"{type(A).__name__}")
+    shape = getattr(A, "shape", None)
+    if shape is not None and (len(shape) != 2 or shape[0] != shape[1]):
+        raise ValueError(f"{name}: linear operator must be a square matrix, but has shape: {tuple(shape)}")
+    return functools.partial(_matmul, A) if is_array else A.__matmul__
 
 
 def _vdot(x: Any, y: Any) -> Any:
@@ -46,9 +53,10 @@ def _add_scaled(x: Any, factor: Any, y: Any) -> Any:
     return tree_map(lambda a, b: (a + factor * b).astype(a.dtype), x, y)
 
 
-def _solved(name: str, solve: Callable, A, b, x0, tol, atol, maxiter, M, symmetric: bool, **options) -> tuple[Any, None]:
+def _solved(name: str, solve: Callable, A, b, x0, tol, atol, maxiter, M, is_hermitian: bool, **options) -> tuple[Any, None]:
     A = _as_function(name, A)
     M = (lambda x: x) if M is None else _as_function(name, M)
+    is_weak = [get_aval(x).weak_type for x in tree_leaves(b)]
     b = tree_map(lambda x: jnp.asarray(x).astype(dtypes.to_inexact_dtype(get_aval(x).dtype)), b)
     x0 = tree_map(jnp.zeros_like, b) if x0 is None else x0
     if tree_structure(x0) != tree_structure(b):
@@ -60,15 +68,18 @@ def _solved(name: str, solve: Callable, A, b, x0, tol, atol, maxiter, M, symmetr
     size = sum(math.prod(shape) for shape in shapes[1])
     maxiter = 10 * size if maxiter is None else maxiter
     run = functools.partial(solve, x0=x0, tol=tol, atol=atol, maxiter=maxiter, M=M, **options)
-    x = custom_linear_solve(A, b, run, run, symmetric=symmetric)
-    return x, None
+    is_real = not any(dtypes.issubdtype(x.dtype, np.complexfloating) for x in tree_leaves(b))  # a Hermitian A is not its own transpose
+    leaves, tree = tree_flatten(custom_linear_solve(A, b, run, run, symmetric=is_hermitian and is_real))
+    if not is_hermitian:  # a weak b has a weak solution, but for cg, as in JAX
+        leaves = [convert_element_type(x, x.dtype, weak_type=True) if weak else x for x, weak in zip(leaves, is_weak)]
+    return tree.unflatten(leaves), None
 
 
 def cg(A, b, x0=None, *, tol: Any = 1e-5, atol: Any = 0.0, maxiter: Any = None, M=None) -> tuple[Any, None]:
     """Conjugate gradients, for a Hermitian positive definite A.
 
     Args:
-      A: a matrix, or the function x -> A x.
+      A: a matrix, the function x -> A x, or an object whose operator @ is it.
       b: an array, or a pytree of them.
       x0: where to start, like b; by default zeros.
       tol, atol: the residual's norm is to be at most max(tol |b|, atol).
@@ -79,7 +90,8 @@ def cg(A, b, x0=None, *, tol: Any = 1e-5, atol: Any = 0.0, maxiter: Any = None, 
       The solution, and None in place of information on the convergence.
 
     Raises:
-      ValueError: if A is neither, or x0 and b do not match.
+      TypeError: if A is none of these.
+      ValueError: if a matrix is not square, or x0 and b do not match.
 
     Source: J. Shewchuk, "An Introduction to the Conjugate Gradient Method Without the Agonizing Pain" (1994).
     """
@@ -156,8 +168,8 @@ def gmres(A, b, x0=None, *, tol: Any = 1e-5, atol: Any = 0.0, restart: int = 20,
     Args:
       restart: after how many products with A the basis is begun anew; it holds as many vectors.
       maxiter: how often it is begun anew at most.
-      solve_method: "batched" or "incremental". Both solve the least-squares problem of the whole basis at once here; they
-        differ in JAX in when that is done.
+      solve_method: "batched" solves the least-squares problem of a basis when it is whole. "incremental" keeps its matrix
+        triangular by rotations, which tell the residual after every product with A: it stops as soon as that is small enough.
 
     Raises:
       ValueError: for another solve_method.
@@ -167,10 +179,12 @@ def gmres(A, b, x0=None, *, tol: Any = 1e-5, atol: Any = 0.0, restart: int = 20,
     if solve_method not in ("batched", "incremental"):
         raise ValueError(f"gmres: solve_method must be 'batched' or 'incremental', got {solve_method!r}")
     size = sum(math.prod(np.shape(x)) for x in tree_leaves(b))
-    return _solved("gmres", _gmres, A, b, x0, tol, atol, maxiter, M, False, restart=min(operator.index(restart), size))
+    restart = min(operator.index(restart), size)
+    solve_basis = _solve_whole_basis if solve_method == "batched" else _solve_growing_basis
+    return _solved("gmres", _gmres, A, b, x0, tol, atol, maxiter, M, False, restart=restart, solve_basis=solve_basis)
 
 
-def _gmres(A, b, x0, tol, atol, maxiter, M, restart):
+def _gmres(A, b, x0, tol, atol, maxiter, M, restart, solve_basis):
     from laminax._src.flatten_util import ravel_pytree
     flat_b, unravel = ravel_pytree(b)
     product = lambda v: ravel_pytree(M(A(unravel(v))))[0]  # noqa: E731
@@ -184,9 +198,10 @@ def _gmres(A, b, x0, tol, atol, maxiter, M, restart):
 
     def step(state):
         x, norm, k = state
-        basis, hessenberg = _arnoldi(product, residual(x) / norm.astype(flat_b.dtype), restart)
-        right = jnp.zeros(restart + 1, flat_b.dtype).at[0].set(norm.astype(flat_b.dtype))
-        y = jnp.linalg.lstsq(hessenberg, right)[0]
+        length = norm.astype(flat_b.dtype)
+        basis = jnp.zeros((len(flat_b), restart + 1), flat_b.dtype).at[:, 0].set(residual(x) / length)
+        right = jnp.zeros(restart + 1, flat_b.dtype).at[0].set(length)
+        basis, y = solve_basis(product, basis, right, limit)
         x = x + _matmul(basis[:, :-1], y)
         return x, _norm(residual(x)), k + 1
 
@@ -194,23 +209,60 @@ def _gmres(A, b, x0, tol, atol, maxiter, M, restart):
     return unravel(while_loop(is_going, step, (start, _norm(residual(start)), 0))[0])
 
 
-def _arnoldi(product, first, steps):
-    """An orthonormal basis [n, steps + 1] of the Krylov space, and the product's matrix in it, [steps + 1, steps]."""
-    basis = jnp.zeros((len(first), steps + 1), first.dtype).at[:, 0].set(first)
-    hessenberg = jnp.zeros((steps + 1, steps), first.dtype)
+def _solve_whole_basis(product, basis, right, limit):
+    """The basis [n, steps + 1] of the Krylov space, and the coefficients of the best solution in it, by least squares at the end."""
+    steps = len(right) - 1
 
     def extend(j, state):
         basis, hessenberg = state
-        v = product(basis[:, j])
-        length = _norm(v)
-        column = jnp.zeros(steps + 1, v.dtype)
-        for _ in range(2):  # twice is enough (Kahan and Parlett)
-            part = _matmul(jnp.conj(basis.T), v)
-            v, column = v - _matmul(basis, part), column + part
-        norm = _norm(v)
-        is_new = norm > 10 * float(dtypes.finfo(v.dtype).eps) * length  # otherwise the space holds the solution
-        v = jnp.where(is_new, v / jnp.where(is_new, norm, 1).astype(v.dtype), 0)
-        column = column.at[j + 1].set(jnp.where(is_new, norm, 0).astype(v.dtype))
-        return basis.at[:, j + 1].set(v), hessenberg.at[:, j].set(column)
+        basis, column = _extended(product, basis, j)
+        return basis, hessenberg.at[:, j].set(column)
 
-    return fori_loop(0, steps, extend, (basis, hessenberg))
+    basis, hessenberg = fori_loop(0, steps, extend, (basis, jnp.zeros((steps + 1, steps), right.dtype)))
+    return basis, jnp.linalg.lstsq(hessenberg, right)[0]
+
+
+def _solve_growing_basis(product, basis, right, limit):
+    """The same by Givens rotations, which make each column of the matrix triangular and leave the residual's norm in `right`."""
+    steps = len(right) - 1
+
+    def is_going(state):
+        _, _, _, right, j = state
+        return (j < steps) & (abs(right[j]) > limit)
+
+    def extend(state):
+        basis, triangle, rotations, right, j = state
+        basis, column = _extended(product, basis, j)
+        column = fori_loop(0, j, lambda i, column: _rotated(column, i, *rotations[i]), column)
+        length = jnp.sqrt(abs(column[j]) ** 2 + abs(column[j + 1]) ** 2).astype(column.dtype)
+        c, s = (jnp.where(length == 0, default, column[i] / jnp.where(length == 0, 1, length)) for i, default in ((j, 1), (j + 1, 0)))
+        column = _rotated(column, j, c, s)
+        # a direction that A annihilates: nothing can be made of it, so its coefficient is 0
+        column, kept = column.at[j].set(jnp.where(length == 0, 1, column[j])), jnp.where(length == 0, 0, right[j])
+        right = _rotated(right.at[j].set(kept), j, c, s)
+        return basis, triangle.at[:, j].set(column[:-1]), rotations.at[j].set(jnp.stack([c, s])), right, j + 1
+
+    start = basis, jnp.eye(steps, dtype=right.dtype), jnp.zeros((steps, 2), right.dtype), right, 0
+    basis, triangle, _, right, count = while_loop(is_going, extend, start)
+    made = jnp.where(jnp.arange(steps) < count, right[:-1], 0)
+    return basis, solve_triangular(triangle, made)
+
+
+def _rotated(x, i, c, s):
+    """Components i and i + 1 of x, turned so that (c, s) becomes (1, 0)."""
+    first, second = x[i], x[i + 1]
+    return x.at[i].set(jnp.conj(c) * first + s * second).at[i + 1].set(c * second - s * first)
+
+
+def _extended(product, basis, j):
+    """The orthonormal basis with the product of its vector j as the next, and that product's coefficients in the basis."""
+    v = product(basis[:, j])
+    length = _norm(v)
+    column = jnp.zeros(basis.shape[1], v.dtype)
+    for _ in range(2):  # twice is enough (Kahan and Parlett)
+        part = _matmul(jnp.conj(basis.T), v)
+        v, column = v - _matmul(basis, part), column + part
+    norm = _norm(v)
+    is_new = norm > 10 * float(dtypes.finfo(v.dtype).eps) * length  # otherwise the space holds the solution
+    v = jnp.where(is_new, v / jnp.where(is_new, norm, 1).astype(v.dtype), 0)
+    return basis.at[:, j + 1].set(v), column.at[j + 1].set(jnp.where(is_new, norm, 0).astype(v.dtype))
