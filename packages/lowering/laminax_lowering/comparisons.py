@@ -6,7 +6,8 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
-from laminax_lowering.context import FunctionWriter, Value
+from laminax_lowering.context import FunctionWriter
+from laminax_lowering.ssa_values import Value
 
 _BOOL = np.dtype(bool)
 

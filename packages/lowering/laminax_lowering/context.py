@@ -1,37 +1,22 @@
-"""The writers that lowering rules use: values, functions, regions, constants, locations."""
+"""The writer that lowering rules use: operations, constants, regions, calls and programs of one function."""
 
 from __future__ import annotations
 
-from operator import attrgetter
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
 from laminax_ir import dtypes, source
 from laminax_ir.avals import ShapedArray
 from laminax_ir.effects import has_ordered
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from laminax_ir.keys import PRNGKeyArray, physical_aval
-from laminax_lowering.outlining import CallPlan
+from laminax_lowering.module_context import ModuleContext
 from laminax_lowering.registry import find_rule, rules_for
-from laminax_lowering.shardings import MeshTable
-from laminax_lowering.types import dense, splat, string_text, symbol_text, type_text, types_text
+from laminax_lowering.ssa_values import AtomValues, Constants, Value
+from laminax_lowering.types import dense, splat, type_text, types_text
 
 _INDEX = ShapedArray((), np.int32)
-
-
-class Value:
-    """An SSA value: its name and the aval it has."""
-
-    __slots__ = ("name", "aval")
-
-    def __init__(self, name: str, aval: ShapedArray):
-        self.name = name
-        self.aval = aval
-
-    shape = property(attrgetter("aval.shape"))
-    dtype = property(attrgetter("aval.dtype"))
-
 
 _new = object.__new__
 
@@ -45,159 +30,6 @@ class Elementwise:
 
     def __call__(self, ctx: FunctionWriter, *operands: Value, **_params) -> Value:
         return ctx.emit_elementwise(self.op, operands)
-
-
-class ModuleContext:
-    """One module being written: its functions, its locations, and what the lowering is for.
-
-    Args:
-      platforms: one or several of "cpu", "cuda", "rocm" and "tpu".
-      name: the module's name, `jit_step`.
-      plan: what becomes of calls.
-      axis_env: sizes of named axes.
-    """
-
-    def __init__(self, platforms: tuple[str, ...], name: str, plan: CallPlan, axis_env: Mapping[Any, int] | None = None):
-        self.platforms = platforms
-        self.plan = plan
-        self.name = name
-        self.axis_env = dict(axis_env or {})
-        self.functions: list[str] = []
-        self.locations: list[str] = []
-        self.keepalives: list[Any] = []
-        self.imported: dict[Any, str] = {}  # exported programs, and what they are called here
-        self.host_callbacks: list[Callable] = []
-        self.meshes = MeshTable()
-        self.manual_mesh: Any = None  # of the manual computation that is being written, and the axes that it runs along
-        self.manual_axes: frozenset = frozenset()
-        self.axis_positions: dict[Any, Value] = {}  # of the device that runs it, where the compiler cannot be asked
-        self.num_partitions = 1  # over how many devices the compiler splits the module
-        self._channels = 0
-        self.signatures: dict[tuple[ShapedArray, ...], str] = {}
-        self._function_names: dict[str, int] = {}
-        self._private: dict[tuple, str] = {}
-        self._places: dict[tuple, _Locations] = {}
-        self._file_index: dict[Any, str] = {}
-        self._aliases: dict[str, str] = {}
-
-    def unique_name(self, name: str) -> str:
-        """A function name not yet used in the module."""
-        clean = symbol_text(name) if name else "fun"
-        count = self._function_names.get(clean, 0)
-        self._function_names[clean] = count + 1
-        return clean if count == 0 else f"{clean}_{count}"
-
-    def new_channel(self) -> str:
-        """A channel for one operation between partitions."""
-        self._channels += 1
-        return f"#stablehlo.channel_handle<handle = {self._channels}, type = 1>"
-
-    def private_function(self, closed: ClosedJaxpr, name: str, platforms: tuple[str, ...]) -> str:
-        """The name of the private function for a jaxpr without constants, for some of the platforms; written on first use.
-
-        Equal programs share one.
-        """
-        closed = self.plan.programs.representative(closed)
-        key = (closed, platforms)
-        found = self._private.get(key)
-        if found is None:
-            found = self._private[key] = self.unique_name(name)
-            writer = FunctionWriter(self, platforms)
-            self.functions.append(writer.write(closed.jaxpr, found, private=True))
-        return found
-
-    def signature(self, avals: tuple[ShapedArray, ...]) -> str:
-        """The type of an operation with one result, whose aval is the last: `(tensor<f32>, tensor<f32>) -> tensor<f32>`."""
-        text = self.signatures.get(avals)
-        if text is None:
-            text = self.signatures[avals] = f"({types_text(avals[:-1])}) -> {type_text(avals[-1])}"
-        return text
-
-    def locations_at(self, scope: str, info: source.SourceInfo) -> dict[str, str]:
-        """` loc(#loc3)` by the name of the operation, for equations of one place inside a scope."""
-        key = (scope, id(info.code), info.offset, info.name_stack)
-        found = self._places.get(key)
-        if found is None:
-            found = self._places[key] = _Locations(self, scope, info)
-        return found
-
-    def named_location(self, name: str) -> str:
-        """` loc(#loc3)` for what has a name only."""
-        return f" loc({self._alias(string_text(name))})"
-
-    def _file_location(self, info: source.SourceInfo) -> str:
-        """The place of the user's code: the function's name, and where in its file."""
-        key = (id(info.code), info.offset)
-        alias = self._file_index.get(key)
-        if alias is None:
-            where = source.position(info)
-            if where is None:
-                return "unknown"
-            line = self._alias(f"{string_text(where.file)}:{where.line}:{where.column}")
-            alias = self._file_index[key] = self._alias(f"{string_text(where.function)}({line})")
-        return alias
-
-    def _alias(self, location: str) -> str:
-        alias = self._aliases.get(location)
-        if alias is None:
-            alias = self._aliases[location] = f"#loc{len(self.locations)}"
-            self.locations.append(f"{alias} = loc({location})")
-        return alias
-
-    def text(self, attributes: Mapping[str, str]) -> str:
-        """The module, when all of it is written."""
-        self._places.clear()  # they refer to the module: without them it is freed at once, not by the cyclic collector
-        listed = ", ".join(f"{key} = {value}" for key, value in attributes.items())
-        return "\n".join([f"module @{self.name} attributes {{{listed}}} {{", *self.meshes.lines(), *self.functions, "}", *self.locations, ""])
-
-
-class _Locations(dict):
-    """The locations of operations at one place: one alias per name, made when first asked for."""
-
-    __slots__ = ("module", "scope", "info")
-
-    def __init__(self, module: ModuleContext, scope: str, info: source.SourceInfo):
-        self.module = module
-        self.scope = scope
-        self.info = info
-
-    def __missing__(self, name: str) -> str:
-        path = string_text(source.scope_path(self.scope, self.info.name_stack, name))
-        text = self[name] = f" loc({self.module._alias(f'{path}({self.module._file_location(self.info)})')})"
-        return text
-
-
-class _Values(dict):
-    """The values of a program's atoms: of variables as they are set, of literals when they are first asked for."""
-
-    __slots__ = ("constant",)
-
-    def __init__(self, constant: Callable[[Literal], Value], values: Iterable[tuple[Var, Value]]):
-        super().__init__(values)
-        self.constant = constant
-
-    def __missing__(self, literal: Literal) -> Value:
-        value = self[literal] = self.constant(literal)
-        return value
-
-
-class _Constants:
-    """The constant operations of a function, or of a region that takes nothing from outside, and how to find them again.
-
-    values: by their bytes, dtype and shape.
-    literals: by the identity of the literal's value, and its aval; with the value itself.
-    scalars: the value of those of rank 0, by name.
-    splats: those made by repeating one of rank 0, by its name and their shape.
-    """
-
-    __slots__ = ("lines", "values", "literals", "scalars", "splats")
-
-    def __init__(self):
-        self.lines: list[str] = []
-        self.values: dict[tuple, Value] = {}
-        self.literals: dict[tuple[int, ShapedArray], tuple[Value, Any]] = {}
-        self.scalars: dict[str, np.ndarray] = {}
-        self.splats: dict[tuple[str, tuple[int, ...]], Value] = {}
 
 
 class FunctionWriter:
@@ -220,7 +52,7 @@ class FunctionWriter:
         self.token: Value | None = None  # what ordered effects are threaded through; see `rules.callbacks`
         self._count = 0
         self._constant_count = -1
-        self._constants = _Constants()
+        self._constants = Constants()
 
     @property
     def platform(self) -> str:
@@ -368,7 +200,7 @@ class FunctionWriter:
         outer = self.lines, self._constants, self.is_top_level, self.platform_index
         self.lines, self.is_top_level = [], False
         if isolated:
-            self._constants, self.platform_index = _Constants(), None
+            self._constants, self.platform_index = Constants(), None
         try:
             results = body(*args)
             results = [results] if isinstance(results, Value) else list(results)
@@ -445,6 +277,20 @@ class FunctionWriter:
 
     # Lowering programs
 
+    def private_function(self, closed: ClosedJaxpr, name: str) -> str:
+        """The name of the module's private function for a jaxpr without constants, for these platforms; written on first use.
+
+        Equal programs share one.
+        """
+        module = self.module
+        closed = module.plan.programs.representative(closed)
+        key = (closed, self.platforms)
+        found = module.private_functions.get(key)
+        if found is None:
+            found = module.private_functions[key] = module.unique_name(name)
+            module.functions.append(FunctionWriter(module, self.platforms).write(closed.jaxpr, found, private=True))
+        return found
+
     def call_program(self, closed: ClosedJaxpr, name: str, operands: Sequence[Value], results: Sequence[ShapedArray],
                      attributes: str = "") -> list[Value]:
         """Calls the private function for a program without constants."""
@@ -454,7 +300,7 @@ class FunctionWriter:
             operands = [self.platform_index, *operands]
         if self.module.axis_positions:  # which a function does not see
             return self.run(closed, operands)
-        return self.call(self.module.private_function(closed, name, self.platforms), operands, results, attributes)
+        return self.call(self.private_function(closed, name), operands, results, attributes)
 
     def run(self, closed: ClosedJaxpr, operands: Sequence[Value], scope: Sequence[str] = ()) -> list[Value]:
         """Writes a program's operations in place; array constants become constant operations.
@@ -487,7 +333,7 @@ class FunctionWriter:
 
     def run_jaxpr(self, jaxpr: Jaxpr, operands: Sequence[Value], live: Sequence[JaxprEqn] | None = None) -> list[Value]:
         """Writes the live equations of a jaxpr; `operands` are its constvars' values, then its invars'."""
-        env = _Values(self.literal, zip([*jaxpr.constvars, *jaxpr.invars], operands, strict=True))
+        env = AtomValues(self.literal, zip([*jaxpr.constvars, *jaxpr.invars], operands, strict=True))
         value_of = env.__getitem__
         rules = rules_for(self.platforms)
         outer, scope = (self.eqn, self.loc), self.scope

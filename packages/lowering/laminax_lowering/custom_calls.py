@@ -13,7 +13,8 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_lowering.comparisons import compare, select
-from laminax_lowering.context import FunctionWriter, Value
+from laminax_lowering.context import FunctionWriter
+from laminax_lowering.ssa_values import Value
 from laminax_lowering.types import bool_text, i64_array, string_text
 
 _INT32, _BOOL = np.dtype(np.int32), np.dtype(bool)

@@ -10,7 +10,8 @@ from laminax_ir.gc_pause import paused_collection
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from laminax_ir.keys import physical_aval
 from laminax_ir.ops.calls import jit_p
-from laminax_lowering.context import FunctionWriter, ModuleContext, live_equations
+from laminax_lowering.context import FunctionWriter, live_equations
+from laminax_lowering.module_context import ModuleContext
 from laminax_lowering.outlining import plan_calls
 from laminax_lowering.shardings import MeshTable, sharding_attribute
 from laminax_lowering.types import string_text, symbol_text

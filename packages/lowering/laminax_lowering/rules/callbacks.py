@@ -21,10 +21,11 @@ from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.shard_map import bind_shard_map
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.staging import stage
-from laminax_lowering.context import Value, current_token
+from laminax_lowering.context import current_token
 from laminax_lowering.custom_calls import emit_ffi_call
 from laminax_lowering.registry import lowering_rule, not_supported
 from laminax_lowering.rules.shard_map import left_to_compiler
+from laminax_lowering.ssa_values import Value
 
 _TARGETS = {"cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_callback",
             "rocm": "xla_ffi_python_gpu_callback"}

@@ -15,8 +15,8 @@ import numpy as np
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import collectives as op
-from laminax_lowering.context import Value
 from laminax_lowering.registry import lowering_rule
+from laminax_lowering.ssa_values import Value
 from laminax_lowering.types import i64_tensor
 
 _UINT32 = ShapedArray((), np.uint32)

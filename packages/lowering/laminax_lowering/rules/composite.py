@@ -8,8 +8,9 @@ import numpy as np
 
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops.composite import ArrayAttribute, composite_p
-from laminax_lowering.context import FunctionWriter, Value
+from laminax_lowering.context import FunctionWriter
 from laminax_lowering.registry import lowering_rule
+from laminax_lowering.ssa_values import Value
 from laminax_lowering.types import bool_text, dense, element_type, scalar_text, string_text
 
 
@@ -31,7 +32,7 @@ def emit_composite(ctx: FunctionWriter, name: str, decomposition: ClosedJaxpr, o
     """
     if len(ctx.platforms) > 1:  # functions take the platform's number then, which the operation has no place for
         return ctx.run(decomposition, operands)
-    function = ctx.module.private_function(decomposition, name, ctx.platforms)
+    function = ctx.private_function(decomposition, name)
     listed = ", ".join(f"{string_text(key)} = {_text(value)}" for key, value in attributes)
     written = {"name": string_text(name), "composite_attributes": f"{{{listed}}}", "decomposition": f"@{function}"}
     if version:

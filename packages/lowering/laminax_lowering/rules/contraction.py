@@ -27,8 +27,8 @@ from laminax_ir.ops.elementwise import bitwise_and, convert_element_type, le, lt
 from laminax_ir.ops.shape import broadcast_in_dim, broadcasted_iota, full, transpose
 from laminax_ir.staging import stage
 from laminax_lowering.comparisons import compare
-from laminax_lowering.context import Value
 from laminax_lowering.registry import lowering_rule
+from laminax_lowering.ssa_values import Value
 from laminax_lowering.types import bool_text, element_type, int_list
 
 

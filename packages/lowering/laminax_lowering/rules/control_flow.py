@@ -16,8 +16,9 @@ from laminax_ir.effects import has_ordered
 from laminax_ir.keys import physical_aval
 from laminax_ir.ops.control_flow import cond_p, platform_index_p, scan_p, while_p
 from laminax_lowering.comparisons import compare
-from laminax_lowering.context import Value, current_token
+from laminax_lowering.context import current_token
 from laminax_lowering.registry import lowering_rule
+from laminax_lowering.ssa_values import Value
 from laminax_lowering.types import i64_array
 
 _INT32 = ShapedArray((), np.int32)

@@ -14,8 +14,9 @@ from laminax_ir.keys import physical_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.staging import stage
 from laminax_lowering.comparisons import compare, compare_type, complex_order, select
-from laminax_lowering.context import Elementwise, Value
+from laminax_lowering.context import Elementwise
 from laminax_lowering.registry import lowering_rule, lowering_rules
+from laminax_lowering.ssa_values import Value
 
 
 def _define(primitive, name: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.exported import StableHLOProgram, call_exported_p
-from laminax_lowering.context import ModuleContext
+from laminax_lowering.module_context import ModuleContext
 from laminax_lowering.registry import lowering_rule
 
 _DEFINITION = re.compile(r"func\.func (?:public |private )?@([\w$.-]+)\(")

@@ -14,10 +14,10 @@ from laminax_ir.ops.elementwise import add, mul
 from laminax_ir.ops.linalg import geqrf_p, householder_product_p, swap_last, triangle
 from laminax_ir.ops.shape import broadcasted_iota, pad
 from laminax_ir.ops.slicing import slice as slice_
-from laminax_lowering.context import Value
 from laminax_lowering.registry import lowering_rule, not_supported
 from laminax_lowering.rules import linalg_cpu, linalg_gpu, linalg_tpu  # noqa: F401  (they register their rules)
 from laminax_lowering.rules.linalg_kernels import permutation_of, run_program
+from laminax_lowering.ssa_values import Value
 from laminax_lowering.types import bool_text
 
 not_supported(op.eig_p, ("tpu",), "the TPU compiler has no eigenvalues of general matrices; compute them on the CPU")

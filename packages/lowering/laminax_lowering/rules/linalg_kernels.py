@@ -12,9 +12,10 @@ from laminax_ir.ops import linalg as op
 from laminax_ir.primitive import Primitive
 from laminax_ir.staging import stage
 from laminax_lowering.comparisons import compare, select
-from laminax_lowering.context import FunctionWriter, Value
+from laminax_lowering.context import FunctionWriter
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.rules.linalg_programs import eye_like
+from laminax_lowering.ssa_values import Value
 from laminax_lowering.types import i64_array
 
 _INT32 = np.dtype(np.int32)

@@ -13,8 +13,8 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.generators import threefry_program, word_program
 from laminax_ir.keys import physical_aval
 from laminax_ir.ops import random_bits as op
-from laminax_lowering.context import Value
 from laminax_lowering.registry import lowering_rule
+from laminax_lowering.ssa_values import Value
 
 _UINT64 = np.dtype(np.uint64)
 _ALGORITHMS = {op.RandomAlgorithm.RNG_DEFAULT: "DEFAULT", op.RandomAlgorithm.RNG_THREE_FRY: "THREE_FRY",

@@ -13,9 +13,9 @@ from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
 from laminax_ir.ops.collectives import axis_index_p
 from laminax_ir.ops.shard_map import shard_map_p
 from laminax_ir.partition_specs import PartitionSpec
-from laminax_lowering.context import Value
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.shardings import sharding_on_mesh
+from laminax_lowering.ssa_values import Value
 from laminax_lowering.types import string_text
 
 
@@ -84,13 +84,13 @@ def _positions(ctx: Any, mesh: Any, manual_axes: tuple) -> tuple[list, list[Valu
 @contextmanager
 def _inside(module: Any, mesh: Any, manual_axes: tuple) -> Iterator[None]:
     """While it lasts, named axes are those of the mesh. Functions called there are written for there."""
-    outer = module.manual_mesh, module.manual_axes, module.axis_env, module._private, module.axis_positions
+    outer = module.manual_mesh, module.manual_axes, module.axis_env, module.private_functions, module.axis_positions
     module.manual_mesh, module.manual_axes = mesh, module.manual_axes | set(manual_axes)
-    module.axis_env, module._private, module.axis_positions = dict(mesh.shape), {}, {}
+    module.axis_env, module.private_functions, module.axis_positions = dict(mesh.shape), {}, {}
     try:
         yield
     finally:
-        module.manual_mesh, module.manual_axes, module.axis_env, module._private, module.axis_positions = outer
+        module.manual_mesh, module.manual_axes, module.axis_env, module.private_functions, module.axis_positions = outer
 
 
 def _shardings(module: Any, mesh: Any, specs: Sequence[PartitionSpec], values: Sequence[Any], is_open: bool = False) -> list[str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from laminax_ir.ops import sharding as op
-from laminax_lowering.context import Value
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.shardings import sharding_text
+from laminax_lowering.ssa_values import Value
 from laminax_lowering.types import type_text
 
 

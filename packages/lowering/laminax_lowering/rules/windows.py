@@ -14,9 +14,9 @@ from laminax_ir.ops import windows as op
 from laminax_ir.ops.elementwise import ge_p
 from laminax_ir.ops.reduction import greatest, identity, least, split_operands
 from laminax_lowering.comparisons import compare, select
-from laminax_lowering.context import Value
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.rules.reduction import computation_region, monoid_region
+from laminax_lowering.ssa_values import Value
 from laminax_lowering.types import i64_array, i64_tensor
 
 
