@@ -71,6 +71,27 @@ def test_private_names_that_libraries_import():
     assert traceback_util.api_boundary(len)([1]) == traceback_util.api_boundary(repro_api_name="f")(len)([1]) == 1
 
 
+def test_positions_and_names_of_the_same_arguments():
+    import inspect
+    infer = laminax._src.api_util.infer_argnums_and_argnames
+    signature = inspect.signature(lambda x, /, y, *, z: x)
+    assert infer(signature, (0, -1), None) == ((0, -1), ("y",))
+    assert infer(signature, None, ["y", "z"]) == ((1,), ("y", "z"))
+    assert infer(signature, 1, "z") == ((1,), ("z",)) and infer(signature, None, None) == ((), ())
+    with pytest.raises(TypeError, match="argnums must be an int"):
+        infer(signature, "y", None)
+
+
+def test_comparison_with_tolerances_by_dtype():
+    check_close = laminax._src.public_test_util.check_close
+    x = {"a": np.ones(2, np.float32), "n": np.arange(3)}
+    check_close(x, {"a": x["a"] * np.float32(1 + 5e-7), "n": x["n"]})
+    check_close(x, {"a": x["a"] * np.float32(1 + 5e-4), "n": x["n"]}, rtol={"float32": 1e-3})
+    for other in ({"a": x["a"] * np.float32(1 + 5e-6), "n": x["n"]}, {"a": x["a"], "n": x["n"] + 1}, {"a": x["a"]}):
+        with pytest.raises(AssertionError, match="mine"):
+            check_close(x, other, rtol={"float64": 1e-3}, err_msg="mine")
+
+
 def test_private_modules_need_no_import_of_their_own():
     assert laminax._src.xla_bridge._backends.keys() <= laminax._src.xla_bridge.backends().keys()
     with pytest.raises(AttributeError, match="no attribute 'no_such_module'"):

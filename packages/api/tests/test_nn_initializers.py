@@ -19,3 +19,16 @@ def test_delta_orthogonal_is_the_orthogonal_matrix_at_the_centre(shape):
     rest = kernel.copy()
     rest[centre] = 0
     assert not rest.any()
+
+
+@pytest.mark.parametrize("distribution, variance, largest", [("normal", 2, None), ("uniform", 2, 2), ("truncated_normal", 2 * (0.96196 / 0.95311) ** 2,
+                                                                                                      2 / 0.95311 * np.sqrt(2))])
+def test_complex_variance_scaling_has_its_variance_and_no_preferred_phase(distribution, variance, largest):
+    """Of a truncated one E|z|^2 is 1 - 4 / (e^4 - 1) = 0.96196^2, by integration; it is divided by the number that JAX has."""
+    draw = initializers.variance_scaling(2 * 200, "fan_in", distribution)(laminax.random.key(1), (200, 300), np.complex64)
+    assert draw.dtype == np.complex64
+    z = np.asarray(draw, np.complex128)
+    np.testing.assert_allclose(np.mean(np.abs(z) ** 2), variance, rtol=0.02)  # four standard errors of 60,000 draws
+    np.testing.assert_allclose([np.mean(z), np.mean(z**2)], 0, atol=0.05)
+    if largest is not None:
+        assert 0.95 * largest < np.abs(z).max() <= largest * (1 + 1e-6)

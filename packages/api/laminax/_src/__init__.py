@@ -4,5 +4,6 @@ from laminax._src.lazy import contents
 
 # what older libraries reach from `jax` without importing it
 __all__, __getattr__, __dir__ = contents(__name__, {}, (
-    "ad_util", "api", "checkify", "compilation_cache", "compiler", "core", "custom_partitioning", "dispatch", "distributed", "dtypes", "flatten_util",
-    "image", "interpreters", "nn", "numpy", "random", "scipy", "stages", "traceback_util", "tree_util", "xla_bridge"))
+    "ad_util", "api", "api_util", "checkify", "compilation_cache", "compiler", "core", "custom_partitioning", "dispatch", "distributed", "dtypes",
+    "flatten_util", "image", "interpreters", "nn", "numpy", "public_test_util", "random", "scipy", "stages", "traceback_util",
+    "tree_util", "xla_bridge"))

@@ -33,10 +33,16 @@ def resolve(fun: Callable, argnums: Any, argnames: Any, what: str) -> tuple[tupl
     parameters = _parameters(fun)
     if parameters is None:
         return nums or (), names or ()
-    positional = [p.name for p in parameters if p.kind in _POSITIONAL]
     has_varargs = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
-    _check_nums(fun, nums or (), len(positional), has_varargs, what)
+    _check_nums(fun, nums or (), sum(p.kind in _POSITIONAL for p in parameters), has_varargs, what)
     _check_names(fun, names or (), parameters, what)
+    return inferred(parameters, nums, names)
+
+
+def inferred(parameters: Iterable[inspect.Parameter], nums: tuple[int, ...] | None, names: tuple[str, ...] | None
+             ) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Positions and names, of which one is found in a signature where it is None."""
+    positional = [p.name for p in parameters if p.kind in _POSITIONAL]
     if nums is None:
         nums = tuple(positional.index(name) for name in names or () if name in positional)
     elif names is None:

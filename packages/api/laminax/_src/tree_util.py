@@ -1,8 +1,10 @@
-"""The table of node types, which libraries ask by this name whether a type is a node."""
+"""Pytrees under the name that libraries import, and the table of node types, which they ask whether a type is a node."""
 
 from __future__ import annotations
 
 from laminax_ir import pytree
+
+from laminax.tree_util import *  # noqa: F403
 
 
 class _Registry:

@@ -79,7 +79,8 @@ def variance_scaling(scale, mode: str, distribution: str, in_axis: int | Sequenc
       distribution: "normal", "truncated_normal" or "uniform".
       in_axis, out_axis: the axes of inputs and outputs; the remaining ones are a receptive field.
       batch_axis: axes that are left out of the count.
-      dtype: default dtype.
+      dtype: default dtype. Complex numbers have uniform phases: the absolute values of "uniform" ones are those of a disc, of
+        "truncated_normal" ones those below 2 of a complex normal distribution, times a number that makes the variance right.
 
     Raises:
       ValueError: for an unknown mode or distribution, or a shape with too few axes.
@@ -93,17 +94,33 @@ def variance_scaling(scale, mode: str, distribution: str, in_axis: int | Sequenc
     def init(key, shape, dtype=dtype, out_sharding=None):
         _refuse_sharding(out_sharding)
         dtype = _dtype(dtype)
+        is_complex = jnp.issubdtype(dtype, jnp.complexfloating)
         fan_in, fan_out = _fans(tuple(shape), in_axis, out_axis, batch_axis)
         variance = jnp.array(scale / _FANS[mode](fan_in, fan_out), dtype=dtype)
         if distribution == "normal":
             return random.normal(key, shape, dtype) * jnp.sqrt(variance)
         if distribution == "uniform":
+            if is_complex:
+                return _complex_within(key, shape, variance.dtype, jnp.sqrt) * jnp.sqrt(2 * variance)  # a disc of radius 1 has variance 1/2
             return random.uniform(key, shape, dtype, -1) * jnp.sqrt(3 * variance)
+        if is_complex:
+            # |z| < 2 of the complex normal distribution, whose |z|**2 has the distribution 1 - exp(-|z|**2)
+            draw = _complex_within(key, shape, variance.dtype, lambda u: jnp.sqrt(-jnp.log1p(math.expm1(-4) * u)))
+            # JAX's number for the standard deviation, 0.9620 to four digits: parameters should be those of JAX
+            return draw * (jnp.sqrt(variance) / jnp.array(0.95311164380491208, dtype))
         # the standard deviation of the normal distribution truncated to [-2, 2]
         stddev = jnp.sqrt(variance) / jnp.array(0.87962566103423978, dtype)
         return random.truncated_normal(key, -2, 2, shape, dtype) * stddev
 
     return init
+
+
+def _complex_within(key, shape: Sequence[int], dtype: Any, radius: Callable):
+    """Complex numbers of uniform phase, whose absolute values are a function of uniform draws from [0, 1)."""
+    radius_key, phase_key = random.split(key)
+    real = jnp.zeros((), dtype).real.dtype
+    phases = 2 * jnp.pi * random.uniform(phase_key, shape, real)
+    return radius(random.uniform(radius_key, shape, real)).astype(dtype) * jnp.exp(1j * phases.astype(dtype))
 
 
 _FANS: dict[str, Callable[[float, float], float]] = {
