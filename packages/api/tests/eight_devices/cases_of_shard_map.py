@@ -8,7 +8,9 @@ from meshes import DEVICES, MESH, blocks, check_layout, on_mesh, put, value
 
 import laminax
 import laminax.numpy as jnp
-from laminax import lax, shard_map
+import laminax.scipy.sparse.linalg
+from laminax import lax, random, shard_map
+from laminax.scipy import special
 from laminax.sharding import AbstractMesh, Mesh, NamedSharding
 from laminax.sharding import PartitionSpec as P
 
@@ -397,6 +399,22 @@ def test_a_batch_of_gradients_is_shared():
     f = over_mesh(jnp.sin, in_specs=P("y"), out_specs=P("y"))
     for mapped in (f, laminax.checkpoint(f)):
         np.testing.assert_allclose(np.asarray(laminax.vmap(laminax.grad(lambda x: mapped(x).sum()), spmd_axis_name="x")(A)), np.cos(A), rtol=1e-5)
+
+
+@pytest.mark.parametrize("fun", [
+    lambda x, key: random.gamma(key, x),
+    lambda x, key: random.poisson(key, 20 * x).astype(np.float32),
+    lambda x, key: random.binomial(key, 50.0, x / 9),
+    lambda x, key: special.hyp1f1(1.0, 2.0, x),
+    lambda x, key: jnp.polyval(x, x[0], unroll=1),
+    lambda x, key: laminax.scipy.sparse.linalg.cg(jnp.diag(1 + x), x)[0],
+    lambda x, key: laminax.scipy.linalg.expm(jnp.outer(x, x)),
+])
+def test_loops_of_the_library_may_begin_with_constants(fun):
+    """Their carries begin to vary along the axes as the values do; a user's would have to say so."""
+    x, keys = np.linspace(0.2, 1.4, 12, dtype=np.float32).reshape(4, 3), random.split(random.key(3), 4)
+    mapped = over_mesh(lambda x, key: fun(x[0], key[0])[None], in_specs=(P("x"), P("x")), out_specs=P("x"))
+    np.testing.assert_allclose(np.asarray(mapped(x, keys)), np.stack([np.asarray(fun(*one)) for one in zip(x, keys)]), rtol=1e-4)
 
 
 def test_unchecked_results():

@@ -11,6 +11,7 @@ from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.collectives import vary
 from laminax_ir.ops.control_primitives import same_type
 from laminax_ir.pytree import keystr, structure_differences, tree_flatten_with_path, tree_unflatten
 
@@ -25,6 +26,12 @@ def promote_weak(values: list[Any], avals: Sequence[ShapedArray], out_avals: Seq
                 promoted = list(values) if promoted is None else promoted
                 promoted[i] = op.convert_element_type(x, dtype)
     return promoted
+
+
+def vary_like(values: Sequence[Any], avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> list[Any] | None:
+    """Initial values of types that say that they vary along the axes of devices along which what their loop returns does; None if all do."""
+    missing = [[name for name in after.named_shape if name not in before.named_shape] for before, after in zip(avals, out_avals)]
+    return [vary(x, names) for x, names in zip(values, missing)] if any(missing) else None
 
 
 def same_types(avals: Sequence[ShapedArray], others: Sequence[ShapedArray]) -> bool:

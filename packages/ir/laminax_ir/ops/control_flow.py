@@ -18,7 +18,7 @@ from laminax_ir.errors import ConcretizationTypeError, TracerBoolConversionError
 from laminax_ir.jaxpr import ClosedJaxpr, no_effects
 from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops.agreement import check_branches, check_carry, promote_weak, same_types
+from laminax_ir.ops.agreement import check_branches, check_carry, promote_weak, same_types, vary_like
 from laminax_ir.ops.calls import bind_program, call_jaxpr, close_over_constants
 from laminax_ir.ops.control_primitives import (  # noqa: F401  (scan_p is found here too)
     bind_scan,
@@ -381,6 +381,16 @@ def _first_parameter(fun: Callable) -> str:
     return code.co_varnames[0] if code is not None and code.co_argcount else "carry"
 
 
+def _promoted(values: list[Any], avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], body_fun: Callable) -> list[Any] | None:
+    """The initial carry, of types that those of the result ask for; None if there is nothing to change.
+
+    Users say themselves (`pcast`) that a carry will vary along axes of devices; loops of this library are for all values.
+    """
+    if (promoted := promote_weak(values, avals, out_avals)) is None and checked_axes() and (body_fun.__module__ or "").startswith("laminax"):
+        promoted = vary_like(values, avals, out_avals)
+    return promoted
+
+
 def _while(name: str, cond_fun: Callable, body_fun: Callable, init_val, argument: str, identity: Callable):
     """`argument` names the carry in messages; `identity` is the user's function that decides what `body_fun` does."""
     flat, tree = _flat_arguments(f"{name}: the initial value", init_val)
@@ -389,11 +399,9 @@ def _while(name: str, cond_fun: Callable, body_fun: Callable, init_val, argument
     body = _trace(name, "body function", body_fun, in_tree, avals, identity)
     if body.jaxpr.effects:
         _check_refs(name, body_fun, body, in_tree, flat)
-    if body.out_tree == tree:
-        promoted = promote_weak(flat, avals, body.out_avals)
-        if promoted is not None:
-            flat, avals = promoted, [get_aval(x) for x in promoted]
-            body = _trace(name, "body function", body_fun, in_tree, avals, identity)
+    while body.out_tree == tree and (promoted := _promoted(flat, avals, body.out_avals, identity)) is not None:
+        flat, avals = promoted, [get_aval(x) for x in promoted]
+        body = _trace(name, "body function", body_fun, in_tree, avals, identity)
     condition = _trace(f"{name} condition", "condition function", cond_fun, in_tree, avals)
     if not treedef_is_leaf(condition.out_tree) or len(condition.out_avals) != 1:
         raise TypeError(f"while_loop: cond_fun must return a boolean scalar, but got pytree {condition.out_tree}.")
@@ -549,12 +557,10 @@ def _scan(name: str, f, init, xs, length, reverse, unroll, argument: str, identi
     if body.jaxpr.effects:
         _check_refs(name, f, body, in_tree, [*flat, *xs_flat])
     carry_tree, ys_tree = _pair_of(name, body.out_tree, body)
-    if carry_tree == tree:
-        promoted = promote_weak(flat, avals, body.out_avals[:count])
-        if promoted is not None:
-            flat, avals = promoted, [get_aval(x) for x in promoted]
-            body = _trace(name, "body function", f, in_tree, [*avals, *slice_avals], identity)
-            carry_tree, ys_tree = _pair_of(name, body.out_tree, body)
+    while carry_tree == tree and (promoted := _promoted(flat, avals, body.out_avals[:count], identity)) is not None:
+        flat, avals = promoted, [get_aval(x) for x in promoted]
+        body = _trace(name, "body function", f, in_tree, [*avals, *slice_avals], identity)
+        carry_tree, ys_tree = _pair_of(name, body.out_tree, body)
     if carry_tree != tree or not same_types(avals, body.out_avals) or checked_axes():
         check_carry(name, argument, tree, avals, carry_tree, body.out_avals[:carry_tree.num_leaves])
     body_jaxpr, consts, carry = body.jaxpr, body.consts, flat
