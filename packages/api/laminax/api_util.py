@@ -6,23 +6,38 @@ from typing import Any, Callable, Sequence
 
 from laminax_ir.pytree import PyTreeDef, tree_flatten, tree_unflatten
 
+from laminax._src.extend.debug_info import DebugInfo
 from laminax._src.extend.linear_util import WrappedFun, transformation_with_aux2
 from laminax._src.jit import _abstract
-from laminax._src.tracing import function_name
+from laminax._src.leaf_names import argument_names
+from laminax._src.program_names import function_code, source_info
+from laminax._src.tracing import Call, function_name
 
 __all__ = ["debug_info", "flatten_fun", "flatten_fun_nokwargs", "shaped_abstractify"]
 
 
-def debug_info(traced_for: str, fun: Callable, args: Sequence[Any], kwargs: dict[str, Any], **_details: Any) -> str:
-    """What messages call a traced function: `scan(body)`.
+def debug_info(traced_for: str, fun: Callable, args: Sequence[Any], kwargs: dict[str, Any], *, static_argnums: Sequence[int] = (),
+               static_argnames: Sequence[str] = ()) -> DebugInfo:
+    """What a function is that is to be traced, for messages.
 
     Args:
-      traced_for: what it is traced for.
+      traced_for: what it is traced for, "jit".
       fun: the function.
-      args, kwargs: its arguments, which the name does not depend on.
-      **_details: names of arguments and the like, which laminax finds when a message needs them.
+      args, kwargs: its arguments.
+      static_argnums, static_argnames: which of them are no arguments of the program.
+
+    Returns:
+      The function's name and place, and the names of the leaves of its arguments.
+
+    Example:
+      >>> debug_info("jit", lambda x, y: x, ((1, 2),), {"y": 3}).arg_names
+      ('x[0]', 'x[1]', 'y')
     """
-    return f"{traced_for}({function_name(fun)})"
+    call = Call(tuple(args), dict(kwargs), tuple(static_argnums), tuple(static_argnames))
+    code = function_code(fun) if callable(fun) else None
+    name = function_name(fun) if hasattr(fun, "__name__") or hasattr(fun, "func") else "<unknown>"
+    names = argument_names(fun, call.in_tree, [i for i, _ in call.static_args])
+    return DebugInfo(traced_for, source_info(name, code), tuple(names), None)
 
 
 def flatten_fun(fun: WrappedFun, in_tree: PyTreeDef) -> tuple[WrappedFun, Callable[[], PyTreeDef]]:

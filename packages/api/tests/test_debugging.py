@@ -284,7 +284,7 @@ def test_an_exception_leaves_no_trace_behind():
 
 @pytest.mark.parametrize("call, path", [
     (lambda f: f("text"), "x"), (lambda f: f({"w": [1.0, "text"]}), r"x\['w'\]\[1\]"), (lambda f: f(1.0, "text"), r"rest\[0\]"),
-    (lambda f: f(1.0, a={"b": "text"}), r"a\['b'\]"), (lambda f: f(np.array(["text"])), "x"), (lambda f: f(object()), "x"),
+    (lambda f: f(1.0, a={"b": "text"}), r"kwargs\['a'\]\['b'\]"), (lambda f: f(np.array(["text"])), "x"), (lambda f: f(object()), "x"),
 ])
 def test_an_argument_that_is_no_array_is_named(call, path):
     with pytest.raises(TypeError, match=f"(?s)Error interpreting argument to .* at path {path}\\.\n  value: .*static_argnums"):

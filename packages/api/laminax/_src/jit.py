@@ -327,7 +327,7 @@ class _JitFunction:
     def lowered(self, traced: TracedFunction, call: Call, where: runtime.Device | Partitioning,
                 platform: str | None = None) -> LoweredModule:
         """A traced call as StableHLO, for where it runs or another platform."""
-        names, of_results = argument_names(self.fun, call), result_names(traced.out_tree)
+        names, of_results = argument_names(self.fun, call.in_tree, [i for i, _ in call.static_args]), result_names(traced.out_tree)
         if (more := len(call.leaves) - len(names)) > 0 or len(of_results) < len(traced.closed.out_avals):
             names = [*names, *[f"ref[{i}]" for i in range(more)]]
             of_results = [*of_results, *[f"ref[{i}]" for i in range(len(traced.closed.out_avals) - len(of_results))]]

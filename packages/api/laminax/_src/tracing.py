@@ -22,6 +22,7 @@ from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer, state
 
 from laminax._src.phases import check_may_trace, phase
+from laminax._src.program_names import ProgramName
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,7 @@ def _argument_name(fun: Callable, in_tree: Any, static_positions: Sequence[int],
         args = (*args[:i], None, *args[i:])
     path = next(path for path, leaf in tree_flatten_with_path((args, kwargs))[0] if leaf == index)
     if path[0].idx == 1:
-        return f"{path[1].key}{keystr(path[2:])}"
+        return f"{_keyword_name(fun, path[1].key)}{keystr(path[2:])}"
     return f"{_parameter_name(fun, path[1].idx)}{keystr(path[2:])}"
 
 
@@ -111,6 +112,16 @@ def _parameter_name(fun: Callable, position: int) -> str:
         return named[position].name
     stars = [p.name for p in parameters if p.kind is p.VAR_POSITIONAL] or ["args"]
     return f"{stars[0]}[{position - len(named)}]"
+
+
+def _keyword_name(fun: Callable, name: str) -> str:
+    """The name of an argument passed by keyword; `kwargs['b']` for one of many behind two stars."""
+    try:
+        parameters = inspect.signature(fun).parameters
+    except (TypeError, ValueError):
+        return f"kwargs[{name!r}]"
+    stars = [p.name for p in parameters.values() if p.kind is p.VAR_KEYWORD]
+    return f"{stars[0]}[{name!r}]" if stars and name not in parameters else name
 
 
 class Static:
@@ -175,6 +186,7 @@ def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transfor
         return out
 
     closed = stage(flat_fun, avals, f"{transform}({name})", call.namer(fun), keeps_refs=True)
+    closed.jaxpr.debug_info = ProgramName(transform, name, fun, call, trees[0])
     return TracedFunction(closed, trees[0], name)
 
 
