@@ -424,3 +424,36 @@ def test_reverse_mode_takes_references_that_it_gives_no_cotangents():
         pullback(1.)
     assert laminax.grad(lambda x, ref: ref[...] * x)(3., ref) == 2
     assert laminax.linearize(lambda ref, x: ref[...] * x, ref, 3.)[0] == 6
+
+
+def test_a_jitted_function_overwrites_the_array_in_a_reference_unless_somebody_has_it():
+    ref = new_ref(jnp.zeros(1000))
+    add = laminax.jit(lambda x: addupdate(ref, ..., x))
+    given = jnp.ones(1000)
+    add(given)
+    first = ref.unsafe_buffer_pointer()
+    for _ in range(3):
+        add(given)
+        assert ref.unsafe_buffer_pointer() == first
+    seen = ref[...]
+    add(given)
+    np.testing.assert_array_equal(seen, np.full(1000, 4))  # not deleted
+    ref[...] = given
+    add(given)
+    add(ref[...])
+    np.testing.assert_array_equal(given, np.ones(1000))
+    np.testing.assert_array_equal(ref[...], np.full(1000, 4))
+    other = new_ref(given)
+    other[...] = ref[...]
+    add(other[...])
+    np.testing.assert_array_equal(other[...], np.full(1000, 4))
+    np.testing.assert_array_equal(ref[...], np.full(1000, 8))
+
+
+def test_what_is_only_written_needs_no_old_value(recwarn):
+    ref = new_ref(jnp.zeros(3))
+    write = laminax.jit(lambda x: ref.__setitem__(..., x), keep_unused=False)
+    write(jnp.ones(3))
+    write(jnp.full(3, 2.))
+    np.testing.assert_array_equal(ref[...], [2, 2, 2])
+    assert not recwarn.list

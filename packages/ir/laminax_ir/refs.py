@@ -206,12 +206,13 @@ register_reference_type(Ref)
 class ValueRef(Ref):
     """A reference whose value is held by it."""
 
-    __slots__ = ("value",)
+    __slots__ = ("value", "is_own")
 
-    def __init__(self, trace: Trace, aval: AbstractRef, value: Any):
+    def __init__(self, trace: Trace, aval: AbstractRef, value: Any, is_own: bool = False):
         self._trace = trace
         self.aval = aval
         self.value = value
+        self.is_own = is_own  # whether nobody else has the value
 
     def load(self) -> Any:
         if self.value is _FROZEN:
@@ -222,11 +223,24 @@ class ValueRef(Ref):
     def store(self, value: Any) -> None:
         self.load()
         self.value = value
+        self.is_own = False
 
     def __reduce__(self):
         if self._trace is not eval_trace:
             raise TypeError(f"cannot pickle {self!r}, which belongs to a trace of this process")
         return new_ref, (self.load(),)
+
+
+def take(ref: ValueRef) -> Any:
+    """The value of a reference outside of traces for whom may destroy it: a copy, unless nobody else has it."""
+    from laminax_ir.ops.elementwise import copy_p
+    return ref.load() if ref.is_own else copy_p.bind(ref.load())
+
+
+def give(ref: ValueRef, value: Any) -> None:
+    """Replaces the value of a reference by one that nobody else has."""
+    ref.store(value)
+    ref.is_own = True
 
 
 class _Frozen:
@@ -345,6 +359,8 @@ def read(ref: Ref, places: tuple[Place, ...] = ()) -> Any:
     if trace.records_refs:
         return trace.record_ref("get", ref, places)
     if ref._trace is trace:
+        if not places and type(ref) is ValueRef:
+            ref.is_own = False
         return ref_indexing.read(ref.load(), places)
     inner = [trace.without_part(x) for place in places for x in place.arrays]
     if any(x is None for x in inner):  # an index that only this trace knows
@@ -373,7 +389,7 @@ def _write(adds: bool, ref: Ref, places: tuple[Place, ...], value: Any, returns_
         return trace.record_ref("addupdate" if adds else "swap", ref, places, value)
     if ref._trace is trace:
         old = ref.load()
-        part = ref_indexing.read(old, places) if returns_old else None
+        part = ref_indexing.read(old, places) if returns_old else None  # of what is replaced: the reference has it no more
         ref.store(ref_indexing.written(old, places, ref_indexing.typed_as(ref.aval.inner_aval, value), adds))
         return part
     outer = _outer(trace, ref)

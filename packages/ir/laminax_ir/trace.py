@@ -67,7 +67,7 @@ class Trace:
         """A reference that lives in this trace, with a value of this trace in it (see `refs`)."""
         from laminax_ir.ops.elementwise import copy_p
         from laminax_ir.refs import ValueRef
-        return ValueRef(self, aval, value if isinstance(value, Tracer) else copy_p.bind(value))
+        return ValueRef(self, aval, value if isinstance(value, Tracer) else copy_p.bind(value), is_own=True)
 
     def without_part(self, x: Any) -> Any | None:
         """The value as the parent has it; None if this trace has a part in it, such as a tangent."""

@@ -291,7 +291,7 @@ class _JitFunction:
         """Which leaves of a call are donated."""
         options = self.options
         if not options.donate_argnums and not options.donate_argnames:
-            return (False,) * len(call.leaves)
+            return call.donated or (False,) * len(call.leaves)
         from laminax_ir.pytree import tree_leaves, tree_map
         static = {i for i, _ in call.static_args}
         positions = [i for i in range(call.count) if i not in static]
@@ -300,7 +300,8 @@ class _JitFunction:
         marked = (tuple(tree_map(lambda _, d=i in donated: d, x) for i, x in zip(positions, args)),
                   {k: tree_map(lambda _, d=k in options.donate_argnames: d, x) for k, x in kwargs.items()})
         flags = tuple(tree_leaves(marked))
-        return (*flags, *(False,) * (len(call.leaves) - len(flags)))
+        flags = (*flags, *(False,) * (len(call.leaves) - len(flags)))
+        return tuple([a or b for a, b in zip(flags, call.donated)]) if call.donated else flags
 
     def program(self, traced: TracedFunction, call: Call, where: runtime.Device | Partitioning,
                 lowered: LoweredModule | None = None, compiler_options: tuple[tuple[str, Any], ...] | None = None) -> Program:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Callable, Sequence
 from weakref import WeakKeyDictionary
 
 from laminax_ir.discharge import discharged, with_refs_as_parameters
-from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.jaxpr import ClosedJaxpr, Var
 from laminax_ir.pytree import tree_unflatten
-from laminax_ir.refs import AbstractRef, Ref, check_aliases, read
+from laminax_ir.refs import AbstractRef, Ref, check_aliases, give, take
 from laminax_ir.trace import eval_trace, state
 
 from laminax._src.checked_results import check_results, is_checking
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 class PureCall(Call):
     """A call with the arrays in references in their places, and those of what the function closes over behind them."""
 
-    __slots__ = ()
+    __slots__ = ("donated",)
 
-    def __init__(self, call: Call, leaves: Sequence[Any]):
+    def __init__(self, call: Call, leaves: Sequence[Any], donated: tuple[bool, ...]):
         self.leaves = list(leaves)
+        self.donated = donated
         self.in_tree, self.static_args, self.static_kwargs, self.count = call.in_tree, call.static_args, call.static_kwargs, call.count
 
     def namer(self, fun: Callable) -> Callable[[int], str]:
@@ -44,24 +45,27 @@ class RefUse:
     Args:
       closed_over: the references that the function closes over, whose arrays are further arguments.
       written: for each argument whether it is a reference that is written to; what is in it then is a further result.
+      donated: which of these are read as well: the program may write their new arrays in the place of the old ones.
     """
     closed_over: tuple[Ref, ...]
     written: tuple[bool, ...]
+    donated: tuple[bool, ...]
 
-    def values(self, leaves: Sequence[Any]) -> list[Any]:
-        """The arguments of the pure program."""
-        return [read(x) if isinstance(x, Ref) else x for x in (*leaves, *self.closed_over)]
+    def values(self, leaves: Sequence[Any], donates: bool) -> list[Any]:
+        """The arguments of the pure program; copies of those it may overwrite, unless nobody else has them."""
+        return [(take(x) if donates and is_donated else x.load()) if isinstance(x, Ref) else x
+                for x, is_donated in zip((*leaves, *self.closed_over), self.donated)]
 
     def write_back(self, leaves: Sequence[Any], outs: list[Any]) -> list[Any]:
         """Writes what the pure program returned for references; returns the other results."""
         refs = [x for x, is_written in zip((*leaves, *self.closed_over), self.written) if is_written]
         count = len(outs) - len(refs)
         for ref, value in zip(refs, outs[count:]):
-            ref.store(value)
+            give(ref, value)
         return outs[:count]
 
 
-_pure: WeakKeyDictionary[ClosedJaxpr, tuple[TracedFunction, tuple[bool, ...]]] = WeakKeyDictionary()
+_pure: WeakKeyDictionary[ClosedJaxpr, tuple[TracedFunction, tuple[bool, ...], tuple[bool, ...]]] = WeakKeyDictionary()
 
 
 def without_refs(traced: TracedFunction) -> tuple[TracedFunction, RefUse]:
@@ -70,15 +74,23 @@ def without_refs(traced: TracedFunction) -> tuple[TracedFunction, RefUse]:
     found = _pure.get(traced.closed)
     if found is None:
         pure = discharged(with_refs_as_parameters(traced.closed)[0])
-        found = _pure[traced.closed] = replace(traced, closed=pure.closed), pure.written
-    return found[0], RefUse(closed_over, found[1])
+        jaxpr = pure.closed.jaxpr
+        used = {v for eqn in jaxpr.eqns for v in eqn.invars if type(v) is Var}
+        found = _pure[traced.closed] = (replace(traced, closed=pure.closed), pure.written,
+                                        tuple([is_written and v in used for v, is_written in zip(jaxpr.invars, pure.written)]))
+    return found[0], RefUse(closed_over, *found[1:])
 
 
 def pure_call(traced: TracedFunction, call: Call) -> tuple[TracedFunction, PureCall, RefUse]:
     """A traced function and a call of it, ahead of time, without references: those that are known by their type stay so."""
     pure, use = without_refs(traced)
     leaves = [type(x)(x.aval.inner_aval) if isinstance(getattr(x, "aval", None), AbstractRef) and not isinstance(x, Ref) else x for x in call.leaves]
-    return pure, PureCall(call, use.values(leaves)), use
+    return pure, PureCall(call, use.values(leaves, donates=False), use.donated), use
+
+
+def _is_spread(x: Any) -> bool:
+    """Whether it is a reference to an array on several devices, whose new array may be laid out otherwise."""
+    return isinstance(x, Ref) and len(getattr(getattr(x.load(), "sharding", None), "device_set", ())) > 1
 
 
 def run_with_refs(jitted: _JitFunction, call: Call, traced: TracedFunction) -> Any:
@@ -92,7 +104,8 @@ def run_with_refs(jitted: _JitFunction, call: Call, traced: TracedFunction) -> A
     if state.trace is not eval_trace:
         return jitted.bind(call, traced)
     pure, use = without_refs(traced)
-    values = PureCall(call, use.values(call.leaves))
+    donates = not is_checking() and not any(map(_is_spread, (*call.leaves, *use.closed_over)))
+    values = PureCall(call, use.values(call.leaves, donates), use.donated if donates else ())
     outs, _ = jitted.run(values, pure)
     if is_checking():
         check_results(outs, f"jit({jitted.name})", pure.closed, values.leaves)

@@ -250,7 +250,7 @@ class Compiled(_Stage):
         values, use = leaves, self._ref_use
         if use is not None:
             check_aliases(self._name, "jit", leaves, use.closed_over, self._path)
-            values = use.values(leaves)
+            values = use.values(leaves, donates=True)
         self._check_shardings(values)
         try:
             outs = self._program.run(values)

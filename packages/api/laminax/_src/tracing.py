@@ -58,6 +58,8 @@ class Call:
 
     __slots__ = ("leaves", "in_tree", "static_args", "static_kwargs", "count")
 
+    donated: tuple[bool, ...] = ()  # leaves that are, whatever the function was made with
+
     def __init__(self, args: tuple, kwargs: dict, static_argnums: Sequence[int], static_argnames: Sequence[str]):
         self.count = len(args)
         self.static_args = ()
