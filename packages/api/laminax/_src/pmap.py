@@ -88,7 +88,7 @@ def pmap(fun: Callable, axis_name: Hashable = None, *, in_axes: Any = 0, out_axe
 def _check_axes(name: str, axes: Any) -> None:
     for leaf in tree_leaves(axes, is_leaf=lambda x: x is None):
         if leaf is not None and (isinstance(leaf, bool) or not hasattr(leaf, "__index__")):
-            raise TypeError(f"pmap: {name} must be an int, None, or a pytree of these, got {axes!r}")
+            raise TypeError(f"pmap {name} must be an int, None, or (nested) container with those types as leaves, but got {axes!r}.")
 
 
 class _Mapping:
