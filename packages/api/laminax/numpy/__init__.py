@@ -11,8 +11,9 @@ from typing import Any
 
 _NAMES = {
     "array_api": "__array_api_version__ __array_namespace_info__",
-    "creation": """arange array asarray astype copy empty empty_like eye from_dlpack frombuffer fromfile fromfunction fromiter
-        fromstring full full_like geomspace identity indices linspace logspace meshgrid ones ones_like zeros zeros_like""",
+    "conversion": "array asarray astype copy from_dlpack frombuffer fromfile fromiter fromstring",
+    "creation": "empty empty_like eye full full_like identity ones ones_like zeros zeros_like",
+    "ranges": "arange fromfunction geomspace indices linspace logspace meshgrid",
     "elementary": """acos acosh angle arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh cbrt conj conjugate cos
         cosh deg2rad degrees exp exp2 expm1 imag log log10 log1p log2 rad2deg radians real reciprocal sin sinc sinh sqrt tan
         tanh""",
@@ -38,15 +39,16 @@ _NAMES = {
     "repeating": "repeat resize roll tile trim_zeros",
     "padding": "pad",
     "taking": "place put put_along_axis take take_along_axis",
-    "linear_algebra": """cross diag diag_indices diag_indices_from diagflat diagonal dot fill_diagonal inner kron mask_indices matmul
-        matvec outer tensordot trace tri tril tril_indices tril_indices_from triu triu_indices triu_indices_from vander vdot vecdot
-        vecmat""",
+    "matrix_products": "cross dot inner kron matmul matvec outer tensordot vdot vecdot vecmat",
+    "diagonals": """diag diag_indices diag_indices_from diagflat diagonal fill_diagonal mask_indices trace tri tril tril_indices
+        tril_indices_from triu triu_indices triu_indices_from vander""",
     "einsum": "einsum einsum_path",
     "sorting": """argpartition argsort argwhere compress digitize extract flatnonzero lexsort nonzero partition searchsorted sort
         sort_complex""",
     "set_ops": """intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values""",
-    "statistics": """bincount corrcoef cov diff ediff1d gradient histogram histogram2d histogram_bin_edges histogramdd interp
-        trapezoid unwrap""",
+    "covariance": "corrcoef cov",
+    "histograms": "bincount histogram histogram2d histogram_bin_edges histogramdd",
+    "differences": "diff ediff1d gradient interp trapezoid unwrap",
     "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "signals": "bartlett blackman convolve correlate hamming hanning i0 kaiser",
     "polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",

@@ -2,4 +2,4 @@
 
 from laminax._src.lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"numpy.statistics": "trapezoid"})
+__all__, __getattr__, __dir__ = contents(__name__, {"numpy.differences": "trapezoid"})

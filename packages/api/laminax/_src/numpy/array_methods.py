@@ -55,15 +55,15 @@ def _shared_members() -> dict[str, Any]:
 _METHODS: dict[str, tuple[str, str]] = {
     "all": ("reductions", "all"), "any": ("reductions", "any"), "argmax": ("reductions", "argmax"),
     "argmin": ("reductions", "argmin"), "argpartition": ("sorting", "argpartition"), "argsort": ("sorting", "argsort"),
-    "astype": ("creation", "astype"), "choose": ("selection", "choose"), "clip": ("array_methods", "_clip"),
+    "astype": ("conversion", "astype"), "choose": ("selection", "choose"), "clip": ("array_methods", "_clip"),
     "compress": ("array_methods", "_compress"), "conj": ("elementary", "conjugate"), "conjugate": ("elementary", "conjugate"),
-    "copy": ("creation", "copy"), "cumprod": ("cumulative", "cumprod"), "cumsum": ("cumulative", "cumsum"),
-    "diagonal": ("linear_algebra", "diagonal"), "max": ("reductions", "max"), "mean": ("averages", "mean"),
+    "copy": ("conversion", "copy"), "cumprod": ("cumulative", "cumprod"), "cumsum": ("cumulative", "cumsum"),
+    "diagonal": ("diagonals", "diagonal"), "max": ("reductions", "max"), "mean": ("averages", "mean"),
     "min": ("reductions", "min"), "nonzero": ("sorting", "nonzero"), "prod": ("reductions", "prod"),
     "ptp": ("reductions", "ptp"), "ravel": ("reshaping", "ravel"), "repeat": ("repeating", "repeat"),
     "round": ("rounding", "round"), "searchsorted": ("sorting", "searchsorted"), "squeeze": ("reshaping", "squeeze"),
     "std": ("averages", "std"), "sum": ("reductions", "sum"), "swapaxes": ("reshaping", "swapaxes"),
-    "take": ("taking", "take"), "trace": ("linear_algebra", "trace"), "var": ("averages", "var"),
+    "take": ("taking", "take"), "trace": ("diagonals", "trace"), "var": ("averages", "var"),
 }
 _PROPERTIES: dict[str, tuple[str, str]] = {
     "T": ("reshaping", "transpose"), "mT": ("reshaping", "matrix_transpose"), "real": ("elementary", "real"),
@@ -120,7 +120,7 @@ def _sort(self, axis: int | None = -1, *, kind: None = None, order: None = None,
 
 def _dot(self, b, *, precision=None, preferred_element_type=None, out_sharding=None):
     """The product with another array; see `laminax.numpy.dot`."""
-    from laminax._src.numpy.linear_algebra import dot
+    from laminax._src.numpy.matrix_products import dot
     return dot(self, b, precision=precision, preferred_element_type=preferred_element_type, out_sharding=out_sharding)
 
 
@@ -135,7 +135,7 @@ def _compress(self, condition, axis=None, *, out=None, size=None, fill_value=0):
 
 
 def _round_method(self, ndigits: int | None = None):
-    from laminax._src.numpy.creation import astype
+    from laminax._src.numpy.conversion import astype
     from laminax._src.numpy.rounding import round
     rounded = round(self, ndigits or 0)
     return astype(rounded, int) if ndigits is None else rounded  # as Python's floats: round(2.5) is an int

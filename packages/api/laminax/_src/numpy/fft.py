@@ -322,12 +322,12 @@ def _size_argument(name: str, n: Any) -> int:
 
 
 def _frequencies(name: str, cycles: np.ndarray, n: int, d: Any, dtype: Any, device: Any) -> Any:
-    from laminax._src.numpy.creation import _placed
+    from laminax._src.numpy.conversion import placed
     if isinstance(d, (list, tuple)) or shape_of(ensure_array(name, d)):
         raise ValueError(f"{name}: the d argument only takes a single value, got d = {d!r}")
     dtype = user_dtype(name, float if dtype is None else dtype)
     span = op.mul(convert(d, dtype), scalar_like(n, dtype))
-    return _placed(op.div(cycles.astype(dtype), span), device)
+    return placed(op.div(cycles.astype(dtype), span), device)
 
 
 # --- order ---

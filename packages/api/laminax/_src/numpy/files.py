@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from laminax._src.numpy.creation import asarray
+from laminax._src.numpy.conversion import asarray
 
 get_printoptions, set_printoptions, printoptions, iterable = (
     np.get_printoptions, np.set_printoptions, np.printoptions, np.iterable)

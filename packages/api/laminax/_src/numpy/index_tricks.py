@@ -29,8 +29,9 @@ from laminax._src.numpy.arguments import (
     shape_of,
     user_dtype,
 )
-from laminax._src.numpy.creation import arange, asarray, linspace, meshgrid
+from laminax._src.numpy.conversion import asarray
 from laminax._src.numpy.joining import concatenate, stack
+from laminax._src.numpy.ranges import arange, linspace, meshgrid
 from laminax._src.numpy.reshaping import broadcast_arrays, ravel
 from laminax._src.numpy.selection import _where
 

@@ -260,7 +260,7 @@ def iscomplexobj(x: Any) -> bool:
         return False
     dtype = getattr(x, "dtype", None)
     if dtype is None:
-        from laminax._src.numpy.creation import asarray
+        from laminax._src.numpy.conversion import asarray
         dtype = asarray(x).dtype
     return bool(dtypes.issubdtype(dtype, dtypes.complexfloating))
 
@@ -365,7 +365,7 @@ def array_equiv(a1, a2):
 
 
 def _whole_equality(name: str, a1, a2, equal_nan, compatible):
-    from laminax._src.numpy.creation import asarray
+    from laminax._src.numpy.conversion import asarray
     try:
         a1, a2 = asarray(a1), asarray(a2)
     except (TypeError, ValueError):

@@ -91,7 +91,7 @@ def _end_values(name: str, values: Any, rank: int, dtype: Any) -> list[tuple[Any
     """A value for each end of each axis."""
     values = np.asarray(values) if isinstance(values, (list, tuple)) and _is_host_nested(values) else values
     if isinstance(values, (list, tuple)):
-        from laminax._src.numpy.creation import asarray
+        from laminax._src.numpy.conversion import asarray
         values = asarray(values)
     if shape_of(values) == ():
         value = convert(values, dtype)
@@ -107,7 +107,7 @@ def _is_host_nested(values: Any) -> bool:
 
 def _pad_constant(array, constant_values, widths):
     if isinstance(constant_values, (list, tuple)):
-        from laminax._src.numpy.creation import asarray
+        from laminax._src.numpy.conversion import asarray
         constant_values = asarray(constant_values)
     return _pad_with_constants(array, constant_values, widths=widths)
 
@@ -213,14 +213,14 @@ def _pad_odd(array, axis: int, low: int, high: int, mode: str):
 
 def _pad_ramp(array, end_values, widths):
     if isinstance(end_values, (list, tuple)):
-        from laminax._src.numpy.creation import asarray
+        from laminax._src.numpy.conversion import asarray
         end_values = asarray(end_values)
     return _pad_ramps(array, end_values, widths=widths)
 
 
 @fused(static_argnames=("widths",))
 def _pad_ramps(array, end_values, widths):
-    from laminax._src.numpy.creation import linspace
+    from laminax._src.numpy.ranges import linspace
     dtype = dtype_of(array)
     for axis, (ends, (low, high)) in enumerate(zip(_end_values("pad", end_values, len(widths), dtype), widths)):
         pieces = [array]

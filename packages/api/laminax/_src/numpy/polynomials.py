@@ -24,7 +24,8 @@ from laminax._src.numpy.arguments import (
     promote_inexact,
     shape_of,
 )
-from laminax._src.numpy.creation import asarray, zeros
+from laminax._src.numpy.conversion import asarray
+from laminax._src.numpy.creation import zeros
 from laminax._src.numpy.joining import concatenate
 from laminax._src.numpy.reductions import argmax
 from laminax._src.numpy.repeating import roll, trim_zeros
@@ -225,7 +226,7 @@ def _roots_behind_zeros(p):
 def _companion_eigenvalues(p):
     from laminax_ir.ops.linalg import eig
 
-    from laminax._src.numpy.linear_algebra import diag
+    from laminax._src.numpy.diagonals import diag
     n = p.shape[0] - 1
     below = diag(shape_ops.full((n - 1,), 1, p.dtype), -1) if n > 1 else shape_ops.full((1, 1), 0, p.dtype)
     first = op.neg(op.div(p[1:], shape_ops.broadcast_to_shape(p[0], (n,))))
@@ -248,7 +249,8 @@ def polyfit(x, y, deg: int, rcond: float | None = None, full: bool = False, w=No
       ValueError, TypeError: if the shapes do not fit.
     """
     from laminax._src.numpy import reductions
-    from laminax._src.numpy.linear_algebra import dot, vander
+    from laminax._src.numpy.diagonals import vander
+    from laminax._src.numpy.matrix_products import dot
     from laminax.numpy import linalg
     deg = operator.index(deg)
     if deg < 0:

@@ -199,7 +199,7 @@ def atleast_3d(*arys):
 
 def _at_least(name: str, arrays: tuple, function: Callable):
     if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)):
-        from laminax._src.numpy.creation import asarray
+        from laminax._src.numpy.conversion import asarray
         return function(asarray(arrays[0]))
     results = [function(as_array(x)) for x in ensure_arrays(name, *arrays)]
     return results[0] if len(results) == 1 else results

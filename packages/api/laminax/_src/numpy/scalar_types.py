@@ -15,7 +15,7 @@ class ScalarType(type):
     dtype: np.dtype
 
     def __call__(cls, x: Any) -> Any:
-        from laminax._src.numpy.creation import array
+        from laminax._src.numpy.conversion import array
         return array(x, dtype=cls.dtype)
 
     def __eq__(cls, other: Any) -> bool:

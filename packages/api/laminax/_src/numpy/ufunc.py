@@ -289,8 +289,8 @@ def _at(a, positions, b, *, function, shape):
 def _reduceat(a, indices, *, function, axis, dtype):
     from laminax_ir.ops.control_flow import scan
 
-    from laminax._src.numpy.creation import arange
     from laminax._src.numpy.joining import append
+    from laminax._src.numpy.ranges import arange
     from laminax._src.numpy.reshaping import moveaxis
     a, dtype = _computed_in(function, a, dtype)
     x, axis = _prepared(f"{function.__name__}.reduceat", a, axis, None)

@@ -45,7 +45,7 @@ def update(kind: str, x: Any, index: Any, values: Any, *, indices_are_sorted: bo
     mode = GatherScatterMode.FILL_OR_DROP if mode is None else GatherScatterMode.from_any(mode)
     if values is not None:
         if isinstance(values, (list, tuple)):
-            from laminax._src.numpy.creation import asarray
+            from laminax._src.numpy.conversion import asarray
             values = asarray(values)
         if type(values) is int and values >= 2**31 and dtypes.issubdtype(x.dtype, dtypes.unsignedinteger):
             values = x.dtype.type(values)  # which need not fit in the default integer dtype
