@@ -200,3 +200,18 @@ def test_debug_info_in_text():
     assert "loc(" not in lowered.as_text() and lowered.as_text().rstrip().endswith("}")
     located = lowered.as_text(debug_info=True)
     assert "inner/sin" in located and "test_stages.py" in located
+
+
+@pytest.mark.parametrize("make", [np.arange, jnp.arange])
+def test_constants_of_64_bits_keep_the_dtype_that_they_were_lowered_with(make):
+    """Lowering, compiling and calling may each be done with `enable_x64` or without."""
+    with laminax.enable_x64(True):
+        constant = make(8, dtype=np.int64)
+    for lowers, compiles, runs in np.ndindex(2, 2, 2):
+        f = laminax.jit(lambda x: x + laminax.lax.convert_element_type(constant, np.float32))
+        with laminax.enable_x64(bool(lowers)):
+            lowered = f.lower(X_ROW.update(shape=(8,)))
+        with laminax.enable_x64(bool(compiles)):
+            compiled = lowered.compile()
+        with laminax.enable_x64(bool(runs)):
+            np.testing.assert_array_equal(np.asarray(compiled(np.ones(8, np.float32))), 1 + np.arange(8, dtype=np.float32))

@@ -75,6 +75,7 @@ _MODULE_OF = {
     "device_get": "transfer",
     "device_put": "transfer",
     "put_constant": "transfer",
+    "put_exactly": "transfer",
     "set_resharder": "transfer",
     "explicit_transfer": "guards",
     "unguarded_transfers": "guards",

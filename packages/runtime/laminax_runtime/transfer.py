@@ -5,13 +5,14 @@ An array never shares memory that somebody can change: NumPy arrays are copied, 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from laminax_ir import canonical_dtypes
+from laminax_ir import canonical_dtypes, config
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_runtime import _jaxlib, arrays, context, guards, placement, shardings  # noqa: F401  (context: jaxlib's x64 setting)
 from laminax_runtime.arrays import ArrayImpl
@@ -78,7 +79,19 @@ def copy_for_callback(x: Any, device: _jaxlib.Device) -> ArrayImpl | np.ndarray:
     """An array on the device, of what a program hands to a Python function, with its dtype, whatever options this thread has."""
     if type(x) is not np.ndarray or x.dtype == _float0:
         return device_put(x, device)
-    return put_numpy(x, _aval(x.shape, x.dtype, False), shardings.on_device(device), True, False)
+    with _with_64_bits(x.dtype):
+        return put_numpy(x, _aval(x.shape, x.dtype, False), shardings.on_device(device), True, may_share=False)
+
+
+def put_exactly(x: np.ndarray, aval: ShapedArray) -> ArrayImpl:
+    """`device_put` of a NumPy array as an array of the aval, also one of 64 bits where `enable_x64` does not hold."""
+    with _with_64_bits(aval.dtype):
+        return device_put(x, aval=aval)
+
+
+def _with_64_bits(dtype: np.dtype) -> contextlib.AbstractContextManager:
+    """Inside, jaxlib, which asks whether `enable_x64` holds, keeps this dtype."""
+    return contextlib.nullcontext() if canonical_dtypes.canonicalize_dtype(dtype) == dtype else config.enable_x64(True)
 
 
 def copy_to_device(x: np.ndarray, sharding: shardings.SingleDeviceSharding) -> ArrayImpl:

@@ -9,8 +9,9 @@ import pytest
 
 import laminax_runtime as runtime
 from laminax_ir import config
+from laminax_ir.avals import ShapedArray
 from laminax_ir.canonical_dtypes import float0
-from laminax_runtime import device_get, device_put
+from laminax_runtime import device_get, device_put, transfer
 
 
 @pytest.mark.parametrize(
@@ -129,3 +130,14 @@ def test_targets_that_are_none():
         device_put(1.0, 3)
     with pytest.raises(runtime.PlatformError, match="'nonsense' is"):
         device_put(1.0, "nonsense")
+
+
+def test_64_bits_are_kept_where_the_program_has_them():
+    """Whatever `enable_x64` says by then, and without sharing memory that the caller takes back."""
+    x = np.arange(3, dtype=np.int64)
+    for make in (lambda: transfer.put_exactly(x, ShapedArray((3,), np.int64)), lambda: transfer.copy_for_callback(x, runtime.devices()[0])):
+        found = make()
+        assert found.dtype == np.int64 and np.asarray(found).dtype == np.int64 and found.nbytes == 24
+    x[0] = 9
+    assert np.asarray(found)[0] == 0
+    assert transfer.put_exactly(x, ShapedArray((3,), np.int32)).dtype == np.int32

@@ -124,6 +124,12 @@ def _stored(x: Any) -> Any:
     return x
 
 
+def _constant(value: Any, aval: ShapedArray) -> runtime.ArrayImpl:
+    """A constant on a device, of the dtype that it has in the program, whether or not `enable_x64` holds by now."""
+    value = _stored(value)
+    return runtime.put_exactly(value, _stored_aval(aval)) if isinstance(value, np.ndarray) else runtime.device_put(value)
+
+
 def _wrapped(out: Any, aval: ShapedArray) -> Any:
     """The value that an executable's output stands for."""
     if dtypes.is_extended(aval.dtype):
@@ -182,7 +188,7 @@ def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.
     """Compiles a lowered program for where it runs; arguments as for `compile_program`."""
     _warn_of_large_constants(lowered.consts, name)
     with runtime.unguarded_transfers():
-        const_args = [runtime.device_put(_stored(c)) for c in lowered.consts]
+        const_args = [_constant(c, v.aval) for c, v in zip(lowered.consts, closed.jaxpr.constvars, strict=True)]
     const_avals = [c.aval for c in const_args]
     kept = set(lowered.kept)
     layout: dict[str, Any] = {"devices": [where], "is_pinned": is_pinned}
