@@ -7,11 +7,11 @@ import pytest
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.errors import UnboundAxisNameError
+from laminax_ir.ops.collective_primitives import axis_size
 from laminax_ir.ops.collectives import (
     all_gather,
     all_to_all,
     axis_index,
-    axis_size,
     pbroadcast,
     pmax,
     pmean,

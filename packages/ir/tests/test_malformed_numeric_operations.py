@@ -158,8 +158,7 @@ HELPERS = {
                   "canonicalize_dot_dimension_numbers", "canonical_preferred", "outer_ragged_axes", "dot_general_shape"},
     scaled_dot: {"scaled_product"}, fft: set(), orthogonal: set(), polar: set(), derived: {"optimization_barrier", "shape_as_value"},
     convolution: {"dilated", "windows_along", "padtype_to_pads", "canonical_pads", "check_per_axis", "int_tuple", "transposed_pads"},
-    linalg: {"check_all_singular_values", "check_matrix_dtypes", "check_matrix", "check_square", "real_dtype", "adjoint", "swap_last", "matmul", "triangle",
-             "symmetrize"},
+    linalg: {"check_all_singular_values", "adjoint", "swap_last", "matmul", "triangle", "symmetrize"},
 }
 
 

@@ -107,7 +107,7 @@ RANDOM = {
 RIGHT = CONTROL | COLLECTIVES | CALLBACKS | RANDOM
 HELPERS = {
     control_flow: {"forget_traced_functions", "scan_slices"}, callbacks: {"run_callback"},
-    collectives: {"axis_names", "vary", "group_index"}, random_bits: set(),
+    collectives: {"vary", "group_index"}, random_bits: set(),
 }
 
 

@@ -18,7 +18,8 @@ from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops.calls import checkpoint_p, jit_p
-from laminax_ir.ops.collectives import axis_size, psum_p, vary
+from laminax_ir.ops.collective_primitives import axis_size
+from laminax_ir.ops.collectives import psum_p, vary
 from laminax_ir.ops.elementwise import div
 from laminax_ir.staging import stage
 from laminax_transforms.jaxpr_transforms import cached_by_jaxpr

@@ -10,11 +10,11 @@ import pytest
 
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.calls import call_jaxpr
+from laminax_ir.ops.collective_primitives import axis_size
 from laminax_ir.ops.collectives import (
     all_gather,
     all_to_all,
     axis_index,
-    axis_size,
     pbroadcast,
     pmax,
     pmean,

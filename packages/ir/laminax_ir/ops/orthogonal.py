@@ -12,7 +12,7 @@ from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.elementwise_avals import joined_named_shape
-from laminax_ir.ops.linalg import check_matrix, check_matrix_dtypes, check_square, real_dtype
+from laminax_ir.ops.linalg_primitives import check_matrix, check_matrix_dtypes, check_square, real_dtype
 from laminax_ir.primitive import Primitive, shape_rule
 
 ormqr_p = Primitive("ormqr", family="orthogonal")

@@ -13,7 +13,8 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import linalg as op
-from laminax_ir.ops.linalg import EighImplementation, EigImplementation, SvdAlgorithm, adjoint, real_dtype
+from laminax_ir.ops.linalg import EighImplementation, EigImplementation, SvdAlgorithm, adjoint
+from laminax_ir.ops.linalg_primitives import real_dtype
 from laminax_ir.ops.slicing import slice as slice_
 from laminax_lowering.custom_calls import emit_ffi_call, info_aval, nan_unless
 from laminax_lowering.rules.linalg_kernels import check_choice, kernel_rule, run_program

@@ -13,6 +13,7 @@ from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise as el
 from laminax_ir.ops import linalg as op
 from laminax_ir.ops.control_flow import scan
+from laminax_ir.ops.linalg_primitives import real_dtype
 from laminax_ir.ops.reduction import reduce_and, reduce_max, reduce_sum
 from laminax_ir.ops.shape import broadcasted_iota, concatenate, full, reshape, rev, transpose
 from laminax_ir.ops.slicing import slice as slice_
@@ -115,7 +116,7 @@ def polar_factor(x):
     single precision). Smaller ones stay below 1: of singular matrices U is not unitary, but U^H x = H holds.
     Source: Nakatsukasa, Bai and Gygi, "Optimizing Halley's iteration for computing the matrix polar decomposition", 2010.
     """
-    real = op.real_dtype(x.dtype)
+    real = real_dtype(x.dtype)
     sizes = el.abs(x)
     rank = len(x.shape)
     bound = el.sqrt(el.mul(*[reduce_max(reduce_sum(sizes, axes=(axis,)), axes=(rank - 2,)) for axis in (rank - 2, rank - 1)]))

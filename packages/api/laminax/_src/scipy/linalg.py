@@ -10,6 +10,7 @@ from typing import Any
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import linalg as la
+from laminax_ir.ops.linalg_primitives import real_dtype
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
@@ -187,7 +188,7 @@ def _lu(a, permute_l):
     upper = jnp.triu(factors[..., :k, :])
     if permute_l:
         return jnp.take_along_axis(lower, jnp.argsort(permutation, axis=-1)[..., None], axis=-2), upper
-    return jnp.asarray(jnp.expand_dims(jnp.arange(m), (*range(len(batch)), -1)) == permutation[..., None, :], dtype=la.real_dtype(dtype)), lower, upper
+    return jnp.asarray(jnp.expand_dims(jnp.arange(m), (*range(len(batch)), -1)) == permutation[..., None, :], dtype=real_dtype(dtype)), lower, upper
 
 
 # --- equations ---

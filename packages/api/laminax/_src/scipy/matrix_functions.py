@@ -12,6 +12,7 @@ from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import linalg as la
 from laminax_ir.ops.control_flow import cond, fori_loop, while_loop
+from laminax_ir.ops.linalg_primitives import real_dtype
 from laminax_transforms import jvp
 
 import laminax.numpy as jnp
@@ -75,7 +76,7 @@ def _expm(A, upper_triangular, max_squarings):
 
 
 def _expm_of_matrix(a, upper_triangular, max_squarings):
-    is_double = la.real_dtype(a.dtype) == np.float64
+    is_double = real_dtype(a.dtype) == np.float64
     coefficients, theta = (_PADE_13, _THETA_13) if is_double else (_PADE_7, _THETA_7)
     norm = jnp.max(jnp.sum(jnp.abs(a), axis=0), initial=0)
     squarings = jnp.maximum(0, jnp.ceil(jnp.log2(jnp.maximum(norm, theta) / theta)))
@@ -228,7 +229,7 @@ def _funm(A, func):
     triangular, vectors = _complex_schur(_square_matrix("funm", A))
     n = len(triangular)
     values = jnp.diag(func(jnp.diagonal(triangular)))
-    indices, real = jnp.arange(n), la.real_dtype(triangular.dtype)
+    indices, real = jnp.arange(n), real_dtype(triangular.dtype)
 
     def element(i, j, state):
         values, least = state
@@ -355,7 +356,7 @@ def _polar(a, side, method, eps, max_iterations):
 
 def _orthonormal_factor(a, eps, max_iterations):
     """Halley's iteration with weights chosen by a lower bound of the singular values, which tends to 1 with them."""
-    n, real = a.shape[1], la.real_dtype(a.dtype)
+    n, real = a.shape[1], real_dtype(a.dtype)
     if not a.size:
         return a
     rounding = float(dtypes.finfo(real).eps)

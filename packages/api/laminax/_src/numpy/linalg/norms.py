@@ -8,6 +8,7 @@ import numpy as np
 
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import linalg as la
+from laminax_ir.ops.linalg_primitives import real_dtype
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
@@ -62,7 +63,7 @@ def _vector_norm(x, ord, axes, keepdims):
     if ord == -math.inf:
         return jnp.min(jnp.abs(x), axis=axes, keepdims=keepdims, initial=math.inf)
     if ord == 0:
-        return jnp.sum(x != 0, axis=axes, keepdims=keepdims, dtype=la.real_dtype(dtype_of(x)))
+        return jnp.sum(x != 0, axis=axes, keepdims=keepdims, dtype=real_dtype(dtype_of(x)))
     magnitude = jnp.abs(x)
     if ord == 1:
         return jnp.sum(magnitude, axis=axes, keepdims=keepdims)
