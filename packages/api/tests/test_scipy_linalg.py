@@ -128,6 +128,9 @@ def test_schur():
         assert (t.dtype == np.complex128) == (output == "complex" or a is Z)
     t, z = linalg.rsf2csf(*linalg.schur(rotating))
     close((z @ t @ np.conj(z).T, np.tril(t, -1)), (rotating, np.zeros((3, 3))))
+    for n in (1, 4, 5):
+        real = scipy.linalg.schur(np.random.default_rng(n).normal(size=(n, n)))
+        close(linalg.rsf2csf(*real), scipy.linalg.rsf2csf(*real))
 
 
 # --- functions of matrices ---

@@ -62,6 +62,14 @@ def test_einsum(subscripts, shapes, optimize):
     np.testing.assert_allclose(jnp.einsum(subscripts, *arrays, optimize=optimize), np.einsum(subscripts, *arrays), rtol=1e-4, atol=1e-5)
 
 
+def test_the_optimal_order_and_its_cost():
+    arrays = [np.ones(shape) for shape in ((2, 3), (3, 100), (100, 5))]
+    path, text = jnp.einsum_path("ij,jk,kl", *arrays, optimize="optimal")
+    assert path == np.einsum_path("ij,jk,kl", *arrays, optimize="optimal")[0][1:] == [(1, 2), (0, 1)]
+    assert "Complete contraction:  ij,jk,kl->il" in text and "Optimized scaling:  3" in text
+    np.testing.assert_allclose(jnp.einsum("ij,jk,kl", *arrays, optimize=path), np.full((2, 5), 300.0))
+
+
 def test_einsum_errors():
     with pytest.raises(ValueError, match="for 2 operands, got 1"):
         jnp.einsum("ab,bc", M)
@@ -107,6 +115,19 @@ def test_size_stands_in_for_the_values(size):
         np.testing.assert_array_equal(got, padded)
     unique = laminax.jit(lambda x: jnp.unique(x, size=size, fill_value=99))(I)
     np.testing.assert_array_equal(unique, np.concatenate([np.unique(I), np.full(size, 99)])[:size])
+
+
+def test_complex_nans_are_one_element_whatever_their_other_part():
+    parts = [-0.0, 1.0, np.nan]
+    x = np.array([complex(a, b) for a in parts for b in parts], np.complex64)
+    for found in (jnp.unique(x, return_counts=True), laminax.jit(lambda x: jnp.unique(x, return_counts=True, size=5))(x)):
+        np.testing.assert_array_equal(found[1], np.unique(x, return_counts=True)[1])
+    assert jnp.unique(x, equal_nan=False).shape == np.unique(x, equal_nan=False).shape
+
+
+def test_the_difference_of_an_empty_set_is_all_filling():
+    np.testing.assert_array_equal(jnp.setdiff1d(jnp.zeros(0), jnp.ones(2), size=3, fill_value=7), [7, 7, 7])
+    assert jnp.setdiff1d(jnp.zeros(0), jnp.ones(2), size=0).shape == (0,)
 
 
 def test_unique_with_everything():

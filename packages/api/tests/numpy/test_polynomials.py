@@ -21,3 +21,6 @@ def test_coefficients_of_scalars_and_sums_of_many():
     many = np.arange(6).reshape(2, 3)
     np.testing.assert_array_equal(jnp.polyadd(jnp.array([[1, 2, 3]]), many), many + np.array([[0, 0, 0], [1, 2, 3]]))
     np.testing.assert_array_equal(jnp.polysub(many, jnp.array([[1, 2, 3]])), many - np.array([[0, 0, 0], [1, 2, 3]]))
+    np.testing.assert_array_equal(jnp.polyadd(jnp.array([2]), many), many + np.array([[0, 0, 0], [2, 2, 2]]))
+    with pytest.raises(ValueError, match="Cannot broadcast to shape with fewer dimensions"):
+        jnp.polyadd(jnp.array([1, 2, 3]), many)

@@ -45,8 +45,9 @@ def einsum(subscripts, /, *operands, out: None = None, optimize: Any = "auto", p
         names that occur once, in alphabetical order. Instead of a string, operands may alternate with lists of integers.
       *operands: the arrays.
       out: must be None.
-      optimize: the order of the products: "auto", "greedy", "optimal" or True for the greedy one, False for left to
-        right, or a list of which operands (by number, results going to the end) to multiply at each step.
+      optimize: the order of the products: "auto", "greedy" or True for the greedy one, "optimal" for the cheapest, which takes
+        long to find for more than about 8 operands, False for left to right, or a list of which operands (by number, results
+        going to the end) to multiply at each step.
       precision: see `lax.Precision`.
       preferred_element_type: the dtype to sum in and return.
       out_sharding: must be None.
@@ -250,6 +251,8 @@ def _path(optimize: Any, inputs: Sequence[str], output: str, sizes: dict[str, in
         return tuple((0, count - 1 - i) if i else (0, 1) for i in range(count - 1))
     if optimize is not True and optimize not in ("auto", "greedy", "optimal"):
         raise ValueError(f"einsum: optimize must be 'auto', 'greedy', 'optimal', a bool or a path, got {optimize!r}")
+    if optimize == "optimal":
+        return tuple(_numpys_path(inputs, output, sizes, optimize)[0])
     return _greedy_path(list(inputs), output, sizes)
 
 
@@ -279,11 +282,22 @@ def _count(names: Any, sizes: dict[str, int]) -> int:
 def einsum_path(subscripts, /, *operands, optimize: Any = "greedy"):
     """The order in which `einsum` would multiply, and a description of it.
 
+    Args:
+      subscripts, *operands: as for `einsum`.
+      optimize: as for `einsum`.
+
     Returns:
-      A list of which operands are multiplied at each step, as `einsum` takes for `optimize`, and a text.
+      A list of which operands are multiplied at each step, as `einsum` takes for `optimize`, and a text: NumPy's, with the number of
+      operations of each step.
     """
     text, arrays = _as_text(subscripts, operands)
     inputs, output, sizes = _parse(text, [shape_of(x) for x in arrays])
     path = _path(optimize, inputs, output, sizes)
-    lines = [f"  Complete contraction:  {','.join(inputs)}->{output}", f"  Path:  {list(path)}"]
-    return list(path), "\n".join(lines)
+    return list(path), _numpys_path(inputs, output, sizes, ["einsum_path", *path])[1]
+
+
+def _numpys_path(inputs: Sequence[str], output: str, sizes: dict[str, int], optimize: Any) -> tuple[list[tuple[int, ...]], str]:
+    """The steps and the text of `numpy.einsum_path`, which needs shapes only."""
+    operands = [np.broadcast_to(np.float32(0), [sizes[name] for name in term]) for term in inputs]
+    (_, *path), text = np.einsum_path(f"{','.join(inputs)}->{output}", *operands, optimize=optimize)
+    return path, text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from typing import Sequence
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from laminax._src.numpy.creation import zeros
 from laminax._src.numpy.joining import concatenate
 from laminax._src.numpy.reductions import argmax
 from laminax._src.numpy.repeating import roll, trim_zeros
-from laminax._src.numpy.reshaping import atleast_1d
+from laminax._src.numpy.reshaping import atleast_1d, broadcast_to
 from laminax._src.numpy.selection import where
 from laminax._src.numpy.sorting import argsort
 
@@ -73,10 +74,15 @@ def polysub(a1, a2):
 def _combine(name, a1, a2, function):
     a1, a2 = promote_dtypes(name, a1, a2)
     a1, a2 = as_array(a1), as_array(a2)
-    size = max(a1.shape[0], a2.shape[0])
-    padded = [shape_ops.pad(x, np.zeros((), x.dtype)[()], [(size - x.shape[0], 0, 0), *[(0, 0, 0)] * (len(x.shape) - 1)])
-              for x in (a1, a2)]
-    return function(*padded)
+    if a1.shape[0] < a2.shape[0]:
+        return function(_with_zeros_in_front(a1, a2.shape), a2)
+    return function(a1, _with_zeros_in_front(a2, a1.shape))
+
+
+def _with_zeros_in_front(x, shape: Sequence[int]):
+    """Coefficients of lower powers as ones of that shape; they may be one for many polynomials."""
+    x = broadcast_to(x, (x.shape[0], *shape[1:]))
+    return shape_ops.pad(x, np.zeros((), x.dtype)[()], [(shape[0] - x.shape[0], 0, 0), *[(0, 0, 0)] * (len(shape) - 1)])
 
 
 def polymul(a1, a2, *, trim_leading_zeros: bool = False):

@@ -16,6 +16,7 @@ from laminax_ir.ops.linalg_primitives import real_dtype
 from laminax_transforms import jvp
 
 import laminax.numpy as jnp
+from laminax import lax
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import convert, dtype_of, inexact, shape_of
 from laminax._src.scipy.linalg import _promoted
@@ -142,7 +143,7 @@ def _complex_schur(a: Any) -> tuple[Any, Any]:
 
 
 def rsf2csf(T, Z, check_finite: bool = True) -> tuple[Any, Any]:
-    """A complex Schur decomposition from a real one; on CPU only.
+    """A complex Schur decomposition from a real one.
 
     Args:
       T: [n, n], quasi-triangular.
@@ -154,6 +155,9 @@ def rsf2csf(T, Z, check_finite: bool = True) -> tuple[Any, Any]:
 
     Raises:
       ValueError: if T and Z are not square or their shapes differ.
+
+    Source: G. H. Golub and C. F. Van Loan, "Matrix Computations", section 7.4: each block of two rows is made triangular by a
+      rotation that brings an eigenvalue of the block to its first row.
     """
     return _rsf2csf(T, Z)
 
@@ -163,8 +167,29 @@ def _rsf2csf(T, Z):
     T, Z = (_square_matrix("rsf2csf", x) for x in _promoted("rsf2csf", T, Z))
     if T.shape != Z.shape:
         raise ValueError(f"rsf2csf: T and Z must have one shape, got {get_aval(T).str_short()} and {get_aval(Z).str_short()}")
-    triangular, vectors = _complex_schur(T)
-    return triangular, _product(convert(Z, triangular.dtype), vectors)
+    n, dtype = T.shape[0], dtypes.to_complex_dtype(T.dtype)
+    eps = np.finfo(T.dtype).eps
+
+    def step(i, matrices):
+        """The block of rows m - 1 and m, from the last one up."""
+        T, Z = matrices
+        m = n - 1 - i
+        block = lax.dynamic_slice(T, (m - 1, m - 1), (2, 2))
+        (a, b), (c, d) = block
+        half = (a - d) / 2
+        mu = half + jnp.sqrt(half * half + b * c)
+        r = jnp.hypot(abs(mu), abs(c))
+        is_block = abs(c) > eps * (abs(a) + abs(d))
+        cosine, sine = jnp.where(is_block, mu / r, 1), jnp.where(is_block, c / r, 0)
+        rotation = jnp.stack([jnp.stack([cosine.conj(), sine]), jnp.stack([-sine, cosine])])
+        back = rotation.conj().T
+        T = lax.dynamic_update_slice(T, _product(rotation, lax.dynamic_slice(T, (m - 1, 0), (2, n))), (m - 1, 0))
+        T = lax.dynamic_update_slice(T, _product(lax.dynamic_slice(T, (0, m - 1), (n, 2)), back), (0, m - 1))
+        Z = lax.dynamic_update_slice(Z, _product(lax.dynamic_slice(Z, (0, m - 1), (n, 2)), back), (0, m - 1))
+        return T.at[m, m - 1].set(0), Z
+
+    matrices = T.astype(dtype), Z.astype(dtype)
+    return fori_loop(0, n - 1, step, matrices) if n > 1 else matrices
 
 
 def sqrtm(A, blocksize: int = 1):

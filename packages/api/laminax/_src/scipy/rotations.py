@@ -13,7 +13,7 @@ from laminax_ir.avals import get_aval
 from laminax_ir.pytree import register_dataclass
 
 import laminax.numpy as jnp
-from laminax._src.numpy.arguments import inexact
+from laminax._src.numpy.arguments import inexact, strong
 
 
 def _vectors(name: str, x: Any, size: int) -> Any:
@@ -91,7 +91,7 @@ class Rotation:
           degrees: whether the angles are degrees.
         """
         axes, is_intrinsic = _axes("from_euler", seq)
-        angles = jnp.asarray(inexact("from_euler", angles))
+        angles = jnp.asarray(strong(inexact("from_euler", angles)))
         angles = jnp.deg2rad(angles) if degrees else angles
         if len(axes) == 1 and angles.ndim < 2 and angles.shape != (1,):
             angles = angles[..., None]
