@@ -83,6 +83,10 @@ def test_comparisons():
     np.testing.assert_array_equal(KEYS == KEYS[0], [[True] * 3, [False] * 3])
     np.testing.assert_array_equal(KEYS != KEYS[:, :1], NUMBERS % 3 != 0)
     assert jnp.array_equal(KEYS, KEYS) and ONE != "x"
+    np.testing.assert_array_equal(jnp.isclose(KEYS, KEYS[0]), [[True] * 3, [False] * 3])
+    assert jnp.allclose(KEYS, KEYS) and not laminax.jit(jnp.allclose)(KEYS, ONE)
+    with pytest.raises(TypeError, match="isclose does not accept dtypes key<fry>, float32"):
+        jnp.isclose(KEYS, 1.0)
 
 
 def test_where_they_are():

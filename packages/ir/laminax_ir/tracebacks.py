@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 NOTE = ("--------------------\nFor simplicity, internal frames of laminax were removed from this traceback. "
         "Set LAMINAX_TRACEBACK_FILTERING=off to include them.")
-_hidden_paths: list[str] = []
+hidden_paths: list[str] = []  # libraries add to it and remove from it, too
 
 
 class UnfilteredStackTrace(Exception):
@@ -34,13 +34,13 @@ class UnfilteredStackTrace(Exception):
 
 def hide_path(path: str) -> None:
     """Leaves the frames of a file, or of all files whose paths begin so, out of tracebacks."""
-    _hidden_paths.append(path)
+    hidden_paths.append(path)
 
 
 def is_hidden(frame: FrameType) -> bool:
     """Whether a frame is laminax's, or of a file that was hidden."""
     filename = frame.f_code.co_filename
-    return source.is_internal(filename) or bool(_hidden_paths) and filename.startswith(tuple(_hidden_paths))
+    return source.is_internal(filename) or bool(hidden_paths) and filename.startswith(tuple(hidden_paths))
 
 
 def api_boundary(fun: F) -> F:

@@ -10,10 +10,11 @@ from typing import Any, Callable, TypeVar
 
 from laminax_ir import source, tracebacks
 from laminax_ir.tracebacks import UnfilteredStackTrace, filter_traceback
+from laminax_ir.tracebacks import hidden_paths as _exclude_paths
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-__all__ = ["UnfilteredStackTrace", "api_boundary", "filter_traceback", "include_frame", "register_exclusion"]
+__all__ = ["UnfilteredStackTrace", "_exclude_paths", "api_boundary", "filter_traceback", "include_frame", "register_exclusion"]
 
 
 def register_exclusion(path: str) -> None:

@@ -284,7 +284,7 @@ def isscalar(element: Any) -> bool:
 
 @fused
 def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether |a - b| <= atol + rtol * |b|, elementwise.
+    """Whether |a - b| <= atol + rtol * |b|, elementwise; of random keys, whether they are equal.
 
     Args:
       a, b: arrays or scalars; shapes are broadcast.
@@ -298,7 +298,7 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     """
     a, b = promote_arrays("isclose", *ensure_arrays("isclose", a, b))
     dtype = dtype_of(a)
-    if dtype == _BOOL:
+    if dtype == _BOOL or dtypes.issubdtype(dtype, dtypes.extended):
         return op.eq(a, b)
     if not dtypes.issubdtype(dtype, dtypes.inexact):
         a, b = promote_inexact("isclose", a, b)
