@@ -14,8 +14,10 @@ from __future__ import annotations
 import functools
 import os
 import re
+import struct
 import sys
 import threading
+import time
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +60,7 @@ class Statistics:
 
 
 statistics = Statistics()
+_SECONDS = struct.Struct("<d")  # that compiling took: what an entry begins with
 
 
 def make_key(text: str, devices: tuple[_jaxlib.Device, ...], compile_options: _jaxlib.CompileOptions) -> CacheKey | None:
@@ -73,7 +76,7 @@ def make_key(text: str, devices: tuple[_jaxlib.Device, ...], compile_options: _j
     return CacheKey(
         _digest(text.encode()),
         _digest(_options_text(compile_options)),
-        f"jaxlib {_jaxlib.version}, {client.platform} {client.platform_version}",
+        f"jaxlib {_jaxlib.version}, {client.platform} {client.platform_version}, entries 2",
         _host() if client.platform == "cpu" else f"{client.device_count()} of {sorted({d.device_kind for d in devices})}",
     )
 
@@ -136,13 +139,18 @@ def load(
     if cache is None:
         return None
     monitoring.record_event("/jax/compilation_cache/compile_requests_use_cache")
+    start = time.perf_counter()
     try:
-        serialized = cache.read(key.name)
-        if serialized is not None:
+        entry = cache.read(key.name)
+        if entry is not None:
+            (seconds,), serialized = _SECONDS.unpack_from(entry), entry[_SECONDS.size:]
             loaded = devices[0].client.deserialize_executable(serialized, _jaxlib.DeviceList(devices), compile_options)
             _count("hits")
             monitoring.record_event("/jax/compilation_cache/cache_hits")
-            _log("hit for %s", name)
+            retrieval = time.perf_counter() - start
+            monitoring.record_event_duration_secs("/jax/compilation_cache/cache_retrieval_time_sec", retrieval)
+            monitoring.record_event_duration_secs("/jax/compilation_cache/compile_time_saved_sec", seconds - retrieval)
+            _log(config.log_compiles.value, "hit for %s", name)
             return loaded
     except DamagedEntryError as error:
         _report_trouble("damaged", f"an entry is damaged, and was removed: {error}. The program is compiled again.")
@@ -153,23 +161,29 @@ def load(
         _report_trouble("read", f"it cannot be read: {error}. Programs are compiled without it.")
     _count("misses")
     monitoring.record_event("/jax/compilation_cache/cache_misses")
-    _log("miss for %s, %s", name, key)
+    _log(config.log_compiles.value, "miss for %s, %s", name, key)
     return None
 
 
 def store(key: CacheKey, loaded: _jaxlib.LoadedExecutable, seconds: float, name: str) -> None:
     """Keeps a program that took so long to compile, if that is long enough."""
-    if seconds < options.persistent_cache_min_compile_time_secs.value or (cache := _open()) is None:
+    least_seconds, least_bytes = options.persistent_cache_min_compile_time_secs.value, options.persistent_cache_min_entry_size_bytes.value
+    if seconds < least_seconds:
+        log_not_stored(name, f"because it took < {least_seconds:.2f} seconds to compile ({seconds:.2f}s)")
+        return
+    if (cache := _open()) is None:
         return
     try:
         serialized = loaded.client.serialize_executable(loaded)
-        if len(serialized) < options.persistent_cache_min_entry_size_bytes.value:
+        if len(serialized) < least_bytes:
+            log_not_stored(name, f"because its size, {len(serialized)} bytes, is less than threshold, {least_bytes} bytes")
             return
-        if cache.write(key.name, serialized):
+        if cache.write(key.name, _SECONDS.pack(seconds) + serialized):
             _count("stores")
-            _log("stored %s, which took %.2f s to compile", name, seconds)
+            _log(config.log_compiles.value or _explains(), "stored %s, which took %.2f s to compile: written to persistent compilation "
+                 "cache with key %s", name, seconds, key.name)
     except _jaxlib.XlaRuntimeError as error:  # a platform, or a custom call, that cannot be serialised
-        _log("%s cannot be serialised: %s", name, error)
+        log_not_stored(name, f"because it cannot be serialised: {error}")
     except OSError as error:
         _report_trouble("write", f"it cannot be written: {error}. Set compilation_cache_dir to a folder that can.")
 
@@ -210,11 +224,23 @@ def _count(what: str) -> None:
         setattr(statistics, what, getattr(statistics, what) + 1)
 
 
-def _log(message: str, *args: Any) -> None:
-    if config.log_compiles.value:
-        import logging  # on first use
+def log_not_stored(name: str, why: str) -> None:
+    """Logs that a program that was compiled is not kept for the next process."""
+    _log(_explains(), "Not writing persistent cache entry for %s %s", name, why)
 
-        logging.getLogger("laminax").warning(f"Persistent compilation cache: {message}.", *args)
+
+def _explains() -> bool:
+    """Whether somebody who chose the folder asks what becomes of programs; for others the cache just works, or does not."""
+    return config.explain_cache_misses.value and options.compilation_cache_dir.value is not None
+
+
+def _log(is_asked_for: bool, message: str, *args: Any) -> None:
+    """Warns if that is asked for, else it is for who debugs."""
+    if is_asked_for or "logging" in sys.modules:  # importing it takes 5 ms, and nobody listens
+        import logging
+
+        level = logging.WARNING if is_asked_for else logging.DEBUG
+        logging.getLogger("laminax").log(level, f"Persistent compilation cache: {message}.", *args)
 
 
 def _report_trouble(kind: str, message: str) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from laminax_ir import config
 from laminax_ir.avals import ShapedArray
 from laminax_runtime import _jaxlib, arrays, ffi, options, placement, shardings, transfer
 from laminax_runtime.arrays import ArrayImpl
@@ -88,6 +89,10 @@ def compile_module(
     try:
         if host_callbacks or keepalives:  # it holds addresses of this process
             loaded = _compile_and_load(text, assignment, compile_options, host_callbacks)
+            if config.explain_cache_misses.value and options.enable_compilation_cache.value:
+                from laminax_runtime import compilation_cache
+
+                compilation_cache.log_not_stored(name or "main", "because it uses host callbacks, or addresses of this process")
         else:
             loaded = _load_or_compile(text, assignment, compile_options, name or "main")
     except _jaxlib.XlaRuntimeError as error:

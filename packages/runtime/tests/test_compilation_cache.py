@@ -1,5 +1,6 @@
 """Programs are compiled once for all processes, and nothing that happens to the folder stops a program."""
 
+import contextlib
 import logging
 import os
 import warnings
@@ -9,7 +10,7 @@ import platformdirs
 import pytest
 from stablehlo_modules import aval, binary, unary
 
-from laminax_ir.config import log_compiles
+from laminax_ir.config import explain_cache_misses, log_compiles
 from laminax_runtime import XlaRuntimeError, compilation_cache, compile_module, device_put, monitoring, options
 
 A = aval((4,))
@@ -166,6 +167,40 @@ def test_a_log_of_hits_and_misses(folder, caplog):
         "Persistent compilation cache: stored step",
         "Persistent compilation cache: hit for step.",
     ]
+
+
+def test_why_a_program_is_not_kept_is_explained_to_who_chose_the_folder(folder, caplog):
+    def explanation(**settings):
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, "laminax"), explain_cache_misses(True), contextlib.ExitStack() as stack:
+            for name, value in settings.items():
+                stack.enter_context(getattr(options, name)(value))
+            compiled(name="step")
+        return caplog.messages
+
+    not_kept = "Persistent compilation cache: Not writing persistent cache entry for step because"
+    (message,) = explanation(persistent_cache_min_compile_time_secs=100.0)
+    assert message.startswith(f"{not_kept} it took < 100.00 seconds to compile (")
+    (message,) = explanation(persistent_cache_min_entry_size_bytes=10**9)
+    assert message.startswith(f"{not_kept} its size, ") and message.endswith(" bytes, is less than threshold, 1000000000 bytes.")
+    assert explanation(compilation_cache_dir=None, persistent_cache_min_compile_time_secs=100.0) == []
+    (message,) = explanation()
+    assert message.startswith("Persistent compilation cache: stored step") and "to persistent compilation cache with key" in message
+
+
+def test_monitors_hear_what_a_hit_costs_and_saves(folder):
+    heard = {}
+
+    def listener(event, seconds):
+        heard[event.rpartition("/")[2]] = seconds
+
+    compiled()
+    monitoring.register_event_duration_secs_listener(listener)
+    try:
+        compiled()
+    finally:
+        monitoring.unregister_event_duration_listener(listener)
+    assert heard.keys() == {"cache_retrieval_time_sec", "compile_time_saved_sec"} and heard["cache_retrieval_time_sec"] > 0
 
 
 @pytest.mark.parametrize("value", ["gs://bucket/cache", 3])
