@@ -250,13 +250,13 @@ def bcoo_reshape(mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[in
 
 
 def _prefix_of_size(sizes: Sequence[int], size: int) -> int | None:
-    """How many of the sizes have this product; None if no number has."""
+    """How many of the sizes have this product, at least one if one can; None if no number has."""
     product = 1
     for count, s in enumerate(sizes, 1):
         product *= s
         if product == size:
             return count
-    return None
+    return 0 if size == 1 else None
 
 
 def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:

@@ -203,7 +203,8 @@ def _concatenate(*operands, dimension):
     if not all(isinstance(x, BCOO) for x in operands):
         raise NotImplementedError("Concatenation between sparse and dense arrays, or of different formats, is not implemented: got "
                                   f"{[type(x).__name__ for x in operands]}. Make them all BCOO.")
-    return layout.bcoo_concatenate(operands, dimension=dimension)
+    n_batch, n_dense = (min(getattr(x, name) for x in operands) for name in ("n_batch", "n_dense"))
+    return layout.bcoo_concatenate([layout.bcoo_update_layout(x, n_batch=n_batch, n_dense=n_dense) for x in operands], dimension=dimension)
 
 
 @_rule(reduce_sum_p)

@@ -1,0 +1,93 @@
+"""`sparsify`: functions that are written for arrays, of sparse arrays, against the same functions of NumPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sparse_cases import random_bcoo
+
+import laminax as lx
+import laminax.numpy as jnp
+from laminax import lax
+from laminax.experimental import sparse
+from laminax.experimental.sparse import BCOO, BCSR, sparsify
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(3)
+
+
+@pytest.mark.parametrize("name", ["abs", "sin", "tan", "tanh", "sinh", "arctan", "arcsinh", "expm1", "sign", "square", "negative", "real", "floor",
+                                  "ceil", "cbrt"])
+def test_functions_that_are_0_at_0(rng, name):
+    mat, x = random_bcoo(rng, (3, 4))
+    np.testing.assert_allclose(sparsify(getattr(jnp, name))(mat).todense(), getattr(np, name)(x), rtol=1e-5)
+
+
+@pytest.mark.parametrize("of, args, expected", [
+    (lambda x: (x * 3).T[1:] @ jnp.ones(3), 1, lambda x: (x * 3).T[1:] @ np.ones(3)),
+    (lambda x, y: jnp.stack([x, y, x]), 2, lambda x, y: np.stack([x, y, x])),
+    (lambda x, y: jnp.vstack([x, y[0]]), 2, lambda x, y: np.vstack([x, y[0]])),
+    (lambda x: jnp.sum(x, 0) * 2, 1, lambda x: x.sum(0) * 2),
+    (lambda x: lx.jit(lambda y: y.reshape(4, 3))(x), 1, lambda x: x.reshape(4, 3)),
+    (lambda x: jnp.convolve(x[0], jnp.array([1.0, 2.0])), 1, lambda x: np.convolve(x[0], [1.0, 2.0])),
+    (lambda x: lax.cond(True, lambda y: 2 * y, lambda y: y, x), 1, lambda x: 2 * x),
+    (lambda x: lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * 2), (0, x))[1], 1, lambda x: 8 * x),
+    (lambda x: lax.fori_loop(0, 2, lambda _, v: x.T @ (x @ v), jnp.ones(4)), 1, lambda x: x.T @ (x @ (x.T @ (x @ np.ones(4))))),
+    (lambda x: lax.scan(lambda c, s: (c * s, s), x, jnp.arange(1.0, 4.0))[0], 1, lambda x: 6 * x),
+    (lambda x: sparse.todense(x) + 1, 1, lambda x: x + 1),
+    (lambda x: lx.grad(lambda y: jnp.sum(y ** 2))(x), 1, lambda x: 2 * x),
+    (lambda x: lx.checkpoint(jnp.sin)(x), 1, np.sin),
+], ids=range(13))
+def test_programs(rng, of, args, expected):
+    pairs = [random_bcoo(rng, (3, 4)) for _ in range(args)]
+    mats, arrays = [mat for mat, _ in pairs], [x for _, x in pairs]
+    for f in (sparsify(of), lx.jit(sparsify(of))):
+        np.testing.assert_allclose(sparse.todense(f(*mats)), expected(*arrays), rtol=1e-5)
+
+
+def test_containers_and_arrays_that_are_not_sparse(rng):
+    mat, x = random_bcoo(rng, (3, 4))
+    out = sparsify(lambda args, scale: {"scaled": args[0] * scale, "same": args[1]})((mat, jnp.arange(3)), scale=2.0)
+    np.testing.assert_array_equal(out["scaled"].todense(), 2 * x)
+    np.testing.assert_array_equal(out["same"], np.arange(3))
+
+
+def test_rows_stay_rows(rng):
+    x = rng.integers(-1, 2, (3, 4)).astype(np.float32)
+    mat = BCSR.fromdense(x)
+    assert isinstance(sparsify(jnp.sin)(mat), BCSR)
+    np.testing.assert_array_equal(sparsify(lambda m: m @ jnp.ones(4))(mat), x.sum(1))
+    np.testing.assert_array_equal(sparsify(lambda m: jnp.concatenate([m, m]))(mat).todense(), np.concatenate([x, x]))
+
+
+def test_gradient_through_a_sparse_program(rng):
+    mat, _ = random_bcoo(rng, (3, 4))
+    v = jnp.asarray(rng.normal(size=3), np.float32)
+
+    def f(v):
+        return jnp.sum(sparsify(lambda m, v: jnp.tanh(v) @ m)(mat, v) ** 2)
+
+    x = np.asarray(mat.todense(), np.float64)
+    t = np.tanh(np.asarray(v, np.float64))
+    np.testing.assert_allclose(lx.grad(f)(v), (1 - t ** 2) * (2 * x @ (t @ x)), rtol=1e-4)  # products of float32
+
+
+@pytest.mark.parametrize("f, error, message", [
+    (jnp.cos, NotImplementedError, r"^sparse rule for cos is not implemented because it would result in dense output\. .*todense"),
+    (jnp.max, NotImplementedError, r"^sparse rule for reduce_max is not implemented\."),
+    (lambda x: jnp.concatenate([x, jnp.ones(5)]), NotImplementedError, "Concatenation between sparse and dense"),
+    (lambda x: lax.cond(True, lambda y: y, sparse.todense, x), TypeError, "sparsified true_fun and false_fun output must have identical types"),
+    (lambda x: lax.scan(lambda c, s: (c, s), 0.0, x), NotImplementedError, "scanned over"),
+])
+def test_refusals(f, error, message):
+    with pytest.raises(error, match=message):
+        sparsify(f)(BCOO.fromdense(jnp.arange(5.0)))
+
+
+def test_other_formats_and_tracers_are_refused():
+    with pytest.raises(NotImplementedError, match="must be BCOO or BCSR"):
+        sparsify(jnp.sin)(sparse.CSR.fromdense(jnp.eye(2)))
+    with pytest.raises(NotImplementedError, match="use_tracer=True"):
+        sparsify(jnp.sin, use_tracer=True)
