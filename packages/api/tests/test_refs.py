@@ -457,3 +457,54 @@ def test_what_is_only_written_needs_no_old_value(recwarn):
     write(jnp.full(3, 2.))
     np.testing.assert_array_equal(ref[...], [2, 2, 2])
     assert not recwarn.list
+
+
+def test_checks_beside_references():
+    from laminax.experimental import checkify
+    ref = new_ref(1.)
+
+    def fun(x):
+        checkify.check(x > ref[...], "too small: {}", x)
+        ref[...] = x
+        return x + 1
+
+    error, result = checkify.checkify(laminax.jit(fun))(2.)
+    assert error.get() is None and result == 3 and ref[...] == 2
+    assert "too small: 1.5" in checkify.checkify(fun)(1.5)[0].get()
+
+
+def test_what_does_not_know_references_of_others_says_so_and_has_its_own():
+    from laminax import export
+    ref = new_ref(1.)
+    internal = lambda x: _with_ref(x, lambda r: r.__setitem__(..., r[...] * 2))  # noqa: E731
+    np.testing.assert_array_equal(laminax.pmap(internal)(jnp.ones(1)), [2])
+    mesh = laminax.make_mesh((1,), ("i",))
+    mapped = lambda f: laminax.shard_map(f, mesh=mesh, in_specs=laminax.P("i"), out_specs=laminax.P("i"))  # noqa: E731
+    np.testing.assert_array_equal(laminax.jit(mapped(internal))(jnp.ones(2)), [2, 2])
+    assert export.export(laminax.jit(internal))(1.).call(3.) == 6
+    for use in (lambda: laminax.pmap(lambda x: x + ref[...])(jnp.ones(1)), lambda: mapped(lambda x: x + ref[...])(jnp.ones(2)),
+                lambda: mapped(lambda r: r[...])(new_ref(jnp.ones(2))), lambda: export.export(laminax.jit(lambda x: x + ref[...]))(1.)):
+        with pytest.raises(NotImplementedError, match="has a reference of its caller, Ref"):
+            use()
+
+
+def test_transformed_functions_return_no_references():
+    for transform in (laminax.vmap(new_ref), laminax.grad(new_ref)):
+        with pytest.raises(ValueError, match="new_ref traced for (vmap|grad) returned a mutable array reference"):
+            transform(jnp.ones(2))
+
+
+def test_a_reference_whose_first_value_does_not_matter():
+    ref = laminax.ref.empty_ref(laminax.ShapeDtypeStruct((2,), jnp.int32))
+    assert ref.shape == (2,) and ref.dtype == jnp.int32
+    with pytest.raises(TypeError, match="empty_ref: ty must have a shape"):
+        laminax.ref.empty_ref(3)
+
+
+def test_a_reference_to_an_array_on_several_devices_stays_there():
+    sharding = laminax.NamedSharding(laminax.make_mesh((1,), ("i",)), laminax.P("i"))
+    ref = new_ref(laminax.device_put(jnp.arange(4.), sharding))
+    laminax.jit(lambda: ref.__setitem__(..., ref[...] * 2))()
+    ref[0] = 5.
+    assert ref.sharding.is_equivalent_to(sharding, 1)
+    np.testing.assert_array_equal(ref[...], [5, 2, 4, 6])

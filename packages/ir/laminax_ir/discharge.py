@@ -125,6 +125,28 @@ def with_refs_as_parameters(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Ref]
 _with_parameters: WeakKeyDictionary[ClosedJaxpr, ClosedJaxpr] = WeakKeyDictionary()
 
 
+def pure_program(closed: ClosedJaxpr, args: Sequence[Any]) -> tuple[ClosedJaxpr, list[Any], Callable[[Sequence[Any]], list[Any]]]:
+    """A program with references as a pure one, for one run of it.
+
+    Args:
+      closed: the program; its constants may be references.
+      args: its arguments, some of them references.
+
+    Returns:
+      The pure program, its arguments, and a function that writes what it returned for references, and gives the other results.
+    """
+    program, closed_over = with_refs_as_parameters(closed)
+    pure = discharged(program)
+    operands = [*args, *closed_over]
+
+    def write_back(outs: Sequence[Any]) -> list[Any]:
+        count = len(pure.results)
+        _write_back(operands, pure.written, outs[count:])
+        return list(outs[:count])
+
+    return pure.closed, _values(operands), write_back
+
+
 def eval_with_refs(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     """`eval_jaxpr` for a program with references: arguments, constants, or made in it."""
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
@@ -150,12 +172,12 @@ def bind_with_refs(primitive: Primitive, operands: Sequence[Any], params: dict[s
     """Binds an operation on references, or one that runs programs which have some.
 
     Raises:
-      NotImplementedError: for an operation that runs programs, but not those with references.
+      NotImplementedError: for an operation that runs programs, but not those with references of others.
     """
     trace = state.trace
     rule = _rules.get(primitive)
     if rule is None:
-        raise NotImplementedError(f"{primitive}: its programs must not have references. Read them before, and write them afterwards.")
+        return trace.process(primitive, operands, {key: without_refs(x) if isinstance(x, ClosedJaxpr) else x for key, x in params.items()})
     if not trace.records_refs:
         return rule(operands, params)
     if primitive is ops.new_ref_p:

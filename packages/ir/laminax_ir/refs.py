@@ -77,6 +77,7 @@ class AbstractRef:
     ndim = property(operator.attrgetter("inner_aval.ndim"), doc="The number of axes.")
     size = property(operator.attrgetter("inner_aval.size"), doc="The number of elements.")
     weak_type = property(operator.attrgetter("inner_aval.weak_type"), doc="Whether the dtype yields to that of other operands.")
+    named_shape = property(operator.attrgetter("inner_aval.named_shape"), doc="The named axes that the array varies over.")
     _named = property(operator.attrgetter("inner_aval._named"))
 
     def to_tangent_aval(self) -> AbstractRef:

@@ -21,7 +21,7 @@ from laminax_ir.pytree import (
     tree_structure,
     tree_unflatten,
 )
-from laminax_ir.refs import Ref
+from laminax_ir.refs import Ref, check_returned
 from laminax_ir.trace import is_tracing, state
 from laminax_ir.tracebacks import api_boundary
 from laminax_ir.weak_scalars import shaped, weak_scalar
@@ -178,6 +178,7 @@ class _FlatFunction:
         leaves, self.out_tree = tree_flatten(result, self.is_leaf)
         for leaf in leaves:
             if not self.accepts(leaf):
+                check_returned(_name(self.fun), state.trace.name.partition("(")[0], result)
                 _check_array_leaves(f"{self.result_name} {_name(self.fun)}", result, self.accepts)
         return leaves
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from laminax_ir import config, dtypes, source
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.discharge import pure_program
 from laminax_ir.effects import Effect
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subjaxprs
 from laminax_ir.ops import indexing, slicing
@@ -22,6 +23,7 @@ from laminax_ir.ops.control_flow import cond_p, scan, scan_p, switch, while_loop
 from laminax_ir.ops.elementwise import div_p
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.pytree import register_pytree_node_class, tree_flatten, tree_map, tree_unflatten
+from laminax_ir.refs import has_refs
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer, check_no_tracers
 from laminax_ir.tracebacks import api_boundary
@@ -301,11 +303,16 @@ def checkify(f: Callable, errors: frozenset[ErrorCategory] = user_checks) -> Cal
             trees.append(out_tree)
             return results
         with config.check_indices(OOBError in errors):
-            closed = stage(flat, [get_aval(x) for x in leaves], getattr(f, "__name__", "checkify"))
+            closed = stage(flat, [get_aval(x) for x in leaves], getattr(f, "__name__", "checkify"), keeps_refs=True)
+        values, write_back = leaves, None
+        if has_refs(closed.effects):
+            closed, values, write_back = pure_program(closed, leaves)
         found = list(_sites(closed.jaxpr, errors))
         sites = tuple(site for _, _, site, _ in found)
         run = _Interpreter({(eqn, category): i for i, (eqn, category, _, _) in enumerate(found)}, [avals for _, _, _, avals in found])
-        results, record = run.closed(closed, leaves, run.no_failure())
+        results, record = run.closed(closed, values, run.no_failure())
+        if write_back is not None:
+            results = write_back(results)
         return Error(*record, sites), tree_unflatten(trees[0], results)
     return checked
 

@@ -14,9 +14,11 @@ from typing import Any, Callable, Sequence
 import laminax_runtime as runtime
 from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.discharge import without_refs
 from laminax_ir.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from laminax_ir.ops.exported import StableHLOProgram, call_exported
 from laminax_ir.pytree import keystr, structure_errors, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
+from laminax_ir.refs import has_refs
 from laminax_ir.staging import stage
 from laminax_lowering import lower
 from laminax_transforms import custom_vjp, vjp
@@ -305,8 +307,9 @@ def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
 
     def do_export(*args, **kwargs) -> Exported:
         traced = fun_jit.trace(*args, **kwargs)
+        closed = without_refs(traced.jaxpr) if has_refs(traced.jaxpr.effects) else traced.jaxpr
         _check_one_device(traced)
-        return _export_program(traced.jaxpr, traced.fun_name, traced.in_tree, traced.out_tree,
+        return _export_program(closed, traced.fun_name, traced.in_tree, traced.out_tree,
                                chosen or (default_export_platform(),), checks)
 
     return do_export

@@ -172,6 +172,9 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+_KNOWING_REFS = ("jit", "make_jaxpr", "eval_shape")  # transformations whose programs may have references of their callers
+
+
 def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transform: str = "jit") -> TracedFunction:
     """Traces a function for a call, without a cache."""
     name = function_name(fun)
@@ -187,7 +190,7 @@ def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transfor
         trees.append(out_tree)
         return out
 
-    closed = stage(flat_fun, avals, f"{transform}({name})", call.namer(fun), keeps_refs=True)
+    closed = stage(flat_fun, avals, f"{transform}({name})", call.namer(fun), keeps_refs=transform in _KNOWING_REFS)
     closed.jaxpr.debug_info = ProgramName(transform, name, fun, call, trees[0])
     return TracedFunction(closed, trees[0], name)
 

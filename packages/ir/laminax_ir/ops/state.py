@@ -14,6 +14,7 @@ from laminax_ir import ref_indexing
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import JaxprEqn
 from laminax_ir.layout import concat
+from laminax_ir.ops.shape import full
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.printer import Printer, equation_rule
 from laminax_ir.refs import (
@@ -31,7 +32,7 @@ from laminax_ir.refs import (
     write_effect,
 )
 
-__all__ = ["AbstractRef", "Ref", "addupdate", "addupdate_p", "free_ref", "freeze", "freeze_p", "get", "get_p", "new_ref", "new_ref_p",
+__all__ = ["AbstractRef", "Ref", "addupdate", "addupdate_p", "empty_ref", "free_ref", "freeze", "freeze_p", "get", "get_p", "new_ref", "new_ref_p",
            "set", "swap", "swap_p"]
 
 new_ref_p = Primitive("new_ref", family="state")
@@ -199,6 +200,24 @@ def addupdate(ref: Ref | RefView, idx: Any, x: Any) -> None:
     """
     base, places = _target("ref_addupdate", ref, idx)
     write("ref_addupdate", base, places, x)
+
+
+def empty_ref(ty: Any, memory_space: Any = None) -> Ref:
+    """Makes a reference whose first value does not matter.
+
+    Args:
+      ty: the type of the array, anything with a shape and a dtype.
+      memory_space: only None, as for `new_ref`.
+
+    Returns:
+      A `Ref`; zeros are in it.
+
+    Raises:
+      TypeError: if ty is not a type of arrays.
+    """
+    if not (hasattr(ty, "shape") and hasattr(ty, "dtype")):
+        raise TypeError(f"empty_ref: ty must have a shape and a dtype, such as ShapeDtypeStruct((2,), 'float32'), got {ty!r}")
+    return new_ref(full(ty.shape, 0, ty.dtype), memory_space=memory_space)
 
 
 def free_ref(ref: Ref) -> None:
