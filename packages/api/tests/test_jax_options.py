@@ -132,6 +132,7 @@ def test_nn_functions_do_not_rely_on_rank_promotion():
     with laminax.numpy_rank_promotion("raise"):
         np.testing.assert_array_equal(nn.one_hot(jnp.array([[2, 0]]), 3, axis=1), np.eye(3)[[[2, 0]]].swapaxes(1, 2))
         query = random.normal(random.key(0), (2, 4, 2, 8))
+        nn.initializers.orthogonal()(random.key(0), (2, 3))
         lengths = jnp.array([1, 4])
         short = nn.dot_product_attention(query, query, query, is_causal=True, key_value_seq_lengths=lengths)
     np.testing.assert_allclose(short[0], np.broadcast_to(query[0, :1], (4, 2, 8)), rtol=1e-6)  # only the first key is there

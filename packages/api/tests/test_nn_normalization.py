@@ -59,3 +59,27 @@ def test_standardize_by_either_algorithm():
     assert not np.allclose(nn.standardize(far), expected(far.astype(np.float64)), atol=2e-3)
     with pytest.raises(ValueError, match="Unknown algorithm 'welford'. Expected 'fast' or 'stable'"):
         nn.standardize(x, algorithm="welford")
+
+
+def test_empty_arrays():
+    for function in (nn.softmax, nn.log_softmax):
+        for x in (jnp.zeros(0), jnp.zeros((3, 0))):
+            assert function(x).shape == laminax.jit(function)(x).shape == x.shape
+        assert function(jnp.zeros((0, 3)), where=jnp.array([True, False, True])).shape == (0, 3)
+        assert laminax.grad(lambda x, function=function: jnp.sum(function(x)))(jnp.zeros(0)).shape == (0,)
+
+
+def test_softmax_without_a_rule_computes_and_keeps_its_exponentials_once():
+    with laminax.softmax_custom_jvp(False):
+        made = laminax.make_jaxpr(nn.softmax)(X[0])
+        kept = laminax.ad_checkpoint.saved_residuals(nn.softmax, X[0])
+    assert [eqn.primitive.name for eqn in made.eqns].count("exp") == 1
+    assert len(kept) == 3
+
+
+def test_one_hot_takes_integers_and_a_number_of_classes():
+    with pytest.warns(DeprecationWarning, match="one_hot input should be integer-typed; got dtype=float32"):
+        codes = nn.one_hot(jnp.array([1.0, 0.0]), 2)
+    np.testing.assert_array_equal(codes, [[0, 1], [1, 0]])
+    with pytest.raises(laminax.errors.ConcretizationTypeError, match="in jax.nn.one_hot argument `num_classes` must be a concrete integer"):
+        laminax.jit(nn.one_hot)(jnp.array([1, 0]), 2)

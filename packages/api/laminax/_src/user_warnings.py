@@ -7,8 +7,8 @@ import warnings
 from laminax_ir import source
 
 
-def warn_at_user(message: str) -> None:
+def warn_at_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warns as if the line of the user's program, from which laminax was called, had done so."""
     where = source.position(source.current(3))
     file, line = (where.file, where.line) if where is not None else ("laminax", 0)
-    warnings.warn_explicit(message, UserWarning, file, line)
+    warnings.warn_explicit(message, category, file, line)

@@ -34,7 +34,8 @@ def dot_product_attention(query, key, value, bias=None, mask=None, *, scale: flo
       An array of query's shape and dtype; with `return_residual` a pair.
     """
     if implementation not in (None, "xla"):
-        raise NotImplementedError(f"dot_product_attention: implementation must be None or 'xla', got {implementation!r}")
+        error = NotImplementedError if implementation == "cudnn" else ValueError
+        raise error(f"dot_product_attention: implementation must be None or 'xla', got {implementation!r}")
     shape = jnp.shape(query)
     query, key, value = (jnp.asarray(x)[None] if jnp.ndim(x) == 3 else jnp.asarray(x) for x in (query, key, value))
     _check_shapes(query, key, value)

@@ -176,7 +176,7 @@ def orthogonal(scale=1.0, column_axis: int = -1, dtype: Any = None) -> Initializ
         rows = math.prod(shape) // columns
         tall = (max(rows, columns), min(rows, columns))
         q, r = jnp.linalg.qr(random.normal(key, tall, dtype))
-        q = q * jnp.sign(jnp.diag(r))  # makes the distribution uniform
+        q = q * jnp.sign(jnp.diag(r))[None]  # makes the distribution uniform
         q = q if rows >= columns else q.T
         q = q.reshape(*(size for i, size in enumerate(shape) if i != column_axis % len(shape)), columns)
         return scale * jnp.moveaxis(q, -1, column_axis)

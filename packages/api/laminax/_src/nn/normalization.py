@@ -10,6 +10,8 @@ from laminax_transforms import custom_jvp, stop_gradient
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
+from laminax._src.numpy.arguments import concrete_int
+from laminax._src.user_warnings import warn_at_user
 
 
 def logsumexp(a, axis=None, b=None, keepdims: bool = False, return_sign: bool = False, where=None):
@@ -92,20 +94,22 @@ def _softmax(x, where, *, axis):
 
 
 def _plain_softmax(axis, x, where):
-    shifted, total = _shifted_and_sum(x, where, axis)
-    return jnp.exp(shifted) / total
+    _, exponentials, total = _shifted_and_sum(x, where, axis)
+    return exponentials / total
 
 
 def _shifted_and_sum(x, where, axis):
-    """x less its largest element, and the sum of its exponentials. What `where` leaves out is -inf, whose exponential and the derivative of
-    that are 0; where it leaves out everything the sum is 1, since the derivatives of division and logarithm need a sum."""
-    if where is None:
-        shifted = x - stop_gradient(jnp.max(x, axis, keepdims=True))
-        return shifted, jnp.sum(jnp.exp(shifted), axis, keepdims=True)
-    x = jnp.where(where, x, -jnp.inf)
-    has_any = jnp.any(jnp.broadcast_to(where, x.shape), axis, keepdims=True)
-    shifted = x - stop_gradient(jnp.where(has_any, jnp.max(x, axis, keepdims=True), 0))
-    return shifted, jnp.where(has_any, jnp.sum(jnp.exp(shifted), axis, keepdims=True), 1)
+    """x less its largest element, the exponentials of that, and their sum. What `where` leaves out is -inf, whose exponential and the
+    derivative of that are 0; where it leaves out everything the sum is 1, since the derivatives of division and logarithm need a sum."""
+    if where is not None:
+        x = jnp.where(where, x, -jnp.inf)
+        has_any = jnp.any(jnp.broadcast_to(where, x.shape), axis, keepdims=True)
+    # -inf is the largest of no elements; asking for it beside others would cost an operation
+    largest = jnp.max(stop_gradient(x), axis, keepdims=True, initial=None if x.size else -jnp.inf)
+    shifted = x - (largest if where is None else jnp.where(has_any, largest, 0))
+    exponentials = jnp.exp(shifted)
+    total = jnp.sum(exponentials, axis, keepdims=True)
+    return shifted, exponentials, total if where is None else jnp.where(has_any, total, 1)
 
 
 @partial(custom_jvp, nondiff_argnums=(0,))
@@ -130,7 +134,7 @@ def log_softmax(x, axis: int | tuple[int, ...] | None = -1, where=None):
 @fused(static_argnames=("axis",))
 def _log_softmax(x, where, *, axis):
     x = _inexact(x)
-    shifted, total = _shifted_and_sum(x, where, axis)
+    shifted, _, total = _shifted_and_sum(x, where, axis)
     return shifted - jnp.log(total)
 
 
@@ -173,14 +177,16 @@ def one_hot(x, num_classes: int, *, dtype: Any = None, axis: int = -1):
     """One-hot codes of integers.
 
     Args:
-      x: an integer array; indices outside [0, num_classes) give zeros.
+      x: an integer array; indices outside [0, num_classes) give zeros. Floating indices are deprecated.
       num_classes: the size of the new axis.
       dtype: of the result; float by default.
       axis: where the new axis is put.
     """
-    from operator import index
-    num_classes = index(num_classes)
+    num_classes = concrete_int("one_hot", "the number in jax.nn.one_hot argument `num_classes`", num_classes)
     x = jnp.asarray(x)
+    if not jnp.issubdtype(x.dtype, jnp.integer):
+        warn_at_user(f"jax.nn.one_hot input should be integer-typed; got dtype={x.dtype}. Other indices are deprecated: convert them "
+                     "with x.astype(int).", DeprecationWarning)
     dtype = jnp.result_type(float) if dtype is None else dtype
     ndim = x.ndim + 1
     if not -ndim <= axis < ndim:
