@@ -16,8 +16,9 @@ from typing import NamedTuple, Sequence
 
 from laminax_ir.trace import NameStack, no_names, state
 
-_internal_folders: list[str] = [os.path.dirname(os.path.abspath(__file__)) + os.sep]
-_is_internal: dict[str, bool] = {}
+_own_folders: list[str] = [os.path.dirname(os.path.abspath(__file__)) + os.sep]
+_library_paths: list[str] = []
+_is_passed_over: dict[str, bool] = {}
 
 
 class SourceInfo(NamedTuple):
@@ -33,16 +34,19 @@ unknown = SourceInfo(None, -1, no_names)
 
 def register_internal_folder(module_file: str) -> None:
     """Marks the folder of `module_file` as laminax's own: its frames are never the user's."""
-    _internal_folders.append(os.path.dirname(os.path.abspath(module_file)) + os.sep)
-    _is_internal.clear()
+    _own_folders.append(os.path.dirname(os.path.abspath(module_file)) + os.sep)
+    _is_passed_over.clear()
+
+
+def pass_over(path: str) -> None:
+    """Leaves the frames of a library's file, or of all files whose paths begin so, out of the search for the user's position."""
+    _library_paths.append(path)
+    _is_passed_over.clear()
 
 
 def is_internal(filename: str) -> bool:
     """Whether a file is laminax's own."""
-    internal = _is_internal.get(filename)
-    if internal is None:
-        internal = _is_internal[filename] = filename.startswith(tuple(_internal_folders))
-    return internal
+    return filename.startswith(tuple(_own_folders))
 
 
 def current(depth: int = 2) -> SourceInfo:
@@ -53,10 +57,10 @@ def current(depth: int = 2) -> SourceInfo:
     while frame is not None:
         code = frame.f_code
         filename = code.co_filename
-        internal = _is_internal.get(filename)
-        if internal is None:
-            internal = _is_internal[filename] = filename.startswith(tuple(_internal_folders))
-        if not internal:
+        passed_over = _is_passed_over.get(filename)
+        if passed_over is None:
+            passed_over = _is_passed_over[filename] = filename.startswith((*_own_folders, *_library_paths))
+        if not passed_over:
             return _new_tuple(SourceInfo, (code, frame.f_lasti, state.name_stack))
         frame = frame.f_back
     return unknown

@@ -7,6 +7,7 @@ import sys
 import types
 
 import numpy as np
+import pytest
 
 from laminax_ir import operators, source  # noqa: F401  (arithmetic on tracers)
 from laminax_ir.avals import ShapedArray
@@ -50,7 +51,11 @@ def test_the_column_is_where_the_expression_begins():
     assert text[source.position(info).column - 1:].startswith("op.sin(x)")
 
 
-def test_frames_of_registered_folders_are_skipped(tmp_path):
+@pytest.mark.parametrize("register, paths, path", [
+    (source.register_internal_folder, "_own_folders", "__init__.py"), (source.pass_over, "_library_paths", "helpers.py"),
+    (source.pass_over, "_library_paths", ""),
+])
+def test_frames_of_registered_files_are_skipped(tmp_path, register, paths, path):
     code = compile("def helper(x, op):\n    return op.sin(x)\n", str(tmp_path / "library" / "helpers.py"), "exec")
     module = types.ModuleType("helpers")
     exec(code, module.__dict__)
@@ -59,12 +64,13 @@ def test_frames_of_registered_folders_are_skipped(tmp_path):
         return module.helper(x, op)
 
     assert source.summarize(infos(user)[0]).endswith("in helper")
-    source.register_internal_folder(str(tmp_path / "library" / "__init__.py"))
+    register(str(tmp_path / "library" / path))
     try:
         assert source.summarize(infos(user)[0]).endswith("in user")
+        assert source.is_internal(code.co_filename) == (paths == "_own_folders")
     finally:
-        source._internal_folders.pop()
-        source._is_internal.clear()
+        getattr(source, paths).pop()
+        source._is_passed_over.clear()
 
 
 def test_name_scopes_are_recorded():

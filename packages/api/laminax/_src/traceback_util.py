@@ -8,7 +8,7 @@ from __future__ import annotations
 from types import FrameType
 from typing import Any, Callable, TypeVar
 
-from laminax_ir import source, tracebacks
+from laminax_ir import tracebacks
 from laminax_ir.tracebacks import UnfilteredStackTrace, filter_traceback
 from laminax_ir.tracebacks import hidden_paths as _exclude_paths
 
@@ -18,13 +18,12 @@ __all__ = ["UnfilteredStackTrace", "_exclude_paths", "api_boundary", "filter_tra
 
 
 def register_exclusion(path: str) -> None:
-    """Leaves a library's file out of tracebacks, and the lines of its folder out of the source positions of equations.
+    """Leaves a library's file out of tracebacks; `source_info_util.register_exclusion` leaves it out of positions of equations.
 
     Args:
-      path: the file, such as `__file__`.
+      path: the file, such as `__file__`, or what the paths of several begin with.
     """
     tracebacks.hide_path(path)
-    source.register_internal_folder(path)
 
 
 def include_frame(frame: FrameType) -> bool:

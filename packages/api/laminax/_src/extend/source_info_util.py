@@ -32,9 +32,9 @@ def summarize(source_info: SourceInfo, num_frames: int = 1) -> str:
 
 
 def register_exclusion(path: str) -> None:
-    """Marks the folder of a file as a library's own: its lines are never the user's.
+    """Marks a file as a library's own: its lines are never the user's.
 
     Args:
-      path: the file, such as `__file__`.
+      path: the file, such as `__file__`, or what the paths of several begin with.
     """
-    source.register_internal_folder(path)
+    source.pass_over(path)
