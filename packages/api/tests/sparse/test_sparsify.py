@@ -11,6 +11,7 @@ import laminax.numpy as jnp
 from laminax import lax
 from laminax.experimental import sparse
 from laminax.experimental.sparse import BCOO, BCSR, sparsify
+from laminax.experimental.sparse.transform import SparsifyEnv, arrays_to_spvalues, sparsify_raw, spvalues_to_arrays
 
 
 @pytest.fixture
@@ -86,8 +87,37 @@ def test_refusals(f, error, message):
         sparsify(f)(BCOO.fromdense(jnp.arange(5.0)))
 
 
-def test_other_formats_and_tracers_are_refused():
+def test_other_formats_are_refused():
     with pytest.raises(NotImplementedError, match="must be BCOO or BCSR"):
         sparsify(jnp.sin)(sparse.CSR.fromdense(jnp.eye(2)))
-    with pytest.raises(NotImplementedError, match="use_tracer=True"):
-        sparsify(jnp.sin, use_tracer=True)
+
+
+# --- values that refer to buffers ---
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply"])
+def test_values_that_share_indices(rng, name):
+    indices = np.array([[0, 1], [2, 3], [1, 0]], np.int32)
+    x, y = rng.integers(1, 5, (2, 3)).astype(np.float32)
+    env = SparsifyEnv([jnp.asarray(indices), jnp.asarray(x), jnp.asarray(y)])
+    values = [env.sparse((3, 4), data_ref=ref, indices_ref=0, unique_indices=True) for ref in (1, 2)]
+    results, tree = sparsify_raw(getattr(jnp, name))(env, *values)
+    (out,) = spvalues_to_arrays(env, results)
+    assert tree.num_leaves == 1 and out.nse == 3
+    np.testing.assert_array_equal(out.data, getattr(np, name)(x, y))
+    np.testing.assert_array_equal(out.indices, indices)
+
+
+def test_values_of_arrays_and_back(rng):
+    mat, x = random_bcoo(rng, (3, 4))
+    rows = BCSR.fromdense(x)
+    env = SparsifyEnv()
+    values = arrays_to_spvalues(env, {"all": jnp.arange(3), "some": [mat, rows]})
+    assert values["all"].is_dense() and values["some"][0].is_bcoo() and values["some"][1].is_bcsr()
+    back = spvalues_to_arrays(env, values)
+    np.testing.assert_array_equal(back["all"], np.arange(3))
+    for found in back["some"]:
+        np.testing.assert_array_equal(found.todense(), x)
+    assert back["some"][1].unique_indices
+    with pytest.raises(ValueError, match="give either data or data_ref"):
+        env.sparse((3,), indices_ref=0)

@@ -34,7 +34,7 @@ def sparsify(f: Callable, use_tracer: bool = False) -> Callable:
 
     Args:
       f: function of arrays, and pytrees of them.
-      use_tracer: must be False.
+      use_tracer: has no effect: what JAX can do in two ways is done in one, and gives the same results.
 
     Returns:
       A function of the same arguments, of which arrays may be BCOO or BCSR arrays. A result is sparse where the operations that lead to it
@@ -42,16 +42,13 @@ def sparsify(f: Callable, use_tracer: bool = False) -> Callable:
 
     Raises:
       NotImplementedError: when it is called, for operations that have no rule for sparse operands, or whose result would be dense. `todense`
-        in the function makes a sparse array dense. At once for use_tracer=True.
+        in the function makes a sparse array dense.
 
     Example:
       >>> sparsify(lambda x, v: (2 * x) @ v)(BCOO.fromdense(jnp.eye(3)), jnp.ones(3))
       Array([2., 2., 2.], dtype=float32)
     """
     check_callable("sparsify", f)
-    if use_tracer:
-        raise NotImplementedError("sparsify: use_tracer=True is not supported: there is one way to do it here. Leave use_tracer out.")
-
     @api_boundary
     @wraps(f)
     def sparse_fun(*args, **kwargs):
@@ -72,6 +69,18 @@ def sparsify(f: Callable, use_tracer: bool = False) -> Callable:
         return tree_util.tree_unflatten(out_tree, interpret(program, flat))
 
     return sparse_fun
+
+
+class SparseTracer:
+    """What stands for a sparse array in JAX while a function is traced with use_tracer=True; here it is the tracer of an array, and there is none.
+
+    Raises:
+      NotImplementedError: if one is made.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        raise NotImplementedError("SparseTracer is not supported: `sparsify` stages a function and interprets its program, so that no value is one. "
+                                  "Do not make one.")
 
 
 def interpret(program: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:

@@ -16,6 +16,6 @@ __all__, __getattr__, __dir__ = contents(__name__, {
     "sparse.coo": "COO coo_fromdense coo_matmat coo_matvec coo_todense",
     "sparse.csr": "CSC CSR csr_fromdense csr_matmat csr_matvec csr_todense",
     "sparse.creation": "empty eye random_bcoo",
-    "sparse.transform": "sparsify todense",
+    "sparse.transform": "SparseTracer sparsify todense",
     "sparse.derivatives": "grad jacfwd jacobian jacrev value_and_grad",
 }, submodules=("bcoo", "bcsr", "coo", "csr", "linalg", "transform", "util"))

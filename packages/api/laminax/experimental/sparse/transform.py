@@ -3,5 +3,6 @@
 from laminax._src.lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "sparse.transform": "sparsify todense",
+    "sparse.environments": "SparsifyEnv SparsifyValue arrays_to_spvalues sparsify_raw spvalues_to_arrays",
+    "sparse.transform": "SparseTracer sparsify todense",
 })
