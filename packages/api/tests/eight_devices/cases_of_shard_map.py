@@ -417,6 +417,20 @@ def test_loops_of_the_library_may_begin_with_constants(fun):
     np.testing.assert_allclose(np.asarray(mapped(x, keys)), np.stack([np.asarray(fun(*one)) for one in zip(x, keys)]), rtol=1e-4)
 
 
+@pytest.mark.parametrize("check_vma", [True, False])
+def test_one_value_that_is_put_together_from_all_devices(check_vma):
+    """Each device has the same sin(x), and the result has all of them: as many cotangents are summed."""
+    f = over_mesh(jnp.sin, in_specs=P(), out_specs=P("x"), check_vma=check_vma)
+    x, ct = value(3), value(12)
+    summed = ct.reshape(4, 3).sum(0)
+    np.testing.assert_allclose(np.asarray(f(x)), np.tile(np.sin(x), 4), rtol=1e-6)
+    for g in (f, laminax.jit(f)):
+        np.testing.assert_allclose(np.asarray(laminax.vjp(g, x)[1](ct)[0]), np.cos(x) * summed, rtol=1e-5)
+        first, second = laminax.vjp(lambda x, x_dot: laminax.jvp(g, (x,), (x_dot,))[1], x, 2 * x)[1](ct)
+        np.testing.assert_allclose(np.asarray(first), -np.sin(x) * 2 * x * summed, rtol=1e-5)
+        np.testing.assert_allclose(np.asarray(second), np.cos(x) * summed, rtol=1e-5)
+
+
 def test_unchecked_results():
     """Each device has another value; that of one of them is taken."""
     result = over_mesh(double, in_specs=P("x", "y"), out_specs=P("x"), check_vma=False)(A)

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import math
 from typing import Any, Hashable, Sequence
+from weakref import WeakKeyDictionary
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.check import call_faults, check_rule
 from laminax_ir.dce import dce_rule
-from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.manual_axes import running_along
 from laminax_ir.ops.calls import _jit_dce, close_over_constants
+from laminax_ir.ops.collectives import vary
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.staging import stage
 
 shard_map_p = Primitive("shard_map", multiple_results=True, family="shard_map")
 
@@ -95,7 +99,29 @@ def bind_shard_map(closed: ClosedJaxpr, *operands: Any, mesh: Any, in_specs: Seq
     Returns:
       The results, put together.
     """
+    if check_vma:
+        closed = _varying_as_specs_say(closed, mesh, tuple(out_specs), tuple(manual_axes), tuple(unchecked_axes))
     program, consts = close_over_constants(closed)
     more = {"unchecked_axes": tuple(unchecked_axes)} if unchecked_axes else {}
     return shard_map_p.bind(*consts, *operands, jaxpr=program, mesh=mesh, in_specs=(PartitionSpec(),) * len(consts) + tuple(in_specs),
                             out_specs=tuple(out_specs), manual_axes=tuple(manual_axes), check_vma=check_vma, **more)
+
+
+_varying: WeakKeyDictionary[ClosedJaxpr, dict[tuple, ClosedJaxpr]] = WeakKeyDictionary()
+
+
+def _varying_as_specs_say(closed: ClosedJaxpr, mesh: Any, out_specs: tuple, manual_axes: tuple, unchecked_axes: tuple) -> ClosedJaxpr:
+    """The program with results that vary along the axes over which they are put together.
+
+    What is one value on all devices may be put together from them, too: then it is used as often, and its cotangent is the sum of all.
+    """
+    missing = tuple(tuple(name for name in spec.names() if name not in unchecked_axes and name not in aval.named_shape)
+                    for spec, aval in zip(out_specs, closed.out_avals))
+    if not any(missing):
+        return closed
+    known, key = _varying.setdefault(closed, {}), (missing, mesh, manual_axes, unchecked_axes)
+    if key not in known:
+        with running_along([(name, mesh.shape[name]) for name in manual_axes], True, None, unchecked_axes):
+            known[key] = stage(lambda *args: [vary(r, names) for r, names in zip(eval_jaxpr(closed.jaxpr, closed.consts, *args), missing)],
+                               closed.in_avals, closed.jaxpr.debug_info)
+    return known[key]
