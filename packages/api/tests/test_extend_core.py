@@ -185,3 +185,19 @@ def test_positions():
 def test_the_version():
     assert laminax.version.__version__ == laminax.__version__
     assert laminax.__version_info__ >= (0, 5, 1)  # libraries for JAX compare it before they use newer names
+
+
+def test_calls_of_functions_and_of_programs():
+    closed = laminax.make_jaxpr(lambda x, y: (x * y, x + 1))(1.0, 2.0)
+    fun = linear_util.wrap_init(lambda x, y: [x * y, x + 1])
+
+    def by_program(x):
+        return sum(primitives.closed_call_p.bind(x, 3.0, call_jaxpr=closed))
+
+    def by_function(x):
+        return sum(primitives.call_p.bind(fun, x, 3.0, name="both"))
+    for f in (by_program, by_function):
+        assert f(2.0) == 9 and laminax.grad(f)(2.0) == 4
+        np.testing.assert_array_equal(laminax.vmap(f)(np.arange(3.0, dtype=np.float32)), [1, 5, 9])
+        assert laminax.make_jaxpr(f)(2.0).eqns[0].primitive is primitives.jit_p
+    assert laminax.make_jaxpr(by_function)(2.0).eqns[0].params["name"] == "both"

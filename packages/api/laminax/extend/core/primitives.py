@@ -18,6 +18,8 @@ def _all() -> dict[str, Primitive]:
         for name, value in vars(importlib.import_module(f"laminax_ir.ops.{module}")).items():
             if isinstance(value, Primitive) and name.endswith("_p") and not name.startswith("_"):
                 found[name] = value
+    from laminax._src.extend.call_primitives import call_p, closed_call_p
+    found |= {"call_p": call_p, "closed_call_p": closed_call_p}
     return found | {name: found[other] for name, other in _ALIASES.items()}
 
 
