@@ -19,7 +19,7 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise as e
 from laminax_ir.ops import special as op
-from laminax_ir.ops.control_flow import while_loop
+from laminax_ir.ops.loops import while_loop
 from laminax_ir.ops.reduction import reduce_or
 from laminax_ir.ops.shape import full_like
 from laminax_ir.primitive import Primitive

@@ -9,7 +9,7 @@ from laminax_ir.errors import TracerIntegerConversionError
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import indexing, reduction, shape
 from laminax_ir.ops.calls import custom_vjp_tangent_p
-from laminax_ir.ops.control_flow import scan
+from laminax_ir.ops.loops import scan
 from laminax_ir.staging import stage
 
 X = np.ones((2, 3), np.float32)

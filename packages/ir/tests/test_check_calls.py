@@ -16,7 +16,8 @@ from laminax_ir.errors import JaxprTypeError
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, bind_checkpoint
-from laminax_ir.ops.control_flow import cond, scan, switch, while_loop
+from laminax_ir.ops.control_flow import cond, switch
+from laminax_ir.ops.loops import scan, while_loop
 from laminax_ir.ops.shape import iota
 from laminax_ir.staging import stage
 

@@ -15,7 +15,9 @@ from laminax_ir.dce import dce_jaxpr
 from laminax_ir.errors import ConcretizationTypeError, UnexpectedTracerError
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops.control_flow import cond, forget_traced_functions, fori_loop, platform_dependent, scan, switch, while_loop
+from laminax_ir.ops.control_flow import cond, platform_dependent, switch
+from laminax_ir.ops.control_tracing import forget_traced_functions
+from laminax_ir.ops.loops import fori_loop, scan, while_loop
 from laminax_ir.ops.random_bits import random_bits, random_split
 from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule

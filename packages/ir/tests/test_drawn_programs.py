@@ -51,8 +51,9 @@ from laminax_ir.ops.calls import (
     name_p,
 )
 from laminax_ir.ops.composite import composite
-from laminax_ir.ops.control_flow import cond, fori_loop, platform_dependent, scan, switch, while_loop
+from laminax_ir.ops.control_flow import cond, platform_dependent, switch
 from laminax_ir.ops.linear_call import bind_linear_call
+from laminax_ir.ops.loops import fori_loop, scan, while_loop
 from laminax_ir.ops.shard_map import bind_shard_map
 from laminax_ir.partition_specs import P
 from laminax_ir.reference.evaluate import evaluate

@@ -25,7 +25,7 @@ from malformed import (
 
 import laminax_ir.ops
 from laminax_ir.avals import ShapeDtypeStruct
-from laminax_ir.ops import callbacks, collectives, composite, control_flow, random_bits
+from laminax_ir.ops import callbacks, collectives, composite, control_flow, loops, random_bits
 from laminax_ir.ops import elementwise as op
 from laminax_ir.primitive import Primitive
 from laminax_ir.trace import extend_axis_env
@@ -40,11 +40,11 @@ CONTROL = {
                {"*index": [1.5, "x", X], "*branches": [[], [3], 3, [lambda x: x, lambda x: op.convert_element_type(x, i32)]]}),
     "platform_dependent": (control_flow.platform_dependent, {"*operand": X, "cpu": lambda x: x, "default": lambda x: x},
                            {"cpu": CALLABLE, "default": CALLABLE}),
-    "while_loop": (control_flow.while_loop, {"cond_fun": lambda c: op.lt(c, 3.0), "body_fun": lambda c: op.add(c, 1.0), "init_val": 0.0},
+    "while_loop": (loops.while_loop, {"cond_fun": lambda c: op.lt(c, 3.0), "body_fun": lambda c: op.add(c, 1.0), "init_val": 0.0},
                    {"cond_fun": [*CALLABLE, lambda c: c], "body_fun": CALLABLE, "init_val": ["x"]}),
-    "fori_loop": (control_flow.fori_loop, {"lower": 0, "upper": 3, "body_fun": lambda i, c: op.add(c, 1.0), "init_val": 0.0},
+    "fori_loop": (loops.fori_loop, {"lower": 0, "upper": 3, "body_fun": lambda i, c: op.add(c, 1.0), "init_val": 0.0},
                   {"lower": ["x", 0.5, X], "upper": ["x", 0.5, X], "body_fun": CALLABLE, "init_val": ["x"]}),
-    "scan": (control_flow.scan, {"f": lambda c, x: (c, x), "init": 0.0, "xs": X, "length": 1, "unroll": 1},
+    "scan": (loops.scan, {"f": lambda c, x: (c, x), "init": 0.0, "xs": X, "length": 1, "unroll": 1},
              {"f": [*CALLABLE, lambda c, x: c, lambda c, x: ((c, c), x)], "init": ["x"], "xs": ["x", f32(1)], "length": [4, -1, *INTEGER],
               "unroll": [-1, *INTEGER]}),
 }
@@ -106,7 +106,7 @@ RANDOM = {
 
 RIGHT = CONTROL | COLLECTIVES | CALLBACKS | RANDOM
 HELPERS = {
-    control_flow: {"forget_traced_functions", "scan_slices"}, callbacks: {"run_callback"},
+    control_flow: set(), loops: {"scan_slices"}, callbacks: {"run_callback"},
     collectives: {"vary", "group_index"}, random_bits: set(),
 }
 

@@ -7,7 +7,8 @@ from laminax_ir import operators  # noqa: F401  (arithmetic on tracers)
 from laminax_ir.avals import ShapedArray
 from laminax_ir.manual_axes import checked_axes, manual_axes, running_along
 from laminax_ir.ops import collectives as op
-from laminax_ir.ops.control_flow import cond, fori_loop, while_loop
+from laminax_ir.ops.control_flow import cond
+from laminax_ir.ops.loops import fori_loop, while_loop
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.slicing import dynamic_index_in_dim
 from laminax_ir.staging import stage

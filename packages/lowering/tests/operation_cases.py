@@ -31,6 +31,7 @@ from laminax_ir.ops import (
     linalg,
     linear_call,
     linear_solve,
+    loops,
     orthogonal,
     random_bits,
     reduction,
@@ -183,8 +184,8 @@ _define([], rng_uniform=lambda: random_bits.rng_uniform(0.0, 1.0, (3, 5)))
 _define([aval("uint32", 3)] * 4, threefry2x32=random_bits.threefry2x32)
 
 _define([INDEX, F32], cond=lambda i, x: control_flow.switch(i, [el.sin, el.cos, el.tan], x),
-        **{"while": lambda n, x: control_flow.while_loop(lambda c: el.lt(c[0], np.int32(9)), lambda c: (el.add(c[0], c[0]), el.sin(c[1])), (n, x))})
-_define([F32S, F32], scan=lambda c, xs: control_flow.scan(lambda c, x: (el.add(c, x), el.sin(c)), c, xs, reverse=True, unroll=2)[0])
+        **{"while": lambda n, x: loops.while_loop(lambda c: el.lt(c[0], np.int32(9)), lambda c: (el.add(c[0], c[0]), el.sin(c[1])), (n, x))})
+_define([F32S, F32], scan=lambda c, xs: loops.scan(lambda c, x: (el.add(c, x), el.sin(c)), c, xs, reverse=True, unroll=2)[0])
 
 _INNER = stage(lambda x: [el.sin(el.cos(x))], [F32], "inner")
 _define([F32], jit=lambda x: calls.call_jaxpr(_INNER, *calls.call_jaxpr(_INNER, x, name="inner"), name="inner"),

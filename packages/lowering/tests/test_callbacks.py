@@ -7,7 +7,8 @@ import pytest
 
 from laminax_ir.avals import ShapedArray, ShapeDtypeStruct
 from laminax_ir.ops.callbacks import debug_callback, io_callback, pure_callback
-from laminax_ir.ops.control_flow import cond, scan, while_loop
+from laminax_ir.ops.control_flow import cond
+from laminax_ir.ops.loops import scan, while_loop
 from laminax_ir.staging import stage
 from laminax_lowering import lower
 

@@ -8,7 +8,8 @@ import pytest
 import laminax_ir.operators  # noqa: F401  (arithmetic on tracers)
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops.control_flow import cond, platform_dependent, scan, switch, while_loop
+from laminax_ir.ops.control_flow import cond, platform_dependent, switch
+from laminax_ir.ops.loops import scan, while_loop
 from laminax_ir.pytree import tree_flatten
 from laminax_ir.staging import stage
 from laminax_lowering import lower

@@ -7,7 +7,7 @@ from laminax_ir.avals import ShapedArray, ShapeDtypeStruct
 from laminax_ir.ops import elementwise as el
 from laminax_ir.ops.callbacks import pure_callback
 from laminax_ir.ops.calls import bind_checkpoint, call_jaxpr
-from laminax_ir.ops.control_flow import scan
+from laminax_ir.ops.loops import scan
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import reshape, transpose
 from laminax_ir.staging import stage

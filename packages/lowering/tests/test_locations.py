@@ -7,7 +7,8 @@ import numpy as np
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import elementwise as el
 from laminax_ir.ops.calls import bind_checkpoint, call_jaxpr
-from laminax_ir.ops.control_flow import cond, scan, while_loop
+from laminax_ir.ops.control_flow import cond
+from laminax_ir.ops.loops import scan, while_loop
 from laminax_ir.source import JVP, VMAP, scope_path
 from laminax_ir.staging import stage
 from laminax_ir.trace import name_scope

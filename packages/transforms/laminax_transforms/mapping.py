@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from laminax_ir.avals import get_aval
-from laminax_ir.ops.control_flow import scan_slices
+from laminax_ir.ops.loops import scan_slices
 from laminax_ir.ops.shape import concatenate, reshape
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.pytree import tree_leaves, tree_map

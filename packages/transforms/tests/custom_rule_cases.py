@@ -7,7 +7,7 @@ import pytest
 
 from laminax_ir.avals import get_aval
 from laminax_ir.config import check, enable_x64
-from laminax_ir.ops import control_flow, reduction
+from laminax_ir.ops import control_flow, loops, reduction
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.staging import stage
@@ -55,7 +55,7 @@ def scaled_product():
 WRAPPINGS = {
     "": lambda f: f, "jit": jit, "checkpoint": checkpoint, "jit jit": lambda f: jit(jit(f)), "jit checkpoint": lambda f: jit(checkpoint(f)),
     "cond": lambda f: lambda x, y: control_flow.cond(y > -1e9, f, lambda a, b: a * b, x, y),
-    "scan": lambda f: lambda x, y: control_flow.scan(lambda c, _: (f(x, y), None), x * 0.0, None, length=2)[0],
+    "scan": lambda f: lambda x, y: loops.scan(lambda c, _: (f(x, y), None), x * 0.0, None, length=2)[0],
 }
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from laminax_ir.avals import ShapeDtypeStruct, get_aval
 from laminax_ir.ops.callbacks import debug_callback, debug_print, io_callback, pure_callback
-from laminax_ir.ops.control_flow import scan
 from laminax_ir.ops.elementwise import sin
+from laminax_ir.ops.loops import scan
 from laminax_ir.staging import stage
 from laminax_transforms import checkpoint, custom_jvp, grad, jvp, value_and_grad, vmap
 

@@ -10,8 +10,8 @@ import pytest
 from laminax_ir import config
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.calls import call_jaxpr
-from laminax_ir.ops.control_flow import scan
 from laminax_ir.ops.elementwise import exp
+from laminax_ir.ops.loops import scan
 from laminax_ir.staging import stage
 from laminax_transforms import checkpoint, checkpoint_name, checkpoint_policies, jvp, linearize, vjp, vmap
 

@@ -15,8 +15,9 @@ from laminax_ir.check import check_jaxpr
 from laminax_ir.jaxpr import Jaxpr, subjaxprs
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.contraction import dot
-from laminax_ir.ops.control_flow import cond, scan, while_loop
+from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.elementwise import cos, exp, gt, lt, sin, tanh
+from laminax_ir.ops.loops import scan, while_loop
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.pytree import tree_leaves
 from laminax_ir.staging import stage

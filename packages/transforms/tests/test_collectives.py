@@ -25,8 +25,9 @@ from laminax_ir.ops.collectives import (
     psum_scatter,
     pswapaxes,
 )
-from laminax_ir.ops.control_flow import cond, scan
+from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.elementwise import convert_element_type, cos, sin
+from laminax_ir.ops.loops import scan
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.staging import stage
 from laminax_ir.trace import extend_axis_env

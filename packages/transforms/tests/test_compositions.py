@@ -26,6 +26,7 @@ from laminax_ir.ops import (
     cumulative,
     indexing,
     linalg,
+    loops,
     reduction,
     shape,
     slicing,
@@ -127,12 +128,12 @@ def looped(x, y):
     def body(carry, a):
         carry = op.tanh(carry * a + y)
         return carry, total(carry) * a
-    carry, ys = control_flow.scan(body, x, y)
+    carry, ys = loops.scan(body, x, y)
     return carry + ys
 
 
 def fori(x, y):
-    return control_flow.fori_loop(0, 3, lambda i, c: op.sin(c + y * op.convert_element_type(i, np.float64)), x)
+    return loops.fori_loop(0, 3, lambda i, c: op.sin(c + y * op.convert_element_type(i, np.float64)), x)
 
 
 def chosen(x, y):
@@ -198,12 +199,12 @@ DRAWN = {name: from_drawn_case(case) for name, case in CASES.items() if np.float
 
 
 def until_large(x, y):
-    return control_flow.while_loop(lambda v: total(v) < 9.0, lambda v: v * (1.3 + 0.1 * op.sin(y)), op.exp(op.sin(x)))
+    return loops.while_loop(lambda v: total(v) < 9.0, lambda v: v * (1.3 + 0.1 * op.sin(y)), op.exp(op.sin(x)))
 
 
 def as_often_as_it_says(x, y):
     count = op.convert_element_type(2.5 + 2.4 * op.sin(total(y)), np.int32)
-    return control_flow.fori_loop(0, count, lambda i, v: op.sin(v + y * op.convert_element_type(i, np.float64)), x)
+    return loops.fori_loop(0, count, lambda i, v: op.sin(v + y * op.convert_element_type(i, np.float64)), x)
 
 
 FORWARD_ONLY = {"while": until_large, "dynamic fori_loop": as_often_as_it_says}
@@ -279,7 +280,7 @@ def add_scan(fun, choice):
         return carry, carry * a
 
     def fast(x):
-        carry, ys = control_flow.scan(lambda c, a: step(x, c, a), x * 0.5, factors, reverse=reverse)
+        carry, ys = loops.scan(lambda c, a: step(x, c, a), x * 0.5, factors, reverse=reverse)
         return carry + reduction.reduce_sum(ys, (0,))
 
     def slow_of(slow):

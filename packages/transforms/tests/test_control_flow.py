@@ -16,7 +16,8 @@ from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.callbacks import debug_callback, io_callback
 from laminax_ir.ops.contraction import dot_general
-from laminax_ir.ops.control_flow import cond, fori_loop, scan, switch, while_loop
+from laminax_ir.ops.control_flow import cond, switch
+from laminax_ir.ops.loops import fori_loop, scan, while_loop
 from laminax_ir.ops.random_bits import random_bits
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.pytree import tree_flatten, tree_map

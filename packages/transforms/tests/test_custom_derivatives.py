@@ -13,7 +13,7 @@ from custom_rule_cases import X, jit, total, x64_and_checked  # noqa: F401  (x64
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.config import check_leaks
-from laminax_ir.ops import collectives, control_flow
+from laminax_ir.ops import collectives, loops
 from laminax_ir.ops import elementwise as op
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
@@ -167,7 +167,7 @@ def test_the_rules_of_a_recorded_call_do_not_keep_its_operands(transformed, deco
         sine.defvjp(lambda x: (sine(x), x), lambda x, ct: (ct * op.cos(x),))
 
     def looped(x):
-        return control_flow.scan(lambda c, a: (sine(c) * a, None), x, np.ones(3))[0]
+        return loops.scan(lambda c, a: (sine(c) * a, None), x, np.ones(3))[0]
 
     def plain(x):
         return op.sin(op.sin(op.sin(x)))

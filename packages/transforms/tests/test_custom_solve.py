@@ -16,9 +16,9 @@ from laminax_ir.errors import JaxprTypeError, ShapeError
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.contraction import dot
-from laminax_ir.ops.control_flow import while_loop
 from laminax_ir.ops.linalg import cholesky, triangular_solve
 from laminax_ir.ops.linear_solve import custom_linear_solve_p
+from laminax_ir.ops.loops import while_loop
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import expand_dims, squeeze, transpose
 from laminax_ir.ops.slicing import slice_in_dim

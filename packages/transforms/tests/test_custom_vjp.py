@@ -15,8 +15,8 @@ from laminax_ir.avals import get_aval
 from laminax_ir.dce import dce_jaxpr
 from laminax_ir.errors import UnexpectedTracerError
 from laminax_ir.jaxpr import eval_jaxpr
-from laminax_ir.ops import control_flow
 from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import loops
 from laminax_ir.staging import stage
 from laminax_transforms import (
     SymbolicZero,
@@ -278,7 +278,7 @@ def test_custom_gradient():
     assert float(grad(grad(f))(3.0)) == 100
     gradient = grad(lambda d, y: tree(d, y)["out"], (0, 1))({"a": 2.0}, 5.0)
     assert (float(gradient[0]["a"]), float(gradient[1])) == (500, 2)
-    np.testing.assert_allclose(grad(lambda a: control_flow.scan(lambda c, _: (f(c), None), a, None, length=2)[0])(2.0), 200 * 400)
+    np.testing.assert_allclose(grad(lambda a: loops.scan(lambda c, _: (f(c), None), a, None, length=2)[0])(2.0), 200 * 400)
 
 
 def test_every_call_of_a_custom_gradient_has_its_own_pullback():

@@ -9,8 +9,8 @@ from numeric_checks import check_derivatives, check_vmap
 from laminax_ir import operators  # noqa: F401  (arithmetic on tracers)
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.config import enable_x64
-from laminax_ir.ops import control_flow
 from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import loops
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
@@ -31,7 +31,7 @@ def scanned(x, w):
         w, x, one = carry
         x = op.sin(x * w) + a * one
         return (w, x, one), w * x
-    (_, x, one), ys = control_flow.scan(body, (w, x, w * 0.0 + 1.0), np.arange(4.0))
+    (_, x, one), ys = loops.scan(body, (w, x, w * 0.0 + 1.0), np.arange(4.0))
     return x * one + reduce_sum(ys, (0,))
 
 
@@ -48,7 +48,7 @@ def repeated(x, w):
     def body(carry):
         value, w, bound, steps = carry
         return value * 1.5 + 0.1, w, bound, steps + 1
-    value, w, bound, steps = control_flow.while_loop(lambda c: reduce_sum(c[0], (0,)) < c[2], body, (x * 0.0 + 0.1, w, reduce_sum(w, (0,)) + 6.0, 0))
+    value, w, bound, steps = loops.while_loop(lambda c: reduce_sum(c[0], (0,)) < c[2], body, (x * 0.0 + 0.1, w, reduce_sum(w, (0,)) + 6.0, 0))
     return value, w * x, bound, steps
 
 
@@ -68,7 +68,7 @@ def test_what_a_scan_passes_on_is_a_constant_and_is_not_stacked():
     matrix = ShapedArray((50, 50), np.float64)
 
     def chain(x, w):
-        (x, _), _ = control_flow.scan(lambda c, _: ((op.sin(c[0] * c[1]), c[1]), None), (x, w), None, length=7)
+        (x, _), _ = loops.scan(lambda c, _: ((op.sin(c[0] * c[1]), c[1]), None), (x, w), None, length=7)
         return reduce_sum(x, (0, 1))
 
     program = stage(lambda x, w: list(grad(chain, (0, 1))(x, w)), [matrix, matrix])
@@ -88,7 +88,7 @@ def test_reverse_mode_knows_what_a_while_loop_passes_on():
         np.testing.assert_allclose(x_ct, W)
         np.testing.assert_allclose(w_ct, X + 3)
     with pytest.raises(ValueError, match="Reverse-mode differentiation does not work"):
-        grad(lambda x: reduce_sum(control_flow.while_loop(lambda c: reduce_sum(c[0], (0,)) < 9.0, lambda c: (c[0] * c[1], c[1]), (x, W))[0], (0,)))(np.full(3, 1.1))
+        grad(lambda x: reduce_sum(loops.while_loop(lambda c: reduce_sum(c[0], (0,)) < 9.0, lambda c: (c[0] * c[1], c[1]), (x, W))[0], (0,)))(np.full(3, 1.1))
 
 
 def test_a_while_loop_with_invariants_in_forward_mode_and_in_batches():
@@ -108,7 +108,7 @@ def test_a_while_loop_with_invariants_in_forward_mode_and_in_batches():
 
 
 def test_what_was_not_an_array_stays_in_the_carry_and_becomes_one():
-    program = stage(lambda x: list(control_flow.scan(lambda c, _: ((c[0] * c[1], c[1], c[2]), None), (x, 2.0, np.ones(3)), None, length=2)[0]),
+    program = stage(lambda x: list(loops.scan(lambda c, _: ((c[0] * c[1], c[1], c[2]), None), (x, 2.0, np.ones(3)), None, length=2)[0]),
                     [get_aval(X)])
     assert program.eqns[-1].params["num_carry"] == 3
     assert [aval.shape for aval in program.out_avals] == [(3,), (), (3,)]
@@ -120,7 +120,7 @@ def test_a_function_of_invariants_is_transformed_once():
         return (op.sin(carry[0] * carry[1]), carry[1]), None
 
     def twice(x, w):
-        return control_flow.scan(body, control_flow.scan(body, (x, w), None, length=2)[0], None, length=2)[0][0]
+        return loops.scan(body, loops.scan(body, (x, w), None, length=2)[0], None, length=2)[0][0]
 
     first, second = (eqn.params["jaxpr"] for eqn in stage(lambda x, w: [twice(x, w)], [get_aval(X), get_aval(W)]).eqns)
     assert first is second

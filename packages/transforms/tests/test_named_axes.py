@@ -9,8 +9,8 @@ from laminax_ir.avals import get_aval
 from laminax_ir.jaxpr import jaxpr_as_fun
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.collectives import all_gather, axis_index, psum
-from laminax_ir.ops.control_flow import scan
 from laminax_ir.ops.elementwise import convert_element_type, sin
+from laminax_ir.ops.loops import scan
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.staging import stage
 from laminax_ir.trace import extend_axis_env

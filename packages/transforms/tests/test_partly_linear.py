@@ -7,7 +7,7 @@ import pytest
 
 from laminax_ir.avals import get_aval
 from laminax_ir.config import enable_x64
-from laminax_ir.ops import control_flow, reduction
+from laminax_ir.ops import control_flow, loops, reduction
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.staging import stage
@@ -26,7 +26,7 @@ def jit(fun):
 
 def scanned(x):
     """x passed three times through sin, with a counter beside it that has no tangent."""
-    (y, _), _ = control_flow.scan(lambda carry, _: ((op.sin(carry[0]), op.add(carry[1], 1)), None), (x, 0), length=3)
+    (y, _), _ = loops.scan(lambda carry, _: ((op.sin(carry[0]), op.add(carry[1], 1)), None), (x, 0), length=3)
     return y
 
 

@@ -17,6 +17,7 @@ from laminax_ir.ops import (
     cumulative,
     fft,
     indexing,
+    loops,
     reduction,
     shape,
     slicing,
@@ -113,7 +114,7 @@ def test_complex(function):
 def _conditional(x):
     """Each branch is taken in some round; one of them returns a result that does not vary."""
     branches = (lambda c: (op.sin(c), op.exp(c)), lambda c: (op.mul(c, 2.0), np.full(3, 7.0)), lambda c: (op.div(1.0, c), op.mul(c, M[0])))
-    return control_flow.scan(lambda c, i: control_flow.switch(i, branches, c), x, np.array([0, 1, 2]))[1]
+    return loops.scan(lambda c, i: control_flow.switch(i, branches, c), x, np.array([0, 1, 2]))[1]
 
 
 def _call(x, y):
@@ -128,7 +129,7 @@ def _loop(x, y):
         count, state, steady = carry
         state = op.add(op.sin(op.mul(state, row)), y)
         return (op.add(count, 1), state, steady), (op.exp(state), steady)
-    (_, state, steady), (ys, rest) = control_flow.scan(step, (0, y, np.float64(2.0)), x)
+    (_, state, steady), (ys, rest) = loops.scan(step, (0, y, np.float64(2.0)), x)
     return op.add(op.mul(state, steady), op.add(ys, rest))
 
 
@@ -229,7 +230,7 @@ def test_functions_with_rules_of_their_own_are_expanded():
 
     for function, derivatives in ((sine, [math.cos(0.3), -math.sin(0.3)]), (cosine, [-math.sin(0.3), -math.cos(0.3)])):
         np.testing.assert_allclose(jet(function, (0.3,), ((1.0, 0.0),))[1], derivatives, rtol=1e-14)
-        inside = jet(lambda x: control_flow.scan(lambda c, _: (function(c), ()), x, None, length=1)[0], (0.3,), ((1.0, 0.0),))
+        inside = jet(lambda x: loops.scan(lambda c, _: (function(c), ()), x, None, length=1)[0], (0.3,), ((1.0, 0.0),))
         np.testing.assert_allclose(inside[1], derivatives, rtol=1e-14)
 
 
@@ -272,7 +273,7 @@ def test_structures_and_constants():
     (lambda: jet(op.neg, (2,), ((1.0,),)), TypeError, "neg of .*, an integer that varies"),
     (lambda: jet(lambda x: "text", (1.0,), ((1.0,),)), TypeError, "the function returned 'text'"),
     (lambda: jet(cumulative.cumlogsumexp, (X,), ((X,),)), NotImplementedError, "'cumlogsumexp' not implemented"),
-    (lambda: jet(lambda x: control_flow.while_loop(lambda c: op.lt(c, 3.0), lambda c: op.mul(c, 2.0), x), (1.0,), ((1.0,),)),
+    (lambda: jet(lambda x: loops.while_loop(lambda c: op.lt(c, 3.0), lambda c: op.mul(c, 2.0), x), (1.0,), ((1.0,),)),
      NotImplementedError, "'while' not implemented"),
 ])
 def test_refusals(call, error, message):

@@ -19,8 +19,9 @@ from laminax_ir.effects import Effect
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subjaxprs
 from laminax_ir.ops import indexing, slicing
 from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, jit_p
-from laminax_ir.ops.control_flow import cond_p, scan, scan_p, switch, while_loop, while_p
+from laminax_ir.ops.control_flow import cond_p, scan_p, switch, while_p
 from laminax_ir.ops.elementwise import div_p
+from laminax_ir.ops.loops import scan, while_loop
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.pytree import register_pytree_node_class, tree_flatten, tree_map, tree_unflatten
 from laminax_ir.refs import has_refs

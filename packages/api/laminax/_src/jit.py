@@ -343,7 +343,7 @@ def clear_caches() -> None:
     trace_cache.clear()
     _programs.clear()
     runtime.clear_dispatch_caches()
-    from laminax_ir.ops.control_flow import forget_traced_functions
+    from laminax_ir.ops.control_tracing import forget_traced_functions
     forget_traced_functions()
 
 

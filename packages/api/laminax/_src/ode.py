@@ -15,7 +15,7 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval, is_array_like
-from laminax_ir.ops.control_flow import scan, while_loop
+from laminax_ir.ops.loops import scan, while_loop
 from laminax_ir.pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 import laminax.numpy as jnp

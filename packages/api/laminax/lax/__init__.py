@@ -48,7 +48,8 @@ _NAMES = {
     "laminax_ir.ops.sorting": "approx_max_k approx_min_k sort sort_key_val top_k",
     "laminax_ir.ops.fft": "FftType fft",
     "laminax_ir.ops.random_bits": "RandomAlgorithm rng_bit_generator rng_uniform",
-    "laminax_ir.ops.control_flow": "cond fori_loop platform_dependent scan switch while_loop",
+    "laminax_ir.ops.control_flow": "cond platform_dependent switch",
+    "laminax_ir.ops.loops": "fori_loop scan while_loop",
     "laminax_ir.ops.collectives": """
         all_gather all_to_all axis_index axis_size pbroadcast pcast pmax pmean pmin ppermute pshuffle psum psum_scatter pswapaxes""",
     "laminax_ir.ops.linear_solve": "",

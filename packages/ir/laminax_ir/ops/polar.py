@@ -10,9 +10,9 @@ from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.errors import ShapeError
 from laminax_ir.ops import elementwise as el
-from laminax_ir.ops.control_flow import while_loop
 from laminax_ir.ops.linalg import adjoint, cholesky, matmul, qr, symmetrize, triangular_solve
 from laminax_ir.ops.linalg_primitives import check_matrix, real_dtype
+from laminax_ir.ops.loops import while_loop
 from laminax_ir.ops.reduction import reduce_max, reduce_sum
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import broadcasted_iota, concatenate, full, full_like

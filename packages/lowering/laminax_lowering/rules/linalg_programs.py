@@ -12,8 +12,8 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise as el
 from laminax_ir.ops import linalg as op
-from laminax_ir.ops.control_flow import scan
 from laminax_ir.ops.linalg_primitives import real_dtype
+from laminax_ir.ops.loops import scan
 from laminax_ir.ops.reduction import reduce_and, reduce_max, reduce_sum
 from laminax_ir.ops.shape import broadcasted_iota, concatenate, full, reshape, rev, transpose
 from laminax_ir.ops.slicing import slice as slice_

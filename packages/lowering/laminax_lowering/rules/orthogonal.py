@@ -9,9 +9,9 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.ops import orthogonal as op
-from laminax_ir.ops.control_flow import scan
 from laminax_ir.ops.elementwise import add, div, eq, mul, select, sqrt, sub
 from laminax_ir.ops.linalg import adjoint, householder_product_p, matmul, triangle
+from laminax_ir.ops.loops import scan
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import broadcasted_iota, concatenate, expand_dims, full, full_like, reshape, transpose
 from laminax_ir.ops.slicing import slice_in_dim

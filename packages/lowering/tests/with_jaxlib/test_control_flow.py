@@ -9,7 +9,8 @@ from laminax_ir import config
 from laminax_ir.avals import get_aval
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops.control_flow import cond, fori_loop, platform_dependent, scan, switch, while_loop
+from laminax_ir.ops.control_flow import cond, platform_dependent, switch
+from laminax_ir.ops.loops import fori_loop, scan, while_loop
 from laminax_ir.ops.random_bits import random_bits, random_fold_in, random_unwrap, random_wrap
 from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.pytree import tree_flatten

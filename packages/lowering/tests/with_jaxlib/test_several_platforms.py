@@ -9,7 +9,8 @@ from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops import callbacks, linalg, reduction
 from laminax_ir.ops import elementwise as el
 from laminax_ir.ops.calls import call_jaxpr
-from laminax_ir.ops.control_flow import platform_dependent, scan, switch
+from laminax_ir.ops.control_flow import platform_dependent, switch
+from laminax_ir.ops.loops import scan
 from laminax_ir.staging import stage
 from laminax_lowering import lower
 

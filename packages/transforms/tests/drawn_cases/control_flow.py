@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from laminax_ir.ops import control_flow as op
+from laminax_ir.ops import loops
 from laminax_ir.ops.elementwise import add, convert_element_type, cos, gt, lt, mul, real, sin, square, sub
 from laminax_ir.ops.reduction import reduce_sum
 
@@ -32,13 +33,13 @@ def scanned(reverse: bool):
             carry = square(add(mul(mul(carry, y), typed(0.25, y)), a))
             return carry, mul(carry, a)
         rows = np.array([0.5, -0.25, 1.0]).astype(np.asarray(typed(0, x)).dtype)
-        carry, ys = op.scan(body, x, rows, reverse=reverse)
+        carry, ys = loops.scan(body, x, rows, reverse=reverse)
         return add(carry, reduce_sum(ys, (0,)))
     return fun
 
 
 def repeated(x, y):
-    return op.fori_loop(0, 3, lambda i, c: square(mul(add(c, y), typed(0.25, y))), x)
+    return loops.fori_loop(0, 3, lambda i, c: square(mul(add(c, y), typed(0.25, y))), x)
 
 
 def until_small(x, y):
@@ -47,14 +48,14 @@ def until_small(x, y):
         value, factor = carry
         return mul(sin(value), factor), factor
     # Sums are far enough from the bound in all dtypes: each step divides them by more than four.
-    return op.while_loop(lambda carry: gt(magnitude(mul(carry[0], carry[0])), magnitude(typed(0.0625, x))), body, (x, mul(y, typed(0.125, y))))[0]
+    return loops.while_loop(lambda carry: gt(magnitude(mul(carry[0], carry[0])), magnitude(typed(0.0625, x))), body, (x, mul(y, typed(0.125, y))))[0]
 
 
 def counted(x, y):
     def body(carry):
         i, value = carry
         return i + 1, sub(mul(value, y), mul(value, value))
-    return op.while_loop(lambda carry: lt(carry[0], np.int32(3)), body, (np.int32(0), x))[1]
+    return loops.while_loop(lambda carry: lt(carry[0], np.int32(3)), body, (np.int32(0), x))[1]
 
 
 CASES = {

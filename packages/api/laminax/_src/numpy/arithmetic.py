@@ -196,7 +196,7 @@ def gcd(x1, x2):
         safe = op.select(nonzero, b, shape_ops.full(b.shape, 1, dtype))
         return op.select(nonzero, b, a), op.select(nonzero, op.rem(a, safe), b)
 
-    from laminax_ir.ops.control_flow import while_loop
+    from laminax_ir.ops.loops import while_loop
     from laminax_ir.ops.reduction import reduce_or
     return while_loop(lambda pair: reduce_or(op.ne(pair[1], zero), tuple(range(len(pair[1].shape)))), step, (x1, x2))[0]
 

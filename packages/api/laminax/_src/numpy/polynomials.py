@@ -54,7 +54,7 @@ def _polyval(p, x, unroll):
     x = shape_ops.broadcast_to_shape(as_array(x), shape)
     y = shape_ops.full(shape, 0, dtype_of(p))
     if p.shape[0] > unroll:
-        from laminax_ir.ops.control_flow import scan
+        from laminax_ir.ops.loops import scan
         return scan(lambda acc, c: (operators.add(operators.multiply(acc, x), c), None), y, p)[0]
     for i in range(p.shape[0]):
         y = operators.add(operators.multiply(y, x), p[i])

@@ -217,7 +217,7 @@ def _computed_in(function: ufunc, a: Any, dtype: Any) -> tuple[Any, Any]:
 
 @fused(static_argnames=("function", "axis", "dtype", "keepdims"))
 def _reduce(a, initial, where, *, function, axis, dtype, keepdims):
-    from laminax_ir.ops.control_flow import scan
+    from laminax_ir.ops.loops import scan
 
     from laminax._src.numpy.selection import _where
     name, shape = f"{function.__name__}.reduce", shape_of(a)
@@ -247,7 +247,7 @@ def _reduce(a, initial, where, *, function, axis, dtype, keepdims):
 
 @fused(static_argnames=("function", "axis", "dtype"))
 def _accumulate(a, *, function, axis, dtype):
-    from laminax_ir.ops.control_flow import scan
+    from laminax_ir.ops.loops import scan
 
     from laminax._src.numpy.joining import concatenate
     from laminax._src.numpy.reshaping import moveaxis
@@ -274,7 +274,7 @@ def _flat_positions(a: Any, indices: Any) -> tuple[Any, tuple[int, ...]]:
 
 @fused(static_argnames=("function", "shape"))
 def _at(a, positions, b, *, function, shape):
-    from laminax_ir.ops.control_flow import scan
+    from laminax_ir.ops.loops import scan
     values = shape_ops.reshape(shape_ops.broadcast_to_shape(b, shape), positions.shape)
 
     def step(flat, where_and_what):
@@ -287,7 +287,7 @@ def _at(a, positions, b, *, function, shape):
 
 @fused(static_argnames=("function", "axis", "dtype"))
 def _reduceat(a, indices, *, function, axis, dtype):
-    from laminax_ir.ops.control_flow import scan
+    from laminax_ir.ops.loops import scan
 
     from laminax._src.numpy.joining import append
     from laminax._src.numpy.ranges import arange

@@ -11,8 +11,8 @@ from typing import Any, Sequence
 
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
-from laminax_ir.ops.control_flow import scan, while_loop
 from laminax_ir.ops.cumulative import cumsum
+from laminax_ir.ops.loops import scan, while_loop
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused

@@ -15,7 +15,7 @@ from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as e
 from laminax_ir.ops.calls import CustomJVPCall
-from laminax_ir.ops.control_flow import while_loop
+from laminax_ir.ops.loops import while_loop
 from laminax_ir.ops.random_bits import random_split
 from laminax_ir.ops.reduction import reduce_max, reduce_or, reduce_sum
 from laminax_ir.ops.shape import expand_dims, full_like, reshape

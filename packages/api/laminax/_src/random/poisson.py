@@ -12,7 +12,7 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.ops import elementwise as e
-from laminax_ir.ops.control_flow import while_loop
+from laminax_ir.ops.loops import while_loop
 from laminax_ir.ops.reduction import reduce_or
 from laminax_ir.ops.shape import full, full_like
 from laminax_ir.ops.special import lgamma

@@ -14,7 +14,8 @@ import math
 
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
-from laminax_ir.ops.control_flow import cond, fori_loop
+from laminax_ir.ops.control_flow import cond
+from laminax_ir.ops.loops import fori_loop
 from laminax_ir.ops.special import lgamma
 
 import laminax.numpy as jnp

@@ -14,7 +14,7 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
-from laminax_ir.ops.control_flow import fori_loop
+from laminax_ir.ops.loops import fori_loop
 from laminax_ir.ops.special import erfc
 from laminax_transforms import custom_jvp
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval, is_array_like
-from laminax_ir.ops.control_flow import fori_loop, while_loop
 from laminax_ir.ops.elementwise import convert_element_type
+from laminax_ir.ops.loops import fori_loop, while_loop
 from laminax_ir.pytree import tree_flatten, tree_leaves, tree_map, tree_structure
 from laminax_transforms.custom_solve import custom_linear_solve
 

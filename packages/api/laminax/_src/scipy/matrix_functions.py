@@ -11,8 +11,9 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import linalg as la
-from laminax_ir.ops.control_flow import cond, fori_loop, while_loop
+from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.linalg_primitives import real_dtype
+from laminax_ir.ops.loops import fori_loop, while_loop
 from laminax_transforms import jvp
 
 import laminax.numpy as jnp

@@ -7,7 +7,7 @@ from typing import Any, Callable, Mapping, NamedTuple
 
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
-from laminax_ir.ops.control_flow import while_loop
+from laminax_ir.ops.loops import while_loop
 
 import laminax.numpy as jnp
 from laminax._src.numpy.arguments import inexact
