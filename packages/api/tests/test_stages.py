@@ -1,7 +1,11 @@
 """Ahead of time: tracing, lowering and compiling a jitted function, and calling what comes out."""
 
+import re
+
 import numpy as np
 import pytest
+
+from laminax_ir import config
 
 import laminax
 import laminax.numpy as jnp
@@ -215,3 +219,27 @@ def test_constants_of_64_bits_keep_the_dtype_that_they_were_lowered_with(make):
             compiled = lowered.compile()
         with laminax.enable_x64(bool(runs)):
             np.testing.assert_array_equal(np.asarray(compiled(np.ones(8, np.float32))), 1 + np.arange(8, dtype=np.float32))
+
+
+def test_locations_with_the_calls_around_a_line():
+    """JAX's include_full_tracebacks_in_locations, which is off here: finding the calls takes time."""
+    def inner(x):
+        return jnp.sin(x)
+
+    def outer(x):
+        return laminax.lax.fori_loop(0, 3, lambda i, x: inner(x), x)
+
+    def location(limit, wanted="sin"):
+        with config.include_full_tracebacks_in_locations(True), config.traceback_in_locations_limit(limit):
+            text = laminax.jit(outer).lower(1.0).as_text(debug_info=True)
+        places = dict(re.findall(r"^(#loc\d+) = loc\((.*)\)$", text, re.MULTILINE))
+        found = next(place for place in places.values() if place.startswith('"jit(outer)/while/body/sin"'))
+        while (more := re.sub(r"#loc\d+", lambda match: places[match.group()], found)) != found:
+            found = more
+        return re.findall(r'"([^"]*)"\("([^"]*)":(\d+)', found.partition("(")[2].partition("(")[2])
+
+    names = [name.rpartition("<locals>.")[2] for name, file, _ in location(-1) if file == __file__]
+    assert names[:5] == ["inner", "<lambda>", "outer", "location", "test_locations_with_the_calls_around_a_line"]
+    assert [name.rpartition(".")[2] for name, _, _ in location(2)] == ["inner", "<lambda>"]
+    plain = laminax.jit(outer).lower(1.0).as_text(debug_info=True)
+    assert "callsite" not in plain

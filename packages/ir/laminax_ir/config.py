@@ -106,6 +106,20 @@ traceback_filtering = define(
     "How errors show laminax's own frames: all (off), marked for IPython (tracebackhide), or not: with the whole traceback as "
     "the error's cause (remove_frames), or a note (quiet_remove_frames). auto is tracebackhide in IPython, else the last.",
 )
+include_full_tracebacks_in_locations = define(
+    "include_full_tracebacks_in_locations",
+    False,
+    boolean,
+    "Give operations in compiled programs the positions of the user's calls around them too; tracing takes longer.",
+    affects_tracing=True,  # a program traced without them must be traced again
+)
+traceback_in_locations_limit = define(
+    "traceback_in_locations_limit",
+    10,
+    integer,
+    "How many positions an operation has with include_full_tracebacks_in_locations; a negative number is no limit.",
+    affects_tracing=True,
+)
 log_compiles = define("log_compiles", False, boolean, "Log each compilation and what it was for, as warnings.")
 explain_cache_misses = define(
     "explain_cache_misses",

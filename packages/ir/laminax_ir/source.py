@@ -12,8 +12,10 @@ import os
 import sys
 from dataclasses import dataclass
 from types import CodeType
-from typing import NamedTuple, Sequence
+from typing import Any, NamedTuple, Sequence
 
+from laminax_ir import config
+from laminax_ir.config_options import subscribe
 from laminax_ir.trace import NameStack, no_names, state
 
 _own_folders: list[str] = [os.path.dirname(os.path.abspath(__file__)) + os.sep]
@@ -64,6 +66,40 @@ def current(depth: int = 2) -> SourceInfo:
             return _new_tuple(SourceInfo, (code, frame.f_lasti, state.name_stack))
         frame = frame.f_back
     return unknown
+
+
+class SourceInfoWithCallers(SourceInfo):
+    """A record with the user's calls around it: (code object, instruction offset) of each, the innermost first."""
+
+    callers: tuple[tuple[CodeType, int], ...] = ()
+
+
+_current = current
+
+
+def _current_with_callers(depth: int = 2) -> SourceInfo:
+    """`current`, which it takes the place of when the option is first set, with as many callers as the options say."""
+    info = _current(depth + 1)
+    if state.source is not None or info.code is None or not config.include_full_tracebacks_in_locations.value:
+        return info
+    limit, found = config.traceback_in_locations_limit.value, []
+    frame = sys._getframe(depth)
+    while frame is not None and (limit < 0 or len(found) < limit):
+        if not frame.f_code.co_filename.startswith((*_own_folders, *_library_paths)):
+            found.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    located = SourceInfoWithCallers(*info)
+    located.callers = tuple(found[1:])
+    return located
+
+
+def _follow_option(option: Any, _scope: str, value: Any) -> None:
+    global current
+    if option is config.include_full_tracebacks_in_locations and value is True:
+        current = _current_with_callers
+
+
+subscribe(_follow_option)
 
 
 @dataclass(frozen=True)

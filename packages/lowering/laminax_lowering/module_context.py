@@ -68,6 +68,8 @@ class ModuleContext:
     def locations_at(self, scope: str, info: source.SourceInfo) -> dict[str, str]:
         """` loc(#loc3)` by the name of the operation, for equations of one place inside a scope."""
         key = (scope, id(info.code), info.offset, info.name_stack)
+        if type(info) is not source.SourceInfo:
+            key += info.callers
         found = self._places.get(key)
         if found is None:
             found = self._places[key] = _Locations(self, scope, info)
@@ -78,7 +80,17 @@ class ModuleContext:
         return f" loc({self._alias(string_text(name))})"
 
     def _file_location(self, info: source.SourceInfo) -> str:
-        """The place of the user's code: the function's name, and where in its file."""
+        """The place of the user's code: the function's name, and where in its file; and where it was called, if that is known."""
+        alias = self._frame_location(info)
+        if type(info) is not source.SourceInfo and info.callers:
+            callers = [self._frame_location(source.SourceInfo(*frame, ())) for frame in info.callers]
+            while len(callers) > 1:  # the outermost first: a location refers to the one around it
+                outer, inner = callers.pop(), callers.pop()
+                callers.append(self._alias(f"callsite({inner} at {outer})"))
+            alias = self._alias(f"callsite({alias} at {callers[0]})")
+        return alias
+
+    def _frame_location(self, info: source.SourceInfo) -> str:
         key = (id(info.code), info.offset)
         alias = self._file_index.get(key)
         if alias is None:
