@@ -109,7 +109,7 @@ def supported_dtype(dtype: Any) -> np.dtype:
     try:
         found = own if isinstance(own, np.dtype) and not isinstance(dtype, (np.ndarray, np.generic)) else np.dtype(dtype)
     except TypeError:
-        raise TypeError(f"{called_with(dtype)}{dtype!r} is not a dtype. Name one, such as 'float32' or numpy.int8.") from None
+        raise TypeError(f"{called_with(dtype)}data type {dtype!r} not understood. Name one, such as 'float32' or numpy.int8.") from None
     if found not in supported_dtypes:
         found = found.newbyteorder("=")
         if found not in supported_dtypes:

@@ -116,15 +116,15 @@ def _no_path_message(a: Node, b: Node, mode: str) -> str:
     message = f"Input dtypes {first} and {second} have no available implicit dtype promotion path"
     if mode == "strict":
         return (
-            f"{message} with numpy_dtype_promotion='strict'. Convert one explicitly, as in x.astype('float32'), "
+            f"{message} when jax_numpy_dtype_promotion=strict. Convert one explicitly, as in x.astype('float32'), "
             "or use numpy_dtype_promotion='standard'."
         )
-    for members, what, example in (
-        (narrow_float_dtypes, "floats of 8 bits and less", "float32"),
-        (_sub_byte_integers, "integers of less than 8 bits", "int32"),
-    ):
-        if a in members or b in members:
-            return f"{message}: {what} do not promote, to avoid accidents. Convert one explicitly, as in x.astype('{example}')."
+    for members, info, what, example in ((narrow_float_dtypes, ml_dtypes.finfo, "floats", "float32"),
+                                         (_sub_byte_integers, ml_dtypes.iinfo, "integers", "int32")):
+        for node in (a, b):
+            if node in members:
+                return (f"{message}: {info(node).bits}-bit {what} do not support implicit promotion, to avoid accidents. Convert one "
+                        f"explicitly, as in x.astype('{example}').")
     return f"{message}. Convert one explicitly, as in x.astype('float32')."
 
 

@@ -300,10 +300,10 @@ def test_an_answer_is_not_remembered_for_another_configuration():
 @pytest.mark.parametrize(
     "mode, a, b, parts",
     [
-        ("standard", "float8_e5m2", "float32", ["float8_e5m2", "float32", "8 bits and less", "astype('float32')"]),
-        ("standard", "int4", "int8", ["int4", "int8", "less than 8 bits", "astype('int32')"]),
-        ("strict", "int8", "float32", ["int8", "float32", "numpy_dtype_promotion='strict'", "'standard'"]),
-        ("strict", "bool", int, ["bool", "Python int", "numpy_dtype_promotion='strict'"]),
+        ("standard", "float8_e5m2", "float32", ["float8_e5m2", "float32", "8-bit floats do not support", "astype('float32')"]),
+        ("standard", "int4", "int8", ["int4", "int8", "4-bit integers do not support", "astype('int32')"]),
+        ("strict", "int8", "float32", ["int8", "float32", "numpy_dtype_promotion=strict", "'standard'"]),
+        ("strict", "bool", int, ["bool", "Python int", "numpy_dtype_promotion=strict"]),
     ],
 )
 def test_errors_name_the_dtypes_the_reason_and_the_way_out(mode, a, b, parts):

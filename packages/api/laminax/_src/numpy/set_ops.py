@@ -100,6 +100,8 @@ def _count_unique(x, axis, equal_nan):
 def _sorted_slices(x, axis: int, equal_nan: bool):
     """The slices along an axis as sorted rows, their original places, and which rows differ from the one before."""
     x = moveaxis(x, axis, 0)
+    if equal_nan and is_kind(x, dtypes.complexfloating):  # one NaN for all, which sort among numbers by the part that is not NaN
+        x = op.select(op.ne(x, x), shape_ops.full(x.shape, math.nan, x.dtype), x)
     count, width = x.shape[0], math.prod(x.shape[1:])
     places = shape_ops.iota(_INT32, count)
     rows = shape_ops.reshape(x, (count, width))

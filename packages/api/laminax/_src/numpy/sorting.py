@@ -300,6 +300,9 @@ def compress(condition, a, axis: int | None = None, *, size: int | None = None, 
         condition = condition[:shape_of(a)[axis]]
     if size is None:
         return take(a, nonzero(condition)[0], axis, mode="clip")
+    if shape_of(a)[axis] == 0:
+        shape = tuple(size if i == axis else n for i, n in enumerate(shape_of(a)))
+        return shape_ops.broadcast_to_shape(convert(fill_value, dtype_of(a)), shape)
     places = nonzero(condition, size=size, fill_value=shape_of(a)[axis])[0]
     if not isinstance(fill_value, Tracer):
         return take(a, places, axis, mode="fill", fill_value=fill_value)
