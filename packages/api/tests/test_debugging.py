@@ -24,7 +24,7 @@ def test_disable_jit_example(capsys):
         return y + 3
 
     np.testing.assert_array_equal(f(jnp.array([1, 2, 3])), [5, 7, 9])
-    assert capsys.readouterr().out.startswith("Value of y is Traced<")
+    assert capsys.readouterr().out.startswith("Value of y is JitTracer(int32[3])")
     with laminax.disable_jit():
         np.testing.assert_array_equal(f(jnp.array([1, 2, 3])), [5, 7, 9])
     assert capsys.readouterr().out == "Value of y is [2 4 6]\n"

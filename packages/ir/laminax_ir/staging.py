@@ -34,6 +34,9 @@ class StagedTracer(Tracer):
     def concrete_value(self):
         return self._trace.value_of(self.var)
 
+    def __repr__(self):
+        return f"JitTracer({self.aval})"
+
     def origin(self) -> tuple[str, str]:
         if self.eqn is None:
             return self._trace.describe_input(self.var), ""

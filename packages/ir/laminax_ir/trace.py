@@ -374,7 +374,7 @@ class Tracer:
         return f"traced array with shape {self.aval.str_short()}." + (f"\nIt is {origin}." if origin else "")
 
     def __repr__(self):
-        return f"Traced<{self.aval.str_short()}>with<{type(self._trace).__name__}>"
+        return f"{type(self).__name__}({self.aval})"
 
     def __format__(self, spec):
         return format(repr(self), spec)

@@ -102,8 +102,8 @@ def test_name_scopes_nest():
 def test_attributes():
     assert traced(lambda x: (x.shape, x.ndim, x.size, x.dtype, x.weak_type, len(x)), (2, 3)) == ((2, 3), 2, 6, np.dtype(np.float32), False, 2)
     assert traced(lambda x: get_aval(x) is x.aval and is_array_like(x))
-    assert traced(repr, (2,)) == "Traced<f32[2]>with<StagingTrace>"
-    assert traced(lambda x: f"{x:>40}").strip() == "Traced<f32[]>with<StagingTrace>"
+    assert traced(repr, (2,)) == "JitTracer(float32[2])"
+    assert traced(lambda x: f"{x:>40}").strip() == "JitTracer(float32[])"
     assert traced(lambda x: copy.copy(x) is x and copy.deepcopy([x])[0] is x)
     with pytest.raises(TypeError, match=r"len\(\) of unsized object"):
         traced(len)

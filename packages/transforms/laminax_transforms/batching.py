@@ -49,6 +49,9 @@ class BatchTracer(Tracer):
     def origin(self) -> tuple[str, str]:
         return self.value.origin() if isinstance(self.value, Tracer) else ("", "")
 
+    def __repr__(self):
+        return f"VmapTracer(aval={self.aval}, batched={get_aval(self.value)})"
+
 
 def remove_axis(aval: ShapedArray, axis: int) -> ShapedArray:
     """The aval of one slice along `axis`."""

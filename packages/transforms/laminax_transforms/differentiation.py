@@ -43,6 +43,11 @@ class DualTracer(Tracer):
             return self.tangent.origin()
         return self.primal.origin() if isinstance(self.primal, Tracer) else ("", "")
 
+    def __repr__(self):
+        if type(self.tangent) is LinearTracer:
+            return f"GradTracer(primal={self.primal}, typeof(tangent)={self.tangent.aval.str_short()})"
+        return f"JVPTracer(primal={self.primal}, tangent={self.tangent})"
+
 
 class JVPTrace(Trace):
     """Forward mode: computes primals and tangents side by side in the parent trace."""
