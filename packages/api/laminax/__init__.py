@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 __version_info__ = (0, 10, 2)  # of JAX, whose public API this release follows: what libraries compare to choose a spelling
 
 _SUBMODULES = frozenset((
-    "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "custom_transpose", "debug", "distributed", "dlpack",
+    "ad", "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "custom_transpose", "debug", "distributed", "dlpack",
     "dtypes", "errors", "example_libraries", "experimental", "export", "extend", "ffi", "flatten_util", "image", "interpreters", "lax",
     "lib", "memory", "monitoring", "nn", "numpy", "ops", "profiler", "random", "ref", "scipy", "sharding", "stages", "test_util", "testing", "tree",
     "tree_util", "typing", "version",

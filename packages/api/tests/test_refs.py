@@ -9,7 +9,7 @@ import pytest
 
 import laminax
 import laminax.numpy as jnp
-from laminax import lax
+from laminax import ad, lax
 from laminax.ref import Ref, addupdate, freeze, get, new_ref, swap
 
 
@@ -416,14 +416,64 @@ def test_programs_are_compiled_ahead_of_time():
         pickle.dumps(compiled)
 
 
-def test_reverse_mode_takes_references_that_it_gives_no_cotangents():
-    ref = new_ref(2.)
-    result, pullback = laminax.vjp(lambda ref, x: ref[...] * x, ref, 3.)
-    assert result == 6
-    with pytest.raises(ValueError, match=r"Expected cotangent type Ref\{float32\[\]\}"):
+def test_reverse_mode_by_a_reference_is_by_what_was_in_it():
+    ref = new_ref(jnp.arange(3.))
+
+    def fun(ref, x):
+        ref[0] = ref[1] * x
+        return jnp.sin(ref[...]).sum()
+
+    result, pullback = laminax.vjp(fun, ref, 5.)
+    gradient = new_ref(jnp.full(3, 10.))
+    got = pullback.with_refs(gradient, ad.GradValue())(2.)
+    np.testing.assert_allclose(result, np.sin([5, 1, 2]).sum(), rtol=1e-6)
+    np.testing.assert_array_equal(ref[...], [5, 1, 2])
+    np.testing.assert_allclose(gradient[...], 10 + 2 * np.array([0, 5 * np.cos(5) + np.cos(1), np.cos(2)]), rtol=1e-5)
+    np.testing.assert_allclose(got[1], 2 * np.cos(5) * 1, rtol=1e-5)
+    assert repr(got[0]) == "GradRef()" and not laminax.tree.leaves(got[0])
+    with pytest.raises(ValueError, match=r"Expected cotangent type Ref\{float32\[3\]\}.*with_refs"):
         pullback(1.)
-    assert laminax.grad(lambda x, ref: ref[...] * x)(3., ref) == 2
-    assert laminax.linearize(lambda ref, x: ref[...] * x, ref, 3.)[0] == 6
+    assert laminax.grad(lambda x, ref: ref[1] * x)(3., ref) == 1
+    assert laminax.linearize(lambda ref, x: ref[1] * x, ref, 3.)[0] == 3
+
+
+def test_cotangents_are_added_to_references():
+    total = new_ref(1.)
+    primals = {"a": 2., "b": 3.}, 4.
+    _, pullback = laminax.vjp(lambda d, y: d["a"] * d["b"] * y, *primals)
+    bound = pullback.with_refs({"a": total, "b": ad.GradValue()}, ad.DontWant())
+    for _ in range(2):
+        first, second = bound(1.)
+        assert first["b"] == 8 and repr((first["a"], second)) == "(GradRef(), DidntWant())"
+    assert total[...] == 1 + 2 * 12
+    for entries, error, message in (((ad.GradValue(), ad.GradValue()), ValueError, "one entry for each array"),
+                                    (({"a": 1., "b": total}, total), TypeError, r"entry for 0\['a'\] .* got 1.0"),
+                                    (({"a": new_ref(1), "b": total}, total), ValueError, r"reference of type Ref\{int32\[\]\}")):
+        with pytest.raises(error, match=message):
+            pullback.with_refs(*entries)
+
+
+def test_gradients_of_small_batches_are_accumulated_in_a_scan():
+    weights, batches = np.float32([0.5, -1, 2]), np.random.default_rng(0).normal(size=(4, 5, 3)).astype(np.float32)
+
+    def loss(w, xs):
+        return jnp.mean(jnp.tanh(xs @ w))
+
+    @laminax.jit
+    def accumulated(w, batches):
+        total = new_ref(jnp.zeros_like(w))
+        lax.scan(lambda _, xs: (None, laminax.vjp(lambda w: loss(w, xs), w)[1].with_refs(total)(1.)), None, batches)
+        return freeze(total)
+
+    expected = sum((1 - np.tanh(xs @ weights) ** 2) @ xs / len(xs) for xs in batches)
+    np.testing.assert_allclose(accumulated(weights, batches), expected, rtol=1e-5, atol=1e-6)  # sums of float32
+
+
+def test_cotangents_that_nobody_wants_are_not_computed():
+    _, pullback = laminax.vjp(lambda w, x: w @ x, jnp.ones((4, 4)), jnp.ones(4))
+    both = str(laminax.make_jaxpr(lambda: pullback(jnp.ones(4)))())
+    one = str(laminax.make_jaxpr(lambda: pullback.with_refs(ad.GradValue(), ad.DontWant())(jnp.ones(4)))())
+    assert (both.count("dot_general"), one.count("dot_general")) == (2, 1)
 
 
 def test_a_jitted_function_overwrites_the_array_in_a_reference_unless_somebody_has_it():

@@ -3,10 +3,11 @@ the same program changes in place."""
 
 import random
 
-import laminax
-import laminax.numpy as jnp
 import numpy as np
 import pytest
+
+import laminax
+import laminax.numpy as jnp
 from laminax import lax
 from laminax.ref import addupdate, new_ref
 

@@ -26,6 +26,14 @@ from laminax_ir.trace import is_tracing, state
 from laminax_ir.tracebacks import api_boundary
 from laminax_ir.weak_scalars import shaped, weak_scalar
 from laminax_transforms.differentiation import jvp_flat, linear_program_of, linearize_flat
+from laminax_transforms.gradient_refs import (
+    PullbackWithRefs,
+    arrays_of,
+    checked_entries,
+    no_cotangents,
+    unbound_error,
+    with_arrays_for_refs,
+)
 from laminax_transforms.linear import LinearProgram
 from laminax_transforms.linear_functions import LinearFunction, register_linear_function
 from laminax_transforms.mapped_refs import with_dual_refs
@@ -262,15 +270,20 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
     Returns:
       `(result, vjp_fun)`, where `vjp_fun(cotangent)` takes a pytree like the result and returns a tuple with
       one cotangent per primal (`float0` zeros for integer primals); and the auxiliary data as a third item with
-      `has_aux`. `vjp_fun` is a pytree and may be returned from a jitted function.
+      `has_aux`. `vjp_fun` is a pytree and may be returned from a jitted function. `vjp_fun.with_refs(...)` is a function that adds
+      cotangents to references; it must be used where a primal is a reference, whose cotangent is that of what was in it at first.
     """
     check_callable("vjp", fun)
     flat, in_tree = tree_flatten(primals)
     _check_array_leaves("vjp: primals", primals)
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
     in_avals = [get_aval(x) for x in flat]
-    mask = tuple(dtypes.issubdtype(aval.dtype, dtypes.inexact) and type(aval) is ShapedArray for aval in in_avals)
-    results, program = linearize_flat(flat_fun, [shaped(x) for x in flat], mask, f"vjp({_name(fun)})", _paths(primals))
+    mask = tuple(dtypes.issubdtype(aval.dtype, dtypes.inexact) for aval in in_avals)
+    refs = [(i, x) for i, x in enumerate(flat) if isinstance(x, Ref)]
+    run, write_back = with_arrays_for_refs(flat_fun, refs) if refs else (flat_fun, None)
+    results, program = linearize_flat(run, [shaped(x) for x in (arrays_of(flat) if refs else flat)], mask, f"vjp({_name(fun)})", _paths(primals))
+    if write_back is not None:
+        results = write_back(results)
     pullback = VJPFunction(program, _name(fun), in_tree, flat_fun.out_tree, mask, tuple(in_avals),
                            tuple(get_aval(r) for r in results), tuple(reduce_axes), tuple(flat) if reduce_axes else ())
     result = tree_unflatten(flat_fun.out_tree, results)
@@ -302,23 +315,51 @@ class VJPFunction(LinearFunction):
         self.reduce_axes = reduce_axes
 
     def __call__(self, *cotangents: Any) -> Any:
+        for aval in self.in_avals:
+            if type(aval) is not ShapedArray:
+                raise unbound_error(self.name, aval)
+        return tree_unflatten(self.in_tree, self._pull_back(cotangents, self.program))
+
+    def with_refs(self, *maybe_ct_refs: Any) -> PullbackWithRefs:
+        """The function of the cotangent that adds cotangents of the primals to references.
+
+        Args:
+          *maybe_ct_refs: one for each primal, a pytree like it with a `Ref` for each array, to which its cotangent is added, or
+            `ad.GradValue()`, with which it is returned, or `ad.DontWant()`, with which it is not computed.
+
+        Returns:
+          A function from the cotangent of the result to a tuple of cotangents, with `ad.GradRef()` and `ad.DidntWant()` in the
+          places of those that are not returned.
+
+        Raises:
+          ValueError: for another structure, or a reference that does not fit the cotangent.
+          TypeError: for anything else.
+
+        Example:
+          >>> ref = new_ref(1.)
+          >>> vjp(sin, 0.)[1].with_refs(ref)(1.)
+          (GradRef(),)
+          >>> ref
+          Ref(2., dtype=float32, weak_type=True)
+        """
+        entries = checked_entries(self.name, self.in_tree, self.in_avals, maybe_ct_refs)
+        return PullbackWithRefs(self.name, self._pull_back, self.program, self.in_tree, self.mask, entries)
+
+    def _pull_back(self, cotangents: tuple, program: LinearProgram) -> list[Any]:
+        """The cotangents of the leaves of the primals; for references those of the arrays."""
         if len(cotangents) != 1:
             raise TypeError(f"the function that vjp returned, applied to {self.name}, takes one argument, the cotangent of the result of "
                             f"{self.name}; got {len(cotangents)}. If the result is a tuple or another container, give one like it.")
         (cotangent,) = cotangents
-        refs = [aval for aval in self.in_avals if type(aval) is not ShapedArray]
-        if refs:
-            raise ValueError(f"vjp: Expected cotangent type {refs[0]}, which is not supported: {self.name} was given a reference as a primal, and there is "
-                             "no array that is its cotangent. Let the function close over the reference instead of taking it.")
         flat, ct_tree = tree_flatten(cotangent)
         if ct_tree != self.out_tree:
             raise ValueError("vjp: unexpected tree structure: the cotangent must have the structure of the function's result; " +
                              _where_trees_part(self.out_tree, cotangent, "result", "cotangent"))
         paths = [keystr(path) for path, _ in tree_flatten_with_path(cotangent)[0]]
         cts = [_checked_cotangent(path, ct, aval) for path, ct, aval in zip(paths, flat, self.out_avals)]
-        found = iter(self.program.transpose(cts))
+        found = iter(program.transpose([*cts, *no_cotangents(len(program.results) - len(cts))]))
         in_cts = _summed([next(found) if has else ZERO for has in self.mask], self.primals, self.reduce_axes)
-        return tree_unflatten(self.in_tree, [_cotangent(ct, aval) for ct, aval in zip(in_cts, self.in_avals)])
+        return [_cotangent(ct, aval if type(aval) is ShapedArray else aval.inner_aval) for ct, aval in zip(in_cts, self.in_avals)]
 
 
 def _summed(cts: list[Any], primals: Sequence[Any], reduce_axes: Sequence) -> list[Any]:
