@@ -186,6 +186,8 @@ def _mesh_and_axes(title: str, mesh: Any, axis_names: Set[Hashable]) -> tuple[An
     if mesh is None:
         raise ValueError(f"{title}: no mesh is given, and none is set. The context mesh cannot be empty then. "
                          "Give mesh=..., or set one with set_mesh(mesh).")
+    if mesh.empty:
+        raise ValueError(f"{title}: shard_map requires a non-empty mesh, got {mesh}. Give one with axes.")
     current = runtime.current_mesh()
     if isinstance(mesh, AbstractMesh) and not manual_axes.value and current is not None and current.abstract_mesh == mesh:
         mesh = current

@@ -65,6 +65,11 @@ def test_sums_that_are_still_to_be_made_are_refused():
         shard_map(lambda x: x, mesh=MESH, in_specs=P(unreduced={"x"}), out_specs=P())(A)
 
 
+def test_a_mesh_without_axes_is_refused():
+    with pytest.raises(ValueError, match="shard_map applied to the function 'abs': shard_map requires a non-empty mesh"):
+        shard_map(abs, mesh=laminax.sharding.Mesh(np.empty((), dtype=object), ()), in_specs=P("x"), out_specs=P("x"))(A)
+
+
 # smap
 
 

@@ -431,6 +431,30 @@ def test_one_value_that_is_put_together_from_all_devices(check_vma):
         np.testing.assert_allclose(np.asarray(second), np.cos(x) * summed, rtol=1e-5)
 
 
+@pytest.mark.parametrize("names, axis, tiled", [("x", 0, True), ("x", 1, False), (("x", "y"), 0, True), ("y", 0, False)])
+def test_gathered_values_that_are_known_to_be_the_same(names, axis, tiled):
+    spec = P(names, None)
+    gathered = over_mesh(lambda x: lax.all_gather(x, names, axis=axis, tiled=tiled, to="invarying"), in_specs=spec, out_specs=P())
+    count = 8 if isinstance(names, tuple) else MESH.shape[names]
+    expected = A if tiled else np.stack(np.split(A, count), axis)
+    np.testing.assert_array_equal(np.asarray(gathered(A)), expected)
+    np.testing.assert_array_equal(np.asarray(gathered(A > 0)), expected > 0)
+    weights = value(*expected.shape)
+    found = laminax.jit(laminax.grad(lambda x: (gathered(x) ** 2 * weights).sum()))(A)
+    by_hand = 2 * expected * weights
+    np.testing.assert_allclose(np.asarray(found), by_hand if tiled else np.concatenate(np.moveaxis(by_hand, axis, 0)), rtol=1e-5)
+
+
+def test_words_of_all_gather():
+    x = np.ones((2, 3), np.float32)
+    assert laminax.vmap(lambda x: lax.all_gather(x, "i", to="invarying"), axis_name="i")(x).shape == (2, 2, 3)
+    for error, match, kwargs in [(NotImplementedError, "to must be 'varying' or 'invarying', got 'reduced'", {"to": "reduced"}),
+                                 (ValueError, "to must be 'varying' or 'invarying', got 'same'", {"to": "same"}),
+                                 (NotImplementedError, "axis_index_groups are not supported", {"to": "invarying", "axis_index_groups": [[0], [1]]})]:
+        with pytest.raises(error, match=match):
+            laminax.vmap(lambda x: lax.all_gather(x, "i", **kwargs), axis_name="i")(x)
+
+
 def test_unchecked_results():
     """Each device has another value; that of one of them is taken."""
     result = over_mesh(double, in_specs=P("x", "y"), out_specs=P("x"), check_vma=False)(A)

@@ -36,7 +36,7 @@ from laminax_ir.ops.collective_primitives import (
     reduce_scatter_p,
 )
 from laminax_ir.ops.reduction import reduce_max, reduce_min, reduce_sum
-from laminax_ir.ops.shape import full_like
+from laminax_ir.ops.shape import expand_dims, full_like
 from laminax_ir.ops.shape_arguments import as_ints, canonical_axis
 from laminax_ir.primitive import Primitive
 from laminax_ir.pytree import tree_map
@@ -172,7 +172,7 @@ def pmean(x, axis_name, *, axis_index_groups=None):
     return tree_map(mean, x)
 
 
-def all_gather(x, axis_name, *, axis_index_groups=None, axis: int = 0, tiled: bool = False):
+def all_gather(x, axis_name, *, axis_index_groups=None, axis: int = 0, tiled: bool = False, to: str = "varying"):
     """Gathers values along a named axis; every participant gets all of them.
 
     Args:
@@ -182,6 +182,8 @@ def all_gather(x, axis_name, *, axis_index_groups=None, axis: int = 0, tiled: bo
       axis: where the gathered values lie in the result: along a new axis, or with `tiled` one after the other along an
         existing one.
       tiled: whether to concatenate rather than stack.
+      to: "varying", or "invarying" for a result of which the types in a `shard_map` that checks them (`check_vma`) know that
+        all devices have the same; that is for the axis as a whole.
 
     Returns:
       Arrays of the same dtypes, with a new axis of the named axis' (or a group's) size at `axis`; with `tiled` of
@@ -189,8 +191,13 @@ def all_gather(x, axis_name, *, axis_index_groups=None, axis: int = 0, tiled: bo
 
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
-      ValueError: if `axis` is out of range, or the groups do not cover the axis evenly.
+      ValueError: if `axis` is out of range, the groups do not cover the axis evenly, or `to` is another word.
+      NotImplementedError: for groups with "invarying", and for "reduced", which is for meshes with explicit axes.
     """
+    if to not in ("varying", "invarying"):
+        raise (NotImplementedError if to == "reduced" else ValueError)(f"all_gather: to must be 'varying' or 'invarying', got {to!r}")
+    if to == "invarying" and axis_index_groups is not None:
+        raise NotImplementedError("all_gather: axis_index_groups are not supported with to='invarying'. Leave one of them out.")
     names = axis_names(axis_name)
     groups = normal_groups("all_gather", axis_index_groups, axis_size(names), same_size=True)
     count = group_size(names, groups)
@@ -199,10 +206,23 @@ def all_gather(x, axis_name, *, axis_index_groups=None, axis: int = 0, tiled: bo
         rank = get_aval(leaf).ndim
         if tiled and rank == 0:
             raise ValueError("all_gather: a scalar has no axis to concatenate along; use tiled=False")
+        if to == "invarying" and set(names) & set(checked_axes()):
+            dim = canonical_axis("all_gather", axis, rank + (not tiled))
+            return _gathered_by_sum(leaf if tiled else expand_dims(leaf, (dim,)), names, dim, count)
         return all_gather_p.bind(leaf, all_gather_dimension=canonical_axis("all_gather", axis, rank + (not tiled)),
                                  axis_name=names, axis_index_groups=groups, axis_size=count, tiled=bool(tiled))
 
     return tree_map(gathered, x)
+
+
+def _gathered_by_sum(x, names: tuple, axis: int, count: int):
+    """All participants' blocks one after the other: a sum, of which it is known that all have the same, of each block beside zeros."""
+    from laminax_ir.ops.slicing import dynamic_update_slice_in_dim
+    aval = get_aval(x)
+    whole = full_like(x, 0, shape=(*aval.shape[:axis], aval.shape[axis] * count, *aval.shape[axis + 1:]))
+    place = op.mul(axis_index(names), np.int32(aval.shape[axis]))
+    result = psum(dynamic_update_slice_in_dim(whole, x, place, axis), names)
+    return op.convert_element_type(result, np.bool_) if aval.dtype == np.bool_ else result
 
 
 def psum_scatter(x, axis_name, *, scatter_dimension: int = 0, axis_index_groups=None, tiled: bool = False):
