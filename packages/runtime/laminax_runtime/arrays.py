@@ -18,6 +18,7 @@ from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.python_scalars import check_has_truth_value, check_is_index, check_is_scalar
 from laminax_runtime import _jaxlib, shardings
 from laminax_runtime.errors import DeletedArrayError
+from laminax_runtime.members import add_members, set_members
 
 ArrayImpl = _jaxlib.ArrayImpl
 
@@ -378,7 +379,7 @@ def _from_value(value: np.ndarray, weak_type: bool) -> ArrayImpl:
     return transfer.device_put(value, weak_type=weak_type)
 
 
-shardings.set_members(ArrayImpl, _Methods)
+set_members(ArrayImpl, _Methods)
 ArrayImpl.__module__, ArrayImpl.__name__, ArrayImpl.__qualname__ = "laminax", "Array", "Array"
 
 
@@ -391,10 +392,7 @@ def install_array_methods(members: Mapping[str, Any]) -> None:
     Raises:
         ValueError: the class already has a member of this name; nothing is set.
     """
-    if taken := sorted(name for name in members if name in vars(ArrayImpl)):
-        raise ValueError(f"install_array_methods: the array class already has {', '.join(taken)}")
-    for name, member in members.items():
-        setattr(ArrayImpl, name, member)
+    add_members("install_array_methods", ArrayImpl, "the array class", members)
 
 
 def make_array_from_single_device_arrays(

@@ -16,6 +16,7 @@ from laminax_ir import pytree
 from laminax_runtime import _jaxlib, context, meshes, placement, shardings, transfer
 from laminax_runtime.arrays import ArrayImpl
 from laminax_runtime.compile import Executable, place_argument
+from laminax_runtime.members import add_members
 
 PjitFunction = _jaxlib.PjitFunction
 
@@ -194,7 +195,4 @@ def install_jit_methods(members: Mapping[str, Any]) -> None:
     Raises:
         ValueError: the class already has a member of this name; nothing is set.
     """
-    if taken := sorted(name for name in members if name in vars(PjitFunction)):
-        raise ValueError(f"install_jit_methods: the class of jitted functions already has {', '.join(taken)}")
-    for name, member in members.items():
-        setattr(PjitFunction, name, member)
+    add_members("install_jit_methods", PjitFunction, "the class of jitted functions", members)

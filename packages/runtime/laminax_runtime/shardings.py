@@ -16,6 +16,7 @@ import numpy as np
 
 from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_runtime import _jaxlib, meshes
+from laminax_runtime.members import set_members
 
 GSPMDSharding = _jaxlib.GSPMDSharding
 NamedSharding = _jaxlib.NamedSharding
@@ -529,18 +530,6 @@ def get_replicated(devices: Any, *, memory_kind: str | None = None) -> GSPMDShar
 
 
 # --- putting the methods on jaxlib's classes ---
-
-
-def set_members(cls: type, members: type | dict[str, Any]) -> None:
-    """Sets the members of a plain class, or of a mapping, on one of jaxlib's classes."""
-    if isinstance(members, type):
-        cls.__doc__ = members.__doc__
-        members = {
-            k: v for k, v in vars(members).items() if k not in ("__module__", "__dict__", "__weakref__", "__doc__")
-        }
-    for name, member in members.items():
-        setattr(cls, name, member)
-
 
 set_members(Sharding, _SharedMethods)
 set_members(SingleDeviceSharding, _SingleDeviceMethods)

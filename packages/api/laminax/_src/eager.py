@@ -127,9 +127,7 @@ def operator_table() -> dict[str, Callable]:
     """The special methods of the runtime's arrays: compiled outside of traces, the general ones inside."""
     table = operators.method_table()
     for name, function in operators.BINARY_OPERATORS.items():
-        if name == "pow":  # a Python int exponent is static
-            continue
-        if name == "divmod":
+        if name in ("pow", "divmod"):  # a Python int exponent is static; divmod has two results
             continue
         table[f"__{name}__"] = _operator(function, name, table[f"__{name}__"])
         table[f"__r{name}__"] = _operator(lambda x, y, f=function: f(y, x), f"r{name}", table[f"__r{name}__"])

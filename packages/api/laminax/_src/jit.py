@@ -14,11 +14,11 @@ from weakref import WeakKeyDictionary
 import laminax_runtime as runtime
 from laminax_ir import config, dtypes
 from laminax_ir.arguments import check_callable
-from laminax_ir.avals import ShapedArray, ShapeDtypeStruct
+from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, register_value_type
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.partition_specs import PartitionSpec
-from laminax_ir.pytree import tree_unflatten
+from laminax_ir.pytree import tree_leaves, tree_map, tree_unflatten
 from laminax_ir.refs import AbstractRef
 from laminax_ir.trace import Tracer, check_no_tracers, eval_trace, state
 from laminax_ir.tracebacks import api_boundary, shorten
@@ -239,7 +239,7 @@ class _JitFunction:
     def bind(self, call: Call, traced: TracedFunction) -> Any:
         closed, leaves = traced.closed, call.leaves
         if self.options.compiler_options:
-            raise ValueError(f"{self.title}: `compiler_options` can only be passed to top-level `jax.jit`; got {dict(self.options.compiler_options)} for a "
+            raise ValueError(f"{self.title}: `compiler_options` can only be passed to top-level `jit`; got {dict(self.options.compiler_options)} for a "
                              "function that another one calls while it is traced. Give them to the outermost jit.")
         if self.is_sharded:
             in_shardings, out_shardings = self._shardings(traced, call)
@@ -292,7 +292,6 @@ class _JitFunction:
         options = self.options
         if not options.donate_argnums and not options.donate_argnames:
             return call.donated or (False,) * len(call.leaves)
-        from laminax_ir.pytree import tree_leaves, tree_map
         static = {i for i, _ in call.static_args}
         positions = [i for i in range(call.count) if i not in static]
         donated = {i % call.count for i in options.donate_argnums if -call.count <= i < call.count}
@@ -383,12 +382,7 @@ class _AvalHolder:
         self.committed_sharding = committed_sharding
 
 
-def _register_aval_holder() -> None:
-    from laminax_ir.avals import register_value_type
-    register_value_type(_AvalHolder, lambda x: x.aval)
-
-
-_register_aval_holder()
+register_value_type(_AvalHolder, lambda x: x.aval)
 
 
 @api_boundary
