@@ -308,7 +308,8 @@ class FunctionWriter:
         Args:
           closed: the program.
           operands: its arguments.
-          scope: what its operations' names have in front, after those of the equation that runs it: ["while", "body"].
+          scope: what its operations' names have in front, after those of the equation that runs it: ["jit(f)"], or ["", "while", "body"]
+            where the transformations of the equation do not go around it: vmap(jit(f)), but vmap()/while/body.
         """
         consts = [self.constant_array(c, v.aval) for c, v in zip(closed.consts, closed.jaxpr.constvars)]
         outer = self.scope

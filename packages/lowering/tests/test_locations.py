@@ -11,7 +11,7 @@ from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.loops import scan, while_loop
 from laminax_ir.source import JVP, VMAP, scope_path
 from laminax_ir.staging import stage
-from laminax_ir.trace import name_scope
+from laminax_ir.trace import NameStack, name_scope, state
 from laminax_lowering import lower
 
 F32 = ShapedArray((3,), np.dtype(np.float32))
@@ -91,6 +91,20 @@ def test_transformations_are_around_what_follows_them():
     assert scope_path("jit(f)", (VMAP, JVP, "outer", "inner"), "sin") == "jit(f)/vmap(jvp(outer))/inner/sin"
     assert scope_path("jit(f)", ("outer", JVP), "sin") == "jit(f)/outer/jvp()/sin"
     assert scope_path("", (), "sin") == "sin" and scope_path("jit(f)", ("outer",)) == "jit(f)/outer"
+
+
+def test_transformations_go_around_calls_but_not_around_loops():
+    """As JAX prints them: vmap(jit(block)), but vmap()/while/body."""
+    def f(x):
+        before, state.name_stack = state.name_stack, NameStack((VMAP,))
+        try:
+            x, _ = scan(lambda c, _: (el.tan(c), None), x, None, length=3)
+            return call_jaxpr(BLOCK, x, name="block")
+        finally:
+            state.name_stack = before
+
+    names = names_of(f, F32)
+    assert names["tan"] == "jit(f)/vmap()/while/body/tan" and names["sine"] == "jit(f)/vmap(jit(block))/inside/sin"
 
 
 def test_functions_files_and_lines():

@@ -28,13 +28,13 @@ _INT32 = ShapedArray((), np.int32)
 def _lower_cond(ctx, index, *operands, branches):
     known = ctx.known_scalar(index)
     if known is not None:  # decided before compiling, by the platform for example: the other branches need not exist
-        return ctx.run(branches[min(max(int(known), 0), len(branches) - 1)], operands, ["cond"])
+        return ctx.run(branches[min(max(int(known), 0), len(branches) - 1)], operands, ["", "cond"])
     choice = ctx.platform_choices.get(index.name)
     if choice is not None:
-        return ctx.by_platform(lambda: ctx.run(branches[choice[ctx.platform]], operands, ["cond", f"branch_{choice[ctx.platform]}_fun"]))
+        return ctx.by_platform(lambda: ctx.run(branches[choice[ctx.platform]], operands, ["", "cond", f"branch_{choice[ctx.platform]}_fun"]))
     if any(has_ordered(branch.effects) for branch in branches):
         return _ordered_case(ctx, index, branches, operands)
-    regions = [ctx.jaxpr_region(branch, operands, ["cond", f"branch_{i}_fun"]) for i, branch in enumerate(branches)]
+    regions = [ctx.jaxpr_region(branch, operands, ["", "cond", f"branch_{i}_fun"]) for i, branch in enumerate(branches)]
     return _listed(ctx.emit("stablehlo.case", [index], regions=regions))
 
 
@@ -44,7 +44,7 @@ def _ordered_case(ctx, index, branches, operands) -> list[Value]:
 
     def run(i: int) -> list[Value]:
         ctx.token = before
-        return [*ctx.run(branches[i], operands, ["cond", f"branch_{i}_fun"]), ctx.token]
+        return [*ctx.run(branches[i], operands, ["", "cond", f"branch_{i}_fun"]), ctx.token]
 
     regions = [ctx.region([], lambda i=i: run(i)) for i in range(len(branches))]
     *results, ctx.token = _listed(ctx.emit("stablehlo.case", [index], regions=regions, results=[*ctx.avals_out, before.aval]))
@@ -79,15 +79,15 @@ def _lower_while(ctx, *operands, cond_jaxpr, body_jaxpr, cond_nconsts, body_ncon
     carry = operands[cond_nconsts + body_nconsts:]
     if has_ordered(cond_jaxpr.effects):  # whose token has to come out: it is evaluated before the loop, and at the end of each round
         def go_on(state):
-            return ctx.run(cond_jaxpr, [*cond_consts, *state], ["while", "cond"])
+            return ctx.run(cond_jaxpr, [*cond_consts, *state], ["", "while", "cond"])
 
         def advance(_, *state):
-            state = ctx.run(body_jaxpr, [*body_consts, *state], ["while", "body"])
+            state = ctx.run(body_jaxpr, [*body_consts, *state], ["", "while", "body"])
             return [*go_on(state), *state]
 
         return _emit_while(ctx, [*go_on(carry), *carry], lambda pred, *_: [pred], advance, True)[1:]
-    return _emit_while(ctx, carry, lambda *state: ctx.run(cond_jaxpr, [*cond_consts, *state], ["while", "cond"]),
-                       lambda *state: ctx.run(body_jaxpr, [*body_consts, *state], ["while", "body"]), has_ordered(body_jaxpr.effects))
+    return _emit_while(ctx, carry, lambda *state: ctx.run(cond_jaxpr, [*cond_consts, *state], ["", "while", "cond"]),
+                       lambda *state: ctx.run(body_jaxpr, [*body_consts, *state], ["", "while", "body"]), has_ordered(body_jaxpr.effects))
 
 
 def _emit_while(ctx, carry: Sequence[Value], condition, body, is_ordered: bool = False) -> list[Value]:
@@ -111,7 +111,7 @@ def _lower_scan(ctx, *operands, jaxpr, length, reverse, unroll, num_consts, num_
     y_avals = ctx.avals_out[num_carry:]
 
     def step(index: Value, carry: Sequence[Value]) -> tuple[list[Value], list[Value]]:
-        out = ctx.run(jaxpr, [*consts, *carry, *[_slice_at(ctx, x, index) for x in xs]], ["while", "body"])
+        out = ctx.run(jaxpr, [*consts, *carry, *[_slice_at(ctx, x, index) for x in xs]], ["", "while", "body"])
         return out[:num_carry], out[num_carry:]
 
     def position(i: int) -> Value:
