@@ -75,6 +75,30 @@ def test_gradient_through_a_sparse_program(rng):
     np.testing.assert_allclose(lx.grad(f)(v), (1 - t ** 2) * (2 * x @ (t @ x)), rtol=1e-4)  # products of float32
 
 
+def test_derivative_rules_of_the_user(rng):
+    @lx.custom_jvp
+    def f(x, scale):
+        return jnp.sin(x) * scale
+
+    f.defjvps(lambda dot, out, x, scale: 3 * dot, None)  # not the derivative, so that it is seen
+    mat, x = random_bcoo(rng, (3, 4))
+    mat = mat.sum_duplicates(nse=5)
+    np.testing.assert_allclose(sparsify(f)(mat, 2.0).todense(), 2 * np.sin(x), rtol=1e-5)
+
+    def total(data):
+        return jnp.sum(sparsify(f)(sparse.BCOO((data, mat.indices), shape=(3, 4), unique_indices=True), 2.0).data)
+
+    for transform in (lx.grad, lambda g: lx.jit(lx.grad(g)), lx.jacfwd):
+        np.testing.assert_array_equal(transform(total)(mat.data), np.full(5, 3.0))
+    twice = sparse.BCOO((jnp.ones(2), jnp.zeros((2, 1), int)), shape=(3,))  # 1 + 1 at one place: sin is not the sum of sines
+    np.testing.assert_allclose(sparsify(f)(twice, 1.0).todense(), [np.sin(2), 0, 0], rtol=1e-6)
+    np.testing.assert_array_equal(
+        lx.grad(lambda data: sparsify(f)(sparse.BCOO((data, twice.indices), shape=(3,)), 1.0).sum())(twice.data), [3, 3])
+    f.defjvp(lambda primals, dots: (f(*primals), jnp.ones((3, 4)) * jnp.sum(dots[0])))
+    with pytest.raises(NotImplementedError, match="not stored at the places of the result"):
+        lx.grad(total)(mat.data)
+
+
 @pytest.mark.parametrize("f, error, message", [
     (jnp.cos, NotImplementedError, r"^sparse rule for cos is not implemented because it would result in dense output\. .*todense"),
     (jnp.max, NotImplementedError, r"^sparse rule for reduce_max is not implemented\."),

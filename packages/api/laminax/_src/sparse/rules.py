@@ -9,7 +9,7 @@ import numpy as np
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import special
-from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, jit_p, name_p
+from laminax_ir.ops.calls import CustomJVPCall, checkpoint_p, custom_jvp_call_p, jit_p, name_p
 from laminax_ir.ops.contraction import dot_general_p
 from laminax_ir.ops.control_primitives import cond_p, scan_p, while_p
 from laminax_ir.ops.convolution import conv_general_dilated_p
@@ -17,9 +17,10 @@ from laminax_ir.ops.indexing import gather_p
 from laminax_ir.ops.reduction import reduce_sum_p
 from laminax_ir.ops.shape import broadcast_in_dim_p, concatenate_p, reshape_p, rev_p, squeeze_p, transpose_p
 from laminax_ir.ops.slicing import dynamic_slice_p, slice_p
+from laminax_transforms.zeros import ZERO
 
 import laminax.numpy as jnp
-from laminax import eval_shape, lax, tree_util
+from laminax import ShapeDtypeStruct, eval_shape, lax, make_jaxpr, tree_util
 from laminax._src.sparse import arithmetic, bcsr, layout, products, slicing
 from laminax._src.sparse.base import is_sparse, with_data
 from laminax._src.sparse.bcoo import BCOO
@@ -252,8 +253,69 @@ def _call(*operands, jaxpr: ClosedJaxpr, **_params):
 
 
 @_rule(custom_jvp_call_p)
-def _custom_jvp_call(*operands, call_jaxpr: ClosedJaxpr, **_params):
-    return interpret(call_jaxpr, operands)
+def _custom_jvp_call(*operands, call_jaxpr: ClosedJaxpr, jvp: Callable, name: str, num_consts: int, **_params):
+    """A call of the same kind on the values; the function's rule is interpreted with sparse tangents, which have their primals' places."""
+    consts = operands[:num_consts]
+    args = [x.sum_duplicates(nse=x.nse, remove_zeros=False) if is_sparse(x) and not x.unique_indices else x for x in operands[num_consts:]]
+    rebuild: list[Callable] = []  # for each result, from an iterator over what the call returns
+
+    def as_given(values):
+        return [with_data(x, value) if is_sparse(x) else value for x, value in zip(args, values)]
+
+    def returned(results):
+        """What the call returns: data, and other buffers than those of arguments, which stay known to be the same outside."""
+        leaves = []
+        rebuild.clear()
+        for x in results:
+            source = next((a for a in args if is_sparse(a) and is_sparse(x) and a.indices is x.indices and a.shape == x.shape), None)
+            if source is None:
+                own, tree = tree_util.tree_flatten(x)
+                rebuild.append(lambda values, tree=tree: tree_util.tree_unflatten(tree, [next(values) for _ in range(tree.num_leaves)]))
+            else:
+                own = [x.data]
+                rebuild.append(lambda values, source=source: with_data(source, next(values)))
+            leaves.append(own)
+        return leaves
+
+    def fun(*values):
+        return [leaf for own in returned(interpret(call_jaxpr, [*consts, *as_given(values)])) for leaf in own]
+
+    def values_jvp(primals, tangents):
+        given = [t if t is ZERO else x for t, x in zip(tangents, as_given([p if t is ZERO else t for p, t in zip(primals, tangents)]))]
+        results, dots = _run_rule(jvp, as_given(primals), given)
+        leaves = returned(results)
+        out_dots = [[_tangent_of_data(name, x, dot)] + [ZERO] * (len(own) - 1) for x, dot, own in zip(results, dots, leaves)]
+        return [leaf for own in leaves for leaf in own], [dot for own in out_dots for dot in own]
+
+    found = iter(CustomJVPCall(fun, values_jvp, [x.data if is_sparse(x) else x for x in args], name).bind())
+    return [make(found) for make in rebuild]
+
+
+def _run_rule(jvp: Callable, primals: list[Any], tangents: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Results and tangents of a flat derivative rule, some of whose operands are sparse; tangents may be ZERO."""
+    present = [t is not ZERO for t in tangents]
+    has_dot: list[bool] = []
+
+    def flat(*values):
+        known = iter(values[len(primals):])
+        results, dots = jvp(list(values[:len(primals)]), [next(known) if p else ZERO for p in present])
+        has_dot[:] = [dot is not ZERO for dot in dots]
+        return [*results, *(dot for dot in dots if dot is not ZERO)]
+
+    operands = [*primals, *(t for t in tangents if t is not ZERO)]
+    out = interpret(make_jaxpr(flat)(*[ShapeDtypeStruct(x.shape, x.dtype) if is_sparse(x) else x for x in operands]), operands)
+    dots = iter(out[len(has_dot):])
+    return out[:len(has_dot)], [next(dots) if p else ZERO for p in has_dot]
+
+
+def _tangent_of_data(name: str, x: Any, dot: Any) -> Any:
+    """The tangent of a result, or of its data if it is sparse."""
+    if dot is ZERO or not (is_sparse(x) or is_sparse(dot)):
+        return dot
+    if not (is_sparse(x) and is_sparse(dot) and x.indices is dot.indices):
+        raise NotImplementedError(f"sparse rule for custom_jvp_call: the derivative rule of {name} gives a tangent that is not stored at the places "
+                                  f"of the result: {dot!r} for {x!r}. Make them by the same operations, or use todense in the function.")
+    return dot.data
 
 
 def _without_flags(values):

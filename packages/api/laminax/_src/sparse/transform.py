@@ -30,8 +30,6 @@ sparse_rules: dict[Primitive, Callable] = {}
 def sparsify(f: Callable, use_tracer: bool = False) -> Callable:
     """Makes a function that takes sparse arrays of one that is written for arrays.
 
-    Calls are interpreted as what they do: of a function with a derivative rule of its own (`custom_jvp`) the rule is not used.
-
     Args:
       f: function of arrays, and pytrees of them.
       use_tracer: has no effect: what JAX can do in two ways is done in one, and gives the same results.
