@@ -17,11 +17,14 @@ from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.discharge import pure_program
 from laminax_ir.effects import Effect
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subjaxprs
+from laminax_ir.manual_axes import running_along
 from laminax_ir.ops import indexing, slicing
 from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, jit_p
 from laminax_ir.ops.control_flow import cond_p, scan_p, switch, while_p
 from laminax_ir.ops.elementwise import div_p
 from laminax_ir.ops.loops import scan, while_loop
+from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p
+from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.pytree import register_pytree_node_class, tree_flatten, tree_map, tree_unflatten
 from laminax_ir.refs import has_refs
@@ -347,7 +350,7 @@ def _entered(eqn: JaxprEqn) -> list[Jaxpr]:
     """The programs of an equation that are interpreted."""
     if eqn.primitive in (custom_jvp_call_p, custom_vjp_call_p):
         return [eqn.params["call_jaxpr"].jaxpr]
-    return subjaxprs(eqn) if eqn.primitive in (jit_p, checkpoint_p, cond_p, scan_p, while_p) else []
+    return subjaxprs(eqn) if eqn.primitive in (jit_p, checkpoint_p, cond_p, scan_p, while_p, shard_map_p) else []
 
 
 class _Interpreter:
@@ -388,6 +391,8 @@ class _Interpreter:
                 return self.scan(params, operands, record)
             if primitive is while_p:
                 return self.loop(params, operands, record)
+            if primitive is shard_map_p:
+                return self.per_device(params, operands, record)
             if primitive in (custom_jvp_call_p, custom_vjp_call_p):
                 return self.with_rule(eqn, operands, record)
             return self.closed(params["jaxpr"], operands, record)
@@ -442,6 +447,27 @@ class _Interpreter:
         results, inner = checked(*operands)
         is_new = inner.failed & ~record.failed
         return results, tree_map(lambda new, old: jnp.where(is_new, new, old), inner, record)
+
+    def per_device(self, params, operands, record):
+        """Each device keeps a record; that of the first one that has failed counts."""
+        closed, unchecked = params["jaxpr"], params.get("unchecked_axes", ())
+        fields, tree = tree_flatten(self.no_failure())
+
+        def run(*args):
+            results, inner = self.closed(closed, list(args), self.no_failure())
+            return [*results, *(x[None] for x in tree_flatten(inner)[0])]
+
+        axes = [(name, params["mesh"].shape[name]) for name in params["manual_axes"]]
+        with running_along(axes, params["check_vma"], None, unchecked):
+            program = stage(run, closed.in_avals, closed.jaxpr.debug_info)
+        outs = bind_shard_map(program, *operands, mesh=params["mesh"], in_specs=params["in_specs"],
+                              out_specs=[*params["out_specs"], *[PartitionSpec(params["manual_axes"])] * len(fields)],
+                              manual_axes=params["manual_axes"], check_vma=params["check_vma"], unchecked_axes=unchecked)
+        count = len(params["out_specs"])
+        of_all = tree_unflatten(tree, outs[count:])
+        first = jnp.argmax(of_all.failed)
+        is_new = of_all.failed[first] & ~record.failed
+        return list(outs[:count]), tree_map(lambda new, old: jnp.where(is_new, new[first], old), of_all, record)
 
     def branches(self, branches, operands, record):
         index, *rest = operands
