@@ -63,6 +63,7 @@ def test_the_innermost_trace_of_values():
 
 def test_private_names_that_libraries_import():
     from laminax._src import ad_util, core, dispatch, dtypes, traceback_util, tree_util
+    assert dtypes.to_complex_dtype("float32") == np.complex64 and dtypes.to_inexact_dtype("int32") == dtypes.to_floating_dtype("complex64") == np.float32
     assert issubclass(dtypes.TypePromotionError, ValueError) and core.trace_state_clean()
     assert dict in tree_util._registry and int not in tree_util._registry
     dispatch.wait_for_tokens()

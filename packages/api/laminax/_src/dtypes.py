@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from laminax_ir.dtypes import ExtendedDType
+from laminax_ir.dtypes import ExtendedDType, to_complex_dtype, to_floating_dtype, to_inexact_dtype
 from laminax_ir.promotion import TypePromotionError
 
 from laminax.dtypes import *  # noqa: F403
 
 DType = np.dtype
 
-__all__ = ["DType", "ExtendedDType", "TypePromotionError"]
+__all__ = ["DType", "ExtendedDType", "TypePromotionError", "to_complex_dtype", "to_floating_dtype", "to_inexact_dtype"]
