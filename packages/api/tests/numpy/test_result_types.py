@@ -97,6 +97,25 @@ def test_gradients_of_integers_and_tri_are_float32_with_x64():
         np.testing.assert_array_equal(along_1, np.gradient(x.astype(float), axis=1))
 
 
+@pytest.mark.parametrize("call", [
+    jnp.tril, jnp.triu, lambda x: jnp.diag(x[0]), lambda x: jnp.convolve(x[0], x[1]), lambda x: jnp.interp(x, x[0], x[1]),
+    lambda x: jnp.intersect1d(x, x), lambda x: jnp.degrees(x[0, 0]), lambda x: jnp.sinc(x[0, 0])])
+def test_weak_types_pass_through(call):
+    x = jnp.broadcast_to(jnp.asarray(0.5), (3, 3))
+    assert x.weak_type and call(x).weak_type and not call(x.astype(np.float32)).weak_type
+
+
+@pytest.mark.parametrize("call", [jnp.degrees, jnp.radians, jnp.sinc, lambda x: jnp.vander(x, 2)])
+def test_weak_arrays_become_strong_where_a_constant_of_their_dtype_meets_them(call):
+    """As in JAX: then bfloat16 beside them is widened."""
+    x = jnp.broadcast_to(jnp.asarray(0.5), (3,))
+    assert x.weak_type and not call(x).weak_type
+
+
+def test_powers_of_narrow_integers_are_narrow():
+    assert jnp.vander(np.array([1, 2, 3], np.int8)).dtype == np.int8
+
+
 def test_int_and_its_like_are_the_widest_dtypes():
     """Aliases as in NumPy, whatever the setting of enable_x64; what is made of them is as wide as the setting allows."""
     assert (jnp.int_, jnp.uint, jnp.float_, jnp.complex_) == (jnp.int64, jnp.uint64, jnp.float64, jnp.complex128)

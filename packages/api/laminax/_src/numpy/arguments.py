@@ -111,6 +111,14 @@ def strong(x: Any) -> Any:
     return convert(x, aval.dtype) if aval.weak_type else x
 
 
+def weak_like(result: Any, *operands: Any) -> Any:
+    """The result with a dtype that yields in promotion, if those of all operands do; otherwise as it is."""
+    aval = get_aval(result)
+    if aval.weak_type or not all(get_aval(x).weak_type for x in operands):
+        return result
+    return convert_element_type_p.bind(result, new_dtype=aval.dtype, weak_type=True)
+
+
 def promote_numeric(name: str, *args: Any) -> Sequence[Any]:
     """The arguments, bools as the default integer if all are bools: for functions that bools have no meaning for."""
     args = ensure_arrays(name, *args)

@@ -14,7 +14,19 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.shape_arguments import canonical_shape
 
 from laminax._src.fusion import fused
-from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_array, one_axis, refuse_out, shape_of, user_dtype
+from laminax._src.numpy.arguments import (
+    as_array,
+    convert,
+    dtype_of,
+    ensure_array,
+    is_kind,
+    one_axis,
+    refuse_out,
+    shape_of,
+    strong,
+    user_dtype,
+    weak_like,
+)
 from laminax._src.numpy.selection import _where
 
 
@@ -104,7 +116,7 @@ def _triangle(name, m, k, compare, keep):
     mask = _band(shape[-2:], k, compare)
     if len(shape) > 2:
         mask = shape_ops.broadcast_to_shape(mask, shape)
-    zeros = shape_ops.full(shape, 0, dtype_of(m))
+    zeros = shape_ops.full_like(m, 0, shape=shape)
     return op.select(mask, m, zeros) if keep else op.select(mask, zeros, m)
 
 
@@ -159,7 +171,7 @@ def _diag(v, k):
     zero = np.zeros((), dtype_of(v))[()]
     row = shape_ops.pad(v, zero, [(max(0, k), max(0, -k), 0)])
     wide = shape_ops.broadcast_in_dim(row, (n, n), (1,))
-    return op.select(_band((n, n), k, op.eq), wide, shape_ops.full((n, n), 0, dtype_of(v)))
+    return weak_like(op.select(_band((n, n), k, op.eq), wide, shape_ops.full((n, n), 0, dtype_of(v))), v)
 
 
 def diagflat(v, k: int = 0):
@@ -260,8 +272,10 @@ def vander(x, N: int | None = None, increasing: bool = False):
 
 @fused(static_argnames=("N", "increasing"))
 def _vander(x, N, increasing):
-    exponents = shape_ops.iota(np.int32, N)
+    x, exponents = strong(x), shape_ops.iota(np.int32, N)
     if not increasing:
         exponents = op.sub(np.int32(N - 1), exponents)
+    if N and is_kind(x, dtypes.integer):
+        exponents = convert(exponents, dtype_of(x))  # so that narrow integers stay narrow
     return operators.power(shape_ops.expand_dims(x, (1,)), shape_ops.expand_dims(exponents, (0,))) if N else \
         shape_ops.full((shape_of(x)[0], 0), 0, dtype_of(x))

@@ -32,6 +32,7 @@ from laminax._src.numpy.arguments import (
     one_axis,
     promote_inexact,
     shape_of,
+    weak_like,
 )
 from laminax._src.numpy.conversion import asarray
 from laminax._src.numpy.joining import concatenate
@@ -81,6 +82,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
 
 @fused(static_argnames=("extrapolates",))
 def _interp(x, xp, fp, left, right, period, extrapolates):
+    operands = [v for v in (x, xp, fp, left, right, period) if v is not None]
     x, xp = [as_array(convert(v, d)) for v, d in zip((x, xp), [dtypes.to_inexact_dtype(dtypes.result_type(x, xp))] * 2)]
     fp = as_array(convert(fp, dtypes.to_inexact_dtype(dtypes.result_type(fp))))
     if period is not None:
@@ -112,7 +114,7 @@ def _interp(x, xp, fp, left, right, period, extrapolates):
         if not extrapolates[1]:
             edge = at(fp, np.int32(count - 1)) if right is None else right
             result = _where(operators.greater(x, last), edge, result)
-    return result
+    return weak_like(result, *operands)
 
 
 def diff(a, n: int = 1, axis: int = -1, prepend=None, append=None):

@@ -35,6 +35,7 @@ from laminax._src.numpy.arguments import (
     one_axis,
     promote_dtypes,
     shape_of,
+    weak_like,
 )
 from laminax._src.numpy.joining import concatenate
 from laminax._src.numpy.reshaping import moveaxis, ravel
@@ -281,7 +282,8 @@ def intersect1d(ar1, ar2, assume_unique: bool = False, return_indices: bool = Fa
         found = np.intersect1d(concrete_numpy("intersect1d", "the arrays", ar1), concrete_numpy("intersect1d", "the arrays", ar2),
                                assume_unique, return_indices)
         if not return_indices:
-            return as_array(found)
+            return weak_like(as_array(found), ar1, ar2)
+        found = (weak_like(as_array(found[0]), ar1, ar2), *found[1:])
     else:
         found = _intersect(ar1, ar2, fill_value, size=operator.index(size), return_indices=bool(return_indices))
         if not return_indices:

@@ -16,7 +16,7 @@ from laminax_ir.ops.calls import CustomJVPCall
 from laminax_ir.ops.scalar_operands import scalar_like
 
 from laminax._src.fusion import fused
-from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_arrays, inexact, shape_of, user_dtype
+from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_arrays, inexact, shape_of, user_dtype, weak_like
 
 _MODES = ("full", "same", "valid")
 
@@ -58,9 +58,10 @@ def _convolve(name: str, a, v, mode, precision, preferred):
 @fused(static_argnames=("name", "mode", "precision", "preferred"))
 def _convolved(a, v, name, mode, precision, preferred):
     from laminax_ir.ops.convolution import conv_general_dilated
-    if preferred is None:
-        preferred = dtypes.to_inexact_dtype(dtypes.result_type(a, v))
+    operands, is_default = (a, v), preferred is None
     result = dtypes.to_inexact_dtype(dtypes.result_type(a, v))
+    if preferred is None:
+        preferred = result
     a, v = as_array(convert(a, result)), as_array(convert(v, result))
     turned = False
     if name == "correlate":
@@ -78,7 +79,8 @@ def _convolved(a, v, name, mode, precision, preferred):
     out = conv_general_dilated(shape_ops.expand_dims(a, (0, 1)), shape_ops.expand_dims(kernel, (0, 1)), (1,), [(low, high)],
                                precision=precision, preferred_element_type=preferred)
     out = shape_ops.reshape(out, (out.shape[-1],))
-    return shape_ops.rev(out, (0,)) if turned else out
+    out = shape_ops.rev(out, (0,)) if turned else out
+    return weak_like(out, *operands) if is_default else out
 
 
 # --- windows ---
