@@ -89,10 +89,11 @@ def _atom(trace: StagingTrace, x: Any) -> Literal | Var:
         return x.var if type(x) is StagedTracer and x._trace is trace else trace.lift(x)
     if isinstance(x, StagedRef) and x._trace is trace:
         return x.var
-    entry = trace.constants.get(id(x))
+    key = ~id(x)  # that of no operand
+    entry = trace.constants.get(key)
     if entry is None:
         trace.has_outer_refs = True
-        entry = trace.constants[id(x)] = (Var(x.aval), x, None)
+        entry = trace.constants[key] = (Var(x.aval), x, None)
     return entry[0]
 
 

@@ -157,7 +157,7 @@ class StagingTrace(Trace):
 
     def _constant(self, value: Any, aval: ShapedArray) -> StagedTracer:
         entry = self.constants.get(id(value))
-        if entry is None or entry[2] is None:
+        if entry is None:
             if type(aval) is not ShapedArray:
                 from laminax_ir.refs import refuse_in_operation
                 raise refuse_in_operation(value)

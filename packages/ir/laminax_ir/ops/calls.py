@@ -178,7 +178,10 @@ def call_jaxpr(closed: ClosedJaxpr, *operands: Any, name: str, inline: bool = Fa
       **params: further parameters of the call (donation, shardings).
     """
     program, consts = close_over_constants(closed)
-    return bind_program(jit_p, program.effects, (*consts, *operands), {"jaxpr": program, "name": name, "inline": inline, **params})
+    params = {"jaxpr": program, "name": name, "inline": inline, **params}
+    if program.effects:
+        return bind_program(jit_p, program.effects, (*consts, *operands), params)
+    return state.trace.process(jit_p, (*consts, *operands), params)
 
 
 def bind_program(primitive: Primitive, effects: frozenset, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:

@@ -23,6 +23,7 @@ from laminax_ir.ops.calls import bind_program
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.printer_params import hide_params
+from laminax_ir.trace import state
 
 cond_p = Primitive("cond", multiple_results=True, family="control_flow")
 while_p = Primitive("while", multiple_results=True, family="control_flow")
@@ -131,10 +132,11 @@ def bind_scan(jaxpr: ClosedJaxpr, consts: Sequence[Any], carry: Sequence[Any], x
       split_transpose: whether the backward pass is a loop over the carry alone, and a map over the rest.
     """
     operands = (*consts, *carry, *xs)
-    return bind_program(scan_p, jaxpr.effects, operands, {
+    params = {
         "jaxpr": jaxpr, "length": length, "reverse": reverse, "unroll": unroll, "num_consts": len(consts),
         "num_carry": len(carry), "linear": (False,) * len(operands) if linear is None else tuple(linear),
-        "_split_transpose": split_transpose})
+        "_split_transpose": split_transpose}
+    return bind_program(scan_p, jaxpr.effects, operands, params) if jaxpr.effects else state.trace.process(scan_p, operands, params)
 
 
 @shape_rule(platform_index_p)
