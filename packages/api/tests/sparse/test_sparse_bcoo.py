@@ -58,6 +58,17 @@ def test_zeros_are_left_out_if_asked():
     assert mat.sum_duplicates().nse == 1 and mat.sum_duplicates(remove_zeros=False).nse == 3
 
 
+def test_bools():
+    x = np.array([[True, False, True], [False, False, True]])
+    for n_batch, n_dense in layouts(2):
+        mat = sparse.BCOO.fromdense(x, n_batch=n_batch, n_dense=n_dense)
+        assert mat.todense().dtype == np.bool_
+        np.testing.assert_array_equal(mat.todense(), x)
+    twice = sparse.BCOO((jnp.array([True, True, False]), jnp.array([[1], [1], [0]])), shape=(3,))
+    np.testing.assert_array_equal(twice.todense(), [False, True, False])
+    np.testing.assert_array_equal(twice.sum_duplicates().todense(), [False, True, False])
+
+
 def test_values_at_given_places():
     x = np.array([10.0, 20.0, 30.0], np.float32)
     mat = sparse.BCOO((jnp.zeros(4), jnp.array([[2], [0], [2], [3]])), shape=(3,))

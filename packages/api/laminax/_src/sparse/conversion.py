@@ -10,12 +10,13 @@ import numpy as np
 import laminax.numpy as jnp
 from laminax import vmap
 from laminax._src.fusion import fused
-from laminax._src.sparse.entries import is_first, masked, places
+from laminax._src.sparse.entries import add_at, is_first, masked, places
 
 
 @fused(static_argnames=("shape",))
 def scatter_entries(data: Any, indices: Any, *, shape: tuple[int, ...]):
-    """The array whose entries are given: the sum of those at the same place, 0 where there is none.
+    """The array whose entries are given: the sum of those at the same place (of bools, whether one is
+    True), 0 where there is none.
 
     Args:
       data: [*batch, nse, *dense].
@@ -24,8 +25,9 @@ def scatter_entries(data: Any, indices: Any, *, shape: tuple[int, ...]):
     """
     n_batch, n_sparse = indices.ndim - 2, indices.shape[-1]
     if not n_sparse:
-        return jnp.broadcast_to(data.sum(axis=n_batch, dtype=data.dtype), shape)
-    return jnp.zeros(shape, data.dtype).at[places(indices, shape[:n_batch])].add(data, mode="drop")
+        total = jnp.any(data, axis=n_batch) if data.dtype == np.bool_ else data.sum(axis=n_batch, dtype=data.dtype)
+        return jnp.broadcast_to(total, shape)
+    return add_at(jnp.zeros(shape, data.dtype), places(indices, shape[:n_batch]), data)
 
 
 @fused(static_argnames=("assume_unique",))

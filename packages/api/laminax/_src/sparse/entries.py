@@ -68,6 +68,11 @@ def take(data: Any, order: Any) -> Any:
     return data.at[(*batch, order)].get(mode="fill", fill_value=0)
 
 
+def add_at(x: Any, at: Any, values: Any) -> Any:
+    """x with values added at places, those beyond it dropped; of bools, whether one is there."""
+    return x.at[at].max(values, mode="drop") if x.dtype == np.bool_ else x.at[at].add(values, mode="drop")
+
+
 def sort(indices: Any) -> tuple[Any, Any]:
     """The indices in lexicographic order, and the order: which of the entries is first, second and so on, int32[*batch, nse]."""
     shape = indices.shape[:-1]

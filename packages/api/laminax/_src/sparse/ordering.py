@@ -8,7 +8,7 @@ import laminax.numpy as jnp
 from laminax._src.fusion import fused
 from laminax._src.sparse.base import SparseInfo
 from laminax._src.sparse.bcoo import BCOO
-from laminax._src.sparse.entries import batch_places, broadcast_batches, is_inside, labels, sort, take, where_kept
+from laminax._src.sparse.entries import add_at, batch_places, broadcast_batches, is_inside, labels, sort, take, where_kept
 from laminax.errors import ConcretizationTypeError
 
 
@@ -63,7 +63,7 @@ def _summed(data, indices, *, sparse_shape: tuple[int, ...], nse: int):
     places = empty.at[(*batch_places(batch, slot.dtype), slot)].set(indices, mode="drop")
     batch = broadcast_batches(batch, data.shape[:n_batch])
     sums = jnp.zeros((*batch, nse, *data.shape[n_batch + 1:]), data.dtype)
-    return sums.at[(*batch_places(batch, slot.dtype), slot)].add(data, mode="drop"), places
+    return add_at(sums, (*batch_places(batch, slot.dtype), slot), data), places
 
 
 def bcoo_eliminate_zeros(mat: BCOO, nse: int | None = None) -> BCOO:
