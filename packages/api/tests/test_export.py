@@ -302,6 +302,19 @@ def test_classes_registered_with_functions_only():
     assert (float(out.low), float(out.high), out.unit) == (4, 3, "m")
 
 
+def test_a_module_takes_what_the_function_reads(x):
+    def f(unused, x, other):
+        return jnp.sin(x)
+
+    e = again(exported(f, 1, x, {"a": x}), vjp_order=1)
+    assert e.module_kept_var_idx == (1,) and len(e.in_avals) == 3 and "%arg1" not in e.mlir_module()
+    np.testing.assert_allclose(e.call(2, x, {"a": x}), np.sin(x), rtol=1e-6)
+    np.testing.assert_allclose(laminax.grad(lambda x, y: e.call(0, x, {"a": y}).sum())(x, x), np.cos(x), rtol=1e-6)
+    np.testing.assert_array_equal(laminax.grad(lambda x, y: e.call(0, x, {"a": y}).sum(), 1)(x, x), np.zeros_like(x))
+    kept = export.export(jit(f, keep_unused=True))(1, x, {"a": x})
+    assert kept.module_kept_var_idx == (0, 1, 2) and kept.in_shardings_jax(None) == (None,) * 3
+
+
 def test_functions_of_laminax_need_no_jit(x):
     np.testing.assert_allclose(export.export(jnp.sin)(x).call(x), np.sin(x), rtol=1e-6)
     np.testing.assert_allclose(export.export(jnp.add)(x, x).call(x, x), x + x)
@@ -342,10 +355,10 @@ def test_damaged_and_other_data(change, message):
 def test_other_calling_conventions(monkeypatch):
     from laminax._src import export as implementation
     assert export.minimum_supported_calling_convention_version <= deserialize(blob()).calling_convention_version
-    assert deserialize(blob()).calling_convention_version == export.maximum_supported_calling_convention_version == 2
-    monkeypatch.setattr(implementation, "minimum_supported_calling_convention_version", 3)
-    monkeypatch.setattr(implementation, "maximum_supported_calling_convention_version", 4)
-    with pytest.raises(ValueError, match="has calling convention 2, and this laminax reads 3 to 4. Use the laminax that wrote it"):
+    assert deserialize(blob()).calling_convention_version == export.maximum_supported_calling_convention_version == 3
+    monkeypatch.setattr(implementation, "minimum_supported_calling_convention_version", 4)
+    monkeypatch.setattr(implementation, "maximum_supported_calling_convention_version", 5)
+    with pytest.raises(ValueError, match="has calling convention 3, and this laminax reads 4 to 5. Use the laminax that wrote it"):
         deserialize(blob())
     with pytest.raises(TypeError, match="expected bytes, got str"):
         deserialize("text")

@@ -61,7 +61,7 @@ FIXED: dict[str, Fixed] = {
     "exec_time_optimization_effort": Fixed(0.0, _EFFORT),
     "experimental_unsafe_xla_runtime_errors": Fixed(False, _NO_CHECKS),
     "explicit_x64_dtypes": Fixed("warn", "64-bit dtypes that are asked for without enable_x64 become 32-bit ones, with a warning"),
-    "export_calling_convention_version": Fixed(2, "programs are exported in the newest convention of laminax.export"),
+    "export_calling_convention_version": Fixed(3, "programs are exported in the newest convention of laminax.export"),
     "export_ignore_forward_compatibility": Fixed(False, "operations are exported in one form only"),
     "hlo_source_file_canonicalization_regex": Fixed(None, "file names are written as they are, and are no part of the cache's key"),
     "include_debug_info_in_dumps": Fixed(True, "dumped programs have their source positions"),

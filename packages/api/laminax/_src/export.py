@@ -35,8 +35,9 @@ PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 # How a module takes its arguments. The numbers are laminax's own.
 #   1  one module per platform (no longer read)
 #   2  one module for all; with several platforms, the number of the one that runs it comes first, i32[]
+#   3  the module takes the arguments that it reads only; see module_kept_var_idx
 minimum_supported_calling_convention_version = 2
-maximum_supported_calling_convention_version = 2
+maximum_supported_calling_convention_version = 3
 
 
 class DisabledSafetyCheck:
@@ -78,6 +79,7 @@ class Exported:
       in_avals, out_avals: shapes and dtypes of their leaves.
       platforms: what it was exported for.
       mlir_module_serialized: the module, as a StableHLO portable artifact.
+      module_kept_var_idx: the numbers of the arguments that the module takes: those that the function reads.
       disabled_safety_checks: the checks left out.
       calling_convention_version: how the module takes its arguments: with several platforms, the number of the one that runs
         it comes first, i32[].
@@ -92,7 +94,8 @@ class Exported:
                  out_avals: Sequence[ShapedArray], mlir_module_serialized: bytes,
                  platforms: Sequence[str], disabled_safety_checks: Sequence[DisabledSafetyCheck],
                  make_vjp: Callable[[], Exported] | None,
-                 calling_convention_version: int = maximum_supported_calling_convention_version):
+                 calling_convention_version: int = maximum_supported_calling_convention_version,
+                 module_kept_var_idx: Sequence[int] | None = None):
         self.fun_name = fun_name
         self.in_tree = in_tree
         self.in_avals = tuple(in_avals)
@@ -102,12 +105,8 @@ class Exported:
         self.calling_convention_version = calling_convention_version
         self.mlir_module_serialized = mlir_module_serialized
         self.platforms = tuple(platforms)
+        self.module_kept_var_idx = tuple(range(len(self.in_avals)) if module_kept_var_idx is None else module_kept_var_idx)
         self._make_vjp = make_vjp
-
-    @property
-    def module_kept_var_idx(self) -> tuple[int, ...]:
-        """The numbers of the arguments that the module takes: all of them."""
-        return tuple(range(len(self.in_avals)))
 
     @property
     def in_shardings_hlo(self) -> tuple[None, ...]:
@@ -118,6 +117,14 @@ class Exported:
     def out_shardings_hlo(self) -> tuple[None, ...]:
         """How the results are split, likewise."""
         return (None,) * len(self.out_avals)
+
+    def in_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
+        """The arguments' shardings over a mesh: `in_shardings_hlo`, which says that there are none, needs no mesh."""
+        return self.in_shardings_hlo
+
+    def out_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
+        """Those of the results, likewise."""
+        return self.out_shardings_hlo
 
     @property
     def uses_global_constants(self) -> bool:
@@ -166,12 +173,13 @@ class Exported:
     @cached_property
     def _flat(self) -> Callable[..., list]:
         """The function of flat arguments, with its derivative."""
-        program = StableHLOProgram(self.fun_name, self.mlir_module(), self.platforms, self.in_avals, self.out_avals,
+        kept = self.module_kept_var_idx
+        program = StableHLOProgram(self.fun_name, self.mlir_module(), self.platforms, [self.in_avals[i] for i in kept], self.out_avals,
                                    DisabledSafetyCheck.platform() in self.disabled_safety_checks)
 
         @custom_vjp
         def flat(*leaves):
-            return call_exported(program, *leaves)
+            return call_exported(program, *[leaves[i] for i in kept])
 
         # The forward rule calls `flat`, not the program: derivatives of derivatives need its rule again.
         flat.defvjp(lambda *leaves: (flat(*leaves), leaves),
@@ -219,7 +227,7 @@ class Exported:
             "in_tree": export_format.tree_to_json(self.in_tree), "out_tree": export_format.tree_to_json(self.out_tree),
             "in_avals": [export_format.aval_to_json(aval) for aval in self.in_avals],
             "out_avals": [export_format.aval_to_json(aval) for aval in self.out_avals],
-            "platforms": list(self.platforms),
+            "platforms": list(self.platforms), "module_kept_var_idx": list(self.module_kept_var_idx),
             "disabled_safety_checks": [check._text for check in self.disabled_safety_checks], "has_vjp": vjp_order > 0}, parts)
 
     def __repr__(self):
@@ -259,7 +267,7 @@ def deserialize(blob: bytes | bytearray) -> Exported:
         [export_format.aval_from_json(aval) for aval in header["in_avals"]], export_format.tree_from_json(header["out_tree"]),
         [export_format.aval_from_json(aval) for aval in header["out_avals"]],
         module, header["platforms"], [DisabledSafetyCheck(text) for text in header["disabled_safety_checks"]],
-        (lambda: deserialize(derivative[0])) if derivative else None, version)
+        (lambda: deserialize(derivative[0])) if derivative else None, version, header.get("module_kept_var_idx"))
 
 
 def default_export_platform() -> str:
@@ -310,7 +318,7 @@ def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
         closed = without_refs(traced.jaxpr) if has_refs(traced.jaxpr.effects) else traced.jaxpr
         _check_one_device(traced)
         return _export_program(closed, traced.fun_name, traced.in_tree, traced.out_tree,
-                               chosen or (default_export_platform(),), checks)
+                               chosen or (default_export_platform(),), checks, traced._jit_function.options.keep_unused)
 
     return do_export
 
@@ -329,15 +337,15 @@ def _check_one_device(traced: Traced) -> None:
 
 
 def _export_program(closed: ClosedJaxpr, name: str, in_tree: Any, out_tree: Any, platforms: Sequence[str],
-                    checks: Sequence[DisabledSafetyCheck]) -> Exported:
-    lowered = lower(closed, name=name, platform=platforms, keep_unused=True, inline_consts=True)
+                    checks: Sequence[DisabledSafetyCheck], keep_unused: bool = False) -> Exported:
+    lowered = lower(closed, name=name, platform=platforms, keep_unused=keep_unused, inline_consts=True)
     if lowered.host_callbacks or lowered.keepalives:
         raise NotImplementedError(f"export({name}): the program calls back into this process, which an exported function cannot. "
                                   "Remove its callbacks, such as debug.print and pure_callback.")
     text = _without_locations(lowered.text)
     _check_custom_calls(name, text, checks)
     return Exported(name, in_tree, closed.in_avals, out_tree, closed.out_avals, runtime.serialize_module(text), platforms, checks,
-                    lambda: _export_vjp(closed, name, platforms, checks))
+                    lambda: _export_vjp(closed, name, platforms, checks), module_kept_var_idx=lowered.kept)
 
 
 def _export_vjp(closed: ClosedJaxpr, name: str, platforms: Sequence[str], checks: Sequence[DisabledSafetyCheck]) -> Exported:
