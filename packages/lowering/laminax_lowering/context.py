@@ -14,7 +14,7 @@ from laminax_ir.keys import PRNGKeyArray, physical_aval
 from laminax_lowering.module_context import ModuleContext
 from laminax_lowering.registry import find_rule, rules_for
 from laminax_lowering.ssa_values import AtomValues, Constants, Value
-from laminax_lowering.types import dense, splat, type_text, types_text
+from laminax_lowering.types import dense, splat, string_text, type_text, types_text
 
 _INDEX = ShapedArray((), np.int32)
 
@@ -364,7 +364,7 @@ class FunctionWriter:
     def write(self, jaxpr: Jaxpr, name: str, *, private: bool = False, arg_attributes: Sequence[str] = (),
               arg_names: Sequence[str | None] = (),
               result_attributes: Sequence[str] = (), kept: Sequence[int] | None = None,
-              live: Sequence[JaxprEqn] | None = None) -> str:
+              live: Sequence[JaxprEqn] | None = None, result_memories: Sequence[str | None] | None = None) -> str:
         """The text of a function that runs a jaxpr.
 
         Args:
@@ -374,6 +374,7 @@ class FunctionWriter:
           arg_names: the arguments' names in the user's program; they are their locations.
           kept: indices of the arguments the function takes; all by default.
           live: the jaxpr's live equations, if the caller knows them.
+          result_memories: the kind of memory that each result is put in, None being the device's own.
         """
         variables = [*jaxpr.constvars, *jaxpr.invars]
         taken = range(len(variables)) if kept is None else kept
@@ -388,6 +389,8 @@ class FunctionWriter:
             where = self.module.named_location(arg_names[i]) if arg_names and arg_names[i] is not None else ""
             header.append(f"%arg{position}: {type_text(variables[i].aval)}{attribute}{where}")
         results = self.run_jaxpr(jaxpr, args, live)
+        if result_memories and any(result_memories):
+            results = [x if kind is None else self._put_in_memory(x, kind) for x, kind in zip(results, result_memories)]
         result_types = [type_text(v.aval) for v in results]
         if result_attributes:
             result_types = [f"{t} {a}" if a else t for t, a in zip(result_types, result_attributes)]
@@ -396,6 +399,11 @@ class FunctionWriter:
                     if results else "func.return")
         return "\n".join([f"func.func {visibility} @{name}({', '.join(header)}) -> ({', '.join(result_types)}) {{",
                           *self._constants.lines, *self.lines, returned, "}"])
+
+    def _put_in_memory(self, x: Value, kind: str) -> Value:
+        return self.emit("stablehlo.custom_call", [x], results=[x.aval], attributes={
+            "call_target_name": '"annotate_device_placement"', "backend_config": '""', "has_side_effect": "true",
+            "mhlo.frontend_attributes": f"{{_xla_buffer_placement = {string_text(kind)}}}"})
 
 
 def current_token(ctx: FunctionWriter) -> Value:

@@ -51,6 +51,7 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
           keep_unused: bool = False, arg_names: Sequence[str] | None = None, result_names: Sequence[str] | None = None,
           num_replicas: int = 1, num_partitions: int = 1, axis_env: dict | None = None,
           arg_shardings: Sequence[Any] | None = None, result_shardings: Sequence[Any] | None = None,
+          arg_memories: Sequence[str | None] | None = None, result_memories: Sequence[str | None] | None = None,
           inline_consts: bool = False) -> LoweredModule:
     """Writes a program as a StableHLO module.
 
@@ -66,6 +67,7 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
       axis_env: sizes of named axes that collectives refer to.
       arg_shardings, result_shardings: how XLA splits each: a sharding with `mesh` and `spec`, or HLO's text for one,
         "{replicated}"; None is its choice.
+      arg_memories, result_memories: the kind of memory that each is in, "pinned_host"; None is the devices' own.
       inline_consts: whether constants are written into the module, which then stands alone, instead of being its first
         arguments.
 
@@ -82,11 +84,12 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
         closed = _with_inline_consts(closed, name)
     with paused_collection():
         return _lower(closed, name, platforms, donated, keep_unused, arg_names, result_names, num_replicas, num_partitions,
-                      axis_env, arg_shardings, result_shardings)
+                      axis_env, (arg_shardings, result_shardings), (arg_memories, result_memories))
 
 
 def _lower(closed, name, platforms, donated, keep_unused, arg_names, result_names, num_replicas, num_partitions, axis_env,
-           arg_shardings, result_shardings):
+           shardings, memories):
+    (arg_shardings, result_shardings), (arg_memories, result_memories) = shardings, memories
     jaxpr = closed.jaxpr
     n_consts, n_args = len(jaxpr.constvars), len(jaxpr.invars)
     donated = tuple(donated) if donated is not None else (False,) * n_args
@@ -101,8 +104,9 @@ def _lower(closed, name, platforms, donated, keep_unused, arg_names, result_name
     main = writer.write(
         jaxpr, "main", live=live, kept=[*range(n_consts), *(n_consts + i for i in kept)],
         arg_names=[*[None] * n_consts, *arg_names] if arg_names else (),
-        arg_attributes=[*[""] * n_consts, *_arg_attributes(module.meshes, closed.in_avals, aliases, arg_shardings)],
-        result_attributes=_result_attributes(module.meshes, closed.out_avals, result_names, result_shardings))
+        arg_attributes=[*[""] * n_consts, *_arg_attributes(module.meshes, closed.in_avals, aliases, arg_shardings, arg_memories)],
+        result_attributes=_result_attributes(module.meshes, closed.out_avals, result_names, result_shardings, result_memories),
+        result_memories=result_memories)
     module.functions.insert(0, main)
     text = module.text({"mhlo.num_partitions": f"{num_partitions} : i32", "mhlo.num_replicas": f"{num_replicas} : i32"})
     return LoweredModule(text, module.name, platforms, tuple(closed.consts), tuple(kept), tuple(closed.in_avals),
@@ -123,24 +127,28 @@ def _with_inline_consts(closed: ClosedJaxpr, name: str) -> ClosedJaxpr:
     return ClosedJaxpr(Jaxpr([], invars, outvars, [call], closed.effects, closed.jaxpr.debug_info))
 
 
-def _arg_attributes(meshes: MeshTable, avals, aliases: dict[int, str], shardings) -> list[str]:
-    """Donation and shardings of the arguments."""
+def _arg_attributes(meshes: MeshTable, avals, aliases: dict[int, str], shardings, memories) -> list[str]:
+    """Donation, memories and shardings of the arguments."""
     texts = []
     for i, aval in enumerate(avals):
         attributes = []
         if i in aliases:
             attributes.append(aliases[i])
+        if memories and memories[i] is not None:
+            attributes.append(f"mhlo.memory_kind = {string_text(memories[i])}")
         if shardings and shardings[i] is not None:
             attributes.append(sharding_attribute(meshes, shardings[i], aval))
         texts.append("{" + ", ".join(attributes) + "}" if attributes else "")
     return texts
 
 
-def _result_attributes(meshes: MeshTable, avals, names, shardings) -> list[str]:
-    """Names and shardings of the results."""
+def _result_attributes(meshes: MeshTable, avals, names, shardings, memories) -> list[str]:
+    """Names, memories and shardings of the results."""
     texts = []
     for i, aval in enumerate(avals):
         attributes = [f"jax.result_info = {string_text(names[i])}"] if names else []
+        if memories and memories[i] is not None:
+            attributes.append(f"mhlo.memory_kind = {string_text(memories[i])}")
         if shardings and shardings[i] is not None:
             attributes.append(sharding_attribute(meshes, shardings[i], aval))
         texts.append("{" + ", ".join(attributes) + "}" if attributes else "")

@@ -99,6 +99,8 @@ def compile_module(
         error.add_note(f"This came from compiling {name or 'a module'} for {assignment[0]}, with jaxlib {_jaxlib.version}.")
         raise
     known = [(s, aval.ndim) for s, aval in zip(in_shardings, kept_avals, strict=True) if s is not None] + [*known_shardings]
+    memory = assignment[0].default_memory().kind  # where XLA puts what nobody asks for elsewhere
+    known = [(s if s.memory_kind == memory else s.with_memory_kind(memory), ndim) for s, ndim in known]
     return Executable(
         loaded,
         name or "main",

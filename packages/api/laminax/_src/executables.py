@@ -19,7 +19,7 @@ from laminax_ir.keys import PRNGKeyArray, keys_of_words, physical_aval
 from laminax_ir.pytree import dispatch_registry
 from laminax_ir.trace import check_no_tracers
 
-from laminax._src.partitioning import Partitioning, writable_shardings
+from laminax._src.partitioning import Partitioning, memories, writable_shardings
 from laminax._src.phases import phase
 from laminax._src.user_warnings import warn_at_user
 
@@ -180,7 +180,8 @@ def lower_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, 
             return lower(closed, platform=platform or lowering_platform(where), **options)
         return lower(closed, platform=platform or lowering_platform(where.devices[0]), num_partitions=len(where.devices),
                      arg_shardings=writable_shardings(where.in_shardings, closed.in_avals),
-                     result_shardings=writable_shardings(where.out_shardings, closed.out_avals), **options)
+                     result_shardings=writable_shardings(where.out_shardings, closed.out_avals),
+                     arg_memories=memories(where.in_shardings), result_memories=memories(where.out_shardings), **options)
 
 
 def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str,

@@ -92,7 +92,7 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
         if claim.sharding._internal_device_list != devices:
             raise _incompatible(title, claims[0], claim)
     _check_abstract_meshes(title, [s.mesh for s, _ in _shardings_inside(closed) if not s._is_concrete], claims)
-    _check_memory(title, [claim.sharding for claim in claims])
+    _check_memory(title, [s for s, _ in _shardings_inside(closed)])
     assignment = claims[0].sharding._device_assignment
     meshes = [claim.sharding for claim in claims if isinstance(claim.sharding, runtime.NamedSharding) and claim.sharding not in in_shardings]
     return Partitioning(assignment, tuple(in_shardings), out_given, tuple(dict.fromkeys(meshes)))
@@ -151,12 +151,18 @@ def _check_abstract_meshes(title: str, meshes: Sequence[Any], claims: Sequence[_
 
 
 def _check_memory(title: str, shardings: Sequence[runtime.Sharding]) -> None:
-    """Programs take and leave values in the devices' own memory."""
+    """Arguments and results may be in other memory; what is inside of a program is in the devices' own."""
     for sharding in shardings:
-        kind = sharding.memory_kind
-        if kind is not None and kind != sharding._device_assignment[0].default_memory().kind:
-            raise NotImplementedError(f"{title}: the memory kind {kind!r} is not supported in programs; got {sharding}. "
-                                      "Use the devices' default memory.")
+        if sharding._is_concrete and (kind := _other_memory(sharding)) is not None:
+            raise NotImplementedError(f"{title}: the memory kind {kind!r} is not supported inside of programs; got {sharding}. Use the devices' default "
+                                      "memory there, and out_shardings for results.")
+
+
+def _other_memory(sharding: runtime.Sharding | None) -> str | None:
+    """The kind of memory, where it is not the devices' own."""
+    if sharding is None or sharding.memory_kind == sharding._device_assignment[0].default_memory().kind:
+        return None
+    return sharding.memory_kind
 
 
 def _location(eqn) -> str:
@@ -176,6 +182,11 @@ def _device_ids(sharding: runtime.Sharding) -> list[int]:
 
 
 # What lowering and compiling take.
+
+
+def memories(shardings: Sequence[runtime.Sharding | None]) -> list[str | None]:
+    """The kind of memory of each, where it is not the devices' own."""
+    return [_other_memory(sharding) for sharding in shardings]
 
 
 def writable_shardings(shardings: Sequence[runtime.Sharding | None], avals: Sequence[ShapedArray]) -> list:
