@@ -17,11 +17,13 @@ from weakref import WeakKeyDictionary
 from laminax_ir import ref_indexing
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
+from laminax_ir.manual_axes import running_along
 from laminax_ir.ops import state as ops
 from laminax_ir.ops.calls import CustomVJPCall, checkpoint_p, custom_vjp_call_p, jit_p, run_forward
 from laminax_ir.ops.control_primitives import cond_p, scan_p, while_p
+from laminax_ir.ops.shard_map import shard_map_p
 from laminax_ir.primitive import Primitive
-from laminax_ir.refs import AbstractRef, Ref, ValueRef, freeze, has_refs, new_ref, read, write
+from laminax_ir.refs import AbstractRef, Ref, ValueRef, check_aliases, freeze, has_refs, new_ref, read, write
 from laminax_ir.staged_refs import call_with_refs
 from laminax_ir.staging import StagingTrace, stage
 from laminax_ir.trace import NameStack, Trace, no_names, state
@@ -265,6 +267,24 @@ def _variant(closed: ClosedJaxpr, key: Any, invars: Callable[[], list[Var]], out
     if key not in known:
         known[key] = closed.replace(jaxpr=closed.jaxpr.replace(invars=invars(), outvars=outvars()))
     return known[key]
+
+
+@_rule(shard_map_p)
+def _shard_map(operands, params):
+    """A reference is split as its array is; what each device has in its own is put together again."""
+    mesh, closed, axes = params["mesh"], params["jaxpr"], params["manual_axes"]
+    check_aliases(closed.jaxpr.debug_info or "a function", "shard_map", operands, (), "operand {}".format)
+    with running_along([(name, mesh.shape[name]) for name in axes], params["check_vma"], None, params.get("unchecked_axes", ())):
+        pure = discharged(closed)
+    specs = [spec for spec, is_written in zip(params["in_specs"], pure.written) if is_written]
+    count = len(pure.results)
+    for spec, aval in zip(specs, pure.closed.out_avals[count:]):
+        if varying := [name for name in aval.named_shape if name in axes and name not in spec.names()]:
+            raise ValueError(f"shard_map: what is written to a reference that is split as {spec}, {aval.str_short()}, varies over the mesh axes {varying}, "
+                             "along which all devices have the same part. Name the axes in in_specs, or sum over them with lax.psum.")
+    outs = shard_map_p.bind(*_values(operands), **{**params, "jaxpr": pure.closed, "out_specs": (*params["out_specs"], *specs)})
+    _write_back(operands, pure.written, outs[count:])
+    return outs[:count]
 
 
 @_rule(cond_p)

@@ -172,7 +172,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-_KNOWING_REFS = ("jit", "make_jaxpr", "eval_shape")  # transformations whose programs may have references of their callers
+_KNOWING_REFS = ("jit", "make_jaxpr", "eval_shape", "shard_map")  # transformations whose programs may have references of their callers
 
 
 def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transform: str = "jit") -> TracedFunction:

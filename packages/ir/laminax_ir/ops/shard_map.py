@@ -15,7 +15,7 @@ from laminax_ir.check import call_faults, check_rule
 from laminax_ir.dce import dce_rule
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.manual_axes import running_along
-from laminax_ir.ops.calls import _jit_dce, close_over_constants
+from laminax_ir.ops.calls import _jit_dce, bind_program, close_over_constants
 from laminax_ir.ops.collectives import vary
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
@@ -103,8 +103,9 @@ def bind_shard_map(closed: ClosedJaxpr, *operands: Any, mesh: Any, in_specs: Seq
         closed = _varying_as_specs_say(closed, mesh, tuple(out_specs), tuple(manual_axes), tuple(unchecked_axes))
     program, consts = close_over_constants(closed)
     more = {"unchecked_axes": tuple(unchecked_axes)} if unchecked_axes else {}
-    return shard_map_p.bind(*consts, *operands, jaxpr=program, mesh=mesh, in_specs=(PartitionSpec(),) * len(consts) + tuple(in_specs),
-                            out_specs=tuple(out_specs), manual_axes=tuple(manual_axes), check_vma=check_vma, **more)
+    return bind_program(shard_map_p, program.effects, (*consts, *operands), {
+        "jaxpr": program, "mesh": mesh, "in_specs": (PartitionSpec(),) * len(consts) + tuple(in_specs), "out_specs": tuple(out_specs),
+        "manual_axes": tuple(manual_axes), "check_vma": check_vma, **more})
 
 
 _varying: WeakKeyDictionary[ClosedJaxpr, dict[tuple, ClosedJaxpr]] = WeakKeyDictionary()
@@ -123,5 +124,5 @@ def _varying_as_specs_say(closed: ClosedJaxpr, mesh: Any, out_specs: tuple, manu
     if key not in known:
         with running_along([(name, mesh.shape[name]) for name in manual_axes], True, None, unchecked_axes):
             known[key] = stage(lambda *args: [vary(r, names) for r, names in zip(eval_jaxpr(closed.jaxpr, closed.consts, *args), missing)],
-                               closed.in_avals, closed.jaxpr.debug_info)
+                               closed.in_avals, closed.jaxpr.debug_info, keeps_refs=True)
     return known[key]
