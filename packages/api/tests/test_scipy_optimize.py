@@ -39,6 +39,8 @@ def test_the_hessian_of_a_quadratic_function_is_found():
 def test_the_search_stops():
     result = minimize(rosenbrock, np.array([-1.2, 1.0]), method="BFGS", options={"maxiter": 2})
     assert not result.success and result.status == 1 and result.nit == 2
+    default = minimize(rosenbrock, np.array([-1.2, 1.0]), method="BFGS", options={"maxiter": None, "norm": None})
+    assert default.success and default.nit == minimize(rosenbrock, np.array([-1.2, 1.0]), method="BFGS").nit
     at_once = minimize(lambda x: jnp.sum(x ** 2), np.zeros(2), method="BFGS")
     assert at_once.success and at_once.nit == 0
 
@@ -52,7 +54,7 @@ def test_under_jit_and_vmap():
 @pytest.mark.parametrize("call, error, message", [
     (lambda: minimize(rosenbrock, np.zeros(2), method="Nelder-Mead"), ValueError, "method must be 'BFGS', got 'Nelder-Mead'"),
     (lambda: minimize(rosenbrock, np.zeros((2, 2)), method="BFGS"), ValueError, "x0 must be a vector"),
-    (lambda: minimize(rosenbrock, np.zeros(2), 3, method="BFGS"), TypeError, "args must be a tuple, got 3"),
+    (lambda: minimize(rosenbrock, np.zeros(2), 3, method="BFGS"), TypeError, "args 3 must be a tuple"),
     (lambda: minimize(rosenbrock, np.zeros(2), method="BFGS", options={"speed": 1}), ValueError, r"unknown options \['speed'\]"),
 ])
 def test_refusals(call, error, message):

@@ -89,6 +89,22 @@ def test_complex_spectra_and_istft_axes():
     close(signal.istft(z, input_onesided=False)[1][:300], wave)
     swapped = np.swapaxes(np.asarray(z), 0, 1)
     close(signal.istft(swapped, input_onesided=False, time_axis=0, freq_axis=1)[1][:300], wave)
+    z = np.random.default_rng(0).normal(size=(7, 9, 5)) + 0j
+    for axes in ((0, 1), (1, 0), (2, 0), (0, 2), (-2, -1)):  # the time takes the place of the two axes' first that is left
+        options = dict(time_axis=axes[0], freq_axis=axes[1], nperseg=2 * (z.shape[axes[1]] - 1))
+        close(signal.istft(z, **options)[1], scipy.signal.istft(z, **options)[1])
+
+
+@pytest.mark.parametrize("scaling, average", [("density", "mean"), ("spectrum", "median")])
+def test_nothing_is_promoted_that_the_caller_did_not_mix(scaling, average):
+    x = np.stack([WAVE, WAVE[::-1]]).astype(np.float32)
+    with laminax.numpy_dtype_promotion("strict"), laminax.numpy_rank_promotion("raise"):
+        spectra = signal.csd(x, x[::-1], nperseg=32, scaling=scaling, average=average)[1]
+        f, t, z = signal.stft(x, nperseg=32, detrend="linear")
+        back = signal.istft(z, nperseg=32)[1]
+    expected = scipy.signal.csd(x, x[::-1], nperseg=32, scaling=scaling, average=average)[1]
+    np.testing.assert_allclose(spectra, expected, rtol=1e-3, atol=1e-5 * np.abs(expected).max())
+    np.testing.assert_allclose(back, scipy.signal.istft(z, nperseg=32)[1], atol=1e-5)
 
 
 def test_under_jit():

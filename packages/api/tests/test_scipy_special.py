@@ -101,6 +101,10 @@ def test_softmax(axis):
 
 def test_integers_and_scalars():
     with laminax.enable_x64(False):
+        with laminax.numpy_dtype_promotion("strict"):
+            factors, exponents = np.int32([1, 0, 2]), np.int32([3, 100, -2])
+            np.testing.assert_allclose(special.logsumexp(exponents, b=factors), np.log(np.exp(3) + 2 * np.exp(-2)), rtol=1e-6)
+            assert special.logsumexp(exponents).dtype == special.softmax(exponents).dtype == np.float32
         assert special.gammaln(3).dtype == np.float32
         assert special.polygamma(1, np.float32(2)).dtype == np.float32
         np.testing.assert_allclose(special.factorial(np.array([3, 4])), [6, 24], rtol=1e-5)

@@ -10,7 +10,7 @@ from laminax_transforms import custom_jvp, stop_gradient
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
-from laminax._src.numpy.arguments import concrete_int
+from laminax._src.numpy.arguments import concrete_int, inexact, promote_inexact
 from laminax._src.user_warnings import warn_at_user
 
 
@@ -35,9 +35,10 @@ def logsumexp(a, axis=None, b=None, keepdims: bool = False, return_sign: bool = 
 
 @fused(static_argnames=("axis", "keepdims", "return_sign"))
 def _logsumexp(a, b, where, *, axis, keepdims, return_sign):
-    a = _inexact(a)
-    if b is not None:
-        a, b = jnp.broadcast_arrays(*_promoted(a, b))
+    if b is None:
+        a = jnp.asarray(inexact("logsumexp", a))
+    else:
+        a, b = jnp.broadcast_arrays(*promote_inexact("logsumexp", a, b))
         a = jnp.where(b != 0, a, -jnp.inf)
     is_complex = jnp.iscomplexobj(a)
     largest = jnp.max(a.real if is_complex else a, axis=axis, keepdims=True, where=where, initial=-jnp.inf)
@@ -56,15 +57,6 @@ def _logsumexp(a, b, where, *, axis, keepdims, return_sign):
     if b is not None and not is_complex:
         result = jnp.where(sign < 0, jnp.nan, result)
     return result
-
-
-def _inexact(x):
-    return x if jnp.issubdtype(jnp.result_type(x), jnp.inexact) and hasattr(x, "shape") else jnp.asarray(x, jnp.result_type(x, float))
-
-
-def _promoted(*arrays):
-    dtype = jnp.result_type(*arrays)
-    return [jnp.asarray(x, dtype) for x in arrays]
 
 
 def logmeanexp(x, axis=None, where=None, keepdims: bool = False):
@@ -89,8 +81,8 @@ def softmax(x, axis: int | tuple[int, ...] | None = -1, where=None):
 @fused(static_argnames=("axis",))
 def _softmax(x, where, *, axis):
     if config.softmax_custom_jvp.value:
-        return _softmax_by_rule(axis, _inexact(x), where)
-    return _plain_softmax(axis, _inexact(x), where)
+        return _softmax_by_rule(axis, jnp.asarray(inexact("softmax", x)), where)
+    return _plain_softmax(axis, jnp.asarray(inexact("softmax", x)), where)
 
 
 def _plain_softmax(axis, x, where):
@@ -133,7 +125,7 @@ def log_softmax(x, axis: int | tuple[int, ...] | None = -1, where=None):
 
 @fused(static_argnames=("axis",))
 def _log_softmax(x, where, *, axis):
-    x = _inexact(x)
+    x = jnp.asarray(inexact("log_softmax", x))
     shifted, _, total = _shifted_and_sum(x, where, axis)
     return shifted - jnp.log(total)
 
@@ -162,7 +154,7 @@ def standardize(x, axis: int | tuple[int, ...] | None = -1, mean=None, variance=
 
 @fused(static_argnames=("axis", "algorithm"))
 def _standardize(x, mean, variance, epsilon, where, *, axis, algorithm):
-    x = _inexact(x)
+    x = jnp.asarray(inexact("standardize", x))
     if mean is None:
         mean = jnp.mean(x, axis, keepdims=True, where=where)
     if variance is None and algorithm == "stable":

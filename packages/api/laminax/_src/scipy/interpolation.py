@@ -11,6 +11,7 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
+from laminax_ir.trace import Tracer
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
@@ -62,9 +63,9 @@ def map_coordinates(input, coordinates: Sequence[Any], order: int, mode: str = "
       Array([ 5. , 12.5], dtype=float32)
     """
     if mode not in _INDEX_MODES:
-        raise NotImplementedError(f"map_coordinates: mode must be one of {', '.join(map(repr, _INDEX_MODES))}, got {mode!r}")
+        raise NotImplementedError(f"map_coordinates does not yet support mode {mode!r}: it must be one of {', '.join(map(repr, _INDEX_MODES))}")
     if order not in (0, 1):
-        raise NotImplementedError(f"map_coordinates: order must be 0 or 1, got {order!r}")
+        raise NotImplementedError(f"map_coordinates requires order<=1: it must be 0 or 1, got {order!r}")
     input = ensure_array("map_coordinates", input)
     coordinates = list(coordinates)
     if len(coordinates) != len(shape_of(input)):
@@ -108,7 +109,7 @@ class RegularGridInterpolator:
     """Interpolation of values on a rectilinear grid.
 
     Args:
-      points: for each axis the coordinates of the grid, ascending or descending.
+      points: for each axis the coordinates of the grid, ascending or descending; ascending if they are traced.
       values: [n1, n2, ..., *rest], the values at the points.
       method: "linear" or "nearest".
       bounds_error: must be False.
@@ -136,12 +137,12 @@ class RegularGridInterpolator:
         self.fill_value, self.method, self.bounds_error = fill_value, method, bounds_error
         grid = []
         for i, p in enumerate(points):
-            p = np.asarray(p)
-            steps = np.diff(p)
-            if p.ndim != 1 or len(p) != values.shape[i] or not (np.all(steps > 0) or np.all(steps < 0)):
+            known = p.concrete_value() if isinstance(p, Tracer) else np.asarray(p)
+            steps = np.zeros(0) if known is None or known.ndim != 1 else np.diff(known)
+            if np.shape(p) != values.shape[i:i + 1] or not (np.all(steps > 0) or np.all(steps < 0)):
                 raise ValueError(f"RegularGridInterpolator: the points in axis {i} must be a vector of {values.shape[i]} elements, strictly "
-                                 f"ascending or descending, got shape {p.shape}")
-            if len(p) > 1 and steps[0] < 0:
+                                 f"ascending or descending, got shape {np.shape(p)}")
+            if len(steps) and steps[0] < 0:
                 p, self.values = p[::-1], jnp.flip(self.values, i)
             grid.append(jnp.asarray(p))
         self.grid = tuple(grid)

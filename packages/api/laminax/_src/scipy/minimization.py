@@ -43,7 +43,7 @@ def minimize(fun: Callable, x0, args: tuple = (), *, method: str, tol: float | N
       method: "BFGS", in any case of letters.
       tol: the norm of the gradient at which the search ends; the option `gtol`, 1e-5 by default, says the same.
       options: `gtol`; `maxiter`, the most iterations, 200 n by default; `norm`, the order of the norm, inf by default;
-        `line_search_maxiter`, 10 by default.
+        `line_search_maxiter`, 10 by default. None stands for the default.
 
     Returns:
       The results.
@@ -56,7 +56,7 @@ def minimize(fun: Callable, x0, args: tuple = (), *, method: str, tol: float | N
     M. Overton, "Nonsmooth Optimization via Quasi-Newton Methods", Math. Programming 141 (2013).
     """
     if not isinstance(args, tuple):
-        raise TypeError(f"minimize: args must be a tuple, got {args!r}; write ({args!r},)")
+        raise TypeError(f"minimize: args {args!r} must be a tuple; write ({args!r},)")
     if str(method).lower() != "bfgs":
         raise ValueError(f"minimize: method must be 'BFGS', got {method!r}")
     x0 = jnp.asarray(inexact("minimize", x0))
@@ -67,7 +67,7 @@ def minimize(fun: Callable, x0, args: tuple = (), *, method: str, tol: float | N
     if unknown:
         raise ValueError(f"minimize: unknown options {sorted(unknown)}; there are {sorted(settings)}")
     settings |= {} if tol is None else {"gtol": tol}
-    settings |= dict(options or {})
+    settings |= {name: value for name, value in (options or {}).items() if value is not None}
     return _bfgs(value_and_grad(lambda x: fun(x, *args)), x0, **settings)
 
 

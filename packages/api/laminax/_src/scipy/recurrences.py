@@ -55,7 +55,7 @@ def _bessel_jn(z, v, n_iter):
         before = 2 * k.astype(z.dtype) / x * current - following
         is_large = jnp.abs(before) > limit
         factor = jnp.where(is_large, 1 / limit, 1.0).astype(z.dtype)
-        current, before, total, kept = current * factor, before * factor, total * factor, kept * factor
+        current, before, total, kept = current * factor, before * factor, total * factor, kept * factor[None]
         total = total + jnp.where((k - 1) % 2 == 0, jnp.where(k == 1, 1.0, 2.0), 0.0).astype(z.dtype) * before
         slot = jnp.clip(k - 1, 0, v)
         kept = kept.at[slot].set(jnp.where(k - 1 <= v, before, kept[slot]))
@@ -65,7 +65,7 @@ def _bessel_jn(z, v, n_iter):
     start = jnp.zeros_like(x), tiny, jnp.zeros_like(x), jnp.zeros((v + 1, *x.shape), z.dtype)
     _, _, total, kept = fori_loop(0, n_iter, down, start)
     at_zero = jnp.reshape(jnp.arange(v + 1) == 0, (-1, *[1] * z.ndim)).astype(z.dtype)
-    return jnp.where(z == 0, at_zero, kept / total)  # J_0 + 2 J_2 + 2 J_4 + ... is 1
+    return jnp.where((z == 0)[None], at_zero, kept / total[None])  # J_0 + 2 J_2 + 2 J_4 + ... is 1
 
 
 _TERMS = 500
@@ -103,7 +103,7 @@ def sph_harm_y(n, m, theta, phi, diff_n: int | None = None, n_max: int | None = 
       n_max: the greatest degree, a static integer; by default that of n, whose values must be known then.
 
     Returns:
-      A complex array of the broadcast shape; 0 where |m| > n, NaN where n is negative or exceeds n_max.
+      A complex array of the broadcast shape; 0 where |m| > n, NaN where n is negative. Degrees above n_max are taken for it.
 
     Raises:
       NotImplementedError: if diff_n is given.
@@ -126,6 +126,7 @@ def sph_harm_y(n, m, theta, phi, diff_n: int | None = None, n_max: int | None = 
 def _sph_harm_y(n, m, theta, phi, n_max):
     theta, phi = promote_inexact("sph_harm_y", theta, phi)
     n, m, theta, phi = jnp.broadcast_arrays(n, m, theta, phi)
+    n = jnp.minimum(n, n_max)
     order = jnp.minimum(jnp.abs(m), n_max).astype(theta.dtype)
     x, sine = jnp.cos(theta), jnp.sin(theta)
     # P_m^m = (-1)^m sqrt((2m+1)/(4 pi) (2m-1)!!/(2m)!!) sin^m, and (2m-1)!!/(2m)!! = gamma(m+1/2)/(gamma(m+1) sqrt(pi))
@@ -144,4 +145,4 @@ def _sph_harm_y(n, m, theta, phi, n_max):
         result = jnp.where(n == degree, current, result)
     value = result * jnp.exp(1j * jnp.abs(m) * phi)
     value = jnp.where(m < 0, jnp.where(m % 2 == 0, jnp.conj(value), -jnp.conj(value)), value)
-    return jnp.where((n < 0) | (n > n_max), jnp.full_like(value, math.nan), jnp.where(jnp.abs(m) > n, 0, value))
+    return jnp.where(n < 0, jnp.full_like(value, math.nan), jnp.where(jnp.abs(m) > n, 0, value))

@@ -101,7 +101,7 @@ class Rotation:
         result = None
         for k, axis in enumerate(axes):
             half = angles[..., k] / 2
-            turn = cls(jnp.stack([jnp.sin(half) * (i == axis) for i in range(3)] + [jnp.cos(half)], axis=-1))
+            turn = cls(jnp.stack([jnp.sin(half) if i == axis else jnp.zeros_like(half) for i in range(3)] + [jnp.cos(half)], axis=-1))
             result = turn if result is None else result * turn if is_intrinsic else turn * result
         return result
 

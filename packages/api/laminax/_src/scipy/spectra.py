@@ -9,6 +9,7 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
+from laminax_ir.ops.elementwise import complex as complex_of
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
@@ -116,9 +117,16 @@ def _short_transforms(x, window, noverlap, nfft, detrend_type, onesided):
     segments = _segments(x, len(window), len(window) - noverlap)
     if detrend_type:
         segments = detrend_type(segments) if callable(detrend_type) else _detrend(segments, axis=-1, type=detrend_type, bp=(0,))
-    windowed = segments * jnp.asarray(window, dtype=x.dtype)
+    windowed = segments * _along_axis(window, -1, segments, x.dtype)
     transform = jnp.fft.rfft(windowed, nfft) if onesided else jnp.fft.fft(windowed, nfft)
     return jnp.swapaxes(transform, -1, -2)
+
+
+def _along_axis(factors: np.ndarray, axis: int, like: Any, dtype: Any) -> Any:
+    """Factors of the elements along one of the last axes, with as many axes as `like` has."""
+    shape = [1] * like.ndim
+    shape[axis] = len(factors)
+    return jnp.asarray(np.reshape(factors, shape), dtype=dtype)
 
 
 def _frequencies(nfft: int, fs: Any, onesided: bool) -> Any:
@@ -171,22 +179,22 @@ def csd(x, y, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, n
     second = _short_transforms(y, window, noverlap, nfft, detrend, onesided)
     power = jnp.conj(first) * second
     if scaling == "density":
-        power = power / (fs * np.sum(window * window))
+        power = power / (fs * np.sum(window * window).item())
     else:
-        power = power / np.sum(window) ** 2
+        power = power / np.sum(window).item() ** 2
     if onesided:
         doubled = np.full(power.shape[-2], 2.0)
         doubled[0] = 1
         if nfft % 2 == 0:
             doubled[-1] = 1
-        power = power * jnp.asarray(doubled[:, None], dtype=first.real.dtype)
+        power = power * _along_axis(doubled, -2, power, power.dtype)
     count = power.shape[-1]
     if average == "mean":
         result = jnp.mean(power, axis=-1)
     else:  # the median of a chi-squared variable is less than its mean, by this factor in the limit of many segments
         odd = 2 * np.arange(1.0, (count - 1) // 2 + 1)
-        bias = 1 + np.sum(1 / (odd + 1) - 1 / odd)
-        result = (jnp.median(power.real, axis=-1) + 1j * jnp.median(power.imag, axis=-1)) / bias
+        bias = 1 + np.sum(1 / (odd + 1) - 1 / odd).item()
+        result = complex_of(jnp.median(power.real, axis=-1), jnp.median(power.imag, axis=-1)) / bias
     return _frequencies(nfft, fs, onesided), jnp.moveaxis(result, -1, axis)
 
 
@@ -228,7 +236,7 @@ def stft(x, fs: Any = 1.0, window: Any = "hann", nperseg: int = 256, noverlap: i
         missing = -(x.shape[-1] - nperseg) % step % nperseg
         x = jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)])
     onesided = return_onesided and not dtypes.issubdtype(x.dtype, dtypes.complexfloating)
-    spectra = _short_transforms(x, window, noverlap, nfft, detrend, onesided) / np.sum(window)
+    spectra = _short_transforms(x, window, noverlap, nfft, detrend, onesided) / np.sum(window).item()
     times = np.arange(nperseg / 2, x.shape[-1] - nperseg / 2 + 1, step)
     times = jnp.asarray(times - (nperseg / 2 if boundary is not None else 0), dtype=dtypes.scalar_dtype(float)) / fs
     if axis < 0:
@@ -271,7 +279,7 @@ def istft(Zxx, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, 
     window, _ = _window("istft", window, nperseg, nperseg)
     step, count = nperseg - noverlap, Z.shape[-1]
     segments = jnp.fft.irfft(Z, nfft, axis=-2) if input_onesided else jnp.fft.ifft(Z, nfft, axis=-2)
-    segments = segments[..., :nperseg, :] * jnp.asarray(window[:, None] * np.sum(window), dtype=segments.real.dtype)
+    segments = segments[..., :nperseg, :] * _along_axis(window * np.sum(window), -2, segments, segments.real.dtype)
     length = nperseg + (count - 1) * step
     places = np.arange(count)[None, :] * step + np.arange(nperseg)[:, None]
     x = jnp.zeros((*segments.shape[:-2], length), segments.dtype).at[..., places].add(segments)
@@ -280,5 +288,7 @@ def istft(Zxx, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, 
     if boundary:
         cut = slice(nperseg // 2, length - nperseg // 2)
         x, norm = x[..., cut], norm[cut]
-    x = x / jnp.asarray(np.where(norm > 1e-10, norm, 1), dtype=x.real.dtype)
-    return jnp.arange(x.shape[-1]) / jnp.asarray(fs, dtype=dtypes.scalar_dtype(float)), x
+    x = x / _along_axis(np.where(norm > 1e-10, norm, 1), -1, x, x.real.dtype)
+    real = dtypes.scalar_dtype(float)
+    times = jnp.arange(x.shape[-1], dtype=real) / jnp.asarray(fs, dtype=real)
+    return times, jnp.moveaxis(x, -1, time_axis - (freq_axis < time_axis))
