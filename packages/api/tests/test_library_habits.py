@@ -72,6 +72,28 @@ def test_private_names_that_libraries_import():
     assert traceback_util.api_boundary(len)([1]) == traceback_util.api_boundary(repro_api_name="f")(len)([1]) == 1
 
 
+class Layer:
+    """Has what functions have, without values, as modules of equinox do after a transformation."""
+
+    def __init__(self):
+        for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__", "__type_params__"):
+            self.__dict__[name] = ()
+
+    def __call__(self, x):
+        return jnp.sin(x) * 2
+
+
+@pytest.mark.parametrize("transform, value", [
+    (laminax.jit, 0.0), (laminax.grad, 2.0), (laminax.value_and_grad, (0.0, 2.0)), (laminax.jacfwd, 2.0), (laminax.jacrev, 2.0),
+    (laminax.hessian, 0.0), (laminax.checkpoint, 0.0), (lambda f: lambda x: laminax.vmap(f)(x[None])[0], 0.0),
+    (lambda f: lambda x: laminax.pmap(f)(x[None])[0], 0.0), (lambda f: lambda x: laminax.eval_shape(f, x).shape, ()),
+    (lambda f: lambda x: len(laminax.make_jaxpr(f)(x).eqns), 2), (lambda f: lambda x: laminax.jvp(f, (x,), (x + 1,)), (0.0, 2.0)),
+    (lambda f: lambda x: laminax.lax.map(f, x[None])[0], 0.0),
+])
+def test_what_is_transformed_need_not_have_a_name(transform, value):
+    assert transform(Layer())(jnp.zeros(())) == value
+
+
 def test_positions_and_names_of_the_same_arguments():
     import inspect
     infer = laminax._src.api_util.infer_argnums_and_argnames

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import wraps
 from typing import Any, Callable, Sequence
 
 import numpy as np
@@ -25,6 +24,7 @@ from laminax_ir.refs import Ref, check_returned
 from laminax_ir.trace import is_tracing, state
 from laminax_ir.tracebacks import api_boundary
 from laminax_ir.weak_scalars import shaped, weak_scalar
+from laminax_ir.wrapping import wraps
 from laminax_transforms.differentiation import jvp_flat, linear_program_of, linearize_flat
 from laminax_transforms.gradient_refs import (
     PullbackWithRefs,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from functools import partial, wraps
+from functools import partial
 from typing import Any, Callable, Iterable, Sequence
 from weakref import WeakKeyDictionary
 
@@ -18,6 +18,7 @@ from laminax_ir.refs import check_aliases, check_returned, has_refs, is_traced
 from laminax_ir.staging import StagingTrace, stage
 from laminax_ir.trace import Tracer, current_trace, eval_trace, state
 from laminax_ir.tracebacks import api_boundary
+from laminax_ir.wrapping import wraps
 from laminax_transforms.autodiff import _check_array_leaves, _name
 from laminax_transforms.inlining import ALL_CALLS, inline_calls
 from laminax_transforms.jaxpr_transforms import linearize_jaxpr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import wraps
 from typing import Any, Callable, Sequence
 
 import numpy as np
@@ -13,6 +12,7 @@ from laminax_ir.ops.shape import reshape
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.pytree import tree_flatten, tree_map, tree_unflatten
 from laminax_ir.tracebacks import api_boundary
+from laminax_ir.wrapping import wraps
 from laminax_transforms.autodiff import _checked_argnums, _name, _positions, jvp, vjp
 from laminax_transforms.vectorize import vmap
 

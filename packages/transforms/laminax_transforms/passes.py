@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Any
 
 from laminax_ir.arguments import check_callable
 from laminax_ir.tracebacks import api_boundary
+from laminax_ir.wrapping import wraps
 from laminax_transforms.autodiff import _checked_argnums, _name, _positions, vjp
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import wraps
 from typing import Any, Callable, Hashable
 
 import numpy as np
@@ -12,6 +11,7 @@ from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 from laminax_ir.refs import Ref, check_aliases
 from laminax_ir.tracebacks import api_boundary
+from laminax_ir.wrapping import wraps
 from laminax_transforms.autodiff import _check_array_leaves, _FlatFunction, _name
 from laminax_transforms.batching import Axis, batch_flat
 from laminax_transforms.mapped_refs import with_mapped_refs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from copy import copy
-from functools import update_wrapper, wraps
 from typing import Any, Callable, Iterator, Sequence
 
 import numpy as np
@@ -29,6 +28,7 @@ from laminax_ir.pytree import (
 )
 from laminax_ir.trace import ConstantFoldingTrace, Tracer, current_trace, eval_trace, extend_axis_env, is_tracing, name_scope, state
 from laminax_ir.tracebacks import api_boundary
+from laminax_ir.wrapping import wraps
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve as resolve_names
@@ -104,7 +104,7 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
     def with_values(*args, **kwargs):  # a result may be a struct already
         return tree_map(lambda x: state.trace.new_input(ShapedArray(x.shape, x.dtype, x.weak_type)) if isinstance(x, ShapeDtypeStruct) else x, fun(*args, **kwargs))
 
-    traced = trace_call(update_wrapper(with_values, fun, updated=()), call, argument_avals("eval_shape", fun, call), "eval_shape")
+    traced = trace_call(wraps(fun, updated=())(with_values), call, argument_avals("eval_shape", fun, call), "eval_shape")
     return tree_unflatten(traced.out_tree, [_struct(aval) for aval in traced.closed.out_avals])
 
 

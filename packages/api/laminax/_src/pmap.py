@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import update_wrapper
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_leaves, tree_unflatten
 from laminax_ir.staging import stage
+from laminax_ir.wrapping import wraps
 from laminax_transforms.named_axes import resolve_shared_sums
 
 from laminax._src import setup  # noqa: F401
@@ -80,7 +80,7 @@ def pmap(fun: Callable, axis_name: Hashable = None, *, in_axes: Any = 0, out_axe
     pmap_function = _PmapFunction(mapped, JitOptions(static_argnums=static, donate_argnums=donated), mapping)
     wrapped = runtime.make_jit_function(mapped, pmap_function.name, pmap_function.miss, static_argnums=static,
                                         cache_key=pmap_function.options)
-    update_wrapper(wrapped, fun)
+    wraps(fun)(wrapped)
     wrapped._laminax_jit = pmap_function
     return wrapped
 
@@ -114,7 +114,7 @@ class _Mapping:
                                  "All static broadcasted arguments must be passed positionally.")
             return self._map(Call(args, kwargs, self.static, ()))
 
-        return update_wrapper(mapped, self.fun)
+        return wraps(self.fun)(mapped)
 
     @property
     def key(self) -> Hashable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence, Set
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
 import laminax_runtime as runtime
@@ -25,6 +25,7 @@ from laminax_ir.pytree import (
 )
 from laminax_ir.trace import Tracer
 from laminax_ir.tracebacks import api_boundary
+from laminax_ir.wrapping import wraps
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.partitioning import committed_sharding

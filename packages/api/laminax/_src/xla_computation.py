@@ -7,7 +7,6 @@ the devices to run it: `axis_env` names the axes and their sizes.
 from __future__ import annotations
 
 import math
-from functools import wraps
 from typing import Any, Callable, Sequence
 
 import laminax_runtime as runtime
@@ -16,6 +15,7 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.pytree import broadcast_prefix, tree_unflatten
 from laminax_ir.trace import extend_axis_env
 from laminax_ir.tracebacks import api_boundary
+from laminax_ir.wrapping import wraps
 from laminax_lowering import lower
 
 from laminax._src import setup  # noqa: F401
