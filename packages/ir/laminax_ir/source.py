@@ -85,8 +85,12 @@ def _current_with_callers(depth: int = 2) -> SourceInfo:
     limit, found = config.traceback_in_locations_limit.value, []
     frame = sys._getframe(depth)
     while frame is not None and (limit < 0 or len(found) < limit):
-        if not frame.f_code.co_filename.startswith((*_own_folders, *_library_paths)):
-            found.append((frame.f_code, frame.f_lasti))
+        code = frame.f_code
+        passed_over = _is_passed_over.get(code.co_filename)
+        if passed_over is None:
+            passed_over = _is_passed_over[code.co_filename] = code.co_filename.startswith((*_own_folders, *_library_paths))
+        if not passed_over:
+            found.append((code, frame.f_lasti))
         frame = frame.f_back
     located = SourceInfoWithCallers(*info)
     located.callers = tuple(found[1:])
