@@ -17,6 +17,9 @@ os.environ.setdefault("LAMINAX_ENABLE_COMPILATION_CACHE", "0")
 @pytest.fixture(autouse=True)
 def lower_layers_on_the_reference_evaluator(request, monkeypatch):
     """The tests of ir and transforms mean the NumPy evaluator, also where the api's, in the same process, installed another."""
-    trace = sys.modules.get("laminax_ir.trace")
-    if trace is not None and request.path.parts[-3:-1] in (("ir", "tests"), ("transforms", "tests")):
+    if request.path.parts[-3:-1] not in (("ir", "tests"), ("transforms", "tests")):
+        return
+    if (trace := sys.modules.get("laminax_ir.trace")) is not None:
         monkeypatch.setattr(trace.eval_trace, "evaluate", trace._reference_evaluator)
+    if (effects := sys.modules.get("laminax_ir.effects")) is not None:
+        monkeypatch.setattr(effects, "call_context", effects._numpy_copies)
