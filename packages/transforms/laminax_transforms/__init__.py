@@ -2,7 +2,7 @@
 
 from laminax_ir import operators as _operators  # noqa: F401  (arithmetic on tracers)
 from laminax_ir.source import register_internal_folder as _register_internal_folder
-from laminax_transforms.autodiff import grad, jvp, linear_transpose, linearize, value_and_grad, vjp
+from laminax_transforms.autodiff import jvp, linearize, vjp
 from laminax_transforms.checkpoint import (
     checkpoint,
     checkpoint_name,
@@ -14,7 +14,9 @@ from laminax_transforms.checkpoint import (
 from laminax_transforms.custom_derivatives import custom_jvp, custom_vjp
 from laminax_transforms.custom_gradients import closure_convert, custom_gradient
 from laminax_transforms.custom_transposes import linear_call
+from laminax_transforms.gradients import grad, value_and_grad
 from laminax_transforms.jacobians import hessian, jacfwd, jacobian, jacrev
+from laminax_transforms.linear_transposes import linear_transpose
 from laminax_transforms.passes import fwd_and_bwd
 from laminax_transforms.rule_arguments import CustomVJPPrimal, SymbolicZero, custom_vjp_primal_tree_values, stop_gradient
 from laminax_transforms.vectorize import vmap

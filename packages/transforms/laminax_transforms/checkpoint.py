@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterable, Sequence
 from weakref import WeakKeyDictionary
 
 from laminax_ir import config_options, dtypes, source
-from laminax_ir.arguments import check_callable
+from laminax_ir.arguments import check_callable, function_name
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
 from laminax_ir.ops.calls import bind_checkpoint, close_over_constants, name_p
@@ -19,7 +19,7 @@ from laminax_ir.staging import StagingTrace, stage
 from laminax_ir.trace import Tracer, current_trace, eval_trace, state
 from laminax_ir.tracebacks import api_boundary
 from laminax_ir.wrapping import wraps
-from laminax_transforms.autodiff import _check_array_leaves, _name
+from laminax_transforms.flat_functions import check_array_leaves
 from laminax_transforms.inlining import ALL_CALLS, inline_calls
 from laminax_transforms.jaxpr_transforms import linearize_jaxpr
 from laminax_transforms.rematerialization import Decision, Offloadable
@@ -83,9 +83,9 @@ def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse:
         call = _Call(fun, args, kwargs, argnums, argnames)
         program, consts, out_tree = trace(call)
         if program.effects and has_refs(program.effects):
-            check_aliases(_name(fun), "checkpoint / remat", call.leaves, consts, str)
+            check_aliases(function_name(fun), "checkpoint / remat", call.leaves, consts, str)
         fences = (False,) * len(consts) + call.flags(prevent_cse) if isinstance(prevent_cse, tuple) else prevent_cse
-        results = bind_checkpoint(program, *consts, *call.leaves, name=_name(fun), prevent_cse=fences, policy=policy)
+        results = bind_checkpoint(program, *consts, *call.leaves, name=function_name(fun), prevent_cse=fences, policy=policy)
         return tree_unflatten(out_tree, results)
 
     return checkpointed
@@ -100,7 +100,7 @@ class _Call:
     def __init__(self, fun: Callable, args: tuple, kwargs: dict, argnums: tuple[int, ...], argnames: frozenset[str]):
         for i in argnums:
             if not -len(args) <= i < len(args):
-                raise ValueError(f"checkpoint({_name(fun)}): static_argnums={argnums} needs at least {max(i + 1, -i)} positional "
+                raise ValueError(f"checkpoint({function_name(fun)}): static_argnums={argnums} needs at least {max(i + 1, -i)} positional "
                                  f"arguments, but it was called with {len(args)}")
         self.fun = fun
         self.static = {i % len(args): args[i % len(args)] for i in argnums}
@@ -110,7 +110,7 @@ class _Call:
         self.traced = (dynamic, {k: v for k, v in kwargs.items() if k not in argnames})
         self.leaves, self.in_tree = tree_flatten(self.traced)
         if not all(map(is_array_like, self.leaves)):
-            _check_array_leaves(f"checkpoint({_name(fun)}): argument ", self.traced)
+            check_array_leaves(f"checkpoint({function_name(fun)}): argument ", self.traced)
         self.avals = [get_aval(x) for x in self.leaves]
         self.out_tree = None
 
@@ -122,8 +122,8 @@ class _Call:
         result = self.fun(*args, **kwargs, **self.static_kwargs)
         flat, self.out_tree = tree_flatten(result)
         if not all(map(is_array_like, flat)):
-            check_returned(_name(self.fun), "checkpoint / remat", result)
-            _check_array_leaves(f"checkpoint: the result of {_name(self.fun)}", result)
+            check_returned(function_name(self.fun), "checkpoint / remat", result)
+            check_array_leaves(f"checkpoint: the result of {function_name(self.fun)}", result)
         return flat
 
     def flags(self, prevent_cse: tuple) -> tuple[bool, ...]:
@@ -132,10 +132,10 @@ class _Call:
         try:
             flags = tuple(broadcast_prefix(prevent_cse, (tuple(args), kwargs) if kwargs else tuple(args)))
         except ValueError as error:
-            raise ValueError(f"checkpoint({_name(self.fun)}): prevent_cse={prevent_cse} must be a tree prefix of the traced arguments. "
+            raise ValueError(f"checkpoint({function_name(self.fun)}): prevent_cse={prevent_cse} must be a tree prefix of the traced arguments. "
                              f"{error}") from None
         if not all(isinstance(flag, bool) for flag in flags):
-            raise TypeError(f"checkpoint({_name(self.fun)}): prevent_cse must be a bool or a tuple of bools, got {prevent_cse}")
+            raise TypeError(f"checkpoint({function_name(self.fun)}): prevent_cse must be a bool or a tuple of bools, got {prevent_cse}")
         return flags
 
     def key(self) -> tuple:
@@ -156,7 +156,7 @@ def _trace_cached(call: _Call) -> _Traced:
     except TypeError:  # the function cannot be held weakly, or a static value cannot be hashed
         known, key, found = {}, None, None
     if found is None:
-        program, consts = close_over_constants(stage(call.run, call.avals, _name(call.fun), keeps_refs=True))
+        program, consts = close_over_constants(stage(call.run, call.avals, function_name(call.fun), keeps_refs=True))
         found = program, consts, call.out_tree
         if not any(map(is_traced, consts)):
             known[key] = found
@@ -192,7 +192,7 @@ def _known_value(x: Any) -> Any | None:
 
 def _trace_with_values(call: _Call) -> _Traced:
     """As `_trace_cached`, with the values of the arguments known to the function."""
-    trace = _ConcreteStagingTrace(_name(call.fun))
+    trace = _ConcreteStagingTrace(function_name(call.fun))
     try:
         with current_trace(trace):
             inputs = [trace.new_input(aval) for aval in call.avals]
@@ -328,13 +328,13 @@ def saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> list[tuple[Shap
       is computed, in the order of the program.
     """
     leaves, in_tree = tree_flatten((args, kwargs))
-    _check_array_leaves("saved_residuals: argument ", args)
+    check_array_leaves("saved_residuals: argument ", args)
 
     def flat_fun(*flat):
         a, k = tree_unflatten(in_tree, flat)
         return tree_flatten(fun(*a, **k))[0]
 
-    closed, consts = close_over_constants(stage(flat_fun, [get_aval(x) for x in leaves], _name(fun)))
+    closed, consts = close_over_constants(stage(flat_fun, [get_aval(x) for x in leaves], function_name(fun)))
     nonzero = (*(False,) * len(consts), *(dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact) for x in leaves))
     split = linearize_jaxpr(closed, nonzero)
     program = inline_calls(split.primal, ALL_CALLS).jaxpr

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Callable, Sequence
 
-from laminax_ir.arguments import by_position, check_callable
+from laminax_ir.arguments import by_position, check_callable, function_name
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.calls import close_over_constants, custom_vmap_call_p
 from laminax_ir.pytree import tree_flatten, tree_map, tree_unflatten
 from laminax_ir.staging import stage
 from laminax_ir.trace import eval_trace, state
 from laminax_ir.tracebacks import api_boundary
-from laminax_transforms.autodiff import _check_array_leaves, _name
 from laminax_transforms.decorated import DecoratedFunction
+from laminax_transforms.flat_functions import check_array_leaves
 
 
 class custom_vmap(DecoratedFunction):
@@ -47,14 +47,14 @@ class custom_vmap(DecoratedFunction):
 
     @api_boundary
     def __call__(self, *args, **kwargs):
-        name = _name(self.fun)
+        name = function_name(self.fun)
         if self.vmap_rule is None:
             raise AttributeError(f"No batching rule defined for custom_vmap function {name} using def_vmap.")
         args = by_position("custom_vmap", self.fun, args, kwargs)
         if state.trace is eval_trace:
             return self.fun(*args)
         leaves, in_tree = tree_flatten(args)
-        _check_array_leaves(f"custom_vmap function {name}: argument ", args)
+        check_array_leaves(f"custom_vmap function {name}: argument ", args)
         out_tree: Any = None
 
         def flat_fun(*flat):
@@ -72,7 +72,7 @@ class _FlatRule:
 
     def __init__(self, rule: Callable, name: str, num_consts: int, in_tree, out_tree):
         self.rule = rule
-        self.__name__ = _name(rule)  # programs show it
+        self.__name__ = function_name(rule)  # programs show it
         self.name = name
         self.num_consts = num_consts
         self.in_tree = in_tree
@@ -92,9 +92,9 @@ class _FlatRule:
         which, flag_tree = tree_flatten(out_mapped)
         if flag_tree != tree:
             raise ValueError(f"structure of output value and output batching specification returned by custom vmap rule "
-                             f"({_name(self.rule)}) do not match.\nOutput values: {tree}\nBatching spec: {flag_tree}")
+                             f"({function_name(self.rule)}) do not match.\nOutput values: {tree}\nBatching spec: {flag_tree}")
         if tree != self.out_tree:
-            raise ValueError(f"structure of output returned by custom vmap rule ({_name(self.rule)}) does not match that of original "
+            raise ValueError(f"structure of output returned by custom vmap rule ({function_name(self.rule)}) does not match that of original "
                              f"custom-vmapped function.\nOriginal output: {self.out_tree}\nRule output: {tree}")
         for x, is_mapped in zip(results, which):
             shape = get_aval(x).shape

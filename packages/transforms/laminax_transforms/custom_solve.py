@@ -17,8 +17,9 @@ from laminax_ir.ops.linear_solve import SolveParts, bind_solve
 from laminax_ir.pytree import tree_flatten, tree_unflatten
 from laminax_ir.staging import stage
 from laminax_ir.tracebacks import api_boundary
-from laminax_transforms.autodiff import linear_transpose, linearize
+from laminax_transforms.autodiff import linearize
 from laminax_transforms.differentiation import jvp_flat
+from laminax_transforms.linear_transposes import linear_transpose
 from laminax_transforms.zeros import ZERO, instantiate
 
 

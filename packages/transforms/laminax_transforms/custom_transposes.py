@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from laminax_ir.arguments import check_callable
+from laminax_ir.arguments import check_callable, function_name
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr, Var
 from laminax_ir.ops.calls import close_over_constants
@@ -15,8 +15,8 @@ from laminax_ir.pytree import keystr, structure_errors, tree_flatten, tree_flatt
 from laminax_ir.staging import stage
 from laminax_ir.trace import eval_trace, state
 from laminax_ir.tracebacks import api_boundary
-from laminax_transforms.autodiff import _check_array_leaves, _name
 from laminax_transforms.decorated import DecoratedFunction
+from laminax_transforms.flat_functions import check_array_leaves
 
 
 @api_boundary
@@ -60,13 +60,13 @@ def linear_call(fun: Callable, fun_transpose: Callable, residual_args: Any, line
         signature.check_transpose(fun_transpose, ct_tree, adjoint.out_avals)
 
         def back(residuals, xs):
-            return bind_linear_call(program, transpose, residuals, xs, _name(fun))
+            return bind_linear_call(program, transpose, residuals, xs, function_name(fun))
 
-        back.__name__ = _name(fun)
-        return bind_linear_call(_with_unused(adjoint, program.in_avals[:count]), back, residuals, cts, _name(fun_transpose))
+        back.__name__ = function_name(fun)
+        return bind_linear_call(_with_unused(adjoint, program.in_avals[:count]), back, residuals, cts, function_name(fun_transpose))
 
-    transpose.__name__ = _name(fun_transpose)
-    return tree_unflatten(out_tree, bind_linear_call(program, transpose, [*consts, *residuals], linear, _name(fun)))
+    transpose.__name__ = function_name(fun_transpose)
+    return tree_unflatten(out_tree, bind_linear_call(program, transpose, [*consts, *residuals], linear, function_name(fun)))
 
 
 def _with_unused(closed: ClosedJaxpr, avals: list[ShapedArray]) -> ClosedJaxpr:
@@ -123,7 +123,7 @@ class custom_transpose(DecoratedFunction):  # noqa: N801  (a decorator)
         """
         fun, transpose_of = self.fun, self.transpose
         if transpose_of is None:
-            raise AttributeError(f"No transpose defined for custom_transpose function {_name(fun)} using def_transpose.")
+            raise AttributeError(f"No transpose defined for custom_transpose function {function_name(fun)} using def_transpose.")
         signature, residuals, linear = _signature("custom_transpose", res_arg, lin_arg)
         call, out_tree = signature.traced(fun, signature.linear_tree, signature.linear_avals)
         _check_out_types(fun, out_types, out_tree, call.out_avals)
@@ -133,13 +133,13 @@ class custom_transpose(DecoratedFunction):  # noqa: N801  (a decorator)
             if isinstance(transpose_of, custom_transpose):
                 args = tree_unflatten(signature.linear_tree, signature.linear_avals), *args
             result = transpose_of(*args)
-            _check_array_leaves(f"custom_transpose: the result of {_name(transpose_of)}", result)
+            check_array_leaves(f"custom_transpose: the result of {function_name(transpose_of)}", result)
             leaves, ct_tree = tree_flatten(result)
             signature.check_transpose(transpose_of, ct_tree, [get_aval(x) for x in leaves])
             return leaves
 
-        transpose.__name__ = _name(transpose_of)
-        return tree_unflatten(out_tree, bind_linear_call(call, transpose, residuals, linear, _name(fun)))
+        transpose.__name__ = function_name(transpose_of)
+        return tree_unflatten(out_tree, bind_linear_call(call, transpose, residuals, linear, function_name(fun)))
 
 
 def _check_out_types(fun: Callable, out_types: Any, out_tree: Any, avals: list[ShapedArray]) -> None:
@@ -147,14 +147,14 @@ def _check_out_types(fun: Callable, out_types: Any, out_tree: Any, avals: list[S
     if type_tree != out_tree or any((t.shape, t.dtype) != (aval.shape, aval.dtype) for t, aval in zip(types, avals)):
         said, found = (tree_unflatten(tree, [ShapedArray(t.shape, t.dtype).str_short() for t in some])
                        for tree, some in ((type_tree, types), (out_tree, avals)))
-        raise TypeError(f"custom_transpose function {_name(fun)}: out_types says that the result is {said}, but it is {found}. Give the "
+        raise TypeError(f"custom_transpose function {function_name(fun)}: out_types says that the result is {said}, but it is {found}. Give the "
                         "types of the result.")
 
 
 def _signature(caller: str, residual_args: Any, linear_args: Any) -> tuple[_Signature, list[Any], list[Any]]:
     """What a transpose needs to know of the arguments, which are not kept; and the arguments as lists."""
-    _check_array_leaves(f"{caller}: residual_args", residual_args)
-    _check_array_leaves(f"{caller}: linear_args", linear_args)
+    check_array_leaves(f"{caller}: residual_args", residual_args)
+    check_array_leaves(f"{caller}: linear_args", linear_args)
     residuals, residual_tree = tree_flatten(residual_args)
     linear, linear_tree = tree_flatten(linear_args)
     signature = _Signature(caller, residual_tree, linear_tree, [get_aval(x) for x in residuals], [get_aval(x) for x in linear],
@@ -179,15 +179,15 @@ class _Signature:
             count = len(self.residual_avals)
             result = function(tree_unflatten(self.residual_tree, args[:count]), tree_unflatten(tree, args[count:]))
             leaves, out_tree = tree_flatten(result)
-            _check_array_leaves(f"{self.caller}: the result of {_name(function)}", result)
+            check_array_leaves(f"{self.caller}: the result of {function_name(function)}", result)
             trees.append(out_tree)
             return leaves
 
-        return stage(flat, [*self.residual_avals, *avals], _name(function)), trees[0]
+        return stage(flat, [*self.residual_avals, *avals], function_name(function)), trees[0]
 
     def check_transpose(self, fun_transpose: Callable, ct_tree: Any, out_avals: list[ShapedArray]) -> None:
         what = (f"{self.caller}: the transpose output pytree must be that of the linear arguments; the transposed function "
-                f"{_name(fun_transpose)}")
+                f"{function_name(fun_transpose)}")
         if ct_tree != self.linear_tree:
             example = tree_unflatten(ct_tree, out_avals)
             found = next(iter(structure_errors(self.linear_tree, example, exact=True)), None)

@@ -7,13 +7,15 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from laminax_ir import dtypes
+from laminax_ir.arguments import function_name
 from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.ops.shape import reshape
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.pytree import tree_flatten, tree_map, tree_unflatten
 from laminax_ir.tracebacks import api_boundary
 from laminax_ir.wrapping import wraps
-from laminax_transforms.autodiff import _checked_argnums, _name, _positions, jvp, vjp
+from laminax_transforms.autodiff import jvp, vjp
+from laminax_transforms.gradients import checked_argnums, chosen_positions
 from laminax_transforms.vectorize import vmap
 
 
@@ -33,7 +35,7 @@ def jacfwd(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = Fals
     Raises:
       TypeError: for inputs that are not real (or complex, if holomorphic).
     """
-    argnums = _checked_argnums("jacfwd", argnums)
+    argnums = checked_argnums("jacfwd", argnums)
 
     @api_boundary
     @wraps(fun, updated=())
@@ -67,7 +69,7 @@ def jacrev(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = Fals
 
     Arguments and result are those of `jacfwd`; `allow_int` allows integer inputs, with `float0` derivatives.
     """
-    argnums = _checked_argnums("jacrev", argnums)
+    argnums = checked_argnums("jacrev", argnums)
 
     @api_boundary
     @wraps(fun, updated=())
@@ -112,7 +114,7 @@ def hessian(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = Fal
 
 
 def _split(fun, transform, argnums, args, kwargs):
-    positions = _positions(transform, fun, argnums, len(args))
+    positions = chosen_positions(transform, fun, argnums, len(args))
 
     def partial_fun(*values):
         full = list(args)
@@ -120,7 +122,7 @@ def _split(fun, transform, argnums, args, kwargs):
             full[i] = value
         return fun(*full, **kwargs)
 
-    partial_fun.__name__ = _name(fun)
+    partial_fun.__name__ = function_name(fun)
     return tuple(args[i] for i in positions), partial_fun
 
 

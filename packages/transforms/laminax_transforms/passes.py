@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from laminax_ir.arguments import check_callable
+from laminax_ir.arguments import check_callable, function_name
 from laminax_ir.tracebacks import api_boundary
 from laminax_ir.wrapping import wraps
-from laminax_transforms.autodiff import _checked_argnums, _name, _positions, vjp
+from laminax_transforms.autodiff import vjp
+from laminax_transforms.gradients import checked_argnums, chosen_positions
 
 
 def fwd_and_bwd(fun: Callable, argnums: int | Sequence[int], has_aux: bool = False) -> tuple[Callable, Callable]:
@@ -38,12 +39,12 @@ def fwd_and_bwd(fun: Callable, argnums: int | Sequence[int], has_aux: bool = Fal
       (3.0, 2.0)
     """
     check_callable("fwd_and_bwd", fun)
-    argnums = _checked_argnums("fwd_and_bwd", argnums)
+    argnums = checked_argnums("fwd_and_bwd", argnums)
 
     @api_boundary
     @wraps(fun, updated=())
     def fwd(*args, **kwargs):
-        positions = _positions("fwd_and_bwd", fun, argnums, len(args), ValueError)
+        positions = chosen_positions("fwd_and_bwd", fun, argnums, len(args), ValueError)
 
         def fun_of_chosen(*values):
             full = list(args)
@@ -51,12 +52,12 @@ def fwd_and_bwd(fun: Callable, argnums: int | Sequence[int], has_aux: bool = Fal
                 full[i] = value
             return fun(*full, **kwargs)
 
-        fun_of_chosen.__name__ = _name(fun)
+        fun_of_chosen.__name__ = function_name(fun)
         return vjp(fun_of_chosen, *[args[i] for i in positions], has_aux=has_aux)
 
     def bwd(residuals: Any, cotangent: Any) -> Any:
         cotangents = residuals(cotangent)
         return cotangents[0] if isinstance(argnums, int) else cotangents
 
-    bwd.__name__ = f"{_name(fun)}_bwd"
+    bwd.__name__ = f"{function_name(fun)}_bwd"
     return fwd, bwd

@@ -6,14 +6,14 @@ from typing import Any, Callable, Hashable
 
 import numpy as np
 
-from laminax_ir.arguments import check_callable
+from laminax_ir.arguments import check_callable, function_name
 from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 from laminax_ir.refs import Ref, check_aliases
 from laminax_ir.tracebacks import api_boundary
 from laminax_ir.wrapping import wraps
-from laminax_transforms.autodiff import _check_array_leaves, _FlatFunction, _name
 from laminax_transforms.batching import Axis, batch_flat
+from laminax_transforms.flat_functions import FlatFunction, check_array_leaves
 from laminax_transforms.mapped_refs import with_mapped_refs
 from laminax_transforms.mapped_types import any_mapped_types, has_mapped_type, is_map_spec, size_of_mapped, with_mapped_types
 
@@ -69,22 +69,22 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
         accepts = _is_mappable if typed else is_array_like
         is_mapping_refs = False
         if not all(accepts(x) for x, b in zip(flat, flat_axes) if b is not None):  # what is not mapped may be anything
-            _check_array_leaves(f"vmap({_name(fun)}): argument ", args, accepts)
+            check_array_leaves(f"vmap({function_name(fun)}): argument ", args, accepts)
             is_mapping_refs = True
         if typed:  # those values are mapped by their own functions, and are arguments without an axis to the batching interpreter
             specs = flat_axes
-            given = size_of_mapped(_name(fun), flat, specs, axis_size)
+            given = size_of_mapped(function_name(fun), flat, specs, axis_size)
             flat_axes = [None if has_mapped_type(x) else _plain_axis(fun, "in_axes", b) for x, b in zip(flat, flat_axes)]
         size = _mapped_size(fun, *whole, in_axes, flat, flat_axes, given)
-        flat_fun = _FlatFunction(lambda a, k: fun(*a, **k), in_tree, result_name="Output from batched function", accepts=accepts,
+        flat_fun = FlatFunction(lambda a, k: fun(*a, **k), in_tree, result_name="Output from batched function", accepts=accepts,
                                  is_leaf=has_mapped_type if typed else None)
-        flat_fun.fun.__name__ = _name(fun)
+        flat_fun.fun.__name__ = function_name(fun)
         example_fun = with_mapped_types(flat_fun, specs, out_axes) if typed else flat_fun
         flat_axes = [None if b is None else b % get_aval(x).ndim for x, b in zip(flat, flat_axes)]
         if is_mapping_refs:
             example_fun, flat_axes = _mapping_refs(fun, example_fun, args, kwargs, flat, flat_axes)
         axis = Axis(size, axis_name, spmd_axis_name)
-        results, result_axes = batch_flat(example_fun, axis, flat, flat_axes, name=f"vmap({_name(fun)})")
+        results, result_axes = batch_flat(example_fun, axis, flat, flat_axes, name=f"vmap({function_name(fun)})")
         return tree_unflatten(flat_fun.out_tree,
                               _place_results(fun, axis, results, result_axes, flat_fun.out_tree, out_axes))
 
@@ -95,7 +95,7 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
 def _mapping_refs(fun, example_fun, args, kwargs, flat, flat_axes) -> tuple[Callable, list[int | None]]:
     """The flat function with references to examples for those mapped, and the axes of the other arguments."""
     names = _argument_paths(fun, args, kwargs)
-    check_aliases(_name(fun), "vmap", flat, (), names.__getitem__)
+    check_aliases(function_name(fun), "vmap", flat, (), names.__getitem__)
     refs = [(i, x, b) for i, (x, b) in enumerate(zip(flat, flat_axes)) if b is not None and isinstance(x, Ref)]
     return with_mapped_refs(example_fun, refs), [None if isinstance(x, Ref) else b for x, b in zip(flat, flat_axes)]
 
@@ -110,12 +110,12 @@ def _is_mappable(x: Any) -> bool:
 
 def _plain_axis(fun: Callable, what: str, axis: Any) -> int | None:
     if axis is not None and not isinstance(axis, (int, np.integer)):
-        raise TypeError(f"vmap({_name(fun)}): {what} has {axis!r} for an array, which needs an int or None")
+        raise TypeError(f"vmap({function_name(fun)}): {what} has {axis!r} for an array, which needs an int or None")
     return axis
 
 
 def _documentation(fun: Callable) -> str:
-    name = _name(fun)
+    name = function_name(fun)
     summary = f"Vectorized version of {name}: takes the arguments of {name} with further axes, which it is mapped over."
     return f"{summary}\n\nOriginal documentation:\n\n{fun.__doc__}" if getattr(fun, "__doc__", None) else summary
 
@@ -126,7 +126,7 @@ def _flat_in_axes(fun, in_axes, args, kwargs) -> list[int | None]:
     try:
         flat = broadcast_prefix(in_axes, args, is_leaf=lambda x: x is None)
     except ValueError as error:
-        raise ValueError(f"vmap({_name(fun)}): vmap in_axes specification must be a tree prefix of the corresponding value, got specification "
+        raise ValueError(f"vmap({function_name(fun)}): vmap in_axes specification must be a tree prefix of the corresponding value, got specification "
                          f"{in_axes!r} for value tree {tree_structure(args)}. {error}") from None
     return flat + [0] * len(tree_flatten(kwargs)[0])
 
@@ -141,7 +141,7 @@ def _mapped_size(fun, args, kwargs, in_axes, flat, flat_axes, axis_size: int | N
             path = _described_arguments(fun, args, kwargs)[index]
             raise ValueError(f"vmap was requested to map its argument along axis {b}, which implies that its rank should be "
                              f"at least {b + 1 if b >= 0 else -b}, but is only {aval.ndim} (its shape is {aval.shape}): {path} "
-                             f"of {_name(fun)} is {aval.str_short()}. Give in_axes=None for an argument that all examples share.")
+                             f"of {function_name(fun)} is {aval.str_short()}. Give in_axes=None for an argument that all examples share.")
         sizes[index] = aval.shape[b]
     found = set(sizes.values())
     if axis_size is not None:
@@ -150,7 +150,7 @@ def _mapped_size(fun, args, kwargs, in_axes, flat, flat_axes, axis_size: int | N
                              "\nMake the sizes equal to axis_size, or leave it out.")
         return axis_size
     if not flat:
-        raise ValueError(f"vmap({_name(fun)}): vmap wrapped function must be passed at least one argument containing an array, got empty "
+        raise ValueError(f"vmap({function_name(fun)}): vmap wrapped function must be passed at least one argument containing an array, got empty "
                          f"*args={args} and **kwargs={kwargs}. Give axis_size for a function without arguments.")
     if not found:
         raise ValueError("vmap must have at least one non-None value in in_axes, or axis_size must be given; "
@@ -176,7 +176,7 @@ def _sizes_message(fun, args, kwargs, flat, flat_axes, sizes, axis_size: int | N
         which = "most" if has_majority and not rank else "some"
         lines.append(f"  * one axis had size {size}: {axis}" if count == 1 else
                      f"  * {which} axes ({count} of them) had size {size}, e.g. {axis}")
-    return f"vmap({_name(fun)}): vmap got inconsistent sizes for array axes to be mapped:\n" + ";\n".join(lines)
+    return f"vmap({function_name(fun)}): vmap got inconsistent sizes for array axes to be mapped:\n" + ";\n".join(lines)
 
 
 def _described_arguments(fun, args, kwargs) -> list[str]:
@@ -209,7 +209,7 @@ def _place_results(fun, axis: Axis, results, result_axes, out_tree, out_axes) ->
     try:
         wanted = broadcast_prefix(out_axes, dummy, is_leaf=lambda x: x is None)
     except ValueError as error:
-        raise ValueError(f"vmap({_name(fun)}): vmap out_axes specification must be a tree prefix of the corresponding value, got specification "
+        raise ValueError(f"vmap({function_name(fun)}): vmap out_axes specification must be a tree prefix of the corresponding value, got specification "
                          f"{out_axes!r} for value tree {out_tree}. {error}") from None
     placed = []
     for index, (x, b, want) in enumerate(zip(results, result_axes, wanted)):
@@ -222,10 +222,10 @@ def _place_results(fun, axis: Axis, results, result_axes, out_tree, out_axes) ->
             if b is not None:
                 named = "" if axis.name is None else f" (axis_name={axis.name!r})"
                 path = keystr(tree_flatten_with_path(dummy)[0][index][0])
-                raise ValueError(f"vmap has mapped output{named} but out_axes is None: a result of {_name(fun)}, {get_aval(x).str_short()}, at "
+                raise ValueError(f"vmap has mapped output{named} but out_axes is None: a result of {function_name(fun)}, {get_aval(x).str_short()}, at "
                                  f"vmap out_axes{path}, depends on the mapped axis. Give it an axis in out_axes.")
         elif not -ndim <= want < ndim:
-            raise ValueError(f"vmap({_name(fun)}): out_axes={want}: axis {want} is out of bounds for array of dimension {ndim}, which is "
+            raise ValueError(f"vmap({function_name(fun)}): out_axes={want}: axis {want} is out of bounds for array of dimension {ndim}, which is "
                              "the result's with the mapped axis")
         placed.append(move_batch_axis(x, b, None if want is None else want % ndim, axis.size))
     return placed

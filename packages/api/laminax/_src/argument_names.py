@@ -9,6 +9,8 @@ from __future__ import annotations
 import inspect
 from typing import Any, Callable, Iterable
 
+from laminax_ir.arguments import function_name
+
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
@@ -78,7 +80,7 @@ def _string_tuple(value: Any, name: str) -> tuple[str, ...]:
 def _check_nums(fun, nums, count: int, has_varargs: bool, what: str) -> None:
     for i in nums:
         if not has_varargs and not -count <= i < count:
-            raise ValueError(f"jitted function has {what}_argnums={nums}, but {_name(fun)} only accepts {count} positional "
+            raise ValueError(f"jitted function has {what}_argnums={nums}, but {function_name(fun)} only accepts {count} positional "
                              f"arguments")
 
 
@@ -88,9 +90,5 @@ def _check_names(fun, names, parameters, what: str) -> None:
     by_position = [p.name for p in parameters if p.kind not in _NAMED and p.kind is not inspect.Parameter.VAR_KEYWORD]
     for name in names:
         if name in by_position or name not in accepted and not takes_any:
-            raise ValueError(f"jitted function has invalid argnames {{{name!r}}} in {what}_argnames. {_name(fun)} does not "
+            raise ValueError(f"jitted function has invalid argnames {{{name!r}}} in {what}_argnames. {function_name(fun)} does not "
                              f"take these args by name; it takes {', '.join(accepted) or 'none'}.")
-
-
-def _name(fun: Callable) -> str:
-    return getattr(fun, "__name__", None) or type(fun).__name__

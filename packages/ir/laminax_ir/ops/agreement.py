@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 from laminax_ir import dtypes
+from laminax_ir.arguments import function_name
 from laminax_ir.avals import ShapedArray
 from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
@@ -129,5 +130,5 @@ def _paths(tree) -> list[tuple]:
 
 def _where(fun: Callable) -> str:
     code = getattr(fun, "__code__", None)
-    name = getattr(fun, "__name__", None) or type(fun).__name__
+    name = function_name(fun)
     return name + (f" at {code.co_filename}:{code.co_firstlineno}" if code is not None else "")

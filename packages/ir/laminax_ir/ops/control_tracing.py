@@ -9,6 +9,7 @@ from typing import Any, Callable, NamedTuple, Sequence
 from weakref import WeakKeyDictionary
 
 from laminax_ir import config_options
+from laminax_ir.arguments import function_name
 from laminax_ir.avals import ShapedArray, is_array_like
 from laminax_ir.jaxpr import ClosedJaxpr, no_effects
 from laminax_ir.ops.calls import close_over_constants
@@ -59,11 +60,11 @@ def trace_function(caller: str, what: str, fun: Callable, in_tree, in_avals: Seq
         leaves, out_tree = tree_flatten(result)
         for leaf in leaves:
             if not is_array_like(leaf):
-                check_returned(_name(user_fun), _TRACED_FOR.get(caller, caller), result)
-                _report_leaf(f"{caller}: the result of the {what} {_name(user_fun)}", result)
+                check_returned(function_name(user_fun), _TRACED_FOR.get(caller, caller), result)
+                _report_leaf(f"{caller}: the result of the {what} {function_name(user_fun)}", result)
         return leaves
 
-    name = f"{_name(user_fun)} for {_TRACED_FOR.get(caller, caller)}"
+    name = f"{function_name(user_fun)} for {_TRACED_FOR.get(caller, caller)}"
     jaxpr, consts = close_over_constants(stage(flat_fun, in_avals, name=name, keeps_refs=True))
     program = TracedFunction(jaxpr, consts, out_tree)
     if known is not None and not any(map(is_traced, consts)):
@@ -86,11 +87,7 @@ def _report_leaf(what: str, tree: Any) -> None:
 def check_refs(caller: str, fun: Callable, program: TracedFunction, in_tree, arguments: Sequence[Any]) -> None:
     """Refuses a reference that a function gets twice; called for programs with effects."""
     if has_refs(program.jaxpr.effects):
-        check_aliases(_name(fun), caller, arguments, program.consts, argument_namer(fun, in_tree))
-
-
-def _name(fun: Callable) -> str:
-    return getattr(fun, "__name__", None) or type(fun).__name__
+        check_aliases(function_name(fun), caller, arguments, program.consts, argument_namer(fun, in_tree))
 
 
 def flat_arguments(what: str, tree: Any) -> tuple[list[Any], Any]:
