@@ -12,6 +12,7 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
+from laminax_ir.ops.elementwise import complex as complex_of
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
@@ -86,17 +87,22 @@ def _sized(x: Any, n: int, axis: int) -> Any:
     return jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, n - x.shape[-1])])
 
 
-def _phases(n: int, sign: int, dtype: Any) -> Any:
-    return jnp.asarray(np.exp(sign * 0.5j * np.pi * np.arange(n) / n), dtype=dtypes.to_complex_dtype(dtype))
+def _along_last(factors: np.ndarray, x: Any, dtype: Any) -> Any:
+    """Factors of the elements along x's last axis, with as many axes as x."""
+    return jnp.asarray(np.reshape(factors, (1,) * (x.ndim - 1) + (-1,)), dtype=dtype)
+
+
+def _phases(n: int, sign: int, x: Any) -> Any:
+    return _along_last(np.exp(sign * 0.5j * np.pi * np.arange(n) / n), x, dtypes.to_complex_dtype(x.dtype))
 
 
 @fused(static_argnames=("n", "axis", "ortho"))
 def _dct(x, n, axis, ortho):
     x = _sized(x, n, axis)
     order = np.concatenate([np.arange(0, n, 2), np.arange(1, n, 2)[::-1]])
-    result = 2 * (jnp.fft.fft(x[..., order]) * _phases(n, -1, x.dtype)).real
+    result = 2 * (jnp.fft.fft(x[..., order]) * _phases(n, -1, x)).real
     if ortho:
-        result = result * jnp.asarray(_ortho_factors(n), dtype=result.dtype)
+        result = result * _along_last(_ortho_factors(n), result, result.dtype)
     return jnp.moveaxis(result, -1, axis)
 
 
@@ -110,8 +116,9 @@ def _ortho_factors(n: int) -> np.ndarray:
 def _idct(x, n, axis, ortho):
     x = _sized(x, n, axis)
     if ortho:
-        x = x / jnp.asarray(_ortho_factors(n), dtype=x.dtype)
+        x = x / _along_last(_ortho_factors(n), x, x.dtype)
     mirrored = jnp.concatenate([jnp.zeros_like(x[..., :1]), x[..., :0:-1]], axis=-1)
-    both = jnp.fft.ifft((x - 1j * mirrored).astype(dtypes.to_complex_dtype(x.dtype)) * _phases(n, 1, x.dtype) / 2).real
+    phases = _phases(n, 1, x)
+    both = jnp.fft.ifft(complex_of(*(part.astype(phases.real.dtype) for part in (x, -mirrored))) * phases / 2).real
     order = np.concatenate([np.arange(0, n, 2), np.arange(1, n, 2)[::-1]])
     return jnp.moveaxis(both[..., np.argsort(order)], -1, axis).astype(x.dtype)
