@@ -85,6 +85,17 @@ def test_what_needs_values_says_so_of_a_traced_array(method):
         laminax.jit(lambda x: getattr(x, method)())(1.0)
 
 
+def test_imaginary_parts_are_not_lost_silently():
+    for value in (np.array([2 + 1j]), jnp.array([2 + 1j])):
+        for call in (jnp.asarray, jnp.array, laminax.jit(lambda x, dtype: jnp.asarray(x, dtype), static_argnums=1)):
+            with pytest.warns(np.exceptions.ComplexWarning, match="discards the imaginary part"):
+                assert call(value, np.float32)[0] == 2
+    for number in (1j, [1.0, 1j]):
+        with pytest.raises(TypeError, match="1j cannot become an array of dtype float32"):
+            jnp.array(number, np.float32)
+    assert jnp.array(1j, bool) and not jnp.array(1j, bool).weak_type
+
+
 def test_complex_to_real_is_deprecated():
     with pytest.warns(DeprecationWarning, match="Casting from complex to real dtypes"):
         assert jnp.array(2 + 1j).astype(np.float32) == 2

@@ -592,7 +592,7 @@ def convert_element_type(operand, new_dtype, weak_type: bool = False):
     if aval.dtype != new_dtype and dtypes.issubdtype(aval.dtype, dtypes.complexfloating) \
             and not dtypes.issubdtype(new_dtype, dtypes.complexfloating):
         if new_dtype == _BOOL:  # unlike JAX's lax, which looks at the real part alone
-            return ne(operand, scalar_like(0j, aval.dtype))
+            return ne(operand, np.zeros((), aval.dtype)[()])  # of a strong dtype, as bools are
         operand = operand.real if isinstance(operand, np.generic | np.ndarray) or type(operand) in PYTHON_SCALARS \
             else real(operand)
     return convert_element_type_p.bind(operand, new_dtype=new_dtype, weak_type=bool(weak_type))

@@ -36,7 +36,8 @@ def array(object: Any, dtype: Any = None, *, copy: bool = True, order: str | Non
       An array; weakly typed if the value is a Python scalar, or an array that is, and no dtype is given.
 
     Raises:
-      TypeError: if the value cannot be an array.
+      TypeError: if the value cannot be an array, or a complex number is to be a real one. Complex arrays lose their imaginary part,
+        with a warning.
       ValueError: for None, for nested sequences of unequal lengths, and for an array that is committed to other devices than `device`.
       NotImplementedError: for other orders.
 
@@ -71,6 +72,8 @@ def _from_object(value: Any, dtype: Any) -> Any:
         # as NumPy does, the mask of a masked array is dropped
         return _from_host(np.asarray(value) if isinstance(value, np.ma.MaskedArray) else value, dtype)
     if isinstance(value, Tracer) or hasattr(value, "aval"):
+        if dtype is not None:
+            _warn_of_lost_parts(dtype_of(value), dtype)
         return with_dtype(value, dtype)
     if isinstance(value, (list, tuple)):
         return _from_sequence(value, dtype)
@@ -89,8 +92,23 @@ def _from_host(value: Any, dtype: Any) -> Any:
         raise TypeError(f"numpy.array: numbers cannot become an array of dtype {dtype}. Make keys with random.key.")
     if isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c":
         if not dtypes.issubdtype(dtype, dtypes.complexfloating):
+            if type(value) is complex:
+                _refuse_complex(value, dtype)
+            else:
+                _warn_of_lost_parts(value.dtype, dtype)
             return with_dtype(_put(value), dtype)
     return _put(dtypes.coerce_to_array(value, dtype), weak_type=False)
+
+
+def _refuse_complex(value: complex, dtype: Any) -> None:
+    if dtype != np.bool_:
+        raise TypeError(f"numpy.array: the complex number {value} cannot become an array of dtype {dtypes.dtype_name(dtype)}. Take its .real.")
+
+
+def _warn_of_lost_parts(source: Any, dtype: Any) -> None:
+    if dtypes.issubdtype(source, dtypes.complexfloating) and not dtypes.issubdtype(dtype, dtypes.complexfloating) and dtype != np.bool_:
+        import warnings
+        warnings.warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning, stacklevel=4)
 
 
 def _put(value: Any, weak_type: bool | None = None) -> Any:
@@ -116,6 +134,10 @@ def _from_sequence(values: Sequence[Any], dtype: Any) -> Any:
         common = dtypes.result_type(*set(map(type, leaves))) if is_scalars else dtypes.result_type(*leaves)
         target = common if dtype is None else dtype
         if dtypes.issubdtype(common, dtypes.complexfloating) and not dtypes.issubdtype(target, dtypes.complexfloating):
+            for x in leaves:
+                if type(x) is complex:
+                    _refuse_complex(x, target)
+            _warn_of_lost_parts(common, target)
             return convert(_from_host(np.asarray(values, common), None), target)
         return _from_host(_checked_ints(values, leaves, target), target)
     joined = _stacked(values)
