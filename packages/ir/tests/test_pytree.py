@@ -12,7 +12,7 @@ from collections import OrderedDict, defaultdict
 
 import numpy as np
 import pytest
-from pytree_backends import BACKENDS, load_backend, pytree_fixture  # noqa: F401  (used by name)
+from pytree_backends import pytree_fixture  # noqa: F401  (used by name)
 from pytree_types import CONTAINERS, Keyed, Pair, Point, raises_naming, show, types_fixture  # noqa: F401  (by name)
 
 # --- flatten and unflatten ---
