@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.errors import ShapeError
 from laminax_ir.ops.contraction import dot_general
@@ -48,7 +47,10 @@ def summed_in(x, preferred_element_type):
 
     The product of weakly typed arrays is weakly typed, which only a product without a preferred dtype is.
     """
-    return preferred_element_type or (None if dtypes.is_weakly_typed(x) else get_aval(x).dtype)
+    if preferred_element_type is not None:
+        return preferred_element_type
+    aval = get_aval(x)
+    return None if aval.weak_type else aval.dtype
 
 
 def _vector_times_stack(x, y, options):
