@@ -65,6 +65,13 @@ def test_tails_keep_their_digits():
     np.testing.assert_allclose(stats.truncnorm.logpdf(31.0, 30.0, 40.0), scipy.stats.truncnorm.logpdf(31.0, 30.0, 40.0), rtol=1e-8)
 
 
+def test_no_trials_have_no_successes():
+    for x64 in (True, False):
+        with laminax.enable_x64(x64):
+            assert stats.binom.logpmf(0, 0, 0.8) == stats.betabinom.logpmf(0, 0, 10, 5) == stats.binom.logpmf(3, 0, 0.8, 3) == 0
+            assert stats.binom.logpmf(1, 0, 0.8) == -np.inf and np.isnan(stats.binom.logpmf(np.nan, 0, 0.8))
+
+
 def test_dtypes():
     with laminax.enable_x64(False):
         assert stats.norm.logpdf(1).dtype == np.float32

@@ -15,6 +15,7 @@ def logpmf(k, n, a, b, loc=0):
     inside = ~((k < loc) | (k > loc + n))
     y = jnp.where(inside, k - loc, jnp.zeros_like(k))
     value = betaln(y + a, n - y + b) - betaln(a, b) - jnp.log1p(n) - betaln(n - y + 1, y + 1)
+    value = jnp.where((n == 0) & (y == 0), 0, value)  # certain, which the difference of logarithms is only nearly
     return where_positive((a, b, n + 1), where_supported(inside, value))
 
 

@@ -15,7 +15,8 @@ def logpmf(k, n, p, loc=0):
     inside = ~((k < loc) | (k > loc + n))
     y = jnp.where(inside, k - loc, jnp.zeros_like(k))
     choices = gammaln(n + 1) - gammaln(y + 1) - gammaln(n - y + 1)
-    return where_supported(inside, choices + xlogy(y, p) + xlog1py(n - y, -p))
+    value = choices + xlogy(y, p) + xlog1py(n - y, -p)
+    return where_supported(inside, jnp.where((n == 0) & (y == 0), 0, value))  # certain, which lgamma(1) of float32 is not
 
 
 pmf = exponential(logpmf)
