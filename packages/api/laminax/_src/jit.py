@@ -239,7 +239,7 @@ class _JitFunction:
     def bind(self, call: Call, traced: TracedFunction) -> Any:
         closed, leaves = traced.closed, call.leaves
         if self.options.compiler_options:
-            raise ValueError(f"{self.title}: `compiler_options` can only be passed to top-level `jit`; got {dict(self.options.compiler_options)} for a "
+            raise ValueError(f"{self.title}: `compiler_options` can only be passed to top-level `jax.jit`; got {dict(self.options.compiler_options)} for a "
                              "function that another one calls while it is traced. Give them to the outermost jit.")
         if self.is_sharded:
             in_shardings, out_shardings = self._shardings(traced, call)

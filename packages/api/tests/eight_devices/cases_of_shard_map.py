@@ -364,7 +364,7 @@ def test_arguments_without_a_spec_reach_the_function_as_they_are():
     (ValueError, "axis_names={'z'} are not all axes", lambda: over_mesh(double, in_specs=P(), out_specs=P(), axis_names={"z"})(A)),
     (ValueError, r"AbstractMesh\('x': 4, axis_types=\(Auto,\)\) has no devices",
      lambda: shard_map(double, mesh=AbstractMesh((4,), ("x",)), in_specs=P(), out_specs=P())(A)),
-    (TypeError, r"is the same along the axes \('x',\), and the corresponding output carry varies.\n\nThis might be fixed by applying `lax.pcast\(..., \('x',\), to='varying'\)` to the initial",
+    (TypeError, r"is the same along the axes \('x',\), and the corresponding output carry varies.\n\nThis might be fixed by applying `jax.lax.pcast\(..., \('x',\), to='varying'\)` to the initial",
      lambda: over_mesh(lambda x: lax.fori_loop(0, 3, lambda i, c: c + x.sum(), 0.0)[None], in_specs=P("x"), out_specs=P("x"))(A)),
     (NameError, "unbound axis name: z", lambda: over_mesh(lambda x: lax.psum(x, "z"), in_specs=P(), out_specs=P())(A)),
     (ValueError, "incompatible devices.*shard_map inside jit",

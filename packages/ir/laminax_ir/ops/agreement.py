@@ -72,7 +72,7 @@ def _check_variation(caller: str, argument: str, in_tree, in_avals, out_avals) -
         return
     differences = _listed([f"the input carry {_component(argument, path)}, {_long_name(a)}, is the same along the axes {names}, and the "
                            "corresponding output carry varies" for path, a, names in found])
-    remedies = [f"applying `lax.pcast(..., {names}, to='varying')` to the initial carry value of {_component(argument, path)}"
+    remedies = [f"applying `jax.lax.pcast(..., {names}, to='varying')` to the initial carry value of {_component(argument, path)}"
                 for path, _, names in found]
     raise TypeError(f"{caller} body function carry input and carry output must have equal types, but they differ:\n\n{differences}\n\n"
                     + (f"This might be fixed by {remedies[0]}." if len(remedies) == 1 else f"This might be fixed by:\n{_listed(remedies)}"))

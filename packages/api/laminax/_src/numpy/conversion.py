@@ -208,7 +208,7 @@ def asarray(a: Any, dtype: Any = None, order: str | None = None, *, copy: bool |
     if copy is False and is_host_value(a):  # the CPU may share the host's memory
         platform = runtime.default_backend() if device is None else next(iter(getattr(device, "device_set", [device]))).platform
         if platform != "cpu":
-            raise ValueError(f"jnp.asarray: cannot convert object of type {type(a)} to an array on platform={platform} with copy=False. "
+            raise ValueError(f"jnp.asarray: cannot convert object of type {type(a)} to JAX Array on platform={platform} with copy=False. "
                              "Consider using copy=None or copy=True instead.")
     return array(a, dtype, copy=bool(copy), order=order, device=device, out_sharding=out_sharding)
 

@@ -119,7 +119,7 @@ def _report_legacy_key(function: str) -> None:
     """What the option `legacy_prng_key` says about keys that are words."""
     if (level := config.legacy_prng_key.value) == "allow":
         return
-    message = (f"Legacy uint32 key array passed as key to laminax.random: random.{function} got one. Make keys with "
+    message = (f"Legacy uint32 key array passed as key to jax.random function: random.{function} got one. Make keys with "
                'random.key(seed), or wrap these words with random.wrap_key_data. If they are meant, set legacy_prng_key="allow".')
     if level == "error":
         raise ValueError(message)
