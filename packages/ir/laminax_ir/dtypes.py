@@ -155,7 +155,7 @@ def _scalar_type(x: Any) -> type:
 
 
 def finfo(dtype: Any) -> Any:
-    """The limits of a floating-point type; of a complex type, those of its parts.
+    """The limits of a floating-point type; of a complex type, those of its parts; of an array, those of its dtype.
 
     Returns:
         An object with `bits`, `eps`, `max`, `min`, `tiny`, `smallest_normal` and the rest of NumPy's `finfo`.
@@ -167,13 +167,14 @@ def finfo(dtype: Any) -> Any:
         >>> float(finfo("bfloat16").eps)
         0.0078125
     """
+    dtype = _own_dtype(dtype)
     if not issubdtype(dtype, inexact):
         raise ValueError(f"finfo: {dtype_name(dtype)} is not a floating-point or complex dtype.")
     return ml_dtypes.finfo(supported_dtype(dtype))
 
 
 def iinfo(dtype: Any) -> Any:
-    """The limits of an integer type: `bits`, `min` and `max`.
+    """The limits of an integer type, or of an array's: `bits`, `min` and `max`.
 
     Raises:
         ValueError: the dtype is no integer one.
@@ -182,9 +183,16 @@ def iinfo(dtype: Any) -> Any:
         >>> iinfo("int4").max
         7
     """
+    dtype = _own_dtype(dtype)
     if not issubdtype(dtype, integer):
         raise ValueError(f"iinfo: {dtype_name(dtype)} is not an integer dtype.")
     return ml_dtypes.iinfo(supported_dtype(dtype))
+
+
+def _own_dtype(x: Any) -> Any:
+    """The dtype of an array, or a dtype as it is."""
+    own = getattr(x, "dtype", None)
+    return own if isinstance(own, np.dtype) else x
 
 
 def bit_width(dtype: Any) -> int:
