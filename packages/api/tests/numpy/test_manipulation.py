@@ -298,3 +298,9 @@ def test_what_broadcast_to_refuses_says_whether_axes_are_missing():
 def test_a_traced_shape_advises_static_arguments():
     with pytest.raises(TypeError, match="1D sequences of concrete values of integer type.*\nIf using `jit`, try using `static_argnums`"):
         laminax.jit(jnp.zeros)(2)
+
+
+@pytest.mark.parametrize("name", ["ones", "zeros", "empty"])
+def test_sizes_that_are_no_tuple_are_refused_with_advice(name):
+    with pytest.raises(TypeError, match=rf"Cannot interpret '3' as a data type.*`jax.numpy.{name}\(\(2, 3\)\)`".replace(".*", r"[\s\S]*")):
+        getattr(jnp, name)(2, 3)

@@ -43,17 +43,27 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None):
     """An array of zeros, by default of the default float; parameters as for `full`."""
+    _check_is_one_shape("zeros", shape, dtype)
     return full(shape, 0, float if dtype is None else dtype, device=device, out_sharding=out_sharding)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None):
     """An array of ones, by default of the default float; parameters as for `full`."""
+    _check_is_one_shape("ones", shape, dtype)
     return full(shape, 1, float if dtype is None else dtype, device=device, out_sharding=out_sharding)
 
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None):
     """The same as `zeros`: there are no arrays without values here."""
+    _check_is_one_shape("empty", shape, dtype)
     return zeros(shape, dtype, device=device, out_sharding=out_sharding)
+
+
+def _check_is_one_shape(name: str, shape: Any, dtype: Any) -> None:
+    """Raises for a second size in the place of the dtype: `ones(2, 3)`."""
+    if type(dtype) is int and isinstance(shape, int):
+        raise TypeError(f"Cannot interpret '{dtype}' as a data type.\n\nDid you accidentally write `jax.numpy.{name}({shape}, {dtype})` when you "
+                        f"meant `jax.numpy.{name}(({shape}, {dtype}))`, with one tuple for the shape?")
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None):
