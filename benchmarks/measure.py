@@ -191,7 +191,7 @@ def _compile(bench: Bench):
     return bench.best(lambda lowered: lowered.compile(), lowered, repetitions=2)[0]
 
 
-@quantity("step", "steady-state step")
+@quantity("step", "steady-state step", in_turns=True)
 def _step(bench: Bench):
     step = bench.fresh_step()
     return lambda: bench.lib.block_until_ready(step(*bench.args))
