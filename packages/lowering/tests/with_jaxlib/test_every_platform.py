@@ -34,8 +34,9 @@ def text(name: str, platform: str) -> str:
 
 
 def test_every_operation_has_a_case():
-    """A new operation belongs into `operation_cases`."""
-    assert set(primitives()) == set(CASES)
+    """A new operation belongs into `operation_cases`; those on references are gone before a program is lowered."""
+    on_references = {name for name, primitive in primitives().items() if primitive.family == "state"}
+    assert len(on_references) == 5 and set(primitives()) - on_references == set(CASES)
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
