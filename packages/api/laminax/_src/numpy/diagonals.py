@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -63,12 +64,27 @@ def _trace(a, offset, axis1, axis2, dtype):
     return sum(_where(mask, a, np.zeros((), dtype_of(a))[()]), axis=(-2, -1), dtype=dtype)
 
 
+# XLA's CPU compiler unrolls comparisons of indices in small matrices: a causal mask of [32, 32] takes it 440 ms, as a constant 60.
+_SMALL_BAND = 1024
+
+
 def _band(shape: tuple[int, int], k: Any, compare) -> Any:
     """Where column - row compares so with k."""
+    if type(k) is int and shape[0] * shape[1] <= _SMALL_BAND:
+        return _small_band(shape, k, compare is op.eq)
     row = shape_ops.broadcasted_iota(np.int32, shape, 0)
     if type(k) is not int or k:
         row = op.add(row, k if type(k) is int else convert(k, np.dtype(np.int32)))
     return compare(row, shape_ops.broadcasted_iota(np.int32, shape, 1))
+
+
+@functools.lru_cache(maxsize=256)
+def _small_band(shape: tuple[int, int], k: int, is_line: bool) -> np.ndarray:
+    """The same as a constant; one object for all, so that programs with it are found to be equal."""
+    distance = np.arange(shape[0])[:, None] + k - np.arange(shape[1])
+    mask = distance == 0 if is_line else distance >= 0
+    mask.flags.writeable = False
+    return mask
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype=None):
