@@ -21,7 +21,7 @@ def test_the_nth_key():
     np.testing.assert_array_equal(words(rng.key()), words(folded(7, 0)))
     inside = laminax.jit(lambda: (laminax.random.key_data(rng.key()), laminax.random.key_data(rng.key())))()
     np.testing.assert_array_equal(inside, [words(folded(7, 1)), words(folded(7, 2))])
-    np.testing.assert_array_equal(words(rng.key(3)), words(laminax.random.split(folded(7, 3), 3)))
+    np.testing.assert_array_equal(words(rng.key(np.int64(3))), words(laminax.random.split(folded(7, 3), 3)))
     np.testing.assert_array_equal(laminax.jit(lambda rng: laminax.random.key_data(rng.key()))(rng), words(folded(7, 4)))
     assert rng.key((2, 0)).shape == (2, 0)
     assert str(rng).startswith("StatefulPRNG(_base_key=") and "_counter=Ref(6" in str(rng)

@@ -75,7 +75,7 @@ class StatefulPRNG:
 
 
 def _is_empty(shape: Any) -> bool:
-    return not isinstance(shape, int) and not tuple(shape)
+    return not hasattr(shape, "__index__") and not tuple(shape)
 
 
 def _shape(size: int | Sequence[int] | None, *bounds: Any) -> tuple[int, ...]:
