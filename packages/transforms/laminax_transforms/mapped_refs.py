@@ -10,7 +10,7 @@ from typing import Any, Sequence
 
 from laminax_ir.avals import get_aval
 from laminax_ir.refs import AbstractRef, Ref, read, write
-from laminax_ir.trace import Trace, current_trace
+from laminax_ir.trace import current_trace, state
 
 
 def differentiated_write_error(ref: Ref) -> ValueError:
@@ -74,23 +74,18 @@ class DualRef(Ref):
 
 def with_mapped_refs(fun, refs: Sequence[tuple[int, Ref, int]]):
     """A flat function under `vmap` that gets references to examples in the places of some arguments: (place, batch, axis)."""
-    def mapped(*flat):
-        from laminax_ir.trace import state
-        trace: Trace = state.trace
-        arguments = list(flat)
-        for place, batch, axis in refs:
-            arguments[place] = MappedRef(trace, batch, axis)
-        return fun(*arguments)
-    return mapped
+    return _with_refs(fun, refs, MappedRef)
 
 
 def with_dual_refs(fun, refs: Sequence[tuple[int, Ref, Ref]]):
     """A flat function under `jvp` that gets references with tangents in the places of some arguments: (place, primal, tangent)."""
-    def differentiated(*flat):
-        from laminax_ir.trace import state
-        trace: Trace = state.trace
+    return _with_refs(fun, refs, DualRef)
+
+
+def _with_refs(fun, refs: Sequence[tuple], make):
+    def with_refs(*flat):
         arguments = list(flat)
-        for place, primal, tangent in refs:
-            arguments[place] = DualRef(trace, primal, tangent)
+        for place, *parts in refs:
+            arguments[place] = make(state.trace, *parts)
         return fun(*arguments)
-    return differentiated
+    return with_refs
