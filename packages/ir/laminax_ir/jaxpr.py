@@ -137,13 +137,14 @@ class Jaxpr:
 class ClosedJaxpr:
     """A jaxpr with the values of its constvars. Hashed by identity: a cache key."""
 
-    __slots__ = ("jaxpr", "consts", "__weakref__")
+    __slots__ = ("jaxpr", "consts", "without_consts", "__weakref__")
 
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()):
         if len(consts) != len(jaxpr.constvars):
             raise ValueError(f"ClosedJaxpr: {len(jaxpr.constvars)} constvars but {len(consts)} consts")
         self.jaxpr = jaxpr
         self.consts = list(consts)
+        self.without_consts: ClosedJaxpr | None = None  # the form in which it is called, once it has been
 
     in_avals = property(lambda self: self.jaxpr.in_avals)
     out_avals = property(lambda self: self.jaxpr.out_avals)

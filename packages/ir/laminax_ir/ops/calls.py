@@ -159,12 +159,18 @@ def _thinned(values: Any, used: Sequence[bool]) -> Any:
 
 
 def close_over_constants(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
-    """The same program with its constants as leading parameters, and their values: the form in which it is called."""
+    """The same program with its constants as leading parameters, and their values: the form in which it is called.
+
+    Of one program it is the same object every time, by which those who call it know what they have derived or compiled of it.
+    """
     if not closed.consts:
         return closed, []
-    jaxpr = closed.jaxpr
-    program = Jaxpr([], [*jaxpr.constvars, *jaxpr.invars], jaxpr.outvars, jaxpr.eqns, jaxpr.effects, jaxpr.debug_info)
-    return ClosedJaxpr(program, ()), closed.consts
+    program = closed.without_consts
+    if program is None:
+        jaxpr = closed.jaxpr
+        program = closed.without_consts = ClosedJaxpr(
+            Jaxpr([], [*jaxpr.constvars, *jaxpr.invars], jaxpr.outvars, jaxpr.eqns, jaxpr.effects, jaxpr.debug_info))
+    return program, closed.consts
 
 
 def call_jaxpr(closed: ClosedJaxpr, *operands: Any, name: str, inline: bool = False, **params: Any) -> list[Any]:
