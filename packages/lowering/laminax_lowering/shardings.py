@@ -25,7 +25,10 @@ class MeshTable:
 
     def name(self, mesh: Any) -> str:
         """The symbol of a mesh, `@mesh`; equal meshes share one."""
-        axes = tuple(zip(map(str, mesh.axis_names), mesh.axis_sizes, strict=True))
+        return self.name_of_axes(tuple(zip(map(str, mesh.axis_names), mesh.axis_sizes, strict=True)))
+
+    def name_of_axes(self, axes: tuple[tuple[str, int], ...]) -> str:
+        """The symbol of the mesh with axes of these names and sizes."""
         found = self._names.get(axes)
         if found is None:
             found = self._names[axes] = f"@mesh_{len(self._names) - 1}" if self._names else "@mesh"

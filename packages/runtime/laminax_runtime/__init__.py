@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 
 _MODULE_OF = {
     # options
+    "compile_regions": "options",
     "default_device": "options",
     "no_execution": "options",
     "num_cpu_devices": "options",
@@ -66,6 +67,7 @@ _MODULE_OF = {
     "Sharding": "shardings",
     "SingleDeviceSharding": "shardings",
     "as_named": "shardings",
+    "named_from_hlo": "shardings",
     "as_sharding": "shardings",
     "misfit": "shardings",
     "on_device": "shardings",
@@ -81,6 +83,8 @@ _MODULE_OF = {
     "unguarded_transfers": "guards",
     # compiling and running
     "Executable": "compile",
+    "ExecutableSequence": "sequences",
+    "Step": "sequences",
     "compile_module": "compile",
     "place_constant": "compile",
     "without_locations": "compilation_cache",

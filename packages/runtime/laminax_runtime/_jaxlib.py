@@ -190,9 +190,15 @@ def serialize_portable(text: str) -> bytes:
 
 
 def deserialize_portable(artifact: bytes) -> str:
-    """The text of a portable artifact."""
+    """The text of a portable artifact. In artifacts Shardy's attributes are frontend attributes; in the text they are Shardy's again."""
     _, context = mlir_module_from_text("module {}")
-    return str(_jax.mlir.deserialize_portable_artifact(artifact, context))
+    module = _jax.mlir.deserialize_portable_artifact(artifact, context)
+    if "xla.sdy.meshes" in str(module.operation.attributes.get("mhlo.frontend_attributes", "")):
+        from jaxlib.mlir.passmanager import PassManager
+
+        with context:
+            PassManager.parse("builtin.module(xla-sdy-round-trip-import-shardy-attrs)").run(module.operation)
+    return str(module)
 
 
 def mlir_module_from_text(text: str) -> tuple[Any, Any]:

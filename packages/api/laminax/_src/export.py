@@ -13,6 +13,7 @@ from typing import Any, Callable, Sequence
 
 import laminax_runtime as runtime
 from laminax_ir import source
+from laminax_ir.abstract_meshes import AbstractMesh
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.discharge import without_refs
 from laminax_ir.jaxpr import ClosedJaxpr, jaxpr_as_fun
@@ -25,10 +26,9 @@ from laminax_transforms import custom_vjp, vjp
 
 from laminax._src import export_format, setup  # noqa: F401
 from laminax._src.executables import lowering_platform
+from laminax._src.export_shardings import Layout, hlo_shardings, layout_of, sharding_from_json, sharding_to_json, shardings_on
 from laminax._src.jit import jit
 from laminax._src.numpy.ufunc import ufunc
-from laminax._src.partitioning import Partitioning
-from laminax._src.stages import Traced
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
@@ -83,16 +83,15 @@ class Exported:
       disabled_safety_checks: the checks left out.
       calling_convention_version: how the module takes its arguments: with several platforms, the number of the one that runs
         it comes first, i32[].
-      nr_devices: how many devices it runs on.
+      nr_devices: over how many devices it is split.
       ordered_effects, unordered_effects: none; functions with effects cannot be exported.
     """
 
-    nr_devices = 1
     ordered_effects = unordered_effects = ()
 
     def __init__(self, fun_name: str, in_tree: Any, in_avals: Sequence[ShapedArray], out_tree: Any,
                  out_avals: Sequence[ShapedArray], mlir_module_serialized: bytes,
-                 platforms: Sequence[str], disabled_safety_checks: Sequence[DisabledSafetyCheck],
+                 platforms: Sequence[str], disabled_safety_checks: Sequence[DisabledSafetyCheck], layout: Layout,
                  make_vjp: Callable[[], Exported] | None,
                  calling_convention_version: int = maximum_supported_calling_convention_version,
                  module_kept_var_idx: Sequence[int] | None = None):
@@ -106,25 +105,41 @@ class Exported:
         self.mlir_module_serialized = mlir_module_serialized
         self.platforms = tuple(platforms)
         self.module_kept_var_idx = tuple(range(len(self.in_avals)) if module_kept_var_idx is None else module_kept_var_idx)
+        self._layout = layout
         self._make_vjp = make_vjp
 
     @property
-    def in_shardings_hlo(self) -> tuple[None, ...]:
-        """How the arguments are split over devices: a None for each, since the function runs on one."""
-        return (None,) * len(self.in_avals)
+    def nr_devices(self) -> int:
+        return self._layout.nr_devices
 
     @property
-    def out_shardings_hlo(self) -> tuple[None, ...]:
+    def in_shardings_hlo(self) -> tuple[Any, ...]:
+        """How each leaf of the arguments is split over devices, as XLA says it; None where nothing was said."""
+        return hlo_shardings(self._layout.in_shardings, self.in_avals)
+
+    @property
+    def out_shardings_hlo(self) -> tuple[Any, ...]:
         """How the results are split, likewise."""
-        return (None,) * len(self.out_avals)
+        return hlo_shardings(self._layout.out_shardings, self.out_avals)
 
-    def in_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
-        """The arguments' shardings over a mesh: `in_shardings_hlo`, which says that there are none, needs no mesh."""
-        return self.in_shardings_hlo
+    def in_shardings_jax(self, mesh: runtime.Mesh | AbstractMesh) -> tuple[runtime.Sharding | None, ...]:
+        """How each leaf of the arguments is split over the devices of a mesh; None where nothing was said.
 
-    def out_shardings_jax(self, mesh: Any) -> tuple[None, ...]:
-        """Those of the results, likewise."""
-        return self.out_shardings_hlo
+        Args:
+          mesh: of `nr_devices` devices, which need not be those that the function was exported on, nor its axes the same.
+
+        Raises:
+          TypeError: if it is no mesh.
+          ValueError: if it has another number of devices.
+
+        Example:
+          >>> exported.call(device_put(x, exported.in_shardings_jax(mesh)[0]))
+        """
+        return shardings_on(mesh, self.nr_devices, self._layout.in_shardings, self.in_avals, "in_shardings_jax")
+
+    def out_shardings_jax(self, mesh: runtime.Mesh | AbstractMesh) -> tuple[runtime.Sharding | None, ...]:
+        """How the results are split over the devices of a mesh, likewise."""
+        return shardings_on(mesh, self.nr_devices, self._layout.out_shardings, self.out_avals, "out_shardings_jax")
 
     @property
     def uses_global_constants(self) -> bool:
@@ -144,7 +159,7 @@ class Exported:
           *args, **kwargs: as when it was exported, without the static ones.
 
         Raises:
-          ValueError: if their structure, shapes or dtypes are others, or the platform is.
+          ValueError: if their structure, shapes or dtypes are others, or the platform or the number of devices is.
         """
         leaves, in_tree = tree_flatten((args, kwargs))
         if in_tree != self.in_tree:
@@ -173,9 +188,11 @@ class Exported:
     @cached_property
     def _flat(self) -> Callable[..., list]:
         """The function of flat arguments, with its derivative."""
-        kept = self.module_kept_var_idx
+        kept, layout = self.module_kept_var_idx, self._layout
         program = StableHLOProgram(self.fun_name, self.mlir_module(), self.platforms, [self.in_avals[i] for i in kept], self.out_avals,
-                                   DisabledSafetyCheck.platform() in self.disabled_safety_checks)
+                                   DisabledSafetyCheck.platform() in self.disabled_safety_checks, nr_devices=layout.nr_devices,
+                                   in_shardings=[layout.in_shardings[i] for i in kept], out_shardings=layout.out_shardings,
+                                   is_split=layout.is_split)
 
         @custom_vjp
         def flat(*leaves):
@@ -228,6 +245,9 @@ class Exported:
             "in_avals": [export_format.aval_to_json(aval) for aval in self.in_avals],
             "out_avals": [export_format.aval_to_json(aval) for aval in self.out_avals],
             "platforms": list(self.platforms), "module_kept_var_idx": list(self.module_kept_var_idx),
+            "nr_devices": self.nr_devices, "is_split": self._layout.is_split,
+            "in_shardings": [sharding_to_json(sharding) for sharding in self._layout.in_shardings],
+            "out_shardings": [sharding_to_json(sharding) for sharding in self._layout.out_shardings],
             "disabled_safety_checks": [check._text for check in self.disabled_safety_checks], "has_vjp": vjp_order > 0}, parts)
 
     def __repr__(self):
@@ -262,11 +282,15 @@ def deserialize(blob: bytes | bytearray) -> Exported:
                          f"{minimum_supported_calling_convention_version} to {maximum_supported_calling_convention_version}. "
                          "Use the laminax that wrote it, or export again.")
     module, *derivative = parts
+    in_avals, out_avals = ([export_format.aval_from_json(aval) for aval in header[name]] for name in ("in_avals", "out_avals"))
+    layout = Layout(1, (None,) * len(in_avals), (None,) * len(out_avals), False)
+    if "nr_devices" in header:
+        ins, outs = (tuple(map(sharding_from_json, header[name])) for name in ("in_shardings", "out_shardings"))
+        layout = Layout(header["nr_devices"], ins, outs, header["is_split"])
     return Exported(
-        header["fun_name"], export_format.tree_from_json(header["in_tree"]),
-        [export_format.aval_from_json(aval) for aval in header["in_avals"]], export_format.tree_from_json(header["out_tree"]),
-        [export_format.aval_from_json(aval) for aval in header["out_avals"]],
-        module, header["platforms"], [DisabledSafetyCheck(text) for text in header["disabled_safety_checks"]],
+        header["fun_name"], export_format.tree_from_json(header["in_tree"]), in_avals,
+        export_format.tree_from_json(header["out_tree"]), out_avals,
+        module, header["platforms"], [DisabledSafetyCheck(text) for text in header["disabled_safety_checks"]], layout,
         (lambda: deserialize(derivative[0])) if derivative else None, version, header.get("module_kept_var_idx"))
 
 
@@ -316,9 +340,8 @@ def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
     def do_export(*args, **kwargs) -> Exported:
         traced = fun_jit.trace(*args, **kwargs)
         closed = without_refs(traced.jaxpr) if has_refs(traced.jaxpr.effects) else traced.jaxpr
-        _check_one_device(traced)
-        return _export_program(closed, traced.fun_name, traced.in_tree, traced.out_tree,
-                               chosen or (default_export_platform(),), checks, traced._jit_function.options.keep_unused)
+        return _export_program(closed, traced.fun_name, traced.in_tree, traced.out_tree, chosen or (default_export_platform(),), checks,
+                               layout_of(traced), traced._jit_function.options.keep_unused)
 
     return do_export
 
@@ -329,26 +352,21 @@ def _is_own(fun: Callable) -> bool:
     return code is not None and source.is_internal(code.co_filename) or isinstance(fun, ufunc)
 
 
-def _check_one_device(traced: Traced) -> None:
-    where = traced._jit_function.place(traced._traced, traced._call, are_types=True)
-    if isinstance(where, Partitioning) and len(where.devices) > 1:
-        raise NotImplementedError(f"export({traced.fun_name}): programs over several devices are not supported; its shardings name "
-                                  f"{len(where.devices)}. Export it without shardings.")
-
-
 def _export_program(closed: ClosedJaxpr, name: str, in_tree: Any, out_tree: Any, platforms: Sequence[str],
-                    checks: Sequence[DisabledSafetyCheck], keep_unused: bool = False) -> Exported:
-    lowered = lower(closed, name=name, platform=platforms, keep_unused=keep_unused, inline_consts=True)
+                    checks: Sequence[DisabledSafetyCheck], layout: Layout, keep_unused: bool = False) -> Exported:
+    lowered = lower(closed, name=name, platform=platforms, keep_unused=keep_unused, inline_consts=True, num_partitions=layout.nr_devices,
+                    arg_shardings=layout.in_shardings, result_shardings=layout.out_shardings)
     if lowered.host_callbacks or lowered.keepalives:
         raise NotImplementedError(f"export({name}): the program calls back into this process, which an exported function cannot. "
                                   "Remove its callbacks, such as debug.print and pure_callback.")
     text = _without_locations(lowered.text)
     _check_custom_calls(name, text, checks)
     return Exported(name, in_tree, closed.in_avals, out_tree, closed.out_avals, runtime.serialize_module(text), platforms, checks,
-                    lambda: _export_vjp(closed, name, platforms, checks), module_kept_var_idx=lowered.kept)
+                    layout, lambda: _export_vjp(closed, name, platforms, checks, layout), module_kept_var_idx=lowered.kept)
 
 
-def _export_vjp(closed: ClosedJaxpr, name: str, platforms: Sequence[str], checks: Sequence[DisabledSafetyCheck]) -> Exported:
+def _export_vjp(closed: ClosedJaxpr, name: str, platforms: Sequence[str], checks: Sequence[DisabledSafetyCheck],
+                layout: Layout) -> Exported:
     """Of the flat function: (*arguments, *cotangents of the results) -> cotangents of the arguments."""
     count = len(closed.in_avals)
 
@@ -359,7 +377,7 @@ def _export_vjp(closed: ClosedJaxpr, name: str, platforms: Sequence[str], checks
     avals = [*closed.in_avals, *(aval.to_tangent_aval() for aval in closed.out_avals)]
     program = stage(derivative, avals, f"vjp({name})")
     return _export_program(program, f"{name}_vjp", tree_structure((tuple(avals), {})), tree_structure(tuple(closed.in_avals)),
-                           platforms, checks)
+                           platforms, checks, layout.of_vjp())
 
 
 _LOCATION = re.compile(r" loc\(#loc\d*\)|^#loc.*\n?", re.MULTILINE)

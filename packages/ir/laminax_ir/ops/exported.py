@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Any, Sequence
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.primitive import Primitive, shape_rule
@@ -20,20 +20,29 @@ class StableHLOProgram:
       platforms: what it was written for.
       in_avals, out_avals: of the arguments and results.
       is_for_any_platform: whether other platforms may run it too, as if they were the first of its own.
+      nr_devices: over how many devices it is split.
+      in_shardings, out_shardings: how arguments and results are split over a mesh of as many: each with `mesh` and `spec`, or None.
+      is_split: whether it says of some value that each device has a part of it.
 
     Compared by identity.
     """
 
-    __slots__ = ("name", "text", "platforms", "in_avals", "out_avals", "is_for_any_platform", "__weakref__")
+    __slots__ = ("name", "text", "platforms", "in_avals", "out_avals", "is_for_any_platform", "nr_devices", "in_shardings", "out_shardings",
+                 "is_split", "__weakref__")
 
     def __init__(self, name: str, text: str, platforms: Sequence[str], in_avals: Sequence[ShapedArray],
-                 out_avals: Sequence[ShapedArray], is_for_any_platform: bool = False):
+                 out_avals: Sequence[ShapedArray], is_for_any_platform: bool = False, *, nr_devices: int = 1,
+                 in_shardings: Sequence[Any] | None = None, out_shardings: Sequence[Any] | None = None, is_split: bool = False):
         self.name = name
         self.text = text
         self.platforms = tuple(platforms)
         self.in_avals = tuple(in_avals)
         self.out_avals = tuple(out_avals)
         self.is_for_any_platform = is_for_any_platform
+        self.nr_devices = nr_devices
+        self.in_shardings = (None,) * len(self.in_avals) if in_shardings is None else tuple(in_shardings)
+        self.out_shardings = (None,) * len(self.out_avals) if out_shardings is None else tuple(out_shardings)
+        self.is_split = is_split
 
     def number_of(self, platform: str) -> int:
         """The number that stands for a platform.
@@ -47,6 +56,21 @@ class StableHLOProgram:
             raise ValueError(f"Function {self.name!r} was exported for platforms ({', '.join(self.platforms)}) but it is used on "
                              f"{platform!r}. Export it for that platform too: export({self.name}, platforms=[...]).")
         return 0
+
+    def check_devices(self, count: int) -> None:
+        """Whether it can be part of a program over `count` devices: one for a single device can, unless it is split over that.
+
+        Raises:
+          ValueError: if not.
+        """
+        words = f"Function {self.name!r} was exported for {self.nr_devices} devices and is called in a context with {count} devices"
+        if count == self.nr_devices or self.nr_devices == 1 and not self.is_split:
+            return
+        if self.nr_devices == 1:
+            raise ValueError(f"{words}, which is not allowed: the function contains non-replicated sharding annotations. Call it on one "
+                             "device, or export it without shardings.")
+        raise ValueError(f"{words}, which is not allowed. Put its arguments on a mesh of {self.nr_devices} devices, "
+                         "device_put(x, exported.in_shardings_jax(mesh)[i]), or give shardings over one to the jit around the call.")
 
     def __repr__(self):
         return f"{self.name} for {', '.join(self.platforms)}"

@@ -10,22 +10,32 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.exported import StableHLOProgram, call_exported_p
 from laminax_lowering.module_context import ModuleContext
 from laminax_lowering.registry import lowering_rule
+from laminax_lowering.rules.sharding import constrained
 
 _DEFINITION = re.compile(r"func\.func (?:public |private )?@([\w$.-]+)\(")
 _PUBLIC = re.compile(r"func\.func (?:public |private )?@")
+_MESH = re.compile(r'^ *sdy\.mesh @([\w$.-]+) = <\[(.*?)\]>.*\n', re.MULTILINE)
+_MESH_AXIS = re.compile(r'"([^"]*)"=(\d+)')
 _STRING_OR_SYMBOL = re.compile(r'"(?:[^"\\]|\\.)*"|@([\w$.-]+)')
 
 
 @lowering_rule(call_exported_p)
 def _call_exported(ctx, *operands, program: StableHLOProgram):
     numbers = {platform: program.number_of(platform) for platform in ctx.platforms}
+    program.check_devices(ctx.module.num_partitions)
     function = _imported_function(ctx.module, program)
+    operands = _split(ctx, operands, program.in_shardings)
     if len(program.platforms) > 1:
         number = ctx.platform_index
         if ctx.platforms != program.platforms:
             number = ctx.by_platform(lambda: ctx.constant(numbers[ctx.platform], np.int32), [ShapedArray((), np.int32)])
         operands = [number, *operands]
-    return ctx.call(function, operands, ctx.avals_out)
+    return _split(ctx, ctx.call(function, operands, ctx.avals_out), program.out_shardings)
+
+
+def _split(ctx, values, shardings) -> list:
+    """The values, split as the exported function's arguments and results are: what its `main` says of them ends with the call."""
+    return [x if sharding is None else constrained(ctx, x, sharding) for x, sharding in zip(values, shardings, strict=True)]
 
 
 def _imported_function(module: ModuleContext, program: StableHLOProgram) -> str:
@@ -39,7 +49,7 @@ def _imported_function(module: ModuleContext, program: StableHLOProgram) -> str:
 
 
 def renamed_functions(text: str, name: str, module: ModuleContext) -> tuple[str, dict[str, str]]:
-    """The functions of a module as text, private and under names that are free in another, and those names.
+    """The functions of a module as text, private and under names that are free in another, and those names; its meshes are the other's.
 
     Args:
       text: a module as MLIR prints it: a line that opens it, functions, a line that closes it.
@@ -47,10 +57,15 @@ def renamed_functions(text: str, name: str, module: ModuleContext) -> tuple[str,
       module: the other module.
     """
     body = text.strip().partition("{\n")[2].rpartition("}")[0]
+    meshes = {found: module.meshes.name_of_axes(tuple((axis, int(size)) for axis, size in _MESH_AXIS.findall(axes)))
+              for found, axes in _MESH.findall(body)}
+    body = _MESH.sub("", body)
     names = {found: module.unique_name(name if found == "main" else found) for found in _DEFINITION.findall(body)}
 
     def rename(match: re.Match) -> str:
         symbol = match.group(1)
+        if symbol in meshes:
+            return meshes[symbol]
         return f"@{names[symbol]}" if symbol in names else match.group(0)  # strings stay, and symbols from elsewhere
 
     return _STRING_OR_SYMBOL.sub(rename, _PUBLIC.sub("func.func private @", body)).rstrip(), names

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.ops import sharding as op
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.shardings import sharding_text
@@ -13,6 +15,11 @@ from laminax_lowering.types import type_text
 def _lower_placement(ctx, x, *, sharding, source=None):
     if getattr(sharding, "mesh", None) is None and getattr(sharding, "num_devices", 1) == 1:
         return x
+    return constrained(ctx, x, sharding)
+
+
+def constrained(ctx, x: Value, sharding: Any) -> Value:
+    """The value, split over a mesh as a sharding says."""
     name = ctx.new_name()
     text = sharding_text(ctx.module.meshes, sharding, x.aval)
     ctx.lines.append(f"{name} = sdy.sharding_constraint {x.name} {text} : {type_text(x.aval)}{ctx.loc}")

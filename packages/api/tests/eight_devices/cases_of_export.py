@@ -1,0 +1,130 @@
+"""Exported functions over several devices: kept with their shardings, called on other meshes of as many devices, differentiated."""
+
+import numpy as np
+import pytest
+from meshes import MESH, put, value
+
+import laminax
+from laminax import export, grad, jit, lax, shard_map
+from laminax import numpy as jnp
+from laminax.sharding import AbstractMesh, Mesh, NamedSharding
+from laminax.sharding import PartitionSpec as P
+
+A = value(8, 4)
+ROWS, COLUMNS = NamedSharding(MESH, P("x", None)), NamedSharding(MESH, P(None, "y"))
+OTHER = Mesh(np.array(laminax.devices())[::-1].reshape(4, 2), ("a", "b"))  # other names, and the devices the other way round
+FLAT = Mesh(np.array(laminax.devices()), ("d",))
+TWO = Mesh(np.array(laminax.devices()[:2]), ("x",))
+
+
+def doubled():
+    return jit(lambda x: x * 2, in_shardings=ROWS, out_shardings=COLUMNS)
+
+
+def again(exported, vjp_order=0):
+    return export.deserialize(exported.serialize(vjp_order=vjp_order))
+
+
+def on(mesh, x=A):
+    return laminax.device_put(x, NamedSharding(mesh, P()))
+
+
+def test_shardings_are_kept_without_devices():
+    for e in (made := export.export(doubled())(A), again(made)):
+        assert e.nr_devices == 8
+        assert e.in_shardings_jax(MESH) == (ROWS,) and e.out_shardings_jax(MESH) == (COLUMNS,)
+        (hlo,) = e.in_shardings_hlo
+        assert list(hlo.tile_assignment_dimensions())[:2] == [MESH.shape["x"], 1]
+        (elsewhere,) = e.out_shardings_jax(OTHER)
+        assert set(elsewhere._device_assignment) == set(laminax.devices())
+        assert elsewhere.shard_shape((8, 4)) == COLUMNS.shard_shape((8, 4))
+
+
+@pytest.mark.parametrize("mesh", [MESH, OTHER])
+def test_calls_run_on_the_devices_of_the_arguments(mesh):
+    out = again(export.export(doubled())(A)).call(on(mesh))
+    np.testing.assert_array_equal(out, A * 2)
+    assert out.sharding.shard_shape((8, 4)) == COLUMNS.shard_shape((8, 4))
+    assert out.addressable_shards[0].device == mesh.devices.flat[0]
+
+
+def test_the_axes_of_the_mesh_need_not_be_the_same():
+    np.testing.assert_array_equal(again(export.export(doubled())(A)).call(on(FLAT)), A * 2)
+    (sharding,) = export.export(doubled())(A).in_shardings_jax(FLAT)
+    assert sharding.shard_shape((8, 4)) == ROWS.shard_shape((8, 4))
+
+
+def test_arguments_that_the_function_does_not_read():
+    f = jit(lambda x, unused, y: x + y, in_shardings=(ROWS, COLUMNS, COLUMNS))
+    e = again(export.export(f)(A, A, A))
+    assert e.in_shardings_jax(MESH) == (ROWS, COLUMNS, COLUMNS)
+    np.testing.assert_array_equal(e.call(*[on(MESH)] * 3), A + A)
+
+
+def test_inside_of_another_program_and_exported_again():
+    inner = again(export.export(doubled())(A))
+    outer = jit(lambda x: inner.call(jnp.sin(x)) + 1, in_shardings=NamedSharding(OTHER, P("a")))
+    np.testing.assert_allclose(outer(A), np.sin(A) * 2 + 1, rtol=1e-6)
+    e = again(export.export(outer)(A))
+    assert e.nr_devices == 8
+    np.testing.assert_allclose(e.call(on(MESH)), np.sin(A) * 2 + 1, rtol=1e-6)
+
+
+def test_a_program_per_device():
+    """Each part is passed on to the next device."""
+    def step(x):
+        size = lax.axis_size("x")
+        return lax.ppermute(x, "x", [(i, (i + 1) % size) for i in range(size)])
+
+    e = again(export.export(jit(shard_map(step, mesh=MESH, in_specs=P("x"), out_specs=P("x"))))(A))
+    assert e.nr_devices == 8
+    rows = 8 // MESH.shape["x"]
+    np.testing.assert_array_equal(e.call(on(MESH)), np.roll(A, rows, axis=0))
+
+
+def test_derivatives_are_split_as_the_function_is():
+    f = jit(lambda x: jnp.sin(x) ** 2, in_shardings=ROWS, out_shardings=COLUMNS)
+    e = again(export.export(f)(A), vjp_order=2)
+    assert e.vjp().nr_devices == 8
+    assert e.vjp().in_shardings_jax(MESH) == (ROWS, COLUMNS) and e.vjp().out_shardings_jax(MESH) == (ROWS,)
+    np.testing.assert_allclose(grad(lambda x: e.call(x).sum())(on(OTHER)), np.sin(2 * A), rtol=1e-5, atol=1e-6)
+    second = grad(lambda x: grad(lambda x: e.call(x).sum())(x).sum())(on(MESH))
+    np.testing.assert_allclose(second, 2 * np.cos(2 * A), rtol=1e-5, atol=1e-5)
+
+
+def test_a_mesh_without_devices_is_enough():
+    mesh = AbstractMesh((2,), ("x",))
+    f = jit(lambda x: lax.with_sharding_constraint(x @ x.T, NamedSharding(mesh, P(None, "x"))))
+    struct = laminax.ShapeDtypeStruct((8, 4), np.float32, sharding=NamedSharding(mesh, P("x")))
+    e = again(export.export(f)(struct))
+    assert e.nr_devices == 2 and e.in_shardings_jax(TWO) == (NamedSharding(TWO, P("x")),)
+    out = e.call(on(TWO))
+    np.testing.assert_allclose(out, A @ A.T, rtol=1e-5)
+    assert out.sharding.shard_shape((8, 8)) == (8, 4)
+    with pytest.raises(ValueError, match=r"export\(.*\): the shardings are over different numbers of devices"):
+        export.export(f)(struct.update(sharding=NamedSharding(AbstractMesh((4,), ("x",)), P("x"))))
+
+
+def test_several_platforms():
+    e = again(export.export(doubled(), platforms=["tpu", "cpu"])(A))
+    np.testing.assert_array_equal(e.call(on(MESH)), A * 2)
+
+
+def test_other_numbers_of_devices():
+    e = again(export.export(doubled())(A))
+    for x, count in ((A, 1), (on(TWO), 2)):
+        with pytest.raises(ValueError, match=f"was exported for 8 devices and is called in a context with {count} devices.*in_shardings_jax"):
+            e.call(x)
+    with pytest.raises(ValueError, match="in_shardings_jax: the function was exported for 8 devices, and the mesh has 2"):
+        e.in_shardings_jax(TWO)
+    with pytest.raises(TypeError, match="in_shardings_jax: expected a mesh, got 8"):
+        e.in_shardings_jax(8)
+
+
+def test_a_function_of_one_device_runs_on_many_unless_it_is_split():
+    whole = export.export(jit(lambda x: x.sum(0)))(A)
+    np.testing.assert_allclose(whole.call(put(A, "x", "y")), A.sum(0), rtol=1e-5)
+    one = Mesh(np.array(laminax.devices()[:1]), ("x",))
+    split = export.export(jit(lambda x: x.sum(0), in_shardings=NamedSharding(one, P("x"))))(A)
+    with pytest.raises(ValueError, match="for 1 devices and is called in a context with 8 devices.* non-replicated sharding annotations"):
+        split.call(on(MESH))
