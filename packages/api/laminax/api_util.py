@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
-from laminax_ir.pytree import PyTreeDef, tree_flatten, tree_unflatten
+from laminax_ir.pytree import PyTreeDef, flatten_axes, tree_flatten, tree_unflatten
 
 from laminax._src.extend.debug_info import DebugInfo
 from laminax._src.extend.linear_util import WrappedFun, transformation_with_aux2
@@ -13,7 +13,7 @@ from laminax._src.leaf_names import argument_names
 from laminax._src.program_names import function_code, source_info
 from laminax._src.tracing import Call, function_name
 
-__all__ = ["debug_info", "flatten_fun", "flatten_fun_nokwargs", "shaped_abstractify"]
+__all__ = ["debug_info", "flatten_axes", "flatten_fun", "flatten_fun_nokwargs", "safe_map", "shaped_abstractify"]
 
 
 def debug_info(traced_for: str, fun: Callable, args: Sequence[Any], kwargs: dict[str, Any], *, static_argnums: Sequence[int] = (),
@@ -71,6 +71,19 @@ def _flat_result(store: Any, result: Any) -> list[Any]:
     flat, tree = tree_flatten(result)
     store.store(tree)
     return flat
+
+
+def safe_map(f: Callable, *args: Iterable[Any]) -> list[Any]:
+    """The list of `f`'s results over one or more sequences, which must be of one length.
+
+    Raises:
+      ValueError: they are not.
+
+    Example:
+      >>> safe_map(max, [1, 5], [4, 2])
+      [4, 5]
+    """
+    return [f(*values) for values in zip(*args, strict=True)]
 
 
 def shaped_abstractify(x: Any) -> Any:

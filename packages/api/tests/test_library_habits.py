@@ -148,3 +148,23 @@ def test_partial_evaluation_of_a_flat_function():
     (result,) = laminax.core.eval_jaxpr(jaxpr, consts, jnp.arange(3.0))
     np.testing.assert_allclose(result, np.arange(3) + np.cos(0.5), rtol=1e-6)
     assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["add"]
+
+
+def test_an_interpreter_asks_which_equations_are_calls():
+    from laminax.api_util import safe_map
+    from laminax.extend.core import Primitive, primitives
+    eqns = laminax.make_jaxpr(lambda x: laminax.jit(jnp.sin)(x) + 1)(1.0).eqns
+    assert [eqn.primitive.call_primitive for eqn in eqns] == [False, False]  # a program is the parameter of a jitted call, not a function
+    assert primitives.call_p.call_primitive and primitives.closed_call_p.call_primitive and not Primitive("mine").call_primitive
+    values = {}
+    safe_map(values.__setitem__, ["x", "y"], [1, 2])
+    assert values == {"x": 1, "y": 2}
+    with pytest.raises(ValueError, match="shorter"):
+        safe_map(values.__setitem__, ["x", "y"], [1])
+
+
+def test_axes_are_spread_over_the_leaves():
+    from laminax.api_util import flatten_axes
+    tree = laminax.tree_util.tree_structure(({"b": 0, "w": 0}, 0))
+    assert flatten_axes("in_axes", tree, ({"b": None, "w": 1}, 2)) == [None, 1, 2]
+    assert flatten_axes("in_axes", tree, (1, None)) == [1, 1, None]

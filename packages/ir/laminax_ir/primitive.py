@@ -40,6 +40,7 @@ class Primitive:
     """
 
     __slots__ = ("name", "multiple_results", "family", "shape_rule", "effects_rule", "impl", "__weakref__")
+    call_primitive = False  # whether it takes the function that it calls: interpreters of programs ask it, as of JAX's primitives
 
     def __init__(self, name: str, *, multiple_results: bool = False, family: str | None = None):
         self.name = name

@@ -19,6 +19,8 @@ from laminax._src.tracing import function_name
 class _CallPrimitive(Primitive):
     """A call of a function of arrays that returns a sequence of arrays."""
 
+    call_primitive = True
+
     def bind(self, fun: WrappedFun, *operands: Any, name: str | None = None) -> list[Any]:
         """The results of the function, called as a program of its own; `name` is what the call is named."""
         def call(*operands):
@@ -29,6 +31,8 @@ class _CallPrimitive(Primitive):
 
 class _ClosedCallPrimitive(Primitive):
     """A call of a closed jaxpr."""
+
+    call_primitive = True
 
     def bind(self, *operands: Any, call_jaxpr: ClosedJaxpr, name: str = "closed_call") -> list[Any]:
         """The results of the program; `name` is what the call is named."""
