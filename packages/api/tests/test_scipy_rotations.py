@@ -91,6 +91,8 @@ def test_interpolation(both):
     expected = scipy.spatial.transform.Slerp(times, theirs)(where)
     close(Slerp.init(times, mine)(where).as_matrix(), expected.as_matrix())
     close(Slerp.init(times, mine)(0.3).as_matrix(), expected[1].as_matrix())
+    with laminax.numpy_rank_promotion("raise"):
+        close(Slerp.init(times, mine)(where[1:2]).inv().as_matrix(), expected[1:2].inv().as_matrix())
 
 
 def test_transformations():

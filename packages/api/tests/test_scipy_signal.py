@@ -92,7 +92,7 @@ def test_complex_spectra_and_istft_axes():
     z = np.random.default_rng(0).normal(size=(7, 9, 5)) + 0j
     for axes in ((0, 1), (1, 0), (2, 0), (0, 2), (-2, -1)):  # the time takes the place of the two axes' first that is left
         options = dict(time_axis=axes[0], freq_axis=axes[1], nperseg=2 * (z.shape[axes[1]] - 1))
-        close(signal.istft(z, **options)[1], scipy.signal.istft(z, **options)[1])
+        close(signal.istft(z, **options), scipy.signal.istft(z, **options))
 
 
 @pytest.mark.parametrize("scaling, average", [("density", "mean"), ("spectrum", "median")])

@@ -70,6 +70,12 @@ def test_map_coordinates(mode, order):
     assert got.dtype == whole.dtype
 
 
+def test_map_coordinates_rounds_halves_away_from_zero():
+    row, where = np.arange(10, 15), np.array([0.5, 1.5, 2.5, 3.5])
+    close(ndimage.map_coordinates(row, [where], 0), scipy.ndimage.map_coordinates(row, [where], order=0))
+    close(ndimage.map_coordinates(row, [where], 1), [11, 12, 13, 14])  # as SciPy rounds what it interpolates: 10.5, 11.5 ...
+
+
 def test_map_coordinates_beyond_the_borders():
     row = np.array([1.0, 2.0, 4.0])
     close(ndimage.map_coordinates(row, [np.array([-2.0, 3.0, 2.5])], 1, cval=9.0), [9, 9, (4 + 9) / 2])

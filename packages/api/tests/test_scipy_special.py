@@ -21,7 +21,7 @@ CASES = {
     **{name: (POSITIVE, OTHER) for name in ("xlogy", "xlog1py", "betaln", "beta", "gammainc", "gammaincc", "rel_entr", "kl_div")},
     "betainc": (POSITIVE, OTHER, UNIT), "zeta": (POSITIVE + 1.5, OTHER), "polygamma": (np.array([0, 1, 2, 3, 1, 2, 0]), OTHER),
 }
-WITHOUT_DERIVATIVE = {"betainc": 2, "zeta": 1, "polygamma": 1}  # how many leading arguments
+WITHOUT_DERIVATIVE = {"betainc": 2, "polygamma": 1}  # how many leading arguments
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +52,22 @@ def test_derivatives(name):
         difference = (np.asarray(with_tangent(args[i] + h)[0]) - np.asarray(with_tangent(args[i] - h)[0])) / (2 * h)
         _, tangent = with_tangent(args[i])
         np.testing.assert_allclose(tangent, difference, rtol=1e-5, atol=1e-7)
+
+
+def test_zeta_is_differentiable_in_its_exponent_many_times():
+    # -zeta'(2) = sum of log(n) / n^2; the mixed derivative is that of -x zeta(x + 1, q), also when it is taken the other way round
+    assert np.isclose(laminax.grad(special.zeta)(2.0, 1.0), -0.9375482543158437, rtol=1e-12)  # the OEIS's A073002
+    x, q = 3.5, 0.7
+    one_way = laminax.grad(laminax.grad(special.zeta, 0), 1)(x, q)
+    expected = laminax.grad(lambda x: -x * special.zeta(x + 1, q))(x)
+    np.testing.assert_allclose([one_way, laminax.grad(laminax.grad(special.zeta, 1), 0)(x, q)], [expected, expected], rtol=1e-10)
+    h = 1e-4
+    second = (laminax.grad(special.zeta)(x + h, q) - laminax.grad(special.zeta)(x - h, q)) / (2 * h)
+    np.testing.assert_allclose(laminax.grad(laminax.grad(special.zeta))(x, q), second, rtol=1e-6)
+
+
+def test_sign_of_gamma_of_nan_is_nan():
+    np.testing.assert_array_equal(special.gammasgn(np.array([np.nan, np.inf, -2.0])), [np.nan, 1, np.nan])
 
 
 def test_far_tails_of_the_normal_distribution():

@@ -108,7 +108,7 @@ def _series(a, b, c, z, is_polynomial):
     """The sum of the power series, and its derivative in z. Polynomials end also where they are differentiated in a and b."""
     def add(n, state):
         total, slope, term = state  # term n - 1, of which z**(n - 1) is part
-        n = n.astype(z.dtype)
+        n = jnp.asarray(n, dtype=z.dtype)
         numerator, denominator = (a + n - 1) * (b + n - 1), (c + n - 1) * n
         ratio = jnp.where(is_polynomial & (numerator == 0), 0, numerator / jnp.where(denominator == 0, 1, denominator))
         return total + term * ratio * z, slope + n * term * ratio, term * ratio * z
@@ -136,7 +136,7 @@ def _taylor(a, b, c, w, t, value, slope):
 
     def add(n, state):
         total, derivative, term, following = state  # the terms of t**n and t**(n + 1)
-        n = n.astype(w.dtype)
+        n = jnp.asarray(n, dtype=w.dtype)
         after = ((n + a) * (n + b) * t * t * term - (n + 1) * (p1 * n + q0) * t * following) / (p0 * (n + 1) * (n + 2))
         return total + after, derivative + (n + 2) * after, following, after
 

@@ -51,7 +51,7 @@ def _series(x: Any, first: Any, ratio: Callable[[Any], Any], count: int) -> Any:
     """The sum of `count` terms, each of which is the one before times ratio(k), k = 1, 2, ..."""
     def add(k, state):
         total, term = state
-        term = term * ratio(k.astype(x.real.dtype))
+        term = term * ratio(jnp.asarray(k, dtype=x.real.dtype))
         return total + term, term
     return fori_loop(1, count, add, (first, first))[0]
 
@@ -75,9 +75,13 @@ def exp1(x):
 def _expi(x):
     size = jnp.abs(x)
     low = jnp.where((x > 0) & (x <= 40) | (x <= 0) & (x >= -2), x, jnp.ones_like(x))
+
     # the terms x^k / k!, each divided by k: 150 of them for x up to 40
-    _, total = fori_loop(1, 150, lambda k, s: (s[0] * low / k.astype(x.dtype), s[1] + s[0] * low / k.astype(x.dtype) / k.astype(x.dtype)),
-                         (jnp.ones_like(low), jnp.zeros_like(low)))
+    def add(k, state):
+        term, total = state
+        k = jnp.asarray(k, dtype=x.dtype)
+        return term * low / k, total + term * low / k / k
+    _, total = fori_loop(1, 150, add, (jnp.ones_like(low), jnp.zeros_like(low)))
     near = _EULER + jnp.log(jnp.abs(low)) + total
     high = jnp.where(x > 40, x, jnp.full_like(x, 50.0))
     far = jnp.exp(high) / high * _series(high, jnp.ones_like(high), lambda k: k / high, 25)
@@ -89,7 +93,7 @@ def _expi(x):
 def _exp1_by_fraction(x):
     """E1 as exp(-x) times a continued fraction, from its end; for |x| > 2, away from the negative axis."""
     def up(i, tail):
-        k = (80 - i).astype(x.real.dtype)
+        k = jnp.asarray(80 - i, dtype=x.real.dtype)
         return k * k / (x + 2 * k + 1 - tail)
     tail = fori_loop(0, 80, up, jnp.zeros_like(x))
     return jnp.exp(-x) / (x + 1 - tail)
@@ -112,14 +116,14 @@ def expn(n, x):
     large = jnp.where(x > 1, x, jnp.full_like(x, 2.0))
 
     def up(i, tail):  # the fraction of E_n, from its end
-        k = (100 - i).astype(x.dtype)
+        k = jnp.asarray(100 - i, dtype=x.dtype)
         return k * (n + k - 1) / (large + n + 2 * k - tail)
     far = jnp.exp(-large) / (large + n - fori_loop(0, 100, up, jnp.zeros_like(x)))
     small = jnp.where((x > 0) & (x <= 1), x, jnp.ones_like(x))
 
     def add(k, state):  # (-x)^k / (k! (n - 1 - k)), and the logarithm in place of the term k = n - 1
         total, power = state
-        k = k.astype(x.dtype)
+        k = jnp.asarray(k, dtype=x.dtype)
         gap = n - 1 - k
         regular = power / jnp.where(gap == 0, 1, gap)
         special = power * (_digamma_of_integer(n) - jnp.log(small))
@@ -141,13 +145,13 @@ def _digamma_of_integer(n):
 
 @fused
 def sici(x):
-    """The sine and cosine integrals: of sin(t)/t from 0 to x, and Euler's constant + log(x) + that of (cos(t) - 1)/t.
+    """The sine and cosine integrals: of sin(t)/t from 0 to x, and Euler's constant + log|x| + that of (cos(t) - 1)/t.
 
     Args:
       x: a real array.
 
     Returns:
-      The pair of them; the cosine integral is NaN for negative x.
+      The pair of them; the cosine integral of a negative x is that of -x, its real part, and NaN at -inf.
     """
     return _sici(_real("sici", x))
 
@@ -166,7 +170,7 @@ def _sici(x):
     is_infinite = jnp.isinf(x)
     si = jnp.where(is_infinite, math.pi / 2, si)
     ci = jnp.where(is_infinite, 0.0, jnp.where(x == 0, -math.inf, ci))
-    return jnp.where(jnp.isnan(x), x, jnp.copysign(si, x)), jnp.where((x < 0) | jnp.isnan(x), math.nan, ci).astype(x.dtype)
+    return jnp.where(jnp.isnan(x), x, jnp.copysign(si, x)), jnp.where((x == -math.inf) | jnp.isnan(x), math.nan, ci).astype(x.dtype)
 
 
 @fused

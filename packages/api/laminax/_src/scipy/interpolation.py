@@ -11,6 +11,7 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
+from laminax_ir.ops.elementwise import round as round_away
 from laminax_ir.trace import Tracer
 
 import laminax.numpy as jnp
@@ -82,7 +83,7 @@ def _map_coordinates(input, cval, *coordinates, order, mode):
         (coordinate,) = ensure_arrays("map_coordinates", coordinate)
         coordinate = jnp.asarray(convert(coordinate, dtypes.to_inexact_dtype(get_aval(coordinate).dtype)))
         if order == 0:
-            parts = [(jnp.round(coordinate).astype(np.int32), None)]
+            parts = [(round_away(coordinate).astype(np.int32), None)]
         else:
             low = jnp.floor(coordinate)
             upper = coordinate - low
@@ -97,8 +98,8 @@ def _map_coordinates(input, cval, *coordinates, order, mode):
         for _, weight, _ in corner:
             value = value if weight is None else weight * value
         total = total + value
-    if dtypes.issubdtype(input.dtype, dtypes.integer):
-        total = jnp.round(total)
+    if order == 1 and dtypes.issubdtype(input.dtype, dtypes.integer):
+        total = round_away(total)
     return total.astype(input.dtype)
 
 

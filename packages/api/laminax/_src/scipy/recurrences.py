@@ -1,4 +1,4 @@
-"""Special functions by recurrences and power series: Bessel functions, spherical harmonics, the confluent hypergeometric one."""
+"""Special functions by recurrences and series: Bessel functions, the confluent hypergeometric one, zeta, spherical harmonics."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.loops import fori_loop
 from laminax_ir.ops.special import lgamma
+from laminax_ir.ops.special import zeta as lax_zeta
+from laminax_transforms import custom_jvp, jvp
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
@@ -52,7 +54,7 @@ def _bessel_jn(z, v, n_iter):
         """From orders k + 1 and k to k - 1; all are scaled down before they overflow."""
         following, current, total, kept = state
         k = n_iter - i
-        before = 2 * k.astype(z.dtype) / x * current - following
+        before = 2 * jnp.asarray(k, dtype=z.dtype) / x * current - following
         is_large = jnp.abs(before) > limit
         factor = jnp.where(is_large, 1 / limit, 1.0).astype(z.dtype)
         current, before, total, kept = current * factor, before * factor, total * factor, kept * factor[None]
@@ -84,11 +86,61 @@ def hyp1f1(a, b, x):
 
     def add(k, state):
         total, term = state
-        k = k.astype(x.dtype)
+        k = jnp.asarray(k, dtype=x.dtype)
         term = term * (top + k - 1) / (b + k - 1) * size / k
         return total + term, term
     total, _ = fori_loop(1, _TERMS, add, (jnp.ones_like(x), jnp.ones_like(x)))
     return jnp.where(is_negative, jnp.exp(x) * total, total)
+
+
+def zeta(x, q=None):
+    """Hurwitz zeta function, the sum of (n + q)**-x over n >= 0, elementwise; differentiable in both.
+
+    Args:
+      x: the exponent, above 1.
+      q: the shift; must be given.
+
+    Raises:
+      NotImplementedError: without q.
+    """
+    if q is None:
+        raise NotImplementedError("zeta: Riemann's function is not implemented without q; give q=1, which is the same")
+    return _zeta(x, q)
+
+
+@fused
+def _zeta(x, q):
+    return _hurwitz(*promote_inexact("zeta", x, q))
+
+
+@custom_jvp
+def _hurwitz(x, q):
+    return lax_zeta(x, q)
+
+
+@_hurwitz.defjvp
+def _hurwitz_jvp(primals, tangents):
+    return _hurwitz(*primals), jvp(_hurwitz_by_sum, primals, tangents)[1]
+
+
+_SUMMED = 16  # terms before Euler's and Maclaurin's formula takes the rest
+_EULER_MACLAURIN = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600)  # B_2j / (2j)!
+
+
+def _hurwitz_by_sum(x, q):
+    """The zeta function in operations that can be differentiated, also in x; to double precision for positive q.
+
+    Source: F. Olver et al., "NIST Handbook of Mathematical Functions" (2010), formula 25.11.28.
+    """
+    x, q = jnp.broadcast_arrays(x, q)
+    shifted = q[..., None] + jnp.reshape(jnp.arange(_SUMMED, dtype=q.dtype), (*[1] * q.ndim, _SUMMED))
+    end = q + _SUMMED
+    power = jnp.power(end, -x)
+    total = jnp.sum(jnp.power(shifted, -x[..., None]), axis=-1) + power * end / (x - 1) + power / 2
+    for j, coefficient in enumerate(_EULER_MACLAURIN):
+        power = power / end * (x if j == 0 else (x + (2 * j - 1)) * (x + 2 * j) / end)
+        total = total + coefficient * power
+    return total
 
 
 def sph_harm_y(n, m, theta, phi, diff_n: int | None = None, n_max: int | None = None):

@@ -217,7 +217,7 @@ class Rotation:
 
     def inv(self) -> Rotation:
         """The rotations back."""
-        return Rotation(self.quat * jnp.array([-1, -1, -1, 1], dtype=self.quat.dtype))
+        return Rotation(jnp.concatenate([-self.quat[..., :3], self.quat[..., 3:]], axis=-1))
 
     def magnitude(self):
         """The angles, from 0 to pi."""

@@ -81,7 +81,8 @@ def gammasgn(x):
     floor = jnp.floor(x)
     negative = jnp.where(floor % 2 == 0, jnp.ones_like(x), -jnp.ones_like(x))
     negative = jnp.where(x == floor, jnp.full_like(x, math.nan), negative)
-    return jnp.where(x == 0, jnp.copysign(jnp.ones_like(x), x), jnp.where(x < 0, negative, jnp.ones_like(x)))
+    positive = jnp.where(jnp.isnan(x), x, jnp.ones_like(x))
+    return jnp.where(x == 0, jnp.copysign(jnp.ones_like(x), x), jnp.where(x < 0, negative, positive))
 
 
 @fused
@@ -198,26 +199,6 @@ def polygamma(n, x):
     if not dtypes.issubdtype(dtype_of(n), dtypes.integer):
         raise ValueError(f"polygamma: n must be of integer dtype, got {get_aval(n).str_short()}")
     return special.polygamma(*promote_inexact("polygamma", n, x))
-
-
-def zeta(x, q=None):
-    """Hurwitz zeta function, the sum of (n + q)**-x over n >= 0, elementwise.
-
-    Args:
-      x: the exponent, above 1.
-      q: the shift; must be given.
-
-    Raises:
-      NotImplementedError: without q.
-    """
-    if q is None:
-        raise NotImplementedError("zeta: Riemann's function is not implemented without q; give q=1, which is the same")
-    return _zeta(x, q)
-
-
-@fused
-def _zeta(x, q):
-    return special.zeta(*promote_inexact("zeta", x, q))
 
 
 # --- logarithms and entropies ---

@@ -256,7 +256,8 @@ def istft(Zxx, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, 
       time_axis, freq_axis: the axes of the spectra.
 
     Returns:
-      The times, and the signal: the axes of the spectra are gone, that of the signal is the last.
+      The times, as many as the signal's first axis is long, which is SciPy's way, and the signal: the axes of the spectra are gone,
+      that of the signal is where `time_axis` was.
 
     Raises:
       ValueError: if sizes do not fit.
@@ -290,5 +291,6 @@ def istft(Zxx, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, 
         x, norm = x[..., cut], norm[cut]
     x = x / _along_axis(np.where(norm > 1e-10, norm, 1), -1, x, x.real.dtype)
     real = dtypes.scalar_dtype(float)
-    times = jnp.arange(x.shape[-1], dtype=real) / jnp.asarray(fs, dtype=real)
-    return times, jnp.moveaxis(x, -1, time_axis - (freq_axis < time_axis))
+    x = jnp.moveaxis(x, -1, time_axis - (freq_axis < time_axis))
+    times = jnp.arange(x.shape[0], dtype=real) / jnp.asarray(fs, dtype=real)  # of the first axis, as SciPy and JAX have it
+    return times, x
