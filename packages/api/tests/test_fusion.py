@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from laminax_ir import source
+
 import laminax
 import laminax.numpy as jnp
 from laminax._src import eager
@@ -29,6 +31,25 @@ def test_traces_see_the_operations_and_no_call():
     names = [eqn.primitive.name for eqn in laminax.make_jaxpr(scaled_sum)(np.ones(3, np.float32)).eqns]
     assert "sin" in names and "jit" not in names
     np.testing.assert_allclose(laminax.grad(lambda x: scaled_sum(x))(jnp.ones(2)), np.cos(np.ones(2)), rtol=1e-6)
+
+
+def test_a_function_staged_twice_has_the_positions_of_both_calls():
+    def fun(x):
+        x = laminax.nn.softmax(x)
+        with laminax.named_scope("again"):
+            x = laminax.nn.softmax(x)
+        return x
+    eqns = laminax.make_jaxpr(fun)(np.ones(3, np.float32)).eqns
+    first, second = eqns[:len(eqns) // 2], eqns[len(eqns) // 2:]
+    assert [eqn.primitive for eqn in first] == [eqn.primitive for eqn in second]
+    start = fun.__code__.co_firstlineno
+    assert {source.position(eqn.source_info).line - start for eqn in first} == {1}
+    assert {source.position(eqn.source_info).line - start for eqn in second} == {3}
+    assert {"again" in eqn.source_info.name_stack for eqn in first} == {False}
+    assert {"again" in eqn.source_info.name_stack for eqn in second} == {True}
+    x = np.array([0.5, -1.0, 2.0], np.float32)
+    once = np.exp(x) / np.exp(x).sum()
+    np.testing.assert_allclose(laminax.jit(fun)(x), np.exp(once) / np.exp(once).sum(), rtol=1e-6)
 
 
 def test_the_cache_of_operations_is_bounded(monkeypatch):

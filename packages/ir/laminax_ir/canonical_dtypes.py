@@ -138,6 +138,8 @@ def check_user_dtype_supported(dtype: Any, fun_name: str | None = None) -> Any:
         return canonical
     requested = supported_dtype(dtype)
     if requested in _narrowed:
+        from laminax_ir.trace import count_warning  # which imports this module
+        count_warning()
         where = f" requested in {fun_name}" if fun_name else ""
         warnings.warn(
             f"Explicitly requested dtype {requested.name}{where} is not available, and will be truncated to dtype "

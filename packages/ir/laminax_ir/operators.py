@@ -17,7 +17,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import expand_dims
 from laminax_ir.primitive import Primitive
-from laminax_ir.trace import Tracer, state
+from laminax_ir.trace import Tracer, count_warning, state
 
 _SCALARS = frozenset((bool, int, float, complex))
 _BOOL = np.dtype(bool)
@@ -68,6 +68,7 @@ def _report_rank_promotion(name, operands):
     if config.numpy_rank_promotion.value == "raise":
         raise ValueError(f"Operands could not be broadcast together for {name} on shapes {shapes} and with the config option "
                          f"jax_numpy_rank_promotion='raise'. {advice}")
+    count_warning()
     warnings.warn(f"Following NumPy automatic rank promotion for {name} on shapes {shapes}, because of the config option "
                   f"numpy_rank_promotion='warn'. {advice}", stacklevel=4)
 

@@ -186,6 +186,7 @@ class _State(threading.local):
     axis_sizes: dict[Any, int] = {}
     source = None  # overrides the user's frame, for equations made on behalf of an earlier one
     name_stack: NameStack = no_names
+    warnings: int = 0  # see `count_warning`
 
 
 state = _State()
@@ -255,6 +256,12 @@ class ended_afterwards:
 def is_tracing() -> bool:
     """Whether operations are being interpreted by anything but plain evaluation."""
     return state.trace is not eval_trace
+
+
+def count_warning() -> None:
+    """To be called where a warning depends on the arguments of the function at work: every equal call must give it again, so
+    that this one is not recorded (see `recordings`)."""
+    state.warnings += 1
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Composite functions as one compiled call when called on values, and as their operations when traced.
 
-JAX makes such functions nested jits; inlining them instead keeps traced programs flat and tracing fast.
+JAX makes such functions nested jits; inlining them instead keeps traced programs flat. What a call records is kept, and copied
+when the next such call is staged (`laminax_ir.recordings`).
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any, Callable, Sequence
 
+from laminax_ir.recordings import RecordedFunction
+from laminax_ir.staging import StagingTrace
 from laminax_ir.trace import eval_trace, state, tracing_threads
 from laminax_ir.tracebacks import shorten
 
@@ -24,6 +27,7 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
         return lambda f: fused(f, static_argnames=static_argnames)
     static = frozenset(static_argnames)
     compiled: Callable | None = None
+    staged = RecordedFunction(fun)
     current, bottom, threads = state, eval_trace, tracing_threads
 
     def compile_it() -> Callable:
@@ -35,8 +39,8 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
     @wraps(fun)
     def call(*args, **kwargs) -> Any:
         try:
-            if threads and current.trace is not bottom:
-                return fun(*args, **kwargs)
+            if threads and (trace := current.trace) is not bottom:
+                return staged(trace, args, kwargs) if type(trace) is StagingTrace else fun(*args, **kwargs)
             if static and kwargs:
                 for name, value in kwargs.items():
                     if type(value) is list and name in static:

@@ -14,6 +14,7 @@ from laminax_ir.avals import ShapedArray, is_array_like
 from laminax_ir.jaxpr import ClosedJaxpr, no_effects
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from laminax_ir.recordings import forget_recordings
 from laminax_ir.refs import Ref, argument_namer, check_aliases, check_returned, has_refs, is_traced
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer, state
@@ -73,8 +74,9 @@ def trace_function(caller: str, what: str, fun: Callable, in_tree, in_avals: Seq
 
 
 def forget_traced_functions() -> None:
-    """Empties the cache of traced functions, so that each is traced again when it is next used."""
+    """Empties the cache of traced functions and what is recorded of others, so that each is traced again when it is next used."""
     _programs.clear()
+    forget_recordings()
 
 
 def _report_leaf(what: str, tree: Any) -> None:

@@ -14,7 +14,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.partition_specs import PartitionSpec
-from laminax_ir.trace import Tracer, is_tracing
+from laminax_ir.trace import Tracer, count_warning, is_tracing
 
 from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_array, is_host_value, refuse_placement, user_dtype
 
@@ -108,6 +108,7 @@ def _refuse_complex(value: complex, dtype: Any) -> None:
 def _warn_of_lost_parts(source: Any, dtype: Any) -> None:
     if dtypes.issubdtype(source, dtypes.complexfloating) and not dtypes.issubdtype(dtype, dtypes.complexfloating) and dtype != np.bool_:
         import warnings
+        count_warning()
         warnings.warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning, stacklevel=4)
 
 
