@@ -60,3 +60,16 @@ def test_the_cache_of_operations_is_bounded(monkeypatch):
         assert laminax.lax.slice_in_dim(x, 0, size).shape == (size,)
         assert len(eager._functions) <= 4
     np.testing.assert_array_equal(laminax.lax.slice_in_dim(x, 0, 1), [0])
+
+
+def test_arrays_of_the_same_bytes_are_not_the_same_operand():
+    """A function kept what it had recorded for an array that the traced function closes over, and gave it for another with the same bytes."""
+    values = np.array([[3, 1], [0, 2]])
+    for dtype, expected in [("int8", "int32"), ("uint8", "uint32"), ("int8", "int32")]:
+        for x in (jnp.asarray(values.astype(dtype)), jnp.asarray(values.astype(dtype).reshape(1, 4))):
+            out = laminax.jit(lambda: jnp.trace(x))()  # noqa: B023  (called at once)
+            assert out.dtype == expected and out == values.reshape(x.shape).trace()
+    for dtype in ("int8", "uint8", "int8"):
+        x = jnp.asarray(np.array(3, dtype))
+        assert laminax.jit(lambda: jnp.sinc(x) + jnp.trace(jnp.outer(x, x)))().dtype == "float32"  # noqa: B023
+        assert laminax.eval_shape(lambda: jnp.tril(jnp.outer(x, x))).dtype == dtype  # noqa: B023

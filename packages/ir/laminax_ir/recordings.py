@@ -14,6 +14,7 @@ from weakref import WeakSet
 import numpy as np
 
 from laminax_ir import config_options, source
+from laminax_ir.avals import get_aval
 from laminax_ir.jaxpr import JaxprEqn, Literal, Var, no_effects
 from laminax_ir.pytree import flatten
 from laminax_ir.refs import Ref
@@ -113,8 +114,10 @@ def _describe(values: Sequence[Any], trace: StagingTrace, operands: list, key: l
                 return False
         elif kind is float or kind is complex:  # repr tells 0.0 from -0.0, and is the same for each NaN
             key += kind, repr(x)
-        elif kind in literal_types:
-            key += kind, x.tobytes()
+        elif kind in literal_types:  # NumPy's scalars, and the runtime's arrays, of which only scalars are literals
+            if x.shape != ():
+                return False
+            key += kind, get_aval(x), x.tobytes()
         elif kind is type or isinstance(x, (np.dtype, enum.Enum)):
             key += kind, x
         else:
