@@ -95,7 +95,7 @@ def _lower(closed, name, platforms, donated, keep_unused, arg_names, result_name
     donated = tuple(donated) if donated is not None else (False,) * n_args
     live, used = live_equations(jaxpr)
     kept = [i for i, v in enumerate(jaxpr.invars) if keep_unused or v in used]
-    aliases, unusable = _donation_aliases(jaxpr, donated, kept, arg_shardings, result_shardings)
+    aliases, unusable = donation_aliases(jaxpr, donated, kept, arg_shardings, result_shardings)
     module = ModuleContext(platforms, _module_name(name), plan_calls(jaxpr), axis_env)
     module.num_partitions = num_partitions
     module.unique_name("main")
@@ -158,7 +158,7 @@ def _result_attributes(meshes: MeshTable, avals, names, shardings, memories) -> 
 _DONOR = "jax.buffer_donor = true"
 
 
-def _donation_aliases(jaxpr, donated, kept, arg_shardings, result_shardings) -> tuple[dict[int, str], list[int]]:
+def donation_aliases(jaxpr, donated, kept, arg_shardings=None, result_shardings=None) -> tuple[dict[int, str], list[int]]:
     """A donated buffer is given to the first result of its type that has none yet; and those that no result can take.
 
     Where the compiler chooses how arguments or results are split, it is left to it which result takes the buffer.

@@ -165,10 +165,10 @@ def load(
     return None
 
 
-def store(key: CacheKey, loaded: _jaxlib.LoadedExecutable, seconds: float, name: str) -> None:
-    """Keeps a program that took so long to compile, if that is long enough."""
+def store(key: CacheKey, loaded: _jaxlib.LoadedExecutable, seconds: float, name: str, is_part: bool = False) -> None:
+    """Keeps a program that took so long to compile, if that is long enough, or if it is a part of a larger one."""
     least_seconds, least_bytes = options.persistent_cache_min_compile_time_secs.value, options.persistent_cache_min_entry_size_bytes.value
-    if seconds < least_seconds:
+    if seconds < least_seconds and not is_part:
         log_not_stored(name, f"because it took < {least_seconds:.2f} seconds to compile ({seconds:.2f}s)")
         return
     if (cache := _open()) is None:

@@ -39,6 +39,7 @@ def compile_module(
     host_callbacks: Sequence[Callable[..., Any]] = (),
     keepalives: Sequence[Any] = (),
     is_pinned: bool = False,
+    is_part: bool = False,
     name: str | None = None,
 ) -> Executable:
     """Compiles a StableHLO module whose `main` takes and returns flat lists of arrays.
@@ -61,6 +62,7 @@ def compile_module(
         host_callbacks: callables that the program's send and receive operations reach.
         keepalives: objects that must live as long as the executable, such as callbacks it holds addresses of.
         is_pinned: whether the results are committed to the devices even if no argument is.
+        is_part: whether it is a part of a larger program, which the cache on disk keeps however fast the part compiles.
         name: what the program is called in errors.
 
     Returns:
@@ -77,6 +79,8 @@ def compile_module(
             f"compile_module: {num_replicas} replicas of {num_partitions} partitions need "
             f"{num_replicas * num_partitions} devices, got {len(assignment)}"
         )
+    if "jax.uses_shape_polymorphism = true" in text.partition("\n")[0]:
+        text = _jaxlib.refined_text(text)
     ffi.ensure_kernels(text, assignment[0].client)
     kept = tuple(kept) if kept is not None else (True,) * len(in_avals)
     kept_avals = [aval for aval, is_kept in zip(in_avals, kept, strict=True) if is_kept]
@@ -94,7 +98,7 @@ def compile_module(
 
                 compilation_cache.log_not_stored(name or "main", "because it uses host callbacks, or addresses of this process")
         else:
-            loaded = _load_or_compile(text, assignment, compile_options, name or "main")
+            loaded = _load_or_compile(text, assignment, compile_options, name or "main", is_part)
     except _jaxlib.XlaRuntimeError as error:
         error.add_note(f"This came from compiling {name or 'a module'} for {assignment[0]}, with jaxlib {_jaxlib.version}.")
         raise
@@ -178,7 +182,7 @@ _EFFORTS = {"UNKNOWN": 0, "O0": 9, "O1": 19, "O2": 29, "O3": 39}  # XLA's enumer
 _BUILD_OPTIONS = {"exec_time_optimization_effort", "memory_fitting_effort", "optimization_level", "memory_fitting_level"}
 
 
-def _load_or_compile(text, assignment, compile_options, name):
+def _load_or_compile(text, assignment, compile_options, name, is_part):
     """The program from the disk, or else from the compiler, and then to the disk if that took long."""
     from laminax_runtime import compilation_cache  # not needed before the first compilation
 
@@ -189,7 +193,7 @@ def _load_or_compile(text, assignment, compile_options, name):
         return loaded
     start = time.perf_counter()
     loaded = _compile_and_load(text, assignment, compile_options, ())
-    compilation_cache.store(key, loaded, time.perf_counter() - start, name)
+    compilation_cache.store(key, loaded, time.perf_counter() - start, name, is_part)
     return loaded
 
 
@@ -292,9 +296,10 @@ class Executable:
         is_committed = self.is_pinned or any(type(x) is ArrayImpl and x._committed for x in args)
         used = args if self._are_all_kept else [x for x, is_kept in zip(args, self.kept, strict=True) if is_kept]
         placed = [place_argument(x, sharding) for x, sharding in zip(used, self.in_shardings, strict=True)]
-        return placed, self._result_handlers(is_committed)
+        return placed, self.result_handlers(is_committed)
 
-    def _result_handlers(self, is_committed: bool) -> list[Any]:
+    def result_handlers(self, is_committed: bool) -> list[Any]:
+        """What makes arrays of the program's results, committed ones or not."""
         handlers = self._handlers.get(is_committed)
         if handlers is None:
             handlers = self._handlers[is_committed] = [

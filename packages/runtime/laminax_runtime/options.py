@@ -110,6 +110,12 @@ _folder = config_options.ValueType("None or the path of a local folder", _check_
 _seconds = config_options.ValueType("a number of seconds, 0 or more", _check_seconds, lambda text: _check_seconds(float(text)))
 _size = config_options.ValueType("a number of bytes, 0, or -1 for no limit", _check_size, lambda text: _check_size(int(text)))
 
+compile_regions = config_options.define(
+    "compile_regions",
+    True,
+    config_options.boolean,
+    "Compile a program that calls a large block many times as a few executables, run in turn; it concerns functions compiled from then on.",
+)
 enable_compilation_cache = config_options.define(
     "enable_compilation_cache",
     True,

@@ -32,7 +32,7 @@ class Program:
 
     __slots__ = ("executable", "const_args", "out_avals", "is_wrapping", "effects")
 
-    def __init__(self, executable: runtime.Executable, const_args: list[Any], out_avals: Sequence[ShapedArray],
+    def __init__(self, executable: runtime.Executable | runtime.ExecutableSequence, const_args: list[Any], out_avals: Sequence[ShapedArray],
                  is_wrapping: bool, effects: frozenset):
         self.executable = executable
         self.const_args = const_args
@@ -58,7 +58,7 @@ class Program:
 
     def fastpath(self, out_tree: Any, outs: Sequence[Any], args: Sequence[Any]) -> runtime.FastpathData | None:
         """The data with which C++ runs the next such call itself, or None when it must not."""
-        if self.effects:
+        if self.effects or isinstance(self.executable, runtime.ExecutableSequence):
             return None
         if self.is_wrapping:
             if any(isinstance(x, np.ndarray) and x.dtype == dtypes.float0 for x in (*outs, *args)):
@@ -127,7 +127,7 @@ def _stored(x: Any) -> Any:
 def _constant(value: Any, aval: ShapedArray) -> runtime.ArrayImpl:
     """A constant on a device, of the dtype that it has in the program, whether or not `enable_x64` holds by now."""
     value = _stored(value)
-    return runtime.put_exactly(value, _stored_aval(aval)) if isinstance(value, np.ndarray) else runtime.device_put(value)
+    return runtime.put_exactly(value, stored_aval(aval)) if isinstance(value, np.ndarray) else runtime.device_put(value)
 
 
 def _wrapped(out: Any, aval: ShapedArray) -> Any:
@@ -137,7 +137,8 @@ def _wrapped(out: Any, aval: ShapedArray) -> Any:
     return np.zeros(aval.shape, dtypes.float0) if aval.dtype == dtypes.float0 else out
 
 
-def _stored_aval(aval: ShapedArray) -> ShapedArray:
+def stored_aval(aval: ShapedArray) -> ShapedArray:
+    """The type of the array that stores a value."""
     return aval.update(dtype=np.bool_) if aval.dtype == dtypes.float0 else physical_aval(aval)
 
 
@@ -166,8 +167,12 @@ def compile_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *
       is_pinned: whether results are committed to the device.
       compiler_options: XLA options by name.
     """
+    from laminax._src.regions import compile_by_regions
+    program = compile_by_regions(closed, where, name=name, donated=donated, is_pinned=is_pinned, compiler_options=compiler_options)
+    if program is not None:
+        return program
     lowered = lower_program(closed, where, name=name, donated=donated, keep_unused=keep_unused)
-    report_unusable_donations(lowered)
+    report_unusable_donations(lowered.unusable_donations, lowered.name)
     return compile_lowered(lowered, closed, where, name=name, is_pinned=is_pinned, compiler_options=compiler_options)
 
 
@@ -185,14 +190,12 @@ def lower_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, 
 
 
 def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str,
-                    is_pinned: bool = False, compiler_options: Mapping[str, Any] | None = None) -> Program:
-    """Compiles a lowered program for where it runs; arguments as for `compile_program`."""
-    _warn_of_large_constants(lowered.consts, name)
-    with runtime.unguarded_transfers():
-        const_args = [_constant(c, v.aval) for c, v in zip(lowered.consts, closed.jaxpr.constvars, strict=True)]
+                    is_pinned: bool = False, is_part: bool = False, compiler_options: Mapping[str, Any] | None = None) -> Program:
+    """Compiles a lowered program, or a part of one, for where it runs; arguments as for `compile_program`."""
+    const_args = constants_of(closed, name)
     const_avals = [c.aval for c in const_args]
     kept = set(lowered.kept)
-    layout: dict[str, Any] = {"devices": [where], "is_pinned": is_pinned}
+    layout: dict[str, Any] = {"devices": [where], "is_pinned": is_pinned, "is_part": is_part}
     if isinstance(where, Partitioning):
         layout = {"devices": where.devices, "is_pinned": True, "out_shardings": where.out_shardings,
                   "in_shardings": [*[None] * len(const_args), *(where.in_shardings[i] for i in lowered.kept)],
@@ -200,15 +203,27 @@ def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.
     with phase("Compiling", f"jit({name})", closed.in_avals):
         executable = runtime.compile_module(
             lowered.text,
-            in_avals=[*const_avals, *map(_stored_aval, closed.in_avals)],
-            out_avals=[_stored_aval(aval) for aval in closed.out_avals],
+            in_avals=[*const_avals, *map(stored_aval, closed.in_avals)],
+            out_avals=[stored_aval(aval) for aval in closed.out_avals],
             kept=[*[True] * len(const_args), *(i in kept for i in range(len(closed.in_avals)))],
             compiler_options=compiler_options, name=lowered.name, keepalives=lowered.keepalives,
             host_callbacks=lowered.host_callbacks, **layout)
     with runtime.unguarded_transfers():
         const_args = [runtime.place_constant(c, sharding) for c, sharding in zip(const_args, executable.in_shardings)]
+    return program_of(closed, executable, const_args)
+
+
+def program_of(closed: ClosedJaxpr, executable: runtime.Executable | runtime.ExecutableSequence, const_args: list[Any]) -> Program:
+    """A program with what runs it."""
     is_wrapping = any(map(_is_wrapped, (*closed.in_avals, *closed.out_avals)))
     return Program(executable, const_args, closed.out_avals, is_wrapping, closed.effects)
+
+
+def constants_of(closed: ClosedJaxpr, name: str) -> list[runtime.ArrayImpl]:
+    """The constants of a program on a device, for `place_constant`."""
+    _warn_of_large_constants(closed.consts, name)
+    with runtime.unguarded_transfers():
+        return [_constant(c, v.aval) for c, v in zip(closed.consts, closed.jaxpr.constvars, strict=True)]
 
 
 def _warn_of_large_constants(consts: Sequence[Any], name: str) -> None:
@@ -220,11 +235,11 @@ def _warn_of_large_constants(consts: Sequence[Any], name: str) -> None:
             "set captured_constants_warn_bytes to -1; otherwise pass them as arguments, so that programs share them.")
 
 
-def report_unusable_donations(lowered: LoweredModule) -> None:
-    """Warns, at the user's line, of donated arguments whose buffers no result can take over."""
-    if not lowered.unusable_donations:
+def report_unusable_donations(avals: Sequence[ShapedArray], name: str) -> None:
+    """Warns, at the user's line, of donated arguments of these types, whose buffers no result can take over."""
+    if not avals:
         return
-    listed = ", ".join(aval.str_short(short_dtypes=False) for aval in lowered.unusable_donations)
+    listed = ", ".join(aval.str_short(short_dtypes=False) for aval in avals)
     warn_at_user(
         f"Some donated buffers were not usable: {listed}.\nA donated buffer is reused for a result of the same shape and "
-        f"dtype, of which {lowered.name} has none left. Do not donate these arguments.")
+        f"dtype, of which {name} has none left. Do not donate these arguments.")

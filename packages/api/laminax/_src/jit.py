@@ -39,6 +39,7 @@ from laminax._src.executables import (
 from laminax._src.leaf_names import argument_names, result_names
 from laminax._src.partitioning import Partitioning, names_shardings, place
 from laminax._src.ref_calls import run_with_refs
+from laminax._src.regions import compile_by_regions
 from laminax._src.sharding_arguments import UNSPECIFIED, ShardingTree, constrain, for_arguments, for_results, normal_tree
 from laminax._src.stages import Lowered, Traced
 from laminax._src.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
@@ -318,10 +319,11 @@ class _JitFunction:
             if config.explain_cache_misses.value:
                 from laminax._src.cache_misses import explain_recompilation
                 explain_recompilation(f"jit({self.name})", _PROGRAM_KEY, key, entries, call.namer(self.fun))
-            if lowered is None:
-                lowered = self.lowered(traced, call, where)
-            found = entries[key] = compile_lowered(lowered, traced.closed, where, name=self.name,
-                                                   is_pinned=options.device is not None, compiler_options=dict(compiler_options))
+            how = {"name": self.name, "is_pinned": options.device is not None, "compiler_options": dict(compiler_options)}
+            found = compile_by_regions(traced.closed, where, donated=donated, **how)
+            if found is None:
+                found = compile_lowered(lowered or self.lowered(traced, call, where), traced.closed, where, **how)
+            entries[key] = found
         return found
 
     def lowered(self, traced: TracedFunction, call: Call, where: runtime.Device | Partitioning,
@@ -333,7 +335,7 @@ class _JitFunction:
             of_results = [*of_results, *[f"ref[{i}]" for i in range(len(traced.closed.out_avals) - len(of_results))]]
         lowered = lower_program(traced.closed, where, platform=platform, name=self.name, donated=self.donated(call),
                                 keep_unused=self.options.keep_unused, arg_names=names, result_names=of_results)
-        report_unusable_donations(lowered)
+        report_unusable_donations(lowered.unusable_donations, lowered.name)
         return lowered
 
 
@@ -358,7 +360,8 @@ def _abstract(x: Any) -> Any:
     if isinstance(x, ShapeDtypeStruct) or (hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "aval")
                                            and not hasattr(x, "__array__")):
         dtype = x.dtype if dtypes.is_extended(x.dtype) else dtypes.canonicalize_dtype(x.dtype)
-        return _AvalHolder(ShapedArray(x.shape, dtype, getattr(x, "weak_type", False)), _on_current_mesh(getattr(x, "sharding", None), x))
+        sharding = _on_current_mesh(getattr(x, "sharding", None), x)
+        return _AvalHolder(ShapedArray(x.shape, dtype, getattr(x, "weak_type", False), sharding=sharding), sharding)
     return x
 
 

@@ -1,0 +1,209 @@
+"""Regions: a program of many equal blocks as a sequence of small programs, each of which is compiled once.
+
+XLA clones what is called from several places, so that even outlined calls cost compile time each (see `outlining`). A
+program that calls a large block many times from its top level is cut there: every call is a region of its own, and so is
+what stands between two calls. Equal regions are one program. The runtime compiles each program once and runs them in
+turn on the same device, so that compile time does not depend on the number of blocks.
+
+The price is a dispatch per region, a few microseconds on the host, and that nothing is fused across its border. So regions
+are few, and large (`plan_regions` says what large is); programs with effects are never cut.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Container, Sequence
+
+from laminax_ir.avals import ShapedArray
+from laminax_ir.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from laminax_ir.ops.calls import checkpoint_p, jit_p
+from laminax_ir.ops.contraction import dot_general_p
+from laminax_ir.ops.control_primitives import scan_p
+from laminax_lowering.context import live_equations
+from laminax_lowering.equal_programs import ProgramTable
+from laminax_lowering.lower import donation_aliases
+from laminax_lowering.outlining import OUTLINE_MIN_EQUATIONS, CallPlan, plan_calls, program_size
+
+REGION_MIN_CALLS = 6
+# Operations on numbers: a quarter of a millisecond of one core, or a tenth of an accelerator, where a dispatch takes 10 us and 2 us more
+# for each operand and result.
+REGION_MIN_WORK = {"cpu": 5_000_000, "cuda": 2_000_000_000, "rocm": 2_000_000_000, "tpu": 2_000_000_000}
+_CALLS = (jit_p, checkpoint_p)
+
+
+@dataclass(frozen=True)
+class Region:
+    """One step of a program: a program run on some values, which gives others. Values are known by number.
+
+    program: without constants and effects; equal regions have the same one.
+    operands: the values it is run on.
+    results: the values that it gives.
+    dead: values that no later region needs.
+    """
+    program: ClosedJaxpr
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    dead: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class RegionPlan:
+    """A program as regions. The values 0, 1, ... are its constants, then its arguments, then what regions give.
+
+    donated: for each program, which of its operands it may overwrite.
+    results: the values that are the program's results, all different and none of them a constant or an argument.
+    consumed: the arguments that are overwritten, since a result has the same type.
+    unusable_donations: the donated arguments that no result can take the place of.
+    """
+    regions: tuple[Region, ...]
+    donated: dict[ClosedJaxpr, tuple[bool, ...]]
+    results: tuple[int, ...]
+    consumed: tuple[int, ...]
+    unusable_donations: tuple[ShapedArray, ...]
+
+
+def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = ()) -> RegionPlan | None:
+    """Cuts a program into regions, or answers None if it is to be compiled as a whole.
+
+    Args:
+      closed: the program.
+      platform: what it is for.
+      donated: which of its arguments may be overwritten, by default none.
+    """
+    jaxpr = closed.jaxpr
+    if closed.effects or _count_calls(jaxpr) < REGION_MIN_CALLS:
+        return None
+    calls = plan_calls(jaxpr)
+    flat = _with_single_calls_in_place(jaxpr, calls)
+    blocks = _blocks(flat, calls.programs, REGION_MIN_WORK[platform])
+    if not blocks:
+        return None
+    regions, results = _regions(flat, _segments(flat, blocks, calls.programs), calls.programs)
+    if 2 * len({region.program for region in regions}) > len(regions):  # what stands between the blocks differs
+        return None
+    first, used = len(jaxpr.constvars), {i for region in regions for i in region.operands}
+    kept = [i for i in range(len(jaxpr.invars)) if first + i in used]
+    aliases, unusable = donation_aliases(jaxpr, donated or [False] * len(jaxpr.invars), kept)
+    consumed = tuple([first + i for i in aliases])
+    inputs = frozenset(range(first + len(jaxpr.invars))).difference(consumed)
+    return RegionPlan(regions, _donated_operands(regions, inputs), results, consumed, tuple([jaxpr.invars[i].aval for i in unusable]))
+
+
+def _count_calls(jaxpr: Jaxpr) -> int:
+    """The calls at the top level and in calls there: a bound on what there is to cut at, found fast."""
+    count = 0
+    for eqn in jaxpr.eqns:
+        if eqn.primitive in _CALLS:
+            count += 1
+            if count >= REGION_MIN_CALLS:
+                break
+            if eqn.primitive is jit_p:
+                count += _count_calls(eqn.params["jaxpr"].jaxpr)
+    return count
+
+
+def _with_single_calls_in_place(jaxpr: Jaxpr, calls: CallPlan) -> Jaxpr:
+    """The live equations of a program, with those of programs that are called from one place only among them."""
+    values: dict[Var, Atom] = {}
+    eqns: list[JaxprEqn] = []
+
+    def resolve(atoms: Sequence[Atom]) -> list[Atom]:
+        return [values.get(v, v) if type(v) is Var else v for v in atoms]
+
+    def write(inner: Jaxpr) -> None:
+        for eqn in live_equations(inner)[0]:
+            if eqn.primitive is jit_p and calls.programs.representative(eqn.params["jaxpr"]) in calls.in_place:
+                called = eqn.params["jaxpr"].jaxpr
+                values.update(zip(called.invars, resolve(eqn.invars)))
+                write(called)
+                values.update(zip(eqn.outvars, resolve(called.outvars)))
+            else:
+                eqns.append(eqn.replace(invars=resolve(eqn.invars)) if values else eqn)
+
+    write(jaxpr)
+    flat = Jaxpr(jaxpr.constvars, jaxpr.invars, resolve(jaxpr.outvars), eqns, jaxpr.effects, jaxpr.debug_info)
+    return Jaxpr(flat.constvars, flat.invars, flat.outvars, live_equations(flat)[0], flat.effects, flat.debug_info)
+
+
+def _blocks(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> set[ClosedJaxpr]:
+    """The called programs that are large, and called often."""
+    counts: dict[ClosedJaxpr, int] = {}
+    for eqn in jaxpr.eqns:
+        if eqn.primitive in _CALLS:
+            called = programs.representative(eqn.params["jaxpr"])
+            counts[called] = counts.get(called, 0) + 1
+    sizes: dict[int, int] = {}
+    return {called for called, count in counts.items() if count >= REGION_MIN_CALLS
+            and program_size(called.jaxpr, sizes) >= OUTLINE_MIN_EQUATIONS and work(called.jaxpr) >= min_work}
+
+
+def work(jaxpr: Jaxpr) -> int:
+    """About how many operations on numbers a program is; loops of unknown length count once."""
+    total = 0
+    for eqn in jaxpr.eqns:
+        inner = [work(p.jaxpr if isinstance(p, ClosedJaxpr) else p) for p in subjaxprs(eqn)] if eqn.primitive.multiple_results else ()
+        if inner:
+            total += sum(inner) * (eqn.params["length"] if eqn.primitive is scan_p else 1)
+            continue
+        count = sum(math.prod(v.aval.shape) for v in eqn.outvars)
+        if eqn.primitive is dot_general_p:
+            (contracted, _), _ = eqn.params["dimension_numbers"]
+            count *= 2 * math.prod(eqn.invars[0].aval.shape[d] for d in contracted)
+        total += count
+    return total
+
+
+def _segments(jaxpr: Jaxpr, blocks: set[ClosedJaxpr], programs: ProgramTable) -> list[list[JaxprEqn]]:
+    """The equations, cut before and after each call of a block."""
+    segments: list[list[JaxprEqn]] = [[]]
+    for eqn in jaxpr.eqns:
+        if eqn.primitive in _CALLS and programs.representative(eqn.params["jaxpr"]) in blocks:
+            segments += [eqn], []
+        else:
+            segments[-1].append(eqn)
+    return [segment for segment in segments if segment]
+
+
+def _regions(jaxpr: Jaxpr, segments: list[list[JaxprEqn]], programs: ProgramTable) -> tuple[tuple[Region, ...], tuple[int, ...]]:
+    """The segments as programs on numbered values, and the numbers of the results.
+
+    Results that no equation gives for themselves alone (arguments, literals, the second of two that are the same) are copies,
+    made by a last region without equations.
+    """
+    numbers: dict[Var, int] = {v: i for i, v in enumerate((*jaxpr.constvars, *jaxpr.invars))}
+    copies = [i for i, v in enumerate(jaxpr.outvars) if type(v) is Literal or v in numbers or v in jaxpr.outvars[:i]]
+    copied = [jaxpr.outvars[i] for i in copies]
+    needed = {v for i, v in enumerate(jaxpr.outvars) if i not in copies}
+    pieces = [([], _variables(copied), copied, [v for v in _variables(copied) if v not in needed])] if copies else []
+    needed.update(_variables(copied))
+    for segment in reversed(segments):
+        made = [v for eqn in segment for v in eqn.outvars]
+        read = _variables([v for eqn in segment for v in eqn.invars], without=set(made))
+        pieces.append((segment, read, [v for v in made if v in needed], [v for v in read if v not in needed]))
+        needed.update(read)
+    regions, num_values = [], len(numbers)
+    for segment, read, made, dead in reversed(pieces):
+        program = programs.representative(ClosedJaxpr(Jaxpr([], read, made, segment)))
+        results = tuple(range(num_values, num_values + len(made)))
+        num_values += len(made)
+        regions.append(Region(program, tuple([numbers[v] for v in read]), results, tuple([numbers[v] for v in dead])))
+        if segment:
+            numbers.update(zip(made, results))
+    found = iter(regions[-1].results if copies else ())
+    return tuple(regions), tuple([next(found) if i in copies else numbers[v] for i, v in enumerate(jaxpr.outvars)])
+
+
+def _variables(atoms: Sequence[Atom], without: Container[Var] = ()) -> list[Var]:
+    """The variables among them, each once."""
+    return [v for v in dict.fromkeys(v for v in atoms if type(v) is Var) if v not in without]
+
+
+def _donated_operands(regions: Sequence[Region], kept: Container[int]) -> dict[ClosedJaxpr, tuple[bool, ...]]:
+    """For each program, which operands are dead after it in every region that it is; `kept` are values of others."""
+    donated: dict[ClosedJaxpr, tuple[bool, ...]] = {}
+    for region in regions:
+        flags = tuple([i not in kept and i in region.dead for i in region.operands])
+        before = donated.get(region.program, flags)
+        donated[region.program] = tuple([a and b for a, b in zip(before, flags)])
+    return donated
