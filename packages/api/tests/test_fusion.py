@@ -1,6 +1,7 @@
 """Composite functions of the library: one compiled call on values, their operations in a trace; and the eager caches."""
 
 import numpy as np
+import pytest
 
 from laminax_ir import source
 
@@ -50,6 +51,70 @@ def test_a_function_staged_twice_has_the_positions_of_both_calls():
     x = np.array([0.5, -1.0, 2.0], np.float32)
     once = np.exp(x) / np.exp(x).sum()
     np.testing.assert_allclose(laminax.jit(fun)(x), np.exp(once) / np.exp(once).sum(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("in_axes", [(0, None), (None, 0), (1, 0), (0, 1), (0, 0)])
+def test_a_function_mapped_twice_is_called_once(in_axes):
+    calls = []
+
+    @fused
+    def product(x, y):
+        calls.append(1)
+        return jnp.sum(jnp.sin(x) * y), y
+
+    def twice(x, y):
+        first, y = product(x, y)
+        with laminax.named_scope("again"):
+            second, y = product(x + 1, y)
+        return first - second, y
+
+    x, y = np.arange(9, dtype=np.float32).reshape(3, 3), np.arange(9, 18, dtype=np.float32).reshape(3, 3)
+    mapped = laminax.jit(laminax.vmap(twice, in_axes))
+    expected = []
+    for i in range(3):
+        a, b = (v if axis is None else np.take(v, i, axis) for v, axis in zip((x, y), in_axes))
+        expected.append((np.sum(np.sin(a) * b) - np.sum(np.sin(a + 1) * b), b))
+    for got, want in zip(mapped(x, y), zip(*expected)):
+        np.testing.assert_allclose(got, np.stack(want), rtol=1e-5)
+    assert len(calls) == 1
+    eqns = laminax.make_jaxpr(mapped)(x, y).eqns[0].params["jaxpr"].eqns
+    names = [str(eqn.source_info.name_stack) for eqn in eqns if eqn.primitive.name == "sin"]
+    assert names == ["vmap()", "vmap(again)"]
+
+
+def test_functions_of_several_mapped_axes_and_sizes_are_told_apart():
+    calls = []
+
+    @fused
+    def total(x):
+        calls.append(1)
+        return jnp.sum(jnp.tanh(x))
+
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4) / 10
+    for _ in range(2):
+        np.testing.assert_allclose(laminax.jit(laminax.vmap(laminax.vmap(total)))(x), np.tanh(x).sum(2), rtol=1e-6)
+        np.testing.assert_allclose(laminax.jit(laminax.vmap(laminax.vmap(total, 1)))(x), np.tanh(x).sum(1), rtol=1e-6)
+        np.testing.assert_allclose(laminax.jit(laminax.vmap(laminax.vmap(total, 1), 2))(x), np.tanh(x).sum(0).T, rtol=1e-6)
+    assert len(calls) == 3
+
+
+def test_values_without_a_tangent_are_copied_and_those_with_one_differentiated():
+    calls = []
+
+    @fused
+    def cube(x):
+        calls.append(1)
+        return x * x * x
+
+    def loss(x, y):
+        return jnp.sum(cube(x) * cube(y) + cube(cube(y)))
+
+    x, y = np.array([0.5, 2.0], np.float32), np.array([3.0, -1.0], np.float32)
+    np.testing.assert_allclose(laminax.jit(laminax.grad(loss))(x, y), 3 * x**2 * y**3, rtol=1e-6)
+    assert len(calls) == 2  # for x, and once for y
+    np.testing.assert_allclose(laminax.jit(laminax.vmap(laminax.grad(loss)))(x[None], y[None]), (3 * x**2 * y**3)[None], rtol=1e-6)
+    np.testing.assert_allclose(laminax.jit(laminax.grad(lambda x, y: jnp.sum(laminax.vmap(loss)(x, y))))(x[None], y[None]),
+                               (3 * x**2 * y**3)[None], rtol=1e-6)
 
 
 def test_the_cache_of_operations_is_bounded(monkeypatch):

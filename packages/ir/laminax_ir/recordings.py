@@ -2,7 +2,8 @@
 
 A function such as `softmax` records the same few equations each time that it is called with operands of the same types. The
 first such call is an ordinary one; what it appended to the program is kept, with numbers in place of variables, and later
-calls copy it: a microsecond per equation, where calling the function takes five to ten.
+calls copy it: a microsecond per equation, where calling the function takes five to ten. Between the function and the program
+there may be transformations: a recording of mapped operands has the equations of the whole batch.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ from weakref import WeakSet
 import numpy as np
 
 from laminax_ir import config_options, source
-from laminax_ir.avals import get_aval
 from laminax_ir.jaxpr import JaxprEqn, Literal, Var, no_effects
 from laminax_ir.pytree import flatten
 from laminax_ir.refs import Ref
 from laminax_ir.staging import StagedTracer, StagingTrace, literal_types
-from laminax_ir.trace import NameStack, Tracer, state
+from laminax_ir.trace import NameStack, Trace, Tracer, state
 
 _new = object.__new__
 _LIMIT = 256  # recordings per function
@@ -40,12 +40,12 @@ class Recording(NamedTuple):
     constants: tuple[tuple[Any, Any], ...]  # value and aval
     literals: tuple[Literal, ...]
     steps: tuple[Step, ...]
-    outputs: tuple[tuple[int, int], ...]  # place, and number of the step that makes it, -1 for an operand or a constant
+    outputs: tuple[tuple[int, int, tuple], ...]  # place, number of the step that makes it, -1 for an operand or a constant, and parts (`_split`)
     out_tree: Any  # None for a single result
 
 
 class RecordedFunction:
-    """A function of arrays as it is called while `StagingTrace` is current.
+    """A function of arrays as it is called in a trace.
 
     Args:
       fun: depends on nothing but its arguments and the options that affect tracing.
@@ -58,26 +58,35 @@ class RecordedFunction:
         self.recordings: dict[tuple, Recording | None] = {}
         _functions.add(self)
 
-    def __call__(self, trace: StagingTrace, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """Calls the function, or copies what an equal call has recorded."""
+    def __call__(self, trace: Trace, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Calls the function, or copies what an equal call has recorded.
+
+        Args:
+          trace: the current one.
+        """
+        if type(trace) is StagingTrace:
+            program, levels = trace, ()
+        elif (found := _find_program(trace)) is not None:
+            program, levels = found
+        else:
+            return self.fun(*args, **kwargs)
         operands: list[StagedTracer] = []
         key: list[Any] = []
-        if not (_describe(args, trace, operands, key) and (not kwargs or _describe_named(kwargs, trace, operands, key))):
+        if not (_describe(args, program, levels, operands, key) and (not kwargs or _describe_named(kwargs, program, levels, operands, key))):
             return self.fun(*args, **kwargs)
-        key += (config_options.trace_key(), *state.axis_sizes.items())
+        key += (config_options.trace_key(), *state.axis_sizes.items(), *[level.recording_key for level in levels])
         key = tuple(key)
         recording = self.recordings.get(key)
         if recording is not None:
-            return _replay(recording, trace, operands)
-        return self.fun(*args, **kwargs) if key in self.recordings else self._record(trace, key, operands, args, kwargs)
-
-    def _record(self, trace: StagingTrace, key: tuple, operands: Sequence[StagedTracer], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        start, warnings = len(trace.eqns), state.warnings
+            return _replay(recording, program, levels, operands)
+        if key in self.recordings or state.source is not None:  # equations on behalf of others do not show their scopes
+            return self.fun(*args, **kwargs)
+        start, warnings = len(program.eqns), state.warnings
         result = self.fun(*args, **kwargs)
         if len({x.var for x in operands}) == len(operands):  # else the equations would not tell which operand is meant
             if len(self.recordings) >= _LIMIT:
                 self.recordings.clear()
-            self.recordings[key] = _recording(trace, trace.eqns[start:], operands, result) if state.warnings == warnings else None
+            self.recordings[key] = None if state.warnings != warnings else _recording(program, levels, program.eqns[start:], operands, result)
         return result
 
 
@@ -90,34 +99,61 @@ def forget_recordings() -> None:
         function.recordings.clear()
 
 
+# --- transformations ---
+
+def _find_program(trace: Trace) -> tuple[StagingTrace, Sequence[Trace]] | None:
+    """The program that a function's equations end up in, and the transformations that map its operands, the innermost first."""
+    levels = []
+    while type(trace) is not StagingTrace:
+        if not trace.is_recorded:
+            return None
+        if trace.recording_key is not None:
+            levels.append(trace)
+        trace = trace.parent
+    return trace, levels
+
+
+def _split(x: Any, levels: Sequence[Trace]) -> tuple[Any, tuple]:
+    """A value as the program has it, and what each transformation adds to it."""
+    parts = []
+    for level in levels:
+        x, part = level.split(x)
+        parts.append(part)
+    return x, tuple(parts)
+
+
 # --- keys ---
 
 _BY_VALUE = frozenset((bool, int, str))
 
 
-def _describe(values: Sequence[Any], trace: StagingTrace, operands: list, key: list) -> bool:
+def _describe(values: Sequence[Any], program: StagingTrace, levels: Sequence[Trace], operands: list, key: list) -> bool:
     """Appends what tells the values apart, and those that are tracers to the operands; False if one cannot be told."""
     for x in values:
         kind = type(x)
         if kind is StagedTracer:
-            if x._trace is not trace:
+            if x._trace is not program:
                 return False
             operands.append(x)
             key.append(x.aval)
+        elif levels and isinstance(x, Tracer):
+            x, parts = _split(x, levels)
+            if type(x) is not StagedTracer or x._trace is not program:
+                return False
+            operands.append(x)
+            key += x.aval, parts
         elif x is None:
             key.append(None)
         elif kind in _BY_VALUE:
             key += kind, x
         elif kind is tuple or kind is list:
             key += kind, len(x)
-            if not _describe(x, trace, operands, key):
+            if not _describe(x, program, levels, operands, key):
                 return False
         elif kind is float or kind is complex:  # repr tells 0.0 from -0.0, and is the same for each NaN
             key += kind, repr(x)
-        elif kind in literal_types:  # NumPy's scalars, and the runtime's arrays, of which only scalars are literals
-            if x.shape != ():
-                return False
-            key += kind, get_aval(x), x.tobytes()
+        elif isinstance(x, np.generic) and kind in literal_types:  # the runtime's arrays are literals too, but may be deleted
+            key += kind, x.tobytes()
         elif kind is type or isinstance(x, (np.dtype, enum.Enum)):
             key += kind, x
         else:
@@ -125,23 +161,26 @@ def _describe(values: Sequence[Any], trace: StagingTrace, operands: list, key: l
     return True
 
 
-def _describe_named(kwargs: dict[str, Any], trace: StagingTrace, operands: list, key: list) -> bool:
+def _describe_named(kwargs: dict[str, Any], program: StagingTrace, levels: Sequence[Trace], operands: list, key: list) -> bool:
     key += kwargs
-    return _describe(kwargs.values(), trace, operands, key)
+    return _describe(kwargs.values(), program, levels, operands, key)
 
 
 # --- recording ---
 
 
-def _recording(trace: StagingTrace, eqns: Sequence[JaxprEqn], operands: Sequence[StagedTracer], result: Any) -> Recording | None:
-    """What was done since; None if it cannot be done again, such as an effect, or a value of an outer trace."""
-    if state.source is not None or any(eqn.effects for eqn in eqns):
+def _recording(program: StagingTrace, levels: Sequence[Trace], eqns: Sequence[JaxprEqn], operands: Sequence[StagedTracer],
+               result: Any) -> Recording | None:
+    """What the equations did; None if it cannot be done again, such as an effect, or a value of an outer trace."""
+    if any(eqn.effects for eqn in eqns):
         return None
-    leaves, out_tree = flatten(result)
-    if not leaves or not all(type(x) is StagedTracer and x._trace is trace for x in leaves):
+    results, out_tree = flatten(result)
+    split = [_split(x, levels) for x in results]
+    if not results or not all(type(x) is StagedTracer and x._trace is program for x, _ in split):
         return None
+    leaves = [x for x, _ in split]
     known = {*(x.var for x in operands), *(var for eqn in eqns for var in eqn.outvars)}
-    constants = {var: value for var, value, _ in trace.constants.values()}
+    constants = {var: value for var, value, _ in program.constants.values()}
     used_constants: dict[Var, Any] = {}
     literals: dict[int, Literal] = {}
     for atom in (*(atom for eqn in eqns for atom in eqn.invars), *(x.var for x in leaves)):
@@ -160,9 +199,9 @@ def _recording(trace: StagingTrace, eqns: Sequence[JaxprEqn], operands: Sequence
         for var in eqn.outvars:
             maker[id(var)] = number
             places[id(var)] = len(places)
-    outputs = tuple((places[id(x.var)], maker.get(id(x.var), -1)) for x in leaves)
+    outputs = tuple((places[id(x.var)], maker.get(id(x.var), -1), parts) for x, parts in split)
     return Recording(tuple((value, var.aval) for var, value in used_constants.items()), tuple(literals.values()), tuple(steps), outputs,
-                     None if result is leaves[0] else out_tree)
+                     None if result is results[0] else out_tree)
 
 
 def _may_be_kept(constant: Any) -> bool:
@@ -172,16 +211,16 @@ def _may_be_kept(constant: Any) -> bool:
 # --- copying ---
 
 
-def _replay(recording: Recording, trace: StagingTrace, operands: Sequence[StagedTracer]) -> Any:
+def _replay(recording: Recording, program: StagingTrace, levels: Sequence[Trace], operands: Sequence[StagedTracer]) -> Any:
     constants, literals, steps, outputs, out_tree = recording
     atoms: list[Any] = [x.var for x in operands]
     if constants:
-        operands = [*operands, *(trace._constant(value, aval) for value, aval in constants)]
+        operands = [*operands, *(program._constant(value, aval) for value, aval in constants)]
         atoms = [x.var for x in operands]
     atoms += literals
     own_source = state.source
     origin = source.current() if own_source is None else own_source
-    eqns = trace.eqns
+    eqns = program.eqns
     first = len(eqns)
     append = eqns.append
     for primitive, params, places, avals, names in steps:
@@ -200,12 +239,15 @@ def _replay(recording: Recording, trace: StagingTrace, operands: Sequence[Staged
         eqn.source_info = origin if not names or own_source is not None else _inside(origin, names)
         append(eqn)
     results = []
-    for place, number in outputs:
+    for place, number, parts in outputs:
         if number < 0:
-            results.append(operands[place])
+            x = operands[place]
         else:
             var = atoms[place]
-            results.append(StagedTracer(trace, var.aval, var, eqns[first + number]))
+            x = StagedTracer(program, var.aval, var, eqns[first + number])
+        for level, part in zip(reversed(levels), reversed(parts)):
+            x = level.join(x, part)
+        results.append(x)
     return results[0] if out_tree is None else out_tree.unflatten(results)
 
 

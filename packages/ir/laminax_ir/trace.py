@@ -37,6 +37,8 @@ class Trace:
     __slots__ = ("ended", "name", "argument_names", "__weakref__")
 
     records_tangents = False  # whether it passes what touches no tangent on to its parent
+    is_recorded = False  # whether equations can be copied through it (see `recordings`)
+    recording_key: Any = None  # then, on what it depends what they are; None: they are the parent's. With a key, it has `split` and `join`
     records_refs = False  # whether operations on references are recorded, with `new_ref`, `record_ref` and `call_with_refs`
 
     def __init__(self, name: str = "", argument_names: Sequence[str] | Callable[[int], str] | None = None):

@@ -6,6 +6,7 @@ positions of the batch axes. Unmapped values stay as they are.
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Any, Callable, Hashable, Sequence
 from weakref import WeakKeyDictionary
@@ -73,6 +74,9 @@ class BatchTrace(Trace):
     """
 
     __slots__ = ("parent", "axis", "mapping")
+
+    is_recorded = True
+    recording_key = property(operator.attrgetter("axis"))
 
     def __init__(self, parent: Trace, axis: Axis, name: str = "", mapping: object = None):
         super().__init__(name)

@@ -54,6 +54,7 @@ class JVPTrace(Trace):
 
     __slots__ = ("parent", "rule_trace")
 
+    is_recorded = True  # operations on values without a tangent, which are the parent's
     rules: Mapping[Any, Callable] = jvp_rules  # `rules[primitive](primals, tangents, params)` is result and tangent
 
     def __init__(self, parent: Trace, name: str = ""):

@@ -71,6 +71,7 @@ class TangentTrace(Trace):
     __slots__ = ("parent", "tape", "origins")
 
     records_tangents = True
+    is_recorded = True  # operations on values that are not linear, which are the parent's
 
     def __init__(self, parent: Trace, name: str = "", argument_names: Callable[[int], str] | None = None):
         super().__init__(name, argument_names)

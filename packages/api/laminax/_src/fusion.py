@@ -10,7 +10,6 @@ from functools import wraps
 from typing import Any, Callable, Sequence
 
 from laminax_ir.recordings import RecordedFunction
-from laminax_ir.staging import StagingTrace
 from laminax_ir.trace import eval_trace, state, tracing_threads
 from laminax_ir.tracebacks import shorten
 
@@ -40,7 +39,7 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
     def call(*args, **kwargs) -> Any:
         try:
             if threads and (trace := current.trace) is not bottom:
-                return staged(trace, args, kwargs) if type(trace) is StagingTrace else fun(*args, **kwargs)
+                return staged(trace, args, kwargs)
             if static and kwargs:
                 for name, value in kwargs.items():
                     if type(value) is list and name in static:
