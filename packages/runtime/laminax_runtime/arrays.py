@@ -452,7 +452,7 @@ def _concrete_parts(arrays: Any) -> list[ArrayImpl]:
     for i, part in enumerate(arrays):
         if not isinstance(part, ArrayImpl):
             raise ValueError(
-                "make_array_from_single_device_arrays requires a list of concrete arrays as input, but arrays"
+                "jax.make_array_from_single_device_arrays requires a list of concrete arrays as input, but arrays"
                 f"[{i}] is {type(part).__name__}. Call it outside of jit and other transformations, with arrays."
             )
         if part.sharding.num_devices != 1:

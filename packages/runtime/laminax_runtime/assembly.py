@@ -64,8 +64,8 @@ def _on_device(part: Any, device: Any) -> Any:
 def _checked_part(value: Any, index: shardings.Index, expected: shardings.Shape, dtype: Any) -> Any:
     if isinstance(value, Tracer):
         raise UnexpectedTracerError(
-            f"make_array_from_callback cannot be called within a traced context, but data_callback({index}) returned a traced value, "
-            f"{value.aval.str_short()}. Call it outside of jit and other transformations."
+            f"jax.make_array_from_callback cannot be called within a traced context, but data_callback({index}) returned a "
+            f"traced value, {value.aval.str_short()}. Call it outside of jit and other transformations."
         )
     value = value if isinstance(value, (ArrayImpl, PRNGKeyArray)) else np.asarray(value)
     if value.shape != expected:
