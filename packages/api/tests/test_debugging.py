@@ -126,7 +126,7 @@ def test_log_compiles(caplog):
         f(np.ones(3, np.float32))
         f(np.ones(3, np.float32))
     messages = [r.getMessage() for r in caplog.records]
-    assert [m.split(" for ")[0] for m in messages] == ["Finished tracing jit(<lambda>)", "Compiling <lambda>",
+    assert [m.split(" for ")[0] for m in messages] == ["Finished tracing jit(<lambda>)", "Compiling jit(<lambda>)",
                                                        "Finished lowering jit(<lambda>)", "Finished XLA compilation of jit(<lambda>)"]
     assert all("for arguments (f32[3])" in m for m in messages) and " in 0." in messages[-1]
 

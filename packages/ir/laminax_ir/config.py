@@ -213,8 +213,8 @@ class Config:
 
     @property
     def values(self) -> dict[str, Any]:
-        """Every option's value in this thread, by its name without a prefix."""
-        return {option.name: option.value for option in all_options()}
+        """Every option's value in this thread, by the name it has in JAX: `values["jax_enable_x64"]`."""
+        return {"jax_" + option.name: option.value for option in all_options()}
 
     def config_with_absl(self) -> None:
         """Gives absl's command line a flag for each option, --jax_enable_x64 and so on; call it before absl parses.
@@ -248,7 +248,7 @@ class Config:
         return ["config_with_absl", "parse_flags_with_absl", "read", "update", "values", *(option.name for option in all_options())]
 
     def __repr__(self) -> str:
-        return f"Config({', '.join(f'{name}={value!r}' for name, value in self.values.items())})"
+        return f"Config({', '.join(f'{option.name}={option.value!r}' for option in all_options())})"
 
 
 config = Config()

@@ -56,7 +56,7 @@ DEFAULTS = {
 
 def test_defaults_are_those_of_jax():
     values = config.config.values  # other layers may have defined options of theirs
-    assert {name: values[name] for name in DEFAULTS} == DEFAULTS
+    assert {name: values["jax_" + name] for name in DEFAULTS} == DEFAULTS
 
 
 def test_an_override_ends_with_its_block_and_nests():
@@ -234,7 +234,7 @@ def test_a_subscriber_hears_the_present_and_every_change():
     try:
         assert heard.pop() == ("debug_nans", "thread", UNSET)  # the block's end
         present, heard[:] = list(heard), []
-        assert {entry[0] for entry in present if entry[1] == "global"} == set(config.config.values)
+        assert {"jax_" + entry[0] for entry in present if entry[1] == "global"} == set(config.config.values)
         assert [entry for entry in present if entry[1] == "thread"] == [("debug_nans", "thread", True)]
 
         config.config.update("enable_x64", 1)
@@ -282,7 +282,7 @@ def test_every_spelling_names_the_same_option(name):
 def test_the_facade_reads_the_threads_value():
     with enable_x64(True):
         assert config.config.jax_enable_x64 is True
-        assert config.config.values["enable_x64"] is True
+        assert config.config.values["jax_enable_x64"] is True
         assert "enable_x64=True" in repr(config.config)
     assert "enable_x64" in dir(config.config)
 

@@ -38,7 +38,7 @@ class phase:
 
     def __enter__(self) -> None:
         if self._verb == "Lowering":
-            _log("Compiling %s for arguments (%s).", self._title.removeprefix("jit(").removesuffix(")"), self._avals)
+            _log("Compiling %s for arguments (%s).", self._title, self._avals)
         self._start = time.perf_counter()
 
     def __exit__(self, error_type, error, traceback) -> None:
