@@ -155,7 +155,7 @@ def _scalar_type(x: Any) -> type:
 
 
 def finfo(dtype: Any) -> Any:
-    """The limits of a floating-point type; of a complex type, those of its parts; of an array, those of its dtype.
+    """The limits of a floating-point type; of a complex type, those of its parts; of an array or a number, those of its dtype.
 
     Returns:
         An object with `bits`, `eps`, `max`, `min`, `tiny`, `smallest_normal` and the rest of NumPy's `finfo`.
@@ -174,7 +174,7 @@ def finfo(dtype: Any) -> Any:
 
 
 def iinfo(dtype: Any) -> Any:
-    """The limits of an integer type, or of an array's: `bits`, `min` and `max`.
+    """The limits of an integer type, or of that of an array or a number: `bits`, `min` and `max`.
 
     Raises:
         ValueError: the dtype is no integer one.
@@ -190,7 +190,9 @@ def iinfo(dtype: Any) -> Any:
 
 
 def _own_dtype(x: Any) -> Any:
-    """The dtype of an array, or a dtype as it is."""
+    """The dtype of an array, the type of a Python scalar, or a dtype as it is."""
+    if type(x) in python_scalar_types:
+        return type(x)
     own = getattr(x, "dtype", None)
     return own if isinstance(own, np.dtype) else x
 

@@ -65,7 +65,7 @@ def test_an_array_of_rank_zero_is_a_scalar():
 def test_trace_counts_bools_and_widens_narrow_integers(dtype):
     x = np.eye(3, 4).astype(dtype)
     trace = jnp.trace(x)
-    assert trace == 3 and trace.dtype == (np.float16 if dtype == "float16" else np.int32)
+    assert trace == 3 and trace.dtype == {"float16": np.float16, "uint8": np.uint32}.get(dtype, np.int32)
     assert jnp.asarray(x).trace(offset=1) == 0
 
 
@@ -129,3 +129,74 @@ def test_products_say_in_which_dtype_they_sum(name):
                 for eqn in laminax.make_jaxpr(function)(np.ones(2, np.int32), np.ones(2, np.float32)).jaxpr.eqns
                 if eqn.primitive.name == "dot_general"]
     assert dtype == np.float32
+
+
+def weak(x):
+    return x.aval.weak_type
+
+
+def test_functions_with_typed_constants_are_strong_where_there_is_an_array():
+    """As JAX has it: constants of a dtype make arrays strongly typed; scalars stay weak. Values by NumPy."""
+    whole = np.arange(1, 4)
+    for function, expected in [(jnp.hypot, np.hypot), (jnp.heaviside, np.heaviside)]:
+        got = function(jnp.asarray(whole), 0.5)
+        np.testing.assert_allclose(got, expected(whole, 0.5), rtol=1e-6)
+        assert not weak(got) and weak(function(2.0, 0.5)) and weak(function(np.int32(2), 0.5))
+    assert not weak(jnp.gcd(np.array([True, True]), 3)) and weak(jnp.gcd(4, 6)) and not weak(jnp.lcm(np.array([True]), 2))
+    for function in (jnp.degrees, jnp.radians, jnp.reciprocal, jnp.sinc):
+        assert weak(function(0.5)) and weak(function(0.5j)) and not weak(function(np.complex64(0.5j)))
+
+
+def test_the_sign_does_not_make_a_strong_number_weak():
+    assert not weak(jnp.copysign(2.0, np.float32(-1))) and not weak(jnp.copysign(jnp.asarray(2.0), np.ones(2, np.float32)))
+    assert weak(jnp.copysign(2.0, -1)) and weak(jnp.copysign(2.0, np.int32(-1)))
+    assert not weak(jnp.copysign(2, np.uint8(1)))
+    half = jnp.ones(2, jnp.bfloat16)
+    assert (half * jnp.copysign(2.0, np.float32(-1))).dtype == np.float32
+
+
+def test_weakness_of_truth_values_and_of_replaced_numbers():
+    assert weak(jnp.logical_not(0.5)) and not weak(jnp.logical_not(np.float32(0.5))) and not weak(jnp.logical_not(True))
+    assert not weak(jnp.signbit(2)) and not weak(jnp.isin(2, 3))
+    for x in (0.5, 0.5j, jnp.asarray(0.5)):
+        assert not weak(jnp.nan_to_num(x))
+    assert not weak(jnp.diagflat(2.0)) and weak(jnp.diag(jnp.ones_like(jnp.broadcast_to(2.0, (2,)))))
+
+
+def test_a_number_known_as_the_exponent_leaves_the_dtype_of_the_base():
+    """Such a power is a repeated product, whatever the exponent's dtype; only an array of exponents takes part in promotion."""
+    base = np.array([2, 3], np.uint8)
+    for exponent in (3, np.int32(3), jnp.asarray(3), jnp.int16(3)):
+        got = jnp.power(base, exponent)
+        assert got.dtype == np.uint8
+        np.testing.assert_array_equal(got, base ** np.uint8(3))
+    assert jnp.power(base, np.array([3, 3])).dtype == np.int32
+    for got in (jnp.power(2, np.uint8(3)), jnp.power(2, True), jnp.power(jnp.asarray(2), 3)):
+        assert got.dtype == np.int32 and weak(got)
+    for got in (jnp.power(True, np.uint8(2)), jnp.array([True]) ** 2, jnp.power(np.array([True]), np.int8(2))):
+        assert got.dtype == np.int32 and not weak(got) and got.all() == 1
+    with pytest.raises(TypeError, match="Integers cannot be raised to negative powers.*i8.*-1.*Make the base a float"):
+        jnp.power(np.int8(2), np.int32(-1))
+
+
+def test_a_weak_base_with_an_array_of_integers_is_strong():
+    whole = jnp.arange(3)
+    for got in (2.0 ** whole, jnp.power(2.0, whole), jnp.asarray(2.0) ** whole, laminax.jit(lambda n: 2.0 ** n)(whole)):
+        assert got.dtype == np.float32 and not weak(got)
+        np.testing.assert_allclose(got, [1, 2, 4], rtol=1e-6)
+    assert weak(2.0 ** jnp.asarray(3)) and weak(jnp.broadcast_to(2.0, (3,)) ** 2.0)
+
+
+def test_widths_of_sums_and_products():
+    narrow = np.ones((2, 2), np.uint8)
+    assert jnp.trace(narrow).dtype == jnp.linalg.trace(narrow).dtype == np.uint32
+    assert jnp.cumulative_prod(narrow[0]).dtype == np.uint8 and jnp.cumulative_sum(narrow[0]).dtype == np.uint32
+    assert jnp.cumulative_prod(np.array([True, False])).dtype == np.int32
+
+
+def test_dtypes_of_nothing_and_of_numbers():
+    assert jnp.result_type(None) == np.float32 and jnp.result_type(None, np.float16) == np.float32
+    assert jnp.iinfo(3).max == np.iinfo(np.int64).max and jnp.finfo(3.0).eps == np.finfo(np.float64).eps
+    with pytest.raises(ValueError, match="float64 is not an integer dtype"):
+        jnp.iinfo(3.0)
+    assert jnp.ix_(np.array([]), np.array([1]))[0].dtype == np.int32

@@ -9,7 +9,7 @@ from laminax_transforms import custom_jvp
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
-from laminax._src.numpy.arguments import inexact
+from laminax._src.numpy.arguments import as_array, ensure_array, inexact, strong
 
 
 def identity(x):
@@ -51,6 +51,11 @@ def sigmoid(x):
     return logistic(jnp.asarray(x) if not hasattr(x, "dtype") else x) if _is_inexact(x) else logistic(jnp.asarray(x, float))
 
 
+def _operand(name: str, x: Any) -> Any:
+    """x as an array: NumPy's operators and comparisons would take host values for others, in other dtypes."""
+    return as_array(ensure_array(name, x))
+
+
 def _is_inexact(x: Any) -> bool:
     return jnp.issubdtype(jnp.result_type(x), jnp.inexact)
 
@@ -67,7 +72,7 @@ def log1mexp(x):
 
     Source: M. Maechler, "Accurately Computing log(1 - exp(-|a|))", 2012.
     """
-    x = inexact("log1mexp", x)
+    x = as_array(inexact("log1mexp", x))
     is_large = x > math.log(2)
     return jnp.where(is_large, jnp.log1p(-jnp.exp(-jnp.where(is_large, x, 1))), jnp.log(-jnp.expm1(-jnp.where(is_large, 1, x))))
 
@@ -78,24 +83,27 @@ def sparse_plus(x):
 
     Source: Shleifer et al., "Sparse plus" as in Blondel et al. (sparse activations, 2019).
     """
+    x = _operand("sparse_plus", x)
     return jnp.where(x <= -1.0, 0.0, jnp.where(x >= 1.0, x, (x + 1.0) ** 2 / 4))
 
 
 @fused
 def sparse_sigmoid(x):
     """Derivative of sparse_plus: 0 below -1, 1 above 1, (x + 1) / 2 between."""
-    return 0.5 * jnp.clip(x + 1.0, 0.0, 2.0)
+    return 0.5 * jnp.clip(_operand("sparse_sigmoid", x) + 1.0, 0.0, 2.0)
 
 
 @fused
 def soft_sign(x):
     """x / (|x| + 1)."""
+    x = _operand("soft_sign", x)
     return x / (jnp.abs(x) + 1)
 
 
 @fused
 def silu(x):
     """Sigmoid linear unit, x * sigmoid(x); also called swish."""
+    x = _operand("silu", x)
     return x * sigmoid(x)
 
 
@@ -105,13 +113,14 @@ swish = silu
 @fused
 def mish(x):
     """x * tanh(softplus(x)). Source: Misra, "Mish: A Self Regularized Non-Monotonic Activation Function", 2019."""
+    x = _operand("mish", x)
     return x * jnp.tanh(softplus(x))
 
 
 @fused
 def log_sigmoid(x):
     """log(sigmoid(x)), computed as -softplus(-x)."""
-    return -softplus(-x)
+    return -softplus(-_operand("log_sigmoid", x))
 
 
 @fused
@@ -122,6 +131,7 @@ def elu(x, alpha=1.0):
       x: an array.
       alpha: scalar or array, the limit of the negative part.
     """
+    x = _operand("elu", x)
     # the inner where keeps exp from overflowing where its branch is not taken, which would make NaN gradients
     return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0.0, x)))
 
@@ -129,12 +139,14 @@ def elu(x, alpha=1.0):
 @fused
 def leaky_relu(x, negative_slope=1e-2):
     """x for x >= 0, negative_slope * x elsewhere."""
+    x = _operand("leaky_relu", x)
     return jnp.where(x >= 0, x, negative_slope * x)
 
 
 @fused
 def hard_tanh(x):
     """x limited to [-1, 1]."""
+    x = _operand("hard_tanh", x)
     return jnp.where(x > 1, 1, jnp.where(x < -1, -1, x))
 
 
@@ -165,7 +177,7 @@ def gelu(x, approximate: bool = True):
 
     Source: Hendrycks, Gimpel, "Gaussian Error Linear Units", 2016.
     """
-    x = x if _is_inexact(x) else jnp.asarray(x, float)
+    x = strong(_operand("gelu", x) if _is_inexact(x) else jnp.asarray(x, float))
     if approximate:
         inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x ** 3))
         return x * (0.5 * (1.0 + jnp.tanh(inner)))
@@ -180,6 +192,7 @@ def glu(x, axis: int = -1):
     Raises:
       ValueError: if the axis has odd size.
     """
+    x = _operand("glu", x)
     size = x.shape[axis]
     if size % 2:
         raise ValueError(f"glu: axis {axis} must have even size, got {size} in shape {x.shape}")
@@ -196,12 +209,13 @@ def squareplus(x, b=4):
 @fused
 def hard_sigmoid(x):
     """relu6(x + 3) / 6."""
-    return relu6(x + 3.0) / 6.0
+    return relu6(_operand("hard_sigmoid", x) + 3.0) / 6.0
 
 
 @fused
 def hard_silu(x):
     """x * hard_sigmoid(x). Source: Howard et al., "Searching for MobileNetV3", 2019."""
+    x = _operand("hard_silu", x)
     return x * hard_sigmoid(x)
 
 

@@ -119,6 +119,11 @@ def weak_like(result: Any, *operands: Any) -> Any:
     return convert_element_type_p.bind(result, new_dtype=aval.dtype, weak_type=True)
 
 
+def strong_unless_scalar(result: Any, *operands: Any) -> Any:
+    """The result of a function that has strongly typed constants: an array is strongly typed, a scalar only if an operand is."""
+    return strong(result) if shape_of(result) else weak_like(result, *operands)
+
+
 def promote_numeric(name: str, *args: Any) -> Sequence[Any]:
     """The arguments, bools as the default integer if all are bools: for functions that bools have no meaning for."""
     args = ensure_arrays(name, *args)

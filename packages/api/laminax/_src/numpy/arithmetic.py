@@ -15,7 +15,18 @@ from laminax_ir.trace import Tracer
 
 from laminax._src.fusion import fused
 from laminax._src.numpy import ufunc_methods as methods
-from laminax._src.numpy.arguments import dtype_of, ensure_arrays, is_kind, promote_arrays, promote_inexact, promote_numeric, shape_of
+from laminax._src.numpy.arguments import (
+    convert,
+    dtype_of,
+    ensure_arrays,
+    is_kind,
+    promote_arrays,
+    promote_inexact,
+    promote_numeric,
+    shape_of,
+    strong,
+    strong_unless_scalar,
+)
 from laminax._src.numpy.elementary import named
 from laminax._src.numpy.ufunc import builtin_ufunc
 
@@ -89,13 +100,16 @@ def power(x, y, /):
       TypeError: for integers and a negative Python int as the exponent.
     """
     x, y = promote_numeric("power", x, y)
-    if type(y) is int and y < 0 and type(x) is not float and is_kind(x, dtypes.integer):
-        raise TypeError(f"power: integers cannot be raised to a negative power, got {get_aval(x).str_short()} and {y}. "
-                        "Make the base a float.")
-    if type(x) is int and type(y) is int:
-        return op.integer_pow(x, y)
-    if not isinstance(y, _NOT_CONCRETE) and not shape_of(y) and is_kind(y, dtypes.integer) and dtypes.result_type(x, y) == dtype_of(x):
-        y = operator.index(y)  # a number known now is a repeated product
+    if type(y) is bool or not isinstance(y, _NOT_CONCRETE) and not shape_of(y) and is_kind(y, dtypes.integer):
+        y = operator.index(y)  # a number known now is a repeated product, in x's dtype
+    if type(y) is int:
+        if y < 0 and type(x) is not float and is_kind(x, dtypes.integer):
+            raise TypeError(f"power: Integers cannot be raised to negative powers, got {get_aval(x).str_short()} and {y}. "
+                            "Make the base a float.")
+        if type(x) is bool:
+            x = convert(x, dtypes.scalar_dtype(int))
+        if type(x) is int:
+            return op.integer_pow(x, y)
     return operators.power(x, y)
 
 
@@ -165,7 +179,7 @@ def hypot(x1, x2, /):
     one = scalar_like(1.0, dtype)
     ratio = op.div(small, where(zero, one, large))
     length = op.mul(large, op.sqrt(op.add(one, op.square(ratio))))
-    return where(infinite, scalar_like(math.inf, dtype), where(zero, large, length))
+    return strong_unless_scalar(where(infinite, scalar_like(math.inf, dtype), where(zero, large, length)), x1, x2)
 
 
 @fused
@@ -178,7 +192,8 @@ def heaviside(x1, x2, /):
         raise TypeError("heaviside: complex numbers have no order")
     zero = scalar_like(0.0, dtype)
     step = where(op.gt(x1, zero), scalar_like(1.0, dtype), where(op.lt(x1, zero), zero, x1))
-    return where(op.eq(x1, zero), x2, step)
+    result = where(op.eq(x1, zero), x2, step)
+    return strong(result) if shape_of(x1) else result
 
 
 @fused
@@ -198,7 +213,8 @@ def gcd(x1, x2):
 
     from laminax_ir.ops.loops import while_loop
     from laminax_ir.ops.reduction import reduce_or
-    return while_loop(lambda pair: reduce_or(op.ne(pair[1], zero), tuple(range(len(pair[1].shape)))), step, (x1, x2))[0]
+    result = while_loop(lambda pair: reduce_or(op.ne(pair[1], zero), tuple(range(len(pair[1].shape)))), step, (x1, x2))[0]
+    return strong_unless_scalar(result, x1, x2)
 
 
 @fused
@@ -211,7 +227,7 @@ def lcm(x1, x2):
     divisor = gcd(x1, x2)
     empty = op.eq(divisor, zero)
     one = scalar_like(1, dtype_of(x1))
-    return where(empty, zero, op.mul(x1, op.div(x2, where(empty, one, divisor))))
+    return strong_unless_scalar(where(empty, zero, op.mul(x1, op.div(x2, where(empty, one, divisor)))), x1, x2)
 
 
 def _integers(name: str, *args):

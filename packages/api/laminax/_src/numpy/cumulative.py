@@ -91,11 +91,14 @@ def cumulative_sum(x, /, *, axis: int | None = None, dtype=None, include_initial
 
 
 def cumulative_prod(x, /, *, axis: int | None = None, dtype=None, include_initial: bool = False):
-    """Products of the elements up to each one along an axis; parameters as for `cumulative_sum`; the first may be a 1."""
-    return _standard_cumulative("cumulative_prod", "cumprod", x, axis, dtype, 1 if include_initial else None)
+    """Products of the elements up to each one along an axis; parameters as for `cumulative_sum`; the first may be a 1.
+
+    Integers keep their dtype by default.
+    """
+    return _standard_cumulative("cumulative_prod", "cumprod", x, axis, dtype, 1 if include_initial else None, widens=False)
 
 
-def _standard_cumulative(public: str, name: str, x, axis, dtype, initial):
+def _standard_cumulative(public: str, name: str, x, axis, dtype, initial, widens: bool = True):
     x = ensure_array(public, x)
     rank = len(shape_of(x))
     if rank == 0:
@@ -105,7 +108,7 @@ def _standard_cumulative(public: str, name: str, x, axis, dtype, initial):
             raise ValueError(f"{public}: The input array has rank {rank}, however axis was not given; it may be left out for vectors only")
         axis = 0
     axis = one_axis(public, axis, rank)
-    result = _cumulative_reduction(x, name=name, axis=axis, dtype=user_dtype(public, dtype), promote_integers=True, fill=None)
+    result = _cumulative_reduction(x, name=name, axis=axis, dtype=user_dtype(public, dtype), promote_integers=widens, fill=None)
     if initial is None:
         return result
     shape = tuple(1 if i == axis else n for i, n in enumerate(result.shape))

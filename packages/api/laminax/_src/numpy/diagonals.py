@@ -17,6 +17,7 @@ from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import (
     as_array,
+    concrete_int,
     convert,
     dtype_of,
     ensure_array,
@@ -28,6 +29,7 @@ from laminax._src.numpy.arguments import (
     user_dtype,
     weak_like,
 )
+from laminax._src.numpy.reducing import sum_dtype
 from laminax._src.numpy.selection import _where
 
 
@@ -58,9 +60,7 @@ def _trace(a, offset, axis1, axis2, dtype):
     a = moveaxis(a, (axis1, axis2), (-2, -1))
     mask = _band(shape_of(a)[-2:], offset, op.eq)
     if dtype is None:
-        dtype, integer = dtype_of(a), dtypes.scalar_dtype(int)
-        is_narrow = dtypes.issubdtype(dtype, dtypes.integer) and dtypes.bit_width(dtype) < dtypes.bit_width(integer)
-        dtype = integer if is_narrow or dtype == np.bool_ else dtype
+        dtype = sum_dtype(dtype_of(a))
     return sum(_where(mask, a, np.zeros((), dtype_of(a))[()]), axis=(-2, -1), dtype=dtype)
 
 
@@ -193,7 +193,7 @@ def _diag(v, k):
 def diagflat(v, k: int = 0):
     """A matrix with the elements of the flat v on diagonal k."""
     from laminax._src.numpy.reshaping import ravel
-    return diag(ravel(v), k)
+    return strong(diag(ravel(v), k))
 
 
 def fill_diagonal(a, val, wrap: bool = False, *, inplace: bool = True):
@@ -243,12 +243,18 @@ def diag_indices_from(arr) -> tuple:
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple:
     """The indices of the lower triangle, at and below diagonal k, of an [n, m] matrix."""
-    return tuple(as_array(x.astype(dtypes.scalar_dtype(int))) for x in np.tril_indices(n, k, m))
+    return _triangle_indices("tril_indices", np.tril_indices, n, k, m)
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple:
     """The indices of the upper triangle, at and above diagonal k, of an [n, m] matrix."""
-    return tuple(as_array(x.astype(dtypes.scalar_dtype(int))) for x in np.triu_indices(n, k, m))
+    return _triangle_indices("triu_indices", np.triu_indices, n, k, m)
+
+
+def _triangle_indices(name: str, function, n, k, m) -> tuple:
+    n, k = concrete_int(name, "n", n), concrete_int(name, "k", k)
+    m = None if m is None else concrete_int(name, "m", m)
+    return tuple(as_array(x.astype(dtypes.scalar_dtype(int))) for x in function(n, k, m))
 
 
 def tril_indices_from(arr, k: int = 0) -> tuple:

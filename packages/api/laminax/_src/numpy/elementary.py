@@ -17,7 +17,17 @@ from laminax_runtime import ArrayImpl
 
 from laminax._src.eager import compiled_function
 from laminax._src.fusion import fused
-from laminax._src.numpy.arguments import as_array, dtype_of, ensure_array, inexact, is_kind, promote_inexact, shape_of, strong
+from laminax._src.numpy.arguments import (
+    as_array,
+    dtype_of,
+    ensure_array,
+    inexact,
+    is_kind,
+    promote_inexact,
+    strong,
+    strong_unless_scalar,
+    weak_like,
+)
 
 # --- functions that are one operation on floats ---
 
@@ -93,26 +103,21 @@ def log10(x, /):
 def reciprocal(x, /):
     """1 / x, elementwise; integers are taken as floats."""
     x = inexact("reciprocal", x)
-    return op.div(scalar_like(1.0, dtype_of(x)), x)
+    return weak_like(op.div(scalar_like(1.0, dtype_of(x)), x), x)
 
 
 @fused
 def degrees(x, /):
     """Converts angles from radians to degrees, elementwise."""
     (x,) = promote_inexact("degrees", x)
-    return _strong_unless_scalar(op.mul(x, scalar_like(180.0 / math.pi, dtype_of(x))))
-
-
-def _strong_unless_scalar(x):
-    """An array of rank above 0 with a dtype that does not yield in promotion; these functions multiply by a constant that has one."""
-    return strong(x) if shape_of(x) else x
+    return strong_unless_scalar(op.mul(x, scalar_like(180.0 / math.pi, dtype_of(x))), x)
 
 
 @fused
 def radians(x, /):
     """Converts angles from degrees to radians, elementwise."""
     (x,) = promote_inexact("radians", x)
-    return _strong_unless_scalar(op.mul(x, scalar_like(math.pi / 180.0, dtype_of(x))))
+    return strong_unless_scalar(op.mul(x, scalar_like(math.pi / 180.0, dtype_of(x))), x)
 
 
 rad2deg, deg2rad = degrees, radians
@@ -132,7 +137,7 @@ def sinc(x, /):
     square_ = op.mul(angle, angle)
     series = op.add(scalar_like(1.0, dtype), op.mul(square_, op.add(
         scalar_like(-1 / 6, dtype), op.mul(square_, scalar_like(1 / 120, dtype)))))
-    return _strong_unless_scalar(op.select(zero, series, op.div(op.sin(safe), safe)))
+    return strong_unless_scalar(op.select(zero, series, op.div(op.sin(safe), safe)), x)
 
 
 # --- complex numbers ---

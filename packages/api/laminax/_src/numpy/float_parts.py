@@ -22,11 +22,12 @@ def copysign(x1, x2, /):
     """|x1| with the sign of x2, elementwise; signed zeros count."""
     from laminax._src.numpy.logic import signbit
     from laminax._src.numpy.selection import where
-    x1, x2 = promote_inexact("copysign", x1, x2)
-    if is_kind(x1, dtypes.complexfloating):
+    size, sign = promote_inexact("copysign", x1, x2)
+    if is_kind(size, dtypes.complexfloating):
         raise TypeError("copysign: complex numbers are not accepted")
-    magnitude = op.abs(x1)
-    return where(signbit(x2), op.neg(magnitude), magnitude)
+    size = op.abs(size)
+    result = where(signbit(sign), op.neg(size), size)
+    return result if get_aval(sign).weak_type else strong(result)
 
 
 def nextafter(x, y, /):

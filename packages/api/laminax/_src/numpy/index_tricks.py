@@ -142,7 +142,10 @@ def ix_(*args) -> tuple:
     for x in ensure_arrays("ix_", *args):
         if len(shape_of(x)) != 1:
             raise ValueError(f"Arguments to ix_ must be 1-dimensional, got shape {shape_of(x)}")
-        vectors.append(nonzero(x)[0] if dtype_of(x) == np.bool_ else as_array(x))
+        if dtype_of(x) == np.bool_:
+            vectors.append(nonzero(x)[0])
+        else:  # no indices at all are integers, whatever type an empty list made them, as in NumPy
+            vectors.append(as_array(x) if shape_of(x)[0] else shape_ops.full((0,), 0, dtypes.scalar_dtype(int)))
     return tuple(shape_ops.reshape(x, tuple(x.shape[0] if i == axis else 1 for i in range(len(vectors))))
                  for axis, x in enumerate(vectors))
 

@@ -113,7 +113,8 @@ logical_xor = builtin_ufunc(False, reduce=methods.logical("xor"))(
 @fused
 def logical_not(x, /):
     """Whether x is not true, elementwise; numbers are true where they are not 0."""
-    return op.bitwise_not(_truth(ensure_array("logical_not", x)))
+    x = ensure_array("logical_not", x)
+    return _as_weak_as(op.bitwise_not(_truth(x)), x)
 
 
 # --- bits ---
@@ -231,7 +232,7 @@ def signbit(x, /):
     if dtypes.issubdtype(dtype, dtypes.unsignedinteger) or dtype == _BOOL:
         return shape_ops.full(shape_of(x), False)
     if dtypes.issubdtype(dtype, dtypes.integer):
-        return op.lt(x, scalar_like(0, dtype))
+        return op.lt(strong(x), scalar_like(0, dtype))
     if dtypes.issubdtype(dtype, dtypes.complexfloating):
         raise ValueError(f"signbit: complex numbers have no sign, got {get_aval(x).str_short()}")
     integer = np.dtype(f"int{dtypes.bit_width(dtype)}")

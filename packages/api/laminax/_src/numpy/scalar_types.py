@@ -69,12 +69,12 @@ def promote_types(a: Any, b: Any) -> np.dtype:
 
 
 def result_type(*args: Any) -> np.dtype:
-    """The dtype of an operation on arrays, scalars and dtypes.
+    """The dtype of an operation on arrays, scalars and dtypes; None is the default float, as it is for NumPy.
 
     Raises:
       ValueError: if there is no argument, or no common dtype.
     """
-    return dtypes.result_type(*map(_plain, args))
+    return dtypes.result_type(*(np.float64 if x is None else _plain(x) for x in args))
 
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:

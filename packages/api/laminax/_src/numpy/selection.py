@@ -24,6 +24,7 @@ from laminax._src.numpy.arguments import (
     promote_dtypes,
     refuse_out,
     shape_of,
+    strong,
 )
 from laminax._src.numpy.logic import _truth
 
@@ -241,7 +242,7 @@ def _nan_to_num(x, nan, posinf, neginf):
     neginf = float(info.min) if neginf is None else neginf
     value = _where(op.ne(x, x), _as(nan, dtype), x)
     value = _where(op.eq(x, scalar_like(float("inf"), dtype)), _as(posinf, dtype), value)
-    return _where(op.eq(x, scalar_like(float("-inf"), dtype)), _as(neginf, dtype), value)
+    return strong(_where(op.eq(x, scalar_like(float("-inf"), dtype)), _as(neginf, dtype), value))
 
 
 def _as(value: Any, dtype: Any) -> Any:

@@ -35,6 +35,7 @@ from laminax._src.numpy.arguments import (
     one_axis,
     promote_dtypes,
     shape_of,
+    strong,
     weak_like,
 )
 from laminax._src.numpy.joining import concatenate
@@ -233,7 +234,7 @@ def _isin(element, test_elements, invert, method):
         tests = sorting_ops.sort(tests, 0)
         place = op.min(_searchsorted(tests, element, "left", "sort" if method == "sort" else "scan"), np.int32(count - 1))
         result = op.eq(_take(tests, place, 0, GatherScatterMode.PROMISE_IN_BOUNDS, False, None, False, False), element)
-    return op.bitwise_not(result) if invert else result
+    return strong(op.bitwise_not(result) if invert else result)
 
 
 def union1d(ar1, ar2, *, size: int | None = None, fill_value=None):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from laminax_ir.ops.calls import CustomJVPCall
 from laminax_ir.ops.scalar_operands import scalar_like
 
 from laminax._src.fusion import fused
-from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_arrays, inexact, shape_of, user_dtype, weak_like
+from laminax._src.numpy.arguments import as_array, concrete_int, convert, dtype_of, ensure_arrays, inexact, shape_of, user_dtype, weak_like
 
 _MODES = ("full", "same", "valid")
 
@@ -87,7 +86,7 @@ def _convolved(a, v, name, mode, precision, preferred):
 
 
 def _window(name: str, M: Any) -> int:
-    M = operator.index(M)
+    M = concrete_int(name, "M", M)
     if M < 0:
         raise ValueError(f"{name}: the number of points must not be negative, got {M}")
     return M

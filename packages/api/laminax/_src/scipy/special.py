@@ -26,6 +26,7 @@ from laminax._src.numpy.arguments import (
     ensure_arrays,
     inexact,
     promote_inexact,
+    strong,
 )
 
 # --- functions that are one operation ---
@@ -77,7 +78,7 @@ def logit(x):
 @fused
 def gammasgn(x):
     """Sign of the gamma function, elementwise: NaN at negative integers, that of the zero at zeros."""
-    x = inexact("gammasgn", x)
+    x = strong(inexact("gammasgn", x))
     floor = jnp.floor(x)
     negative = jnp.where(floor % 2 == 0, jnp.ones_like(x), -jnp.ones_like(x))
     negative = jnp.where(x == floor, jnp.full_like(x, math.nan), negative)
@@ -88,7 +89,7 @@ def gammasgn(x):
 @fused
 def gamma(x):
     """Gamma function, elementwise; NaN at negative integers, infinite at 0."""
-    x = inexact("gamma", x)
+    x = strong(inexact("gamma", x))
     return gammasgn(x) * jnp.exp(special.lgamma(x))
 
 
@@ -310,7 +311,7 @@ def ndtr(x):
     Raises:
       TypeError: if x is not float32 or float64.
     """
-    return _ndtr(_checked_float("ndtr", x))
+    return _ndtr(strong(_checked_float("ndtr", x)))
 
 
 def _ndtr(x):
@@ -373,7 +374,7 @@ def log_ndtr(x, series_order: int = 3):
 
 @fused(static_argnames=("series_order",))
 def _fused_log_ndtr(x, series_order):
-    return _log_ndtr(_checked_float("log_ndtr", x), series_order)
+    return _log_ndtr(strong(_checked_float("log_ndtr", x)), series_order)
 
 
 def _log_ndtr(x, series_order):

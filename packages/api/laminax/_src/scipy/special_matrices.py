@@ -13,7 +13,7 @@ from laminax_ir.avals import get_aval
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
-from laminax._src.numpy.arguments import dtype_of, ensure_array, inexact, promote_dtypes, shape_of, user_dtype
+from laminax._src.numpy.arguments import dtype_of, ensure_array, inexact, promote_dtypes, shape_of, strong, user_dtype
 
 # --- made of arrays ---
 
@@ -44,7 +44,7 @@ def _block_diag(*arrs):
     for x in arrs:
         rows.append(jnp.pad(x, ((0, 0), (before, width - before - x.shape[1]))))
         before += x.shape[1]
-    return jnp.concatenate(rows)
+    return strong(jnp.concatenate(rows))
 
 
 def _vectors(name: str, x: Any) -> Any:
@@ -183,7 +183,7 @@ def _toeplitz(c, r=None):
     batch = np.broadcast_shapes(c.shape[:-1], r.shape[:-1])
     c, r = jnp.broadcast_to(c, (*batch, m)), jnp.broadcast_to(r, (*batch, n))
     values = jnp.concatenate([c[..., ::-1], r[..., 1:]], axis=-1)  # by the number of the diagonal, from the lowest
-    return values[..., np.arange(n)[None, :] - np.arange(m)[:, None] + m - 1]
+    return strong(values[..., np.arange(n)[None, :] - np.arange(m)[:, None] + m - 1])
 
 
 def hankel(c, r=None):
