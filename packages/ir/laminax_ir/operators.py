@@ -248,24 +248,15 @@ def power(x, y):
         if dtypes.issubdtype(get_aval(x).dtype, np.bool_):
             x = as_dtype(x, dtypes.scalar_dtype(int), False)
         return op.integer_pow(x, y)
-    exponent = y
     x, y = promote("power", x, y) if not _integer_exponent(x, y) else promote_shapes("power", x, y)
     if dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact):
-        result = op.pow(x, y)
-        aval = get_aval(result)
-        if aval.weak_type and aval.shape and _is_strong_integer(get_aval(exponent)):
-            return op.convert_element_type_p.bind(result, new_dtype=aval.dtype, weak_type=False)
-        return result
+        return op.pow(x, y)
     return _integer_power(x, y)
-
-
-def _is_strong_integer(aval) -> bool:
-    return not aval.weak_type and dtypes.issubdtype(aval.dtype, dtypes.integer)
 
 
 def _integer_exponent(x, y) -> bool:
     """A float base with an integer array exponent keeps the exponent an integer."""
-    return (type(y) not in _SCALARS and type(x) not in _SCALARS
+    return (type(y) not in _SCALARS
             and dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact)
             and dtypes.issubdtype(get_aval(y).dtype, dtypes.integer))
 

@@ -151,7 +151,7 @@ def _pow_shape(x: ShapedArray, y: ShapedArray) -> ShapedArray:
                          f"got {dtypes.dtype_name(y.dtype)}")
     if x is y:
         return x
-    weak = x.weak_type and (y.weak_type or x.dtype != y.dtype)
+    weak = x.weak_type and y.weak_type
     return ShapedArray(broadcast_avals("pow", (x, y)), x.dtype, weak, named_shape=joined_named_shape((x, y)))
 
 
@@ -543,7 +543,9 @@ le_to = _binary_function(le_to_p, "le_to", f"comparison x <= y {_TOTAL_ORDER}")
 def pow(x, y):
     """Elementwise power x**y: x inexact, y of x's dtype or an integer array."""
     if type(x) in PYTHON_SCALARS and type(y) not in PYTHON_SCALARS:
-        x = scalar_like(x, get_aval(y).dtype)
+        dtype = get_aval(y).dtype
+        if isinstance(x, int) or not dtypes.issubdtype(dtype, dtypes.integer):
+            x = scalar_like(x, dtype)
     elif type(y) is not int and type(y) in PYTHON_SCALARS:
         x, y = typed(x, y)
     return pow_p.bind(x, y)
