@@ -7,4 +7,4 @@ A program is a module of this package with
     BATCH_AXES    the `in_axes` with which it is batched: 0 for the arguments that are given a batch axis, else None
 """
 
-NAMES = ("mlp100", "transformer24")
+NAMES = ("mlp100", "transformer24", "transformer24_plain")

@@ -30,7 +30,7 @@ def arguments() -> tuple:
     return params, rng.integers(0, VOCABULARY, size=(BATCH, LENGTH + 1)).astype(np.int32)
 
 
-def fresh(lib):
+def fresh(lib, is_block_jitted: bool = True):
     import numpy as np
 
     jnp, nn = lib.numpy, lib.nn
@@ -39,7 +39,6 @@ def fresh(lib):
         centered = x - x.mean(-1, keepdims=True)
         return centered * lib.lax.rsqrt((centered**2).mean(-1, keepdims=True) + 1e-5) * scale
 
-    @lib.jit
     def block(weights, x):
         q, k, v = jnp.split(norm(x, weights["attention_scale"]) @ weights["qkv"], 3, axis=-1)
         q, k, v = (a.reshape(LENGTH, HEADS, WIDTH // HEADS).swapaxes(0, 1) for a in (q, k, v))
@@ -48,6 +47,9 @@ def fresh(lib):
         heads = nn.softmax(scores, axis=-1) @ v
         x = x + heads.swapaxes(0, 1).reshape(LENGTH, WIDTH) @ weights["out"]
         return x + nn.gelu(norm(x, weights["mlp_scale"]) @ weights["up"]) @ weights["down"]
+
+    if is_block_jitted:
+        block = lib.jit(block)
 
     def logits(params, tokens):
         x = params["embedding"][tokens] + params["positions"]

@@ -230,3 +230,18 @@ def test_parts_are_kept_on_disk_however_fast_they_compile(tmp_path):
             options.persistent_cache_min_compile_time_secs(1000.0):
         laminax.jit(lambda params, x: loss(params, x))(params, x)
     assert len([path for path in tmp_path.iterdir() if path.stat().st_size > 1000]) == 2
+
+
+def plain_loss(params, x):
+    """The same as `loss`, in a loop without calls."""
+    for w in params:
+        x = block.__wrapped__(w, x)
+    return (x**2).mean()
+
+
+def test_layers_of_a_plain_loop_and_their_derivatives_are_found():
+    params, x = parameters()
+    stage = compiled(laminax.value_and_grad(plain_loss), params, x)
+    assert is_by_regions(stage) and len(stage._program.executable.executables) < LAYERS
+    assert_close(stage(params, x), whole(laminax.value_and_grad(plain_loss), params, x))
+    np.testing.assert_allclose(laminax.jit(plain_loss)(params, x), numpy_loss(*parameters(np.float64)), rtol=1e-5)

@@ -1,9 +1,10 @@
 """Regions: a program of many equal blocks as a sequence of small programs, each of which is compiled once.
 
-XLA clones what is called from several places, so that even outlined calls cost compile time each (see `outlining`). A
-program that calls a large block many times from its top level is cut there: every call is a region of its own, and so is
-what stands between two calls. Equal regions are one program. The runtime compiles each program once and runs them in
-turn on the same device, so that compile time does not depend on the number of blocks.
+XLA clones what is called from several places, so that even outlined calls cost compile time each (see `outlining`), and what
+a plain loop wrote out costs more than that. A program that calls a large block many times from its top level is cut there:
+every call is a region of its own, and so is what stands between two calls. Without such calls, runs of equations that come
+again and again are blocks (see `repeats`). Equal regions are one program. The runtime compiles each program once and runs them
+in turn on the same device, so that compile time does not depend on the number of blocks.
 
 The price is a dispatch per region, a few microseconds on the host, and that nothing is fused across its border. So regions
 are few, and large (`plan_regions` says what large is); programs with effects are never cut.
@@ -18,12 +19,12 @@ from typing import Container, Sequence
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from laminax_ir.ops.calls import checkpoint_p, jit_p
-from laminax_ir.ops.contraction import dot_general_p
 from laminax_ir.ops.control_primitives import scan_p
 from laminax_lowering.context import live_equations
 from laminax_lowering.equal_programs import ProgramTable
 from laminax_lowering.lower import donation_aliases
 from laminax_lowering.outlining import OUTLINE_MIN_EQUATIONS, CallPlan, plan_calls, program_size
+from laminax_lowering.repeats import HEAVY, find_runs, heavy_work
 
 REGION_MIN_CALLS = 6
 # Operations on numbers: a quarter of a millisecond of one core, or a tenth of an accelerator, where a dispatch takes 10 us and 2 us more
@@ -71,15 +72,15 @@ def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = (
       platform: what it is for.
       donated: which of its arguments may be overwritten, by default none.
     """
-    jaxpr = closed.jaxpr
-    if closed.effects or _count_calls(jaxpr) < REGION_MIN_CALLS:
+    jaxpr, min_work = closed.jaxpr, REGION_MIN_WORK[platform]
+    if closed.effects or _count_calls(jaxpr) < REGION_MIN_CALLS and _heavy_work(jaxpr) < REGION_MIN_CALLS * min_work:
         return None
     calls = plan_calls(jaxpr)
     flat = _with_single_calls_in_place(jaxpr, calls)
-    blocks = _blocks(flat, calls.programs, REGION_MIN_WORK[platform])
-    if not blocks:
+    segments = _cut_at_calls(flat, calls.programs, min_work) or _cut_at_runs(flat, min_work)
+    if not segments:
         return None
-    regions, results = _regions(flat, _segments(flat, blocks, calls.programs), calls.programs)
+    regions, results = _regions(flat, segments, calls.programs)
     if 2 * len({region.program for region in regions}) > len(regions):  # what stands between the blocks differs
         return None
     first, used = len(jaxpr.constvars), {i for region in regions for i in region.operands}
@@ -101,6 +102,17 @@ def _count_calls(jaxpr: Jaxpr) -> int:
             if eqn.primitive is jit_p:
                 count += _count_calls(eqn.params["jaxpr"].jaxpr)
     return count
+
+
+def _heavy_work(jaxpr: Jaxpr) -> int:
+    """The work of the heavy operations at the top level and in calls there, found fast."""
+    total = 0
+    for eqn in jaxpr.eqns:
+        if eqn.primitive in HEAVY:
+            total += heavy_work(eqn)
+        elif eqn.primitive is jit_p:
+            total += _heavy_work(eqn.params["jaxpr"].jaxpr)
+    return total
 
 
 def _with_single_calls_in_place(jaxpr: Jaxpr, calls: CallPlan) -> Jaxpr:
@@ -126,16 +138,35 @@ def _with_single_calls_in_place(jaxpr: Jaxpr, calls: CallPlan) -> Jaxpr:
     return Jaxpr(flat.constvars, flat.invars, flat.outvars, live_equations(flat)[0], flat.effects, flat.debug_info)
 
 
-def _blocks(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> set[ClosedJaxpr]:
-    """The called programs that are large, and called often."""
+def _cut_at_calls(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> list[list[JaxprEqn]] | None:
+    """The equations, cut before and after each call of a block: of a program that is large, and called often."""
     counts: dict[ClosedJaxpr, int] = {}
     for eqn in jaxpr.eqns:
         if eqn.primitive in _CALLS:
             called = programs.representative(eqn.params["jaxpr"])
             counts[called] = counts.get(called, 0) + 1
     sizes: dict[int, int] = {}
-    return {called for called, count in counts.items() if count >= REGION_MIN_CALLS
-            and program_size(called.jaxpr, sizes) >= OUTLINE_MIN_EQUATIONS and work(called.jaxpr) >= min_work}
+    blocks = {called for called, count in counts.items() if count >= REGION_MIN_CALLS
+              and program_size(called.jaxpr, sizes) >= OUTLINE_MIN_EQUATIONS and work(called.jaxpr) >= min_work}
+    if not blocks:
+        return None
+    segments: list[list[JaxprEqn]] = [[]]
+    for eqn in jaxpr.eqns:
+        if eqn.primitive in _CALLS and programs.representative(eqn.params["jaxpr"]) in blocks:
+            segments += [eqn], []
+        else:
+            segments[-1].append(eqn)
+    return [segment for segment in segments if segment]
+
+
+def _cut_at_runs(jaxpr: Jaxpr, min_work: int) -> list[list[JaxprEqn]] | None:
+    """The equations, cut at the borders of the blocks that come again and again."""
+    eqns = jaxpr.eqns
+    runs = find_runs(eqns, REGION_MIN_CALLS, OUTLINE_MIN_EQUATIONS, min_work)
+    if not runs:
+        return None
+    cuts = sorted({0, len(eqns)}.union(*(range(r.start, r.start + r.length * r.count + 1, r.length) for r in runs)))
+    return [eqns[begin:end] for begin, end in zip(cuts, cuts[1:])]
 
 
 def work(jaxpr: Jaxpr) -> int:
@@ -146,23 +177,8 @@ def work(jaxpr: Jaxpr) -> int:
         if inner:
             total += sum(inner) * (eqn.params["length"] if eqn.primitive is scan_p else 1)
             continue
-        count = sum(math.prod(v.aval.shape) for v in eqn.outvars)
-        if eqn.primitive is dot_general_p:
-            (contracted, _), _ = eqn.params["dimension_numbers"]
-            count *= 2 * math.prod(eqn.invars[0].aval.shape[d] for d in contracted)
-        total += count
+        total += heavy_work(eqn) if eqn.primitive in HEAVY else sum(math.prod(v.aval.shape) for v in eqn.outvars)
     return total
-
-
-def _segments(jaxpr: Jaxpr, blocks: set[ClosedJaxpr], programs: ProgramTable) -> list[list[JaxprEqn]]:
-    """The equations, cut before and after each call of a block."""
-    segments: list[list[JaxprEqn]] = [[]]
-    for eqn in jaxpr.eqns:
-        if eqn.primitive in _CALLS and programs.representative(eqn.params["jaxpr"]) in blocks:
-            segments += [eqn], []
-        else:
-            segments[-1].append(eqn)
-    return [segment for segment in segments if segment]
 
 
 def _regions(jaxpr: Jaxpr, segments: list[list[JaxprEqn]], programs: ProgramTable) -> tuple[tuple[Region, ...], tuple[int, ...]]:

@@ -114,7 +114,7 @@ compile_regions = config_options.define(
     "compile_regions",
     True,
     config_options.boolean,
-    "Compile a program that calls a large block many times as a few executables, run in turn; it concerns functions compiled from then on.",
+    "Compile a program of many large and equal blocks as a few executables, run in turn; it concerns functions compiled from then on.",
 )
 enable_compilation_cache = config_options.define(
     "enable_compilation_cache",

@@ -167,10 +167,11 @@ def compile_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *
       is_pinned: whether results are committed to the device.
       compiler_options: XLA options by name.
     """
-    from laminax._src.regions import compile_by_regions
-    program = compile_by_regions(closed, where, name=name, donated=donated, is_pinned=is_pinned, compiler_options=compiler_options)
-    if program is not None:
-        return program
+    if not keep_unused:
+        from laminax._src.regions import compile_by_regions
+        program = compile_by_regions(closed, where, name=name, donated=donated, is_pinned=is_pinned, compiler_options=compiler_options)
+        if program is not None:
+            return program
     lowered = lower_program(closed, where, name=name, donated=donated, keep_unused=keep_unused)
     report_unusable_donations(lowered.unusable_donations, lowered.name)
     return compile_lowered(lowered, closed, where, name=name, is_pinned=is_pinned, compiler_options=compiler_options)

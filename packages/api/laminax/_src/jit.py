@@ -320,7 +320,7 @@ class _JitFunction:
                 from laminax._src.cache_misses import explain_recompilation
                 explain_recompilation(f"jit({self.name})", _PROGRAM_KEY, key, entries, call.namer(self.fun))
             how = {"name": self.name, "is_pinned": options.device is not None, "compiler_options": dict(compiler_options)}
-            found = compile_by_regions(traced.closed, where, donated=donated, **how)
+            found = None if options.keep_unused else compile_by_regions(traced.closed, where, donated=donated, **how)
             if found is None:
                 found = compile_lowered(lowered or self.lowered(traced, call, where), traced.closed, where, **how)
             entries[key] = found

@@ -49,5 +49,5 @@ def compile_by_regions(closed: ClosedJaxpr, where: runtime.Device | Partitioning
 
 
 def _name_of(program: ClosedJaxpr) -> str:
-    """The name of the block that a region calls, if it is one."""
-    return program.eqns[0].params.get("name", "between") if len(program.eqns) == 1 else "between"
+    """The name of the block that a region calls, if it is a call."""
+    return program.eqns[0].params.get("name", "part") if len(program.eqns) == 1 else "part"
