@@ -50,6 +50,17 @@ def test_using_jit_loads_no_rules_and_starts_no_client():
         print("fine")""") == "fine"
 
 
+def test_a_first_program_loads_what_it_needs():
+    """What prints programs, follows references and solves for symbolic sizes is for other programs; fractions is one of the latter's."""
+    assert run_python("""
+        import sys
+        import laminax
+        laminax.jit(lambda x: x * 2 + 1).lower(1.0)
+        unneeded = {"laminax_ir.printer", "laminax_ir.layout", "laminax_ir.discharge", "laminax_ir.symbolic_solving", "fractions"}
+        assert not unneeded & sys.modules.keys(), unneeded & sys.modules.keys()
+        print("fine")""") == "fine"
+
+
 def test_settings_can_be_made_before_jaxlib_is_loaded():
     assert run_python("""
         import sys

@@ -4,21 +4,21 @@
 one equation a line when they do not fit on one. Variables are named a, b, ..., z, ba, ... in the order in which
 they are met; results of the outermost program that nobody uses are `_`. A nested jaxpr that occurs more than once,
 or is long, is printed once, in front: `let f = { ... } in`. What the equations of an operation show is said with
-`hide_params` where it is defined, or with `equation_rule` here.
+`hide_params` or `equation_rule` where it is defined.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Iterator
+from typing import Any, Iterable, Iterator
 
 import numpy as np
 
 from laminax_ir import dtypes, printer_params, source
 from laminax_ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from laminax_ir.layout import Break, Doc, Group, Nest, Text, concat, join, render
-from laminax_ir.printer_params import hide_params
+from laminax_ir.printer_params import equation_rule, equation_rules
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Printer:
         """One equation, in the form that its rule gives it."""
         if not self.options.custom_pp_eqn_rules:
             return self.assignment(eqn, eqn.params)
-        rule = _equation_rules.get(eqn.primitive.name, _known_equation)
+        rule = equation_rules.get(eqn.primitive.name, _known_equation)
         return rule(eqn, self)
 
     def assignment(self, eqn: JaxprEqn, params: dict[str, Any]) -> Doc:
@@ -235,22 +235,7 @@ def parameter_text(value: Any) -> str:
     return str(value)
 
 
-# What an equation shows. A rule makes its document, mostly by `printer.assignment` with some of the parameters.
-
-EquationRule = Callable[[JaxprEqn, Printer], Doc]
-_equation_rules: dict[str, EquationRule] = {}
-
-
-def equation_rule(*primitive_names: str) -> Callable[[EquationRule], EquationRule]:
-    """Decorator: `rule(eqn, printer) -> Doc` prints equations of these primitives."""
-    def register(rule: EquationRule) -> EquationRule:
-        for name in primitive_names:
-            if name in _equation_rules or name in printer_params.hidden:
-                first = _equation_rules.get(name, hide_params).__module__
-                raise ValueError(f"{name}: a second printing rule, in {rule.__module__}; the first is in {first}")
-            _equation_rules[name] = rule
-        return rule
-    return register
+# What an equation shows
 
 
 def _known_equation(eqn: JaxprEqn, printer: Printer) -> Doc:

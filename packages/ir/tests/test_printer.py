@@ -16,7 +16,7 @@ from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, call_jaxpr
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, iota
 from laminax_ir.primitive import Primitive
-from laminax_ir.printer import equation_rule, hide_params
+from laminax_ir.printer_params import equation_rule, hide_params
 from laminax_ir.staging import stage
 from laminax_ir.trace import name_scope
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 from weakref import WeakKeyDictionary
 
-from laminax_ir.discharge import discharged, with_refs_as_parameters
 from laminax_ir.jaxpr import ClosedJaxpr, Var
 from laminax_ir.pytree import tree_unflatten
 from laminax_ir.refs import AbstractRef, Ref, check_aliases, give, take
@@ -73,6 +72,7 @@ def without_refs(traced: TracedFunction) -> tuple[TracedFunction, RefUse]:
     closed_over = tuple([c for c in traced.closed.consts if isinstance(c, Ref)])
     found = _pure.get(traced.closed)
     if found is None:
+        from laminax_ir.discharge import discharged, with_refs_as_parameters
         pure = discharged(with_refs_as_parameters(traced.closed)[0])
         jaxpr = pure.closed.jaxpr
         used = {v for eqn in jaxpr.eqns for v in eqn.invars if type(v) is Var}

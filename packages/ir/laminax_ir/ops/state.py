@@ -8,15 +8,14 @@ of the index (see `ref_indexing`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir import ref_indexing
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import JaxprEqn
-from laminax_ir.layout import concat
 from laminax_ir.ops.shape import full
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
-from laminax_ir.printer import Printer, equation_rule
+from laminax_ir.printer_params import equation_rule
 from laminax_ir.refs import (
     AbstractRef,
     Ref,
@@ -31,6 +30,9 @@ from laminax_ir.refs import (
     write,
     write_effect,
 )
+
+if TYPE_CHECKING:  # loaded when something is printed
+    from laminax_ir.printer import Printer
 
 __all__ = ["AbstractRef", "Ref", "addupdate", "addupdate_p", "empty_ref", "free_ref", "freeze", "freeze_p", "get", "get_p", "new_ref", "new_ref_p",
            "set", "swap", "swap_p"]
@@ -93,11 +95,13 @@ def _addupdate_effects(*_avals, **_params):
 
 @equation_rule("get")
 def _get_equation(eqn: JaxprEqn, printer: Printer):
+    from laminax_ir.layout import concat
     return concat(printer.binders(eqn.outvars), " <- ", _part(eqn, printer, 1))
 
 
 @equation_rule("swap")
 def _swap_equation(eqn: JaxprEqn, printer: Printer):
+    from laminax_ir.layout import concat
     part, value = _part(eqn, printer, 2), printer.atom(eqn.invars[1])
     if printer.name(eqn.outvars[0]) == "_":
         return concat(part, " <- ", value)
@@ -106,6 +110,7 @@ def _swap_equation(eqn: JaxprEqn, printer: Printer):
 
 @equation_rule("addupdate")
 def _addupdate_equation(eqn: JaxprEqn, printer: Printer):
+    from laminax_ir.layout import concat
     return concat(_part(eqn, printer, 2), " += ", printer.atom(eqn.invars[1]))
 
 
