@@ -168,3 +168,17 @@ def test_axes_are_spread_over_the_leaves():
     tree = laminax.tree_util.tree_structure(({"b": 0, "w": 0}, 0))
     assert flatten_axes("in_axes", tree, ({"b": None, "w": 1}, 2)) == [None, 1, 2]
     assert flatten_axes("in_axes", tree, (1, None)) == [1, 1, None]
+
+
+def test_methods_are_taken_from_the_type_of_arrays():
+    assert laminax.Array.all.__name__ == "all" and "reshape" in dir(laminax.Array)
+    assert not laminax.Array.all(jnp.array([True, False])) and laminax.jit(laminax.Array.sum)(jnp.arange(4)) == 6
+    assert not hasattr(laminax.Array, "no_such_method")
+
+
+def test_the_upper_bound_of_uniform_may_have_axes_of_size_one_in_front():
+    key, high = laminax.random.key(0), jnp.array([[3.0]])
+    np.testing.assert_array_equal(laminax.random.uniform(key, (), maxval=high), laminax.random.uniform(key, (), maxval=3.0))
+    assert laminax.random.uniform(key, (2,), maxval=jnp.ones((1, 2))).shape == (2,)
+    with pytest.raises(ValueError, match="broadcast-compatible"):
+        laminax.random.uniform(key, (2,), maxval=jnp.ones((2, 1)))

@@ -35,6 +35,13 @@ class _ArrayType(type):
     def __subclasscheck__(cls, subclass: type) -> bool:
         return subclass is cls or issubclass(subclass, _array_types)
 
+    def __getattr__(cls, name: str) -> Any:
+        """The methods of arrays, for libraries that wrap them; they take traced arrays, too."""
+        return getattr(ArrayImpl, name)
+
+    def __dir__(cls) -> list[str]:
+        return dir(ArrayImpl)
+
 
 class Array(metaclass=_ArrayType):
     """The type of arrays, for `isinstance` and annotations; true of values inside transformations too.

@@ -15,6 +15,7 @@ from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as e
 from laminax_ir.ops.random_bits import UINT_DTYPES, random_bits
 from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.ops.shape import squeeze
 from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.ops.special import erf, erf_inv
 
@@ -64,7 +65,7 @@ def uniform(key: Any, shape: Sequence[int] = (), dtype: Any = None, minval: Any 
       shape: the result's shape.
       dtype: a float dtype; float32 by default, float64 in x64 mode.
       minval: the lower bound, broadcast to the shape.
-      maxval: the upper bound, broadcast to the shape.
+      maxval: the upper bound, broadcast to the shape; its first axes may be of size 1 beyond the shape's, and are left out.
       out_sharding: must be None.
 
     Raises:
@@ -76,8 +77,16 @@ def uniform(key: Any, shape: Sequence[int] = (), dtype: Any = None, minval: Any 
     shape = checked_shape("uniform", shape)
     if type(minval) is type(maxval) is float and (minval, maxval) == (0.0, 1.0):
         return _standard_uniform(typed, shape=shape, dtype=dtype)
+    maxval = _without_first_axes(maxval, len(shape))
     shape = shape_of_parameters("uniform", shape, minval, maxval)
     return _uniform(typed, converted(minval, dtype), converted(maxval, dtype), shape=shape, dtype=dtype)
+
+
+def _without_first_axes(x: Any, rank: int) -> Any:
+    """The array without its first axes of size 1, as many as it has beyond a rank."""
+    shape = get_aval(x).shape
+    surplus = max(len(shape) - rank, 0)
+    return squeeze(x, range(surplus)) if surplus and shape[:surplus] == (1,) * surplus else x
 
 
 @fused(static_argnames=_STATIC)
