@@ -39,6 +39,10 @@ class ProgramTable:
             self._seen.append(program)
         return found
 
+    def describe(self, eqn: JaxprEqn) -> tuple:
+        """The same for equations that do the same to whatever variables they read."""
+        return eqn.primitive, tuple([_literal(v) if type(v) is Literal else None for v in eqn.invars]), self._params(eqn), eqn.effects
+
     def _find_equal(self, program: ClosedJaxpr | Jaxpr) -> Any:
         jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
         similar = self._similar.setdefault(

@@ -24,7 +24,7 @@ from laminax_lowering.context import live_equations
 from laminax_lowering.equal_programs import ProgramTable
 from laminax_lowering.lower import donation_aliases
 from laminax_lowering.outlining import OUTLINE_MIN_EQUATIONS, CallPlan, plan_calls, program_size
-from laminax_lowering.repeats import HEAVY, find_runs, heavy_work
+from laminax_lowering.repeats import HEAVY, cut_run, find_runs, heavy_work
 
 REGION_MIN_CALLS = 6
 # Operations on numbers: a quarter of a millisecond of one core, or a tenth of an accelerator, where a dispatch takes 10 us and 2 us more
@@ -77,7 +77,7 @@ def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = (
         return None
     calls = plan_calls(jaxpr)
     flat = _with_single_calls_in_place(jaxpr, calls)
-    segments = _cut_at_calls(flat, calls.programs, min_work) or _cut_at_runs(flat, min_work)
+    segments = _cut_at_calls(flat, calls.programs, min_work) or _cut_at_runs(flat, calls.programs, min_work)
     if not segments:
         return None
     regions, results = _regions(flat, segments, calls.programs)
@@ -159,14 +159,19 @@ def _cut_at_calls(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> list[l
     return [segment for segment in segments if segment]
 
 
-def _cut_at_runs(jaxpr: Jaxpr, min_work: int) -> list[list[JaxprEqn]] | None:
+def _cut_at_runs(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> list[list[JaxprEqn]] | None:
     """The equations, cut at the borders of the blocks that come again and again."""
-    eqns = jaxpr.eqns
-    runs = find_runs(eqns, REGION_MIN_CALLS, OUTLINE_MIN_EQUATIONS, min_work)
-    if not runs:
-        return None
-    cuts = sorted({0, len(eqns)}.union(*(range(r.start, r.start + r.length * r.count + 1, r.length) for r in runs)))
-    return [eqns[begin:end] for begin, end in zip(cuts, cuts[1:])]
+    eqns, segments, done = jaxpr.eqns, [[]], 0
+    for run in find_runs(eqns, REGION_MIN_CALLS, OUTLINE_MIN_EQUATIONS, min_work):
+        found = cut_run(eqns, run, programs.describe)
+        if found is None:
+            continue
+        before, blocks = found
+        segments[-1] += [*eqns[done:run.start], *before]
+        segments += [*blocks, []]
+        done = run.start + run.length * run.count
+    segments[-1] += eqns[done:]
+    return [segment for segment in segments if segment] if done else None
 
 
 def work(jaxpr: Jaxpr) -> int:

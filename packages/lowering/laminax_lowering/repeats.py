@@ -2,14 +2,15 @@
 
 A run is found by its heavy operations (products and convolutions), of which there are few: a stretch of them that comes
 again and again at the same distance, with the same types. It is then widened to the equations around, as far as they repeat
-too, and cut where the fewest bytes go from one block to the next. Whether the blocks are really equal, down to parameters and
-to which value goes where, is for whoever makes programs of them to compare.
+too, and cut where the fewest bytes go from one block to the next. What differs in parameters or literals, as the number of the layer
+that makes a random key, is done before the run if it can be (`cut_run`). Whether the blocks are really equal, down to which value
+goes where, is for whoever makes programs of them to compare.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Sequence
+from typing import Any, Callable, NamedTuple, Sequence
 
 from laminax_ir.jaxpr import JaxprEqn, Literal, Var
 from laminax_ir.ops.contraction import dot_general_p
@@ -17,6 +18,7 @@ from laminax_ir.ops.convolution import conv_general_dilated_p
 
 HEAVY = frozenset((dot_general_p, conv_general_dilated_p))
 MAX_HEAVY_PER_BLOCK = 128  # bounds the search
+MAX_BYTES_BEFORE = 1 << 24  # of what is computed before a run for all of its blocks
 
 
 class Run(NamedTuple):
@@ -41,6 +43,45 @@ def find_runs(eqns: Sequence[JaxprEqn], min_count: int, min_length: int, min_wor
     runs: list[Run] = []
     _search(eqns, heavy, 0, len(eqns), (min_count, min_length, min_work), runs)
     return sorted(runs)
+
+
+def cut_run(eqns: Sequence[JaxprEqn], run: Run, describe: Callable[[JaxprEqn], Any]) -> tuple[list[JaxprEqn], list[list[JaxprEqn]]] | None:
+    """A run as what is to be done before it, and its blocks; None if the blocks differ in what depends on them.
+
+    Args:
+      eqns: the equations.
+      run: a run of them.
+      describe: gives the same for equations of the same parameters and literals.
+    """
+    length, own = run.length, eqns[run.start:run.start + run.length * run.count]
+    odd = {i for i in range(length) if len({describe(eqn) for eqn in own[i::length]}) > 1}
+    early = _depending_on_nothing_within(own) if odd else set()
+    made = {v: i for i, eqn in enumerate(own) for v in eqn.outvars}
+    todo = list(odd)
+    while todo:  # with each equation go its counterparts, and what they read
+        for i in range(todo.pop(), len(own), length):
+            if i not in early:
+                return None
+            found = {made[v] % length for v in own[i].invars if type(v) is Var and v in made} - odd
+            odd |= found
+            todo += found
+    before = [eqn for i, eqn in enumerate(own) if i % length in odd]
+    if sum(_num_bytes(v) for eqn in before for v in eqn.outvars) > MAX_BYTES_BEFORE:
+        return None
+    blocks = [own[i:i + length] for i in range(0, len(own), length)]
+    return before, [[eqn for i, eqn in enumerate(block) if i not in odd] for block in blocks]
+
+
+def _depending_on_nothing_within(eqns: Sequence[JaxprEqn]) -> set[int]:
+    """The equations, by number, that could be computed before all others."""
+    late: set[Var] = set()
+    found = set()
+    for i, eqn in enumerate(eqns):
+        if eqn.primitive in HEAVY or not late.isdisjoint([v for v in eqn.invars if type(v) is Var]):
+            late.update(eqn.outvars)
+        else:
+            found.add(i)
+    return found
 
 
 def heavy_work(eqn: JaxprEqn) -> int:
@@ -127,10 +168,13 @@ def _cheapest_cut(eqns, start: int, end: int, length: int) -> int:
             made.update((v, i) for v in eqns[i].outvars)
     costs = [0] * length
     for v, use in uses.items():
-        size = math.prod(v.aval.shape) * v.aval.dtype.itemsize
         for cut in range(made[v] + 1, use + 1):
-            costs[(cut - middle) % length] += size
+            costs[(cut - middle) % length] += _num_bytes(v)
     return costs.index(min(costs))
+
+
+def _num_bytes(v: Var) -> int:
+    return math.prod(v.aval.shape) * v.aval.dtype.itemsize
 
 
 def _kind(eqn: JaxprEqn) -> tuple:

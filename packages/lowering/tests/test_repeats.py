@@ -143,6 +143,31 @@ def test_layers_that_differ_keep_the_program_whole():
     assert runs_of(closed) and check(closed) is None
 
 
+def test_what_differs_and_depends_on_no_layer_is_done_before_them():
+    def fun(w, x):
+        z = w
+        for i in range(10):
+            z = cos(z)
+            x = layer(w, mul(x, sin(mul(z, np.float32(i)))))
+        return [x, z]
+    closed = staged(fun)
+    plan = check(closed)
+    assert distinct(plan) <= 3 and len(plan.regions) >= 10
+    first = [eqn.primitive.name for eqn in plan.regions[0].program.eqns]
+    assert first.count("cos") == first.count("mul") == 10 and "dot_general" not in first
+
+
+def test_large_values_are_not_made_before_all_layers(monkeypatch):
+    from laminax_lowering import repeats
+    def fun(w, x):
+        for i in range(10):
+            x = layer(w, mul(x, mul(w, np.float32(i))))
+        return [x]
+    assert check(staged(fun)) is not None
+    monkeypatch.setattr(repeats, "MAX_BYTES_BEFORE", 9 * 4 * N * N)
+    assert check(staged(fun)) is None
+
+
 @pytest.mark.parametrize("times, length", [(COUNT - 1, LENGTH), (COUNT, LENGTH - 1)])
 def test_few_or_short_layers_are_no_run(times, length):
     assert runs_of(staged(layers(times, length))) == [] and check(staged(layers(times, length))) is None
@@ -180,7 +205,7 @@ def test_work_of_convolutions():
 @given(st.data())
 def test_any_program_computes_the_same_cut_up(data):
     """Loops of drawn layers, which also read what layers before them made, and results from anywhere."""
-    body = data.draw(st.lists(st.sampled_from(["dot", "sin", "add", "skip", "keep"]), min_size=1, max_size=6)) + ["dot"]
+    body = data.draw(st.lists(st.sampled_from(["dot", "sin", "add", "skip", "keep", "odd"]), min_size=1, max_size=6)) + ["dot"]
     times = data.draw(st.integers(COUNT, 12))
     odd = data.draw(st.integers(0, times))
 
@@ -190,7 +215,7 @@ def test_any_program_computes_the_same_cut_up(data):
             start = x
             for op in body:
                 x = {"dot": lambda: dot(w, x), "sin": lambda: sin(x), "add": lambda: add(x, start), "skip": lambda: add(x, before),
-                     "keep": lambda: kept.append(x) or x}[op]()
+                     "keep": lambda: kept.append(x) or x, "odd": lambda: add(x, mul(w, np.float32(i)))}[op]()
             for _ in range(LENGTH):
                 x = cos(x)
             if i == odd:
