@@ -13,6 +13,7 @@ from laminax_ir.errors import (
     LeakedTracerError,
     NonConcreteBooleanIndexError,
     ShapeError,
+    ShardingTypeError,
     TracerArrayConversionError,
     TracerBoolConversionError,
     TracerIntegerConversionError,
@@ -25,7 +26,7 @@ _FROM_JAXLIB = ("JaxRuntimeError", "XlaRuntimeError")  # what XLA raises; jaxlib
 
 __all__ = [
     "ConcretizationTypeError", "DTypeError", "DeletedArrayError", "InconclusiveDimensionOperation", "JAXIndexError", "JAXTypeError",
-    "JaxprTypeError", "KeyReuseError", "LeakedTracerError", "NonConcreteBooleanIndexError", "PlatformError", "ShapeError",
+    "JaxprTypeError", "KeyReuseError", "LeakedTracerError", "NonConcreteBooleanIndexError", "PlatformError", "ShapeError", "ShardingTypeError",
     "TracerArrayConversionError", "TracerBoolConversionError", "TracerIntegerConversionError", "UnboundAxisNameError", "UnexpectedTracerError",
     "UnsupportedValueError", *_FROM_JAXLIB,
 ]

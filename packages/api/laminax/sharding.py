@@ -13,11 +13,13 @@ from laminax_runtime import (
     get_abstract_mesh,
     get_mesh,
     set_mesh,
+    use_abstract_mesh,
 )
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.abstract_devices import AbstractDevice
-from laminax._src.refused import ManualAxisType, auto_axes, explicit_axes, use_abstract_mesh
+from laminax._src.axis_modes import auto_axes, explicit_axes
+from laminax._src.refused import ManualAxisType
 from laminax._src.sharding_constraints import make_single_device_sharding, reshard
 
 __all__ = [

@@ -297,7 +297,7 @@ key0 = random.key(0)
     (lambda: random.choice(key0, 5, 3), TypeError, "the shape must be a sequence of integers, got 3"),
     (lambda: random.uniform(key0, (-1,)), ValueError, "negative size"),
     (lambda: random.uniform(key0, (), minval=np.zeros(3)), ValueError, "parameter shapes must be broadcast-compatible"),
-    (lambda: random.uniform(key0, out_sharding=1), NotImplementedError, "out_sharding"),
+    (lambda: random.uniform(key0, out_sharding=1), TypeError, "out_sharding must be a PartitionSpec"),
     (lambda: random.normal(key0, (), "int8"), ValueError, "must be a float or complex dtype, got int8"),
     (lambda: random.bernoulli(key0, 1), TypeError, "must have a floating dtype, got int32"),
     (lambda: random.bernoulli(key0, 0.5, mode="medium"), ValueError, "expected 'high' or 'low'"),

@@ -57,7 +57,7 @@ def test_shapes_and_dtypes():
 @pytest.mark.parametrize("call, error, message", [
     (lambda: random.wald(KEY, 1.0, dtype=int), ValueError, "dtype argument to `wald` must be a float dtype, got int32"),
     (lambda: random.ball(KEY, 2.5), TypeError, "float"),
-    (lambda: random.orthogonal(KEY, 2, out_sharding="x"), NotImplementedError, "random.orthogonal: out_sharding is not supported"),
+    (lambda: random.orthogonal(KEY, 2, out_sharding="x"), TypeError, "orthogonal: out_sharding must be a PartitionSpec"),
     (lambda: random.f(KEY, np.ones(3), 1.0, (2,)), ValueError, "Incompatible shapes for broadcasting"),
 ])
 def test_refusals(call, error, message):

@@ -7,9 +7,6 @@ import importlib
 import pytest
 
 REFUSED = [
-    ("sharding", "auto_axes", (abs,), {}, "with_sharding_constraint"),
-    ("sharding", "explicit_axes", (), {"axes": "x"}, "with_sharding_constraint"),
-    ("sharding", "use_abstract_mesh", ("mesh",), {}, "set_mesh"),
     ("sharding", "ManualAxisType", (), {"varying": frozenset("i")}, "shard_map"),
     ("extend.backend", "clear_backends", (), {}, "clear_caches"),
     ("extend.backend", "register_backend_cache", ({}, "sizes"), {}, "cache for 'sizes'"),

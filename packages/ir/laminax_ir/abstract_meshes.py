@@ -5,8 +5,11 @@ from __future__ import annotations
 import collections
 import enum
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
+
+# An entry once there is a mesh with explicit axes. Empty, it says that no type has a sharding.
+in_use: list[None] = []
 
 
 class AxisType(enum.Enum):
@@ -124,6 +127,10 @@ class AbstractMesh(NamedGrid):
                             self.axis_names if axis_names is None else axis_names,
                             self.axis_types if axis_types is None else axis_types)
 
+    def update_axis_types(self, name_to_type: Mapping[Hashable, AxisType]) -> AbstractMesh:
+        """The mesh whose axes of the given names have other types."""
+        return self.update(axis_types=tuple(name_to_type.get(name, kind) for name, kind in zip(self.axis_names, self.axis_types)))
+
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, AbstractMesh) and self._key == other._key)
 
@@ -152,4 +159,6 @@ def normal_axis_types(what: str, axis_types: Any, count: int) -> tuple[AxisType,
             raise TypeError(f"{what}: axis_types must be AxisType values, got {kind!r} of type {type(kind).__name__}")
     if len(types) != count:
         raise ValueError(f"{what}: {len(types)} axis_types for {count} axes: {types}")
+    if AxisType.Explicit in types and not in_use:
+        in_use.append(None)
     return types

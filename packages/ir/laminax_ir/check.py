@@ -19,6 +19,7 @@ from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, joined_
 from laminax_ir.manual_axes import running_along
 from laminax_ir.primitive import Primitive, RuleTable
 from laminax_ir.refs import AbstractRef
+from laminax_ir.type_shardings import in_use
 
 check_rules = RuleTable("type-checking", "laminax_ir.ops")
 
@@ -193,8 +194,7 @@ def _rule_faults(jaxpr: Jaxpr, eqn: JaxprEqn) -> Iterable[str]:
         yield f"the primitive {primitive} has no shape rule"
         return
     try:
-        result = primitive.shape_rule(*in_avals, **eqn.params)
-        expected = list(result) if primitive.multiple_results else [result]
+        expected = _result_types(primitive, in_avals, out_avals, eqn.params)
         effects = frozenset(primitive.effects_rule(*in_avals, **eqn.params)) if primitive.effects_rule else frozenset()
     except Exception as error:  # a user's rule may raise anything
         yield f"the rules of {primitive} refuse the operands: {type(error).__name__}: {error}"
@@ -202,12 +202,26 @@ def _rule_faults(jaxpr: Jaxpr, eqn: JaxprEqn) -> Iterable[str]:
     if len(expected) != len(out_avals):
         yield f"{primitive} has {len(expected)} results, the equation {len(out_avals)}"
     for i, (want, have) in enumerate(zip(expected, out_avals)):
-        if want is not have:
+        if want is not have and _without_sharding(want) is not _without_sharding(have):
             which = f"result {i} of {primitive}" if len(expected) > 1 else f"the result of {primitive}"
             yield (f"{which}: Value for variable '{_name(jaxpr, eqn.outvars[i])}' inconsistently typed as {_full_type(want, have)} for "
                    f"let-binder of type {_full_type(have, want)}")
     if effects != eqn.effects:
         yield f"{primitive} has the effects {_listed(effects)}, the equation says {_listed(eqn.effects)}"
+
+
+def _result_types(primitive, in_avals, out_avals, params) -> list[ShapedArray]:
+    """What the rules say; of how values are split over explicit mesh axes nothing, which depends on where the program is traced."""
+    if in_use and any(getattr(aval, "_split", None) is not None for aval in (*in_avals, *out_avals)):
+        from laminax_ir.explicit_axes import is_resolving, typed_results
+        with is_resolving(True):
+            return typed_results(primitive, in_avals, params)
+    result = primitive.shape_rule(*in_avals, **params)
+    return list(result) if primitive.multiple_results else [result]
+
+
+def _without_sharding(aval: Any) -> Any:
+    return getattr(aval, "_whole", None) or aval
 
 
 def _full_type(aval: ShapedArray, other: ShapedArray) -> str:

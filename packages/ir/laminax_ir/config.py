@@ -99,6 +99,7 @@ disable_jit = define(
 )
 debug_nans = define("debug_nans", False, boolean, "Raise when an operation returns a NaN.")
 debug_infs = define("debug_infs", False, boolean, "Raise when an operation returns an infinity.")
+debug_key_reuse = define("debug_key_reuse", False, boolean, "Raise when a random key is used a second time.")
 traceback_filtering = define(
     "traceback_filtering",
     "auto",

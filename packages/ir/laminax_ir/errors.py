@@ -45,6 +45,10 @@ class NonConcreteBooleanIndexError(JAXIndexError):
     """A traced boolean mask was used as an index; the result's shape would depend on its values."""
 
 
+class ShardingTypeError(Exception):
+    """The types of operands say that they are split over devices in ways that do not fit, or leave open how the result is."""
+
+
 class UnexpectedTracerError(JAXTypeError):
     """A traced value was used outside the transformation that made it."""
 

@@ -44,7 +44,6 @@ FIXED: dict[str, Fixed] = {
     "cross_host_transport_addresses": Fixed("", "transfers between hosts are left to the platform"),
     "cuda_visible_devices": Fixed("all", "devices are chosen in the environment: CUDA_VISIBLE_DEVICES"),
     "custom_vjp3": Fixed(False, _ONE_WAY),
-    "debug_key_reuse": Fixed(False, "the use of random keys is not tracked"),
     "debug_leaked_clients_on_clear_backends": Fixed(False, "backends are never cleared"),
     "disable_bwd_checks": Fixed(False, "the results of backward functions are always checked"),
     "disable_vmap_shmap_error": Fixed(False, "the check cannot be switched off"),

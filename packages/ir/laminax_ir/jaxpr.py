@@ -12,6 +12,7 @@ from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.primitive import Primitive
 from laminax_ir.trace import NameStack, no_names, state
+from laminax_ir.type_shardings import in_use
 
 no_effects: frozenset = frozenset()
 
@@ -190,6 +191,11 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
         if has_refs(jaxpr.effects):
             from laminax_ir.discharge import eval_with_refs
             return eval_with_refs(jaxpr, consts, *args)
+    if in_use:
+        from laminax_ir.explicit_axes import is_explicit, is_resolving
+        if not is_resolving.value and is_explicit(jaxpr):  # its types have been checked, in the context that it was traced in
+            with is_resolving(True):
+                return eval_jaxpr(jaxpr, consts, *args, propagate_source_info=propagate_source_info)
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))
     last_use = {v: eqn for eqn in jaxpr.eqns for v in eqn.invars if type(v) is not Literal}

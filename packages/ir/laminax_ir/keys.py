@@ -7,11 +7,11 @@ of a runtime; a traced key is a tracer whose aval has the key dtype.
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import numpy as np
 
-from laminax_ir import dtypes
+from laminax_ir import config, dtypes
 from laminax_ir.avals import ShapedArray, register_value_type
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.pytree import dispatch_registry
@@ -59,7 +59,7 @@ class PRNGKeyArray:
       base: the words, uint32 of shape `(*shape, *impl.key_shape)`.
     """
 
-    __slots__ = ("dtype", "base", "__weakref__")
+    __slots__ = ("dtype", "base", "_used", "__weakref__")
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 100
 
@@ -82,6 +82,18 @@ class PRNGKeyArray:
     @property
     def _impl(self) -> dtypes.PRNGImpl:
         return self.dtype.impl
+
+    def used(self) -> np.ndarray:
+        """Which keys have been used while the option `debug_key_reuse` was on: bools, to be written to. Arrays cut from this one share them."""
+        try:
+            return self._used
+        except AttributeError:
+            self._used = np.zeros(self.shape, bool)
+            return self._used
+
+    @property
+    def _consumed(self) -> Any:  # the same by JAX's name
+        return self.used()[()]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -117,7 +129,8 @@ class PRNGKeyArray:
         has_ellipsis = any(i is Ellipsis for i in index)
         every_word = (slice(None),) * len(self.impl.key_shape)
         self._check_index(index, has_ellipsis)
-        return self._with_words(self.base[(*index, *every_word) if has_ellipsis else index])
+        return self._with_words(self.base[(*index, *every_word) if has_ellipsis else index],
+                                lambda used: used[index if has_ellipsis else (*index, ...)])
 
     def _check_index(self, index: tuple, has_ellipsis: bool) -> None:
         # A boolean mask takes as many axes as it has; None takes none.
@@ -134,7 +147,7 @@ class PRNGKeyArray:
     def __iter__(self) -> Iterator[PRNGKeyArray]:
         if not self.ndim:
             raise TypeError("iteration over a scalar key; random.split makes several of it")
-        return (self._with_words(words) for words in self.base)
+        return (self._with_words(words, lambda used, i=i: used[i, ...]) for i, words in enumerate(self.base))
 
     def reshape(self, *shape: int, order: str = "C") -> PRNGKeyArray:
         """The same keys in another shape; one size may be -1."""
@@ -143,7 +156,7 @@ class PRNGKeyArray:
         sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         if -1 in sizes:
             sizes = np.empty(self.shape, bool).reshape(sizes).shape
-        return self._with_words(self.base.reshape(*sizes, *self.impl.key_shape))
+        return self._with_words(self.base.reshape(*sizes, *self.impl.key_shape), lambda used: used.reshape(sizes))
 
     def ravel(self) -> PRNGKeyArray:
         """The same keys along one axis."""
@@ -161,7 +174,8 @@ class PRNGKeyArray:
         order = tuple(order) or tuple(reversed(range(self.ndim)))
         if sorted(a % self.ndim for a in order) != list(range(self.ndim)):
             raise ValueError(f"transpose of a key array of shape {self.shape}: {order} is not a permutation of its axes")
-        return self._with_words(self.base.transpose(*(a % self.ndim for a in order), *range(self.ndim, self.base.ndim)))
+        return self._with_words(self.base.transpose(*(a % self.ndim for a in order), *range(self.ndim, self.base.ndim)),
+                                lambda used: used.transpose(order))
 
     def swapaxes(self, axis1: int, axis2: int) -> PRNGKeyArray:
         """With two axes exchanged."""
@@ -171,7 +185,7 @@ class PRNGKeyArray:
 
     def copy(self) -> PRNGKeyArray:
         """A copy that owns its words."""
-        return self._with_words(self.base.copy())
+        return self._with_words(self.base.copy(), lambda used: used)
 
     def block_until_ready(self) -> PRNGKeyArray:
         """Waits until the words are computed."""
@@ -180,11 +194,15 @@ class PRNGKeyArray:
             wait()
         return self
 
-    def _with_words(self, words: Any):
+    def _with_words(self, words: Any, arranged: Callable[[np.ndarray], np.ndarray]):
+        """Some of these keys, arranged otherwise: their words, and how the marks of used ones are arranged."""
         if isinstance(words, Tracer):  # an index was traced
             from laminax_ir.ops.random_bits import random_wrap
             return random_wrap(words, impl=self.impl)
-        return PRNGKeyArray(self.impl, words)
+        keys = PRNGKeyArray(self.impl, words)
+        if config.debug_key_reuse.value:
+            keys._used = arranged(self.used())
+        return keys
 
     def __bool__(self):
         raise TypeError("a key array has no truth value")

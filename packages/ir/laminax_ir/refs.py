@@ -60,6 +60,8 @@ class AbstractRef:
     __slots__ = ("inner_aval", "__weakref__")
 
     inner_aval: ShapedArray
+    _split = None  # over explicit mesh axes references are whole
+    _whole = None
 
     def __new__(cls, inner_aval: ShapedArray):
         found = _interned.get(inner_aval)

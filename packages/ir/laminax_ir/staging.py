@@ -17,6 +17,7 @@ from laminax_ir.gc_pause import paused_collection
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, leaked_tracer_error, no_names, state
 
+from laminax_ir.type_shardings import in_use
 _new = object.__new__
 
 
@@ -183,6 +184,24 @@ _python_scalars = frozenset((bool, int, float, complex))
 
 # Types whose rank-0 values are written into the program; the runtime adds its array type.
 literal_types: set[type] = set(_python_scalars)
+_choose_explicit: Callable | None = None
+
+
+def set_explicit_trace_type(choose: Callable[[type[StagingTrace], Sequence[ShapedArray]], type[StagingTrace]]) -> None:
+    """Registers what says which trace records a function of parameters of these types, once there are explicit mesh axes (see `explicit_axes`)."""
+    global _choose_explicit
+    _choose_explicit = choose
+
+
+def trace_type_for(in_avals: Sequence[ShapedArray], trace_type: type[StagingTrace] = StagingTrace) -> type[StagingTrace]:
+    """The trace that records a function of parameters of these types: `trace_type`, or its form for explicit mesh axes."""
+    if not in_use:
+        return trace_type
+    if _choose_explicit is None:
+        import laminax_ir.explicit_axes  # noqa: F401  (registers it)
+    return _choose_explicit(trace_type, in_avals)
+
+
 literal_types.update(dtype.type for dtype in canonical_dtypes.supported_dtypes if dtype != canonical_dtypes.float0)
 literal_types.update((np.longlong, np.ulonglong))  # NumPy has two 64-bit integer types
 literal_types.update(dtype.type for dtype in dtypes.supported_dtypes)
@@ -211,7 +230,7 @@ def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], na
         `check_leaks`, keeps one of its own.
     """
     import laminax_ir.operators  # noqa: F401  (gives tracers their arithmetic; the operations it needs import this module)
-    trace = trace_type(name or getattr(fun, "__name__", "<unnamed>"), argument_names)
+    trace = trace_type_for(in_avals, trace_type)(name or getattr(fun, "__name__", "<unnamed>"), argument_names)
     outer_names, state.name_stack = state.name_stack, no_names  # those are the caller's; the program may have others
     try:
         with paused_collection(), current_trace(trace):

@@ -193,7 +193,7 @@ def ragged(lhs, rhs, group_sizes, ragged_axes, group_axes):
     (lambda: dot_general(x234, y245, (((2,), (1,)), ((0,), (0,))), "ANY_F8_ANY_F8_F32"), DTypeError, "lhs has the dtype float32"),
     (lambda: dot_general(x234, y245 * 1j, (((2,), (1,)), ((0,), (0,))), "F32_F32_F32"), DTypeError, "rhs has the dtype complex64"),
     (lambda: conv(x234, x234, (1,), "SAME", "F32_F32_F32"), ValueError, "for products of matrices"),
-    (lambda: dot_general(x234, y245, (((2,), (1,)), ((0,), (0,))), out_sharding="x"), NotImplementedError, "out_sharding"),
+    (lambda: dot_general(x234, y245, (((2,), (1,)), ((0,), (0,))), out_sharding="x"), TypeError, "out_sharding must be a PartitionSpec"),
     (lambda: dot_general(x234.astype(np.int32), y245.astype(np.int32), (((2,), (1,)), ((0,), (0,))),
                          preferred_element_type=np.int8), DTypeError, "int8 for a result of type int32"),
     (lambda: contraction.dot(x234, y245), ValueError, "f32[2,3,4]"),

@@ -119,7 +119,7 @@ x, k = np.ones((1, 4, 8, 8), f32), np.ones((6, 4, 3, 3), f32)
     (lambda: conv(x[0, 0, 0], k[0, 0, 0], (), []), ShapeError, "f32[8]"),
     (lambda: conv(x, k.astype(np.int32), (1, 1), "SAME"), DTypeError, "float32, int32"),
     (lambda: conv(x.astype(np.int32), k.astype(np.int32), (1, 1), "SAME", preferred_element_type=np.int8), DTypeError, "narrower"),
-    (lambda: conv(x, k, (1, 1), "SAME", out_sharding="x"), NotImplementedError, "out_sharding"),
+    (lambda: conv(x, k, (1, 1), "SAME", out_sharding="x"), TypeError, "out_sharding must be a PartitionSpec"),
     (lambda: conv(x, k, (1, 1), "SAME", precision="exact"), ValueError, "precision"),
     (lambda: convolution.conv_transpose(x, k, (1, 1), "FULL"), ValueError, "'FULL'"),
     (lambda: convolution.conv_transpose(x, k, (1, 0), "SAME"), ShapeError, "strides must have every element be strictly positive"),

@@ -199,7 +199,7 @@ def test_malformed_axes(name, axes, error, words):
     (lambda: reduction.reduce_sum(x234 > 0, (0,)), DTypeError, "reduce_sum does not accept dtype bool"),
     (lambda: reduction.reduce_prod(x234 > 0, (0,)), DTypeError, "reduce_prod does not accept dtype bool"),
     (lambda: reduction.reduce_and(x234, (0,)), DTypeError, "reduce_and does not accept dtype float32"),
-    (lambda: reduction.reduce_sum(x234, (0,), out_sharding="x"), NotImplementedError, "out_sharding"),
+    (lambda: reduction.reduce_sum(x234, (0,), out_sharding="x"), TypeError, "out_sharding must be a PartitionSpec"),
     (lambda: reduction.argmax(x234, 3, np.int32), ValueError, "Invalid axis 3 for operand f32[2,3,4]"),
     (lambda: reduction.argmax(x234, -1, np.int32), ValueError, "Invalid axis -1 for operand f32[2,3,4]"),
     (lambda: reduction.argmax(x234, 1, f32), DTypeError, "index_dtype must be an integer type, got float32"),

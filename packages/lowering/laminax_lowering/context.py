@@ -9,6 +9,7 @@ import numpy as np
 from laminax_ir import dtypes, source
 from laminax_ir.avals import ShapedArray
 from laminax_ir.effects import has_ordered
+from laminax_ir.explicit_axes import is_explicit
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from laminax_ir.keys import PRNGKeyArray, physical_aval
 from laminax_lowering.module_context import ModuleContext
@@ -288,19 +289,29 @@ class FunctionWriter:
         found = module.private_functions.get(key)
         if found is None:
             found = module.private_functions[key] = module.unique_name(name)
-            module.functions.append(FunctionWriter(module, self.platforms).write(closed.jaxpr, found, private=True))
+            module.functions.append(type(self)(module, self.platforms).write(closed.jaxpr, found, private=True))
         return found
 
     def call_program(self, closed: ClosedJaxpr, name: str, operands: Sequence[Value], results: Sequence[ShapedArray],
                      attributes: str = "") -> list[Value]:
         """Calls the private function for a program without constants."""
-        if len(self.platforms) > 1:
-            if self.platform_index is None:
-                return self.run(closed, operands)
-            operands = [self.platform_index, *operands]
-        if self.module.axis_positions:  # which a function does not see
+        leading = self.leading_arguments()
+        if leading is None or self.module.axis_positions:  # which a function does not see
             return self.run(closed, operands)
-        return self.call(self.private_function(closed, name), operands, results, attributes)
+        return self.call(self.private_function(closed, name), [*leading, *operands], results, attributes)
+
+    def leading_parameters(self) -> list[str]:
+        """The parameters that a function has before those of its program."""
+        if len(self.platforms) == 1:
+            return []
+        self.platform_index = Value("%platform_index", _INDEX)
+        return [f'%platform_index: {type_text(_INDEX)} {{jax.global_constant = "_platform_index"}}']
+
+    def leading_arguments(self) -> list[Value] | None:
+        """What calls of such functions pass for them; None where it is not at hand."""
+        if len(self.platforms) == 1:
+            return []
+        return None if self.platform_index is None else [self.platform_index]
 
     def run(self, closed: ClosedJaxpr, operands: Sequence[Value], scope: Sequence[str] = ()) -> list[Value]:
         """Writes a program's operations in place; array constants become constant operations.
@@ -336,14 +347,19 @@ class FunctionWriter:
         """Writes the live equations of a jaxpr; `operands` are its constvars' values, then its invars'."""
         env = AtomValues(self.literal, zip([*jaxpr.constvars, *jaxpr.invars], operands, strict=True))
         value_of = env.__getitem__
-        rules = rules_for(self.platforms)
+        is_split = is_explicit(jaxpr)
+        rules = rules_for(self.platforms, is_split)
         outer, scope = (self.eqn, self.loc), self.scope
         place = names = None  # several equations in a row come from one place
         for eqn in live_equations(jaxpr)[0] if live is None else live:
             primitive = eqn.primitive
             rule = rules.get(primitive)
             if rule is None:
-                rule = rules[primitive] = find_rule(primitive, self.platforms)
+                rule = find_rule(primitive, self.platforms)
+                if is_split:
+                    from laminax_lowering.explicit_axes import constrained
+                    rule = constrained(primitive, rule)
+                rules[primitive] = rule
             if eqn.source_info is not place:
                 place = eqn.source_info
                 names = self.module.locations_at(scope, place)
@@ -379,10 +395,7 @@ class FunctionWriter:
         variables = [*jaxpr.constvars, *jaxpr.invars]
         taken = range(len(variables)) if kept is None else kept
         args: list[Any] = [None] * len(variables)
-        header = []
-        if len(self.platforms) > 1:
-            self.platform_index = Value("%platform_index", _INDEX)
-            header.append(f'%platform_index: {type_text(_INDEX)} {{jax.global_constant = "_platform_index"}}')
+        header = self.leading_parameters()
         for position, i in enumerate(taken):
             args[i] = Value(f"%arg{position}", variables[i].aval)
             attribute = f" {arg_attributes[i]}" if arg_attributes and arg_attributes[i] else ""

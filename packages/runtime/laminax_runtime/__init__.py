@@ -63,6 +63,7 @@ _MODULE_OF = {
     "get_mesh": "meshes",
     "make_mesh": "meshes",
     "on_devices": "meshes",
+    "only_mesh_of": "meshes",
     "set_mesh": "meshes",
     "use_abstract_mesh": "meshes",
     "NamedSharding": "shardings",

@@ -437,7 +437,7 @@ def make_array_from_single_device_arrays(
                 f"make_array_from_single_device_arrays: each part must be {np.dtype(dtype).name}{list(expected)}, "
                 f"got {part.aval.str_short(short_dtypes=False)} on {_device_of(part)}"
             )
-    aval = ShapedArray(tuple(shape), dtype)
+    aval = ShapedArray(tuple(shape), dtype, sharding=sharding)
     return ArrayImpl(aval, sharding, [by_device[device] for device in wanted], True, _skip_checks=True)
 
 

@@ -20,7 +20,7 @@ _states: dict[str, _jaxlib.Config] = {
     "disable_jit": _jaxlib.disable_jit_state,
 }
 # Options that do not change what is traced, but which program runs or whether the fast path may run it.
-_RUNTIME_OPTIONS = {"debug_nans", "debug_infs", options.default_device.name, options.no_execution.name}
+_RUNTIME_OPTIONS = {"debug_nans", "debug_infs", "debug_key_reuse", options.default_device.name, options.no_execution.name}
 
 
 class _Overrides(threading.local):
@@ -80,5 +80,5 @@ def is_tracing() -> bool:
 
 
 def needs_checked_outputs() -> bool:
-    """Whether outputs must pass through Python to be checked for NaNs or infinities, which rules out the fast path."""
-    return config.debug_nans.value or config.debug_infs.value
+    """Whether calls must pass through Python, to check results for NaNs or infinities, or arguments for used keys: no fast path then."""
+    return config.debug_nans.value or config.debug_infs.value or config.debug_key_reuse.value

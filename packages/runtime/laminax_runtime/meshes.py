@@ -8,14 +8,16 @@ import math
 import operator
 import threading
 import weakref
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from laminax_ir import config_options
 from laminax_ir.abstract_meshes import AbstractMesh, AxisType, NamedGrid, normal_axis_types
+from laminax_ir.explicit_axes import abstract_mesh, record_explicitly
 from laminax_ir.manual_axes import mesh_of_shard_map
+from laminax_ir.type_shardings import in_use
 from laminax_runtime import _jaxlib, context, options
 
 
@@ -28,12 +30,12 @@ class Mesh(contextlib.ContextDecorator, NamedGrid):
     Args:
         devices: a NumPy array of devices, or nested sequences of them, or one device.
         axis_names: one hashable name per axis, or a single string for one axis.
-        axis_types: one type for all axes, one per axis, or None. Only `AxisType.Auto`, the default, is supported: the
-            compiler decides how values inside of a program are split.
+        axis_types: one type for all axes, one per axis, or None: `AxisType.Auto` for all. The compiler decides how values inside of
+            a program are split over such axes; over `AxisType.Explicit` ones their types say it.
 
     Raises:
         ValueError: the names do not match the array's axes, or a device or a name comes twice.
-        NotImplementedError: an axis is of another type than Auto.
+        NotImplementedError: an axis is of the type Manual.
 
     Example:
         >>> Mesh(devices("cpu"), ("data",)).shape
@@ -59,12 +61,11 @@ class Mesh(contextlib.ContextDecorator, NamedGrid):
         if len(set(grid.flat)) != grid.size:
             raise ValueError("Mesh: a device comes twice in the array of devices")
         types = normal_axis_types("Mesh", axis_types, len(names))
-        if any(kind is not AxisType.Auto for kind in types):
+        if AxisType.Manual in types:
             raise NotImplementedError(
-                f"Mesh: axis_types={types} is not supported: types of values do not carry shardings in "
-                "laminax. Use AxisType.Auto, and with_sharding_constraint where the compiler needs to be told."
+                f"Mesh: axis_types={types} is not supported: axes are manual inside of shard_map only. Use AxisType.Auto or AxisType.Explicit."
             )
-        key = (names, grid.shape, tuple(grid.flat))
+        key = (names, grid.shape, tuple(grid.flat), types)
         if (known := _meshes.get(key)) is not None:
             return known
         grid.flags.writeable = False
@@ -134,7 +135,7 @@ class Mesh(contextlib.ContextDecorator, NamedGrid):
         return self._hash
 
     def __reduce__(self):
-        return _from_ids, (self.devices.flat[0].platform if self.size else None, self.device_ids, self.axis_names)
+        return _from_ids, (self.devices.flat[0].platform if self.size else None, self.device_ids, self.axis_names, self.axis_types)
 
     def __str__(self) -> str:
         return f"Mesh({self._describe()})"
@@ -148,14 +149,14 @@ class Mesh(contextlib.ContextDecorator, NamedGrid):
 _meshes: weakref.WeakValueDictionary[tuple, Mesh] = weakref.WeakValueDictionary()
 
 
-def _from_ids(platform: str | None, ids: np.ndarray, axis_names: tuple) -> Mesh:
+def _from_ids(platform: str | None, ids: np.ndarray, axis_names: tuple, axis_types: tuple | None = None) -> Mesh:
     from laminax_runtime import placement
 
     by_id = {device.id: device for device in placement.devices(platform)}
     grid = np.empty(ids.shape, dtype=object)
     for position, device_id in np.ndenumerate(ids):
         grid[position] = by_id[device_id]
-    return Mesh(grid, axis_names)
+    return Mesh(grid, axis_names, axis_types)
 
 
 def make_mesh(
@@ -241,7 +242,22 @@ current_mesh_option = config_options.define(
 
 def current_mesh() -> Mesh | None:
     """The mesh that partition specs refer to in this thread, if one has been set."""
-    return current_mesh_option.value
+    mesh = current_mesh_option.value
+    if mesh is None or not in_use or (seen := abstract_mesh.value) is None or seen == mesh.abstract_mesh or seen.size != mesh.size:
+        return mesh
+    return on_devices(seen, mesh)
+
+
+def only_mesh_of(abstract: AbstractMesh) -> Mesh | None:
+    """The mesh of devices with these axes; None if there is none, or several."""
+    found = [mesh for mesh in list(_meshes.values()) if mesh.abstract_mesh == abstract]
+    return found[0] if len(found) == 1 else None
+
+
+def on_devices(abstract: AbstractMesh, mesh: Mesh) -> Mesh:
+    """An abstract mesh with the devices of another; axes that are manual are the compiler's outside of the program."""
+    types = tuple(AxisType.Auto if kind is AxisType.Manual else kind for kind in abstract.axis_types)
+    return Mesh(mesh.devices.reshape(abstract.axis_sizes), abstract.axis_names, types)
 
 
 entered_mesh_option = config_options.define(
@@ -281,8 +297,9 @@ class set_mesh(contextlib.ContextDecorator):
         if context.is_tracing():
             raise ValueError("set_mesh can only be used outside of jit: a program runs on the mesh it is called under.")
         self._mesh = mesh
-        self._before = current_mesh_option.get_local()
+        self._before = current_mesh_option.get_local(), abstract_mesh.get_local()
         current_mesh_option.set_local(mesh)
+        abstract_mesh.set_local(None if mesh is None else mesh.abstract_mesh)
 
     def _recreate_cm(self) -> set_mesh:
         return set_mesh(self._mesh)
@@ -291,7 +308,36 @@ class set_mesh(contextlib.ContextDecorator):
         return None
 
     def __exit__(self, *exc_info: object) -> None:
-        current_mesh_option.set_local(self._before)
+        before, abstract = self._before
+        current_mesh_option.set_local(before)
+        abstract_mesh.set_local(abstract)
+
+
+@contextlib.contextmanager
+def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[None]:
+    """Context manager: functions are traced for another view of the mesh inside, whose axes may have other names and types.
+
+    Args:
+        mesh: the mesh without devices; it has as many as the mesh that is set.
+
+    Raises:
+        TypeError: it is no abstract mesh.
+        ValueError: it has another number of devices than the mesh that is set.
+
+    Example:
+        >>> with use_abstract_mesh(get_abstract_mesh().update_axis_types({"x": AxisType.Auto})):
+        ...     y = reshard(x, PartitionSpec())
+    """
+    if not isinstance(mesh, AbstractMesh):
+        raise TypeError(f"use_abstract_mesh: expected an AbstractMesh, got {mesh!r} of type {type(mesh).__name__}")
+    concrete = current_mesh_option.value
+    if concrete is not None and not mesh.empty and mesh.size != concrete.size:
+        raise ValueError(f"use_abstract_mesh cannot change the size of the mesh: {mesh} has {mesh.size} devices, and the mesh that is set, {concrete}, has "
+                         f"{concrete.size}.")
+    with abstract_mesh(mesh):
+        if mesh.explicit_axes:
+            record_explicitly()
+        yield
 
 
 def get_mesh() -> Mesh:
@@ -312,8 +358,7 @@ def get_abstract_mesh() -> AbstractMesh:
     """
     if (inside := mesh_of_shard_map()) is not None:
         return inside
-    mesh = current_mesh()
-    return AbstractMesh((), ()) if mesh is None else mesh.abstract_mesh
+    return abstract_mesh.value or AbstractMesh((), ())
 
 
 @functools.cache

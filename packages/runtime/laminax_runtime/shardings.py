@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
+from laminax_ir.type_shardings import TypeSharding, sharding_of_type
 from laminax_runtime import _jaxlib, meshes
 from laminax_runtime.members import set_members
 
@@ -381,6 +382,14 @@ def _check_spec(mesh: Any, spec: Any) -> None:
 
 
 _jaxlib.set_spec_check(_check_spec)
+
+
+def _sharding_of_type(split: TypeSharding | None, ndim: int) -> NamedSharding:
+    """What `aval.sharding` gives, over a mesh without devices."""
+    return NamedSharding(meshes.get_abstract_mesh(), PartitionSpec(*[None] * ndim)) if split is None else NamedSharding(split.mesh, split.spec)
+
+
+sharding_of_type.append(_sharding_of_type)
 
 
 def named_from_hlo(hlo: _jaxlib.HloSharding, mesh: meshes.Mesh, ndim: int) -> NamedSharding | None:

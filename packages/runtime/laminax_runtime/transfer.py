@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from laminax_ir import canonical_dtypes, config
-from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.avals import ShapedArray, get_aval, split_aval
+from laminax_ir.type_shardings import in_use
 from laminax_runtime import _jaxlib, arrays, context, guards, placement, shardings  # noqa: F401  (context: jaxlib's x64 setting)
 from laminax_runtime.arrays import ArrayImpl
 from laminax_runtime.errors import UnsupportedValueError
@@ -57,7 +58,7 @@ def device_put(
     if isinstance(target, str):
         target = placement.local_devices(backend=target)[0]
     if type(x) is ArrayImpl:
-        return _put_array(x, target, aval, weak_type, donate)
+        return _typed(_put_array(x, target, aval, weak_type, donate))
     value, is_private, is_weak = _host_value(x, None if aval is None else aval.dtype)
     if value.dtype == _float0:
         return value
@@ -67,6 +68,8 @@ def device_put(
         sharding, is_committed = shardings.on_device(placement.placement_device()), False
     else:
         sharding, is_committed = shardings.as_sharding(target), True
+        if in_use:
+            aval = split_aval(aval, sharding)
     return put_numpy(value, aval, sharding, is_committed, is_private or not _can_change(value))
 
 
@@ -179,6 +182,13 @@ def _put_array(x: ArrayImpl, target: Any, aval: ShapedArray | None, weak_type: b
     if moved._committed == is_committed and moved.aval.weak_type == weak and moved._sharding == sharding:
         return moved
     return with_metadata(moved, moved.aval.update(weak_type=weak), sharding, is_committed)
+
+
+def _typed(x: ArrayImpl) -> ArrayImpl:
+    """The array, whose type says of explicit mesh axes what its sharding says."""
+    if not in_use or (aval := split_aval(x.aval, x._sharding)) is x.aval:
+        return x
+    return with_metadata(x, aval, x._sharding, x._committed)
 
 
 def with_metadata(x: ArrayImpl, aval: ShapedArray, sharding: shardings.Sharding, is_committed: bool) -> ArrayImpl:

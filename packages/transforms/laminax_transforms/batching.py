@@ -12,11 +12,13 @@ from typing import Any, Callable, Hashable, Sequence
 from weakref import WeakKeyDictionary
 
 from laminax_ir import config, source
-from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.avals import ShapedArray, get_aval, remove_axis
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr
 from laminax_ir.ops.shape import broadcast_in_dim, expand_dims, transpose
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, extend_axis_env, name_scope, state
+from laminax_ir.type_shardings import in_use
 from laminax_transforms.custom_rules import batch_custom_jvp, batch_custom_vjp
+from laminax_transforms.explicit_batches import with_out_sharding
 from laminax_transforms.mapped_refs import mapped_write_error
 from laminax_transforms.registry import axis_primitives, batching_rules
 
@@ -27,6 +29,7 @@ class Axis:
     size: int
     name: Hashable = None
     spmd_name: Hashable = None
+    mesh_axes: Hashable = None  # the explicit mesh axes that it is split over, as an entry of a spec
 
 
 class BatchTracer(Tracer):
@@ -52,14 +55,6 @@ class BatchTracer(Tracer):
 
     def __repr__(self):
         return f"VmapTracer(aval={self.aval}, batched={get_aval(self.value)})"
-
-
-def remove_axis(aval: ShapedArray, axis: int) -> ShapedArray:
-    """The aval of one slice along `axis`."""
-    shape = aval.shape
-    if not aval._named:
-        return ShapedArray(shape[:axis] + shape[axis + 1:], aval.dtype, aval.weak_type)
-    return aval.update(shape=shape[:axis] + shape[axis + 1:])
 
 
 class BatchTrace(Trace):
@@ -104,6 +99,8 @@ class BatchTrace(Trace):
         if origin is None:  # the operations of the rule come from the line of this one; it is looked up once
             state.source = source.current()
         try:
+            if in_use:
+                rule = with_out_sharding(rule)
             result, axis = rule(self.axis, values, batch_axes, params)
         finally:
             state.trace = previous
@@ -191,11 +188,11 @@ def batch_flat(fun: Callable[..., Sequence[Any]], axis: Axis, args: Sequence[Any
         check_for_leaks(trace)
     if out_axes is None:
         return [v for v, _ in pairs], [b for _, b in pairs]
-    return [move_batch_axis(v, b, want, axis.size) for (v, b), want in zip(pairs, out_axes)], list(out_axes)
+    return [move_batch_axis(v, b, want, axis.size, axis.mesh_axes) for (v, b), want in zip(pairs, out_axes)], list(out_axes)
 
 
-def move_batch_axis(x: Any, batch_axis: int | None, target: int | None, size: int) -> Any:
-    """Moves the batch axis to `target`, broadcasting a value that is not mapped.
+def move_batch_axis(x: Any, batch_axis: int | None, target: int | None, size: int, mesh_axes: Hashable = None) -> Any:
+    """Moves the batch axis to `target`, broadcasting a value that is not mapped; the new axis is split over the explicit mesh axes.
 
     Raises:
       ValueError: if a mapped value is to become unmapped.
@@ -205,7 +202,11 @@ def move_batch_axis(x: Any, batch_axis: int | None, target: int | None, size: in
             raise ValueError("a mapped value was to be returned unmapped")
         return x
     if batch_axis is None:
-        return broadcast_batch(x, size, target)
+        x = broadcast_batch(x, size, target)
+        if mesh_axes is not None:
+            from laminax_transforms.explicit_batches import split_batch
+            x = split_batch(x, target, mesh_axes)
+        return x
     return move_axis(x, batch_axis, target)
 
 

@@ -15,7 +15,7 @@ from laminax_ir.ops.calls import bind_checkpoint, close_over_constants, name_p
 from laminax_ir.ops.contraction import dot_general_p
 from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
 from laminax_ir.refs import check_aliases, check_returned, has_refs, is_traced
-from laminax_ir.staging import StagingTrace, stage
+from laminax_ir.staging import StagingTrace, stage, trace_type_for
 from laminax_ir.trace import Tracer, current_trace, eval_trace, state
 from laminax_ir.tracebacks import api_boundary
 from laminax_ir.wrapping import wraps
@@ -192,7 +192,7 @@ def _known_value(x: Any) -> Any | None:
 
 def _trace_with_values(call: _Call) -> _Traced:
     """As `_trace_cached`, with the values of the arguments known to the function."""
-    trace = _ConcreteStagingTrace(function_name(call.fun))
+    trace = trace_type_for(call.avals, _ConcreteStagingTrace)(function_name(call.fun))
     try:
         with current_trace(trace):
             inputs = [trace.new_input(aval) for aval in call.avals]

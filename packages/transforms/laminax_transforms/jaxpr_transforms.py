@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Callable, Container, Iterator, Sequence
+from typing import Any, Callable, Container, Hashable, Iterator, Sequence
 from weakref import WeakKeyDictionary
 
 from laminax_ir import config
-from laminax_ir.avals import ShapedArray
+from laminax_ir.avals import ShapedArray, insert_axis
 from laminax_ir.check import check_jaxpr
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
-from laminax_ir.staging import StagedTracer, StagingTrace, stage
+from laminax_ir.staging import StagedTracer, StagingTrace, stage, trace_type_for
 from laminax_ir.trace import current_trace, no_names, state
 from laminax_transforms.differentiation import jvp_flat, linearize_flat
 from laminax_transforms.linear import LinearEqn, LinearProgram, live_equations
@@ -109,7 +109,7 @@ def linearize_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...], instantiate_
       nonzero: which inputs have tangents.
       instantiate_out: which results' tangents the linear part returns even when they are zero; none by default.
     """
-    trace = StagingTrace(closed.jaxpr.debug_info or "call")
+    trace = trace_type_for(closed.in_avals)(closed.jaxpr.debug_info or "call")
     with current_trace(trace):
         inputs = [trace.new_input(aval) for aval in closed.in_avals]
         results, program = linearize_flat(
@@ -151,7 +151,7 @@ def linearize_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...], instantiate_
 def _with_zero_results(jaxpr: Jaxpr, present: Sequence[bool], wanted: Sequence[bool], avals: Sequence[ShapedArray]) -> Jaxpr:
     """A jaxpr that returns the present ones of several tangents, made to return zeros for the others that are wanted."""
     found = iter(jaxpr.outvars)
-    trace = StagingTrace("zeros")
+    trace = trace_type_for(avals)("zeros")
     outvars = []
     with current_trace(trace):
         for has, want, aval in zip(present, wanted, avals):
@@ -298,12 +298,12 @@ def batch_jaxpr(closed: ClosedJaxpr, axis, in_axes: tuple[int | None, ...],
         found.extend(axes)
         return results
 
-    in_avals = [add_batch_axis(aval, axis.size, b) for aval, b in zip(closed.in_avals, in_axes)]
+    in_avals = [add_batch_axis(aval, axis.size, b, axis.mesh_axes) for aval, b in zip(closed.in_avals, in_axes)]
     return BatchedJaxpr(stage(fun, in_avals, closed.jaxpr.debug_info), tuple(found))
 
 
-def add_batch_axis(aval: ShapedArray, size: int, batch_axis: int | None) -> ShapedArray:
-    """The aval with an axis of the given size inserted; itself for None."""
+def add_batch_axis(aval: ShapedArray, size: int, batch_axis: int | None, mesh_axes: Hashable = None) -> ShapedArray:
+    """The aval with an axis of the given size inserted, which is split over explicit mesh axes; itself for None."""
     if batch_axis is None:
         return aval
-    return aval.update(shape=(*aval.shape[:batch_axis], size, *aval.shape[batch_axis:]))
+    return insert_axis(aval, batch_axis, size, mesh_axes)

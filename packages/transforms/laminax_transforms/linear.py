@@ -12,12 +12,15 @@ from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
 from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.explicit_axes import is_resolving, typed_results
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
 from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops.elementwise import add_p
+from laminax_ir.ops.sharding import reshard
 from laminax_ir.primitive import Primitive
 from laminax_ir.staging import literal_types
 from laminax_ir.trace import NameStack, Trace, Tracer, current_trace, state
+from laminax_ir.type_shardings import in_use
 from laminax_transforms.mapped_refs import differentiated_write_error
 from laminax_transforms.partly_linear import as_equation, split_equation
 from laminax_transforms.registry import transpose_rule
@@ -108,7 +111,7 @@ class TangentTrace(Trace):
             parts = split_equation(whole, [type(x) is ShapedArray for x in recorded])
             return self._record_call(whole, recorded, inputs) if parts is None else \
                 self._process_parts(whole, *parts, recorded, inputs)
-        result = primitive.shape_rule(*avals, **params)
+        result = primitive.shape_rule(*avals, **params) if not in_use else typed_results(primitive, avals, params)[0]
         origin = state.source
         if origin is None:
             origin = source.current()
@@ -238,6 +241,12 @@ class LinearProgram:
           used_up: whether the program is not needed again. Each equation is then let go once it is transposed, and with it
             its residuals: a gradient needs less memory at once.
         """
+        is_split = bool(in_use) and any(aval is not None and aval._split is not None for aval in (*self.in_avals, *self.out_avals))
+        if is_split:  # over explicit mesh axes: cotangents are split as the values are
+            if not is_resolving.value:
+                with is_resolving(True):
+                    return self.transpose(cts, sums_shared, used_up)
+            cts = [ct if ct is ZERO or aval is None else reshard(ct, aval._split) for ct, aval in zip(cts, self.out_avals)]
         has_checked_axes = bool(checked_axes())
         if has_checked_axes:  # inside of a program per device
             from laminax_transforms.varying import added, entered, summed_like, varying_like
@@ -279,6 +288,8 @@ class LinearProgram:
                     term = in_cts[position]
                     if term is not None and term is not ZERO:
                         total = env[index]
+                        if is_split:
+                            term = reshard(term, eqn.operands[position]._split)
                         if has_checked_axes:
                             term = varying_like(term, eqn.operands[position])
                             if total is not ZERO:

@@ -12,8 +12,10 @@ from typing import Any, Sequence
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.dce import dce_rules
+from laminax_ir.explicit_axes import typed_results
 from laminax_ir.jaxpr import JaxprEqn, Var
 from laminax_ir.primitive import Primitive
+from laminax_ir.type_shardings import in_use
 
 
 def split_equation(eqn: JaxprEqn, linear: Sequence[bool]) -> tuple[JaxprEqn, JaxprEqn | None] | None:
@@ -39,5 +41,6 @@ def split_equation(eqn: JaxprEqn, linear: Sequence[bool]) -> tuple[JaxprEqn, Jax
 def as_equation(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any]) -> JaxprEqn:
     """An equation of new variables."""
     effects = frozenset(primitive.effects_rule(*avals, **params)) if primitive.effects_rule else frozenset()
-    return JaxprEqn([Var(aval) for aval in avals], [Var(aval) for aval in primitive.shape_rule(*avals, **params)],
+    results = typed_results(primitive, avals, params) if in_use else primitive.shape_rule(*avals, **params)
+    return JaxprEqn([Var(aval) for aval in avals], [Var(aval) for aval in results],
                     primitive, params, effects)

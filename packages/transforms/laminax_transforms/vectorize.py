@@ -11,8 +11,10 @@ from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 from laminax_ir.refs import Ref, check_aliases
 from laminax_ir.tracebacks import api_boundary
+from laminax_ir.type_shardings import in_use
 from laminax_ir.wrapping import wraps
 from laminax_transforms.batching import Axis, batch_flat
+from laminax_transforms.explicit_batches import mesh_axes_of
 from laminax_transforms.flat_functions import FlatFunction, check_array_leaves
 from laminax_transforms.mapped_refs import with_mapped_refs
 from laminax_transforms.mapped_types import any_mapped_types, has_mapped_type, is_map_spec, size_of_mapped, with_mapped_types
@@ -83,7 +85,8 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
         flat_axes = [None if b is None else b % get_aval(x).ndim for x, b in zip(flat, flat_axes)]
         if is_mapping_refs:
             example_fun, flat_axes = _mapping_refs(fun, example_fun, args, kwargs, flat, flat_axes)
-        axis = Axis(size, axis_name, spmd_axis_name)
+        mesh_axes = mesh_axes_of(f"vmap({function_name(fun)})", flat, flat_axes, spmd_axis_name) if in_use else None
+        axis = Axis(size, axis_name, spmd_axis_name, mesh_axes)
         results, result_axes = batch_flat(example_fun, axis, flat, flat_axes, name=f"vmap({function_name(fun)})")
         return tree_unflatten(flat_fun.out_tree,
                               _place_results(fun, axis, results, result_axes, flat_fun.out_tree, out_axes))
@@ -227,5 +230,5 @@ def _place_results(fun, axis: Axis, results, result_axes, out_tree, out_axes) ->
         elif not -ndim <= want < ndim:
             raise ValueError(f"vmap({function_name(fun)}): out_axes={want}: axis {want} is out of bounds for array of dimension {ndim}, which is "
                              "the result's with the mapped axis")
-        placed.append(move_batch_axis(x, b, None if want is None else want % ndim, axis.size))
+        placed.append(move_batch_axis(x, b, None if want is None else want % ndim, axis.size, axis.mesh_axes))
     return placed

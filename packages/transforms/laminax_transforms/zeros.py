@@ -35,4 +35,8 @@ def zeros_of(aval: ShapedArray) -> Any:
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
     from laminax_ir.ops.shape import full, full_like
-    return full_like(aval, 0) if aval.weak_type else full(aval.shape, 0, aval.dtype)
+    zeros = full_like(aval, 0) if aval.weak_type else full(aval.shape, 0, aval.dtype)
+    if aval._split is None:
+        return zeros
+    from laminax_ir.ops.sharding import reshard
+    return reshard(zeros, aval._split)

@@ -184,8 +184,8 @@ def _broadcast_places(name: str, places: Any, x: Any, count: int) -> list[Any]:
     mesh = runtime.current_mesh()
     for place in flat:
         if isinstance(place, PartitionSpec) and mesh is None:
-            raise ValueError(f"device_put: {name} holds the partition spec {place}, and no mesh is set. Set a mesh with set_mesh(mesh), or "
-                             "give NamedSharding(mesh, spec).")
+            raise ValueError(f"device_put: {name} holds the partition spec {place}, and no mesh is set. Please set a mesh via `jax.set_mesh` if a PartitionSpec "
+                             "is passed to device_put, or give NamedSharding(mesh, spec).")
     return [resolve(place, f"device_put: {name}", mesh) if isinstance(place, PartitionSpec) else place for place in flat]
 
 

@@ -12,7 +12,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 import laminax_runtime as runtime
-from laminax_ir import config_options, operators
+from laminax_ir import config, config_options, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import checkpoint_p
@@ -23,6 +23,7 @@ from laminax_ir.tracebacks import api_boundary, shorten
 
 from laminax._src.checked_results import check_results, is_checking
 from laminax._src.executables import Program, compile_program, execution_device
+from laminax._src.key_uses import mark_results, use_keys
 from laminax._src.partitioning import committed_sharding, names_shardings, place
 from laminax._src.phases import check_may_trace, phase
 
@@ -87,7 +88,7 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
       name: what the program is called.
       is_list: whether the result is a list of arrays, not the only one.
     """
-    programs: dict[tuple, tuple[Program, Any, str]] = {}
+    programs: dict[tuple, tuple[Program, Any, str, ClosedJaxpr | None]] = {}  # the jaxpr of what has to do with keys
 
     @api_boundary
     def miss(*args):
@@ -105,9 +106,12 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
             tree = tree_structure([0] * len(closed.out_avals)) if is_list else _LEAF
             if not isinstance(where, runtime.Device) or names_shardings(closed):
                 where = place(name, closed, args, mesh=mesh)
-            found = programs[key] = compile_program(closed, where, name=name), tree, _last_operation(closed, name)
-        program, tree, operation = found
+            program = compile_program(closed, where, name=name)
+            found = programs[key] = program, tree, _last_operation(closed, name), closed if program.is_wrapping else None
+        program, tree, operation, closed = found
+        marks = use_keys(closed, args, operation) if closed is not None and config.debug_key_reuse.value else ()
         outs = program.run(args)
+        mark_results(outs, marks)
         if is_checking():
             check_results(outs, operation)
         return (outs if is_list else outs[0]), program.fastpath(tree, outs, args), False

@@ -216,7 +216,9 @@ class _JitFunction:
                 return run_with_refs(self, call, traced), None, False
             if state.trace is not eval_trace:
                 return self.bind(call, traced), None, False
+            marks = use_keys(traced.closed, call.leaves, f"jit({self.name})") if config.debug_key_reuse.value else ()
             outs, program = self.run(call, traced)
+            mark_results(outs, marks)
             if is_checking():
                 check_results(outs, f"jit({self.name})", traced.closed, call.leaves)
             fastpath = program.fastpath(traced.out_tree, outs, call.leaves)

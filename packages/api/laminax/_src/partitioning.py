@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import laminax_runtime as runtime
 from laminax_ir import source
 from laminax_ir.avals import ShapedArray
+from laminax_ir.explicit_axes import is_explicit
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray, physical_aval
 from laminax_ir.ops.sharding import shardings_in
@@ -73,6 +74,10 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
     out_given = tuple(out_given) if out_given else (None,) * len(closed.out_avals)
     name = namer or str
     committed = [committed_sharding(x) for x in leaves]
+    if is_explicit(closed):
+        in_given = [given or found or wanted for given, found, wanted in zip(in_given, committed, _typed_shardings(title, closed.in_avals, committed, mesh))]
+        out_given = tuple(given or wanted if wanted is None or not wanted.mesh.auto_axes else given  # over such axes the compiler chooses
+                          for given, wanted in zip(out_given, _typed_shardings(title, closed.out_avals, committed, mesh)))
     _check_agreement(title, closed.in_avals, committed, in_given, name)
     in_shardings = [given or found for given, found in zip(in_given, committed)]
     _check_fit(title, "pjit arguments", closed.in_avals, in_given, name)
@@ -116,7 +121,27 @@ def _sharding_on(where: Any) -> runtime.Sharding:
 
 def names_shardings(closed: ClosedJaxpr) -> bool:
     """Whether a program says itself where it runs."""
-    return bool(_shardings_inside(closed))
+    return is_explicit(closed) or bool(_shardings_inside(closed))
+
+
+def _typed_shardings(title: str, avals: Sequence[ShapedArray], committed: Sequence[runtime.Sharding | None],
+                     mesh: runtime.Mesh | None) -> list[runtime.NamedSharding | None]:
+    """The shardings in types over explicit mesh axes, on the devices of the arguments or of the mesh that is set."""
+    meshes = [*(s.mesh for s in committed if isinstance(s, runtime.NamedSharding) and s._is_concrete), *([] if mesh is None else [mesh])]
+    found = []
+    for aval in avals:
+        split = aval._split
+        if split is None:
+            found.append(None)
+            continue
+        known = next((m for m in meshes if m.abstract_mesh == split.mesh), None)
+        if known is None:
+            known = next((runtime.on_devices(split.mesh, m) for m in meshes if m.size == split.mesh.size), None)
+        if known is None:
+            raise ValueError(f"{title}: {aval.str_short()} is split over {split.mesh}, which has no devices, and no argument is on such a mesh. Set a mesh of "
+                             "devices with set_mesh(mesh), or pass arrays that are on one.")
+        found.append(runtime.NamedSharding(known, split.spec))
+    return found
 
 
 def _check_agreement(title: str, avals, committed, given, name) -> None:

@@ -106,7 +106,9 @@ def run_with_refs(jitted: _JitFunction, call: Call, traced: TracedFunction) -> A
     pure, use = without_refs(traced)
     donates = not is_checking() and not any(map(_is_spread, (*call.leaves, *use.closed_over)))
     values = PureCall(call, use.values(call.leaves, donates), use.donated if donates else ())
+    marks = use_keys(pure.closed, values.leaves, f"jit({jitted.name})") if config.debug_key_reuse.value else ()
     outs, _ = jitted.run(values, pure)
+    mark_results(outs, marks)
     if is_checking():
         check_results(outs, f"jit({jitted.name})", pure.closed, values.leaves)
     return tree_unflatten(traced.out_tree, use.write_back(call.leaves, outs))

@@ -9,38 +9,7 @@ def _refuse(name: str, why: str) -> NoReturn:
     raise NotImplementedError(f"{name} is not supported: {why}")
 
 
-# --- shardings in types ---
-
-
-def auto_axes(f: Any = None, /, *, axes: Any = None, out_sharding: Any = None) -> NoReturn:
-    """Not supported: all mesh axes are left to the compiler already.
-
-    Raises:
-      NotImplementedError: always.
-    """
-    _refuse("sharding.auto_axes", "all axes of a mesh are of the type Auto, so that there is nothing to switch. Call the function itself, "
-            "and with_sharding_constraint on its result in the place of out_sharding.")
-
-
-def explicit_axes(f: Any = None, /, *, axes: Any = None, in_sharding: Any = None) -> NoReturn:
-    """Not supported: types of values do not carry shardings.
-
-    Raises:
-      NotImplementedError: always.
-    """
-    _refuse("sharding.explicit_axes", "types of values do not carry shardings. Use with_sharding_constraint where the compiler needs to be "
-            "told, or shard_map for a program per device.")
-
-
-class use_abstract_mesh:  # noqa: N801  (JAX's name)
-    """Not supported: programs run on the mesh of devices that `set_mesh` has set.
-
-    Raises:
-      NotImplementedError: always.
-    """
-
-    def __init__(self, mesh: Any) -> None:
-        _refuse("sharding.use_abstract_mesh", f"partition specs refer to a mesh of devices, and {mesh!r} has none. Use set_mesh(mesh).")
+# --- shardings ---
 
 
 class ManualAxisType:

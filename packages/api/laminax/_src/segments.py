@@ -15,7 +15,8 @@ from laminax_ir.avals import get_aval
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
-from laminax._src.numpy.arguments import concrete_numpy, dtype_of, ensure_arrays, refuse_placement, shape_of
+from laminax._src.numpy.arguments import concrete_numpy, dtype_of, ensure_arrays, shape_of
+from laminax._src.out_shardings import split_result
 
 _STATIC = ("kind", "num_segments", "indices_are_sorted", "unique_indices", "bucket_size", "mode")
 
@@ -33,7 +34,7 @@ def segment_sum(data, segment_ids, num_segments: int | None = None, indices_are_
       unique_indices: the caller's word that none occurs twice.
       bucket_size: rows are reduced in groups of this many first, which loses less precision; by default not.
       mode: what becomes of numbers out of range: "drop" (the default), "clip" or "promise_in_bounds".
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       [num_segments, ...], the neutral value of the reduction where a segment has no rows.
@@ -70,7 +71,9 @@ def segment_min(data, segment_ids, num_segments: int | None = None, indices_are_
 def _segment_reduce(kind, data, segment_ids, num_segments, indices_are_sorted, unique_indices, bucket_size, mode, out_sharding):
     name = f"segment_{kind}"
     data, segment_ids = ensure_arrays(name, data, segment_ids)
-    refuse_placement(name, out_sharding=out_sharding)
+    if out_sharding is not None:
+        return split_result(name, out_sharding, lambda: _segment_reduce(kind, data, segment_ids, num_segments, indices_are_sorted, unique_indices,
+                                                                        bucket_size, mode, None))
     if not dtypes.issubdtype(dtype_of(segment_ids), dtypes.integer):
         raise TypeError(f"{name}: segment_ids must be integers, got {get_aval(segment_ids).str_short()}")
     if kind in ("sum", "prod") and dtype_of(data) == np.bool_:

@@ -10,6 +10,7 @@ from laminax_ir.config import (
     check_leaks,
     config,
     debug_infs,
+    debug_key_reuse,
     debug_nans,
     default_matmul_precision,
     default_prng_impl,
@@ -38,7 +39,7 @@ from laminax_runtime.options import (
 
 check_tracer_leaks = checking_leaks = check_leaks
 enable_checks = check
-_ONE_VALUE = ("allow_f16_reductions", "auto_pcast", "debug_key_reuse", "remove_size_one_mesh_axis_from_type")
+_ONE_VALUE = ("allow_f16_reductions", "auto_pcast", "remove_size_one_mesh_axis_from_type")
 
 
 def __getattr__(name: str):
@@ -50,7 +51,7 @@ def __getattr__(name: str):
 
 __all__ = [
     *_ONE_VALUE, "softmax_custom_jvp",
-    "array_garbage_collection_guard", "check_tracer_leaks", "checking_leaks", "config", "debug_infs", "debug_nans",
+    "array_garbage_collection_guard", "check_tracer_leaks", "checking_leaks", "config", "debug_infs", "debug_key_reuse", "debug_nans",
     "default_device", "default_matmul_precision", "default_prng_impl", "enable_checks", "enable_custom_prng", "enable_x64",
     "explain_cache_misses", "legacy_prng_key", "log_compiles", "no_execution", "no_tracing", "numpy_dtype_promotion", "numpy_rank_promotion", "thread_guard", "threefry_partitionable", "transfer_guard",
     "transfer_guard_device_to_device", "transfer_guard_device_to_host", "transfer_guard_host_to_device",

@@ -9,7 +9,7 @@ from typing import Any
 import laminax_runtime as runtime
 from laminax_ir.abstract_meshes import AbstractMesh
 from laminax_ir.arguments import check_callable
-from laminax_ir.avals import ShapedArray
+from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.manual_axes import manual_axes, manual_mesh, running_along
 from laminax_ir.ops.shard_map import bind_shard_map, local_aval
 from laminax_ir.partition_specs import PartitionSpec
@@ -25,6 +25,7 @@ from laminax_ir.pytree import (
 )
 from laminax_ir.trace import Tracer
 from laminax_ir.tracebacks import api_boundary
+from laminax_ir.type_shardings import names_of
 from laminax_ir.wrapping import wraps
 
 from laminax._src import setup  # noqa: F401
@@ -77,10 +78,8 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
     if f is None:
         return partial(shard_map, out_specs=out_specs, in_specs=in_specs, mesh=mesh, axis_names=axis_names, check_vma=check_vma)
     check_callable("shard_map", f)
-    if in_specs is INFER:
-        raise TypeError("shard_map: in_specs must be given, a PartitionSpec or a pytree of them: laminax's types of values do not hold "
-                        "shardings to infer them from.")
-    _check_specs("in_specs", in_specs)
+    if in_specs is not INFER:
+        _check_specs("in_specs", in_specs)
     _check_specs("out_specs", out_specs)
     title = f"shard_map applied to the function {function_name(f)!r}"
     in_specs = tuple(in_specs) if isinstance(in_specs, list) else in_specs
@@ -91,7 +90,8 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
         if kwargs:
             raise ValueError(f"{title}: keyword arguments are not supported; got {', '.join(kwargs)}. Pass them by position.")
         chosen, names = _mesh_and_axes(title, _with_devices(mesh, args) if isinstance(mesh, AbstractMesh) else mesh, axis_names)
-        specs = _matched(title, "in_specs", in_specs, args, "the tuple of arguments", is_leaf=_is_none)
+        given = _specs_of_types(args, names, chosen) if in_specs is INFER else in_specs
+        specs = _matched(title, "in_specs", given, args, "the tuple of arguments", is_leaf=_is_none)
         if None in specs:
             of_parts, parts = _with_whole_arguments(f, args, specs)
             return shard_map(of_parts, out_specs=out_specs, in_specs=tuple(s for s in specs if s is not None), mesh=mesh,
@@ -99,7 +99,7 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
         call = Call(args, {}, (), ())
         _check_names(title, "in_specs", specs, names)
         avals = argument_avals("shard_map", f, call)
-        parts = [_part(title, call.namer(f)(i), aval, spec, chosen, check_vma) for i, (aval, spec) in enumerate(zip(avals, specs))]
+        parts = [_part(title, call.namer(f)(i), aval, spec, chosen, names, check_vma) for i, (aval, spec) in enumerate(zip(avals, specs))]
         with running_along([(name, chosen.shape[name]) for name in names], check_vma, chosen):  # which is part of the key
             traced = trace_cache.lookup(f, call, parts, "shard_map", trace_cache.entries_of_mapped(f, "shard_map"))
         results = _matched(title, "out_specs", out_specs, tree_unflatten(traced.out_tree, range(traced.out_tree.num_leaves)), "the result")
@@ -164,6 +164,22 @@ def _check_specs(name: str, specs: Any) -> None:
                                       "Explicit, which are not supported. Sum over the axes with lax.psum.")
 
 
+def _specs_of_types(args: tuple, names: Sequence[Hashable], mesh: Any) -> tuple:
+    """How the types of the arguments say that they are split along the axes that the function runs along.
+
+    Raises:
+      TypeError: if these are not all explicit.
+    """
+    if others := [name for name in names if name not in mesh.explicit_axes]:
+        raise TypeError(f"shard_map: in_specs must be given, a PartitionSpec or a pytree of them: the axis {others[0]!r} of {mesh} is of type Auto, and types "
+                        "say how values are split over Explicit axes only.")
+
+    def spec_of(x: Any) -> PartitionSpec:
+        split = get_aval(x)._split
+        return PartitionSpec(*[tuple(n for n in names_of(entry) if n in names) for entry in (() if split is None else split.spec)])
+    return tree_map(spec_of, args)
+
+
 def _is_none(x: Any) -> bool:
     return x is None
 
@@ -225,10 +241,10 @@ def _check_names(title: str, what: str, specs: Sequence[PartitionSpec], names: t
                              f"are {names}.")
 
 
-def _part(title: str, argument: str, aval: ShapedArray, spec: PartitionSpec, mesh: Any, check_vma: bool) -> ShapedArray:
+def _part(title: str, argument: str, aval: ShapedArray, spec: PartitionSpec, mesh: Any, names: tuple, check_vma: bool) -> ShapedArray:
     """The type of a device's part, with the axes along which it varies."""
     try:
-        part = local_aval(aval, spec, mesh)
+        part = local_aval(aval, spec, mesh, names)
     except ValueError as error:
         raise ValueError(f"{title}: {argument}, {error}") from None
     if not check_vma:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import laminax_runtime as runtime
+from laminax_ir.abstract_meshes import AxisType
 from laminax_ir.avals import get_aval
+from laminax_ir.explicit_axes import context_mesh, out_sharding
 from laminax_ir.keys import PRNGKeyArray, keys_of_words
 from laminax_ir.manual_axes import manual_mesh
-from laminax_ir.ops.sharding import device_put_p, sharding_constraint_p
+from laminax_ir.ops.sharding import device_put_p, reshard_p, sharding_constraint_p
+from laminax_ir.ops.sharding import reshard as reshard_value
 from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_unflatten
 from laminax_ir.trace import Tracer, check_no_tracers, is_tracing, state
+from laminax_ir.type_shardings import in_use
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.sharding_arguments import bind_constraint, resolve
@@ -81,16 +85,48 @@ def _on_mesh_of(x: Any, sharding: runtime.NamedSharding) -> runtime.NamedShardin
 
 
 def reshard(x: Any, out_shardings: Any) -> Any:
-    """Lays values out anew, inside and outside of jitted functions alike.
+    """Lays values out anew, inside and outside of jitted functions alike; over explicit mesh axes their types say it from then on.
 
     Args:
       x: an array or a pytree of them.
-      out_shardings: as for `with_sharding_constraint`.
+      out_shardings: a partition spec of the mesh that is set, a `NamedSharding`, or a pytree of them that is a prefix of x. Without
+        explicit axes as for `with_sharding_constraint`.
 
     Returns:
       A pytree like x with the same values.
+
+    Raises:
+      ValueError: if out_shardings is no prefix of x, no mesh is set for a partition spec, or one is longer than its array's shape.
+
+    Example:
+      >>> reshard(x, PartitionSpec("data", None))
     """
-    return with_sharding_constraint(x, out_shardings)
+    if not in_use:
+        return with_sharding_constraint(x, out_shardings)
+    leaves, tree = tree_flatten(x)
+    try:
+        flat = broadcast_prefix(out_shardings, x, is_leaf=lambda s: s is None)
+    except ValueError as error:
+        raise ValueError(f"reshard: out_shardings must be a sharding, or a pytree of them that is a prefix of x: {error}") from None
+    return tree_unflatten(tree, [_reshard_leaf(leaf, s) for leaf, s in zip(leaves, flat)])
+
+
+def _reshard_leaf(x: Any, sharding: Any) -> Any:
+    aval = get_aval(x)
+    if isinstance(sharding, runtime.Sharding) and not isinstance(sharding, runtime.NamedSharding):
+        return with_sharding_constraint(x, sharding)
+    context = context_mesh()
+    mesh = getattr(sharding, "mesh", None) if context is None else context
+    if aval._split is None and (mesh is None or not mesh.explicit_axes):
+        if is_tracing() and context is not None and not any(sharding if isinstance(sharding, PartitionSpec) else sharding.spec):
+            return x  # over the compiler's axes it is split as the compiler likes
+        return with_sharding_constraint(x, sharding)
+    if is_tracing() or not isinstance(sharding, runtime.NamedSharding) or not sharding._is_concrete:
+        dst = out_sharding("reshard", sharding, aval.ndim)
+        if dst is not None and len(sharding.spec if isinstance(sharding, runtime.NamedSharding) else sharding) > aval.ndim:
+            raise ValueError(f"reshard: {sharding} has more entries than x, {aval.str_short()}, has axes. Shorten the spec.")
+        return reshard_value(x, dst)
+    return evaluate(sharding_constraint_p, (x,), {"sharding": sharding})
 
 
 def make_single_device_sharding(device: runtime.Device, *, memory_kind: str | None = None) -> runtime.SingleDeviceSharding:
@@ -115,15 +151,34 @@ def put_traced(x: Any, sharding: runtime.Sharding, source: runtime.Sharding | No
 def evaluate(primitive, operands, params: dict[str, Any]) -> Any:
     """A placement of a value outside of traces: a transfer, or a program where the compiler is to choose for some axes."""
     check_no_tracers(operands)
-    (x,), sharding = operands, params["sharding"]
+    (x,) = operands
+    if primitive is reshard_p:
+        return _reshard_array(x, params["dst"])
+    sharding = params["sharding"]
     if primitive is sharding_constraint_p:
         if UNCONSTRAINED in getattr(sharding, "spec", ()):
             from laminax._src.jit import jit
             return jit(lambda x: primitive.bind(x, **params))(x)
         _check_devices(x, sharding)
-    if isinstance(x, PRNGKeyArray):
-        return keys_of_words(x.dtype, runtime.device_put(x.base, sharding))
-    return runtime.device_put(x, sharding)
+    return _put(x, sharding)
+
+
+def _reshard_array(x: Any, dst: Any) -> Any:
+    """An array laid out as a type says, on the devices of its mesh or of the mesh that is set."""
+    mesh = x.sharding.mesh if isinstance(getattr(x, "sharding", None), runtime.NamedSharding) else runtime.current_mesh()
+    if mesh is None and dst is not None:
+        mesh = runtime.only_mesh_of(dst.mesh)
+    if mesh is None:
+        raise ValueError(f"reshard: {get_aval(x).str_short()} is on no mesh, and none is set. Set one with set_mesh(mesh), or give NamedSharding(mesh, spec).")
+    if dst is None:
+        mesh = runtime.on_devices(context_mesh() or mesh.abstract_mesh.update(axis_types=AxisType.Auto), mesh)
+        spec = x.sharding.spec if isinstance(getattr(x, "sharding", None), runtime.NamedSharding) else PartitionSpec()
+        return runtime.device_put(x, runtime.NamedSharding(mesh, spec))
+    return _put(x, runtime.NamedSharding(mesh if mesh.abstract_mesh == dst.mesh else runtime.on_devices(dst.mesh, mesh), dst.spec))
+
+
+def _put(x: Any, sharding: runtime.Sharding) -> Any:
+    return keys_of_words(x.dtype, runtime.device_put(x.base, sharding)) if isinstance(x, PRNGKeyArray) else runtime.device_put(x, sharding)
 
 
 def _check_devices(x: Any, sharding: runtime.Sharding) -> None:

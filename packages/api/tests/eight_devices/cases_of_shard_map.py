@@ -344,7 +344,7 @@ def test_arguments_without_a_spec_reach_the_function_as_they_are():
     (TypeError, "shard_map: Expected a callable value, got 3", lambda: over_mesh(3, in_specs=P(), out_specs=P())),
     (TypeError, "in_specs must be a PartitionSpec or a pytree of them, got 'x' of type str",
      lambda: over_mesh(double, in_specs="x", out_specs=P())),
-    (TypeError, "in_specs must be given", lambda: over_mesh(double, out_specs=P())),
+    (TypeError, "in_specs must be given", lambda: over_mesh(double, out_specs=P())(A)),
     (ValueError, r"shard_map applied to the function 'double': x, f32\[6,4\] cannot be split as P\('x',\): axis 0 has size 6.*\nPad axis 0 to 8",
      lambda: over_mesh(double, in_specs=P("x"), out_specs=P("x"))(A[:6])),
     (ValueError, r"f32\[8,4\], which has rank 2, cannot be split as .*, which has length 3", lambda: over_mesh(double, in_specs=P("x", None, "y"), out_specs=P())(A)),

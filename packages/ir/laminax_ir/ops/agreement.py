@@ -121,7 +121,8 @@ def _long_name(aval: ShapedArray) -> str:
 
 
 def _difference(a: ShapedArray, b: ShapedArray) -> str:
-    return ", and ".join(["the dtypes do not match"] * (a.dtype != b.dtype) + ["the shapes do not match"] * (a.shape != b.shape))
+    return ", and ".join(["the dtypes do not match"] * (a.dtype != b.dtype) + ["the shapes do not match"] * (a.shape != b.shape)
+                        or ["they are not split alike over the mesh axes"])
 
 
 def _paths(tree) -> list[tuple]:

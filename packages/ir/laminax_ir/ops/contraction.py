@@ -19,6 +19,7 @@ from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.dot_algorithms import DotAlgorithm, DotAlgorithmPreset, concrete_algorithm
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.elementwise_avals import joined_named_shape
+from laminax_ir.ops.shape_arguments import checked_out_sharding
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.printer_params import format_param, hide_params
 
@@ -135,8 +136,8 @@ def _dot_general_aval(lhs: ShapedArray, rhs: ShapedArray, dimension_numbers: Dot
 def refuse_out_sharding(name: str, out_sharding) -> None:
     """Raises unless `out_sharding` is None."""
     if out_sharding is not None:
-        raise NotImplementedError(f"{name}: out_sharding is not supported, got {out_sharding!r}. Leave it None and constrain "
-                                  "the result with with_sharding_constraint.")
+        raise NotImplementedError(f"{name}: out_sharding is not supported, got {out_sharding!r}. Leave it None, and lay the "
+                                  "result out with reshard.")
 
 
 def dot_general_shape(name: str, lhs_shape: tuple[int, ...], rhs_shape: tuple[int, ...],
@@ -286,7 +287,7 @@ def dot_general(lhs, rhs, dimension_numbers, precision: PrecisionLike = None, pr
       precision: None, a `Precision` or its name, a pair of these, one per operand, or a `DotAlgorithm`, a
         `DotAlgorithmPreset` or its name.
       preferred_element_type: the dtype of the result, in which the compiler should accumulate.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       An array of the dtype preferred_element_type, by default that of the operand with the higher precision, of
@@ -303,7 +304,14 @@ def dot_general(lhs, rhs, dimension_numbers, precision: PrecisionLike = None, pr
     return dot_general_p.bind(
         lhs, rhs, dimension_numbers=canonicalize_dot_dimension_numbers("dot_general", dimension_numbers),
         precision=canonicalize_precision("dot_general", precision),
-        preferred_element_type=canonical_preferred("dot_general", preferred_element_type), out_sharding=out_sharding)
+        preferred_element_type=canonical_preferred("dot_general", preferred_element_type),
+        out_sharding=None if out_sharding is None else _checked_out_sharding(lhs, rhs, dimension_numbers, out_sharding))
+
+
+def _checked_out_sharding(lhs, rhs, dimension_numbers, out_sharding):
+    (lhs_contracting, _), (lhs_batch, _) = dimension_numbers
+    ndim = get_aval(lhs).ndim + get_aval(rhs).ndim - 2 * len(lhs_contracting) - len(lhs_batch)
+    return checked_out_sharding("dot_general", out_sharding, ndim)
 
 
 def canonical_preferred(name: str, dtype):
@@ -338,7 +346,8 @@ def dot(lhs, rhs, *, dimension_numbers=None, precision: PrecisionLike = None, pr
         dimension_numbers = _VECTOR_DOT if len(lhs_shape) == 1 else _MATRIX_DOT
         return dot_general_p.bind(
             lhs, rhs, dimension_numbers=dimension_numbers, precision=canonicalize_precision("dot", precision),
-            preferred_element_type=canonical_preferred("dot", preferred_element_type), out_sharding=out_sharding)
+            preferred_element_type=canonical_preferred("dot", preferred_element_type),
+            out_sharding=None if out_sharding is None else _checked_out_sharding(lhs, rhs, dimension_numbers, out_sharding))
     return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding=out_sharding)
 
 
@@ -467,7 +476,7 @@ def ragged_dot_general(lhs, rhs, group_sizes, ragged_dot_dimension_numbers: Ragg
       group_sizes: integers, [g], or [b..., x..., g] where x are lhs's axes of the same kind before the ragged one.
       ragged_dot_dimension_numbers: see `RaggedDotDimensionNumbers`.
       precision, preferred_element_type: as for `dot_general`.
-      group_offset, out_sharding: must be None.
+      group_offset, out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       An array of the dtype preferred_element_type, by default that of the operand with the higher precision, of the
@@ -498,7 +507,7 @@ def ragged_dot(lhs, rhs, group_sizes, precision: PrecisionLike = None, preferred
       rhs: an array of shape [g, k, n].
       group_sizes: integers of shape [g]; the groups follow each other from row 0, rows after the last give zero.
       precision, preferred_element_type: as for `dot_general`.
-      group_offset, out_sharding: must be None.
+      group_offset, out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       An array of the dtype preferred_element_type, by default that of the operand with the higher precision, of

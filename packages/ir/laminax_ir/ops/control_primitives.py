@@ -14,7 +14,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.avals import ShapedArray, get_aval, insert_axis, remove_axis
 from laminax_ir.check import check_rule
 from laminax_ir.dce import dce_closed_jaxpr, dce_rule
 from laminax_ir.errors import ShapeError
@@ -24,6 +24,7 @@ from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.printer_params import hide_params
 from laminax_ir.trace import state
+from laminax_ir.type_shardings import in_use
 
 cond_p = Primitive("cond", multiple_results=True, family="control_flow")
 while_p = Primitive("while", multiple_results=True, family="control_flow")
@@ -70,8 +71,16 @@ def _check_operands(what: str, expected: Sequence[ShapedArray], given: Sequence[
 
 
 def same_type(a: ShapedArray, b: ShapedArray) -> bool:
-    """Whether two avals have the same shape and dtype; weak types may differ."""
-    return a is b or (a.dtype == b.dtype and a.shape == b.shape)
+    """Whether two avals have the same shape and dtype, and are split alike over explicit mesh axes; weak types may differ."""
+    return a is b or (a.dtype == b.dtype and a.shape == b.shape and (not in_use or _is_split_alike(a, b)))
+
+
+def _is_split_alike(a: ShapedArray, b: ShapedArray) -> bool:
+    first, second = getattr(a, "_split", None), getattr(b, "_split", None)
+    if first == second:
+        return True
+    from laminax_ir.explicit_axes import is_resolving
+    return is_resolving.value or not any(split is not None and any(split.spec) for split in (first, second))
 
 
 @effects_rule(cond_p)
@@ -109,7 +118,7 @@ def _scan_shape(*operands: ShapedArray, jaxpr: ClosedJaxpr, length: int, reverse
                     (*operands[:fixed], *[without_leading_axis(x) for x in operands[fixed:]]))
     outs = jaxpr.out_avals
     _check_operands("scan: the carry that the body returns", operands[num_consts:fixed], outs[:num_carry])
-    return [*outs[:num_carry], *[y.update(shape=(length, *y.shape)) for y in outs[num_carry:]]]
+    return [*outs[:num_carry], *[insert_axis(y, 0, length) for y in outs[num_carry:]]]
 
 
 @effects_rule(scan_p)
@@ -119,7 +128,7 @@ def _scan_effects(*_avals, jaxpr, **_params):
 
 def without_leading_axis(x: ShapedArray) -> ShapedArray:
     """The aval of one slice along the leading axis."""
-    return x.update(shape=x.shape[1:]) if type(x) is not ShapedArray or x._named else ShapedArray(x.shape[1:], x.dtype, x.weak_type)
+    return remove_axis(x, 0) if type(x) is ShapedArray else x.update(shape=x.shape[1:])
 
 
 def bind_scan(jaxpr: ClosedJaxpr, consts: Sequence[Any], carry: Sequence[Any], xs: Sequence[Any], *, length: int,

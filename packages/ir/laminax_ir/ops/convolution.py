@@ -30,6 +30,7 @@ from laminax_ir.ops.contraction import (
 from laminax_ir.ops.elementwise import convert_element_type, eq
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape import broadcasted_iota, reshape, rev, transpose
+from laminax_ir.ops.shape_arguments import checked_out_sharding
 from laminax_ir.primitive import Primitive, shape_rule
 
 conv_general_dilated_p = Primitive("conv_general_dilated", family="convolution")
@@ -314,7 +315,7 @@ def conv_general_dilated(lhs, rhs, window_strides: Sequence[int], padding, lhs_d
         output features.
       batch_group_count: the same for the input's batch: group i makes group i of the output features.
       precision, preferred_element_type: as for `dot_general`.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       An array of n + 2 axes in the order of the third dimension number: batch size / batch_group_count, the output
@@ -345,7 +346,8 @@ def conv_general_dilated(lhs, rhs, window_strides: Sequence[int], padding, lhs_d
         lhs, rhs, window_strides=window_strides, padding=canonical_pads(name, padding, rank), lhs_dilation=lhs_dilation,
         rhs_dilation=rhs_dilation, dimension_numbers=numbers, feature_group_count=as_int(name, "feature_group_count", feature_group_count),
         batch_group_count=as_int(name, "batch_group_count", batch_group_count), precision=canonicalize_precision(name, precision, algorithms=False),
-        preferred_element_type=canonical_preferred(name, preferred_element_type), out_sharding=out_sharding)
+        preferred_element_type=canonical_preferred(name, preferred_element_type),
+        out_sharding=None if out_sharding is None else checked_out_sharding(name, out_sharding, get_aval(lhs).ndim))
 
 
 def conv(lhs, rhs, window_strides: Sequence[int], padding, precision: PrecisionLike = None, preferred_element_type=None):

@@ -21,6 +21,7 @@ from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import concatenate, expand_dims
 from laminax_ir.pytree import tree_flatten, tree_map, tree_structure, tree_unflatten, treedef_children, treedef_is_leaf, treedef_tuple
 from laminax_ir.tracebacks import api_boundary
+from laminax_ir.type_shardings import in_use
 
 
 @api_boundary
@@ -225,6 +226,9 @@ def _scan(name: str, f, init, xs, length, reverse, unroll, argument: str, identi
     xs_flat, xs_tree = flat_arguments(f"{name}: xs", xs)
     xs_avals = [get_aval(x) for x in xs_flat]
     length = _scan_length(name, xs_avals, length)
+    for aval in xs_avals if in_use else ():
+        if (split := getattr(aval, "_split", None)) is not None and split.spec[0] is not None:
+            raise ValueError(f"{name}: 0th dimension of all xs should be replicated. Got {aval.str_short()}, which is split along it. Use reshard on it.")
     unroll = _unroll_factor(unroll, length)
     if config.disable_jit.value:
         return _python_scan(f, init, xs_flat, xs_tree, length, reverse)

@@ -20,7 +20,7 @@ from laminax_ir.ops import elementwise
 from laminax_ir.ops.contraction import refuse_out_sharding
 from laminax_ir.ops.dtype_kinds import INTEGER_BOOL, NUMBER, NUMBER_BOOL, REAL_BOOL, check_dtype
 from laminax_ir.ops.elementwise_avals import joined_named_shape
-from laminax_ir.ops.shape_arguments import as_ints
+from laminax_ir.ops.shape_arguments import as_ints, checked_out_sharding
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer
@@ -177,7 +177,7 @@ def reduce_sum(operand, axes: Sequence[int], *, out_sharding=None):
     Args:
       operand: an array of numbers; integers wrap around.
       axes: the axes to sum over, non-negative and distinct.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       An array of the operand's dtype without those axes; 0 where nothing is summed.
@@ -186,7 +186,10 @@ def reduce_sum(operand, axes: Sequence[int], *, out_sharding=None):
       ValueError: if an axis is out of range or repeated.
       TypeError: if the operand is not of numbers.
     """
-    return reduce_sum_p.bind(operand, axes=as_ints("reduce_sum", "axes", axes), out_sharding=out_sharding)
+    axes = as_ints("reduce_sum", "axes", axes)
+    if out_sharding is not None:
+        out_sharding = checked_out_sharding("reduce_sum", out_sharding, get_aval(operand).ndim - len(axes))
+    return reduce_sum_p.bind(operand, axes=axes, out_sharding=out_sharding)
 
 
 def reduce_prod(operand, axes: Sequence[int]):

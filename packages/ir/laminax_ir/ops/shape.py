@@ -17,7 +17,7 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.arguments import as_int
-from laminax_ir.avals import get_aval
+from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops.elementwise import convert_element_type
@@ -27,8 +27,8 @@ from laminax_ir.ops.shape_arguments import (
     canonical_axes,
     canonical_axis,
     canonical_shape,
+    checked_out_sharding,
     is_array_value,
-    refuse_sharding,
     shape_of,
 )
 from laminax_ir.ops.shape_primitives import (
@@ -44,6 +44,7 @@ from laminax_ir.ops.shape_primitives import (
     transpose_p,
 )
 from laminax_ir.trace import eval_trace, state
+from laminax_ir.type_shardings import in_use
 
 
 def broadcast_in_dim(operand, shape: Sequence[int], broadcast_dimensions: Sequence[int], *, out_sharding=None):
@@ -54,7 +55,7 @@ def broadcast_in_dim(operand, shape: Sequence[int], broadcast_dimensions: Sequen
       shape: the result's shape.
       broadcast_dimensions: for each axis of the operand the axis of the result that it becomes, each another one; where they do
         not increase the operand is transposed first. The sizes must be equal, or the operand's 1.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       An array of the given shape and the operand's dtype.
@@ -67,9 +68,9 @@ def broadcast_in_dim(operand, shape: Sequence[int], broadcast_dimensions: Sequen
       array([[1, 1, 1],
              [2, 2, 2]], dtype=int32)
     """
-    if out_sharding is not None:
-        refuse_sharding("broadcast_in_dim", out_sharding)
     shape = canonical_shape("broadcast_in_dim", shape)
+    if out_sharding is not None:
+        out_sharding = checked_out_sharding("broadcast_in_dim", out_sharding, len(shape))
     broadcast_dimensions = as_ints("broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions)
     if not broadcast_dimensions and not shape and shape_of(operand) == () and is_array_value(operand):
         return operand
@@ -78,7 +79,7 @@ def broadcast_in_dim(operand, shape: Sequence[int], broadcast_dimensions: Sequen
         operand = transpose(operand, [broadcast_dimensions.index(axis) for axis in ordered])
         broadcast_dimensions = ordered
     return state.trace.process(broadcast_in_dim_p, (operand,),
-                               {"shape": shape, "broadcast_dimensions": broadcast_dimensions, "sharding": None})
+                               {"shape": shape, "broadcast_dimensions": broadcast_dimensions, "sharding": out_sharding})
 
 
 def broadcast(operand, sizes: Sequence[int], *, out_sharding=None):
@@ -87,7 +88,7 @@ def broadcast(operand, sizes: Sequence[int], *, out_sharding=None):
     Args:
       operand: an array or scalar.
       sizes: the sizes of the new axes.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       An array of shape `(*sizes, *operand.shape)` and the operand's dtype.
@@ -189,7 +190,7 @@ def reshape(operand, new_sizes: Sequence[int], dimensions: Sequence[int] | None 
       operand: an array or scalar.
       new_sizes: the result's shape, with as many elements; no -1 (numpy.reshape has that).
       dimensions: the order in which the operand's axes are read, a permutation; by default as they are.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       An array of shape new_sizes and the operand's dtype.
@@ -202,17 +203,17 @@ def reshape(operand, new_sizes: Sequence[int], dimensions: Sequence[int] | None 
       array([[0, 1, 2],
              [3, 4, 5]], dtype=int32)
     """
-    if out_sharding is not None:
-        refuse_sharding("reshape", out_sharding)
     new_sizes = canonical_shape("reshape", new_sizes)
+    if out_sharding is not None:
+        out_sharding = checked_out_sharding("reshape", out_sharding, len(new_sizes))
     if dimensions is not None:
         dimensions = as_ints("reshape", "dimensions", dimensions)
         if dimensions == tuple(range(len(shape_of(operand)))):
             dimensions = None
-    if dimensions is None and shape_of(operand) == new_sizes and is_array_value(operand):
+    if dimensions is None and shape_of(operand) == new_sizes and is_array_value(operand) and out_sharding is None:
         return operand
     return state.trace.process(reshape_p, (operand,),
-                               {"new_sizes": new_sizes, "dimensions": dimensions, "sharding": None})
+                               {"new_sizes": new_sizes, "dimensions": dimensions, "sharding": out_sharding})
 
 
 def transpose(operand, permutation: Sequence[int]):
@@ -381,7 +382,7 @@ def broadcasted_iota(dtype, shape: Sequence[int], dimension: int, *, out_shardin
       dtype: a number dtype.
       shape: the result's shape.
       dimension: the axis that counts, not negative.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       An array of the given shape and the canonical form of the dtype (32 bits instead of 64 unless x64 mode is on).
@@ -390,11 +391,12 @@ def broadcasted_iota(dtype, shape: Sequence[int], dimension: int, *, out_shardin
       TypeError: if a size is negative or the dtype is not a number's.
       ValueError: if the axis is out of range.
     """
+    shape = canonical_shape("iota", shape)
     if out_sharding is not None:
-        refuse_sharding("broadcasted_iota", out_sharding)
+        out_sharding = checked_out_sharding("broadcasted_iota", out_sharding, len(shape))
     return state.trace.process(iota_p, (), {
-        "dtype": dtypes.canonicalize_dtype(dtype), "shape": canonical_shape("iota", shape),
-        "dimension": as_int("broadcasted_iota", "dimension", dimension), "sharding": None})
+        "dtype": dtypes.canonicalize_dtype(dtype), "shape": shape,
+        "dimension": as_int("broadcasted_iota", "dimension", dimension), "sharding": out_sharding})
 
 
 def split(operand, sizes: Sequence[int], axis: int = 0):
@@ -532,6 +534,9 @@ def full_like(x, fill_value, dtype=None, shape: Sequence[int] | None = None, sha
     """
     if sharding is None and shape is None and state.trace is eval_trace and getattr(x, "committed", False) and not x.weak_type:
         sharding = x.sharding
+    if in_use and shape is None and sharding is None and is_array_like(x) and (split := get_aval(x)._split) is not None:
+        from laminax_ir.ops.sharding import reshard
+        return reshard(full_like(x, fill_value, dtype, shape_of(x)), split)
     shape = shape_of(x) if shape is None else canonical_shape("full_like", shape)
     if dtype is not None:
         return full(shape, fill_value, dtype, sharding=sharding)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -110,7 +109,7 @@ def is_array_value(x: Any) -> bool:
     return not isinstance(x, (np.ndarray, np.generic, bool, int, float, complex, list, tuple))
 
 
-def refuse_sharding(name: str, sharding: Any) -> None:
-    if sharding is not None:
-        raise NotImplementedError(f"{name}: a sharding for the result is not supported yet, got {sharding!r}; pass None "
-                                  "and constrain the result's sharding instead")
+def checked_out_sharding(name: str, sharding: Any, ndim: int) -> Any:
+    """An `out_sharding` that is given, as operations have it as a parameter; see `explicit_axes.out_sharding`."""
+    from laminax_ir.explicit_axes import out_sharding
+    return out_sharding(name, sharding, ndim)

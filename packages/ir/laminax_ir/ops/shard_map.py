@@ -10,7 +10,8 @@ import math
 from typing import Any, Hashable, Sequence
 from weakref import WeakKeyDictionary
 
-from laminax_ir.avals import ShapedArray
+from laminax_ir.abstract_meshes import AxisType
+from laminax_ir.avals import ShapedArray, split_aval
 from laminax_ir.check import call_faults, check_rule
 from laminax_ir.dce import dce_rule
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
@@ -20,6 +21,7 @@ from laminax_ir.ops.collectives import vary
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.staging import stage
+from laminax_ir.type_shardings import TypeSharding, in_use, names_of
 
 shard_map_p = Primitive("shard_map", multiple_results=True, family="shard_map")
 
@@ -31,7 +33,7 @@ def parts_per_axis(spec: PartitionSpec, ndim: int, mesh: Any) -> list[int]:
     return [math.prod(sizes[name] for name in entry) for entry in entries] + [1] * (ndim - len(spec))
 
 
-def local_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> ShapedArray:
+def local_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any, manual_axes: Sequence[Hashable] = ()) -> ShapedArray:
     """The type of each device's part.
 
     Raises:
@@ -47,14 +49,32 @@ def local_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> ShapedArray
                              f"{parts} devices, by which it is not divisible; mesh {dict(mesh.shape)}.\nPad axis {axis} to {-(-size // parts) * parts}, or "
                              f"split an axis whose size is a multiple of {parts}.")
         shape.append(size // parts)
+    if aval._split is not None:
+        return split_aval(aval._whole.update(shape=tuple(shape)), _along_other_axes(aval._split, manual_axes))
     return aval.update(shape=tuple(shape))
+
+
+def _along_other_axes(split: TypeSharding, manual_axes: Sequence[Hashable]) -> TypeSharding:
+    """How parts are split over the mesh axes that the program does not run along."""
+    names = set(manual_axes)
+    entries = [tuple(n for n in names_of(entry) if n not in names) for entry in split.spec]
+    return TypeSharding(split.mesh.update_axis_types(dict.fromkeys(manual_axes, AxisType.Manual)), PartitionSpec(*entries))
 
 
 def global_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any, manual_axes: Sequence[Hashable]) -> ShapedArray:
     """The type of the whole whose parts have this type."""
     counts = parts_per_axis(spec, aval.ndim, mesh)
     named = {name: size for name, size in aval.named_shape.items() if name not in manual_axes}
-    return aval.update(shape=tuple(size * parts for size, parts in zip(aval.shape, counts)), named_shape=named)
+    shape = tuple(size * parts for size, parts in zip(aval.shape, counts))
+    if in_use and mesh.explicit_axes:
+        inner = [None] * aval.ndim if aval._split is None else aval._split.spec
+        entries = [(*names_of(entry), *names_of(part)) for entry, part in zip((*spec, *[None] * (aval.ndim - len(spec))), inner)]
+        return split_aval(_whole(aval).update(shape=shape, named_shape=named), TypeSharding(mesh.abstract_mesh, PartitionSpec(*entries)))
+    return aval.update(shape=shape, named_shape=named)
+
+
+def _whole(aval: ShapedArray) -> ShapedArray:
+    return aval if aval._whole is None else aval._whole
 
 
 def unmentioned_axes(spec: PartitionSpec, manual_axes: Sequence[Hashable]) -> tuple:
@@ -74,8 +94,8 @@ def _shard_map_effects(*avals, jaxpr: ClosedJaxpr, **_params):
 
 
 @check_rule(shard_map_p)
-def _shard_map_faults(in_avals, out_avals, *, jaxpr: ClosedJaxpr, mesh, in_specs, **_params):
-    parts = [local_aval(aval, spec, mesh).update(named_shape={}) for aval, spec in zip(in_avals, in_specs)]
+def _shard_map_faults(in_avals, out_avals, *, jaxpr: ClosedJaxpr, mesh, in_specs, manual_axes, **_params):
+    parts = [local_aval(aval, spec, mesh, manual_axes).update(named_shape={}) for aval, spec in zip(in_avals, in_specs)]
     return call_faults("the program of each device", jaxpr, parts)
 
 

@@ -8,23 +8,55 @@ from __future__ import annotations
 
 from typing import Any
 
-from laminax_ir.avals import ShapedArray
+from laminax_ir.avals import ShapedArray, get_aval, split_aval
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, subjaxprs
 from laminax_ir.ops.shard_map import shard_map_p
+from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.trace import state
+from laminax_ir.type_shardings import TypeSharding, in_use
 
 sharding_constraint_p = Primitive("sharding_constraint", family="sharding")
 device_put_p = Primitive("device_put", family="sharding")  # source: the sharding that x had, where cotangents go back to, or None
+# How the type says that a value is split over explicit mesh axes: `dst`, a `TypeSharding` over any mesh, or None for a type that does not say it.
+reshard_p = Primitive("reshard", family="sharding")
 
 
 @shape_rule(sharding_constraint_p)
 def _sharding_constraint_shape(x: ShapedArray, *, sharding: Any) -> ShapedArray:
-    return x
+    return x if x._split is None and not in_use else _typed_so(x, sharding)
 
 
 @shape_rule(device_put_p)
 def _device_put_shape(x: ShapedArray, *, sharding: Any, source: Any = None) -> ShapedArray:
-    return x
+    return x if x._split is None and not in_use else _typed_so(x, sharding)
+
+
+def _typed_so(x: ShapedArray, sharding: Any) -> ShapedArray:
+    """The type of x laid out anew; entries that the compiler decides are as they were."""
+    spec = getattr(sharding, "spec", None)
+    if spec is not None and x._split is not None and UNCONSTRAINED in spec:
+        sharding = x._split._replace(spec=kept_entries(x, spec))
+    return split_aval(x, sharding)
+
+
+def kept_entries(x: ShapedArray, spec: PartitionSpec) -> PartitionSpec:
+    """A spec with the entries of the type of x where it leaves them to the compiler."""
+    if x._split is None:
+        return spec.update(partitions=[None if new is UNCONSTRAINED else new for new in spec])
+    known = (*spec, *[None] * (x.ndim - len(spec)))
+    return PartitionSpec(*[old if new is UNCONSTRAINED else new for old, new in zip(x._split.spec, known)])
+
+
+@shape_rule(reshard_p)
+def _reshard_shape(x: ShapedArray, *, dst: Any) -> ShapedArray:
+    return split_aval(x, dst)
+
+
+def reshard(x: Any, dst: TypeSharding | None) -> Any:
+    """The value split over explicit mesh axes as its type shall say; itself if that does."""
+    aval = get_aval(x)
+    return x if split_aval(aval, dst) is aval else state.trace.process(reshard_p, (x,), {"dst": dst})
 
 
 _PLACING = frozenset((sharding_constraint_p, device_put_p))

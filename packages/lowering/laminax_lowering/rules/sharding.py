@@ -11,6 +11,11 @@ from laminax_lowering.ssa_values import Value
 from laminax_lowering.types import type_text
 
 
+@lowering_rule(op.reshard_p)
+def _lower_reshard(ctx, x, *, dst):
+    return Value(x.name, ctx.avals_out[0])  # what constrains it is its type
+
+
 @lowering_rule(op.sharding_constraint_p, op.device_put_p)
 def _lower_placement(ctx, x, *, sharding, source=None):
     if getattr(sharding, "mesh", None) is None and getattr(sharding, "num_devices", 1) == 1:

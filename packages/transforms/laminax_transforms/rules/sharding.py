@@ -5,10 +5,12 @@ from __future__ import annotations
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import sharding as op
 from laminax_ir.partition_specs import UNCONSTRAINED
+from laminax_transforms.explicit_batches import with_batch
 from laminax_transforms.registry import axis_batching_rule, define_linear, transpose_rule
 
 define_linear(op.sharding_constraint_p)
 define_linear(op.device_put_p)
+define_linear(op.reshard_p)
 
 
 @transpose_rule(op.sharding_constraint_p)
@@ -19,6 +21,17 @@ def _sharding_constraint_transpose(ct, x, *, sharding):
 @transpose_rule(op.device_put_p)  # the cotangent goes back to where the value came from, as far as that is known
 def _device_put_transpose(ct, x, *, sharding, source=None):
     return [op.device_put_p.bind(ct, sharding=source or sharding, source=sharding)]
+
+
+@transpose_rule(op.reshard_p)  # the cotangent is split as the value was
+def _reshard_transpose(ct, x, *, dst):
+    return [op.reshard(ct, x._split)]
+
+
+@axis_batching_rule(op.reshard_p)
+def _reshard_batch(axis, operands, batch_axes, *, dst):
+    (x,), (b,) = operands, batch_axes
+    return op.reshard(x, None if dst is None else with_batch(dst, axis, b)), b
 
 
 @axis_batching_rule(op.sharding_constraint_p)

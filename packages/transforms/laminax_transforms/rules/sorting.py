@@ -7,8 +7,10 @@ from __future__ import annotations
 import numpy as np
 
 from laminax_ir.avals import get_aval
+from laminax_ir.explicit_axes import is_resolving
 from laminax_ir.ops.indexing import GatherDimensionNumbers, gather
 from laminax_ir.ops.shape import broadcasted_iota, expand_dims, full
+from laminax_ir.ops.sharding import reshard
 from laminax_ir.ops.sorting import approx_top_k_p, sort_p, top_k_p
 from laminax_transforms.registry import batching_rule, jvp_rule
 from laminax_transforms.rules.shape import align_batch_axes
@@ -30,8 +32,11 @@ def _take_along_axis(x, indices, axis: int):
     others = tuple([i for i in range(len(shape)) if i != axis])
     dims = GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(axis,), start_index_map=(axis,),
                                   operand_batching_dims=others, start_indices_batching_dims=others)
-    return gather(x, expand_dims(indices, (-1,)), dims, (1,) * len(shape), unique_indices=True,
-                  mode="promise_in_bounds")
+    if get_aval(x)._split is None:
+        return gather(x, expand_dims(indices, (-1,)), dims, (1,) * len(shape), unique_indices=True, mode="promise_in_bounds")
+    with is_resolving(True):  # the axis that is sorted may be split
+        found = gather(x, expand_dims(indices, (-1,)), dims, (1,) * len(shape), unique_indices=True, mode="promise_in_bounds")
+    return reshard(found, get_aval(indices)._split)
 
 
 @jvp_rule(top_k_p, symbolic_zeros=True)

@@ -12,19 +12,20 @@ from typing import Any, Callable, Sequence
 
 import laminax.numpy as jnp
 from laminax import random
+from laminax._src.out_shardings import takes_out_sharding
 
 Initializer = Callable[..., Any]
 
 
+@takes_out_sharding
 def zeros(key, shape: Sequence[int], dtype: Any = None, out_sharding=None):
     """Zeros; the key is not used."""
-    _refuse_sharding(out_sharding)
     return jnp.zeros(shape, _dtype(dtype))
 
 
+@takes_out_sharding
 def ones(key, shape: Sequence[int], dtype: Any = None, out_sharding=None):
     """Ones; the key is not used."""
-    _refuse_sharding(out_sharding)
     return jnp.ones(shape, _dtype(dtype))
 
 
@@ -32,39 +33,34 @@ def _dtype(dtype: Any) -> Any:
     return jnp.result_type(float) if dtype is None else dtype
 
 
-def _refuse_sharding(sharding: Any) -> None:
-    if sharding is not None:
-        raise NotImplementedError(f"initializers: out_sharding is not supported yet; got {sharding!r}")
-
-
 def constant(value, dtype: Any = None) -> Initializer:
     """An initializer that fills with `value`, a scalar or an array that broadcasts to the shape."""
+    @takes_out_sharding
     def init(key, shape, dtype=dtype, out_sharding=None):
-        _refuse_sharding(out_sharding)
         return jnp.full(shape, value, _dtype(dtype))
     return init
 
 
 def uniform(scale=1e-2, dtype: Any = None) -> Initializer:
     """An initializer drawing uniformly from [0, scale)."""
+    @takes_out_sharding
     def init(key, shape, dtype=dtype, out_sharding=None):
-        _refuse_sharding(out_sharding)
         return random.uniform(key, shape, _dtype(dtype)) * jnp.array(scale, _dtype(dtype))
     return init
 
 
 def normal(stddev=1e-2, dtype: Any = None) -> Initializer:
     """An initializer drawing from the normal distribution with mean 0 and standard deviation `stddev`."""
+    @takes_out_sharding
     def init(key, shape, dtype=dtype, out_sharding=None):
-        _refuse_sharding(out_sharding)
         return random.normal(key, shape, _dtype(dtype)) * jnp.array(stddev, _dtype(dtype))
     return init
 
 
 def truncated_normal(stddev=1e-2, dtype: Any = None, lower=-2.0, upper=2.0) -> Initializer:
     """An initializer drawing stddev times the normal distribution truncated to [lower, upper]."""
+    @takes_out_sharding
     def init(key, shape, dtype=dtype, out_sharding=None):
-        _refuse_sharding(out_sharding)
         return random.truncated_normal(key, lower, upper, shape, _dtype(dtype)) * jnp.array(stddev, _dtype(dtype))
     return init
 
@@ -91,8 +87,8 @@ def variance_scaling(scale, mode: str, distribution: str, in_axis: int | Sequenc
         raise ValueError("variance_scaling: distribution must be 'normal', 'truncated_normal' or 'uniform', got "
                          f"{distribution!r}")
 
+    @takes_out_sharding
     def init(key, shape, dtype=dtype, out_sharding=None):
-        _refuse_sharding(out_sharding)
         dtype = _dtype(dtype)
         is_complex = jnp.issubdtype(dtype, jnp.complexfloating)
         fan_in, fan_out = _fans(tuple(shape), in_axis, out_axis, batch_axis)
@@ -167,8 +163,8 @@ def orthogonal(scale=1.0, column_axis: int = -1, dtype: Any = None) -> Initializ
       column_axis: the axis of the columns; the others together are the rows. Rows or columns, whichever are fewer, are
         orthonormal.
     """
+    @takes_out_sharding
     def init(key, shape, dtype=dtype, out_sharding=None):
-        _refuse_sharding(out_sharding)
         if len(shape) < 2:
             raise ValueError(f"orthogonal initializer requires at least a 2D shape, got {tuple(shape)}")
         dtype = _dtype(dtype)
@@ -189,8 +185,8 @@ def delta_orthogonal(scale=1.0, column_axis: int = -1, dtype: Any = None) -> Ini
     Source: Xiao et al., "Dynamical Isometry and a Mean Field Theory of CNNs", ICML 2018. Shapes have 3 to 5 axes, input
     and output features last, with at least as many outputs as inputs.
     """
+    @takes_out_sharding
     def init(key, shape, dtype=dtype, out_sharding=None):
-        _refuse_sharding(out_sharding)
         if len(shape) not in (3, 4, 5):
             raise ValueError(f"Delta orthogonal initializer requires a 3D, 4D or 5D shape, got {tuple(shape)}.")
         if shape[-1] < shape[-2]:

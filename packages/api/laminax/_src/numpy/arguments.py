@@ -163,18 +163,6 @@ def refuse_out(name: str, out: Any) -> None:
                                   f"{type(out).__name__}. Use the returned array instead.")
 
 
-def refuse_placement(name: str, **placements: Any) -> None:
-    """Raises for parameters that place a result and are not supported by a function.
-
-    Raises:
-      NotImplementedError: if one of them is not None.
-    """
-    for parameter, value in placements.items():
-        if value is not None:
-            raise NotImplementedError(f"numpy.{name}: {parameter} is not supported yet, got {value!r}. Leave it None and move "
-                                      "the result with device_put.")
-
-
 def one_axis(name: str, axis: Any, rank: int) -> int:
     """An axis in [0, rank), from one that may count from the end.
 

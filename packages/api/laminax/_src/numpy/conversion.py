@@ -16,7 +16,8 @@ from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.trace import Tracer, count_warning, is_tracing
 
-from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_array, is_host_value, refuse_placement, user_dtype
+from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_array, is_host_value, user_dtype
+from laminax._src.out_shardings import split_result
 
 
 def array(object: Any, dtype: Any = None, *, copy: bool = True, order: str | None = "K", ndmin: int = 0, device: Any = None,
@@ -30,7 +31,7 @@ def array(object: Any, dtype: Any = None, *, copy: bool = True, order: str | Non
       order: must be "K", "C" or None.
       ndmin: axes of size 1 are added in front until there are this many.
       device: the device or sharding that holds the result; by default the default device.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       An array; weakly typed if the value is a Python scalar, or an array that is, and no dtype is given.
@@ -47,7 +48,8 @@ def array(object: Any, dtype: Any = None, *, copy: bool = True, order: str | Non
     """
     if order not in ("K", "C", None):
         raise NotImplementedError(f"numpy.array: only order='K' and 'C' are supported, got order={order!r}")
-    refuse_placement("array", out_sharding=out_sharding)
+    if out_sharding is not None:
+        return split_result("array", out_sharding, lambda: array(object, dtype, copy=copy, order=order, ndmin=ndmin, device=device))
     if device is not None and isinstance(object, runtime.ArrayImpl) and object.committed:
         _check_devices(object, device)
     result = _from_object(object, user_dtype("array", dtype))
@@ -201,7 +203,7 @@ def asarray(a: Any, dtype: Any = None, order: str | None = None, *, copy: bool |
       order: must be None, "K" or "C".
       copy: True makes a copy in any case; False raises if a host value would go to another platform than the CPU.
       device: the device or sharding that holds the result.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Raises:
       ValueError: if copy is False and the value is copied to an accelerator.

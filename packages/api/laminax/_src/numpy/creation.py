@@ -15,8 +15,9 @@ from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.trace import is_tracing
 
 from laminax._src.fusion import fused
-from laminax._src.numpy.arguments import as_array, convert, ensure_array, is_kind, refuse_placement, user_dtype
+from laminax._src.numpy.arguments import as_array, convert, ensure_array, is_kind, user_dtype
 from laminax._src.numpy.conversion import placed, with_dtype
+from laminax._src.out_shardings import split_result
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None):
@@ -27,12 +28,13 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, 
       fill_value: a scalar, or an array that broadcasts to the shape.
       dtype: the dtype; by default that of the value.
       device: the device or sharding that holds the result.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       The array; weakly typed if the value is a Python scalar and no dtype is given.
     """
-    refuse_placement("full", out_sharding=out_sharding)
+    if out_sharding is not None:
+        return split_result("full", out_sharding, lambda: full(shape, fill_value, dtype, device=device))
     dtype = user_dtype("full", dtype)
     fill_value = ensure_array("full", fill_value)
     if type(fill_value) in dtypes.python_scalar_types or np.ndim(fill_value) == 0:
@@ -83,20 +85,22 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
     if device is None and shape is None and isinstance(a, (runtime.ArrayImpl, ShapeDtypeStruct)) and not (a.weak_type or is_tracing()):
         device = a.sharding if getattr(a, "committed", True) else None
     if type(fill_value) in dtypes.python_scalar_types or np.ndim(fill_value) == 0:
-        return placed(shape_ops.full_like(a, fill_value, dtype, np.shape(a) if shape is None else shape), device)
+        return placed(shape_ops.full_like(a, fill_value, dtype, shape), device)
     shape = np.shape(a) if shape is None else canonical_shape("full_like", shape)
     return full(shape, fill_value, dtypes.dtype(a) if dtype is None else dtype, device=device)
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None):
     """Zeros of the shape and dtype of another array; parameters as for `full_like`."""
-    refuse_placement("zeros_like", out_sharding=out_sharding)
+    if out_sharding is not None:
+        return split_result("zeros_like", out_sharding, lambda: zeros_like(a, dtype, shape, device=device))
     return full_like(a, 0, dtype, shape, device=device)
 
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None):
     """Ones of the shape and dtype of another array; parameters as for `full_like`."""
-    refuse_placement("ones_like", out_sharding=out_sharding)
+    if out_sharding is not None:
+        return split_result("ones_like", out_sharding, lambda: ones_like(a, dtype, shape, device=device))
     return full_like(a, 1, dtype, shape, device=device)
 
 

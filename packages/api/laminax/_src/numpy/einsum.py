@@ -27,10 +27,10 @@ from laminax._src.numpy.arguments import (
     ensure_arrays,
     promote_dtypes,
     refuse_out,
-    refuse_placement,
     shape_of,
     user_dtype,
 )
+from laminax._src.out_shardings import split_result
 
 Path = tuple[tuple[int, ...], ...]
 
@@ -50,7 +50,7 @@ def einsum(subscripts, /, *operands, out: None = None, optimize: Any = "auto", p
         going to the end) to multiply at each step.
       precision: see `lax.Precision`.
       preferred_element_type: the dtype to sum in and return.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Raises:
       ValueError: if the subscripts are malformed or do not fit the operands.
@@ -60,7 +60,9 @@ def einsum(subscripts, /, *operands, out: None = None, optimize: Any = "auto", p
       (2, 4)
     """
     refuse_out("einsum", out)
-    refuse_placement("einsum", out_sharding=out_sharding)
+    if out_sharding is not None:
+        return split_result("einsum", out_sharding, lambda: einsum(subscripts, *operands, optimize=optimize, precision=precision,
+                                                               preferred_element_type=preferred_element_type, _dot_general=_dot_general))
     text, arrays = _as_text(subscripts, operands)
     arrays = list(ensure_arrays("einsum", *arrays))
     inputs, output, sizes = _parse(text, [shape_of(x) for x in arrays])

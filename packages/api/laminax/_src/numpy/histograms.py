@@ -25,7 +25,6 @@ from laminax._src.numpy.arguments import (
     ensure_array,
     is_kind,
     promote_dtypes,
-    refuse_placement,
     shape_of,
 )
 from laminax._src.numpy.conversion import asarray
@@ -34,6 +33,7 @@ from laminax._src.numpy.ranges import linspace
 from laminax._src.numpy.reshaping import ravel
 from laminax._src.numpy.selection import _where
 from laminax._src.numpy.sorting import searchsorted
+from laminax._src.out_shardings import split_result
 
 _INT32 = np.dtype(np.int32)
 
@@ -46,13 +46,14 @@ def bincount(x, weights=None, minlength: int = 0, *, length: int | None = None, 
       weights: what each counts, by default 1.
       minlength: the least length of the result.
       length: the length of the result, for traced arrays; greater integers are not counted.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Raises:
       ConcretizationTypeError: if x is traced and length is not given.
       TypeError: if x does not hold integers.
     """
-    refuse_placement("bincount", out_sharding=out_sharding)
+    if out_sharding is not None:
+        return split_result("bincount", out_sharding, lambda: bincount(x, weights, minlength, length=length))
     x = ensure_array("bincount", x)
     if not is_kind(x, dtypes.integer) and dtype_of(x) != np.bool_:
         raise TypeError(f"bincount: x must hold integers, got {get_aval(x).str_short()}")

@@ -25,10 +25,10 @@ from laminax._src.numpy.arguments import (
     is_kind,
     promote_dtypes,
     refuse_out,
-    refuse_placement,
     shape_of,
     user_dtype,
 )
+from laminax._src.out_shardings import split_result
 
 
 def _precision(precision: Any) -> Any:
@@ -43,7 +43,7 @@ def dot(a, b, *, precision=None, preferred_element_type=None, out_sharding=None)
       b: an array; of rank 1 its only axis is summed.
       precision: see `lax.Precision`.
       preferred_element_type: the dtype to sum in and return.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       An array of shape [*a.shape[:-1], *b.shape[:-2], b.shape[-1]].
@@ -51,7 +51,8 @@ def dot(a, b, *, precision=None, preferred_element_type=None, out_sharding=None)
     Raises:
       TypeError: if the summed sizes differ.
     """
-    refuse_placement("dot", out_sharding=out_sharding)
+    if out_sharding is not None:
+        return split_result("dot", out_sharding, lambda: dot(a, b, precision=precision, preferred_element_type=preferred_element_type))
     return _dot(a, b, precision=_precision(precision), preferred=user_dtype("dot", preferred_element_type))
 
 
@@ -82,13 +83,14 @@ def matmul(a, b, *, precision=None, preferred_element_type=None, out_sharding=No
       b: an array of rank at least 1; rank 1 is a column vector.
       precision: see `lax.Precision`.
       preferred_element_type: the dtype to sum in and return.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Raises:
       ValueError: for a scalar.
       TypeError: if the contracted sizes differ or leading axes do not broadcast.
     """
-    refuse_placement("matmul", out_sharding=out_sharding)
+    if out_sharding is not None:
+        return split_result("matmul", out_sharding, lambda: matmul(a, b, precision=precision, preferred_element_type=preferred_element_type))
     return _matmul(a, b, precision=_precision(precision), preferred=user_dtype("matmul", preferred_element_type))
 
 
@@ -193,7 +195,7 @@ def tensordot(a, b, axes: int | Sequence = 2, *, precision=None, preferred_eleme
       a, b: arrays.
       axes: how many of a's last and b's first axes are summed; or a pair of axes, or of lists of axes.
       precision, preferred_element_type: as for `dot`.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       An array with the other axes of a, then those of b.
@@ -201,7 +203,8 @@ def tensordot(a, b, axes: int | Sequence = 2, *, precision=None, preferred_eleme
     Raises:
       TypeError: if the axes do not fit.
     """
-    refuse_placement("tensordot", out_sharding=out_sharding)
+    if out_sharding is not None:
+        return split_result("tensordot", out_sharding, lambda: tensordot(a, b, axes, precision=precision, preferred_element_type=preferred_element_type))
     if isinstance(axes, (list, tuple)) and len(axes) == 2 and not all(isinstance(side, (int, np.integer, list, tuple)) for side in axes):
         raise TypeError(f"tensordot requires both axes lists to be either ints, tuples or lists, got {axes[0]!r} and {axes[1]!r}")
     try:

@@ -27,11 +27,11 @@ from laminax._src.numpy.arguments import (
     ensure_array,
     ensure_arrays,
     is_kind,
-    refuse_placement,
     shape_of,
 )
 from laminax._src.numpy.reducing import static_axis
 from laminax._src.numpy.reshaping import moveaxis
+from laminax._src.out_shardings import split_result
 
 _INT32 = np.dtype(np.int32)
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
@@ -82,7 +82,8 @@ def percentile(a, q, axis: int | tuple[int, ...] | None = None, out: None = None
                method: str = "linear", keepdims: bool = False, *, weights=None, out_sharding=None):
     """The values below which given percentages of the elements lie; q is from 0 to 100; see `quantile`."""
     _refuse_in_place("percentile", out, overwrite_input)
-    refuse_placement("percentile", out_sharding=out_sharding)
+    if out_sharding is not None:
+        return split_result("percentile", out_sharding, lambda: percentile(a, q, axis, method=method, keepdims=keepdims, weights=weights))
     return _quantile_of("percentile", a, q, weights, axis, method, keepdims, False, 100.0)
 
 

@@ -19,8 +19,9 @@ from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.trace import Tracer, is_tracing
 
 from laminax._src.fusion import fused
-from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_arrays, one_axis, promote_inexact, refuse_placement, user_dtype
+from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_arrays, one_axis, promote_inexact, user_dtype
 from laminax._src.numpy.conversion import placed
+from laminax._src.out_shardings import split_result
 
 
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None, out_sharding: Any = None):
@@ -32,7 +33,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
       step: the distance, by default 1.
       dtype: the dtype, by default the one that the arguments promote to.
       device: the device or sharding that holds the result.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       An array of shape [ceil((stop - start) / step)].
@@ -42,7 +43,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
       ValueError: if an argument is not a scalar, or complex.
       ZeroDivisionError: if step is zero.
     """
-    refuse_placement("arange", out_sharding=out_sharding)
+    if out_sharding is not None:
+        return split_result("arange", out_sharding, lambda: arange(start, stop, step, dtype, device=device))
     dtype = user_dtype("arange", dtype)
     if start is None:
         raise TypeError("arange: start must be given")

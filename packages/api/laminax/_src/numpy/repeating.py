@@ -27,10 +27,10 @@ from laminax._src.numpy.arguments import (
     ensure_arrays,
     is_host_value,
     one_axis,
-    refuse_placement,
 )
 from laminax._src.numpy.joining import unstack
 from laminax._src.numpy.reshaping import broadcast_to, ravel
+from laminax._src.out_shardings import split_result
 
 
 def tile(A, reps: int | Sequence[int]):
@@ -54,12 +54,13 @@ def repeat(a, repeats, axis: int | None = None, *, total_repeat_length: int | No
       axis: the axis; None takes the array as flat.
       total_repeat_length: the size of the axis in the result: what is too much is cut off, what is missing is filled with
         the last element.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Raises:
       ConcretizationTypeError: if repeats is traced and total_repeat_length is not given.
     """
-    refuse_placement("repeat", out_sharding=out_sharding)
+    if out_sharding is not None:
+        return split_result("repeat", out_sharding, lambda: repeat(a, repeats, axis, total_repeat_length=total_repeat_length))
     a = as_array(ensure_array("repeat", a))
     if axis is None or not a.shape:
         a, axis = ravel(a), 0

@@ -13,7 +13,8 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.trace import Tracer
 
-from laminax._src.numpy.arguments import as_array, axis_tuple, ensure_array, ensure_arrays, one_axis, refuse_placement, shape_of
+from laminax._src.numpy.arguments import as_array, axis_tuple, ensure_array, ensure_arrays, one_axis, shape_of
+from laminax._src.out_shardings import split_result
 
 # --- shape ---
 
@@ -54,7 +55,7 @@ def reshape(a, shape, order: str = "C", *, copy: bool | None = None, out_shardin
       shape: the sizes, or one size; one of them may be -1, for what fits.
       order: "C", the last axis varies fastest, or "F", the first one.
       copy: must not be False.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Raises:
       TypeError: if the number of elements does not fit.
@@ -62,7 +63,8 @@ def reshape(a, shape, order: str = "C", *, copy: bool | None = None, out_shardin
     """
     if copy is False:
         raise NotImplementedError("reshape: copy=False is not supported, because arrays share no memory that changes")
-    refuse_placement("reshape", out_sharding=out_sharding)
+    if out_sharding is not None:
+        return split_result("reshape", out_sharding, lambda: reshape(a, shape, order, copy=copy))
     a = as_array(ensure_array("reshape", a))
     new = _resolved_shape(a, shape)
     if order == "C":
@@ -144,7 +146,8 @@ def broadcast_to(array, shape, *, out_sharding=None):
     Raises:
       ValueError: if the array does not broadcast to the shape.
     """
-    refuse_placement("broadcast_to", out_sharding=out_sharding)
+    if out_sharding is not None:
+        return split_result("broadcast_to", out_sharding, lambda: broadcast_to(array, shape))
     array = as_array(ensure_array("broadcast_to", array))
     shape = canonical_shape("broadcast_to", shape)
     own = tuple(array.shape)

@@ -15,10 +15,11 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.indexing import GatherScatterMode, ScatterDimensionNumbers
 
 from laminax._src.fusion import fused
-from laminax._src.numpy.arguments import convert, dtype_of, ensure_array, refuse_placement, shape_of
+from laminax._src.numpy.arguments import convert, dtype_of, ensure_array, shape_of
 from laminax._src.numpy.gather_plans import make_plan
 from laminax._src.numpy.index_items import Computed, Window, parse_index, scalar_masks_removed, separate
 from laminax._src.numpy.indexing import read
+from laminax._src.out_shardings import split_result
 
 _SCATTERS: dict[str, Callable] = {
     "set": indexing_ops.scatter, "add": indexing_ops.scatter_add, "subtract": indexing_ops.scatter_sub,
@@ -144,7 +145,8 @@ class IndexUpdateRef:
     Their common parameters: `mode` says what becomes of positions out of bounds: "drop" (the default; "fill" when
     reading), "clip" to the nearest, or "promise_in_bounds", the caller's word that there are none.
     `indices_are_sorted` and `unique_indices` are the caller's word that the positions increase, and that none occurs
-    twice. `wrap_negative_indices` says whether negative positions count from the end. `out_sharding` must be None.
+    twice. `wrap_negative_indices` says whether negative positions count from the end. `out_sharding` says how the
+    result is split over explicit mesh axes.
     """
 
     __slots__ = ("array", "index")
@@ -159,7 +161,9 @@ class IndexUpdateRef:
     def get(self, *, fill_value=None, indices_are_sorted: bool = False, mode=None, out_sharding=None,
             unique_indices: bool = False, wrap_negative_indices: bool = True):
         """x[index], with `fill_value` (a static scalar) for what is out of bounds in mode "fill"."""
-        refuse_placement("ndarray.at[...].get", out_sharding=out_sharding)
+        if out_sharding is not None:
+            return split_result("ndarray.at[...].get", out_sharding, lambda: read(self.array, self.index, mode, fill_value, indices_are_sorted,
+                                                                                  unique_indices, wrap_negative_indices))
         return read(self.array, self.index, mode, fill_value, indices_are_sorted, unique_indices, wrap_negative_indices)
 
     def set(self, values, *, indices_are_sorted: bool = False, mode=None, out_sharding=None, unique_indices: bool = False,
@@ -209,12 +213,16 @@ class IndexUpdateRef:
     def apply(self, func: Callable, *, indices_are_sorted: bool = False, mode=None, out_sharding=None,
               unique_indices: bool = False, wrap_negative_indices: bool = True):
         """x with x[index] = func(x[index]), for an elementwise function; an element named twice is met twice."""
-        refuse_placement("ndarray.at[...].apply", out_sharding=out_sharding)
+        if out_sharding is not None:
+            return split_result("ndarray.at[...].apply", out_sharding, lambda: self.apply(
+                func, indices_are_sorted=indices_are_sorted, mode=mode, unique_indices=unique_indices, wrap_negative_indices=wrap_negative_indices))
         return update("apply", self.array, self.index, None, indices_are_sorted=indices_are_sorted,
                       unique_indices=unique_indices, mode=mode, wrap_negative_indices=wrap_negative_indices, function=func)
 
     def _updated(self, kind, values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices):
-        refuse_placement(f"ndarray.at[...].{kind}", out_sharding=out_sharding)
+        if out_sharding is not None:
+            return split_result(f"ndarray.at[...].{kind}", out_sharding, lambda: self._updated(
+                kind, values, indices_are_sorted, mode, None, unique_indices, wrap_negative_indices))
         return update(kind, self.array, self.index, values, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
                       mode=mode, wrap_negative_indices=wrap_negative_indices)
 

@@ -61,13 +61,6 @@ def checked_dtype(name: str, dtype: Any, kind: Any = None, default: Any = float)
     return dtype
 
 
-def refuse_sharding(name: str, out_sharding: Any) -> None:
-    """Raises if a layout of the result is asked for, which samplers cannot give yet."""
-    if out_sharding is not None:
-        raise NotImplementedError(f"random.{name}: out_sharding is not supported yet, got {out_sharding!r}; pass None and "
-                                  "constrain the result's sharding instead")
-
-
 def converted(x: Any, dtype: np.dtype) -> Any:
     """The parameter in the samples' dtype; a Python or NumPy scalar stays a constant."""
     aval = get_aval(x)

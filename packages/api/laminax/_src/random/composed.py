@@ -12,12 +12,14 @@ from laminax_ir import dtypes
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
-from laminax._src.random.arguments import checked_dtype, checked_shape, converted, refuse_sharding, shape_of_parameters, to_shape
+from laminax._src.out_shardings import takes_out_sharding
+from laminax._src.random.arguments import checked_dtype, checked_shape, converted, shape_of_parameters, to_shape
 from laminax._src.random.gamma import chisquare, gamma
 from laminax._src.random.keys import split_typed, typed_key
 from laminax._src.random.samplers import exponential, maxwell, normal, rademacher, uniform
 
 
+@takes_out_sharding
 def generalized_normal(key: Any, p: float, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None):
     """Samples of the generalised normal distribution, with density proportional to exp(-|x|**p).
 
@@ -26,10 +28,9 @@ def generalized_normal(key: Any, p: float, shape: Sequence[int] = (), dtype: Any
       p: the positive exponent.
       shape: the result's shape.
       dtype: a float dtype; float32 by default, float64 in x64 mode.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
     """
     typed = typed_key("generalized_normal", key)
-    refuse_sharding("generalized_normal", out_sharding)
     return _generalized_normal(typed, p, shape=checked_shape("generalized_normal", shape), dtype=checked_dtype("generalized_normal", dtype))
 
 
@@ -39,6 +40,7 @@ def _generalized_normal(key, p, *, shape, dtype):
     return rademacher(signs, shape, dtype) * gamma(sizes, 1 / p, shape, dtype) ** (1 / p)
 
 
+@takes_out_sharding
 def ball(key: Any, d: int, p: float = 2, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None):
     """Uniform samples of the ball of radius 1 in the p-norm.
 
@@ -48,13 +50,12 @@ def ball(key: Any, d: int, p: float = 2, shape: Sequence[int] = (), dtype: Any =
       p: the positive exponent of the norm.
       shape: the shape of the batch.
       dtype: a float dtype; float32 by default, float64 in x64 mode.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       [*shape, d].
     """
     typed = typed_key("ball", key)
-    refuse_sharding("ball", out_sharding)
     return _ball(typed, p, d=operator.index(d), shape=checked_shape("ball", shape), dtype=checked_dtype("ball", dtype))
 
 
@@ -91,6 +92,7 @@ def _double_sided_maxwell(key, loc, scale, *, shape, dtype):
     return rademacher(signs, shape, dtype) * maxwell(lengths, shape, dtype) * scale + loc
 
 
+@takes_out_sharding
 def f(key: Any, dfnum: Any, dfden: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None):
     """Samples of the F distribution, the ratio of two chi-squared ones over their degrees of freedom.
 
@@ -100,11 +102,10 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Sequence[int] | None = None, dtyp
       dfden: those of the denominator.
       shape: the result's shape; by default that of the parameters.
       dtype: a float dtype; float32 by default, float64 in x64 mode.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
     """
     typed = typed_key("f", key)
     dtype = checked_dtype("f", dtype)
-    refuse_sharding("f", out_sharding)
     shape = shape_of_parameters("f", shape, dfnum, dfden)
     return _f(typed, converted(dfnum, dtype), converted(dfden, dtype), shape=shape, dtype=dtype)
 
@@ -116,6 +117,7 @@ def _f(key, dfnum, dfden, *, shape, dtype):
     return (chisquare(above, dfnum, shape, dtype) / dfnum) / (chisquare(below, dfden, shape, dtype) / dfden)
 
 
+@takes_out_sharding
 def orthogonal(key: Any, n: int, shape: Sequence[int] = (), dtype: Any = None, m: int | None = None, *, out_sharding: Any = None):
     """Uniform samples of matrices with orthonormal rows or columns.
 
@@ -125,7 +127,7 @@ def orthogonal(key: Any, n: int, shape: Sequence[int] = (), dtype: Any = None, m
       shape: the shape of the batch.
       dtype: a float or complex dtype; float32 by default, float64 in x64 mode.
       m: the number of columns; by default n.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       [*shape, n, m].
@@ -134,7 +136,6 @@ def orthogonal(key: Any, n: int, shape: Sequence[int] = (), dtype: Any = None, m
     """
     typed = typed_key("orthogonal", key)
     dtype = checked_dtype("orthogonal", dtype, dtypes.inexact)
-    refuse_sharding("orthogonal", out_sharding)
     n = operator.index(n)
     return _orthogonal(typed, n=n, m=n if m is None else operator.index(m), shape=checked_shape("orthogonal", shape), dtype=dtype)
 
@@ -147,6 +148,7 @@ def _orthogonal(key, *, n, m, shape, dtype):
     return jnp.swapaxes(x, -1, -2) if n < m else x
 
 
+@takes_out_sharding
 def wald(key: Any, mean: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None):
     """Samples of the Wald (inverse Gaussian) distribution of shape 1.
 
@@ -155,14 +157,13 @@ def wald(key: Any, mean: Any, shape: Sequence[int] | None = None, dtype: Any = N
       mean: the positive mean.
       shape: the result's shape; by default that of the mean.
       dtype: a float dtype; float32 by default, float64 in x64 mode.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Source: J. Michael, W. Schucany and R. Haas, "Generating Random Variates Using Transformations with Multiple Roots", The
     American Statistician 30 (1976).
     """
     typed = typed_key("wald", key)
     dtype = checked_dtype("wald", dtype)
-    refuse_sharding("wald", out_sharding)
     return _wald(typed, converted(mean, dtype), shape=shape_of_parameters("wald", shape, mean), dtype=dtype)
 
 

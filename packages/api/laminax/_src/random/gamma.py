@@ -24,10 +24,10 @@ from laminax_ir.ops.special import random_gamma_grad
 from laminax_transforms.zeros import ZERO
 
 from laminax._src.fusion import fused
+from laminax._src.out_shardings import takes_out_sharding
 from laminax._src.random.arguments import (
     checked_dtype,
     converted,
-    refuse_sharding,
     shape_of_parameters,
     to_shape,
 )
@@ -114,13 +114,13 @@ def _random_gamma(key, a, log_space: bool):
     return CustomJVPCall(fun, jvp, [key, a], "random_gamma").bind()[0]
 
 
-def _checked(name: str, key, parameters, shape, dtype, out_sharding):
+def _checked(name: str, key, parameters, shape, dtype):
     typed = typed_key(name, key)
     dtype = checked_dtype(name, dtype)
-    refuse_sharding(name, out_sharding)
     return typed, [converted(p, dtype) for p in parameters], shape_of_parameters(name, shape, *parameters), dtype
 
 
+@takes_out_sharding
 def gamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Samples of the gamma distribution, with density x**(a - 1) exp(-x) / Γ(a).
 
@@ -129,15 +129,16 @@ def gamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = Non
       a: the positive shape parameter, broadcast to the shape; samples are differentiable with respect to it.
       shape: the result's shape; by default that of a.
       dtype: a float dtype.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Raises:
       ValueError: if the dtype is no float one, or a does not broadcast to the shape.
     """
-    typed, (a,), shape, _ = _checked("gamma", key, [a], shape, dtype, out_sharding)
+    typed, (a,), shape, _ = _checked("gamma", key, [a], shape, dtype)
     return _gamma(typed, a, shape=shape, log_space=False)
 
 
+@takes_out_sharding
 def loggamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Logarithms of samples of the gamma distribution, which small a need: the samples themselves would underflow.
 
@@ -146,9 +147,9 @@ def loggamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = 
       a: the positive shape parameter, broadcast to the shape.
       shape: the result's shape; by default that of a.
       dtype: a float dtype.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
     """
-    typed, (a,), shape, _ = _checked("loggamma", key, [a], shape, dtype, out_sharding)
+    typed, (a,), shape, _ = _checked("loggamma", key, [a], shape, dtype)
     return _gamma(typed, a, shape=shape, log_space=True)
 
 
@@ -157,6 +158,7 @@ def _gamma(key, a, *, shape, log_space):
     return _random_gamma(key, to_shape(a, shape), log_space)
 
 
+@takes_out_sharding
 def beta(key: Any, a: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Samples of the beta distribution, with density proportional to x**(a - 1) (1 - x)**(b - 1).
 
@@ -165,9 +167,9 @@ def beta(key: Any, a: Any, b: Any, shape: Sequence[int] | None = None, dtype: An
       a, b: the positive parameters, broadcast to the shape.
       shape: the result's shape; by default their common one.
       dtype: a float dtype.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
     """
-    typed, (a, b), shape, dtype = _checked("beta", key, [a, b], shape, dtype, out_sharding)
+    typed, (a, b), shape, dtype = _checked("beta", key, [a, b], shape, dtype)
     return _beta(typed, a, b, shape=shape)
 
 
@@ -180,6 +182,7 @@ def _beta(key, a, b, *, shape):
     return e.div(x, e.add(x, y))
 
 
+@takes_out_sharding
 def dirichlet(key: Any, alpha: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Samples of the Dirichlet distribution: non-negative vectors of sum 1.
 
@@ -188,7 +191,7 @@ def dirichlet(key: Any, alpha: Any, shape: Sequence[int] | None = None, dtype: A
       alpha: the positive parameters, [..., n].
       shape: the shape of the batch of vectors, to which alpha's leading axes broadcast; those axes by default.
       dtype: a float dtype.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       An array of shape `(*shape, n)`.
@@ -198,7 +201,6 @@ def dirichlet(key: Any, alpha: Any, shape: Sequence[int] | None = None, dtype: A
     """
     typed = typed_key("dirichlet", key)
     dtype = checked_dtype("dirichlet", dtype)
-    refuse_sharding("dirichlet", out_sharding)
     aval = get_aval(alpha)
     if not aval.ndim:
         raise ValueError("dirichlet requires alpha.ndim >= 1, got alpha.ndim == 0")
@@ -216,6 +218,7 @@ def _dirichlet(key, alpha, *, shape):
     return e.div(weights, expand_dims(reduce_sum(weights, last), last))
 
 
+@takes_out_sharding
 def chisquare(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Samples of the chi-square distribution, the sum of the squares of df standard normal samples.
 
@@ -224,9 +227,9 @@ def chisquare(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any 
       df: the positive degrees of freedom, broadcast to the shape.
       shape: the result's shape; by default that of df.
       dtype: a float dtype.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
     """
-    typed, (df,), shape, dtype = _checked("chisquare", key, [df], shape, dtype, out_sharding)
+    typed, (df,), shape, dtype = _checked("chisquare", key, [df], shape, dtype)
     return _chisquare(typed, df, shape=shape)
 
 
@@ -237,6 +240,7 @@ def _chisquare(key, df, *, shape):
     return e.mul(np.array(2, df.dtype)[()], e.exp(log))
 
 
+@takes_out_sharding
 def t(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Samples of Student's t distribution.
 
@@ -245,9 +249,9 @@ def t(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, 
       df: the positive degrees of freedom, broadcast to the shape.
       shape: the result's shape; by default that of df.
       dtype: a float dtype.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
     """
-    typed, (df,), shape, dtype = _checked("t", key, [df], shape, dtype, out_sharding)
+    typed, (df,), shape, dtype = _checked("t", key, [df], shape, dtype)
     return _t(typed, df, shape=shape, dtype=dtype)
 
 

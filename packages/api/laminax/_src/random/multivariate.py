@@ -13,13 +13,15 @@ from laminax_ir.ops.linalg import cholesky, eigh, matmul, svd
 from laminax_ir.ops.shape import expand_dims, squeeze
 
 from laminax._src.fusion import fused
-from laminax._src.random.arguments import checked_dtype, converted, refuse_sharding, shape_of_parameters, to_rank, to_shape
+from laminax._src.out_shardings import takes_out_sharding
+from laminax._src.random.arguments import checked_dtype, converted, shape_of_parameters, to_rank, to_shape
 from laminax._src.random.keys import typed_key
 from laminax._src.random.samplers import _normal_real
 
 _METHODS = ("cholesky", "eigh", "svd")
 
 
+@takes_out_sharding
 def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Sequence[int] | None = None, dtype: Any = None,
                         method: str = "cholesky", *, out_sharding: Any = None) -> Any:
     """Samples of the normal distribution of vectors.
@@ -32,7 +34,7 @@ def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Sequence[int] | No
         common one.
       dtype: a float dtype; by default that of mean and cov.
       method: how the covariance is factored: 'cholesky', 'eigh' or 'svd'.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       An array of shape `(*shape, n)`.
@@ -43,7 +45,6 @@ def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Sequence[int] | No
     typed = typed_key("multivariate_normal", key)
     if method not in _METHODS:
         raise ValueError(f"multivariate_normal: method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}")
-    refuse_sharding("multivariate_normal", out_sharding)
     mean_aval, cov_aval = get_aval(mean), get_aval(cov)
     dtype = checked_dtype("multivariate_normal", dtype, default=dtypes.to_inexact_dtype(dtypes.result_type(mean, cov)))
     if mean_aval.ndim < 1:

@@ -18,13 +18,15 @@ from laminax_ir.ops.shape import full, full_like
 from laminax_ir.ops.special import lgamma
 
 from laminax._src.fusion import fused
-from laminax._src.random.arguments import checked_dtype, converted, refuse_sharding, shape_of_parameters, to_shape
+from laminax._src.out_shardings import takes_out_sharding
+from laminax._src.random.arguments import checked_dtype, converted, shape_of_parameters, to_shape
 from laminax._src.random.keys import split_typed, typed_key
 from laminax._src.random.samplers import _unit_uniform
 
 _FLOAT32 = np.dtype(np.float32)
 
 
+@takes_out_sharding
 def poisson(key: Any, lam: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Samples of the Poisson distribution: counts of mean lam.
 
@@ -33,7 +35,7 @@ def poisson(key: Any, lam: Any, shape: Sequence[int] | None = None, dtype: Any =
       lam: the rates, not negative, broadcast to the shape; taken as float32.
       shape: the result's shape; by default that of lam.
       dtype: an integer dtype; int32 by default, int64 in x64 mode.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       Integers; -1 where lam is NaN.
@@ -46,7 +48,6 @@ def poisson(key: Any, lam: Any, shape: Sequence[int] | None = None, dtype: Any =
     if typed.dtype.impl.name != "threefry2x32":
         raise NotImplementedError(f"`poisson` is only implemented for the threefry2x32 RNG, not {typed.dtype.impl.name}")
     dtype = checked_dtype("poisson", dtype, dtypes.integer, int)
-    refuse_sharding("poisson", out_sharding)
     return _poisson(typed, converted(lam, _FLOAT32), shape=shape_of_parameters("poisson", shape, lam), dtype=dtype)
 
 

@@ -20,11 +20,11 @@ from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.ops.special import erf, erf_inv
 
 from laminax._src.fusion import fused
+from laminax._src.out_shardings import split_result, takes_out_sharding
 from laminax._src.random.arguments import (
     checked_dtype,
     checked_shape,
     converted,
-    refuse_sharding,
     shape_of_parameters,
     to_rank,
     to_shape,
@@ -34,6 +34,7 @@ from laminax._src.random.keys import split_typed, typed_key
 _STATIC = ("shape", "dtype")
 
 
+@takes_out_sharding
 def bits(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Uniform random bits as unsigned integers.
 
@@ -41,14 +42,13 @@ def bits(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding
       key: a key, typed or raw.
       shape: the result's shape.
       dtype: an unsigned integer dtype; uint32 by default, uint64 in x64 mode.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Raises:
       ValueError: if the dtype is no unsigned integer one.
     """
     typed = typed_key("bits", key)
     dtype = checked_dtype("bits", dtype, dtypes.unsignedinteger, np.dtype(np.uint64) if _is_x64() else np.dtype(np.uint32))
-    refuse_sharding("bits", out_sharding)
     return random_bits(typed, dtypes.bit_width(dtype), checked_shape("bits", shape))
 
 
@@ -56,6 +56,7 @@ def _is_x64() -> bool:
     return dtypes.scalar_dtype(int).itemsize == 8
 
 
+@takes_out_sharding
 def uniform(key: Any, shape: Sequence[int] = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0, *,
             out_sharding: Any = None) -> Any:
     """Uniform samples in [minval, maxval).
@@ -66,14 +67,13 @@ def uniform(key: Any, shape: Sequence[int] = (), dtype: Any = None, minval: Any 
       dtype: a float dtype; float32 by default, float64 in x64 mode.
       minval: the lower bound, broadcast to the shape.
       maxval: the upper bound, broadcast to the shape; its first axes may be of size 1 beyond the shape's, and are left out.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Raises:
       ValueError: if the dtype is no float one, or the shape has a negative size.
     """
     typed = typed_key("uniform", key)
     dtype = checked_dtype("uniform", dtype)
-    refuse_sharding("uniform", out_sharding)
     shape = checked_shape("uniform", shape)
     if type(minval) is type(maxval) is float and (minval, maxval) == (0.0, 1.0):
         return _standard_uniform(typed, shape=shape, dtype=dtype)
@@ -111,6 +111,7 @@ def _uniform(key, minval, maxval, *, shape, dtype):
     return e.max(minval, e.add(e.mul(floats, e.sub(maxval, minval)), minval))
 
 
+@takes_out_sharding
 def normal(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Samples of the standard normal distribution.
 
@@ -119,14 +120,13 @@ def normal(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_shardi
       shape: the result's shape.
       dtype: a float or complex dtype; float32 by default, float64 in x64 mode. The parts of a complex sample have
         variance 1/2 each.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Raises:
       ValueError: if the dtype is neither float nor complex, or the shape has a negative size.
     """
     typed = typed_key("normal", key)
     dtype = checked_dtype("normal", dtype, dtypes.inexact)
-    refuse_sharding("normal", out_sharding)
     return _normal(typed, shape=checked_shape("normal", shape), dtype=dtype)
 
 
@@ -145,6 +145,7 @@ def _normal_real(key, shape, dtype):
     return e.mul(np.array(np.sqrt(2), dtype)[()], erf_inv(u))
 
 
+@takes_out_sharding
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Sequence[int] | None = None, dtype: Any = None, *,
                      out_sharding: Any = None) -> Any:
     """Samples of the standard normal distribution, restricted to an interval.
@@ -155,7 +156,7 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Sequence[int] | No
       upper: its upper end.
       shape: the result's shape; by default the common one of the ends.
       dtype: a float dtype.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       Samples strictly between the ends.
@@ -165,7 +166,6 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Sequence[int] | No
     """
     typed = typed_key("truncated_normal", key)
     dtype = checked_dtype("truncated_normal", dtype)
-    refuse_sharding("truncated_normal", out_sharding)
     shape = shape_of_parameters("truncated_normal", shape, lower, upper)
     return _truncated_normal(typed, converted(lower, dtype), converted(upper, dtype), shape=shape, dtype=dtype)
 
@@ -182,6 +182,7 @@ def _truncated_normal(key, lower, upper, *, shape, dtype):
     return e.min(e.max(sample, to_rank(low, len(shape))), to_rank(high, len(shape)))
 
 
+@takes_out_sharding
 def bernoulli(key: Any, p: Any = 0.5, shape: Sequence[int] | None = None, mode: str = "low", *, out_sharding: Any = None) -> Any:
     """Booleans that are true with probability p.
 
@@ -190,7 +191,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Sequence[int] | None = None, mode: 
       p: floating probabilities, broadcast to the shape.
       shape: the result's shape; by default that of p.
       mode: 'low', or 'high' for twice the bits, exact for very small p.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Raises:
       TypeError: if p is not floating.
@@ -202,7 +203,6 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Sequence[int] | None = None, mode: 
     dtype = get_aval(p).dtype
     if not dtypes.issubdtype(dtype, dtypes.floating):
         raise TypeError(f"bernoulli probability `p` must have a floating dtype, got {dtypes.dtype_name(dtype)}.")
-    refuse_sharding("bernoulli", out_sharding)
     return _bernoulli(typed, converted(p, dtype), shape=shape_of_parameters("bernoulli", shape, p), mode=mode)
 
 
@@ -235,10 +235,10 @@ def _standard(name: str, text: str, sample) -> Any:
     def run(key, *, shape, dtype):
         return sample(key, shape, dtype)
 
+    @takes_out_sharding
     def sampler(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
         typed = typed_key(name, key)
         checked = checked_dtype(name, dtype)
-        refuse_sharding(name, out_sharding)
         return run(typed, shape=checked_shape(name, shape), dtype=checked)
 
     sampler.__name__ = sampler.__qualname__ = name
@@ -248,7 +248,7 @@ def _standard(name: str, text: str, sample) -> Any:
       key: a key, typed or raw.
       shape: the result's shape.
       dtype: a float dtype; float32 by default, float64 in x64 mode.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Raises:
       ValueError: if the dtype is no float one, or the shape has a negative size.
@@ -295,6 +295,7 @@ maxwell = _standard("maxwell", "the Maxwell distribution: lengths of vectors of 
                     lambda key, shape, dtype: _maxwell(key, shape=shape, dtype=dtype))
 
 
+@takes_out_sharding
 def gumbel(key: Any, shape: Sequence[int] = (), dtype: Any = None, mode: str | None = None, *, out_sharding: Any = None) -> Any:
     """Samples of the Gumbel distribution, with density exp(-(x + exp(-x))).
 
@@ -304,14 +305,13 @@ def gumbel(key: Any, shape: Sequence[int] = (), dtype: Any = None, mode: str | N
       dtype: a float dtype.
       mode: 'low' (default), 'high' for twice the bits, good for large samples, or 'highest', which in float32 uses all of
         them, good for small samples too; for other dtypes 'highest' is 'high'.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Raises:
       ValueError: if the dtype is no float one, or the mode is unknown.
     """
     typed = typed_key("gumbel", key)
     dtype = checked_dtype("gumbel", dtype)
-    refuse_sharding("gumbel", out_sharding)
     mode = default_mode() if mode is None else mode
     if mode not in ("low", "high", "highest"):
         raise ValueError(f"gumbel: the mode must be 'low', 'high' or 'highest', got {mode!r}")
@@ -357,6 +357,7 @@ def _finest_gumbel(key, *, shape):
     return e.neg(e.log(e.neg(logarithm)))
 
 
+@takes_out_sharding
 def rademacher(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Samples that are -1 or 1 with equal probability, in an integer dtype by default.
 
@@ -364,11 +365,10 @@ def rademacher(key: Any, shape: Sequence[int] = (), dtype: Any = None, *, out_sh
       key: a key, typed or raw.
       shape: the result's shape.
       dtype: a dtype of numbers; int32 by default, int64 in x64 mode.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
     """
     typed = typed_key("rademacher", key)
     dtype = dtypes.check_user_dtype_supported(int if dtype is None else dtype, "rademacher")
-    refuse_sharding("rademacher", out_sharding)
     return _rademacher(typed, shape=checked_shape("rademacher", shape), dtype=dtype)
 
 
@@ -384,7 +384,8 @@ def _rademacher(key, *, shape, dtype):
 
 def _with_parameters(name: str, typed: Any, parameters: Sequence[Any], shape, dtype, out_sharding, run) -> Any:
     checked = checked_dtype(name, dtype)
-    refuse_sharding(name, out_sharding)
+    if out_sharding is not None:
+        return split_result(name, out_sharding, lambda: _with_parameters(name, typed, parameters, shape, dtype, None, run))
     full = shape_of_parameters(name, shape, *parameters)
     return run(typed, *[converted(p, checked) for p in parameters], shape=full, dtype=checked)
 
@@ -397,7 +398,7 @@ def pareto(key: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = No
       b: the positive exponent, broadcast to the shape.
       shape: the result's shape; by default that of b.
       dtype: a float dtype.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
     """
     return _with_parameters("pareto", typed_key("pareto", key), [b], shape, dtype, out_sharding, _pareto)
 
@@ -416,7 +417,7 @@ def lognormal(key: Any, sigma: Any = np.float32(1), shape: Sequence[int] | None 
       sigma: the standard deviation of the logarithm, broadcast to the shape.
       shape: the result's shape; by default that of sigma.
       dtype: a float dtype.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
     """
     return _with_parameters("lognormal", typed_key("lognormal", key), [sigma], shape, dtype, out_sharding, _lognormal)
 
@@ -434,7 +435,7 @@ def rayleigh(key: Any, scale: Any, shape: Sequence[int] | None = None, dtype: An
       scale: a positive factor, broadcast to the shape.
       shape: the result's shape; by default that of scale.
       dtype: a float dtype.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
     """
     return _with_parameters("rayleigh", typed_key("rayleigh", key), [scale], shape, dtype, out_sharding, _rayleigh)
 
@@ -455,7 +456,7 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Sequence[int] =
       concentration: the positive shape parameter.
       shape: the result's shape.
       dtype: a float dtype.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
     """
     return _with_parameters("weibull_min", typed_key("weibull_min", key), [scale, concentration], shape, dtype, out_sharding,
                             _weibull_min)
@@ -476,7 +477,7 @@ def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Sequence[int] 
       left, mode, right: broadcast to the shape.
       shape: the result's shape; by default their common one.
       dtype: a float dtype.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
     """
     return _with_parameters("triangular", typed_key("triangular", key), [left, mode, right], shape, dtype, out_sharding,
                             _triangular)
@@ -492,6 +493,7 @@ def _triangular(key, left, mode, right, *, shape, dtype):
     return e.select(e.lt(u, e.div(e.sub(mode, left), width)), rising, falling)
 
 
+@takes_out_sharding
 def geometric(key: Any, p: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers of trials up to the first success, of probability p each.
 
@@ -500,11 +502,10 @@ def geometric(key: Any, p: Any, shape: Sequence[int] | None = None, dtype: Any =
       p: floating probabilities, broadcast to the shape.
       shape: the result's shape; by default that of p.
       dtype: an integer dtype; int32 by default, int64 in x64 mode.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
     """
     typed = typed_key("geometric", key)
     dtype = checked_dtype("geometric", dtype, dtypes.integer, int)
-    refuse_sharding("geometric", out_sharding)
     p = converted(p, dtypes.to_inexact_dtype(get_aval(p).dtype))
     return _geometric(typed, p, shape=shape_of_parameters("geometric", shape, p), dtype=dtype)
 
@@ -519,6 +520,7 @@ def _geometric(key, p, *, shape, dtype):
     return e.convert_element_type(e.add(e.floor(e.div(e.log(u), log_failure)), one), dtype)
 
 
+@takes_out_sharding
 def randint(key: Any, shape: Sequence[int], minval: Any, maxval: Any, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Uniform integers in [minval, maxval).
 
@@ -531,7 +533,7 @@ def randint(key: Any, shape: Sequence[int], minval: Any, maxval: Any, dtype: Any
       minval: the least value, integers broadcast to the shape.
       maxval: one more than the greatest value; where it is not above minval, the result is minval.
       dtype: an integer dtype; int32 by default, int64 in x64 mode.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Raises:
       TypeError: if the dtype is no integer one.
@@ -541,7 +543,6 @@ def randint(key: Any, shape: Sequence[int], minval: Any, maxval: Any, dtype: Any
     dtype = dtypes.check_user_dtype_supported(int if dtype is None else dtype, "randint")
     if not dtypes.issubdtype(dtype, dtypes.integer):
         raise TypeError(f"randint only accepts integer dtypes, got {dtypes.dtype_name(dtype)}")
-    refuse_sharding("randint", out_sharding)
     shape = shape_of_parameters("randint", checked_shape("randint", shape), minval, maxval)
     info, drawn = dtypes.iinfo(dtype), dtype
     if info.bits < 32:

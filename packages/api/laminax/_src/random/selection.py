@@ -20,11 +20,13 @@ from laminax_ir.ops.slicing import index_in_dim, slice_in_dim
 from laminax_ir.ops.sorting import sort_key_val, top_k
 
 from laminax._src.fusion import fused
-from laminax._src.random.arguments import checked_shape, converted, refuse_sharding, shape_of_parameters
+from laminax._src.out_shardings import takes_out_sharding
+from laminax._src.random.arguments import checked_shape, converted, shape_of_parameters
 from laminax._src.random.keys import split_typed, typed_key
 from laminax._src.random.samplers import gumbel, randint, uniform
 
 
+@takes_out_sharding
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None) -> Any:
     """A random permutation of a range or of an array along an axis.
 
@@ -33,7 +35,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
       x: an array, or an integer n for the range 0, ..., n - 1.
       axis: the axis along which to permute.
       independent: whether each vector along the axis is permuted by itself; else they move together.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       An array like x.
@@ -43,7 +45,6 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
       ValueError: if the axis is out of range.
     """
     typed = typed_key("permutation", key)
-    refuse_sharding("permutation", out_sharding)
     aval = get_aval(x)
     axis = canonical_axis("random.permutation", axis, aval.ndim or 1)
     if not aval.ndim:
@@ -164,6 +165,7 @@ def _by_gumbel(key, p, *, shape, mode):
     return reshape(e.convert_element_type(indices, dtypes.scalar_dtype(int)), shape)
 
 
+@takes_out_sharding
 def categorical(key: Any, logits: Any, axis: int = -1, shape: Sequence[int] | None = None, replace: bool = True,
                 mode: str | None = None, *, out_sharding: Any = None) -> Any:
     """Random categories, with the probabilities softmax(logits).
@@ -175,7 +177,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Sequence[int] | No
       shape: the result's shape, to whose last axes the other axes of the logits broadcast; those axes by default.
       replace: whether the samples along the leading axes of `shape` may be equal.
       mode: how many bits the Gumbel samples have, see `gumbel`.
-      out_sharding: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       Integers of the given shape.
@@ -184,7 +186,6 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Sequence[int] | No
       ValueError: if the logits do not broadcast to the shape, or more distinct categories are asked for than there are.
     """
     typed = typed_key("categorical", key)
-    refuse_sharding("categorical", out_sharding)
     aval = get_aval(logits)
     axis = canonical_axis("random.categorical", axis, aval.ndim)
     batch_shape = aval.shape[:axis] + aval.shape[axis + 1:]

@@ -1,0 +1,59 @@
+"""The parameter `out_sharding`: how the result of a function is split over explicit mesh axes, where its operands leave that open."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any, Callable
+
+import laminax_runtime as runtime
+from laminax_ir import explicit_axes
+from laminax_ir.avals import get_aval
+from laminax_ir.ops.sharding import reshard
+from laminax_ir.trace import is_tracing
+
+
+def split_result(name: str, out_sharding: Any, compute: Callable[[], Any]) -> Any:
+    """What `compute` returns, split as asked for. Operations whose operands leave open how their results are split are allowed meanwhile.
+
+    Args:
+      name: the function, for messages.
+      out_sharding: a partition spec of the mesh that is set, or a `NamedSharding`.
+      compute: returns an array.
+
+    Raises:
+      TypeError: if out_sharding is neither.
+      ValueError: if no mesh is set for a partition spec, it names axes that are not explicit, or it is longer than the result's shape.
+    """
+    if not is_tracing() and isinstance(out_sharding, runtime.NamedSharding) and out_sharding._is_concrete:
+        with explicit_axes.is_resolving(True):
+            result = compute()
+        return runtime.device_put(result, out_sharding) if isinstance(result, runtime.ArrayImpl) else _put_keys(result, out_sharding)
+    explicit_axes.out_sharding(name, out_sharding, _ANY)  # before it is computed for nothing
+    with explicit_axes.is_resolving(True):
+        result = compute()
+    return reshard(result, explicit_axes.out_sharding(name, out_sharding, get_aval(result).ndim))
+
+
+_ANY = 64  # axes: more than arrays have
+
+
+def _put_keys(keys: Any, sharding: Any) -> Any:
+    from laminax._src.api import device_put
+    return device_put(keys, sharding)
+
+
+def takes_out_sharding(fun: Callable) -> Callable:
+    """Decorator: a function that computes the same, with the result split as its keyword `out_sharding` says."""
+    code = fun.__code__
+    positional = code.co_varnames[:code.co_argcount]
+    position = positional.index("out_sharding") if "out_sharding" in positional else len(positional)
+
+    @wraps(fun)
+    def with_out_sharding(*args: Any, out_sharding: Any = None, **kwargs: Any) -> Any:
+        if len(args) == position + 1:
+            *args, out_sharding = args
+        if out_sharding is None:
+            return fun(*args, **kwargs)
+        return split_result(fun.__name__, out_sharding, lambda: fun(*args, **kwargs))
+
+    return with_out_sharding

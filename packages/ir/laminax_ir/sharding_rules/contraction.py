@@ -1,0 +1,28 @@
+"""Products: batch and free axes are split as in the operands; sums over axes that are split leave open how the result is."""
+
+from __future__ import annotations
+
+from laminax_ir.explicit_axes import sharding_rules
+from laminax_ir.ops import contraction as op
+from laminax_ir.sharding_rules.agreement import entries_of, listed, refuse, without
+
+
+@sharding_rules(op.dot_general_p)
+def _dot_general(out, lhs, rhs, *, dimension_numbers, **_params):
+    (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
+    left, right = entries_of(lhs), entries_of(rhs)
+    batch = []
+    for i, j in zip(lhs_batch, rhs_batch):
+        if left[i] is not None and right[j] is not None and left[i] != right[j]:
+            refuse("dot_general requires lhs batch dimensions and rhs batch dimensions to have the consistent sharding, got "
+                   f"{listed((lhs, rhs))} with the batch axes {lhs_batch} and {rhs_batch}. Use reshard on one of them.")
+        batch.append(left[i] or right[j])
+    for i, j in zip(lhs_contracting, rhs_contracting):
+        if left[i] is None or right[j] is None:
+            continue
+        if left[i] != right[j]:
+            refuse("dot_general requires contracting dimensions to have consistent sharding, got "
+                   f"{listed((lhs, rhs))} with the contracting axes {lhs_contracting} and {rhs_contracting}. Use reshard on one of them.")
+        refuse("dot_general: Contracting dimensions are sharded and it is ambiguous how the output should be sharded. Please specify the output sharding "
+               f"via the `out_sharding` parameter. Got {listed((lhs, rhs))} with the contracting axes {lhs_contracting} and {rhs_contracting}.")
+    return (*batch, *without(left, (*lhs_contracting, *lhs_batch)), *without(right, (*rhs_contracting, *rhs_batch)))

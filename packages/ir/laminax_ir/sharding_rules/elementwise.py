@@ -1,0 +1,35 @@
+"""Elementwise operations: results are split as the operands are, which must agree."""
+
+from __future__ import annotations
+
+from laminax_ir.explicit_axes import sharding_rules
+from laminax_ir.ops import elementwise as op
+from laminax_ir.primitive import Primitive
+from laminax_ir.sharding_rules.agreement import elementwise_rule, entries_of, joined, listed
+
+_OTHERS = (op.select_n_p, op.bitcast_convert_type_p, op.optimization_barrier_p)
+
+elementwise_rule(*(p for p in vars(op).values() if isinstance(p, Primitive) and p not in _OTHERS))
+
+
+@sharding_rules(op.select_n_p)
+def _select_n(out, which, *cases):
+    entries = joined(cases, out.shape, lambda: f"select cases must have the same shardings, got {listed(cases)}. Use reshard on one of them.")
+    return joined((out.update(sharding=_spec(entries, (which, *cases))), which), out.shape,
+                  lambda: f"select `which` must be scalar or have the same sharding as cases, got {listed((which, *cases))}")
+
+
+def _spec(entries, avals):
+    from laminax_ir.partition_specs import PartitionSpec
+    return next(a._split for a in avals if a._split is not None)._replace(spec=PartitionSpec(*entries))
+
+
+@sharding_rules(op.bitcast_convert_type_p)
+def _bitcast(out, x, *, new_dtype):
+    entries = entries_of(x)
+    return entries + (None,) * (out.ndim - x.ndim) if out.ndim >= x.ndim else entries[:out.ndim]
+
+
+@sharding_rules(op.optimization_barrier_p)
+def _optimization_barrier(outs, *avals):
+    return [entries_of(aval) for aval in avals]

@@ -1,0 +1,14 @@
+"""Hints leave values as they are."""
+
+from __future__ import annotations
+
+from laminax_ir.explicit_axes import sharding_rules
+from laminax_ir.ops import hints as op
+from laminax_ir.sharding_rules.agreement import elementwise_rule
+
+elementwise_rule(op.stage_p)
+
+
+@sharding_rules(op.dce_sink_p)
+def _dce_sink(outs, *avals, **_params):
+    return [()] * len(outs)

@@ -1,0 +1,42 @@
+"""Gathers and scatters: axes that windows take whole, and those of the indices, are split as they were."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from laminax_ir.explicit_axes import sharding_rules
+from laminax_ir.ops import indexing as op
+from laminax_ir.sharding_rules.agreement import entries_of, listed, refuse
+
+
+@sharding_rules(op.gather_p)
+def _gather(out, operand, indices, *, dimension_numbers, slice_sizes, **_params):
+    dims, entries = dimension_numbers, entries_of(operand)
+    gone = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
+    of_indices = list(entries_of(indices))
+    for axis, other in zip(dims.operand_batching_dims, dims.start_indices_batching_dims):
+        if entries[axis] != of_indices[other]:
+            if entries[axis] is not None and of_indices[other] is not None:
+                _refuse_gather(operand, indices)
+            of_indices[other] = of_indices[other] or entries[axis]
+    windows = []
+    for axis, entry in enumerate(entries):
+        is_cut = entry is not None and axis not in dims.operand_batching_dims and (axis in gone or slice_sizes[axis] != operand.shape[axis])
+        if is_cut:
+            _refuse_gather(operand, indices)
+        if axis not in gone:
+            windows.append(None if is_cut else entry)
+    if of_indices[-1] is not None:
+        _refuse_gather(operand, indices)
+    found, batch = iter(windows), iter(of_indices[:-1])
+    return tuple(next(found) if axis in dims.offset_dims else next(batch) for axis in range(out.ndim))
+
+
+def _refuse_gather(operand: Any, indices: Any) -> None:
+    refuse("gather: Use `.at[...].get(out_sharding=)` to provide output PartitionSpec for the gather indexing, since it cannot be told from the operands how the "
+           f"result is split; got {listed((operand, indices))}.")
+
+
+@sharding_rules(op.scatter_p, op.scatter_add_p, op.scatter_sub_p, op.scatter_mul_p, op.scatter_min_p, op.scatter_max_p)
+def _scatter(out, operand, indices, updates, *, dimension_numbers, **_params):
+    return entries_of(operand)

@@ -1,0 +1,20 @@
+"""Random bits: what each key makes is whole, an array of keys may be split."""
+
+from __future__ import annotations
+
+from laminax_ir.explicit_axes import sharding_rules
+from laminax_ir.ops import random_bits as op
+from laminax_ir.sharding_rules.agreement import elementwise_rule, entries_of
+
+elementwise_rule(op.threefry2x32_p, op.random_seed_p, op.random_clone_p)
+
+
+@sharding_rules(op.random_wrap_p, op.random_unwrap_p, op.random_split_p, op.random_bits_p)
+def _per_key(out, x, **_params):
+    entries = entries_of(x)[:out.ndim]
+    return entries + (None,) * (out.ndim - len(entries))
+
+
+@sharding_rules(op.random_fold_in_p)
+def _fold_in(out, keys, data, **_params):
+    return entries_of(keys)

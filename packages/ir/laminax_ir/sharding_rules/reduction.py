@@ -1,0 +1,20 @@
+"""Reductions: the axes that stay are split as they were."""
+
+from __future__ import annotations
+
+from laminax_ir.explicit_axes import sharding_rules
+from laminax_ir.ops import reduction as op
+from laminax_ir.sharding_rules.agreement import entries_of, joined, listed, without
+
+
+@sharding_rules(op.reduce_sum_p, op.reduce_prod_p, op.reduce_max_p, op.reduce_min_p, op.reduce_and_p, op.reduce_or_p, op.reduce_xor_p, op.argmax_p,
+                op.argmin_p)
+def _reduce(out, x, *, axes, **_params):
+    return without(entries_of(x), axes)
+
+
+@sharding_rules(op.reduce_p)
+def _reduce_general(outs, *avals, dimensions, jaxpr):
+    operands, _ = op.split_operands("reduce", avals)
+    entries = joined(operands, operands[0].shape, lambda: f"reduce: operands must have the same shardings, got {listed(operands)}. Use reshard on some of them.")
+    return [without(entries, dimensions)] * len(outs)

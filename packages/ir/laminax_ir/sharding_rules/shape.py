@@ -1,0 +1,131 @@
+"""Operations on shapes: axes that stay are split as they were; where axes are cut or merged, the parts must stay whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from laminax_ir.avals import ShapedArray
+from laminax_ir.explicit_axes import sharding_rules
+from laminax_ir.ops import shape_primitives as op
+from laminax_ir.sharding_rules.agreement import entries_of, joined, listed, of_parts, refuse, without
+from laminax_ir.type_shardings import parts_of
+
+
+@sharding_rules(op.broadcast_in_dim_p)
+def _broadcast_in_dim(out, x, *, shape, broadcast_dimensions, sharding=None):
+    entries: list[Any] = [None] * len(shape)
+    for axis, size, entry in zip(broadcast_dimensions, x.shape, entries_of(x)):
+        if size == shape[axis]:
+            entries[axis] = entry
+    return tuple(entries)
+
+
+@sharding_rules(op.transpose_p)
+def _transpose(out, x, *, permutation):
+    entries = entries_of(x)
+    return tuple(entries[axis] for axis in permutation)
+
+
+@sharding_rules(op.squeeze_p)
+def _squeeze(out, x, *, dimensions):
+    return without(entries_of(x), dimensions)
+
+
+@sharding_rules(op.rev_p)
+def _rev(out, x, *, dimensions):
+    return entries_of(x)
+
+
+@sharding_rules(op.concatenate_p)
+def _concatenate(out, *avals, dimension):
+    first = entries_of(avals[0])
+    if any(entries_of(x) != first for x in avals):
+        refuse(f"concatenate: All operands should have the same sharding. Got {listed(avals)}. Use reshard on some of them.")
+        sized = [x.update(shape=tuple(1 if axis == dimension else size for axis, size in enumerate(x.shape))) for x in avals]
+        return joined(sized, sized[0].shape, str)
+    entries = list(first)
+    if entries[dimension] is not None and out.shape[dimension] % parts_of(entries[dimension], _mesh(avals)):
+        refuse(f"concatenate: the result's axis {dimension} of size {out.shape[dimension]} is not divisible by the parts of {entries[dimension]!r}, got "
+               f"{listed(avals)}. Use reshard on the operands.")
+        entries[dimension] = None
+    return tuple(entries)
+
+
+def _mesh(avals):
+    return next(x._split.mesh for x in avals if x._split is not None)
+
+
+@sharding_rules(op.pad_p)
+def _pad(out, x, padding_value, *, padding_config):
+    return of_parts("pad", x, out.shape, "padding")
+
+
+@sharding_rules(op.split_p)
+def _split(outs, x, *, sizes, axis):
+    return [of_parts("split", x, out.shape, "split") for out in outs]
+
+
+@sharding_rules(op.tile_p)
+def _tile(out, x, *, reps):
+    entries = list(entries_of(x))
+    for axis, (entry, n) in enumerate(zip(entries, reps)):
+        if entry is not None and n != 1:
+            refuse(f"tile: the axis {axis} of {x.str_short()} cannot be repeated {n} times, since it is split. Use reshard on the operand.")
+            entries[axis] = None
+    return tuple(entries)
+
+
+@sharding_rules(op.reshape_p)
+def _reshape(out, x, *, new_sizes, dimensions=None, sharding=None):
+    """One axis may be cut in several or several be merged into one, where the first of the several is the one that is split."""
+    if dimensions is not None:
+        x = x.update(shape=tuple(x.shape[i] for i in dimensions), sharding=x._split._replace(
+            spec=x._split.spec.update(partitions=tuple(entries_of(x)[i] for i in dimensions))))
+    entries, groups = entries_of(x), _axis_groups(x.shape, new_sizes)
+    if groups is None:
+        return _refused_reshape(x, new_sizes, "")
+    cut, merged = ([g for g in groups if len(g[i]) == 1 and len(g[1 - i]) > 1] for i in (0, 1))
+    if any(len(old) > 1 and len(new) > 1 for old, new in groups) or cut and merged:
+        return _refused_reshape(x, new_sizes, "")
+    if len(cut) > 1 or len(merged) > 1:
+        return _refused_reshape(x, new_sizes, f"{'Splitting' if cut else 'Merging'} on more than 1 axis is not supported. ")
+    result: list[Any] = [None] * len(new_sizes)
+    for old, new in groups:
+        if any(entries[axis] is not None for axis in old[1:]):
+            return _refused_reshape(x, new_sizes, "")
+        if old and new and (entry := entries[old[0]]) is not None:
+            if new_sizes[new[0]] % parts_of(entry, x._split.mesh):
+                return _refused_reshape(x, new_sizes, "")
+            result[new[0]] = entry
+    if any(entries[axis] is not None for axis in range(x.ndim) if not any(axis in old for old, _ in groups)):
+        return _refused_reshape(x, new_sizes, "")
+    return tuple(result)
+
+
+def _refused_reshape(x: ShapedArray, new_sizes, why: str) -> tuple:
+    refuse(f"reshape: {why}This reshape is not supported. Please specify the sharding of the output via the `out_sharding` argument of reshape. Got "
+           f"operand {x.str_short()} and new sizes {new_sizes}.")
+    return (None,) * len(new_sizes)
+
+
+def _axis_groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[list[int], list[int]]] | None:
+    """Axes before and after a reshape that hold the same elements, as few together as possible; axes of size 1 are left out."""
+    if 0 in old:
+        return None
+    first, second = ([axis for axis, size in enumerate(shape) if size != 1] for shape in (old, new))
+    groups, i, j = [], 0, 0
+    while i < len(first):
+        a, b = [first[i]], [second[j]]
+        sizes = [old[first[i]], new[second[j]]]
+        i, j = i + 1, j + 1
+        while sizes[0] != sizes[1]:
+            if sizes[0] < sizes[1]:
+                a.append(first[i])
+                sizes[0] *= old[first[i]]
+                i += 1
+            else:
+                b.append(second[j])
+                sizes[1] *= new[second[j]]
+                j += 1
+        groups.append((a, b))
+    return groups

@@ -1,0 +1,24 @@
+"""Slices: axes that are read as a whole are split as they were, others where the window divides into as many parts."""
+
+from __future__ import annotations
+
+from laminax_ir.explicit_axes import sharding_rules
+from laminax_ir.ops import slicing as op
+from laminax_ir.sharding_rules.agreement import entries_of, listed, of_parts, refuse
+
+
+@sharding_rules(op.slice_p)
+def _slice(out, x, **_params):
+    return of_parts("slice", x, out.shape, "slicing")
+
+
+@sharding_rules(op.dynamic_slice_p)
+def _dynamic_slice(out, x, *_start_indices, slice_sizes):
+    return of_parts("dynamic_slice", x, out.shape, "dynamic_slice")
+
+
+@sharding_rules(op.dynamic_update_slice_p)
+def _dynamic_update_slice(out, x, update, *_start_indices):
+    if entries_of(x) != entries_of(update):
+        refuse(f"dynamic_update_slice operand sharding must be equal to update sharding, got {listed((x, update))}. Use reshard on the update.")
+    return entries_of(x)

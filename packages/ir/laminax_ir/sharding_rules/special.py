@@ -1,0 +1,9 @@
+"""Special functions are elementwise."""
+
+from __future__ import annotations
+
+from laminax_ir.ops import special
+from laminax_ir.primitive import Primitive
+from laminax_ir.sharding_rules.agreement import elementwise_rule
+
+elementwise_rule(*{p for p in vars(special).values() if isinstance(p, Primitive) and p.family == "special"})

@@ -1,0 +1,21 @@
+"""Stacks: the new axis is whole."""
+
+from __future__ import annotations
+
+from laminax_ir.explicit_axes import sharding_rules
+from laminax_ir.ops import stacking as op
+from laminax_ir.sharding_rules.agreement import entries_of, joined, listed, refuse, without
+
+
+@sharding_rules(op.stack_p)
+def _stack(out, *avals, axis):
+    entries = joined(avals, avals[0].shape, lambda: f"stack: All operands should have the same sharding. Got {listed(avals)}. Use reshard on some of them.")
+    return (*entries[:axis], None, *entries[axis:])
+
+
+@sharding_rules(op.unstack_p)
+def _unstack(outs, x, *, axis):
+    entries = entries_of(x)
+    if entries[axis] is not None:
+        refuse(f"unstack: axis {axis} of {x.str_short()} is split, and cannot be taken apart. Use reshard on the operand.")
+    return [without(entries, (axis,))] * len(outs)

@@ -1,0 +1,51 @@
+"""Programs whose types say how values are split: each result of an operation is constrained to be split so."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from laminax_ir.avals import ShapedArray
+from laminax_ir.primitive import Primitive
+from laminax_lowering.shardings import sharding_on_mesh
+from laminax_lowering.ssa_values import Value
+from laminax_lowering.types import string_text, type_text
+
+_OF_PROGRAMS = frozenset(("calls", "custom_calls", "composite", "linear_call", "linear_solve"))  # what they return is constrained inside
+
+
+def constrained(primitive: Primitive, rule: Callable) -> Callable:
+    """The lowering rule that constrains the results as their types say."""
+    if primitive.family in _OF_PROGRAMS:
+        return rule
+
+    def constrained_rule(ctx, *operands, **params):
+        avals = ctx.avals_out
+        if primitive.family == "elementwise" and len(operands) > 1 and len(avals) == 1:
+            operands = [_broadcast(ctx, x, avals[0]) for x in operands]
+        result = rule(ctx, *operands, **params)
+        if not primitive.multiple_results:
+            return constrain(ctx, result, avals[0])
+        return [constrain(ctx, x, aval) for x, aval in zip(result, avals)]
+
+    return constrained_rule
+
+
+def constrain(ctx: Any, x: Value, aval: ShapedArray) -> Value:
+    """The value, constrained to be split over explicit axes as the aval says; over the compiler's axes it may be split further."""
+    if aval._split is None:
+        return x
+    mesh, spec = aval._split
+    text = sharding_on_mesh(ctx.module.meshes, mesh, spec, aval, is_open=bool(mesh.auto_axes))
+    used = set(spec.names())
+    if mesh.auto_axes and (free := [name for name in mesh.explicit_axes if name not in used]):
+        text = f"{text[:-1]}, replicated={{{', '.join(string_text(str(name)) for name in free)}}}>"
+    name = ctx.new_name()
+    ctx.lines.append(f"{name} = sdy.sharding_constraint {x.name} {text} : {type_text(aval)}{ctx.loc}")
+    return Value(name, aval)
+
+
+def _broadcast(ctx: Any, x: Value, aval: ShapedArray) -> Value:
+    """A scalar beside an array, repeated and split as the result."""
+    if x.aval.ndim or not aval.ndim:
+        return x
+    return constrain(ctx, ctx.broadcast_to(x, aval.shape), x.aval.update(shape=aval.shape, sharding=aval._split))
