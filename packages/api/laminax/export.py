@@ -1,6 +1,6 @@
 """Exported functions: StableHLO with a calling convention, to be kept, sent, and called elsewhere.
 
-Symbolic shapes are not supported: a function is exported for the shapes it is given. Calling conventions have laminax's own
+A function is exported for shapes that are numbers, or once for all sizes that symbolic shapes stand for. Calling conventions have laminax's own
 numbers: 2, the only one so far that is read, is a module whose `main` takes the flat arguments; exported for several platforms,
 it takes the number of the one that runs it before them, i32[].
 """
@@ -8,17 +8,14 @@ it takes the number of the one that runs it before them, i32[].
 from laminax._src.export import (
     DisabledSafetyCheck,
     Exported,
-    SymbolicScope,
     default_export_platform,
     deserialize,
     export,
-    is_symbolic_dim,
     maximum_supported_calling_convention_version,
     minimum_supported_calling_convention_version,
-    symbolic_args_specs,
-    symbolic_shape,
 )
 from laminax._src.export_format import register_namedtuple_serialization, register_pytree_node_serialization
+from laminax._src.symbolic_shapes import SymbolicScope, is_symbolic_dim, symbolic_args_specs, symbolic_shape
 
 __all__ = [
     "DisabledSafetyCheck", "Exported", "SymbolicScope", "default_export_platform", "deserialize", "export", "is_symbolic_dim",

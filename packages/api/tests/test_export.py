@@ -228,13 +228,6 @@ def test_kernels_without_guarantees(x):
         exported(function, square, platforms=["cpu", "cuda", "rocm", "tpu"])
 
 
-def test_symbolic_dimensions_are_not_supported():
-    for use in (lambda: export.symbolic_shape("a, b"), lambda: export.SymbolicScope(), lambda: export.symbolic_args_specs([1], "a")):
-        with pytest.raises(NotImplementedError, match="symbolic dimensions are not part of laminax. Export the function once for each"):
-            use()
-    assert not export.is_symbolic_dim(3)
-
-
 @pytest.mark.parametrize("args, message", [
     ((np.ones((3, 5), np.float32),), r"Shape mismatch for args\[0\]\['w'\]\.shape\[1\].*'f'.*takes f32\[3,4\].*called with f32\[3,5\]"),
     ((np.ones((1, 3, 4), np.float32),), r"Rank mismatch for args\[0\]\['w'\].*'f'.*takes f32\[3,4\].*called with f32\[1,3,4\]"),

@@ -11,9 +11,11 @@ import operator
 import sys
 from typing import Any
 
+from laminax_ir.symbolic_dims import SymbolicDim
+
 
 def as_int(name: str, what: str, value: Any) -> int:
-    """The value as an int.
+    """The value as an int; a symbolic dimension stays one.
 
     Args:
       name: the operation, for the message.
@@ -26,6 +28,8 @@ def as_int(name: str, what: str, value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError as error:
+        if type(value) is SymbolicDim:
+            return value
         if type(error) is not TypeError:  # a traced value's, which says what to do
             raise
         raise TypeError(f"{name}: {what} must be an integer, got {value!r} of type {type(value).__name__}, which cannot be interpreted as an integer") from None

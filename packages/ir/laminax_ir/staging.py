@@ -15,6 +15,7 @@ from laminax_ir import canonical_dtypes, config, dtypes, source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.gc_pause import paused_collection
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
+from laminax_ir.symbolic_dims import SymbolicDim
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, leaked_tracer_error, no_names, state
 
 from laminax_ir.type_shardings import in_use
@@ -154,6 +155,9 @@ class StagingTrace(Trace):
                 return Literal(value, aval)
             if type(value) is np.ndarray:  # the scalar in it, since somebody may write to the array
                 return Literal(value[()], aval)
+            if type(value) is SymbolicDim:
+                from laminax_ir.ops.symbolic import dim_as_value_p
+                return self.process(dim_as_value_p, (), {"dim": value}).var
         return self._constant(value, aval).var
 
     def _constant(self, value: Any, aval: ShapedArray) -> StagedTracer:

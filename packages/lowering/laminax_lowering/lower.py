@@ -10,6 +10,7 @@ from laminax_ir.gc_pause import paused_collection
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from laminax_ir.keys import physical_aval
 from laminax_ir.ops.calls import jit_p
+from laminax_ir.symbolic_dims import SymbolicDim
 from laminax_lowering.context import FunctionWriter, live_equations
 from laminax_lowering.module_context import ModuleContext
 from laminax_lowering.outlining import plan_calls
@@ -94,21 +95,32 @@ def _lower(closed, name, platforms, donated, keep_unused, arg_names, result_name
     n_consts, n_args = len(jaxpr.constvars), len(jaxpr.invars)
     donated = tuple(donated) if donated is not None else (False,) * n_args
     live, used = live_equations(jaxpr)
+    is_dynamic = any(SymbolicDim in map(type, aval.shape) for aval in closed.in_avals)
+    keep_unused = keep_unused or is_dynamic  # the sizes of what is not read may be
     kept = [i for i, v in enumerate(jaxpr.invars) if keep_unused or v in used]
     aliases, unusable = donation_aliases(jaxpr, donated, kept, arg_shardings, result_shardings)
     module = ModuleContext(platforms, _module_name(name), plan_calls(jaxpr), axis_env)
     module.num_partitions = num_partitions
     module.unique_name("main")
-    writer = FunctionWriter(module, platforms)
-    writer.is_top_level, writer.scope = True, f"jit({name})"
-    main = writer.write(
-        jaxpr, "main", live=live, kept=[*range(n_consts), *(n_consts + i for i in kept)],
-        arg_names=[*[None] * n_consts, *arg_names] if arg_names else (),
-        arg_attributes=[*[""] * n_consts, *_arg_attributes(module.meshes, closed.in_avals, aliases, arg_shardings, arg_memories)],
-        result_attributes=_result_attributes(module.meshes, closed.out_avals, result_names, result_shardings, result_memories),
-        result_memories=result_memories)
-    module.functions.insert(0, main)
-    text = module.text({"mhlo.num_partitions": f"{num_partitions} : i32", "mhlo.num_replicas": f"{num_replicas} : i32"})
+    arg_attributes = [*[""] * n_consts, *_arg_attributes(module.meshes, closed.in_avals, aliases, arg_shardings, arg_memories)]
+    result_attributes = _result_attributes(module.meshes, closed.out_avals, result_names, result_shardings, result_memories)
+    if is_dynamic:
+        from laminax_ir.symbolic_solving import ShapeSpecification
+        from laminax_lowering.dynamic_shapes import write_dynamic
+        write_dynamic(module, closed, name, ShapeSpecification(closed.in_avals, arg_names or [f"args[{i}]" for i in range(n_args)]), live,
+                      arg_attributes, result_attributes)
+    else:
+        writer = FunctionWriter(module, platforms)
+        writer.is_top_level, writer.scope = True, f"jit({name})"
+        main = writer.write(
+            jaxpr, "main", live=live, kept=[*range(n_consts), *(n_consts + i for i in kept)],
+            arg_names=[*[None] * n_consts, *arg_names] if arg_names else (), arg_attributes=arg_attributes,
+            result_attributes=result_attributes, result_memories=result_memories)
+        module.functions.insert(0, main)
+    attributes = {"mhlo.num_partitions": f"{num_partitions} : i32", "mhlo.num_replicas": f"{num_replicas} : i32"}
+    if module.has_dynamic_shapes:
+        attributes["jax.uses_shape_polymorphism"] = "true"
+    text = module.text(attributes)
     return LoweredModule(text, module.name, platforms, tuple(closed.consts), tuple(kept), tuple(closed.in_avals),
                          tuple(closed.out_avals), donated, tuple(module.keepalives),
                          tuple(jaxpr.invars[i].aval for i in unusable),

@@ -37,6 +37,8 @@ class ModuleContext:
         self.manual_mesh: Any = None  # of the manual computation that is being written, and the axes that it runs along
         self.manual_axes: frozenset = frozenset()
         self.axis_positions: dict[Any, Value] = {}  # of the device that runs it, where the compiler cannot be asked
+        self.dimension_variables: tuple[str, ...] = ()  # of symbolic dimensions; see `dynamic_shapes`
+        self.has_dynamic_shapes = False  # its own, or those of what it calls
         self.num_partitions = 1  # over how many devices the compiler splits the module
         self._channels = 0
         self.signatures: dict[tuple[ShapedArray, ...], str] = {}

@@ -14,6 +14,7 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.keys import physical_aval
+from laminax_ir.symbolic_dims import InconclusiveDimensionOperation, SymbolicDim
 
 _ELEMENT_NAMES = {
     "bool": "i1", "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64",
@@ -53,7 +54,7 @@ def type_text(aval: ShapedArray) -> str:
 
 def tensor_text(shape: Sequence[int], dtype: Any) -> str:
     """The tensor type of a shape and dtype."""
-    return f"tensor<{''.join(f'{size}x' for size in shape)}{element_type(dtype)}>"
+    return f"tensor<{''.join(f'{size}x' if type(size) is not SymbolicDim else '?x' for size in shape)}{element_type(dtype)}>"
 
 
 def types_text(avals: Iterable[ShapedArray]) -> str:
@@ -66,8 +67,23 @@ def types_text(avals: Iterable[ShapedArray]) -> str:
 
 def i64_array(values: Iterable[int]) -> str:
     """`array<i64: 0, 2>`"""
-    text = ", ".join(str(int(v)) for v in values)
+    values = tuple(values)
+    try:
+        text = ", ".join(str(int(v)) for v in values)
+    except InconclusiveDimensionOperation:  # of a symbolic dimension
+        return SymbolicArray(values)
     return f"array<i64: {text}>" if text else "array<i64>"
+
+
+class SymbolicArray(str):
+    """An attribute whose numbers are known only as expressions, `values`: what has one is written in another form (`dynamic_shapes`)."""
+
+    values: tuple[Any, ...]
+
+    def __new__(cls, values: tuple[Any, ...]):
+        self = super().__new__(cls, f"array<i64: {', '.join(map(str, values))}>")
+        self.values = values
+        return self
 
 
 def i64_tensor(values: Any) -> str:

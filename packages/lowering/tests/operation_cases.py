@@ -43,11 +43,14 @@ from laminax_ir.ops import (
     sorting,
     special,
     stacking,
+    symbolic,
     windows,
 )
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.primitive import Primitive
 from laminax_ir.staging import stage
+from laminax_ir.symbolic_parsing import parse_shape
+from laminax_ir.symbolic_scope import SymbolicScope
 from laminax_ir.trace import extend_axis_env
 
 AXES = (("i", 4), ("j", 2))  # the named axes around every case
@@ -235,4 +238,6 @@ _SINE = """module @sine {
 """
 _define([F32], call_exported=lambda x: exported.call_exported(
     exported.StableHLOProgram("sine", _SINE, ["cuda"], [F32], [F32], is_for_any_platform=True), x))
+(_SIZE,) = parse_shape("b", SymbolicScope())
+_define([ShapedArray((_SIZE,), np.float32)], dim_as_value=lambda x: symbolic.dim_as_value(x.shape[0]))
 _define([F32], ffi_call=lambda x: ffi.ffi_call("native", ShapeDtypeStruct((3, 4), np.float32), output_layouts=(1, 0))(x, scale=np.float32(2)))

@@ -201,6 +201,16 @@ def deserialize_portable(artifact: bytes) -> str:
     return str(module)
 
 
+def refined_text(text: str) -> str:
+    """A module with dynamic shapes whose `main` takes sizes that are numbers, with numbers for all that follow.
+
+    Raises:
+        XlaRuntimeError: a size does not follow, or an assertion about sizes fails.
+    """
+    refined = _jax.mlir.refine_polymorphic_shapes(text.encode(), enable_shape_assertions=True, validate_static_shapes=True, enable_shardy=True)
+    return str(mlir_module_from_text(refined)[0])
+
+
 def mlir_module_from_text(text: str) -> tuple[Any, Any]:
     """The text as an MLIR module object, with its context, for what does not take text: compiling with callbacks."""
     from jaxlib.mlir import ir

@@ -18,9 +18,12 @@ from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.discharge import without_refs
 from laminax_ir.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from laminax_ir.ops.exported import StableHLOProgram, call_exported
-from laminax_ir.pytree import keystr, structure_errors, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
+from laminax_ir.pytree import structure_errors, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 from laminax_ir.refs import has_refs
 from laminax_ir.staging import stage
+from laminax_ir.symbolic_dims import is_constant_shape
+from laminax_ir.symbolic_scope import SymbolicScope
+from laminax_ir.symbolic_solving import ShapeSpecification
 from laminax_lowering import lower
 from laminax_transforms import custom_vjp, vjp
 
@@ -29,6 +32,7 @@ from laminax._src.executables import lowering_platform
 from laminax._src.export_shardings import Layout, hlo_shardings, layout_of, sharding_from_json, sharding_to_json, shardings_on
 from laminax._src.jit import jit
 from laminax._src.numpy.ufunc import ufunc
+from laminax._src.symbolic_shapes import argument_name, check_one_scope
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
@@ -143,8 +147,8 @@ class Exported:
 
     @property
     def uses_global_constants(self) -> bool:
-        """Whether the module takes the number of the platform."""
-        return len(self.platforms) > 1
+        """Whether the module takes the number of the platform, or has symbolic dimensions."""
+        return len(self.platforms) > 1 or self._specification is not None
 
     def mlir_module(self) -> str:
         """The StableHLO module as text."""
@@ -178,12 +182,21 @@ class Exported:
     def _check_types(self, args: tuple, kwargs: dict, leaves: Sequence[Any]) -> None:
         for index, (leaf, expected) in enumerate(zip(leaves, self.in_avals)):
             aval = get_aval(leaf)
-            if aval.shape == expected.shape and aval.dtype == expected.dtype:
+            is_fitting = aval.shape == expected.shape or self._specification is not None and aval.ndim == expected.ndim
+            if is_fitting and aval.dtype == expected.dtype:
                 continue
-            path = tree_flatten_with_path((args, kwargs))[0][index][0]
-            name = f"{'kwargs' if path[0].idx else 'args'}{keystr(path[1:])}"
+            name = argument_name(tree_flatten_with_path((args, kwargs))[0][index][0])
             raise ValueError(f"{_mismatch(name, aval, expected)}: the exported function {self.fun_name!r} takes {expected.str_short()}, and "
                              f"was called with {aval.str_short()}. Convert it, or export for these types.")
+        if self._specification is not None:
+            self._specification.solve([get_aval(leaf).shape for leaf in leaves])
+
+    @cached_property
+    def _specification(self) -> ShapeSpecification | None:
+        """What the shapes of the arguments may be, where they have symbolic dimensions."""
+        if all(is_constant_shape(aval.shape) for aval in self.in_avals):
+            return None
+        return ShapeSpecification(self.in_avals, _argument_names(self.in_tree))
 
     @cached_property
     def _flat(self) -> Callable[..., list]:
@@ -192,7 +205,7 @@ class Exported:
         program = StableHLOProgram(self.fun_name, self.mlir_module(), self.platforms, [self.in_avals[i] for i in kept], self.out_avals,
                                    DisabledSafetyCheck.platform() in self.disabled_safety_checks, nr_devices=layout.nr_devices,
                                    in_shardings=[layout.in_shardings[i] for i in kept], out_shardings=layout.out_shardings,
-                                   is_split=layout.is_split)
+                                   is_split=layout.is_split, specification=self._specification)
 
         @custom_vjp
         def flat(*leaves):
@@ -245,6 +258,7 @@ class Exported:
             "in_avals": [export_format.aval_to_json(aval) for aval in self.in_avals],
             "out_avals": [export_format.aval_to_json(aval) for aval in self.out_avals],
             "platforms": list(self.platforms), "module_kept_var_idx": list(self.module_kept_var_idx),
+            "constraints": list(self._specification.scope.texts) if self._specification is not None else [],
             "nr_devices": self.nr_devices, "is_split": self._layout.is_split,
             "in_shardings": [sharding_to_json(sharding) for sharding in self._layout.in_shardings],
             "out_shardings": [sharding_to_json(sharding) for sharding in self._layout.out_shardings],
@@ -282,7 +296,8 @@ def deserialize(blob: bytes | bytearray) -> Exported:
                          f"{minimum_supported_calling_convention_version} to {maximum_supported_calling_convention_version}. "
                          "Use the laminax that wrote it, or export again.")
     module, *derivative = parts
-    in_avals, out_avals = ([export_format.aval_from_json(aval) for aval in header[name]] for name in ("in_avals", "out_avals"))
+    scope = SymbolicScope(header.get("constraints", ()))
+    in_avals, out_avals = ([export_format.aval_from_json(aval, scope) for aval in header[name]] for name in ("in_avals", "out_avals"))
     layout = Layout(1, (None,) * len(in_avals), (None,) * len(out_avals), False)
     if "nr_devices" in header:
         ins, outs = (tuple(map(sharding_from_json, header[name])) for name in ("in_shardings", "out_shardings"))
@@ -338,6 +353,7 @@ def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
             raise TypeError(f"export: disabled_checks must be DisabledSafetyCheck objects, got {check!r}")
 
     def do_export(*args, **kwargs) -> Exported:
+        check_one_scope(getattr(fun_jit, "__name__", "a function"), args, kwargs)
         traced = fun_jit.trace(*args, **kwargs)
         closed = without_refs(traced.jaxpr) if has_refs(traced.jaxpr.effects) else traced.jaxpr
         return _export_program(closed, traced.fun_name, traced.in_tree, traced.out_tree, chosen or (default_export_platform(),), checks,
@@ -354,7 +370,8 @@ def _is_own(fun: Callable) -> bool:
 
 def _export_program(closed: ClosedJaxpr, name: str, in_tree: Any, out_tree: Any, platforms: Sequence[str],
                     checks: Sequence[DisabledSafetyCheck], layout: Layout, keep_unused: bool = False) -> Exported:
-    lowered = lower(closed, name=name, platform=platforms, keep_unused=keep_unused, inline_consts=True, num_partitions=layout.nr_devices,
+    is_symbolic = not all(is_constant_shape(aval.shape) for aval in closed.in_avals)
+    lowered = lower(closed, name=name, arg_names=_argument_names(in_tree) if is_symbolic else None, platform=platforms, keep_unused=keep_unused, inline_consts=True, num_partitions=layout.nr_devices,
                     arg_shardings=layout.in_shardings, result_shardings=layout.out_shardings)
     if lowered.host_callbacks or lowered.keepalives:
         raise NotImplementedError(f"export({name}): the program calls back into this process, which an exported function cannot. "
@@ -380,6 +397,13 @@ def _export_vjp(closed: ClosedJaxpr, name: str, platforms: Sequence[str], checks
                            platforms, checks, layout.of_vjp())
 
 
+def _argument_names(in_tree: Any) -> list[str]:
+    """What messages call the arguments: `args[0]`, `kwargs['x']['w']`."""
+    if in_tree.num_leaves == 0:
+        return []
+    return [argument_name(path) for path, _ in tree_flatten_with_path(tree_unflatten(in_tree, range(in_tree.num_leaves)))[0]]
+
+
 _LOCATION = re.compile(r" loc\(#loc\d*\)|^#loc.*\n?", re.MULTILINE)
 
 
@@ -391,7 +415,7 @@ def _without_locations(text: str) -> str:
 # Native functions of jaxlib's own libraries, which change by new names only.
 _STABLE_TARGETS = (
     "lapack_", "cusolver_", "hipsolver_", "cusparse_", "hipsparse_", "cu_", "hip_", "cublas_", "hipblas_", "Qr", "Eigh",
-    "LuDecomposition", "ProductOfElementaryHouseholderReflectors", "Sharding", "annotate_device_placement")
+    "LuDecomposition", "ProductOfElementaryHouseholderReflectors", "Sharding", "annotate_device_placement", "shape_assertion")
 _TARGET = re.compile(r'call_target_name = "([^"]*)"')
 
 
@@ -402,41 +426,3 @@ def _check_custom_calls(name: str, text: str, checks: Sequence[DisabledSafetyChe
             raise ValueError(f"Cannot serialize code with custom calls whose targets have no compatibility guarantees: export({name}) "
                              f"found {target!r}. Leave the check out with disabled_checks="
                              f"[DisabledSafetyCheck.custom_call({target!r})] if it will be there where the function is called.")
-
-
-# Symbolic shapes
-
-
-class SymbolicScope:
-    """In JAX, the constraints that symbolic dimensions obey; not supported."""
-
-    def __init__(self, constraints_str: Sequence[str] = ()):
-        raise _no_symbols("SymbolicScope")
-
-
-def symbolic_shape(shape_spec: str | None, *, constraints: Sequence[str] = (), scope: SymbolicScope | None = None,
-                   like: Sequence[int | None] | None = None) -> tuple:
-    """In JAX, shapes with variables for dimensions; not supported.
-
-    Raises:
-      NotImplementedError: always.
-    """
-    raise _no_symbols("symbolic_shape")
-
-
-def symbolic_args_specs(args: Any, shapes_specs: Any, constraints: Sequence[str] = (), scope: SymbolicScope | None = None) -> Any:
-    """In JAX, the types of arguments with symbolic shapes; not supported.
-
-    Raises:
-      NotImplementedError: always.
-    """
-    raise _no_symbols("symbolic_args_specs")
-
-
-def _no_symbols(name: str) -> NotImplementedError:
-    return NotImplementedError(f"export.{name}: symbolic dimensions are not part of laminax. Export the function once for each shape.")
-
-
-def is_symbolic_dim(p: Any) -> bool:
-    """Whether a dimension of a shape is symbolic: none is."""
-    return False

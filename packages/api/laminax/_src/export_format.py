@@ -18,6 +18,8 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.pytree import make_from_node_data_and_children, tree_leaves, tree_structure, tree_unflatten
+from laminax_ir.symbolic_parsing import parse_dimension
+from laminax_ir.symbolic_scope import SymbolicScope
 
 MAGIC = b"LAXEXPRT"
 VERSION = 1
@@ -71,14 +73,16 @@ def _digest(data: bytes) -> bytes:
 def aval_to_json(aval: ShapedArray) -> list:
     dtype = {"key": aval.dtype.impl.name} if dtypes.is_extended(aval.dtype) else \
         "float0" if aval.dtype == dtypes.float0 else aval.dtype.name
-    return [list(aval.shape), dtype, aval.weak_type]
+    return [[size if type(size) is int else str(size) for size in aval.shape], dtype, aval.weak_type]
 
 
-def aval_from_json(described: list) -> ShapedArray:
+def aval_from_json(described: list, scope: SymbolicScope) -> ShapedArray:
+    """The type; its symbolic dimensions are of the scope."""
     shape, dtype, weak_type = described
     if isinstance(dtype, dict):
         dtype = dtypes.key_dtype(dtype["key"])
-    return ShapedArray(tuple(shape), dtypes.float0 if dtype == "float0" else _named_dtype(dtype), weak_type)
+    shape = tuple(size if isinstance(size, int) else parse_dimension(size, scope, "exported function") for size in shape)
+    return ShapedArray(shape, dtypes.float0 if dtype == "float0" else _named_dtype(dtype), weak_type)
 
 
 def _named_dtype(dtype: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any, Sequence
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.symbolic_solving import ShapeSpecification, evaluated
 
 call_exported_p = Primitive("call_exported", multiple_results=True, family="exported")
 
@@ -23,16 +24,18 @@ class StableHLOProgram:
       nr_devices: over how many devices it is split.
       in_shardings, out_shardings: how arguments and results are split over a mesh of as many: each with `mesh` and `spec`, or None.
       is_split: whether it says of some value that each device has a part of it.
+      specification: what the arguments' shapes may be, where they have symbolic dimensions.
 
     Compared by identity.
     """
 
     __slots__ = ("name", "text", "platforms", "in_avals", "out_avals", "is_for_any_platform", "nr_devices", "in_shardings", "out_shardings",
-                 "is_split", "__weakref__")
+                 "is_split", "specification", "__weakref__")
 
     def __init__(self, name: str, text: str, platforms: Sequence[str], in_avals: Sequence[ShapedArray],
                  out_avals: Sequence[ShapedArray], is_for_any_platform: bool = False, *, nr_devices: int = 1,
-                 in_shardings: Sequence[Any] | None = None, out_shardings: Sequence[Any] | None = None, is_split: bool = False):
+                 in_shardings: Sequence[Any] | None = None, out_shardings: Sequence[Any] | None = None, is_split: bool = False,
+                 specification: ShapeSpecification | None = None):
         self.name = name
         self.text = text
         self.platforms = tuple(platforms)
@@ -43,6 +46,7 @@ class StableHLOProgram:
         self.in_shardings = (None,) * len(self.in_avals) if in_shardings is None else tuple(in_shardings)
         self.out_shardings = (None,) * len(self.out_avals) if out_shardings is None else tuple(out_shardings)
         self.is_split = is_split
+        self.specification = specification
 
     def number_of(self, platform: str) -> int:
         """The number that stands for a platform.
@@ -78,7 +82,10 @@ class StableHLOProgram:
 
 @shape_rule(call_exported_p)
 def _call_exported_shape(*avals: ShapedArray, program: StableHLOProgram) -> list[ShapedArray]:
-    return list(program.out_avals)
+    if program.specification is None:
+        return list(program.out_avals)
+    values = program.specification.solve([aval.shape for aval in avals])
+    return [aval.update(shape=tuple(evaluated(size, values) for size in aval.shape)) for aval in program.out_avals]
 
 
 def call_exported(program: StableHLOProgram, *operands) -> list:

@@ -9,10 +9,11 @@ import numpy as np
 from laminax_ir.arguments import as_int
 from laminax_ir.avals import get_aval
 from laminax_ir.errors import ShapeError, TracerIntegerConversionError
+from laminax_ir.symbolic_dims import SymbolicDim, size_of
 
 
 def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:
-    """The shape as a tuple of ints; sizes are not checked further.
+    """The shape as a tuple of ints and symbolic dimensions; sizes are not checked further.
 
     Args:
       name: the operation, for the message.
@@ -31,8 +32,8 @@ def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:
         else:
             return shape
     try:
-        sizes = (shape,) if np.ndim(shape) == 0 else shape
-        return tuple([operator.index(size) for size in sizes])
+        sizes = (shape,) if type(shape) is SymbolicDim or np.ndim(shape) == 0 else shape
+        return tuple([size_of(size) for size in sizes])
     except TypeError as error:
         text = f"{name}: Shapes must be 1D sequences of concrete values of integer type, got {shape!r}"
         if isinstance(error, TracerIntegerConversionError):
@@ -92,7 +93,7 @@ def as_ints(name: str, what: str, values: Any) -> tuple[int, ...]:
         else:
             return values
     try:
-        return tuple([operator.index(v) for v in values])
+        return tuple([size_of(v) for v in values])
     except TypeError:
         raise ShapeError(f"{name}: {what} must be a sequence of integers, got {values!r}") from None
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.exported import StableHLOProgram, call_exported_p
+from laminax_lowering.dynamic_shapes import retyped
 from laminax_lowering.module_context import ModuleContext
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.rules.sharding import constrained
@@ -25,12 +26,16 @@ def _call_exported(ctx, *operands, program: StableHLOProgram):
     program.check_devices(ctx.module.num_partitions)
     function = _imported_function(ctx.module, program)
     operands = _split(ctx, operands, program.in_shardings)
+    if program.specification is not None:
+        ctx.module.has_dynamic_shapes = True
+        operands = [retyped(ctx, x, aval) for x, aval in zip(operands, program.in_avals, strict=True)]
     if len(program.platforms) > 1:
         number = ctx.platform_index
         if ctx.platforms != program.platforms:
             number = ctx.by_platform(lambda: ctx.constant(numbers[ctx.platform], np.int32), [ShapedArray((), np.int32)])
         operands = [number, *operands]
-    return _split(ctx, ctx.call(function, operands, ctx.avals_out), program.out_shardings)
+    results = ctx.call(function, operands, program.out_avals)
+    return _split(ctx, [retyped(ctx, x, aval) for x, aval in zip(results, ctx.avals_out, strict=True)], program.out_shardings)
 
 
 def _split(ctx, values, shardings) -> list:

@@ -1,0 +1,131 @@
+"""Functions exported once for all sizes of some axes: each called with several sizes, and compared with the function itself."""
+
+import numpy as np
+import pytest
+
+import laminax
+import laminax.numpy as jnp
+from laminax import ShapeDtypeStruct, export, grad, jit, lax, nn, vmap
+from laminax.export import SymbolicScope, deserialize, is_symbolic_dim, symbolic_args_specs, symbolic_shape
+
+
+def array(*shape, dtype=np.float32):
+    return np.random.default_rng(len(shape)).uniform(0.2, 2, shape).astype(dtype)
+
+
+def exported(fun, *specs, vjp_order=0, platforms=None, constraints=(), dtype=np.float32):
+    scope = SymbolicScope(constraints)
+    structs = [ShapeDtypeStruct(symbolic_shape(spec, scope=scope), dtype) for spec in specs]
+    return deserialize(export.export(jit(fun), platforms=platforms)(*structs).serialize(vjp_order=vjp_order))
+
+
+W = array(4, 5)
+PROGRAMS = {
+    "elementwise": lambda x: jnp.tanh(x) * x + 1,
+    "reductions": lambda x: (x.sum(0), x.max(), jnp.argmax(x, axis=1), jnp.any(x > 1)),
+    "softmax": lambda x: nn.softmax(x, axis=0) + nn.logsumexp(x),
+    "products": lambda x: (x @ W, jnp.einsum("bc,dc->bd", x, x)),
+    "reshape": lambda x: (x.reshape(-1), x.reshape(x.shape[0] * 2, 2), x.T, x[:, None, :]),
+    "joined": lambda x: jnp.concatenate([x, x * 2], 0) + jnp.stack([x, x]).reshape(-1, 4),
+    "made": lambda x: (jnp.ones(x.shape), jnp.full((x.shape[0], 2), 3.0), lax.iota(np.int32, x.shape[0]), jnp.eye(x.shape[0])),
+    "broadcast": lambda x: x[:, :1] + x[0] + jnp.broadcast_to(x.sum(1)[:, None], x.shape),
+    "mapped": lambda x: vmap(lambda row: jnp.sin(row) @ W)(x),
+    "gradient": lambda x: grad(lambda x: (nn.softmax(x) ** 2).sum())(x),
+    "control flow": lambda x: lax.cond(x[0, 0] > 0, jnp.sin, jnp.cos, lax.fori_loop(0, 3, lambda i, a: a * 1.5, x)),
+    "called": lambda x: jit(lambda a: jnp.tanh(a) + a.sum(0))(x),
+    "joined sizes": lambda x: jnp.pad(x, ((1, 2), (0, 1))),
+    "sorted": lambda x: jnp.sort(x, axis=0),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_one_program_for_all_sizes(name):
+    fun = PROGRAMS[name]
+    e = exported(fun, "b, 4")
+    for size in (1, 3):
+        x = array(size, 4)
+        for got, expected in zip(laminax.tree.leaves(e.call(x)), laminax.tree.leaves(fun(x)), strict=True):
+            assert got.shape == expected.shape and got.dtype == expected.dtype
+            np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_results_have_sizes_in_the_variables():
+    e = exported(lambda x, y: (jnp.concatenate([x, y], 0), x.reshape(-1)), "2*w, h", "w, h")
+    assert [str(aval.shape) for aval in e.in_avals] == ["(2*w, h)", "(w, h)"]
+    assert [str(aval.shape) for aval in e.out_avals] == ["(3*w, h)", "(2*h*w,)"]
+    assert e.uses_global_constants and "tensor<?x?xf32>" in e.mlir_module()
+    assert [out.shape for out in e.call(array(4, 3), array(2, 3))] == [(6, 3), (12,)]
+
+
+def test_derivatives():
+    e = exported(lambda x, y: jnp.sin(x) * y, "b, c", "c", vjp_order=2)
+    x, y = array(3, 4), array(4)
+    by_x, by_y = grad(lambda x, y: e.call(x, y).sum(), (0, 1))(x, y)
+    np.testing.assert_allclose(by_x, np.cos(x) * y, rtol=1e-5)
+    np.testing.assert_allclose(by_y, np.sin(x).sum(0), rtol=1e-5)
+    second = grad(lambda x: grad(lambda x: e.call(x, y).sum())(x).sum())(x)
+    np.testing.assert_allclose(second, -np.sin(x) * y, rtol=1e-5)
+
+
+def test_inside_of_programs_and_exported_again():
+    inner = exported(lambda x: jnp.concatenate([x, x]), "b")
+    x = array(3)
+    np.testing.assert_array_equal(jit(lambda x: inner.call(x) + inner.call(x * 2)[0])(x), np.concatenate([x, x]) + 2 * x[0])
+    outer = exported(lambda x: inner.call(x)[None] * 2, "2*a")
+    assert str(outer.out_avals[0].shape) == "(1, 4*a)"
+    np.testing.assert_array_equal(outer.call(array(6)), 2 * np.concatenate([array(6)] * 2)[None])
+
+
+def test_several_platforms():
+    e = exported(lambda x: lax.platform_dependent(x, cpu=jnp.sin, default=jnp.cos).reshape(-1), "b, c", platforms=["tpu", "cpu"])
+    np.testing.assert_allclose(e.call(array(3, 4)), np.sin(array(3, 4)).reshape(-1), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "bfloat16", "complex64"])
+def test_dtypes(dtype):
+    x = np.array([0, 1, 1], dtype)
+    np.testing.assert_array_equal(exported(lambda x: jnp.where(x == 0, x, x), "b", dtype=x.dtype).call(x), x)
+
+
+@pytest.mark.parametrize("spec, shape, message", [
+    ("3, a + 1", (3, 1), r"Expected value >= 1 for dimension variable 'a'.*args\[0\].shape = \(3, a \+ 1\).*'a' = 0"),
+    ("3, 6*a", (3, 13), "Division had remainder 1 when computing the value of 'a'"),
+    ("a, a + 8", (4, 13), r"args\[0\].shape\[1\] \(= 13\) and the specification 'a \+ 8' \(= 12\)"),
+    ("3, a", (4, 3), r"Shape mismatch for args\[0\].shape\[0\] \(expected same constant\)"),
+    ("3, a", (3,), r"Rank mismatch for args\[0\]")])
+def test_sizes_that_do_not_fit(spec, shape, message):
+    e = exported(lambda x: x + 1, spec)
+    with pytest.raises(ValueError, match=message):
+        e.call(array(*shape))
+
+
+def test_constraints_hold_and_are_kept():
+    e = exported(lambda x, y: x[:, None] + jnp.ones((x.shape[0] - y.shape[0] + 1,)), "a", "b", constraints=["a >= b"])
+    assert e.call(array(4), array(3)).shape == (4, 2)
+    with pytest.raises(ValueError, match=r"(?s)do not fulfil the constraint '- b \+ a' >= 0.*a >= b"):
+        e.call(array(2), array(3))
+
+
+def test_specifications_of_arguments():
+    args = {"x": array(3, 4), "y": (array(3), 2.0)}
+    specs = symbolic_args_specs((args,), ({"x": "b, _", "y": ("b", None)},))
+    assert str(specs[0]["x"].shape) == "(b, 4)" and specs[0]["y"][1].shape == () and is_symbolic_dim(specs[0]["y"][0].shape[0])
+    e = export.export(jit(lambda args: args["x"].sum(1) * args["y"][0] + args["y"][1]))(*specs)
+    np.testing.assert_allclose(e.call(args), args["x"].sum(1) * args["y"][0] + 2, rtol=1e-5)
+    assert not is_symbolic_dim(3)
+
+
+def test_one_scope_for_all_arguments():
+    def f(x, y):
+        return x + y
+
+    structs = [ShapeDtypeStruct(symbolic_shape("w, h"), np.float32) for _ in range(2)]
+    with pytest.raises(ValueError, match=r"(?s)mixing of symbolic scopes when exporting f.*\(from args\[0\]\) scope .* found for 'w' \(args\[1\]\) scope"):
+        export.export(jit(f))(*structs)
+    with pytest.raises(ValueError, match="Cannot use both `scope` and `constraints`"):
+        symbolic_shape("a", scope=SymbolicScope(), constraints=["a >= 2"])
+
+
+def test_what_has_no_dynamic_form_says_so():
+    with pytest.raises(NotImplementedError, match="symbolic dimensions is not supported.*Export for sizes that are numbers"):
+        exported(jnp.fft.rfft, "b, 4")
