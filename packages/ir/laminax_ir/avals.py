@@ -16,7 +16,9 @@ import numpy as np
 
 from laminax_ir import config, dtypes
 from laminax_ir.arguments import called_with
+from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.symbolic_dims import SymbolicDim
+from laminax_ir.type_shardings import TypeSharding, as_sharding, axis_text, type_sharding
 
 _interned: dict[tuple, weakref.ref] = {}
 
@@ -41,22 +43,24 @@ class ShapedArray:
       dtype: a NumPy dtype (ml_dtypes included) or an extended dtype such as a PRNG key's.
       weak_type: true when the dtype came from a Python scalar and yields to others in promotion.
       named_shape: mapping from axis name to size for the mapped axes the array varies over.
-      sharding: None, what the property of this name gives.
+      sharding: how the array is split over explicit mesh axes: anything with `mesh` and `spec`; None where types do not say it.
 
     Instances are interned and immutable: equality is identity.
     """
 
-    __slots__ = ("shape", "dtype", "weak_type", "ndim", "size", "_named", "__weakref__")
+    __slots__ = ("shape", "dtype", "weak_type", "ndim", "size", "_named", "_split", "_whole", "__weakref__")
 
     shape: tuple[int, ...]
     dtype: Any
     weak_type: bool
     ndim: int
     size: int
+    _split: TypeSharding | None  # the sharding, of which most arrays have none
+    _whole: ShapedArray | None  # with a sharding, the aval without it
 
-    def __new__(cls, shape, dtype, weak_type: bool = False, *, named_shape: Mapping[Any, int] | None = None, sharding: None = None):
+    def __new__(cls, shape, dtype, weak_type: bool = False, *, named_shape: Mapping[Any, int] | None = None, sharding: Any = None):
         if sharding is not None:
-            raise NotImplementedError(f"ShapedArray: how an array is split over devices is not part of its type; got sharding={sharding}")
+            return split_aval(ShapedArray(shape, dtype, weak_type, named_shape=named_shape), sharding)
         named = _named_key(named_shape) if named_shape else ()
         try:
             key = (shape, dtype, weak_type, named)
@@ -75,7 +79,7 @@ class ShapedArray:
         raise AttributeError(f"ShapedArray is immutable; use update({name}=...) to make another one")
 
     def __reduce__(self):
-        return _unpickle, (self.shape, self.dtype, self.weak_type, self._named)
+        return _unpickle, (self.shape, self.dtype, self.weak_type, self._named, self._split)
 
     def __copy__(self):
         return self
@@ -99,11 +103,21 @@ class ShapedArray:
         return ManualAxisType(self.vma)
 
     @property
-    def sharding(self) -> None:
-        """How the array is split over devices is not part of its type: None."""
+    def sharding(self) -> Any:
+        """How the array is split over explicit mesh axes: a `NamedSharding` over a mesh without devices, with an entry for each axis.
+
+        Where the type does not say it, the mesh is that of the function which is being traced, if there is one.
+        """
+        return as_sharding(self._split, self.ndim)
 
     def update(self, **changes) -> ShapedArray:
-        """The aval that differs from this one in the given fields."""
+        """The aval that differs from this one in the given fields. With another number of axes it is not split, unless that is given."""
+        if self._split is not None:
+            return _update_split(self, changes)
+        if changes.get("sharding") is None:
+            changes.pop("sharding", None)
+        else:
+            return split_aval(self.update(**{name: value for name, value in changes.items() if name != "sharding"}), changes["sharding"])
         fields = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type,
                   "named_shape": dict(self._named), **changes}
         return ShapedArray(fields["shape"], fields["dtype"], fields["weak_type"],
@@ -117,12 +131,12 @@ class ShapedArray:
         """The aval of this array's tangents: itself when inexact, `float0` otherwise."""
         if dtypes.issubdtype(self.dtype, dtypes.inexact):
             return self
-        return ShapedArray(self.shape, dtypes.float0, named_shape=dict(self._named))
+        return ShapedArray(self.shape, dtypes.float0, named_shape=dict(self._named), sharding=self._split)
 
     def str_short(self, short_dtypes: bool = True) -> str:
         """The printed form used in jaxprs, `f32[2,3]`."""
         name = dtypes.short_name(self.dtype) if short_dtypes else getattr(self.dtype, "name", str(self.dtype))
-        axes = ",".join(map(str, self.shape))
+        axes = ",".join(map(str, self.shape) if self._split is None else map(axis_text, self.shape, self._split.spec))
         if self._named:
             axes += ";" + ",".join(f"{name}:{size}" for name, size in self._named)
         return f"{name}[{axes}]"
@@ -166,6 +180,8 @@ def _intern(cls, shape, dtype, weak_type, named) -> ShapedArray:
     put(aval, "ndim", len(shape))
     put(aval, "size", math.prod(shape))
     put(aval, "_named", named)
+    put(aval, "_split", None)
+    put(aval, "_whole", None)
     _interned[key] = weakref.ref(aval, lambda dead: _interned.pop(key, None) if _interned.get(key) is dead else None)
     return aval
 
@@ -185,8 +201,59 @@ def _named_key(named_shape) -> tuple:
     return tuple(sorted(named_shape.items(), key=lambda item: (str(type(item[0])), str(item[0]))))
 
 
-def _unpickle(shape, dtype, weak_type, named):
-    return ShapedArray(shape, dtype, weak_type, named_shape=dict(named))
+def _unpickle(shape, dtype, weak_type, named, sharding=None):
+    return ShapedArray(shape, dtype, weak_type, named_shape=dict(named), sharding=sharding)
+
+
+_interned_splits: dict[tuple, weakref.ref] = {}
+
+
+def split_aval(aval: ShapedArray, sharding: Any) -> ShapedArray:
+    """The aval with a sharding over explicit mesh axes (anything with `mesh` and `spec`); without one for None, or if there are no such axes."""
+    whole = aval if aval._whole is None else aval._whole
+    split = None if sharding is None else type_sharding(sharding, whole.shape)
+    if split is None:
+        return whole
+    key = whole, split
+    found = _interned_splits.get(key)
+    aval = found and found()
+    if aval is not None:
+        return aval
+    aval = object.__new__(ShapedArray)
+    put = object.__setattr__
+    for name in ("shape", "dtype", "weak_type", "ndim", "size", "_named"):
+        put(aval, name, getattr(whole, name))
+    put(aval, "_split", split)
+    put(aval, "_whole", whole)
+    _interned_splits[key] = weakref.ref(aval, lambda dead: _interned_splits.pop(key, None) if _interned_splits.get(key) is dead else None)
+    return aval
+
+
+def _update_split(aval: ShapedArray, changes: dict[str, Any]) -> ShapedArray:
+    """`update` of an aval with a sharding."""
+    sharding = changes.pop("sharding", aval._split)
+    whole = aval._whole.update(**changes)
+    if sharding is aval._split and whole.ndim != aval.ndim:
+        sharding = aval._split._replace(spec=PartitionSpec())
+    return split_aval(whole, sharding)
+
+
+def insert_axis(aval: ShapedArray, axis: int, size: int, entry: Any = None) -> ShapedArray:
+    """The aval with one more axis, split over explicit mesh axes as an entry of a spec says."""
+    shape = (*aval.shape[:axis], size, *aval.shape[axis:])
+    if aval._split is None:
+        return aval.update(shape=shape)
+    entries = aval._split.spec.partitions
+    return split_aval(aval._whole.update(shape=shape), aval._split.update(PartitionSpec(*entries[:axis], entry, *entries[axis:])))
+
+
+def remove_axis(aval: ShapedArray, axis: int) -> ShapedArray:
+    """The aval of one slice along an axis."""
+    shape = aval.shape[:axis] + aval.shape[axis + 1:]
+    if aval._split is None:
+        return aval.update(shape=shape) if aval._named else ShapedArray(shape, aval.dtype, aval.weak_type)
+    entries = aval._split.spec.partitions
+    return split_aval(aval._whole.update(shape=shape), aval._split.update(PartitionSpec(*entries[:axis], *entries[axis + 1:])))
 
 
 class ShapeDtypeStruct:
