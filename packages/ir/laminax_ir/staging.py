@@ -17,8 +17,8 @@ from laminax_ir.gc_pause import paused_collection
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
 from laminax_ir.symbolic_dims import SymbolicDim
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, leaked_tracer_error, no_names, state
-
 from laminax_ir.type_shardings import in_use
+
 _new = object.__new__
 
 
@@ -184,10 +184,6 @@ class StagingTrace(Trace):
         return ClosedJaxpr(Jaxpr(constvars, self.invars, outvars, self.eqns, effects, self.name), consts)
 
 
-_python_scalars = frozenset((bool, int, float, complex))
-
-# Types whose rank-0 values are written into the program; the runtime adds its array type.
-literal_types: set[type] = set(_python_scalars)
 _choose_explicit: Callable | None = None
 
 
@@ -206,6 +202,10 @@ def trace_type_for(in_avals: Sequence[ShapedArray], trace_type: type[StagingTrac
     return _choose_explicit(trace_type, in_avals)
 
 
+_python_scalars = frozenset((bool, int, float, complex))
+
+# Types whose rank-0 values are written into the program; the runtime adds its array type.
+literal_types: set[type] = set(_python_scalars)
 literal_types.update(dtype.type for dtype in canonical_dtypes.supported_dtypes if dtype != canonical_dtypes.float0)
 literal_types.update((np.longlong, np.ulonglong))  # NumPy has two 64-bit integer types
 literal_types.update(dtype.type for dtype in dtypes.supported_dtypes)
