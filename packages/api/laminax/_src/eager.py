@@ -55,7 +55,7 @@ def _operation(primitive, params: dict[str, Any]) -> Callable:
         from laminax._src.sharding_constraints import evaluate as evaluate_placement
         return lambda *operands: evaluate_placement(primitive, operands, params)
     if primitive is checkpoint_p:
-        return partial(_run_equations, params["jaxpr"])
+        return partial(_run_equations, params["jaxpr"], params["differentiated"])
     if primitive.multiple_results:
         return compiled_function(lambda *xs: primitive.bind(*xs, **params), primitive.name, is_list=True)
     return compiled_function(lambda *xs: [primitive.bind(*xs, **params)], primitive.name)
@@ -73,9 +73,12 @@ def _run_on_host(primitive, params: dict[str, Any], *operands: Any) -> Any:
     return [*map(as_array, result)] if primitive.multiple_results else as_array(result)
 
 
-def _run_equations(closed: ClosedJaxpr, *operands: Any) -> list[Any]:
+def _run_equations(closed: ClosedJaxpr, is_again: bool, *operands: Any) -> list[Any]:
     """The results of a checkpointed call, whose function may be made anew for each call: its operations are compiled, it is not."""
     check_no_tracers(operands)
+    if is_again and config.debug_key_reuse.value:  # what is computed again uses the same keys, on purpose
+        with config.debug_key_reuse(False):
+            return _run_equations(closed, False, *operands)
     with current_trace(eval_trace):
         return [*map(as_array, eval_jaxpr(closed.jaxpr, closed.consts, *operands))]
 

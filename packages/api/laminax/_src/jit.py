@@ -36,6 +36,7 @@ from laminax._src.executables import (
     overflow_error,
     report_unusable_donations,
 )
+from laminax._src.key_uses import mark_results, use_keys
 from laminax._src.leaf_names import argument_names, result_names
 from laminax._src.partitioning import Partitioning, names_shardings, place
 from laminax._src.ref_calls import run_with_refs

@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Callable, Sequence
 from weakref import WeakKeyDictionary
 
+from laminax_ir import config
 from laminax_ir.jaxpr import ClosedJaxpr, Var
 from laminax_ir.pytree import tree_unflatten
 from laminax_ir.refs import AbstractRef, Ref, check_aliases, give, take
 from laminax_ir.trace import eval_trace, state
 
 from laminax._src.checked_results import check_results, is_checking
+from laminax._src.key_uses import mark_results, use_keys
 from laminax._src.tracing import Call, TracedFunction, function_name
 
 if TYPE_CHECKING:
