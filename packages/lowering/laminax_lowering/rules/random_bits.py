@@ -88,9 +88,14 @@ def _lower_by_words(primitive):
         words = [Value(x.name, physical_aval(x.aval)) for x in operands]
         aval = ctx.avals_out[0]
         (result,) = ctx.call_program(program, program.jaxpr.debug_info, words, [physical_aval(aval)])
+        if primitive in _MAKE_KEYS:
+            result = ctx.emit("stablehlo.optimization_barrier", [result], results=[result.aval])
         return Value(result.name, aval)
     return rule
 
 
+# XLA would compute new keys where they are used, for every draw and in every kernel once more: the code of a model's
+# initialisation doubles.
+_MAKE_KEYS = (op.random_split_p, op.random_fold_in_p)
 for _primitive in (op.random_seed_p, op.random_split_p, op.random_fold_in_p, op.random_bits_p):
     lowering_rule(_primitive)(_lower_by_words(_primitive))
