@@ -177,7 +177,7 @@ class ExplicitStagingTrace(StagingTrace):
         return super().new_input(aval)
 
     def process(self, primitive, operands, params):
-        atoms = [x.var if type(x) is StagedTracer and x._trace is self else self.lift(x) for x in operands]
+        atoms = [x.variable if type(x) is StagedTracer and x._trace is self else self.lift(x) for x in operands]
         avals = [atom.aval for atom in atoms]
         rule = primitive.effects_rule
         effects = no_effects if rule is None else frozenset(rule(*avals, **params))

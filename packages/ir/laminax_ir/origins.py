@@ -16,7 +16,7 @@ _MOST_LINES = 5
 def why_unknown(tracer: StagedTracer) -> str:
     """The arguments that the value depends on, or where it was made if it depends on none."""
     trace = tracer._trace
-    needed = {tracer.var}
+    needed = {tracer.variable}
     first = []  # equations that make something of nothing that is needed
     for eqn in reversed(trace.eqns):
         if not needed.isdisjoint(eqn.outvars):

@@ -83,7 +83,7 @@ class RecordedFunction:
             return self.fun(*args, **kwargs)
         start, warnings = len(program.eqns), state.warnings
         result = self.fun(*args, **kwargs)
-        if len({x.var for x in operands}) == len(operands):  # else the equations would not tell which operand is meant
+        if len({x.variable for x in operands}) == len(operands):  # else the equations would not tell which operand is meant
             if len(self.recordings) >= _LIMIT:
                 self.recordings.clear()
             self.recordings[key] = None if state.warnings != warnings else _recording(program, levels, program.eqns[start:], operands, result)
@@ -179,18 +179,18 @@ def _recording(program: StagingTrace, levels: Sequence[Trace], eqns: Sequence[Ja
     if not results or not all(type(x) is StagedTracer and x._trace is program for x, _ in split):
         return None
     leaves = [x for x, _ in split]
-    known = {*(x.var for x in operands), *(var for eqn in eqns for var in eqn.outvars)}
+    known = {*(x.variable for x in operands), *(var for eqn in eqns for var in eqn.outvars)}
     constants = {var: value for var, value, _ in program.constants.values()}
     used_constants: dict[Var, Any] = {}
     literals: dict[int, Literal] = {}
-    for atom in (*(atom for eqn in eqns for atom in eqn.invars), *(x.var for x in leaves)):
+    for atom in (*(atom for eqn in eqns for atom in eqn.invars), *(x.variable for x in leaves)):
         if type(atom) is Literal:
             literals[id(atom)] = atom
         elif atom not in known:
             if atom not in constants or not _may_be_kept(constants[atom]):
                 return None
             used_constants[atom] = constants[atom]
-    atoms = [*(x.var for x in operands), *used_constants, *literals.values()]
+    atoms = [*(x.variable for x in operands), *used_constants, *literals.values()]
     places = {id(atom): place for place, atom in enumerate(atoms)}
     steps, maker, depth = [], {}, len(state.name_stack)  # equations have the caller's scopes too
     for number, eqn in enumerate(eqns):
@@ -199,7 +199,7 @@ def _recording(program: StagingTrace, levels: Sequence[Trace], eqns: Sequence[Ja
         for var in eqn.outvars:
             maker[id(var)] = number
             places[id(var)] = len(places)
-    outputs = tuple((places[id(x.var)], maker.get(id(x.var), -1), parts) for x, parts in split)
+    outputs = tuple((places[id(x.variable)], maker.get(id(x.variable), -1), parts) for x, parts in split)
     return Recording(tuple((value, var.aval) for var, value in used_constants.items()), tuple(literals.values()), tuple(steps), outputs,
                      None if result is results[0] else out_tree)
 
@@ -213,10 +213,10 @@ def _may_be_kept(constant: Any) -> bool:
 
 def _replay(recording: Recording, program: StagingTrace, levels: Sequence[Trace], operands: Sequence[StagedTracer]) -> Any:
     constants, literals, steps, outputs, out_tree = recording
-    atoms: list[Any] = [x.var for x in operands]
+    atoms: list[Any] = [x.variable for x in operands]
     if constants:
         operands = [*operands, *(program._constant(value, aval) for value, aval in constants)]
-        atoms = [x.var for x in operands]
+        atoms = [x.variable for x in operands]
     atoms += literals
     own_source = state.source
     origin = source.current() if own_source is None else own_source

@@ -17,21 +17,21 @@ from laminax_ir.trace import state
 class StagedRef(Ref):
     """A reference of a program being recorded; `var` names it there."""
 
-    __slots__ = ("var", "eqn")
+    __slots__ = ("variable", "eqn")
 
     _trace: StagingTrace
 
     def __init__(self, trace: StagingTrace, var: Var, eqn: JaxprEqn | None):
         self._trace = trace
         self.aval = var.aval
-        self.var = var
+        self.variable = var
         self.eqn = eqn
 
     def origin(self) -> str:
         if self.eqn is not None:
             return f"created on line {source.summarize(self.eqn.source_info)}"
-        if self.var in self._trace.invars:
-            described = self._trace.describe_argument(self._trace.invars.index(self.var)).partition(" of ")[0]
+        if self.variable in self._trace.invars:
+            described = self._trace.describe_argument(self._trace.invars.index(self.variable)).partition(" of ")[0]
             return f"passed in as {'the ' if described.startswith('argument') else ''}{described}"
         return ""
 
@@ -86,9 +86,9 @@ def _record(trace: StagingTrace, invars: list, outvars: list[Var], primitive: Pr
 def _atom(trace: StagingTrace, x: Any) -> Literal | Var:
     """The atom for an operand, which may be a reference: of this program, or one that it closes over."""
     if not isinstance(x, Ref):
-        return x.var if type(x) is StagedTracer and x._trace is trace else trace.lift(x)
+        return x.variable if type(x) is StagedTracer and x._trace is trace else trace.lift(x)
     if isinstance(x, StagedRef) and x._trace is trace:
-        return x.var
+        return x.variable
     key = ~id(x)  # that of no operand
     entry = trace.constants.get(key)
     if entry is None:

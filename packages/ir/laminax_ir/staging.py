@@ -25,23 +25,23 @@ _new = object.__new__
 class StagedTracer(Tracer):
     """A value of a program being recorded; `var` names it there."""
 
-    __slots__ = ("var", "eqn")
+    __slots__ = ("variable", "eqn")
 
     def __init__(self, trace: StagingTrace, aval: ShapedArray, var: Var, eqn: JaxprEqn | None):
         self._trace = trace
         self.aval = aval
-        self.var = var
+        self.variable = var
         self.eqn = eqn
 
     def concrete_value(self):
-        return self._trace.value_of(self.var)
+        return self._trace.value_of(self.variable)
 
     def __repr__(self):
         return f"JitTracer({self.aval})"
 
     def origin(self) -> tuple[str, str]:
         if self.eqn is None:
-            return self._trace.describe_input(self.var), ""
+            return self._trace.describe_input(self.variable), ""
         return f"made by {self.eqn.primitive}", source.summarize(self.eqn.source_info)
 
     def why_unknown(self) -> str:
@@ -97,7 +97,7 @@ class StagingTrace(Trace):
         avals = []
         for x in operands:
             if type(x) is StagedTracer and x._trace is self:
-                invars.append(x.var)
+                invars.append(x.variable)
             else:
                 x = self.lift(x)
                 invars.append(x)
@@ -123,7 +123,7 @@ class StagingTrace(Trace):
             tracer = _new(StagedTracer)
             tracer._trace = self
             tracer.aval = result
-            tracer.var = var
+            tracer.variable = var
             tracer.eqn = eqn
             return tracer
         outvars = [Var(aval) for aval in result]
@@ -147,8 +147,8 @@ class StagingTrace(Trace):
             if value._trace.ended:
                 raise leaked_tracer_error(value)
             if type(value) is StagedTracer and value._trace is self:
-                return value.var
-            return self._constant(value, value.aval).var
+                return value.variable
+            return self._constant(value, value.aval).variable
         aval = get_aval(value)
         if aval.shape == ():
             if type(value) in literal_types:
@@ -157,8 +157,8 @@ class StagingTrace(Trace):
                 return Literal(value[()], aval)
             if type(value) is SymbolicDim:
                 from laminax_ir.ops.symbolic import dim_as_value_p
-                return self.process(dim_as_value_p, (), {"dim": value}).var
-        return self._constant(value, aval).var
+                return self.process(dim_as_value_p, (), {"dim": value}).variable
+        return self._constant(value, aval).variable
 
     def _constant(self, value: Any, aval: ShapedArray) -> StagedTracer:
         entry = self.constants.get(id(value))
@@ -172,7 +172,7 @@ class StagingTrace(Trace):
 
     def finish(self, outputs: Sequence[Any]) -> ClosedJaxpr:
         """Ends the recording; `outputs` are the function's results, tracers or constants."""
-        outvars = [x.var if type(x) is StagedTracer and x._trace is self else self.lift(x) for x in outputs]
+        outvars = [x.variable if type(x) is StagedTracer and x._trace is self else self.lift(x) for x in outputs]
         constvars = [var for var, _, _ in self.constants.values()]
         consts = [value for _, value, _ in self.constants.values()]
         self.ended = True

@@ -182,7 +182,7 @@ class _ConcreteStagingTrace(StagingTrace):
             with current_trace(eval_trace):
                 values = primitive.bind(*known, **params)
             tracers = result if primitive.multiple_results else [result]
-            self.values.update((t.var, v) for t, v in zip(tracers, values if primitive.multiple_results else [values]))
+            self.values.update((t.variable, v) for t, v in zip(tracers, values if primitive.multiple_results else [values]))
         return result
 
 
@@ -196,7 +196,7 @@ def _trace_with_values(call: _Call) -> _Traced:
     try:
         with current_trace(trace):
             inputs = [trace.new_input(aval) for aval in call.avals]
-            trace.values.update((t.var, v) for t, v in zip(inputs, map(_known_value, call.leaves)) if v is not None)
+            trace.values.update((t.variable, v) for t, v in zip(inputs, map(_known_value, call.leaves)) if v is not None)
             closed = trace.finish(call.run(*inputs))
     finally:
         trace.ended = True

@@ -115,21 +115,21 @@ def linearize_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...], instantiate_
         results, program = linearize_flat(
             lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), inputs, nonzero)
         linear, residuals = program.to_jaxpr()
-        input_index = {id(x.var): i for i, x in enumerate(inputs)}
+        input_index = {id(x.variable): i for i, x in enumerate(inputs)}
         output_index: dict[int, int] = {}
         for i, r in enumerate(results):
             if _own(r, trace):
-                output_index.setdefault(id(r.var), i)
+                output_index.setdefault(id(r.variable), i)
         saved: list[Any] = []
         sources: list[tuple[str, int]] = []
         constants: dict[int, Any] = {}
         for position, r in enumerate(residuals):
             if not _own(r, trace):
                 constants[position] = r
-            elif id(r.var) in input_index:
-                sources.append(("in", input_index[id(r.var)]))
-            elif id(r.var) in output_index:
-                sources.append(("out", output_index[id(r.var)]))
+            elif id(r.variable) in input_index:
+                sources.append(("in", input_index[id(r.variable)]))
+            elif id(r.variable) in output_index:
+                sources.append(("out", output_index[id(r.variable)]))
             else:
                 sources.append(("out", len(results) + len(saved)))
                 saved.append(r)
@@ -164,7 +164,7 @@ def _with_zero_results(jaxpr: Jaxpr, present: Sequence[bool], wanted: Sequence[b
 
 
 def _atom(trace: StagingTrace, x: Any):
-    return x.var if _own(x, trace) else trace.lift(x)
+    return x.variable if _own(x, trace) else trace.lift(x)
 
 
 def _own(x: Any, trace: StagingTrace) -> bool:

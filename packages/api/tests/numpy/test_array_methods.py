@@ -99,3 +99,11 @@ def test_imaginary_parts_are_not_lost_silently():
 def test_complex_to_real_is_deprecated():
     with pytest.warns(DeprecationWarning, match="Casting from complex to real dtypes"):
         assert jnp.array(2 + 1j).astype(np.float32) == 2
+
+
+@pytest.mark.parametrize("method", ["var", "std", "mean", "sum", "prod", "max", "min", "argmax", "cumsum", "ravel", "transpose", "round", "any", "squeeze"])
+def test_traced_arrays_have_the_methods_of_arrays(method):
+    """`var` was once hidden by an attribute of tracers."""
+    x = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
+    found = laminax.jit(lambda x: getattr(x, method)())(x)
+    np.testing.assert_allclose(found, getattr(x, method)(), rtol=1e-5, atol=1e-6)
