@@ -123,8 +123,8 @@ def test_meshes_as_contexts_can_be_disallowed():
 def test_context_managers_of_options():
     with laminax.debug_key_reuse(False), laminax.allow_f16_reductions(True), laminax.auto_pcast(True), laminax.softmax_custom_jvp(True):
         assert laminax.config.jax_softmax_custom_jvp and not laminax.config.jax_debug_key_reuse
-    with pytest.raises(ValueError, match="debug_key_reuse cannot be True: it must be False, since the use of random keys is not tracked"):
-        with laminax.debug_key_reuse(True):
+    with pytest.raises(ValueError, match="auto_pcast cannot be False: it must be True, since values are always cast"):
+        with laminax.auto_pcast(False):
             pass
 
 

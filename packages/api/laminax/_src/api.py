@@ -213,7 +213,7 @@ def _put_leaf(x: Any, device: Any, source: Any, donate: bool, is_copied: bool) -
         x = copy_p.bind(x) if is_copied else x
         return x if device is None else put_traced(x, runtime.as_sharding(device), None if source is None else runtime.as_sharding(source))
     if isinstance(x, PRNGKeyArray):
-        return PRNGKeyArray(x.impl, _put_leaf(x.base, device, source, donate, is_copied))
+        return x._with_words(_put_leaf(x.base, device, source, donate, is_copied), lambda used: used)
     if isinstance(device, runtime.Sharding) and device.num_devices > 1 and is_tracing():
         return put_traced(runtime.device_put(x), device)  # how a constant is split is part of the program
     placed = runtime.device_put(x, device, donate=donate)

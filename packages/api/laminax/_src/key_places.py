@@ -61,10 +61,14 @@ def _global_shards(keys: Any) -> list[Any]:
 
 def _shards(keys: Any, of_words: list[Any]) -> list[Any]:
     sharding = _sharding(keys)
-    return [runtime.Shard(shard.device, sharding, keys.shape, None if shard.data is None else keys._with_words(shard.data))
+    return [runtime.Shard(shard.device, sharding, keys.shape, None if shard.data is None else _part(keys, shard))
             for shard in of_words]
+
+
+def _part(keys: Any, of_words: Any) -> Any:
+    return keys._with_words(of_words.data, lambda used: used[(*of_words.index[:keys.ndim], ...)])
 
 
 def _addressable_data(keys: Any, index: int) -> Any:
     """The part on this process's device number `index`, as keys."""
-    return keys._with_words(keys.base.addressable_data(index))
+    return _part(keys, keys.base.addressable_shards[index])

@@ -8,7 +8,7 @@ _MODULE_OF = {"io_callback": "laminax_ir.ops.callbacks", "primal_tangent_dtype":
 
 _SUBMODULES = frozenset((
     "as_jax", "buffer_callback", "checkify", "colocated_python", "compilation_cache", "compute_on", "custom_partitioning", "hijax", "jet",
-    "layout", "mesh_utils", "multihost_utils", "ode", "pjit", "random", "scheduling_groups", "serialize_executable", "shard_map", "sparse",
+    "key_reuse", "layout", "mesh_utils", "multihost_utils", "ode", "pjit", "random", "scheduling_groups", "serialize_executable", "shard_map", "sparse",
     "topologies", "xla_metadata",
 ))
 

@@ -13,6 +13,7 @@ from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.cumulative import cumsum
 from laminax_ir.ops.loops import scan, while_loop
+from laminax_ir.ops.random_bits import random_clone
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
@@ -60,7 +61,7 @@ def _binomial(key, n, p, *, shape, dtype):
     trials = jnp.floor(trials)
     ends = jnp.where(is_infinite, 1e4, trials).astype(p.dtype)  # both loops end for whatever is not used of them
     small = _count_waiting_times(key, jnp.where(is_small, ends, 0.0), q)
-    large = _reject(key, jnp.where(is_small, jnp.asarray(1e4, p.dtype), ends), jnp.where(is_small | is_infinite, 0.5, q).astype(p.dtype))
+    large = _reject(random_clone(key), jnp.where(is_small, jnp.asarray(1e4, p.dtype), ends), jnp.where(is_small | is_infinite, 0.5, q).astype(p.dtype))
     count = jnp.where(is_small, small, large).astype(dtype)
     count = jnp.where(p < 0.5, count, trials.astype(dtype) - count)
     return jnp.where(is_invalid, jnp.nan, jnp.where(is_infinite, jnp.inf, count)).astype(dtype)

@@ -13,6 +13,7 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.ops import elementwise as e
 from laminax_ir.ops.loops import while_loop
+from laminax_ir.ops.random_bits import random_clone
 from laminax_ir.ops.reduction import reduce_or
 from laminax_ir.ops.shape import full, full_like
 from laminax_ir.ops.special import lgamma
@@ -57,7 +58,7 @@ def _poisson(key, lam, *, shape, dtype):
     is_small = e.bitwise_or(e.ne(lam, lam), e.lt(lam, 10.0))
     most_steps = dtype.type(dtypes.iinfo(dtype).max)
     small = _count_arrivals(key, e.select(is_small, lam, full_like(lam, 0)), dtype, most_steps)
-    large = _reject(key, e.select(is_small, full_like(lam, 1e5), lam), dtype, most_steps)
+    large = _reject(random_clone(key), e.select(is_small, full_like(lam, 1e5), lam), dtype, most_steps)
     return e.select(e.eq(lam, 0.0), full_like(small, 0), e.select(is_small, small, large))
 
 
