@@ -18,7 +18,7 @@ from laminax_ir import config, dtypes
 from laminax_ir.arguments import called_with
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.symbolic_dims import SymbolicDim
-from laminax_ir.type_shardings import TypeSharding, as_sharding, axis_text, type_sharding
+from laminax_ir.type_shardings import TypeSharding, as_sharding, axis_text, parts_of, type_sharding
 
 _interned: dict[tuple, weakref.ref] = {}
 
@@ -233,8 +233,9 @@ def _update_split(aval: ShapedArray, changes: dict[str, Any]) -> ShapedArray:
     """`update` of an aval with a sharding."""
     sharding = changes.pop("sharding", aval._split)
     whole = aval._whole.update(**changes)
-    if sharding is aval._split and whole.ndim != aval.ndim:
-        sharding = aval._split._replace(spec=PartitionSpec())
+    if sharding is aval._split and whole.shape != aval.shape:
+        entries = zip(sharding.spec, whole.shape) if whole.ndim == aval.ndim else ()
+        sharding = sharding.update(PartitionSpec(*[None if entry is None or size % parts_of(entry, sharding.mesh) else entry for entry, size in entries]))
     return split_aval(whole, sharding)
 
 

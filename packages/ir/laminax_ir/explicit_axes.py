@@ -71,8 +71,8 @@ def out_sharding(name: str, sharding: Any, ndim: int) -> TypeSharding | None:
     if isinstance(sharding, PartitionSpec):
         mesh, spec = context_mesh(), sharding
         if mesh is None:
-            raise ValueError(f"{name}: Please set a mesh via `jax.set_mesh` if a PartitionSpec is passed to {name}; it refers to the axes of the mesh that is "
-                             f"set, and none is. Got {sharding}.")
+            raise ValueError(f"{name}: Using PartitionSpec when you are not under a mesh context is not allowed, since it refers to the axes of the mesh that "
+                             f"is set; got {sharding}. Please set a mesh via `jax.set_mesh` if a PartitionSpec is passed to {name}, or give a NamedSharding.")
     else:
         mesh, spec = getattr(sharding, "mesh", None), getattr(sharding, "spec", None)
         if mesh is None or not isinstance(spec, PartitionSpec):
@@ -88,7 +88,7 @@ def out_sharding(name: str, sharding: Any, ndim: int) -> TypeSharding | None:
                          f"{others[0]!r} for the mesh {mesh}. Use with_sharding_constraint for such axes.")
     if not mesh.explicit_axes:
         return None
-    return type_sharding(TypeSharding(mesh, spec), (1,) * ndim, name)
+    return type_sharding(TypeSharding(mesh, spec), (0,) * ndim, name)  # whether sizes divide is seen when they are known
 
 
 # Rules: `rule(out, *avals, **params)` gives the entries of the spec of the result, or a list of them for several; `out` is what the shape rule says.
@@ -218,4 +218,5 @@ def is_explicit(program: ClosedJaxpr | Jaxpr) -> bool:
     if not in_use:
         return False
     jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
-    return any(getattr(atom.aval, "_split", None) is not None for atom in (*jaxpr.constvars, *jaxpr.invars, *jaxpr.outvars))
+    atoms = (*jaxpr.constvars, *jaxpr.invars, *jaxpr.outvars, *(var for eqn in jaxpr.eqns for var in eqn.outvars))
+    return any(getattr(atom.aval, "_split", None) is not None for atom in atoms)

@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from laminax_ir.abstract_meshes import AbstractMesh, in_use
-from laminax_ir.errors import ShardingTypeError
 from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 
-__all__ = ["TypeSharding", "as_sharding", "axis_text", "check_divides", "in_use", "names_of", "parts_of", "repeated_name", "sharding_of_type", "type_sharding"]
+__all__ = ["TypeSharding", "as_sharding", "axis_text", "in_use", "names_of", "parts_of", "repeated_name", "sharding_of_type", "type_sharding"]
 
 class TypeSharding(NamedTuple):
     """The sharding in a type: the mesh, and a spec of explicit axes with as many entries as the array has axes."""
@@ -38,7 +37,7 @@ def type_sharding(sharding: Any, shape: Sequence[int], name: str = "ShapedArray"
       name: what asks, for messages.
 
     Raises:
-      ValueError: if the spec has more entries than the array axes.
+      ValueError: if the spec has more entries than the array axes, or an axis does not divide into its parts.
       NotImplementedError: if the spec has parts of sums, `unreduced` or `reduced`.
     """
     mesh, spec = getattr(sharding, "mesh", None), getattr(sharding, "spec", None)
@@ -50,6 +49,10 @@ def type_sharding(sharding: Any, shape: Sequence[int], name: str = "ShapedArray"
         raise NotImplementedError(f"{name}: sums that are not made yet (unreduced, reduced) are not part of types; got {spec}. Leave them out.")
     explicit = set(mesh.explicit_axes)
     entries = [_of_axes(entry, explicit) for entry in spec]
+    for axis, (entry, size) in enumerate(zip(entries, shape)):
+        if entry is not None and size % (parts := parts_of(entry, mesh)):
+            raise ValueError(f"{name}: the spec {spec} implies that array axis {axis} is partitioned {parts} times, which does not evenly divide the dimension "
+                             f"size {size}. Got shape {tuple(shape)} and mesh {dict(mesh.shape)}. Split another axis, or pad this one.")
     return TypeSharding(mesh.abstract_mesh, PartitionSpec(*entries, *[None] * (len(shape) - len(entries))))
 
 
@@ -91,14 +94,6 @@ def axis_text(size: Any, entry: Any) -> str:
     if entry is None:
         return str(size)
     return f"{size}@({','.join(map(str, entry))})" if type(entry) is tuple else f"{size}@{entry}"
-
-
-def check_divides(name: str, shape: Sequence[int], sharding: TypeSharding) -> None:
-    """Raises ShardingTypeError unless each axis of an array divides into its parts."""
-    for axis, (size, entry) in enumerate(zip(shape, sharding.spec)):
-        if entry is not None and size % (parts := parts_of(entry, sharding.mesh)):
-            raise ShardingTypeError(f"{name}: axis {axis} of size {size} of an array of shape {tuple(shape)} is not divisible by the {parts} devices of "
-                                    f"{entry!r} in {sharding.spec}; mesh {dict(sharding.mesh.shape)}. Split another axis, or pad this one.")
 
 
 # What `aval.sharding` gives. The runtime, whose shardings these are, replaces it.

@@ -428,7 +428,7 @@ WRONG = [
     (lambda: ops.threefry2x32(u32, u32, u32, np.zeros(3, np.uint32)), TypeError, r"threefry2x32 .*Axis 0 has sizes 2, 2, 2, 3"),
     (lambda: ops.rng_bit_generator(u32, (3,)), TypeError, r"rng_bit_generator: the key must be u32\[4\] or u64\[2\], got u32\[2\]"),
     (lambda: ops.rng_bit_generator(np.zeros(4, np.uint32), (3,), np.float32), TypeError, "unsupported dtype float32"),
-    (lambda: ops.rng_bit_generator(np.zeros(4, np.uint32), (3,), out_sharding=1), NotImplementedError, "out_sharding"),
+    (lambda: ops.rng_bit_generator(np.zeros(4, np.uint32), (3,), out_sharding=1), TypeError, "out_sharding must be a PartitionSpec"),
     (lambda: ops.random_seed(1.5, "threefry2x32"), TypeError, "PRNG key seed must be an integer; got f32"),
     (lambda: ops.random_seed(0, "mersenne"), ValueError, "There is no PRNG implementation 'mersenne'"),
     (lambda: ops.random_wrap(u32, impl="rbg"), TypeError, r"a key of rbg has shape \(4,\).*got \(2,\)"),

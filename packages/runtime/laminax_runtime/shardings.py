@@ -366,6 +366,11 @@ def _check_spec(mesh: Any, spec: Any) -> None:
             f"NamedSharding: expected a PartitionSpec for spec, got {spec!r} of type {type(spec).__name__}. "
             "Write PartitionSpec('data', None), with one entry per axis of the array."
         )
+    if UNCONSTRAINED in spec and mesh.axis_names and not mesh.auto_axes:
+        raise ValueError(
+            f"NamedSharding: PartitionSpec {spec} cannot contain `P.UNCONSTRAINED` when no mesh axis_types are `Auto`; the mesh is {mesh}. "
+            "Say of each axis how it is split, None for one that is whole."
+        )
     seen: set[Any] = set()
     for name in (*spec.names(), *spec.unreduced, *spec.reduced):
         if name not in mesh.axis_names:

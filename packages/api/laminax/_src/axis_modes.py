@@ -129,7 +129,10 @@ def _with_axes(name: str, mesh: AbstractMesh, axes: Any, kind: AxisType) -> Abst
     names = mesh.axis_names if axes is None else tuple(axes) if isinstance(axes, (tuple, list, set, frozenset)) else (axes,)
     if unknown := [n for n in names if n not in mesh.axis_names]:
         raise ValueError(f"{name}: axes has {unknown[0]!r}, which is not an axis of the mesh {mesh}.")
-    return mesh.update_axis_types({n: kind for n in names if n not in mesh.manual_axes})
+    if manual := [n for n in names if n in mesh.manual_axes]:
+        raise NotImplementedError(f"{name}: Going from `Manual` axes to `Auto` or `Explicit` ones is not supported: the function around runs along {manual[0]!r} "
+                                  "in a shard_map. Name other axes.")
+    return mesh.update_axis_types(dict.fromkeys(names, kind))
 
 
 def _on_mesh(tree: Any, mesh: AbstractMesh) -> Any:

@@ -364,7 +364,8 @@ def _abstract(x: Any) -> Any:
                                            and not hasattr(x, "__array__")):
         dtype = x.dtype if dtypes.is_extended(x.dtype) else dtypes.canonicalize_dtype(x.dtype)
         sharding = _on_current_mesh(getattr(x, "sharding", None), x)
-        return _AvalHolder(ShapedArray(x.shape, dtype, getattr(x, "weak_type", False), sharding=sharding), sharding)
+        aval = ShapedArray(x.shape, dtype, getattr(x, "weak_type", False), sharding=sharding)
+        return _AvalHolder(aval, None if isinstance(x, ShapedArray) else sharding)  # a type says nothing of devices
     return x
 
 

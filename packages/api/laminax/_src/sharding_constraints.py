@@ -6,7 +6,7 @@ from typing import Any
 
 import laminax_runtime as runtime
 from laminax_ir.abstract_meshes import AxisType
-from laminax_ir.avals import get_aval
+from laminax_ir.avals import get_aval, split_aval
 from laminax_ir.explicit_axes import context_mesh, out_sharding
 from laminax_ir.keys import PRNGKeyArray, keys_of_words
 from laminax_ir.manual_axes import manual_mesh
@@ -58,6 +58,10 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         if not isinstance(sharding, (runtime.Sharding, PartitionSpec)):
             raise TypeError(f"with_sharding_constraint: expected a Sharding or a PartitionSpec, got {sharding!r} of type "
                             f"{type(sharding).__name__}")
+    if in_use and (mesh := context_mesh()) is not None and mesh.are_all_axes_explicit:
+        for leaf, sharding in zip(leaves, flat):
+            _check_is_so(leaf, sharding)
+        return x
     mesh = manual_mesh.value or runtime.current_mesh() or runtime.entered_mesh()
     resolved = [_on_mesh_of(leaf, s) if mesh is None and not getattr(s, "_is_concrete", True) else resolve(s, "with_sharding_constraint: shardings", mesh)
                 for leaf, s in zip(leaves, flat)]
@@ -65,6 +69,19 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     return tree_unflatten(tree, [
         bind_constraint(leaf, s, "with_sharding_constraint", "x", what, may_be_padded=may_be_padded)
         for leaf, s in zip(leaves, resolved)])
+
+
+def _check_is_so(x: Any, sharding: Any) -> None:
+    """Where types say how values are split, a constraint says what must hold already.
+
+    Raises:
+      AssertionError: if it does not.
+    """
+    aval = get_aval(x)
+    wanted = out_sharding("with_sharding_constraint", sharding, aval.ndim)
+    if wanted is not None and (split_aval(aval, wanted)._split != aval._split and (aval._split is not None or any(wanted.spec))):
+        raise AssertionError("with_sharding_constraint: `with_sharding_constraint` acts as an assert when all axes of mesh are of type `Explicit`. The array "
+                             f"sharding does not match: x is {aval.str_short()}, and {sharding} was asked for. Use reshard to lay it out anew.")
 
 
 def _on_mesh_of(x: Any, sharding: runtime.NamedSharding) -> runtime.NamedSharding:

@@ -63,6 +63,11 @@ def test_the_compilers_axes_are_no_part_of_types():
     assert laminax.typeof(put(A, "x", "y", mesh=AUTO)).sharding.spec == P(None, None)
 
 
+def test_parts_are_equal():
+    with pytest.raises(ValueError, match="axis 0 is partitioned 4 times, which does not evenly divide the dimension size 6"):
+        laminax.typeof(jnp.ones((6, 2))).update(sharding=NamedSharding(MESH.abstract_mesh, P("x")))
+
+
 def test_arrays_moved_off_the_mesh_lose_the_sharding_of_their_type():
     assert str(laminax.typeof(laminax.device_put(put(A, "x"), DEVICES[3]))) == "float32[8,4]"
 
@@ -296,6 +301,16 @@ def test_explicit_axes_inside_of_the_compilers():
         result = laminax.jit(lambda x: double(jnp.sin(x)))(put(A, "x", mesh=AUTO))
     np.testing.assert_allclose(np.asarray(result), np.sin(A) * 2, rtol=1e-6)
     assert seen == ["float32[8@x,4@y]"] and str(laminax.typeof(result)) == "float32[8,4]"
+
+
+def test_constraints_say_what_must_hold():
+    constrained = laminax.jit(lambda x: lax.with_sharding_constraint(x, P("x")))
+    with laminax.set_mesh(MESH):
+        assert "sharding_constraint" not in str(constrained.trace(put(A, "x")).jaxpr)
+        with pytest.raises(AssertionError, match="acts as an assert when all axes of mesh are of type `Explicit`.*reshard"):
+            constrained(put(A, "y"))
+        with pytest.raises(ValueError, match="cannot contain `P.UNCONSTRAINED` when no mesh axis_types are `Auto`"):
+            put(A, P.UNCONSTRAINED)
 
 
 def test_use_abstract_mesh():

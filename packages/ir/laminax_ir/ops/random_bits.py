@@ -20,7 +20,8 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.keys import check_key_data, physical_aval
 from laminax_ir.ops.elementwise_avals import broadcast_avals, joined_named_shape
-from laminax_ir.ops.shape_arguments import canonical_shape
+from laminax_ir.ops.shape_arguments import canonical_shape, checked_out_sharding
+from laminax_ir.ops.sharding import reshard
 from laminax_ir.primitive import Primitive, shape_rule
 
 UINT32 = np.dtype(np.uint32)
@@ -124,7 +125,7 @@ def rng_bit_generator(key, shape: Sequence[int], dtype=np.uint32,
       shape: the shape of the result.
       dtype: uint8, uint16, uint32 or uint64.
       algorithm: the platform's default, Threefry or Philox.
-      out_sharding: must be None; the layout of the result over devices cannot be asked for yet.
+      out_sharding: how the bits are split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
     Returns:
       The new state, of the shape and dtype of `key`, and the bits, of the given shape and dtype.
@@ -132,16 +133,16 @@ def rng_bit_generator(key, shape: Sequence[int], dtype=np.uint32,
     Raises:
       TypeError: if the key has another shape or dtype, or the dtype is none of the four.
     """
-    if out_sharding is not None:
-        raise NotImplementedError(f"rng_bit_generator: out_sharding is not supported yet, got {out_sharding!r}; pass None")
     dtype = dtypes.canonicalize_dtype(dtype)
     if dtype not in UINT_DTYPES.values():
         raise DTypeError(f"rng_bit_generator: unsupported dtype {dtypes.dtype_name(dtype)}; "
                          "use uint8, uint16, uint32 or uint64")
     if algorithm not in RandomAlgorithm._value2member_map_:
         raise ValueError(f"rng_bit_generator: algorithm must be a RandomAlgorithm, got {algorithm!r}")
-    return tuple(rng_bit_generator_p.bind(key, shape=_checked_shape("rng_bit_generator", shape), dtype=dtype,
-                                          algorithm=RandomAlgorithm(algorithm), out_sharding=None))
+    shape = _checked_shape("rng_bit_generator", shape)
+    split = None if out_sharding is None else checked_out_sharding("rng_bit_generator", out_sharding, len(shape))
+    key, bits = rng_bit_generator_p.bind(key, shape=shape, dtype=dtype, algorithm=RandomAlgorithm(algorithm), out_sharding=None)
+    return key, bits if split is None else reshard(bits, split)
 
 
 @shape_rule(rng_uniform_p)

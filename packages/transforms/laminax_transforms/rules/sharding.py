@@ -70,5 +70,6 @@ def batched_sharding(sharding, axis, batch_axis: int, ndim: int):
         raise ValueError(f"vmap: spmd_axis_name={name!r} names mesh axes that split other axes already: {sorted(used, key=str)} in "
                          f"{spec}. Leave them out of the spec inside of the function, or out of spmd_axis_name.")
     entries = [*spec, *[None] * (ndim - len(spec))]
-    entries.insert(batch_axis, names if names else UNCONSTRAINED)
+    mesh = sharding.mesh
+    entries.insert(batch_axis, names or (UNCONSTRAINED if mesh.auto_axes or mesh.empty else axis.mesh_axes))
     return sharding.update(spec=spec.update(partitions=entries))
