@@ -8,6 +8,7 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
+from laminax_ir.ops import elementwise
 
 
 class _Zero:
@@ -28,6 +29,13 @@ ZERO = _Zero()
 def instantiate(tangent: Any, primal_aval: ShapedArray) -> Any:
     """The tangent as an array: zeros of the primal's tangent type for `ZERO`, itself otherwise."""
     return zeros_of(primal_aval.to_tangent_aval()) if tangent is ZERO else tangent
+
+
+def cotangent_of_dtype(ct: Any, dtype: Any) -> Any:
+    """A cotangent in the dtype of a linear operand: of a real one that was used as a complex number, the real part counts."""
+    if dtypes.issubdtype(ct.dtype, dtypes.complexfloating) and not dtypes.issubdtype(dtype, dtypes.complexfloating):
+        ct = elementwise.real(ct)
+    return elementwise.convert_element_type(ct, dtype)
 
 
 def zeros_of(aval: ShapedArray) -> Any:

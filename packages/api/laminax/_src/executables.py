@@ -18,10 +18,10 @@ from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray, keys_of_words, physical_aval
 from laminax_ir.pytree import dispatch_registry
 from laminax_ir.trace import check_no_tracers
+from laminax_ir.user_warnings import warn_at_user
 
 from laminax._src.partitioning import Partitioning, memories, writable_shardings
 from laminax._src.phases import phase
-from laminax._src.user_warnings import warn_at_user
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule

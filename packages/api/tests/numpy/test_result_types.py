@@ -203,3 +203,31 @@ def test_dtypes_of_nothing_and_of_numbers():
     with pytest.raises(ValueError, match="float64 is not an integer dtype"):
         jnp.iinfo(3.0)
     assert jnp.ix_(np.array([]), np.array([1]))[0].dtype == np.int32
+
+
+@pytest.mark.parametrize("cast", [
+    lambda z: jnp.sum(z, dtype=float), lambda z: jnp.mean(z, dtype=float), lambda z: jnp.cumsum(z, dtype=float),
+    lambda z: jnp.full(2, z[0], float), lambda z: jnp.full_like(z.real, z), lambda z: jnp.concatenate([z, z], dtype=float),
+    lambda z: laminax.lax.convert_element_type(z, np.float32), lambda z: jnp.asarray(z, np.int32), lambda z: jnp.array([z[0], 1], float),
+])
+def test_an_imaginary_part_is_not_lost_silently(cast):
+    """As in NumPy there is a warning, at the line of the program that does it, when that is traced; what was recorded warns as well."""
+    z = jnp.array([1 + 2j, 3])
+    for run in (laminax.jit(cast), laminax.jit(lambda z: cast(z) + cast(z)), laminax.vmap(lambda part: cast(jnp.stack([part, part])))):
+        with pytest.warns(np.exceptions.ComplexWarning, match="discards the imaginary part") as record:
+            got = run(z)
+        assert not jnp.iscomplexobj(got) and {r.filename for r in record} == {__file__}
+
+
+def test_what_takes_the_real_part_on_purpose_does_not_warn():
+    import warnings
+    x, z = jnp.ones(2), jnp.array([1 + 2j, 3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(laminax.grad(lambda x: (x.astype(complex) * z).real.sum())(x), [1, 3])
+        np.testing.assert_array_equal(laminax.grad(lambda x: laminax.lax.dot(x, x, preferred_element_type=np.complex64).real)(x), [2, 2])
+        np.testing.assert_array_equal(laminax.grad(lambda x: jnp.abs(x * z)[1])(x), [0, 3])
+        assert jnp.asarray(z, bool).all() and laminax.lax.convert_element_type(1j, bool)
+    with pytest.warns(DeprecationWarning) as record:
+        z.astype(float)
+    assert len(record) == 1

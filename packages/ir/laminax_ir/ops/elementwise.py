@@ -45,6 +45,7 @@ from laminax_ir.ops.elementwise_avals import (
 from laminax_ir.ops.scalar_operands import PYTHON_SCALARS, scalar_like, typed
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.trace import state
+from laminax_ir.user_warnings import warn_at_user
 
 Accuracy = Tolerance | AccuracyMode | None
 
@@ -580,7 +581,7 @@ def convert_element_type(operand, new_dtype, weak_type: bool = False):
     Args:
       operand: an array or scalar.
       new_dtype: the dtype, canonicalised to 32 bits unless x64 is enabled. Float to integer rounds towards
-        zero; complex to real drops the imaginary part; anything to bool tests for non-zero. A Python int of up to 64
+        zero; complex to real drops the imaginary part, with a `ComplexWarning`; anything to bool tests for non-zero. A Python int of up to 64
         bits wraps around in a narrower integer dtype.
       weak_type: whether the result is weakly typed.
     """
@@ -595,6 +596,7 @@ def convert_element_type(operand, new_dtype, weak_type: bool = False):
             and not dtypes.issubdtype(new_dtype, dtypes.complexfloating):
         if new_dtype == _BOOL:  # unlike JAX's lax, which looks at the real part alone
             return ne(operand, np.zeros((), aval.dtype)[()])  # of a strong dtype, as bools are
+        warn_at_user("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning)
         operand = operand.real if isinstance(operand, np.generic | np.ndarray) or type(operand) in PYTHON_SCALARS \
             else real(operand)
     return convert_element_type_p.bind(operand, new_dtype=new_dtype, weak_type=bool(weak_type))

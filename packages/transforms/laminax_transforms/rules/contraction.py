@@ -17,11 +17,10 @@ from laminax_ir.ops.contraction import (
     outer_ragged_axes,
     ragged_dot_general_p,
 )
-from laminax_ir.ops.elementwise import convert_element_type
 from laminax_ir.ops.shape import broadcast_in_dim, transpose
 from laminax_transforms.batching import batch_axis_first
 from laminax_transforms.registry import axis_batching_rule, batching_rule, define_jvp, is_linear, transpose_rule
-from laminax_transforms.zeros import ZERO
+from laminax_transforms.zeros import ZERO, cotangent_of_dtype
 
 
 def _linear_in(position: int, primitive):
@@ -81,7 +80,7 @@ def _as_operand(ct, permutation, operand: ShapedArray):
     """The cotangent in the operand's axis order and dtype."""
     if permutation is not None:
         ct = transpose(ct, permutation)
-    return ct if ct.dtype == operand.dtype else convert_element_type(ct, operand.dtype)
+    return ct if ct.dtype == operand.dtype else cotangent_of_dtype(ct, operand.dtype)
 
 
 @batching_rule(dot_general_p)

@@ -12,11 +12,10 @@ import math
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.convolution import ConvDimensionNumbers, conv_general_dilated_p, dilated
-from laminax_ir.ops.elementwise import convert_element_type
 from laminax_ir.ops.shape import reshape, rev, transpose
 from laminax_transforms.batching import move_axis, remove_axis
 from laminax_transforms.registry import batching_rule, define_jvp, is_linear, transpose_rule
-from laminax_transforms.zeros import ZERO, zeros_of
+from laminax_transforms.zeros import ZERO, cotangent_of_dtype, zeros_of
 
 
 def _lhs_partial(t, result, lhs, rhs, **params):
@@ -38,7 +37,7 @@ def _conv_transpose(ct, lhs, rhs, **params):
     else:
         result = adjoint(ct, lhs, rhs, **params)
         if result.dtype != linear.dtype:
-            result = convert_element_type(result, linear.dtype)
+            result = cotangent_of_dtype(result, linear.dtype)
     return [result, None] if is_linear(lhs) else [None, result]
 
 

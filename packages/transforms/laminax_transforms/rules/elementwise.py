@@ -53,7 +53,7 @@ from laminax_transforms.registry import (
     jvp_rules,
     transpose_rule,
 )
-from laminax_transforms.zeros import ZERO, instantiate
+from laminax_transforms.zeros import ZERO, cotangent_of_dtype, instantiate
 
 
 def _is_complex(x) -> bool:
@@ -309,7 +309,7 @@ def _select_n_transpose(ct, which, *cases):
 
 @transpose_rule(op.convert_element_type_p)
 def _convert_transpose(ct, x, *, new_dtype, weak_type, sharding=None):
-    return [convert_element_type(ct, x.dtype, x.weak_type)]
+    return [convert_element_type(cotangent_of_dtype(ct, x.dtype), x.dtype, x.weak_type)]
 
 
 @transpose_rule(op.real_p)

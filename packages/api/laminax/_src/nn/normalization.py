@@ -6,12 +6,12 @@ from functools import partial
 from typing import Any
 
 from laminax_ir import config
+from laminax_ir.user_warnings import warn_at_user
 from laminax_transforms import custom_jvp, stop_gradient
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import concrete_int, inexact, promote_inexact
-from laminax._src.user_warnings import warn_at_user
 
 
 def logsumexp(a, axis=None, b=None, keepdims: bool = False, return_sign: bool = False, where=None):

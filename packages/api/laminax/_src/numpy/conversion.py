@@ -14,7 +14,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.partition_specs import PartitionSpec
-from laminax_ir.trace import Tracer, count_warning, is_tracing
+from laminax_ir.trace import Tracer, is_tracing
 
 from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_array, is_host_value, user_dtype
 from laminax._src.out_shardings import split_result
@@ -74,8 +74,6 @@ def _from_object(value: Any, dtype: Any) -> Any:
         # as NumPy does, the mask of a masked array is dropped
         return _from_host(np.asarray(value) if isinstance(value, np.ma.MaskedArray) else value, dtype)
     if isinstance(value, Tracer) or hasattr(value, "aval"):
-        if dtype is not None:
-            _warn_of_lost_parts(dtype_of(value), dtype)
         return with_dtype(value, dtype)
     if isinstance(value, (list, tuple)):
         return _from_sequence(value, dtype)
@@ -96,8 +94,6 @@ def _from_host(value: Any, dtype: Any) -> Any:
         if not dtypes.issubdtype(dtype, dtypes.complexfloating):
             if type(value) is complex:
                 _refuse_complex(value, dtype)
-            else:
-                _warn_of_lost_parts(value.dtype, dtype)
             return with_dtype(_put(value), dtype)
     return _put(dtypes.coerce_to_array(value, dtype), weak_type=False)
 
@@ -105,13 +101,6 @@ def _from_host(value: Any, dtype: Any) -> Any:
 def _refuse_complex(value: complex, dtype: Any) -> None:
     if dtype != np.bool_:
         raise TypeError(f"numpy.array: the complex number {value} cannot become an array of dtype {dtypes.dtype_name(dtype)}. Take its .real.")
-
-
-def _warn_of_lost_parts(source: Any, dtype: Any) -> None:
-    if dtypes.issubdtype(source, dtypes.complexfloating) and not dtypes.issubdtype(dtype, dtypes.complexfloating) and dtype != np.bool_:
-        import warnings
-        count_warning()
-        warnings.warn("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning, stacklevel=4)
 
 
 def _put(value: Any, weak_type: bool | None = None) -> Any:
@@ -140,7 +129,6 @@ def _from_sequence(values: Sequence[Any], dtype: Any) -> Any:
             for x in leaves:
                 if type(x) is complex:
                     _refuse_complex(x, target)
-            _warn_of_lost_parts(common, target)
             return convert(_from_host(np.asarray(values, common), None), target)
         return _from_host(_checked_ints(values, leaves, target), target)
     joined = _stacked(values)
@@ -244,6 +232,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None):
         import warnings
         warnings.warn("Casting from complex to real dtypes discards the imaginary part; it is deprecated. Take .real or .imag first.",
                       DeprecationWarning, stacklevel=2)
+        x = op.real(x)
     result = with_dtype(x, target)
     return placed(op.copy(result) if copy and result is x else result, device)
 
