@@ -16,7 +16,9 @@ from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import expand_dims
+from laminax_ir.ops.shape_arguments import common_shape
 from laminax_ir.primitive import Primitive
+from laminax_ir.recordings import recorded
 from laminax_ir.trace import Tracer, count_warning, state
 
 _SCALARS = frozenset((bool, int, float, complex))
@@ -186,6 +188,7 @@ def right_shift(x, y):
     return (op.shift_right_arithmetic if signed else op.shift_right_logical)(x, y)
 
 
+@recorded
 def floor_divide(x, y):
     """Largest integer not above x / y, as NumPy defines it; an integer over 0 gives some integer."""
     x, y = promote("floor_divide", x, y)
@@ -199,6 +202,7 @@ def floor_divide(x, y):
     return _float_floor_divide(x, y)
 
 
+@recorded
 def remainder(x, y):
     """x - floor(x / y) * y, with the sign of y, as NumPy defines it; of integers modulo 0 it is 0."""
     x, y = promote("remainder", x, y)

@@ -9,6 +9,7 @@ there may be transformations: a recording of mapped operands has the equations o
 from __future__ import annotations
 
 import enum
+from functools import wraps
 from typing import Any, Callable, NamedTuple, Sequence
 from weakref import WeakSet
 
@@ -19,7 +20,7 @@ from laminax_ir.jaxpr import JaxprEqn, Literal, Var, no_effects
 from laminax_ir.pytree import flatten
 from laminax_ir.refs import Ref
 from laminax_ir.staging import StagedTracer, StagingTrace, literal_types
-from laminax_ir.trace import NameStack, Trace, Tracer, state
+from laminax_ir.trace import NameStack, Trace, Tracer, eval_trace, state
 
 _new = object.__new__
 _LIMIT = 256  # recordings per function
@@ -88,6 +89,18 @@ class RecordedFunction:
                 self.recordings.clear()
             self.recordings[key] = None if state.warnings != warnings else _recording(program, levels, program.eqns[start:], operands, result)
         return result
+
+
+def recorded(fun: Callable) -> Callable:
+    """Decorator: in a trace the function is a `RecordedFunction`; it takes its arguments by position."""
+    in_trace = RecordedFunction(fun)
+
+    @wraps(fun)
+    def call(*args):
+        trace = state.trace
+        return fun(*args) if trace is eval_trace else in_trace(trace, args, {})
+
+    return call
 
 
 _functions: WeakSet[RecordedFunction] = WeakSet()

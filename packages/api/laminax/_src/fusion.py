@@ -24,28 +24,26 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
     """
     if fun is None:
         return lambda f: fused(f, static_argnames=static_argnames)
-    static = frozenset(static_argnames)
-    compiled: Callable | None = None
     staged = RecordedFunction(fun)
     current, bottom, threads = state, eval_trace, tracing_threads
 
-    def compile_it() -> Callable:
+    def first_call(*args, **kwargs) -> Any:
         nonlocal compiled
         from laminax._src.jit import jit
         compiled = jit(fun, static_argnames=tuple(static_argnames))  # with `disable_jit` it calls `fun`
-        return compiled
+        return compiled(*args, **kwargs)
+
+    compiled: Callable = first_call
 
     @wraps(fun)
     def call(*args, **kwargs) -> Any:
         try:
             if threads and (trace := current.trace) is not bottom:
                 return staged(trace, args, kwargs)
-            if static and kwargs:
-                for name, value in kwargs.items():
-                    if type(value) is list and name in static:
-                        kwargs[name] = tuple(value)
-            return (compiled or compile_it())(*args, **kwargs)
+            return compiled(*args, **kwargs)
         except Exception as error:
+            if lists := [name for name in static_argnames if type(kwargs.get(name)) is list]:  # found out here, since looking costs time
+                return call(*args, **{**kwargs, **{name: tuple(kwargs[name]) for name in lists}})
             shorten(error)
             raise
 

@@ -45,6 +45,7 @@ def relu6(x):
 relu6.__wrapped__.defjvps(lambda tangent, _result, x: jnp.where((x > 0) & (x < 6), tangent, 0))
 
 
+@fused
 def sigmoid(x):
     """Logistic function, 1 / (1 + exp(-x))."""
     from laminax.lax import logistic

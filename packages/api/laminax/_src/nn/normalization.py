@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 from functools import partial
 from typing import Any
 
-from laminax_ir import config
+from laminax_ir import config, dtypes
 from laminax_ir.user_warnings import warn_at_user
 from laminax_transforms import custom_jvp, stop_gradient
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
-from laminax._src.numpy.arguments import concrete_int, inexact, promote_inexact
+from laminax._src.numpy.arguments import concrete_int, inexact, promote_inexact, user_dtype
 
 
 def logsumexp(a, axis=None, b=None, keepdims: bool = False, return_sign: bool = False, where=None):
@@ -175,11 +176,16 @@ def one_hot(x, num_classes: int, *, dtype: Any = None, axis: int = -1):
       axis: where the new axis is put.
     """
     num_classes = concrete_int("one_hot", "the number in jax.nn.one_hot argument `num_classes`", num_classes)
-    x = jnp.asarray(x)
-    if not jnp.issubdtype(x.dtype, jnp.integer):
+    x = x if hasattr(x, "dtype") else jnp.asarray(x)
+    if not dtypes.issubdtype(x.dtype, dtypes.integer):
         warn_at_user(f"jax.nn.one_hot input should be integer-typed; got dtype={x.dtype}. Other indices are deprecated: convert them "
                      "with x.astype(int).", DeprecationWarning)
-    dtype = jnp.result_type(float) if dtype is None else dtype
+    return _one_hot(x, num_classes=num_classes, dtype=user_dtype("one_hot", float if dtype is None else dtype), axis=operator.index(axis))
+
+
+@fused(static_argnames=("num_classes", "dtype", "axis"))
+def _one_hot(x, *, num_classes, dtype, axis):
+    x = jnp.asarray(x)
     ndim = x.ndim + 1
     if not -ndim <= axis < ndim:
         raise ValueError(f"one_hot: axis {axis} is out of range for a result with {ndim} axes")

@@ -70,6 +70,7 @@ def remainder(x, y, /):
 mod = remainder
 
 
+@fused
 def divmod(x, y, /):
     """The pair (floor_divide(x, y), remainder(x, y))."""
     return operators.divmod_(*promote_numeric("divmod", x, y))
@@ -110,12 +111,19 @@ def power(x, y, /):
             x = convert(x, dtypes.scalar_dtype(int))
         if type(x) is int:
             return op.integer_pow(x, y)
+        return operators.power(x, y)
+    return operators.power(x, y) if isinstance(x, (float, complex)) else _power(x, y)  # a number is not an array of one
+
+
+@fused
+def _power(x, y):
     return operators.power(x, y)
 
 
 pow = power
 
 
+@fused
 def float_power(x, y, /):
     """x ** y computed in floats, elementwise."""
     return op.pow(*promote_inexact("float_power", x, y))
@@ -152,6 +160,7 @@ def _ignoring_nan(name: str, better: Callable, x1, x2):
     return where(op.bitwise_or(better(x1, x2), isnan(x2)), x1, x2)
 
 
+@fused
 def arctan2(x1, x2, /):
     """The angle of the point (x2, x1) in radians, from -pi to pi, elementwise."""
     return op.atan2(*promote_inexact("arctan2", x1, x2))

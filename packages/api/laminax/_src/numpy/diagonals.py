@@ -44,10 +44,22 @@ def trace(a, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype=None, out: N
       out: must be None.
     """
     refuse_out("trace", out)
-    return _trace(a, offset, axis1=axis1, axis2=axis2, dtype=user_dtype("trace", dtype))
+    dtype = user_dtype("trace", dtype)
+    if type(offset) is int:
+        return _trace_of_known(a, offset=offset, axis1=axis1, axis2=axis2, dtype=dtype)
+    return _trace_of(a, offset, axis1=axis1, axis2=axis2, dtype=dtype)
+
+
+@fused(static_argnames=("offset", "axis1", "axis2", "dtype"))
+def _trace_of_known(a, offset, axis1, axis2, dtype):
+    return _trace(a, offset, axis1, axis2, dtype)
 
 
 @fused(static_argnames=("axis1", "axis2", "dtype"))
+def _trace_of(a, offset, axis1, axis2, dtype):
+    return _trace(a, offset, axis1, axis2, dtype)
+
+
 def _trace(a, offset, axis1, axis2, dtype):
     from laminax._src.numpy.reductions import sum
     from laminax._src.numpy.reshaping import moveaxis

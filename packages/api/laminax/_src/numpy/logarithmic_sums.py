@@ -16,7 +16,7 @@ from laminax._src.numpy.arguments import dtype_of, is_kind, promote_inexact
 from laminax._src.numpy.ufunc import builtin_ufunc
 
 
-@builtin_ufunc(-math.inf, reduce=methods.logsumexp)
+@builtin_ufunc(-math.inf, is_composite=True, reduce=methods.logsumexp)
 def logaddexp(x1, x2, /):
     """log(exp(x1) + exp(x2)), elementwise, without overflow; the derivative at (-inf, -inf) is NaN, as JAX has it."""
     x1, x2 = promote_inexact("logaddexp", x1, x2)
@@ -70,7 +70,7 @@ def _without_infinity(x):
     return op.select(op.eq(x, scalar_like(math.inf, dtype)), shape_ops.full(get_aval(x).shape, 0, dtype), x)
 
 
-@builtin_ufunc(-math.inf, reduce=methods.logsumexp2)
+@builtin_ufunc(-math.inf, is_composite=True, reduce=methods.logsumexp2)
 def logaddexp2(x1, x2, /):
     """log2(2**x1 + 2**x2), elementwise, without overflow; the derivative at (-inf, -inf) is NaN, as JAX has it."""
     x1, x2 = promote_inexact("logaddexp2", x1, x2)

@@ -168,6 +168,7 @@ def bitwise_count(x, /):
 # --- classes of numbers ---
 
 
+@fused
 def isnan(x, /):
     """Whether x is NaN, elementwise."""
     x = ensure_array("isnan", x)

@@ -97,6 +97,11 @@ def nanpercentile(a, q, axis: int | tuple[int, ...] | None = None, out: None = N
 def median(a, axis: int | tuple[int, ...] | None = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False):
     """The middle of the sorted elements, or the mean of the two in the middle; parameters as for `quantile`."""
     _refuse_in_place("median", out, overwrite_input)
+    return _median(a, axis=static_axis("median", axis), keepdims=bool(keepdims))
+
+
+@fused(static_argnames=("axis", "keepdims"))
+def _median(a, axis, keepdims):
     return _quantile_of("median", a, 0.5, None, axis, "midpoint", keepdims, False, 1.0)
 
 

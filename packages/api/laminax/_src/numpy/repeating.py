@@ -116,6 +116,17 @@ def roll(a, shift, axis: int | Sequence[int] | None = None):
       shift: by how many places, one number for each axis; may be traced.
       axis: the axis or axes; None rolls the flat array.
     """
+    if type(shift) is int and (axis is None or type(axis) is int):
+        return _roll_one(a, shift=shift, axis=axis)
+    return _roll(a, shift, axis)
+
+
+@fused(static_argnames=("shift", "axis"))
+def _roll_one(a, shift, axis):
+    return _roll(a, shift, axis)
+
+
+def _roll(a, shift, axis):
     a = as_array(ensure_array("roll", a))
     shape = a.shape
     if axis is None:

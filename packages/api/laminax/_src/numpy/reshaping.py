@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Callable, Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.trace import Tracer
 
+from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import as_array, axis_tuple, ensure_array, ensure_arrays, one_axis, shape_of
 from laminax._src.out_shardings import split_result
 
@@ -102,7 +103,14 @@ def ravel(a, order: str = "C", *, out_sharding=None):
     """The elements in one axis; parameters as for `reshape`."""
     if order == "K":
         raise NotImplementedError("ravel: order='K' is not supported; use 'C' or 'F'")
-    return reshape(a, (math.prod(shape_of(ensure_array("ravel", a))),), order, out_sharding=out_sharding)
+    if out_sharding is not None:
+        return reshape(a, (-1,), order, out_sharding=out_sharding)
+    return _ravel(a, order=order)
+
+
+@fused(static_argnames=("order",))
+def _ravel(a, order):
+    return reshape(a, (math.prod(shape_of(ensure_array("ravel", a))),), order)
 
 
 def squeeze(a, axis: int | Sequence[int] | None = None):
@@ -185,27 +193,32 @@ def broadcast_arrays(*args) -> list:
 
 def atleast_1d(*arys):
     """The arguments with at least one axis: one array, or a list of several."""
-    return _at_least("atleast_1d", arys, lambda x: shape_ops.reshape(x, (1,)) if not x.shape else x)
+    return _at_least("atleast_1d", arys, ((0,),))
 
 
 def atleast_2d(*arys):
     """The arguments with at least two axes, new ones in front: one array, or a list of several."""
-    return _at_least("atleast_2d", arys, lambda x: shape_ops.expand_dims(x, tuple(range(2 - len(x.shape))))
-                     if len(x.shape) < 2 else x)
+    return _at_least("atleast_2d", arys, ((0, 1), (0,)))
 
 
 def atleast_3d(*arys):
     """The arguments with at least three axes: [n] becomes [1, n, 1], [m, n] becomes [m, n, 1]."""
-    axes: dict[int, tuple[int, ...]] = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}
-    return _at_least("atleast_3d", arys, lambda x: shape_ops.expand_dims(x, axes[len(x.shape)]) if len(x.shape) < 3 else x)
+    return _at_least("atleast_3d", arys, ((0, 1, 2), (0, 2), (2,)))
 
 
-def _at_least(name: str, arrays: tuple, function: Callable):
+def _at_least(name: str, arrays: tuple, new_axes: tuple[tuple[int, ...], ...]):
+    """The arrays with the new axes for their rank, where there are any."""
     if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)):
         from laminax._src.numpy.conversion import asarray
-        return function(asarray(arrays[0]))
-    results = [function(as_array(x)) for x in ensure_arrays(name, *arrays)]
+        arrays = (asarray(arrays[0]),)
+    results = [_with_axes(x, axes=new_axes[len(shape_of(x))]) if len(shape_of(x)) < len(new_axes) else as_array(x)
+               for x in ensure_arrays(name, *arrays)]
     return results[0] if len(results) == 1 else results
+
+
+@fused(static_argnames=("axes",))
+def _with_axes(x, axes):
+    return shape_ops.expand_dims(as_array(x), axes)
 
 
 # --- order of axes ---
@@ -240,6 +253,11 @@ def matrix_transpose(x, /):
 
 def swapaxes(a, axis1: int, axis2: int):
     """Swaps two axes."""
+    return _swapaxes(a, axis1=operator.index(axis1), axis2=operator.index(axis2))
+
+
+@fused(static_argnames=("axis1", "axis2"))
+def _swapaxes(a, axis1, axis2):
     a = as_array(ensure_array("swapaxes", a))
     rank = len(a.shape)
     i, j = one_axis("swapaxes", axis1, rank), one_axis("swapaxes", axis2, rank)
@@ -254,6 +272,12 @@ def moveaxis(a, source: int | Sequence[int], destination: int | Sequence[int]):
     Raises:
       ValueError: if the numbers of sources and destinations differ, or an axis is out of range or given twice.
     """
+    source, destination = (axes.tolist() if isinstance(axes, np.ndarray) else axes for axes in (source, destination))
+    return _moveaxis(a, source=source, destination=destination)
+
+
+@fused(static_argnames=("source", "destination"))
+def _moveaxis(a, source, destination):
     a = as_array(ensure_array("moveaxis", a))
     rank = len(a.shape)
     sources = axis_tuple("moveaxis", source, rank)

@@ -310,7 +310,8 @@ def _reduceat(a, indices, *, function, axis, dtype):
 # --- how ufuncs are made ---
 
 
-def builtin_ufunc(identity: Any = None, *, on_tracers: Callable | None = None, **methods: Callable) -> Callable[[Callable], ufunc]:
+def builtin_ufunc(identity: Any = None, *, on_tracers: Callable | None = None, is_composite: bool = False,
+                  **methods: Callable) -> Callable[[Callable], ufunc]:
     """Decorator: makes a NumPy function of one or two arrays a ufunc.
 
     Called on arrays outside of traces it is one compiled program, entered by the short way of the operators on arrays; on
@@ -319,11 +320,13 @@ def builtin_ufunc(identity: Any = None, *, on_tracers: Callable | None = None, *
     Args:
       identity: the neutral value, if there is one.
       on_tracers: what the function does once it has checked its arguments, which tracers need not be.
+      is_composite: whether it is several operations, which are worth recording.
       **methods: `reduce`, `accumulate`, `at`: better ones than loops.
     """
     def decorate(fun: Callable) -> ufunc:
+        general = fused(fun)
         result = (_UnaryUfunc if fun.__code__.co_argcount == 1 else _BinaryUfunc)(fun, fun.__code__.co_argcount, 1, identity=identity, **methods)
-        result.__dict__.update(__module__=fun.__module__, _on_tracers=on_tracers or fun, _general=fused(fun),
+        result.__dict__.update(__module__=fun.__module__, _on_tracers=on_tracers or (general if is_composite else fun), _general=general,
                                _compiled=compiled_function(lambda *args: [fun(*args)], fun.__name__))
         return result
     return decorate
