@@ -16,7 +16,6 @@ from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import expand_dims
-from laminax_ir.ops.shape_arguments import common_shape
 from laminax_ir.primitive import Primitive
 from laminax_ir.recordings import recorded
 from laminax_ir.trace import Tracer, count_warning, state
