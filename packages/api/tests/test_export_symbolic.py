@@ -35,6 +35,17 @@ PROGRAMS = {
     "called": lambda x: jit(lambda a: jnp.tanh(a) + a.sum(0))(x),
     "joined sizes": lambda x: jnp.pad(x, ((1, 2), (0, 1))),
     "sorted": lambda x: jnp.sort(x, axis=0),
+    "moments": lambda x: (x.mean(0), jnp.var(x), x.std(1, ddof=1), x - x.mean(-1, keepdims=True)),
+    "sizes as numbers": lambda x: (x * x.shape[0], x / x.shape[0], jnp.asarray(x.shape[0]) + 1, jnp.array(x.shape)),
+    "ranges": lambda x: (jnp.arange(x.shape[0]), jnp.arange(2, 3 * x.shape[0], 2, dtype=x.dtype), jnp.tril(x @ x.T)),
+    "slices": lambda x: (x[:-1], x[::2], x[::-1], x[0], x[-1], x[: x.shape[0] // 2 + 1], jnp.roll(x, 1, 0)),
+    "gathered": lambda x: (jnp.asarray(x)[np.array([0, -1])], jnp.take(x, np.array([0, 7]), axis=0), jnp.asarray(x).at[0].set(1.0)),
+    "padded by sizes": lambda x: (jnp.pad(x, ((0, x.shape[0]), (1, 0))), jnp.where(x > 1, x, 0.0), jnp.tile(x, (2, 1)), jnp.repeat(x, 2, axis=0)),
+    "loops": lambda x: lax.scan(lambda total, row: (total + row.sum(), row * total), 0.0, x),
+    "scanned from behind": lambda x: lax.scan(lambda total, row: (total + row, total), x[0], x, reverse=True),
+    "cumulative": lambda x: (jnp.cumsum(x, 0), lax.cummax(x, axis=0, reverse=True)),
+    "random": lambda x: laminax.random.uniform(laminax.random.key(0), x.shape) + x,
+    "windows": lambda x: lax.reduce_window(x, -np.inf, lax.max, (1, 2), (1, 1), "VALID"),
 }
 
 

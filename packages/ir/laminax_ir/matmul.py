@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from laminax_ir.avals import get_aval
 from laminax_ir.errors import ShapeError
 from laminax_ir.ops.contraction import dot_general
 from laminax_ir.ops.shape import broadcast_to_shape, squeeze
+from laminax_ir.ops.shape_arguments import common_shape
 
 
 def matmul(x, y, *, precision=None, preferred_element_type=None):
@@ -60,7 +59,7 @@ def _vector_times_stack(x, y, options):
 def _stack_times_stack(x, y, x_batch, y_batch, options):
     """Shared leading axes are batch axes; an axis of size 1 on one side is dropped there and put back in order."""
     try:
-        batch = np.broadcast_shapes(x_batch, y_batch)
+        batch = common_shape(x_batch, y_batch)
     except ValueError:
         raise ShapeError(f"matmul: the leading axes {x_batch} and {y_batch} cannot be broadcast together") from None
     rank = len(batch)

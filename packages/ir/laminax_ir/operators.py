@@ -16,6 +16,7 @@ from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import expand_dims
+from laminax_ir.ops.shape_arguments import common_shape
 from laminax_ir.primitive import Primitive
 from laminax_ir.recordings import recorded
 from laminax_ir.trace import Tracer, count_warning, state
@@ -222,7 +223,7 @@ def _checked_division_dtype(name: str, x: Any):
 
 
 def _select(pred, on_true, on_false):
-    shape = np.broadcast_shapes(get_aval(pred).shape, get_aval(on_true).shape, get_aval(on_false).shape)
+    shape = common_shape(get_aval(pred).shape, get_aval(on_true).shape, get_aval(on_false).shape)
     from laminax_ir.ops.shape import broadcast_to_shape
     return op.select(*[broadcast_to_shape(x, shape) for x in (pred, on_true, on_false)])
 
@@ -268,7 +269,7 @@ def _integer_power(x, y):
     """Integers to integer powers by repeated squaring over the exponent's bits; a negative exponent gives 0 or +-1."""
     dtype = get_aval(x).dtype
     one, zero = scalar_like(1, dtype), scalar_like(0, dtype)
-    shape = np.broadcast_shapes(get_aval(x).shape, get_aval(y).shape)
+    shape = common_shape(get_aval(x).shape, get_aval(y).shape)
     from laminax_ir.ops.shape import broadcast_to_shape, full
     x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
     result, base = full(shape, 1, dtype), x

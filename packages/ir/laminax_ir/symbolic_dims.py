@@ -203,6 +203,11 @@ class SymbolicDim:
         raise TypeError(f"the symbolic dimension '{self}' is no number while a program is traced. Use it in array arithmetic, x * dim, or "
                         "make an array of it, jnp.asarray(dim).")
 
+    def __jax_array__(self):
+        """The number that it stands for where the program runs, a weakly typed integer."""
+        from laminax_ir.ops.symbolic import dim_as_value
+        return dim_as_value(self)
+
     def __reduce__(self):
         raise TypeError(f"the symbolic dimension '{self}' cannot be pickled: its variables belong to a scope of this process. Serialize what "
                         "is exported for it, or pickle its text.")
@@ -239,6 +244,11 @@ def size_of(value: Any) -> DimSize:
       TypeError: if it is neither an integer nor a symbolic dimension.
     """
     return value if type(value) is SymbolicDim else operator.index(value)
+
+
+def exceeds(size: DimSize, limit: int) -> bool:
+    """Whether a size is larger than what some operation can count to; that a symbolic one is not is assumed."""
+    return type(size) is not SymbolicDim and size > limit
 
 
 def is_constant_shape(shape: Iterable[Any]) -> bool:

@@ -95,6 +95,8 @@ class DynamicWriter(FunctionWriter):
         if not any(map(is_dynamic, avals)) and not any(is_dynamic(x.aval) for x in operands) and \
                 not any(isinstance(text, SymbolicArray) for text in given.values()):
             return super().emit(op, operands, attributes=attributes, regions=regions, results=avals)
+        if op == "stablehlo.reduce_window" and any(isinstance(text, SymbolicArray) for text in given.values()):
+            return self._emit_dynamic_reduce_window(operands, given, regions[0], avals)
         form = _FORMS.get(op)
         if form is not None:
             return form(self, operands, given, avals[0])
@@ -106,6 +108,26 @@ class DynamicWriter(FunctionWriter):
     def emit_dynamic(self, op: str, operands: Sequence[Value], attributes: Mapping[str, str], result: ShapedArray) -> Value:
         """The dynamic form of an operation, as it is."""
         return super().emit(op, operands, attributes=attributes, results=[result])
+
+    def _emit_dynamic_reduce_window(self, operands: Sequence[Value], attributes: Mapping[str, str], region: str,
+                                    results: Sequence[ShapedArray]) -> Any:
+        """A custom call that shape refinement makes a `reduce_window` of; its computation is a function of the module."""
+        name = self.module.unique_name("reducer")
+        head, _, body = region.removeprefix("{\n^bb0(").partition("):\n")
+        lines, _, ending = body.rpartition('"stablehlo.return"(')
+        returned, _, types = ending.partition(") : (")
+        types = types.partition(") -> ()")[0]
+        self.module.functions.append(f"func.func private @{name}({head}) -> ({types}) {{\n{lines}func.return {returned} : {types}\n}}")
+        names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+        padding = attributes["padding"]
+        if isinstance(padding, SymbolicArray):
+            pairs = self.shape_value(padding.values)
+            pairs = super().emit("stablehlo.reshape", [pairs], results=[ShapedArray((len(padding.values) // 2, 2), np.int64)])
+        else:
+            rank = len(_numbers(attributes[names[0]]))
+            pairs = super().emit("stablehlo.constant", [], attributes={"value": padding}, results=[ShapedArray((rank, 2), np.int64)])
+        return super().emit("stablehlo.custom_call", [*operands, *(self.shape_value(_numbers(attributes[n])) for n in names), pairs], attributes={
+            "call_target_name": '"stablehlo.dynamic_reduce_window"', "called_computations": f"[@{name}]", "api_version": "1 : i32"}, results=results)
 
     def constant(self, value: Any, dtype: Any = None, shape: Sequence[DimSize] = ()) -> Value:
         if not any(type(size) is SymbolicDim for size in shape):
@@ -298,16 +320,14 @@ def _dynamic_slice(ctx: DynamicWriter, operands, attributes, result):
     if not isinstance(attributes["slice_sizes"], SymbolicArray):
         return ctx.emit_dynamic("stablehlo.dynamic_slice", operands, attributes, result)
     (x, *starts), sizes = operands, _numbers(attributes["slice_sizes"])
-    firsts, limits, one = [], [], ShapedArray((1,), np.int64)
+    firsts, one, vector = [], ShapedArray((1,), np.int64), ShapedArray((len(sizes),), np.int64)
     for start, size, whole in zip(starts, sizes, _sizes(x.aval)):
         first = _Number(ctx, start if start.aval.dtype == _SIZE.dtype else FunctionWriter.emit(ctx, "stablehlo.convert", [start], results=[_SIZE]))
         first = _apply("max", _apply("min", first, _number(ctx, whole) - _number(ctx, size)), 0)
-        limit = first + _number(ctx, size)
         firsts.append(FunctionWriter.emit(ctx, "stablehlo.reshape", [first.value], results=[one]))
-        limits.append(FunctionWriter.emit(ctx, "stablehlo.reshape", [limit.value], results=[one]))
-    vectors = [FunctionWriter.emit(ctx, "stablehlo.concatenate", parts, attributes={"dimension": "0 : i64"},
-                                   results=[ShapedArray((len(parts),), np.int64)]) for parts in (firsts, limits)]
-    return ctx.emit_dynamic("stablehlo.real_dynamic_slice", [x, *vectors, ctx.shape_value((1,) * len(sizes))], {}, result)
+    first = FunctionWriter.emit(ctx, "stablehlo.concatenate", firsts, attributes={"dimension": "0 : i64"}, results=[vector])
+    limit = FunctionWriter.emit(ctx, "stablehlo.add", [first, ctx.shape_value(sizes)], results=[vector])  # the sum tells how wide it is
+    return ctx.emit_dynamic("stablehlo.real_dynamic_slice", [x, first, limit, ctx.shape_value((1,) * len(sizes))], {}, result)
 
 
 def _gather(ctx: DynamicWriter, operands, attributes, result):

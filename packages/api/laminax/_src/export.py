@@ -415,7 +415,8 @@ def _without_locations(text: str) -> str:
 # Native functions of jaxlib's own libraries, which change by new names only.
 _STABLE_TARGETS = (
     "lapack_", "cusolver_", "hipsolver_", "cusparse_", "hipsparse_", "cu_", "hip_", "cublas_", "hipblas_", "Qr", "Eigh",
-    "LuDecomposition", "ProductOfElementaryHouseholderReflectors", "Sharding", "annotate_device_placement", "shape_assertion")
+    "LuDecomposition", "ProductOfElementaryHouseholderReflectors", "Sharding", "annotate_device_placement", "shape_assertion",
+    "stablehlo.dynamic_reduce_window")
 _TARGET = re.compile(r'call_target_name = "([^"]*)"')
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.errors import DTypeError
+from laminax_ir.symbolic_dims import SymbolicDim
 
 PYTHON_SCALARS = frozenset((bool, int, float, complex))
 
@@ -31,8 +32,14 @@ def scalar_like(value, dtype):
     kind = type(value)
     if kind is int and not -2147483648 <= value <= 2147483647 or kind is int and dtype.kind == "u":
         return _wide_int_like(value, dtype)
-    if dtypes.scalar_dtype(kind) is dtype:
-        return value
+    try:
+        if dtypes.scalar_dtype(kind) is dtype:
+            return value
+    except KeyError:
+        if kind is SymbolicDim:  # known where the program runs
+            from laminax_ir.ops.elementwise import convert_element_type
+            return convert_element_type(value.__jax_array__(), dtype)
+        raise
     if kind is complex and not dtypes.issubdtype(dtype, dtypes.complexfloating):
         raise DTypeError(f"the complex scalar {value} cannot be used beside an array of dtype {dtypes.dtype_name(dtype)}; "
                          "convert the array first")

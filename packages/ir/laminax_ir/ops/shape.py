@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import functools
 import math
-import operator
 from typing import Any, Sequence
 
 import numpy as np
@@ -43,6 +42,7 @@ from laminax_ir.ops.shape_primitives import (
     tile_p,
     transpose_p,
 )
+from laminax_ir.symbolic_dims import size_of
 from laminax_ir.trace import eval_trace, state
 from laminax_ir.type_shardings import in_use
 
@@ -133,10 +133,10 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 def _as_shape(given: Any) -> tuple[int, ...]:
     try:
-        shape = tuple([operator.index(size) for size in given])
+        shape = tuple([size_of(size) for size in given])
     except TypeError:
         raise TypeError(f"broadcast_shapes: Shapes must be 1D sequences of concrete values of integer type, got {given}") from None
-    if shape and builtins.min(shape) < 0:
+    if builtins.any(size < 0 for size in shape):
         raise TypeError("broadcast_shapes: Only non-negative indices are allowed when broadcasting static shapes, but got shape "
                         f"{given}")
     return shape
@@ -331,7 +331,7 @@ def pad(operand, padding_value, padding_config: Sequence[tuple[int, int, int]]):
     if type(padding_value) in dtypes.python_scalar_types:
         padding_value = scalar_like(padding_value, get_aval(operand).dtype)
     try:
-        config = tuple([(operator.index(low), operator.index(high), operator.index(interior))
+        config = tuple([(size_of(low), size_of(high), size_of(interior))
                         for low, high, interior in padding_config])
     except (TypeError, ValueError):
         raise ValueError(f"pad: padding_config must be a sequence of three integers (low, high, interior) for each "

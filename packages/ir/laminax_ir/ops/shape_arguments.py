@@ -98,6 +98,19 @@ def as_ints(name: str, what: str, values: Any) -> tuple[int, ...]:
         raise ShapeError(f"{name}: {what} must be a sequence of integers, got {values!r}") from None
 
 
+def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that arrays of these are broadcast to.
+
+    Raises:
+      ValueError: if there is none.
+    """
+    try:
+        return np.broadcast_shapes(*shapes)
+    except TypeError:  # of symbolic dimensions
+        from laminax_ir.ops.shape import broadcast_shapes
+        return broadcast_shapes(*shapes)
+
+
 def shape_of(x: Any) -> tuple[int, ...]:
     try:
         return x.shape

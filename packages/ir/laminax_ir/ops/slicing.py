@@ -22,6 +22,7 @@ from laminax_ir.ops.shape import expand_dims, squeeze
 from laminax_ir.ops.shape_arguments import as_ints, canonical_axis, canonical_shape, shape_of
 from laminax_ir.ops.shape_primitives import with_shape
 from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.symbolic_dims import exceeds
 from laminax_ir.trace import state
 
 slice_p = Primitive("slice", family="slicing")
@@ -291,7 +292,7 @@ def _index_dtype(name: str, starts: Sequence, shape: Sequence[int]):
     if not found:
         return dtypes.scalar_dtype(int)
     dtype = found[0].dtype
-    if builtins.all(aval.dtype == dtype for aval in found) and builtins.all(size <= dtypes.iinfo(dtype).max for size in shape):
+    if builtins.all(aval.dtype == dtype for aval in found) and not builtins.any(exceeds(size, dtypes.iinfo(dtype).max) for size in shape):
         return dtype
     return dtypes.scalar_dtype(int)
 

@@ -19,6 +19,7 @@ from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape_arguments import canonical_axis, shape_of
 from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.symbolic_dims import exceeds
 from laminax_ir.trace import state
 
 sort_p = Primitive("sort", multiple_results=True, family="sorting")
@@ -61,7 +62,7 @@ def _top_k_shape(x: ShapedArray, *, k, axis) -> list[ShapedArray]:
     if k > x.shape[axis]:
         raise ValueError(f"top_k: k must not be larger than the size of the axis, got k={k} for {x.str_short()} along "
                          f"axis {axis}")
-    if x.shape[axis] > _LARGEST_INDEX:
+    if exceeds(x.shape[axis], _LARGEST_INDEX):
         raise ValueError(f"top_k returns int32 indices, which will overflow for array dimensions larger than {_LARGEST_INDEX}, got "
                          f"{x.str_short()} along axis {axis}")
     values = x.update(shape=(*x.shape[:axis], k, *x.shape[axis + 1:]))

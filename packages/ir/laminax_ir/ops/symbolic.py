@@ -6,6 +6,7 @@ from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, register_value_type
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.symbolic_dims import SymbolicDim
+from laminax_ir.trace import is_tracing
 
 dim_as_value_p = Primitive("dim_as_value", family="symbolic")
 
@@ -24,5 +25,11 @@ def _dim_as_value_shape(*, dim: SymbolicDim) -> ShapedArray:
 
 
 def dim_as_value(dim: SymbolicDim):
-    """The size that a symbolic dimension stands for, a weakly typed integer, in the program that is traced."""
+    """The size that a symbolic dimension stands for, a weakly typed integer, in the program that is traced.
+
+    Raises:
+      TypeError: outside of programs.
+    """
+    if not is_tracing():
+        raise TypeError(f"the symbolic dimension '{dim}' is a number only in a program that is traced for symbolic shapes, by export")
     return dim_as_value_p.bind(dim=dim)

@@ -15,6 +15,7 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.effects import has_ordered
 from laminax_ir.keys import physical_aval
 from laminax_ir.ops.control_flow import cond_p, platform_index_p, scan_p, while_p
+from laminax_ir.symbolic_dims import DimSize, SymbolicDim
 from laminax_lowering.comparisons import compare
 from laminax_lowering.context import current_token
 from laminax_lowering.registry import lowering_rule
@@ -117,21 +118,27 @@ def _lower_scan(ctx, *operands, jaxpr, length, reverse, unroll, num_consts, num_
     def position(i: int) -> Value:
         return ctx.constant(length - 1 - i if reverse else i, np.int32)
 
-    if unroll >= length > 0:
+    is_symbolic = type(length) is SymbolicDim
+    if is_symbolic and unroll != 1:
+        raise NotImplementedError(f"scan: {unroll} steps at once of a symbolic number of them, {length}, are not supported. Use unroll=1.")
+    if not is_symbolic and unroll >= length > 0:
         return _unrolled(ctx, step, position, carry, length, reverse, y_avals)
+
+    def number(n: DimSize) -> Value:
+        return ctx.convert(ctx.size_value(n), np.int32) if type(n) is SymbolicDim else ctx.constant(n, np.int32)
 
     def several_steps(first: Value, state: Sequence[Value]) -> list[Value]:
         """`unroll` steps from the counter `first` on."""
         carry, ys = list(state[:num_carry]), list(state[num_carry:])
         for k in range(unroll):
             i = first if k == 0 else ctx.emit("stablehlo.add", [first, ctx.constant(k, np.int32)], results=[_INT32])
-            index = ctx.emit("stablehlo.subtract", [ctx.constant(length - 1, np.int32), i], results=[_INT32]) if reverse else i
+            index = ctx.emit("stablehlo.subtract", [number(length - 1), i], results=[_INT32]) if reverse else i
             carry, outs = step(index, carry)
             ys = [_write_at(ctx, stack, y, index) for stack, y in zip(ys, outs)]
         return [*carry, *ys]
 
     def condition(i, *_state):
-        return compare(ctx, i, ctx.constant(length - length % unroll, np.int32), "LT")
+        return compare(ctx, i, number(length - length % unroll), "LT")
 
     def body(i, *state):
         advanced = several_steps(i, state)
@@ -139,10 +146,10 @@ def _lower_scan(ctx, *operands, jaxpr, length, reverse, unroll, num_consts, num_
 
     stacks = [_empty_stack(ctx, aval) for aval in y_avals]
     state = [*carry, *stacks]
-    if length >= unroll:
+    if is_symbolic or length >= unroll:
         _, *state = _emit_while(ctx, [ctx.constant(0, np.int32), *state], condition, body, has_ordered(jaxpr.effects))
     carry, ys = state[:num_carry], state[num_carry:]
-    for i in range(length - length % unroll, length):
+    for i in range(length - length % unroll, length) if not is_symbolic else ():
         carry, outs = step(position(i), carry)
         ys = [_write_at(ctx, stack, y, position(i)) for stack, y in zip(ys, outs)]
     return [*carry, *ys]

@@ -16,6 +16,7 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.keys import physical_aval
 from laminax_ir.ops import indexing as op
 from laminax_ir.ops.indexing import GatherScatterMode, default_fill_value
+from laminax_ir.symbolic_dims import exceeds, is_constant_shape
 from laminax_lowering.comparisons import compare
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.rules.shape import key_axes, key_shape
@@ -67,14 +68,18 @@ def gather_numbers(dims, word_axes: Sequence[int], index_vector_dim: int) -> str
 def _wide_enough(ctx, indices, shape: Sequence[int]):
     """The indices in a dtype that can hold the operand's sizes, so that comparisons with them are exact."""
     dtype = indices.aval.dtype
-    if dtypes.bit_width(dtype) >= 32 and all([size <= dtypes.iinfo(dtype).max for size in shape]):
+    if dtypes.bit_width(dtype) >= 32 and not any([exceeds(size, dtypes.iinfo(dtype).max) for size in shape]):
         return indices
-    wide = np.int32 if all([size <= np.iinfo(np.int32).max for size in shape]) else np.int64
+    wide = np.int64 if any([exceeds(size, np.iinfo(np.int32).max) for size in shape]) else np.int32
     return ctx.convert(indices, np.dtype(wide))
 
 
 def _along_last_axis(ctx, values: Sequence[int], aval: ShapedArray):
     """A constant of the aval's shape and dtype that has the values along its last axis."""
+    if not is_constant_shape(values):
+        row = ctx.convert(ctx.shape_value(values), aval.dtype)
+        return row if aval.ndim == 1 else ctx.emit("stablehlo.broadcast_in_dim", [row], results=[aval],
+                                                   attributes={"broadcast_dimensions": i64_array([aval.ndim - 1])})
     if len(set(values)) == 1:
         return ctx.constant(values[0], aval.dtype, aval.shape)
     row = ctx.constant(np.asarray(values), aval.dtype)

@@ -13,6 +13,7 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.generators import threefry_program, word_program
 from laminax_ir.keys import physical_aval
 from laminax_ir.ops import random_bits as op
+from laminax_ir.symbolic_dims import exceeds
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.ssa_values import Value
 
@@ -32,7 +33,7 @@ def _lower_threefry2x32(ctx, *operands):
 def _lower_iota_2x32_shape(ctx, *, shape):
     """The index of an element is the sum of its coordinates times strides: the partitioner splits that, not a reshape."""
     words = ShapedArray(shape, op.UINT32)
-    if math.prod(shape) <= 2**32:
+    if not exceeds(math.prod(shape), 2**32):
         return [ctx.constant(0, op.UINT32, shape), _row_major_index(ctx, words)]
     index = _row_major_index(ctx, ShapedArray(shape, _UINT64))
     shift = ctx.constant(32, _UINT64, shape)
@@ -87,7 +88,10 @@ def _lower_by_words(primitive):
         program = word_program(primitive, ctx.avals_in, params)
         words = [Value(x.name, physical_aval(x.aval)) for x in operands]
         aval = ctx.avals_out[0]
-        (result,) = ctx.call_program(program, program.jaxpr.debug_info, words, [physical_aval(aval)])
+        if program.consts:  # arrays that a generator of the user's closes over
+            (result,) = ctx.run(program, words)
+        else:
+            (result,) = ctx.call_program(program, program.jaxpr.debug_info, words, [physical_aval(aval)])
         if primitive in _MAKE_KEYS:
             result = ctx.emit("stablehlo.optimization_barrier", [result], results=[result.aval])
         return Value(result.name, aval)

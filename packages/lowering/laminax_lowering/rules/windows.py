@@ -13,6 +13,7 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import windows as op
 from laminax_ir.ops.elementwise import ge_p
 from laminax_ir.ops.reduction import greatest, identity, least, split_operands
+from laminax_ir.symbolic_dims import is_constant_shape
 from laminax_lowering.comparisons import compare, select
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.rules.reduction import computation_region, monoid_region
@@ -31,6 +32,8 @@ def emit_reduce_window(ctx, operands: Sequence[Value], inits: Sequence[Value], r
 
 
 def _pads(padding) -> str:
+    if not all(is_constant_shape(pair) for pair in padding):
+        return i64_array([amount for pair in padding for amount in pair])
     return i64_tensor(np.reshape(np.array(padding, np.int64), (-1, 2)))
 
 

@@ -37,7 +37,7 @@ def _mean(a, axis, dtype, keepdims, where):
     total = reduce_over_axes("mean", a, axes, computed, keepdims, None, where, reduction.reduce_sum, operators.add, "sum", False)
     if where is None:
         size = math.prod(aval.shape[i] for i in axes)
-        count = scalar_like(float(size) if dtypes.issubdtype(computed, dtypes.inexact) else size, computed)
+        count = scalar_like(float(size) if type(size) is int and dtypes.issubdtype(computed, dtypes.inexact) else size, computed)
     else:
         count = reduce_over_axes("mean", checked_mask("mean", where, aval.shape), axes, computed, keepdims, None, None, reduction.reduce_sum,
                         operators.add, "sum", False)
@@ -137,8 +137,9 @@ def _var(a, axis, dtype, ddof, keepdims, where, mean, name="var"):
         squares = op.square(centered)
     real = dtype_of(squares)
     if where is None:
-        count = float(math.prod(aval.shape[i] for i in axes))
-        known = isinstance(ddof, (int, float))
+        size = math.prod(aval.shape[i] for i in axes)
+        count = float(size) if type(size) is int else size  # a symbolic dimension is known when the program runs
+        known = type(size) is int and isinstance(ddof, (int, float))
         divisor = scalar_like(count - ddof, real) if known else op.sub(scalar_like(count, real), convert(ddof, real))
     else:
         known = False

@@ -13,6 +13,7 @@ from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.shape_arguments import canonical_shape
+from laminax_ir.symbolic_dims import is_constant_shape
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import (
@@ -82,7 +83,7 @@ _SMALL_BAND = 1024
 
 def _band(shape: tuple[int, int], k: Any, compare) -> Any:
     """Where column - row compares so with k."""
-    if type(k) is int and shape[0] * shape[1] <= _SMALL_BAND:
+    if type(k) is int and is_constant_shape(shape) and shape[0] * shape[1] <= _SMALL_BAND:
         return _small_band(shape, k, compare is op.eq)
     row = shape_ops.broadcasted_iota(np.int32, shape, 0)
     if type(k) is not int or k:

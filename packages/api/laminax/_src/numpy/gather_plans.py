@@ -9,6 +9,9 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.ops.shape_arguments import common_shape
+from laminax_ir.symbolic_dims import SymbolicDim, exceeds
 
 from laminax._src.numpy.arguments import convert, dtype_of, is_kind, shape_of
 from laminax._src.numpy.index_items import GAP, NEW_AXIS, Gap, NewAxis, Slice, is_window
@@ -18,9 +21,11 @@ def from_the_front(index: Any, size: int, dtype: Any, wrap: bool) -> Any:
     """An index array in the given dtype, negative ones counted from the end."""
     if not wrap or is_kind(index, dtypes.unsignedinteger):
         return convert(index, dtype)
-    if isinstance(index, np.ndarray):
-        return np.where(index < 0, index + size, index).astype(dtype)
+    if isinstance(index, np.ndarray) and (type(size) is not SymbolicDim or not (index < 0).any()):
+        return (np.where(index < 0, index + size, index) if type(size) is not SymbolicDim else index).astype(dtype)
     index = convert(index, dtype)
+    if type(size) is SymbolicDim:
+        size = scalar_like(size, dtype)
     return op.select(op.lt(index, 0), op.add(index, size), index)
 
 
@@ -59,7 +64,7 @@ def make_plan(shape: tuple[int, ...], items: list, wrap: bool) -> Plan:
     advanced = [place for place, item in enumerate(items)
                 if not (type(item) in (Slice, NewAxis, Gap) or is_window(item))]
     try:
-        block = np.broadcast_shapes(*[() if type(items[p]) is int else shape_of(items[p]) for p in advanced])
+        block = common_shape(*[() if type(items[p]) is int else shape_of(items[p]) for p in advanced])
     except ValueError:
         described = ", ".join(str(shape_of(items[p])) for p in advanced)
         raise ValueError(f"Incompatible shapes for broadcasting: the index arrays have shapes {described}") from None
@@ -120,7 +125,7 @@ def make_plan(shape: tuple[int, ...], items: list, wrap: bool) -> Plan:
 
 
 def index_dtype(components: list, shape: tuple[int, ...]) -> Any:
-    wide = any(size > np.iinfo(np.int32).max for size in shape) or \
+    wide = any(exceeds(size, np.iinfo(np.int32).max) for size in shape) or \
         any(type(value) is not int and dtype_of(value) in (np.int64, np.uint64) for _, value, _ in components
             if not isinstance(value, np.ndarray))
     return dtypes.canonicalize_dtype(np.int64) if wide else np.dtype(np.int32)
@@ -128,7 +133,8 @@ def index_dtype(components: list, shape: tuple[int, ...]) -> Any:
 
 def _component(value: Any, size: int, dtype: Any, wrap: bool) -> Any:
     if type(value) is int:
-        return np.asarray(value + size if value < 0 and wrap else value, dtype)
+        position = value + size if value < 0 and wrap else value
+        return np.asarray(position, dtype) if type(position) is int else scalar_like(position, dtype)
     return from_the_front(value, size, dtype, wrap)
 
 

@@ -13,6 +13,7 @@ from laminax_ir.errors import NonConcreteBooleanIndexError
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.pytree import tree_leaves
+from laminax_ir.symbolic_dims import DimSize, SymbolicDim, is_dimension, max_dim, min_dim, size_of
 from laminax_ir.trace import Tracer, eval_trace, state
 from laminax_runtime import ArrayImpl
 
@@ -172,11 +173,35 @@ def _parse_slice(item: slice, size: int) -> Slice:
             raise IndexError(
                 f"Array slice indices must have static start/stop/step to be used with NumPy indexing syntax. Found {item}. To index "
                 "a statically sized array at a dynamic position, try lax.dynamic_slice or lax.dynamic_update_slice.")
+    if SymbolicDim in map(type, (start, stop, step, size)):
+        return _parse_symbolic_slice(item, size)
     try:
         start, stop, step = slice(*[None if p is None else operator.index(p) for p in (start, stop, step)]).indices(size)
     except TypeError:
         raise TypeError(f"slice indices must be integers or None or have an __index__ method, got {item}") from None
     return Slice(start, len(range(start, stop, step)), step)
+
+
+def _parse_symbolic_slice(item: slice, size: DimSize) -> Slice:
+    """A slice where its parts or the size of the axis are symbolic dimensions.
+
+    Raises:
+      InconclusiveDimensionOperation: if whether a part counts from the end depends on the sizes.
+    """
+    step = 1 if item.step is None else item.step
+    if not is_dimension(step) or type(step) is SymbolicDim or step == 0:
+        raise TypeError(f"slice indices: beside symbolic dimensions the step must be an integer that is not 0, got {item}")
+    first, last = (0, size) if step > 0 else (-1, size - 1)
+
+    def place(part: Any, default: DimSize) -> DimSize:
+        if part is None:
+            return default
+        part = size_of(part)
+        return min_dim(max_dim(part + size if part < 0 else part, first), last)
+
+    start, stop = (place(item.start, 0), place(item.stop, size)) if step > 0 else (place(item.start, size - 1), place(item.stop, -1))
+    distance = stop - start if step > 0 else start - stop
+    return Slice(start, max_dim((distance + abs(step) - 1) // abs(step), 0), int(step))
 
 
 def _parse_dynamic_slice(item: dynamic_slices.Slice, size: int, axis: int) -> Any:

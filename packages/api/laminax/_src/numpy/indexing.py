@@ -129,12 +129,13 @@ def _static_read(x: Any, items: list) -> Any:
         if step < 0:
             flipped.append(axis)
             start, step = start + (count - 1) * step, -step
-        last = start + (count - 1) * step if count else start - 1
-        starts.append(start if count else 0)
-        limits.append(last + 1 if count else 0)
+        is_empty = type(count) is int and count == 0
+        last = start + (count - 1) * step
+        starts.append(0 if is_empty else start)
+        limits.append(0 if is_empty else last + 1)
         steps.append(step)
         axis += 1
-    if limits != list(x.shape) or any(starts) or any(step != 1 for step in steps):
+    if limits != list(x.shape) or any(start != 0 for start in starts) or any(step != 1 for step in steps):
         x = slicing_ops.slice(x, tuple(starts), tuple(limits), None if all(s == 1 for s in steps) else tuple(steps))
     if flipped:
         x = shape_ops.rev(x, tuple(flipped))

@@ -10,6 +10,7 @@ from laminax_ir import dtypes, operators
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import slicing as slicing_ops
+from laminax_ir.symbolic_dims import SymbolicDim
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import as_array, concrete_int, convert, dtype_of, ensure_array, is_host_value, one_axis, shape_of
@@ -78,7 +79,7 @@ def _pad_widths(pad_width: Any, rank: int) -> tuple[tuple[int, int], ...]:
         return tuple(pairs)
     try:
         widths = np.asarray(pad_width)
-        if widths.dtype == object or not np.issubdtype(widths.dtype, np.integer):
+        if not np.issubdtype(widths.dtype, np.integer) and not all(type(width) is SymbolicDim or isinstance(width, int) for width in widths.flat):
             raise TypeError(f"pad: widths must be integers, got {pad_width!r}")
         pairs = np.broadcast_to(widths, (rank, 2)).tolist()
     except ValueError:

@@ -16,6 +16,7 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.ops.slicing import slice_in_dim
+from laminax_ir.symbolic_dims import SymbolicDim, is_dimension, max_dim
 from laminax_ir.trace import Tracer, is_tracing
 
 from laminax._src.fusion import fused
@@ -49,6 +50,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     if start is None:
         raise TypeError("arange: start must be given")
     given = [x for x in (start, stop, step) if x is not None]
+    if SymbolicDim in map(type, given):
+        return _symbolic_arange(*((0, start) if stop is None else (start, stop)), 1 if step is None else step, dtype)
     ensure_arrays("arange", *given)
     if dtype is None:
         dtype = dtypes.result_type(*given)
@@ -62,6 +65,19 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
         raise ZeroDivisionError("arange: division by zero: step must not be zero")
     size = builtins.max(0, math.ceil(stop - start if step is None else (stop - start) / step))
     return placed(_progression(start, 1 if step is None else step, size, dtype), device)
+
+
+def _symbolic_arange(start: Any, stop: Any, step: Any, dtype: Any):
+    """`arange` of sizes some of which are symbolic."""
+    for x in (start, stop, step):
+        if not is_dimension(x):
+            raise TypeError(f"arange: beside symbolic dimensions start, stop and step must be integers or symbolic dimensions, got {x!r}")
+    if type(step) is int and step == 0:
+        raise ZeroDivisionError("arange: division by zero: step must not be zero")
+    dtype = dtypes.scalar_dtype(int) if dtype is None else dtype
+    result = shape_ops.iota(dtype, max_dim(-((start - stop) // step), 0))
+    result = result if type(step) is int and step == 1 else op.mul(scalar_like(step, dtype), result)
+    return result if type(start) is int and start == 0 else op.add(scalar_like(start, dtype), result)
 
 
 def _host_scalar(name: str, x: Any) -> Any:

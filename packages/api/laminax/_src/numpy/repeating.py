@@ -15,6 +15,7 @@ from laminax_ir.ops import indexing as indexing_ops
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops.shape_arguments import canonical_shape
+from laminax_ir.symbolic_dims import SymbolicDim
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import (
@@ -158,8 +159,8 @@ def _roll(a, shift, axis):
 def _roll_by(a, shifts, axes):
     for shift, axis in zip(shifts, axes):
         size = a.shape[axis]
-        cut = (size - shift) % size if size else 0
-        if cut:
+        cut = (size - shift) % size if type(size) is SymbolicDim or size else 0
+        if type(cut) is SymbolicDim or cut:
             a = shape_ops.concatenate([slicing_ops.slice_in_dim(a, cut, size, 1, axis),
                                        slicing_ops.slice_in_dim(a, 0, cut, 1, axis)], axis)
     return a
