@@ -15,7 +15,8 @@ from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from laminax_ir.ops.calls import checkpoint_p, custom_vmap_call_p, jit_p
 from laminax_ir.ops.control_flow import cond_p, scan_p, while_p
 from laminax_ir.primitive import Primitive
-from laminax_transforms.jaxpr_transforms import cached_by_jaxpr
+from laminax_ir.staging import stage
+from laminax_transforms.jaxpr_transforms import add_batch_axis, cached_by_jaxpr
 from laminax_transforms.registry import axis_primitives, batching_rules, jvp_rules, zero_derivatives
 
 Flags = tuple[bool, ...]
@@ -33,7 +34,7 @@ def call_results(primitive: Primitive, params: dict[str, Any], nonzero: Sequence
     return None if rule is None else tuple(rule(params, list(nonzero), tangent_results, False))
 
 
-def _passes_tangents(eqn: JaxprEqn, _context) -> list[bool]:
+def _passes_tangents(eqn: JaxprEqn, _marked, _axis) -> list[bool]:
     primitive = eqn.primitive
     if primitive not in jvp_rules:
         jvp_rules.find(primitive)  # imports the family's rules, which say where derivatives are zero
@@ -48,44 +49,55 @@ def _is_inexact(dtype) -> bool:
 
 
 @cached_by_jaxpr
-def batched_results(closed: ClosedJaxpr, mapped: Flags, has_name: bool) -> Flags:
-    """Which results are mapped, if the marked parameters are.
-
-    Args:
-      has_name: whether the mapped axis has a name, which collectives may refer to.
-    """
-    return _flow(closed.jaxpr, mapped, lambda inner, flags: batched_results(inner, flags, has_name), _passes_batches,
-                 has_name)
+def batched_results(closed: ClosedJaxpr, mapped: Flags, axis: Any) -> Flags:
+    """Which results are mapped along the axis (`batching.Axis`), if the marked parameters are."""
+    return _flow(closed.jaxpr, mapped, lambda inner, flags: batched_results(inner, flags, axis), _passes_batches, axis)
 
 
-def _passes_batches(eqn: JaxprEqn, _context) -> list[bool]:
-    return [True] * len(eqn.outvars)
+def _passes_batches(eqn: JaxprEqn, marked: set[Var], axis: Any) -> list[bool]:
+    if eqn.primitive.family is not None:
+        return [True] * len(eqn.outvars)
+    return _mapped_by_rule(eqn, [0 if v in marked else None for v in eqn.invars], axis)
 
 
-def _flow(jaxpr: Jaxpr, marked: Flags, nested: Callable, passes: Callable, has_name: bool | None) -> Flags:
-    env = _marked_variables(jaxpr, marked, nested, passes, has_name)
+def _mapped_by_rule(eqn: JaxprEqn, batch_axes: list[int | None], axis: Any) -> list[bool]:
+    """As a user's batching rule says, which may put results together for all examples; it runs on a program that is thrown away."""
+    found: list[int | None] = []
+
+    def run(*operands):
+        results, axes = batching_rules[eqn.primitive](axis, operands, batch_axes, eqn.params)
+        found.extend(axes if eqn.primitive.multiple_results else [axes])
+        return results if eqn.primitive.multiple_results else [results]
+
+    stage(run, [add_batch_axis(v.aval, axis.size, b, axis.mesh_axes) for v, b in zip(eqn.invars, batch_axes)], str(eqn.primitive))
+    return [b is not None for b in found]
+
+
+def _flow(jaxpr: Jaxpr, marked: Flags, nested: Callable, passes: Callable, axis: Any | None) -> Flags:
+    env = _marked_variables(jaxpr, marked, nested, passes, axis)
     return tuple([v in env for v in jaxpr.outvars])
 
 
 def _marked_variables(jaxpr: Jaxpr, marked: Flags, nested: Callable, passes: Callable,
-                      has_name: bool | None) -> set[Var]:
+                      axis: Any | None) -> set[Var]:
     """Follows the marks through the equations.
 
     Args:
       nested: the same question about a called jaxpr: `nested(closed, marks)`.
       passes: which results of an equation with a marked operand are marked.
-      has_name: for batching with a named axis, collectives are marked without a marked operand.
+      axis: for batching, the mapped axis; if it has a name, collectives are marked without a marked operand.
     """
     env = {v for v, m in zip(jaxpr.invars, marked) if m}
+    has_name = axis is not None and axis.name is not None
     for eqn in jaxpr.eqns:
         reads_marked = not env.isdisjoint(eqn.invars)
         if reads_marked or has_name:
             inner = _nested_rules.get(eqn.primitive)
             if inner is not None:
                 flags = [v in env for v in eqn.invars]
-                outs: Sequence[bool] = inner(eqn.params, flags, nested, has_name is not None)
+                outs: Sequence[bool] = inner(eqn.params, flags, nested, axis is not None)
             elif reads_marked or _names_axis(eqn.primitive):
-                outs = passes(eqn, has_name)
+                outs = passes(eqn, env, axis)
             else:
                 continue
             env.update([v for v, m in zip(eqn.outvars, outs) if m])

@@ -19,12 +19,16 @@ from laminax_ir.ops.contraction import dot_general
 from laminax_ir.ops.control_flow import cond, switch
 from laminax_ir.ops.loops import fori_loop, scan, while_loop
 from laminax_ir.ops.random_bits import random_bits
-from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.ops.reduction import reduce_or, reduce_sum
+from laminax_ir.primitive import Primitive
 from laminax_ir.pytree import tree_flatten, tree_map
+from laminax_ir.reference.evaluate import reference_rule
 from laminax_ir.staging import stage
 from laminax_transforms import custom_jvp, custom_vjp, grad, jvp, linear_transpose, linearize, value_and_grad, vjp, vmap
+from laminax_transforms.batching import Axis
 from laminax_transforms.dependence import batched_results, tangent_results
 from laminax_transforms.mapping import map as lax_map
+from laminax_transforms.registry import batching_rule
 
 f32 = np.float32
 RNG = np.random.default_rng(0)
@@ -286,7 +290,29 @@ def test_dependence():
     closed = stage(lambda x, n: [op.sin(x), op.floor(x), op.convert_element_type(x, np.int32), op.stop_gradient_one(x), n + n],
                    [get_aval(1.0), get_aval(1)])
     assert tangent_results(closed, (True, True)) == (True, False, False, False, False)
-    assert batched_results(closed, (True, False), False) == (True, True, True, True, False)
+    assert batched_results(closed, (True, False), Axis(2)) == (True, True, True, True, False)
+
+
+def test_a_users_rule_may_put_examples_together():
+    """A loop that goes on for all while any example does, as equinox's, is not masked: what it counts is one number."""
+    any_p, shared_p = Primitive("any_example"), Primitive("shared")
+    for primitive in any_p, shared_p:
+        reference_rule(primitive)(lambda x: x)
+        primitive.def_abstract_eval(lambda x: x)
+    batching_rule(any_p)(lambda operands, axes: (reduce_or(operands[0], axes), None))
+
+    @batching_rule(shared_p)
+    def refuse(operands, axes):
+        raise AssertionError("the counter is mapped")
+
+    def count(x):
+        n, x = while_loop(lambda c: any_p.bind(c[1] < 100.0), lambda c: (shared_p.bind(c[0]) + 1, c[1] * 2.0), (0, x))
+        return n, x
+
+    xs = np.array([3.0, 60.0, 200.0])
+    n, ys = vmap(count, out_axes=(None, 0))(xs)
+    assert n == 6  # 3 * 2 ** 6 is the first that is 100 or more
+    np.testing.assert_array_equal(ys, xs * 64)
 
 
 # Branches

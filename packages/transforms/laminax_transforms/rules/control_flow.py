@@ -137,7 +137,7 @@ def _cond_transpose(cts, index, *operands, branches):
 
 @cached_by_jaxpr
 def _batch_branches(_first: ClosedJaxpr, branches: tuple[ClosedJaxpr, ...], axis, mapped: Flags):
-    flags = union(*[batched_results(branch, mapped, axis.name is not None) for branch in branches])
+    flags = union(*[batched_results(branch, mapped, axis) for branch in branches])
     batched = [batch_jaxpr(branch, axis, front_axes(mapped), front_axes(flags)) for branch in branches]
     consts, jaxprs = common_constants([b.jaxpr for b in batched])
     return jaxprs, consts, flags

@@ -349,7 +349,7 @@ class _BatchedBody:
 @cached_by_jaxpr
 def _batch_body(closed: ClosedJaxpr, axis, mapped: Flags, num_consts: int, num_carry: int) -> _BatchedBody:
     flags, outs = scan_fixpoint(closed, mapped, num_consts, num_carry,
-                                lambda body, marks: batched_results(body, marks, axis.name is not None))
+                                lambda body, marks: batched_results(body, marks, axis))
     batched = batch_jaxpr(closed, axis, front_axes(flags), front_axes(outs))
     return _BatchedBody(*close_over_constants(batched.jaxpr), flags, outs)
 

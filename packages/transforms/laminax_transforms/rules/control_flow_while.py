@@ -122,15 +122,14 @@ class _BatchedWhile:
 @cached_by_jaxpr
 def _batch_while(cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, axis, mapped: Flags, cond_nconsts: int,
                  body_nconsts: int) -> _BatchedWhile:
-    has_name = axis.name is not None
     count = len(body_jaxpr.out_avals)
     cond_flags, body_flags = mapped[:cond_nconsts], mapped[cond_nconsts:]
 
     def step(body, marks):
-        return batched_results(body, marks, has_name)
+        return batched_results(body, marks, axis)
 
     flags, carry_flags = scan_fixpoint(body_jaxpr, body_flags, body_nconsts, count, step)
-    (is_masked,) = batched_results(cond_jaxpr, (*cond_flags, *carry_flags), has_name)
+    (is_masked,) = batched_results(cond_jaxpr, (*cond_flags, *carry_flags), axis)
     if is_masked:  # whatever the body changes differs between examples
         changes = [a is not b for a, b in zip(body_jaxpr.jaxpr.invars[body_nconsts:], body_jaxpr.jaxpr.outvars)]
         flags, carry_flags = scan_fixpoint(body_jaxpr, (*flags[:body_nconsts], *union(carry_flags, changes)), body_nconsts,

@@ -68,7 +68,7 @@ def _solve_batch(axis, operands, batch_axes, *, const_lengths, jaxprs):
     present = [part for part in zip(jaxprs, const_flags) if part[0] is not None]
     marks = tuple(a is not None for a in b_axes)
     while True:  # the vectors are mapped alike in all of the functions, each of which may map more of them
-        found = [batched_results(jaxpr, (*flags, *marks), axis.name is not None)[:len(marks)] for jaxpr, flags in present]
+        found = [batched_results(jaxpr, (*flags, *marks), axis)[:len(marks)] for jaxpr, flags in present]
         joined = tuple(any(flags) for flags in zip(marks, *found))
         if joined == marks:
             break
