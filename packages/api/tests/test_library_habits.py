@@ -176,6 +176,22 @@ def test_methods_are_taken_from_the_type_of_arrays():
     assert not hasattr(laminax.Array, "no_such_method")
 
 
+def test_reshape_without_sizes_is_to_a_scalar():
+    assert jnp.ones((1, 1)).reshape().shape == ()
+    with pytest.raises(TypeError, match="reshape"):
+        jnp.ones(2).reshape()
+
+
+def test_axes_in_einsum_are_named_by_anything_sortable():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 3)).astype(np.float32), rng.normal(size=(3, 4)).astype(np.float32)
+    np.testing.assert_allclose(jnp.einsum(x, ["in", "mid"], y, ["mid", "out"], ["out", "in"]), (x @ y).T, rtol=1e-5)
+    np.testing.assert_array_equal(jnp.einsum(x, [10**9, -5]), x.T)  # without a result, axes are in the order of their names
+    np.testing.assert_array_equal(jnp.einsum(x, [("b", 1), ...], [..., ("b", 1)]), x.T)
+    with pytest.raises(TypeError, match=r"einsum: an axis is named .* got \['in', 0\]"):
+        jnp.einsum(x, ["in", 0])
+
+
 def test_the_upper_bound_of_uniform_may_have_axes_of_size_one_in_front():
     key, high = laminax.random.key(0), jnp.array([[3.0]])
     np.testing.assert_array_equal(laminax.random.uniform(key, (), maxval=high), laminax.random.uniform(key, (), maxval=3.0))

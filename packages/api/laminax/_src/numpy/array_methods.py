@@ -90,10 +90,8 @@ def _method(name: str, module: str, function: str) -> Callable:
 
 
 def _reshape(self, *args, order: str = "C", copy: bool | None = None, out_sharding=None):
-    """The same elements in another shape, given as one tuple or as separate sizes; see `laminax.numpy.reshape`."""
+    """The same elements in another shape, given as one tuple or as separate sizes, none for a scalar; see `laminax.numpy.reshape`."""
     from laminax._src.numpy.reshaping import reshape
-    if not args:
-        raise TypeError("reshape: a shape must be given")
     shape = args[0] if len(args) == 1 else args
     return reshape(self, shape, order, copy=copy, out_sharding=out_sharding)
 

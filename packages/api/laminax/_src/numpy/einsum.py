@@ -176,15 +176,24 @@ def _as_text(subscripts: Any, operands: tuple) -> tuple[str, list]:
         return subscripts.replace(" ", ""), list(operands)
     given = [subscripts, *operands]
     arrays, lists = given[0:len(given) - len(given) % 2:2], given[1::2]
-    parts = [_letters(names) for names in lists]
-    text = ",".join(parts)
-    if len(given) % 2:
-        text += "->" + _letters(given[-1])
-    return text, arrays
+    output = [given[-1]] if len(given) % 2 else []
+    letters = _letters([*lists, *output])
+    parts = ["".join(letters[name] for name in names) for names in [*lists, *output]]
+    return "->".join([",".join(parts[:len(lists)]), *parts[len(lists):]]), arrays
 
 
-def _letters(names: Sequence) -> str:
-    return "".join("..." if name is Ellipsis else _letter(name) for name in names)
+def _letters(lists: Sequence[Sequence]) -> dict[Any, str]:
+    """A letter for each name of an axis, in the order of the names.
+
+    Raises:
+      TypeError: if the names have no order.
+    """
+    try:
+        ordered = sorted({name for names in lists for name in names if name is not Ellipsis})
+    except TypeError as error:
+        raise TypeError("einsum: an axis is named by Ellipsis, or by a hashable value that compares with the other names, such as ints "
+                        f"or strings; got {', '.join(str(list(names)) for names in lists)}. Number the axes.") from error
+    return {Ellipsis: "...", **{name: _letter(number) for number, name in enumerate(ordered)}}
 
 
 def _letter(number: int) -> str:
