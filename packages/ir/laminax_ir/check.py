@@ -68,8 +68,9 @@ class _Checker:
                     self.check(inner, (*path, f"called by {eqn.primitive}"))
             _report(jaxpr, eqn, path, _rule_faults(jaxpr, eqn))
         _report(jaxpr, None, path, _operand_faults("returned value", jaxpr, jaxpr.outvars, bound))
-        missing = joined_effects(jaxpr.eqns) - jaxpr.effects
-        _report(jaxpr, None, path, [f"its equations have effects that it does not declare: {_listed(missing)}"] * bool(missing))
+        if missing := joined_effects(jaxpr.eqns) - jaxpr.effects:
+            _report(jaxpr, None, path, ["Equation effect not present in jaxpr effects: its equations have effects that it does not declare: "
+                                        + _listed(missing)])
         self._passed.add(jaxpr)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)  # not frozen, since subclasses written for JAX set attributes in __init__
 class Effect:
     """A kind of effect.
 

@@ -9,7 +9,7 @@ from laminax_ir import config, dtypes
 from laminax_ir.avals import ShapedArray, ShapeDtypeStruct
 from laminax_ir.check import check_jaxpr
 from laminax_ir.dce import dce_jaxpr
-from laminax_ir.effects import debug_effect, has_ordered, io_effect, ordered_debug_effect, ordered_io_effect
+from laminax_ir.effects import Effect, debug_effect, has_ordered, io_effect, ordered_debug_effect, ordered_io_effect
 from laminax_ir.ops.callbacks import debug_callback, debug_print, io_callback, pure_callback
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
@@ -54,6 +54,14 @@ def test_effects():
     assert len(seen) == 4 and seen[1][0] == "text"
     assert len(dce_jaxpr(closed.jaxpr, [False])[0].eqns) == 4
     assert "effect=OrderedDebug" in str(closed) and "io_callback[" in str(closed)
+
+
+def test_kinds_of_effects_may_have_a_constructor_of_their_own():
+    class Log(Effect):
+        def __init__(self, name):  # as classes written for JAX have it, which call no other
+            self.name = name
+
+    assert str(Log("first")) == "first" and len({Log("first"), Log("first"), Log("second")}) == 2 and not has_ordered({Log("first")})
 
 
 def test_a_callback_owns_its_arguments():

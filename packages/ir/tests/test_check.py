@@ -122,7 +122,7 @@ MALFORMED = [
     (lambda: sin_of(Var(f32()), Var(f32()), primitive=bare_p), "the primitive bare has no shape rule"),
     (lambda: noisy_jaxpr([]), r"noisy has the effects \{noise\}, the equation says \{\}"),
     (lambda: noisy_jaxpr(["noise", "more"]), r"has the effects \{noise\}, the equation says \{more, noise\}"),
-    (lambda: noisy_jaxpr(["noise"], []), r"its equations have effects that it does not declare: \{noise\}"),
+    (lambda: noisy_jaxpr(["noise"], []), r"Equation effect not present in jaxpr effects: its equations have effects that it does not declare: \{noise\}"),
     (lambda: literal(np.ones(3, np.float32), f32(3)), r"a literal must be a scalar, got one of type f32\[3\]"),
     (lambda: literal(np.ones(2, np.float32), f32()), "the value of a literal must be a scalar"),
     (lambda: literal("2", f32()), "the value of a literal must be a scalar, got '2'"),

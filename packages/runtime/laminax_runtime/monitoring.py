@@ -61,22 +61,22 @@ def register_scalar_listener(callback: Listener) -> None:
 
 
 def unregister_event_listener(callback: Listener) -> None:
-    """Ends what `register_event_listener` began; ValueError if it did not."""
+    """Ends what `register_event_listener` began; AssertionError, as in JAX, if it did not."""
     _unregister("event", callback)
 
 
 def unregister_event_duration_listener(callback: Listener) -> None:
-    """Ends what `register_event_duration_secs_listener` began; ValueError if it did not."""
+    """Ends what `register_event_duration_secs_listener` began; AssertionError, as in JAX, if it did not."""
     _unregister("duration", callback)
 
 
 def unregister_event_time_span_listener(callback: Listener) -> None:
-    """Ends what `register_event_time_span_listener` began; ValueError if it did not."""
+    """Ends what `register_event_time_span_listener` began; AssertionError, as in JAX, if it did not."""
     _unregister("time span", callback)
 
 
 def unregister_scalar_listener(callback: Listener) -> None:
-    """Ends what `register_scalar_listener` began; ValueError if it did not."""
+    """Ends what `register_scalar_listener` began; AssertionError, as in JAX, if it did not."""
     _unregister("scalar", callback)
 
 
@@ -95,6 +95,6 @@ def _register(kind: str, callback: Any) -> None:
 def _unregister(kind: str, callback: Listener) -> None:
     remaining = list(_listeners[kind])
     if callback not in remaining:
-        raise ValueError(f"{callback!r} is not registered as a listener of this kind ({kind})")
+        raise AssertionError(f"{callback!r} is not registered as a listener of this kind ({kind}); give the function that was registered")
     remaining.remove(callback)
     _listeners[kind] = tuple(remaining)

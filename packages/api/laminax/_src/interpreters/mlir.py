@@ -10,6 +10,7 @@ from laminax_lowering.context import FunctionWriter as LoweringRuleContext
 from laminax_lowering.registry import lowering_rules, platform_rules
 
 LoweringRule = Callable[..., Any]
+_PLATFORMS = {"cpu": ("cpu",), "cuda": ("cuda",), "rocm": ("rocm",), "gpu": ("cuda", "rocm"), "tpu": ("tpu",)}
 
 
 def register_lowering(prim: Primitive, rule: LoweringRule, platform: str | None = None, inline: bool = True,
@@ -27,8 +28,11 @@ def register_lowering(prim: Primitive, rule: LoweringRule, platform: str | None 
       cacheable: has no effect: equal programs are written once in any case.
 
     Raises:
-      NotImplementedError: for inline=False.
+      NotImplementedError: for inline=False, and for a platform that is not one of these.
     """
+    if platform is not None and platform not in _PLATFORMS:
+        raise NotImplementedError(f"register_lowering: Registering an MLIR lowering rule for primitive {prim} for an unknown platform {platform}. "
+                                  f"Known platforms are: {', '.join(_PLATFORMS)}.")
     if not isinstance(prim, Primitive):
         raise TypeError(f"register_lowering: a Primitive is expected, got {prim!r}")
     if not inline:
@@ -45,10 +49,7 @@ def register_lowering(prim: Primitive, rule: LoweringRule, platform: str | None 
     if platform is None:
         lowering_rules[prim] = lower
         return
-    platforms = {"gpu": ("cuda", "rocm")}.get(platform, (platform,))
-    if not set(platforms) <= {"cpu", "cuda", "rocm", "tpu"}:
-        raise ValueError(f"register_lowering({prim}): platform must be 'cpu', 'cuda', 'rocm', 'gpu' or 'tpu', got {platform!r}")
-    for name in platforms:
+    for name in _PLATFORMS[platform]:
         platform_rules[prim, name] = lower
 
 
