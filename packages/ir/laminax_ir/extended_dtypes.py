@@ -7,8 +7,8 @@ its elements are stored, as small arrays of an ordinary dtype. The PRNG keys are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Callable, NamedTuple
 
 import numpy as np
 
@@ -48,13 +48,26 @@ def is_extended(dtype: Any) -> bool:
 # --- PRNG keys ---
 
 
+class WordFunctions(NamedTuple):
+    """What a generator of the user's computes, for arrays of keys: as the functions of `laminax_ir.generators` on their words."""
+
+    seed: Callable
+    split: Callable
+    fold_in: Callable
+    bits: Callable
+
+
 @dataclass(frozen=True, slots=True)
 class PRNGImpl:
-    """A generator of random bits: its name, the tag its key dtype prints, and the shape of a key's uint32 words."""
+    """A generator of random bits: its name, the tag its key dtype prints, and the shape of a key's uint32 words.
+
+    `functions` is None for those of `laminax_ir.generators`, which are known by name.
+    """
 
     name: str
     tag: str
     key_shape: tuple[int, ...]
+    functions: WordFunctions | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return self.tag
@@ -71,7 +84,7 @@ prng_impls: dict[str, PRNGImpl] = {
 
 
 class KeyDType(ExtendedDType):
-    """The dtype of PRNG keys of one generator, `key<fry>`; two are equal when their generators' names are."""
+    """The dtype of PRNG keys of one generator, `key<fry>`; two are equal when their generators are."""
 
     __slots__ = ("impl", "name", "itemsize", "_hash")
 
@@ -92,7 +105,7 @@ class KeyDType(ExtendedDType):
         return self.impl.key_shape
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, KeyDType) and self.impl.name == other.impl.name)
+        return self is other or (isinstance(other, KeyDType) and self.impl == other.impl)
 
     def __hash__(self) -> int:
         return self._hash

@@ -19,6 +19,7 @@ import numpy as np
 
 from laminax_ir import config, dtypes
 from laminax_ir.avals import ShapedArray
+from laminax_ir.extended_dtypes import WordFunctions
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import physical_aval
 from laminax_ir.ops import elementwise, random_bits, slicing
@@ -46,7 +47,7 @@ def word_program(primitive: Primitive, avals: Sequence[ShapedArray], params: dic
 def _cached_program(primitive, avals, params, _partitionable, _x64) -> ClosedJaxpr:
     params = dict(params)
     impl = params.pop("impl", None) or avals[0].dtype.impl
-    function = _WORD_FUNCTIONS[impl.name][primitive]
+    function = getattr(impl.functions or _WORD_FUNCTIONS[impl.name], _FUNCTION_OF[primitive])
     return stage(lambda *words: [function(*words, **params)], [physical_aval(aval) for aval in avals],
                  name=f"{impl.name}_{primitive.name.removeprefix('random_')}")
 
@@ -268,11 +269,10 @@ def unsafe_rbg_fold_in(words, data):
     return elementwise.bitwise_xor(words, last)
 
 
+_FUNCTION_OF = {random_bits.random_seed_p: "seed", random_bits.random_split_p: "split", random_bits.random_fold_in_p: "fold_in",
+                random_bits.random_bits_p: "bits"}
 _WORD_FUNCTIONS = {
-    "threefry2x32": {random_bits.random_seed_p: threefry_seed, random_bits.random_split_p: threefry_split,
-                     random_bits.random_fold_in_p: threefry_fold_in, random_bits.random_bits_p: threefry_bits},
-    "rbg": {random_bits.random_seed_p: rbg_seed, random_bits.random_split_p: rbg_split,
-            random_bits.random_fold_in_p: rbg_fold_in, random_bits.random_bits_p: rbg_bits},
-    "unsafe_rbg": {random_bits.random_seed_p: rbg_seed, random_bits.random_split_p: unsafe_rbg_split,
-                   random_bits.random_fold_in_p: unsafe_rbg_fold_in, random_bits.random_bits_p: rbg_bits},
+    "threefry2x32": WordFunctions(threefry_seed, threefry_split, threefry_fold_in, threefry_bits),
+    "rbg": WordFunctions(rbg_seed, rbg_split, rbg_fold_in, rbg_bits),
+    "unsafe_rbg": WordFunctions(rbg_seed, unsafe_rbg_split, unsafe_rbg_fold_in, rbg_bits),
 }

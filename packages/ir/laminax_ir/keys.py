@@ -236,7 +236,13 @@ if dispatch_registry is not None:
 
 
 def record_dtype(impl: dtypes.PRNGImpl) -> np.dtype:
-    """The NumPy dtype of one key as a record; its one field is named after the generator and holds the words."""
+    """The NumPy dtype of one key as a record; its one field is named after the generator and holds the words.
+
+    Raises:
+      NotImplementedError: for a generator of the user's, which is made of functions that NumPy does not know.
+    """
+    if impl.functions is not None:
+        raise NotImplementedError(f"the NumPy evaluator has only the generators of laminax, not {impl.name!r}. Compile the function with jit.")
     return np.dtype([(impl.name, np.uint32, impl.key_shape)])
 
 

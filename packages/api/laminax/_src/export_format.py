@@ -71,6 +71,9 @@ def _digest(data: bytes) -> bytes:
 
 
 def aval_to_json(aval: ShapedArray) -> list:
+    if dtypes.is_extended(aval.dtype) and aval.dtype.impl.functions is not None:
+        raise ValueError(f"export: keys of the generator {aval.dtype.impl.name!r}, which define_prng_impl made, cannot be written: its functions "
+                         "are known in this process only. Export a function of the words, random.key_data(key).")
     dtype = {"key": aval.dtype.impl.name} if dtypes.is_extended(aval.dtype) else \
         "float0" if aval.dtype == dtypes.float0 else aval.dtype.name
     return [[size if type(size) is int else str(size) for size in aval.shape], dtype, aval.weak_type]

@@ -155,6 +155,7 @@ def _threefry_range(key: np.ndarray, counter: int, count: int) -> list[np.ndarra
 
 @reference_rule(ops.random_wrap_p)
 def _random_wrap(words, *, impl):
+    record_dtype(impl)  # refuses a generator of the user's
     return _records(words, impl.name)
 
 
@@ -170,6 +171,7 @@ def _random_clone(keys):
 
 @reference_rule(ops.random_seed_p)
 def _random_seed(seeds, *, impl):
+    record_dtype(impl)
     # Only a 64-bit seed has a high word: a negative int32 is not sign extended.
     mask = 2**64 - 1 if seeds.dtype.itemsize == 8 else 2**32 - 1
     words = [_seed(impl.name, int(seed) & mask) for seed in seeds.flat]

@@ -259,9 +259,10 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     return _wrapped(key_bits_array, _one_of("wrap_key_data", impl, dtype))
 
 
-def key_impl(keys: Any) -> str:
-    """The name of the generator of an array of keys."""
-    return typed_key("key_impl", keys, allow_batched=True).dtype.impl.name
+def key_impl(keys: Any) -> str | PRNGSpec:
+    """The name of the generator of an array of keys; of one that was defined by `extend.random.define_prng_impl` what that returned."""
+    impl = typed_key("key_impl", keys, allow_batched=True).dtype.impl
+    return impl.name if impl.functions is None else PRNGSpec(impl)
 
 
 def _like(key: Any, result: Any) -> Any:
