@@ -282,6 +282,19 @@ def all_options() -> Iterator[Option]:
     return iter(tuple(_options.values()))
 
 
+def with_overrides_of_this_thread(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """The function for other threads to call: it sees the options as they are in this thread now."""
+    overrides = [option(value) for option in all_options() if (value := option.get_local()) is not UNSET]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with contextlib.ExitStack() as stack:
+            for override in overrides:
+                stack.enter_context(override._recreate_cm())
+            return fun(*args, **kwargs)
+
+    return call
+
+
 # --- the key of everything that affects tracing ---
 
 

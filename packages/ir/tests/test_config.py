@@ -109,6 +109,14 @@ def test_an_override_is_seen_by_its_thread_alone_and_a_global_value_by_the_other
         assert enable_x64.get_global() is True
 
 
+def test_a_function_for_other_threads_can_carry_the_overrides_of_this_one():
+    with enable_x64(True):
+        carrying = config_options.with_overrides_of_this_thread(lambda: (enable_x64.value, numpy_dtype_promotion.value))
+    numpy_dtype_promotion.set_global("strict")
+    assert in_thread(lambda: (carrying(), enable_x64.value)) == ((True, "strict"), False)
+    assert carrying() == (True, "strict") and enable_x64.value is False
+
+
 def test_a_thread_sees_a_global_change_made_while_it_runs():
     started, changed, seen = threading.Event(), threading.Event(), []
 

@@ -80,7 +80,7 @@ def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = (
     segments = _cut_at_calls(flat, calls.programs, min_work) or _cut_at_runs(flat, calls.programs, min_work)
     if not segments:
         return None
-    regions, results = _regions(flat, segments, calls.programs)
+    regions, results = _regions(flat, [segment for segment in segments if segment], calls.programs)
     if 2 * len({region.program for region in regions}) > len(regions):  # what stands between the blocks differs
         return None
     first, used = len(jaxpr.constvars), {i for region in regions for i in region.operands}
@@ -156,7 +156,7 @@ def _cut_at_calls(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> list[l
             segments += [eqn], []
         else:
             segments[-1].append(eqn)
-    return [segment for segment in segments if segment]
+    return segments
 
 
 def _cut_at_runs(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> list[list[JaxprEqn]] | None:
@@ -171,7 +171,7 @@ def _cut_at_runs(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> list[li
         segments += [*blocks, []]
         done = run.start + run.length * run.count
     segments[-1] += eqns[done:]
-    return [segment for segment in segments if segment] if done else None
+    return segments if done else None
 
 
 def work(jaxpr: Jaxpr) -> int:
@@ -193,8 +193,9 @@ def _regions(jaxpr: Jaxpr, segments: list[list[JaxprEqn]], programs: ProgramTabl
     made by a last region without equations.
     """
     numbers: dict[Var, int] = {v: i for i, v in enumerate((*jaxpr.constvars, *jaxpr.invars))}
-    copies = [i for i, v in enumerate(jaxpr.outvars) if type(v) is Literal or v in numbers or v in jaxpr.outvars[:i]]
-    copied = [jaxpr.outvars[i] for i in copies]
+    first_at = {v: i for i, v in reversed([*enumerate(jaxpr.outvars)]) if type(v) is Var}
+    copies = {i for i, v in enumerate(jaxpr.outvars) if type(v) is Literal or v in numbers or first_at[v] != i}
+    copied = [v for i, v in enumerate(jaxpr.outvars) if i in copies]
     needed = {v for i, v in enumerate(jaxpr.outvars) if i not in copies}
     pieces = [([], _variables(copied), copied, [v for v in _variables(copied) if v not in needed])] if copies else []
     needed.update(_variables(copied))

@@ -5,9 +5,11 @@ Which programs that is, and where they are cut, is the lowering's to say (`lamin
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
+import os
+from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 import laminax_runtime as runtime
+from laminax_ir.config_options import with_overrides_of_this_thread
 from laminax_ir.jaxpr import ClosedJaxpr
 
 from laminax._src.executables import (
@@ -22,6 +24,9 @@ from laminax._src.executables import (
 )
 from laminax._src.partitioning import Partitioning
 
+if TYPE_CHECKING:  # loaded when something is lowered
+    from laminax_lowering import LoweredModule
+
 
 def compile_by_regions(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str, donated: Sequence[bool] | None = None,
                        is_pinned: bool = False, compiler_options: Mapping[str, Any] | None = None) -> Program | None:
@@ -33,12 +38,18 @@ def compile_by_regions(closed: ClosedJaxpr, where: runtime.Device | Partitioning
     if plan is None:
         return None
     report_unusable_donations(plan.unusable_donations, f"jit_{name}")
-    compiled: dict[ClosedJaxpr, runtime.Executable] = {}
+    parts = []
     for program, flags in plan.donated.items():
         part = f"{name}_{_name_of(program)}"
-        lowered = lower_program(program, where, name=part, donated=flags)
-        compiled[program] = compile_lowered(lowered, program, where, name=part, is_pinned=is_pinned, is_part=True,
-                                            compiler_options=compiler_options).executable
+        parts.append((lower_program(program, where, name=part, donated=flags), program, part))
+
+    def compile_part(lowered: LoweredModule, program: ClosedJaxpr, part: str) -> runtime.Executable:
+        return compile_lowered(lowered, program, where, name=part, is_pinned=is_pinned, is_part=True,
+                               compiler_options=compiler_options).executable
+
+    from concurrent.futures import ThreadPoolExecutor
+    with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as threads:  # XLA's passes over one program run on one thread
+        compiled = dict(zip(plan.donated, threads.map(with_overrides_of_this_thread(compile_part), *zip(*parts))))
     avals = [v.aval for v in (*closed.jaxpr.constvars, *closed.jaxpr.invars)]
     sequence = runtime.ExecutableSequence(
         f"jit_{name}", [runtime.Step(compiled[r.program], r.operands, r.results, r.dead) for r in plan.regions],
