@@ -43,12 +43,12 @@ def type_sharding(sharding: Any, shape: Sequence[int], name: str = "ShapedArray"
     mesh, spec = getattr(sharding, "mesh", None), getattr(sharding, "spec", None)
     if mesh is None or spec is None or not mesh.explicit_axes:
         return None
-    if len(spec) > len(shape):
+    if len(spec) > len(shape) and any(spec[len(shape):]):
         raise ValueError(f"{name}: the spec {spec} has {len(spec)} entries, and the array of shape {tuple(shape)} has {len(shape)} axes. Shorten the spec.")
     if spec.unreduced or spec.reduced:
         raise NotImplementedError(f"{name}: sums that are not made yet (unreduced, reduced) are not part of types; got {spec}. Leave them out.")
     explicit = set(mesh.explicit_axes)
-    entries = [_of_axes(entry, explicit) for entry in spec]
+    entries = [_of_axes(entry, explicit) for entry in spec][:len(shape)]
     for axis, (entry, size) in enumerate(zip(entries, shape)):
         if entry is not None and size % (parts := parts_of(entry, mesh)):
             raise ValueError(f"{name}: the spec {spec} implies that array axis {axis} is partitioned {parts} times, which does not evenly divide the dimension "

@@ -21,7 +21,7 @@ def constrained(primitive: Primitive, rule: Callable) -> Callable:
     def constrained_rule(ctx, *operands, **params):
         avals = ctx.avals_out
         if primitive.family == "elementwise" and len(operands) > 1 and len(avals) == 1:
-            operands = [_broadcast(ctx, x, avals[0]) for x in operands]
+            operands = [_split_as(ctx, x, avals[0]) for x in operands]
         result = rule(ctx, *operands, **params)
         if not primitive.multiple_results:
             return constrain(ctx, result, avals[0])
@@ -44,8 +44,12 @@ def constrain(ctx: Any, x: Value, aval: ShapedArray) -> Value:
     return Value(name, aval)
 
 
-def _broadcast(ctx: Any, x: Value, aval: ShapedArray) -> Value:
-    """A scalar beside an array, repeated and split as the result."""
-    if x.aval.ndim or not aval.ndim:
+def _split_as(ctx: Any, x: Value, aval: ShapedArray) -> Value:
+    """An operand of an elementwise operation, split as the result; a scalar beside an array is repeated."""
+    if aval._split is None or x.aval.ndim and (x.aval.shape != aval.shape or x.aval._split in (None, aval._split)):
         return x
+    if not aval.ndim:
+        return x
+    if x.aval.ndim:
+        return constrain(ctx, x, x.aval.update(sharding=aval._split))
     return constrain(ctx, ctx.broadcast_to(x, aval.shape), x.aval.update(shape=aval.shape, sharding=aval._split))

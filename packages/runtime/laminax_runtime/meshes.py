@@ -35,7 +35,6 @@ class Mesh(contextlib.ContextDecorator, NamedGrid):
 
     Raises:
         ValueError: the names do not match the array's axes, or a device or a name comes twice.
-        NotImplementedError: an axis is of the type Manual.
 
     Example:
         >>> Mesh(devices("cpu"), ("data",)).shape
@@ -61,10 +60,6 @@ class Mesh(contextlib.ContextDecorator, NamedGrid):
         if len(set(grid.flat)) != grid.size:
             raise ValueError("Mesh: a device comes twice in the array of devices")
         types = normal_axis_types("Mesh", axis_types, len(names))
-        if AxisType.Manual in types:
-            raise NotImplementedError(
-                f"Mesh: axis_types={types} is not supported: axes are manual inside of shard_map only. Use AxisType.Auto or AxisType.Explicit."
-            )
         key = (names, grid.shape, tuple(grid.flat), types)
         if (known := _meshes.get(key)) is not None:
             return known
@@ -294,6 +289,8 @@ class set_mesh(contextlib.ContextDecorator):
     def __init__(self, mesh: Mesh | None) -> None:
         if mesh is not None and not isinstance(mesh, Mesh):
             raise TypeError(f"set_mesh: expected a Mesh or None, got {mesh!r} of type {type(mesh).__name__}")
+        if mesh is not None and mesh.manual_axes:
+            raise ValueError(f"set_mesh: {mesh} contains manual axes, which axes are inside of shard_map only. Use AxisType.Auto or AxisType.Explicit.")
         if context.is_tracing():
             raise ValueError("set_mesh can only be used outside of jit: a program runs on the mesh it is called under.")
         self._mesh = mesh

@@ -81,7 +81,8 @@ def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
 
 
 def _struct(aval: ShapedArray) -> ShapeDtypeStruct:
-    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type, named_shape=aval.named_shape)
+    sharding = None if aval._split is None else aval.sharding
+    return ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type, named_shape=aval.named_shape)
 
 
 @api_boundary

@@ -15,6 +15,7 @@ import laminax_runtime as runtime
 from laminax_ir import config, dtypes
 from laminax_ir.arguments import check_callable
 from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, register_value_type
+from laminax_ir.explicit_axes import is_explicit
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.partition_specs import PartitionSpec
@@ -289,6 +290,8 @@ class _JitFunction:
     def result_shardings(self, traced: TracedFunction) -> list[Any] | None:
         """The caller's shardings for the results, one or None each; None if there are none."""
         given = for_results(self.options.out_shardings, self.title, traced.out_tree, self.mesh(), self.options.runs_on_entered_mesh)
+        if given is None and is_explicit(traced.closed):
+            return [None if (split := getattr(aval, "_split", None)) is None else runtime.NamedSharding(split.mesh, split.spec) for aval in traced.closed.out_avals]
         return given if given is None else [*given, *[None] * (len(traced.closed.out_avals) - len(given))]  # what references have in them
 
     def donated(self, call: Call) -> tuple[bool, ...]:

@@ -15,7 +15,7 @@ from laminax_ir.ops.sharding import reshard as reshard_value
 from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_unflatten
 from laminax_ir.trace import Tracer, check_no_tracers, is_tracing, state
-from laminax_ir.type_shardings import in_use
+from laminax_ir.type_shardings import in_use, names_of
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.sharding_arguments import bind_constraint, resolve
@@ -58,10 +58,13 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         if not isinstance(sharding, (runtime.Sharding, PartitionSpec)):
             raise TypeError(f"with_sharding_constraint: expected a Sharding or a PartitionSpec, got {sharding!r} of type "
                             f"{type(sharding).__name__}")
-    if in_use and (mesh := context_mesh()) is not None and mesh.are_all_axes_explicit:
+    mesh = context_mesh() if in_use else None
+    if mesh is not None and mesh.are_all_axes_explicit:
         for leaf, sharding in zip(leaves, flat):
             _check_is_so(leaf, sharding)
         return x
+    if in_use and mesh is not None and mesh.explicit_axes:
+        flat = [_beside_explicit_axes(leaf, sharding) for leaf, sharding in zip(leaves, flat)]
     mesh = manual_mesh.value or runtime.current_mesh() or runtime.entered_mesh()
     resolved = [_on_mesh_of(leaf, s) if mesh is None and not getattr(s, "_is_concrete", True) else resolve(s, "with_sharding_constraint: shardings", mesh)
                 for leaf, s in zip(leaves, flat)]
@@ -69,6 +72,18 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     return tree_unflatten(tree, [
         bind_constraint(leaf, s, "with_sharding_constraint", "x", what, may_be_padded=may_be_padded)
         for leaf, s in zip(leaves, resolved)])
+
+
+def _beside_explicit_axes(x: Any, sharding: Any) -> Any:
+    """A constraint over the compiler's axes of a mesh, together with what the type says of its explicit axes."""
+    split = get_aval(x)._split
+    spec = sharding if isinstance(sharding, PartitionSpec) else getattr(sharding, "spec", None)
+    if split is None or spec is None:
+        return sharding
+    rest = (None,) * (len(split.spec) - len(spec))
+    joined = PartitionSpec(*[new if new is UNCONSTRAINED or set(names_of(old)) <= set(names_of(new)) else (*names_of(old), *names_of(new))
+                             for old, new in zip(split.spec, (*spec, *rest))])
+    return joined if isinstance(sharding, PartitionSpec) else sharding.update(spec=joined)
 
 
 def _check_is_so(x: Any, sharding: Any) -> None:

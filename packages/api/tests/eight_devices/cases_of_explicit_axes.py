@@ -93,6 +93,7 @@ OPERATIONS = [
     (lambda x: jnp.cumsum(x, 1), lambda x: np.cumsum(x, 1), ("x", "y")),
     (lambda x: jnp.sort(x, 1), lambda x: np.sort(x, 1), ("x", "y")),
     (lambda x: jnp.pad(x, ((0, 8), (0, 0))), lambda x: np.pad(x, ((0, 8), (0, 0))), ("x", "y")),
+    (lambda x: lax.reduce_window(x, -np.inf, lax.max, (2, 1), (2, 1), "VALID"), lambda x: x.reshape(4, 2, 4).max(1), ("x", "y")),
     (lambda x: jnp.argmin(x, 1), lambda x: np.argmin(x, 1), ("x",)),
     (lambda x: jnp.zeros_like(x) + jnp.ones(4), lambda x: np.ones((8, 4)), ("x", "y")),
 ]
@@ -159,6 +160,20 @@ def test_programs_are_annotated():
     assert text.count('sdy.sharding_constraint %') == 3 and '<@mesh, [{"x"}, {"y"}]>' in text
 
 
+def test_convolutions_keep_batch_and_spatial_axes_split():
+    x, kernel = value(8, 4, 3), value(2, 3, 5)
+    found = laminax.jit(lambda x, k: lax.conv_general_dilated(x, k, (1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC")))(put(x, "x", "y"), kernel)
+    padded = np.pad(x, ((0, 0), (0, 1), (0, 0)))
+    check(found, sum(padded[:, i:i + 4] @ kernel[i] for i in range(2)), "x", "y", None)
+    with pytest.raises(ShardingTypeError, match="the input features of lhs, .* must not be sharded"):
+        lax.conv_general_dilated(put(value(8, 3, 4), "x", None, "y"), value(2, 4, 5), (1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC"))
+
+
+def test_eval_shape_says_how_results_are_split():
+    for fun in (jnp.sin, laminax.jit(jnp.sin)):
+        assert laminax.eval_shape(fun, put(A, "x")).sharding == NamedSharding(MESH.abstract_mesh, P("x", None))
+
+
 # Results that are to be split in a given way
 
 
@@ -189,7 +204,7 @@ def test_random_numbers_do_not_depend_on_how_they_are_split():
 @pytest.mark.parametrize("sharding, error, message", [
     ("x", TypeError, "out_sharding must be a PartitionSpec or a NamedSharding, got 'x'"),
     (P("z"), ValueError, "'z' of P.* is not an axis of the mesh"),
-    (P("x", None, None), ValueError, "3 entries"),
+    (P(None, None, "x"), ValueError, "3 entries"),
     (NamedSharding(AUTO, P("x")), ValueError, "Context mesh .* should match the mesh of sharding"),
 ])
 def test_out_shardings_that_do_not_fit(sharding, error, message):
@@ -311,6 +326,14 @@ def test_constraints_say_what_must_hold():
             constrained(put(A, "y"))
         with pytest.raises(ValueError, match="cannot contain `P.UNCONSTRAINED` when no mesh axis_types are `Auto`"):
             put(A, P.UNCONSTRAINED)
+
+
+def test_constraints_over_the_compilers_axes_beside_explicit_ones():
+    mesh = Mesh(np.array(DEVICES).reshape(4, 2), ("x", "y"), axis_types=(AxisType.Explicit, AxisType.Auto))
+    with laminax.set_mesh(mesh):
+        found = laminax.jit(lambda x: lax.with_sharding_constraint(x, P("y")))(put(A, "x", mesh=mesh))
+    assert found.sharding.spec == P(("x", "y")) and laminax.typeof(found).sharding.spec == P("x", None)
+    np.testing.assert_array_equal(np.asarray(found), A)
 
 
 def test_use_abstract_mesh():
