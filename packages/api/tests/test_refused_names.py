@@ -30,6 +30,8 @@ REFUSED = [
     ("experimental.custom_partitioning", "ArrayMapping", ("i",), {}, "shard_map"),
     ("experimental.custom_partitioning", "CompoundFactor", ("i", "j"), {}, "shard_map"),
     ("experimental.multihost_utils", "reached_preemption_sync_point", (3,), {}, "Save at fixed steps"),
+    ("experimental.pallas", "pallas_call", (abs,), {"grid": (2,)}, "laminax.ffi.ffi_call"),
+    ("experimental.pallas.ops.tpu.splash_attention", "splash_attention_kernel", (), {}, "dot_product_attention"),
     ("nn", "get_scaled_dot_general_config", ("mxfp8",), {}, "lax.scaled_dot"),
     ("nn", "scaled_dot_general", (1, 2, ()), {}, "lax.scaled_dot"),
     ("nn", "scaled_matmul", (1, 2, 3, 4), {}, "lax.scaled_dot"),
@@ -59,3 +61,11 @@ def test_custom_partitioning_can_be_declared_and_refuses_calls():
         double(3)
     with pytest.raises(TypeError, match="custom_partitioning: fun must be a function, got 3 of type int"):
         custom_partitioning(3)
+
+
+def test_a_library_with_kernels_can_be_imported():
+    from laminax.experimental import pallas as pl
+    from laminax.experimental.pallas import tpu as pltpu
+    assert repr(pl.BlockSpec) == "<laminax.experimental.pallas.BlockSpec, which is not supported>" and not hasattr(pl, "__wrapped__")
+    with pytest.raises(NotImplementedError, match="experimental.pallas.tpu.VMEM is not supported"):
+        pltpu.VMEM((8, 128), "float32")

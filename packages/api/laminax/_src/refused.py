@@ -2,11 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, Callable, NoReturn
 
 
 def _refuse(name: str, why: str) -> NoReturn:
     raise NotImplementedError(f"{name} is not supported: {why}")
+
+
+def names_of_module(module: str, why: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module of which nothing is supported: any name can be imported, and refuses to be called.
+
+    Args:
+      module: the module's name below `laminax`.
+      why: what to do instead, for the message.
+    """
+    def find(name: str) -> _Unsupported:
+        if name.startswith("__"):  # Python's own questions to a module
+            raise AttributeError(f"module 'laminax.{module}' has no attribute {name!r}")
+        return _Unsupported(f"{module}.{name}", why)
+    return find
+
+
+class _Unsupported:
+    """Stands for a function, a class or a module."""
+
+    def __init__(self, name: str, why: str) -> None:
+        self._name, self._why = name, why
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        _refuse(self._name, self._why)
+
+    def __getattr__(self, name: str) -> _Unsupported:
+        if name.startswith("__"):
+            raise AttributeError(f"laminax.{self._name} is not supported, and has no attribute {name!r}")
+        return _Unsupported(f"{self._name}.{name}", self._why)
+
+    def __repr__(self) -> str:
+        return f"<laminax.{self._name}, which is not supported>"
 
 
 # --- shardings ---
