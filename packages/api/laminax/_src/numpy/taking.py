@@ -45,6 +45,13 @@ def take(a, indices, axis: int | None = None, out: None = None, mode: str | None
       NotImplementedError: for mode="raise".
     """
     refuse_out("take", out)
+    return _take(a, indices, axis=None if axis is None else operator.index(axis), mode=mode,
+                 fill_value=None if fill_value is None else static_scalar(fill_value), unique_indices=bool(unique_indices),
+                 indices_are_sorted=bool(indices_are_sorted))
+
+
+@fused(static_argnames=("axis", "mode", "fill_value", "unique_indices", "indices_are_sorted"))
+def _take(a, indices, axis, mode, fill_value, unique_indices, indices_are_sorted):
     a, indices = ensure_arrays("take", a, indices)
     if mode == "raise":
         raise NotImplementedError("take: mode='raise' is not supported, because compiled programs cannot raise; use 'fill', 'clip' "
@@ -52,14 +59,7 @@ def take(a, indices, axis: int | None = None, out: None = None, mode: str | None
     if not is_kind(indices, dtypes.integer):
         raise ValueError(f"take requires integer indices, got {get_aval(indices).str_short()}")
     is_wrapping = mode == "wrap"
-    gather_mode = GatherScatterMode.PROMISE_IN_BOUNDS if is_wrapping else GatherScatterMode.from_any("fill" if mode is None else mode)
-    return _take(a, indices, axis=None if axis is None else operator.index(axis), mode=gather_mode, is_wrapping=is_wrapping,
-                 fill_value=None if fill_value is None else static_scalar(fill_value), unique_indices=bool(unique_indices),
-                 indices_are_sorted=bool(indices_are_sorted))
-
-
-@fused(static_argnames=("axis", "mode", "is_wrapping", "fill_value", "unique_indices", "indices_are_sorted"))
-def _take(a, indices, axis, mode, is_wrapping, fill_value, unique_indices, indices_are_sorted):
+    mode = GatherScatterMode.PROMISE_IN_BOUNDS if is_wrapping else GatherScatterMode.from_any("fill" if mode is None else mode)
     if axis is None:
         a, axis = shape_ops.reshape(a, (math.prod(shape_of(a)),)), 0
     shape = shape_of(a)
@@ -98,17 +98,17 @@ def take_along_axis(arr, indices, axis: int | None = -1, mode: str | GatherScatt
       TypeError: if the indices are not integers.
       ValueError: if the shapes do not fit.
     """
-    arr, indices = ensure_arrays("take_along_axis", arr, indices)
-    if not is_kind(indices, dtypes.integer):
-        raise TypeError(f"take_along_axis indices must be of integer type, got {dtypes.dtype_name(dtype_of(indices))}")
-    return _take_along_axis(arr, indices, axis=None if axis is None else operator.index(axis),
-                            mode=mode if mode == "one_hot" else GatherScatterMode.from_any("fill" if mode is None else mode),
+    return _take_along_axis(arr, indices, axis=None if axis is None else operator.index(axis), mode=mode,
                             fill_value=None if fill_value is None else static_scalar(fill_value),
                             wrap=wrap_negative_indices is not False)
 
 
 @fused(static_argnames=("axis", "mode", "fill_value", "wrap"))
 def _take_along_axis(arr, indices, axis, mode, fill_value, wrap):
+    arr, indices = ensure_arrays("take_along_axis", arr, indices)
+    if not is_kind(indices, dtypes.integer):
+        raise TypeError(f"take_along_axis indices must be of integer type, got {dtypes.dtype_name(dtype_of(indices))}")
+    mode = mode if mode == "one_hot" else GatherScatterMode.from_any("fill" if mode is None else mode)
     if axis is None:
         if len(shape_of(indices)) != 1:
             raise ValueError(f"take_along_axis indices must be 1D if axis=None, got shape {shape_of(indices)}")
