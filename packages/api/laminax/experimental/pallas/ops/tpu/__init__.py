@@ -1,1 +1,5 @@
-"""Those for TPUs."""
+"""Those for TPUs. A table of contents."""
+
+from laminax._src.lazy import contents
+
+__all__, __getattr__, __dir__ = contents(__name__, {}, ("splash_attention",))
