@@ -22,15 +22,16 @@ from laminax_ir.jaxpr import (
     subjaxprs,
 )
 from laminax_ir.primitive import Primitive
+from laminax_ir.symbolic_dims import InconclusiveDimensionOperation, is_constant_shape, is_symbolic_dim, max_dim, min_dim
 from laminax_ir.trace import Trace, Tracer, current_trace, eval_trace
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.api import ensure_compile_time_eval
 
 __all__ = [
-    "AbstractValue", "Atom", "ClosedJaxpr", "DropVar", "Jaxpr", "JaxprEqn", "JaxprTypeError", "Literal", "ParamDict", "Primitive",
+    "AbstractValue", "Atom", "ClosedJaxpr", "DropVar", "InconclusiveDimensionOperation", "Jaxpr", "JaxprEqn", "JaxprTypeError", "Literal", "ParamDict", "Primitive",
     "ShapeDtypeStruct", "ShapedArray", "Trace", "Tracer", "Value", "Var", "check_jaxpr", "ensure_compile_time_eval",
-    "eval_context", "eval_jaxpr", "get_aval", "jaxpr_as_fun", "max_dim", "min_dim", "no_effects", "subjaxprs",
+    "eval_context", "eval_jaxpr", "get_aval", "is_constant_dim", "is_constant_shape", "jaxpr_as_fun", "max_dim", "min_dim", "no_effects", "subjaxprs",
 ]
 
 ParamDict = dict[str, Any]
@@ -44,11 +45,6 @@ def eval_context() -> Iterator[None]:
         yield
 
 
-def max_dim(d1: int, d2: int) -> int:
-    """The larger of two sizes."""
-    return max(d1, d2)
-
-
-def min_dim(d1: int, d2: int) -> int:
-    """The smaller of two sizes."""
-    return min(d1, d2)
+def is_constant_dim(d: Any) -> bool:
+    """Whether the size of an axis is a number, and no expression in variables."""
+    return not is_symbolic_dim(d)

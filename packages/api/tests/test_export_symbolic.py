@@ -140,3 +140,26 @@ def test_one_scope_for_all_arguments():
 def test_what_has_no_dynamic_form_says_so():
     with pytest.raises(NotImplementedError, match="symbolic dimensions is not supported.*Export for sizes that are numbers"):
         exported(jnp.fft.rfft, "b, 4")
+
+
+def test_cotangents_of_integers():
+    e = export.export(jit(lambda n, x: (2 * n.T, x * x)))(*symbolic_args_specs((np.ones((2, 3), np.int32), array(3)), ("2, a", "a")))
+    e = deserialize(e.serialize(vjp_order=1))
+    n, x = np.ones((2, 3), np.int32), array(3)
+    _, pull_back = laminax.vjp(e.call, n, x)
+    by_n, by_x = pull_back((np.zeros((3, 2), laminax.dtypes.float0), np.ones(3, np.float32)))
+    assert by_n.shape == (2, 3) and by_n.dtype == laminax.dtypes.float0
+    np.testing.assert_allclose(by_x, 2 * x, rtol=1e-6)
+
+
+def test_a_program_of_known_sizes_that_calls_one_of_all_sizes():
+    inner = exported(lambda x: x.reshape(-1) * 2, "b, c")
+    outer = deserialize(export.export(jit(inner.call))(array(3, 4)).serialize())
+    assert outer.uses_global_constants and outer.in_avals[0].shape == (3, 4)
+    np.testing.assert_array_equal(outer.call(array(3, 4)), 2 * array(3, 4).reshape(-1))
+
+
+def test_sizes_by_max_and_min():
+    e = exported(lambda x: jnp.zeros((laminax.core.max_dim(x.shape[0] - 3, 0), laminax.core.min_dim(x.shape[0], 4))), "b")
+    assert e.call(array(5)).shape == (2, 4) and e.call(array(2)).shape == (0, 2)
+    assert laminax.core.is_constant_dim(3) and not laminax.core.is_constant_shape(e.in_avals[0].shape)

@@ -34,6 +34,7 @@ class LoweredModule:
     keepalives: objects that must live as long as the compiled program (callbacks).
     unusable_donations: donated arguments that no result can take the place of.
     host_callbacks: functions that the program calls, by their index in the text.
+    has_dynamic_shapes: whether some shapes are not known before sizes are given to it or to what it calls.
     """
     text: str
     name: str
@@ -46,6 +47,7 @@ class LoweredModule:
     keepalives: tuple[Any, ...] = field(default=(), compare=False)
     unusable_donations: tuple[ShapedArray, ...] = ()
     host_callbacks: tuple[Callable, ...] = field(default=(), compare=False)
+    has_dynamic_shapes: bool = False
 
 
 def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[str] = "cpu", donated: Sequence[bool] | None = None,
@@ -124,7 +126,7 @@ def _lower(closed, name, platforms, donated, keep_unused, arg_names, result_name
     return LoweredModule(text, module.name, platforms, tuple(closed.consts), tuple(kept), tuple(closed.in_avals),
                          tuple(closed.out_avals), donated, tuple(module.keepalives),
                          tuple(jaxpr.invars[i].aval for i in unusable),
-                         tuple(module.host_callbacks))
+                         tuple(module.host_callbacks), module.has_dynamic_shapes)
 
 
 def _module_name(name: str) -> str:

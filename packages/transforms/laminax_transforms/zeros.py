@@ -9,6 +9,7 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import elementwise
+from laminax_ir.symbolic_dims import is_constant_shape
 
 
 class _Zero:
@@ -39,10 +40,10 @@ def cotangent_of_dtype(ct: Any, dtype: Any) -> Any:
 
 
 def zeros_of(aval: ShapedArray) -> Any:
-    """Zeros of an aval, weakly typed if it is, made under the current trace; float0 zeros are NumPy arrays."""
+    """Zeros of an aval, weakly typed if it is, made under the current trace; float0 zeros are NumPy arrays, unless of symbolic sizes."""
+    from laminax_ir.ops.shape import broadcast, full, full_like
     if aval.dtype == dtypes.float0:
-        return np.zeros(aval.shape, dtypes.float0)
-    from laminax_ir.ops.shape import full, full_like
+        return np.zeros(aval.shape, dtypes.float0) if is_constant_shape(aval.shape) else broadcast(np.zeros((), dtypes.float0), aval.shape)
     zeros = full_like(aval, 0) if aval.weak_type else full(aval.shape, 0, aval.dtype)
     if aval._split is None:
         return zeros

@@ -98,7 +98,7 @@ class Exported:
                  platforms: Sequence[str], disabled_safety_checks: Sequence[DisabledSafetyCheck], layout: Layout,
                  make_vjp: Callable[[], Exported] | None,
                  calling_convention_version: int = maximum_supported_calling_convention_version,
-                 module_kept_var_idx: Sequence[int] | None = None):
+                 module_kept_var_idx: Sequence[int] | None = None, has_dynamic_shapes: bool = False):
         self.fun_name = fun_name
         self.in_tree = in_tree
         self.in_avals = tuple(in_avals)
@@ -110,6 +110,7 @@ class Exported:
         self.platforms = tuple(platforms)
         self.module_kept_var_idx = tuple(range(len(self.in_avals)) if module_kept_var_idx is None else module_kept_var_idx)
         self._layout = layout
+        self._has_dynamic_shapes = has_dynamic_shapes
         self._make_vjp = make_vjp
 
     @property
@@ -147,8 +148,8 @@ class Exported:
 
     @property
     def uses_global_constants(self) -> bool:
-        """Whether the module takes the number of the platform, or has symbolic dimensions."""
-        return len(self.platforms) > 1 or self._specification is not None
+        """Whether the module takes the number of the platform, or it or a function that it calls has symbolic dimensions."""
+        return len(self.platforms) > 1 or self._has_dynamic_shapes
 
     def mlir_module(self) -> str:
         """The StableHLO module as text."""
@@ -205,7 +206,8 @@ class Exported:
         program = StableHLOProgram(self.fun_name, self.mlir_module(), self.platforms, [self.in_avals[i] for i in kept], self.out_avals,
                                    DisabledSafetyCheck.platform() in self.disabled_safety_checks, nr_devices=layout.nr_devices,
                                    in_shardings=[layout.in_shardings[i] for i in kept], out_shardings=layout.out_shardings,
-                                   is_split=layout.is_split, specification=self._specification)
+                                   is_split=layout.is_split, specification=self._specification,
+                                   has_dynamic_shapes=self._has_dynamic_shapes)
 
         @custom_vjp
         def flat(*leaves):
@@ -258,6 +260,7 @@ class Exported:
             "in_avals": [export_format.aval_to_json(aval) for aval in self.in_avals],
             "out_avals": [export_format.aval_to_json(aval) for aval in self.out_avals],
             "platforms": list(self.platforms), "module_kept_var_idx": list(self.module_kept_var_idx),
+            "has_dynamic_shapes": self._has_dynamic_shapes,
             "constraints": list(self._specification.scope.texts) if self._specification is not None else [],
             "nr_devices": self.nr_devices, "is_split": self._layout.is_split,
             "in_shardings": [sharding_to_json(sharding) for sharding in self._layout.in_shardings],
@@ -275,8 +278,8 @@ def _mismatch(name: str, aval: ShapedArray, expected: ShapedArray) -> str:
     if aval.ndim != expected.ndim:
         return f"Rank mismatch for {name}"
     for axis, (size, expected_size) in enumerate(zip(aval.shape, expected.shape)):
-        if size != expected_size:
-            return f"Shape mismatch for {name}.shape[{axis}]"
+        if type(expected_size) is int and size != expected_size:
+            return f"Shape mismatch for {name}.shape[{axis}] (expected same constant)"
     return f"Dtype mismatch for {name}"
 
 
@@ -306,7 +309,8 @@ def deserialize(blob: bytes | bytearray) -> Exported:
         header["fun_name"], export_format.tree_from_json(header["in_tree"]), in_avals,
         export_format.tree_from_json(header["out_tree"]), out_avals,
         module, header["platforms"], [DisabledSafetyCheck(text) for text in header["disabled_safety_checks"]], layout,
-        (lambda: deserialize(derivative[0])) if derivative else None, version, header.get("module_kept_var_idx"))
+        (lambda: deserialize(derivative[0])) if derivative else None, version, header.get("module_kept_var_idx"),
+        header.get("has_dynamic_shapes", False))
 
 
 def default_export_platform() -> str:
@@ -379,7 +383,8 @@ def _export_program(closed: ClosedJaxpr, name: str, in_tree: Any, out_tree: Any,
     text = _without_locations(lowered.text)
     _check_custom_calls(name, text, checks)
     return Exported(name, in_tree, closed.in_avals, out_tree, closed.out_avals, runtime.serialize_module(text), platforms, checks,
-                    layout, lambda: _export_vjp(closed, name, platforms, checks, layout), module_kept_var_idx=lowered.kept)
+                    layout, lambda: _export_vjp(closed, name, platforms, checks, layout), module_kept_var_idx=lowered.kept,
+                    has_dynamic_shapes=lowered.has_dynamic_shapes)
 
 
 def _export_vjp(closed: ClosedJaxpr, name: str, platforms: Sequence[str], checks: Sequence[DisabledSafetyCheck],

@@ -25,17 +25,18 @@ class StableHLOProgram:
       in_shardings, out_shardings: how arguments and results are split over a mesh of as many: each with `mesh` and `spec`, or None.
       is_split: whether it says of some value that each device has a part of it.
       specification: what the arguments' shapes may be, where they have symbolic dimensions.
+      has_dynamic_shapes: whether its functions have such, its own or those that it calls.
 
     Compared by identity.
     """
 
     __slots__ = ("name", "text", "platforms", "in_avals", "out_avals", "is_for_any_platform", "nr_devices", "in_shardings", "out_shardings",
-                 "is_split", "specification", "__weakref__")
+                 "is_split", "specification", "has_dynamic_shapes", "__weakref__")
 
     def __init__(self, name: str, text: str, platforms: Sequence[str], in_avals: Sequence[ShapedArray],
                  out_avals: Sequence[ShapedArray], is_for_any_platform: bool = False, *, nr_devices: int = 1,
                  in_shardings: Sequence[Any] | None = None, out_shardings: Sequence[Any] | None = None, is_split: bool = False,
-                 specification: ShapeSpecification | None = None):
+                 specification: ShapeSpecification | None = None, has_dynamic_shapes: bool = False):
         self.name = name
         self.text = text
         self.platforms = tuple(platforms)
@@ -47,6 +48,7 @@ class StableHLOProgram:
         self.out_shardings = (None,) * len(self.out_avals) if out_shardings is None else tuple(out_shardings)
         self.is_split = is_split
         self.specification = specification
+        self.has_dynamic_shapes = has_dynamic_shapes
 
     def number_of(self, platform: str) -> int:
         """The number that stands for a platform.

@@ -26,8 +26,9 @@ def _call_exported(ctx, *operands, program: StableHLOProgram):
     program.check_devices(ctx.module.num_partitions)
     function = _imported_function(ctx.module, program)
     operands = _split(ctx, operands, program.in_shardings)
-    if program.specification is not None:
+    if program.has_dynamic_shapes:
         ctx.module.has_dynamic_shapes = True
+    if program.specification is not None:
         operands = [retyped(ctx, x, aval) for x, aval in zip(operands, program.in_avals, strict=True)]
     if len(program.platforms) > 1:
         number = ctx.platform_index
