@@ -141,7 +141,7 @@ no_tracing = define("no_tracing", False, boolean, "Raise where a function would 
 default_prng_impl = define(
     "default_prng_impl",
     "threefry2x32",
-    one_of("threefry2x32", "rbg", "unsafe_rbg"),
+    one_of("threefry2x32", "rbg", "unsafe_rbg", "philox2x32", "philox4x32", "threefry4x32"),
     "The generator behind random keys that do not name one.",
     affects_tracing=True,
 )

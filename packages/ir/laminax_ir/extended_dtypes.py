@@ -79,6 +79,9 @@ prng_impls: dict[str, PRNGImpl] = {
         PRNGImpl("threefry2x32", "fry", (2,)),
         PRNGImpl("rbg", "rbg", (4,)),
         PRNGImpl("unsafe_rbg", "urbg", (4,)),
+        PRNGImpl("philox2x32", "phx2", (1,)),
+        PRNGImpl("philox4x32", "phx4", (2,)),
+        PRNGImpl("threefry4x32", "fry4", (4,)),
     )
 }
 
@@ -124,7 +127,7 @@ def key_dtype(impl: str | PRNGImpl) -> KeyDType:
     """The dtype of the keys of a generator.
 
     Args:
-        impl: a generator, or its name: 'threefry2x32', 'rbg' or 'unsafe_rbg'.
+        impl: a generator, or its name: 'threefry2x32', 'threefry4x32', 'philox2x32', 'philox4x32', 'rbg' or 'unsafe_rbg'.
 
     Raises:
         ValueError: no generator has this name.

@@ -17,7 +17,7 @@ from typing import Sequence
 
 import numpy as np
 
-from laminax_ir import config, dtypes
+from laminax_ir import config, counter_generators
 from laminax_ir.avals import ShapedArray
 from laminax_ir.extended_dtypes import WordFunctions
 from laminax_ir.jaxpr import ClosedJaxpr
@@ -27,6 +27,7 @@ from laminax_ir.ops import shape as shapes
 from laminax_ir.ops.random_bits import UINT32, UINT_DTYPES, iota_2x32_shape, threefry2x32
 from laminax_ir.primitive import Primitive
 from laminax_ir.staging import stage
+from laminax_ir.word_arrays import join_halves, join_words, split_words, to_dtype, words_of_seeds, zeros
 
 _ZERO = np.uint32(0)
 
@@ -81,55 +82,26 @@ def _threefry_rounds(key1, key2, x1, x2):
     return [x1, x2]
 
 
-# Words
-
-
-def _split_words(words) -> list:
-    """The words one by one, each of the keys' shape."""
-    parts = shapes.split(words, (1,) * words.shape[-1], words.ndim - 1)
-    return [shapes.squeeze(part, (words.ndim - 1,)) for part in parts]
-
-
-def _join_words(parts):
-    """The inverse of `_split_words`."""
-    shape = parts[0].shape
-    columns = [shapes.broadcast_in_dim(part, (*shape, 1), tuple(range(len(shape)))) for part in parts]
-    return shapes.concatenate(columns, len(shape))
-
-
-def _zeros(shape, dtype=UINT32):
-    return shapes.broadcast_in_dim(dtype.type(0), shape, ())
-
-
-def _to_dtype(x, dtype):
-    # Bound directly: the width of random bits is asked for by number, and x64 mode has no say in it.
-    return x if x.dtype == dtype else elementwise.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
-
-
 # Threefry
 
 
 def threefry_seed(seeds):
     """u32[*s, 2] from integers of shape s: the high word, which is 0 for a seed of 32 bits, and the low word."""
-    if dtypes.bit_width(seeds.dtype) > 32:
-        high = _to_dtype(elementwise.shift_right_logical(seeds, seeds.dtype.type(32)), UINT32)
-    else:
-        high = _zeros(seeds.shape)
-    return _join_words([high, _to_dtype(seeds, UINT32)])
+    return join_words(words_of_seeds(seeds))
 
 
 def threefry_split(words, *, shape: tuple[int, ...]):
     """u32[*keys, *shape, 2] from u32[*keys, 2]."""
     if config.threefry_partitionable.value:
-        return _join_words(_hash_counters(words, shape))
+        return join_words(_hash_counters(words, shape))
     flat = _hash_in_halves(words, 2 * math.prod(shape))
     return shapes.reshape(flat, (*words.shape[:-1], *shape, 2))
 
 
 def threefry_fold_in(words, data):
     """u32[*s, 2] from u32[*keys, 2] and uint32 data, s being their common shape."""
-    key1, key2 = _split_words(words)
-    return _join_words(threefry2x32(key1, key2, _ZERO, data))
+    key1, key2 = split_words(words)
+    return join_words(threefry2x32(key1, key2, _ZERO, data))
 
 
 def threefry_bits(words, *, bit_width: int, shape: tuple[int, ...]):
@@ -138,26 +110,21 @@ def threefry_bits(words, *, bit_width: int, shape: tuple[int, ...]):
         return _threefry_bits_original(words, bit_width, shape)
     high, low = _hash_counters(words, shape)
     if bit_width == 64:
-        return _join_halves(high, low)
-    return _to_dtype(elementwise.bitwise_xor(high, low), UINT_DTYPES[bit_width])
+        return join_halves(high, low)
+    return to_dtype(elementwise.bitwise_xor(high, low), UINT_DTYPES[bit_width])
 
 
 def _hash_counters(words, shape: tuple[int, ...]):
     """The two words of the hashes of the counters 0, 1, ... laid out over a shape, for each key."""
     keys = words.shape[:-1]
     high, low = iota_2x32_shape(shape) if shape else (_ZERO, _ZERO)
-    key1, key2 = _split_words(words)
+    key1, key2 = split_words(words)
     if keys and shape:
         whole = (*keys, *shape)
         key_axes, counter_axes = tuple(range(len(keys))), tuple(range(len(keys), len(whole)))
         key1, key2 = (shapes.broadcast_in_dim(k, whole, key_axes) for k in (key1, key2))
         high, low = (shapes.broadcast_in_dim(c, whole, counter_axes) for c in (high, low))
     return threefry2x32(key1, key2, high, low)
-
-
-def _join_halves(high, low):
-    uint64 = UINT_DTYPES[64]
-    return elementwise.bitwise_or(elementwise.shift_left(_to_dtype(high, uint64), np.uint64(32)), _to_dtype(low, uint64))
 
 
 # The older layout of the counters
@@ -172,9 +139,9 @@ def _hash_in_halves(words, count: int):
     counters = shapes.iota(UINT32, half)
     second = elementwise.add(counters, np.uint32(half))
     if count % 2:  # the padding is a zero, not the next number
-        second = elementwise.select(elementwise.lt(second, np.uint32(count)), second, _zeros((half,)))
+        second = elementwise.select(elementwise.lt(second, np.uint32(count)), second, zeros((half,)))
     whole = (*keys, half)
-    key1, key2 = (shapes.broadcast_in_dim(k, whole, tuple(range(len(keys)))) for k in _split_words(words))
+    key1, key2 = (shapes.broadcast_in_dim(k, whole, tuple(range(len(keys)))) for k in split_words(words))
     first, second = (shapes.broadcast_in_dim(c, whole, (len(keys),)) for c in (counters, second))
     joined = shapes.concatenate(threefry2x32(key1, key2, first, second), len(keys))
     return slicing.slice(joined, (0,) * joined.ndim, (*keys, count)) if count % 2 else joined
@@ -186,14 +153,14 @@ def _threefry_bits_original(words, bit_width: int, shape: tuple[int, ...]):
     bits = _hash_in_halves(words, count)
     if bit_width == 64:
         start = (0,) * len(keys)
-        bits = _join_halves(slicing.slice(bits, (*start, 0), (*keys, size)),
+        bits = join_halves(slicing.slice(bits, (*start, 0), (*keys, size)),
                             slicing.slice(bits, (*start, size), (*keys, count)))
     elif bit_width < 32:  # each word holds several results, the lowest bits first
         per_word = 32 // bit_width
         whole = (*keys, count, per_word)
         spread = shapes.broadcast_in_dim(bits, whole, tuple(range(len(keys) + 1)))
         shifts = elementwise.mul(shapes.broadcasted_iota(UINT32, whole, len(whole) - 1), np.uint32(bit_width))
-        bits = _to_dtype(elementwise.shift_right_logical(spread, shifts), dtype)
+        bits = to_dtype(elementwise.shift_right_logical(spread, shifts), dtype)
         bits = shapes.reshape(bits, (*keys, count * per_word))
         bits = slicing.slice(bits, (0,) * bits.ndim, (*keys, size))
     return shapes.reshape(bits, (*keys, *shape))
@@ -235,7 +202,7 @@ def _generate(words, shape: tuple[int, ...], dtype):
     """Bits of shape `(*keys, *shape)`: those of the first key, as vmap of `rng_bit_generator` has it."""
     keys = words.shape[:-1]
     if 0 in keys:
-        return _zeros((*keys, *shape), dtype)
+        return zeros((*keys, *shape), dtype)
     first = slicing.slice(words, (0,) * words.ndim, (1,) * len(keys) + (4,))
     return random_bits.rng_bit_generator_p.bind(shapes.reshape(first, (4,)), shape=(*keys, *shape), dtype=dtype,
                                                 algorithm=random_bits.RandomAlgorithm.RNG_DEFAULT, out_sharding=None)[1]
@@ -272,6 +239,7 @@ def unsafe_rbg_fold_in(words, data):
 _FUNCTION_OF = {random_bits.random_seed_p: "seed", random_bits.random_split_p: "split", random_bits.random_fold_in_p: "fold_in",
                 random_bits.random_bits_p: "bits"}
 _WORD_FUNCTIONS = {
+    **counter_generators.generators,
     "threefry2x32": WordFunctions(threefry_seed, threefry_split, threefry_fold_in, threefry_bits),
     "rbg": WordFunctions(rbg_seed, rbg_split, rbg_fold_in, rbg_bits),
     "unsafe_rbg": WordFunctions(rbg_seed, unsafe_rbg_split, unsafe_rbg_fold_in, rbg_bits),

@@ -409,7 +409,8 @@ def test_full_names():
 
 @pytest.mark.parametrize(
     "impl, name, shape",
-    [("threefry2x32", "key<fry>", (2,)), ("rbg", "key<rbg>", (4,)), ("unsafe_rbg", "key<urbg>", (4,))],
+    [("threefry2x32", "key<fry>", (2,)), ("rbg", "key<rbg>", (4,)), ("unsafe_rbg", "key<urbg>", (4,)),
+     ("philox2x32", "key<phx2>", (1,)), ("philox4x32", "key<phx4>", (2,)), ("threefry4x32", "key<fry4>", (4,))],
 )
 def test_key_dtypes(impl, name, shape):
     key = dtypes.key_dtype(impl)
@@ -421,7 +422,7 @@ def test_key_dtypes(impl, name, shape):
     assert dtypes.is_extended(key) and not dtypes.is_extended(key.physical_dtype)
 
 
-def test_key_dtypes_are_equal_by_the_name_of_their_generator():
+def test_key_dtypes_are_equal_if_their_generators_are():
     fry, rbg = dtypes.key_dtype("threefry2x32"), dtypes.key_dtype("rbg")
     again = dtypes.KeyDType(dtypes.PRNGImpl("rbg", "rbg", (4,)))
     assert rbg == again and hash(rbg) == hash(again) and rbg is not again
@@ -435,7 +436,7 @@ def test_key_dtypes_are_immutable_and_unknown_generators_refused():
     with pytest.raises(AttributeError, match="immutable"):
         dtypes.key_dtype("rbg").name = "key"
     with pytest.raises(
-        ValueError, match="no PRNG implementation 'philox'. Use one of 'threefry2x32', 'rbg', 'unsafe_rbg'"
+        ValueError, match="no PRNG implementation 'philox'. Use one of 'threefry2x32', 'rbg', 'unsafe_rbg', 'philox2x32'"
     ):
         dtypes.key_dtype("philox")
 

@@ -9,7 +9,7 @@ from laminax_ir.ops import elementwise
 from laminax_ir.ops import random_bits as op
 from laminax_transforms import grad, jvp, vmap
 
-IMPLS = ("threefry2x32", "rbg", "unsafe_rbg")
+IMPLS = ("threefry2x32", "rbg", "unsafe_rbg", "philox2x32", "philox4x32", "threefry4x32")
 
 
 def keys_of(impl: str, shape=(3,)):

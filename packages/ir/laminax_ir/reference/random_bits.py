@@ -9,6 +9,7 @@ Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11, and 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from laminax_ir import config
 from laminax_ir.extended_dtypes import prng_impls
 from laminax_ir.keys import record_dtype
 from laminax_ir.ops import random_bits as ops
+from laminax_ir.reference import counter_generators
 from laminax_ir.reference.evaluate import reference_rule
 
 # Threefry-2x32
@@ -184,9 +186,13 @@ def _random_split(keys, *, shape):
     if name == "unsafe_rbg":
         blocks = _of_first_key(words, (10 * math.prod(shape), 4))
         return _records(blocks[..., ::10, :].reshape((*keys.shape, *shape, 4)), name)
-    result = [np.concatenate([_threefry_split(half, shape) for half in key.reshape(-1, 2)], -1)
-              for key in words.reshape(-1, words.shape[-1])]
+    by_name = partial(counter_generators.split, name) if counter_generators.hashes(name) else _split_in_halves
+    result = [by_name(key, shape) for key in words.reshape(-1, words.shape[-1])]
     return _records(np.array(result, np.uint32).reshape((*keys.shape, *shape, words.shape[-1])), name)
+
+
+def _split_in_halves(key: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    return np.concatenate([_threefry_split(half, shape) for half in key.reshape(-1, 2)], -1)
 
 
 @reference_rule(ops.random_fold_in_p)
@@ -197,17 +203,22 @@ def _random_fold_in(keys, data):
     if name == "unsafe_rbg":
         folded = np.array([_seed(name, int(d)) for d in seeds.flat], np.uint32).reshape((*seeds.shape, 4))
         return _records(words ^ _of_first_key(folded, (10, 4))[..., -1, :], name)
-    result = [np.concatenate([_threefry_fold_in(half, d) for half in key.reshape(-1, 2)])
-              for key, d in zip(words.reshape(-1, words.shape[-1]), data.flat)]
+    by_name = partial(counter_generators.folded, name) if counter_generators.hashes(name) else _fold_into_halves
+    result = [by_name(key, d) for key, d in zip(words.reshape(-1, words.shape[-1]), data.flat)]
     return _records(np.array(result, np.uint32).reshape(words.shape), name)
+
+
+def _fold_into_halves(key: np.ndarray, data: np.ndarray) -> np.ndarray:
+    return np.concatenate([_threefry_fold_in(half, data) for half in key.reshape(-1, 2)])
 
 
 @reference_rule(ops.random_bits_p)
 def _random_bits(keys, *, bit_width, shape):
     name, words = _name(keys), keys[_name(keys)]
-    if name != "threefry2x32":
+    if name in ("rbg", "unsafe_rbg"):
         return _of_first_key(words, shape, bit_width)
-    result = [_threefry_bits(key, bit_width, shape) for key in words.reshape(-1, 2)]
+    by_name = partial(counter_generators.bits, name) if counter_generators.hashes(name) else _threefry_bits
+    result = [by_name(key, bit_width, shape) for key in words.reshape(-1, words.shape[-1])]
     return np.array(result, ops.UINT_DTYPES[bit_width]).reshape((*keys.shape, *shape))
 
 
@@ -220,6 +231,8 @@ def _of_first_key(words: np.ndarray, shape: tuple[int, ...], width: int = 32) ->
 
 
 def _seed(name: str, seed: int) -> np.ndarray:
+    if counter_generators.hashes(name):
+        return counter_generators.seeded(name, seed)
     half = np.array([seed >> 32, seed & 0xFFFFFFFF], np.uint32)
     return half if name == "threefry2x32" else np.concatenate([half, half])
 

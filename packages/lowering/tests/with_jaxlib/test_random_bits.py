@@ -11,7 +11,7 @@ from laminax_ir.ops import random_bits as ops
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
 
-IMPLS = ("threefry2x32", "rbg", "unsafe_rbg")
+IMPLS = ("threefry2x32", "rbg", "unsafe_rbg", "philox2x32", "philox4x32", "threefry4x32")
 
 
 def words(x):

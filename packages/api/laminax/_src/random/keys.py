@@ -166,7 +166,8 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
 
     Args:
       seed: an integer scalar. Without x64 mode, only its low 32 bits count.
-      impl: the generator: 'threefry2x32', 'rbg' or 'unsafe_rbg'; by default the option `default_prng_impl`.
+      impl: the generator: 'threefry2x32', 'threefry4x32', 'philox2x32', 'philox4x32', 'rbg' or 'unsafe_rbg', or one that
+        `extend.random.define_prng_impl` made; by default the option `default_prng_impl`.
       dtype: the same choice as a key dtype, such as `key_dtype('rbg')`.
 
     Returns:
