@@ -18,6 +18,7 @@ def test_zeros_in_front_are_roots_that_are_nan(p):
 
 def test_coefficients_of_scalars_and_sums_of_many():
     np.testing.assert_array_equal(jnp.poly(3), np.poly(np.array(3.0)[None]))
+    assert jnp.poly(np.zeros(0)).shape == np.shape(np.poly(np.zeros(0))) == () and jnp.poly(np.zeros(0)) == 1
     many = np.arange(6).reshape(2, 3)
     np.testing.assert_array_equal(jnp.polyadd(jnp.array([[1, 2, 3]]), many), many + np.array([[0, 0, 0], [1, 2, 3]]))
     np.testing.assert_array_equal(jnp.polysub(many, jnp.array([[1, 2, 3]])), many - np.array([[0, 0, 0], [1, 2, 3]]))

@@ -178,6 +178,8 @@ def poly(seq_of_zeros):
     if len(roots_.shape) != 1:
         raise ValueError(f"poly: input must be 1d or non-empty square 2d array, got {get_aval(roots_).str_short()}")
     roots_ = convert(roots_, dtypes.to_inexact_dtype(roots_.dtype))
+    if not roots_.shape[0]:
+        return shape_ops.full((), 1, roots_.dtype)  # a number, as NumPy has it
     result = shape_ops.full((1,), 1, roots_.dtype)
     for i in range(roots_.shape[0]):
         shifted = shape_ops.pad(result, np.zeros((), result.dtype)[()], [(1, 0, 0)])

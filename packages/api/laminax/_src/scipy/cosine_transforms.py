@@ -23,18 +23,18 @@ def dct(x, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None
     """Discrete cosine transform of type 2 along an axis.
 
     Args:
-      x: a real array.
+      x: an array; of complex numbers real and imaginary part are transformed.
       type: must be 2.
       n: the size to cut or pad the axis to; by default its own.
       axis: the axis.
       norm: None ("backward") for 2 sum x cos(...), or "ortho" for an orthonormal transform.
 
     Returns:
-      A float array.
+      An array of x's dtype, of floats if x is of integers.
 
     Raises:
       NotImplementedError: for another type or norm.
-      TypeError: if x is complex.
+      ValueError: if the size is not positive.
     """
     return _transform("dct", x, type, n, axis, norm, _dct)
 
@@ -60,13 +60,13 @@ def _transform(name, x, type, n, axis, norm, function):
     if norm not in (None, "backward", "ortho"):
         raise NotImplementedError(f"{name}: norm must be None, 'backward' or 'ortho', got {norm!r}")
     x = inexact(name, x)
-    if dtypes.issubdtype(get_aval(x).dtype, dtypes.complexfloating):
-        raise TypeError(f"{name}: x must be real, got {get_aval(x).str_short()}; transform real and imaginary parts")
     axis = one_axis(name, axis, len(shape_of(x)))
     size = shape_of(x)[axis] if n is None else int(n)
     if size < 1:
         raise ValueError(f"{name}: the size of the transform must be positive, got {size}")
-    return function(x, n=size, axis=axis, ortho=norm == "ortho")
+    if not dtypes.issubdtype(get_aval(x).dtype, dtypes.complexfloating):
+        return function(x, n=size, axis=axis, ortho=norm == "ortho")
+    return complex_of(*(function(part, n=size, axis=axis, ortho=norm == "ortho") for part in (jnp.real(x), jnp.imag(x))))
 
 
 def _transforms(name, x, type, s, axes, norm, function):
