@@ -211,6 +211,7 @@ def test_gmres_incremental_of_what_is_solved_already():
     (lambda: interpolate.RegularGridInterpolator((B,), TABLE), ValueError, "the points in axis 0 must be a vector of 5"),
     (lambda: interpolate.RegularGridInterpolator((np.arange(5.0),), TABLE, "cubic"), ValueError, "got 'cubic'"),
     (lambda: interpolate.RegularGridInterpolator((np.arange(5.0),), TABLE, bounds_error=True), NotImplementedError, "bounds_error=True"),
+    (lambda: sparse.linalg.cg(3, B), TypeError, "cg: linear operator must be either a function or ndarray.*, got 3 of type int"),
     (lambda: sparse.linalg.cg(B, B), ValueError, r"cg: linear operator must be a square matrix, but has shape: \(12,\)"),
     (lambda: sparse.linalg.gmres([[1.0]], B), TypeError, "gmres: linear operator must be either a function or ndarray.*of type list"),
     (lambda: sparse.linalg.cg(A, B, x0=(B,)), ValueError, "matching tree structure"),

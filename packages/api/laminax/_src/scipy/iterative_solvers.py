@@ -28,7 +28,7 @@ _matmul = functools.partial(jnp.matmul, precision="highest")
 def _as_function(name: str, A: Any) -> Callable:
     if callable(A):
         return A
-    is_array = is_array_like(A)
+    is_array = is_array_like(A) and not isinstance(A, (int, float, complex))
     if not is_array and not hasattr(A, "__matmul__"):
         raise TypeError(f"{name}: linear operator must be either a function or ndarray, or an object with the operator @, got {A!r} of type "
                         f"{type(A).__name__}")
