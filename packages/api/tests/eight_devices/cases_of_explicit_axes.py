@@ -136,6 +136,22 @@ def test_a_sum_over_a_split_axis_needs_to_be_told_how_the_result_is_split():
               np.ones((8, 8)) @ A, "x", "y")
 
 
+def test_products_told_how_they_are_split_are_transposed():
+    """The cotangents have other shapes than the result, and are split as the operands."""
+    B = value(2, 4, 6)
+    numbers = (((1,), (1,)), ((), ()))
+
+    def product(x, y):
+        return lax.dot_general(x, y, numbers, out_sharding=NamedSharding(MESH.abstract_mesh, P("x", None, "y"))).sum()
+
+    x, y = put(A, None, "x"), put(B, None, "x", "y")
+    for gradient in (laminax.grad(product, (0, 1)), laminax.jit(laminax.grad(product, (0, 1)))):
+        with laminax.set_mesh(MESH):
+            x_ct, y_ct = gradient(x, y)
+        check(x_ct, np.broadcast_to(B.sum((0, 2)), (8, 4)), None, "x")
+        check(y_ct, np.broadcast_to(A.sum(0)[None, :, None], (2, 4, 6)), None, "x", "y")
+
+
 @pytest.mark.parametrize("call, message", [
     (lambda: put(A, "x") + put(A, "y"), "add got incompatible shardings for broadcasting"),
     (lambda: put(A, "x") @ put(A.T, None, "x"), "dot_general operation.*illegally sharded result"),

@@ -18,6 +18,8 @@ from laminax_ir.ops.contraction import (
     ragged_dot_general_p,
 )
 from laminax_ir.ops.shape import broadcast_in_dim, transpose
+from laminax_ir.partition_specs import PartitionSpec
+from laminax_ir.type_shardings import TypeSharding
 from laminax_transforms.batching import batch_axis_first
 from laminax_transforms.registry import axis_batching_rule, batching_rule, define_jvp, is_linear, transpose_rule
 from laminax_transforms.zeros import ZERO, cotangent_of_dtype
@@ -38,12 +40,24 @@ define_jvp(dot_general_p, _linear_in(0, dot_general_p), _linear_in(1, dot_genera
 
 
 @transpose_rule(dot_general_p)
-def _dot_general_transpose(ct, lhs, rhs, *, dimension_numbers, **params):
+def _dot_general_transpose(ct, lhs, rhs, *, dimension_numbers, out_sharding, **params):
     if is_linear(lhs):
         numbers, permutation = _lhs_adjoint(len(lhs.shape), len(get_aval(rhs).shape), dimension_numbers)
-        return [_as_operand(dot_general_p.bind(ct, rhs, dimension_numbers=numbers, **params), permutation, lhs), None]
+        split = None if lhs._split is None else _before(lhs._split, permutation)
+        return [_as_operand(dot_general_p.bind(ct, rhs, dimension_numbers=numbers, out_sharding=split, **params), permutation, lhs), None]
     numbers, permutation = _rhs_adjoint(len(get_aval(lhs).shape), len(rhs.shape), dimension_numbers)
-    return [None, _as_operand(dot_general_p.bind(lhs, ct, dimension_numbers=numbers, **params), permutation, rhs)]
+    split = None if rhs._split is None else _before(rhs._split, permutation)
+    return [None, _as_operand(dot_general_p.bind(lhs, ct, dimension_numbers=numbers, out_sharding=split, **params), permutation, rhs)]
+
+
+def _before(split: TypeSharding, permutation: tuple[int, ...] | None) -> TypeSharding:
+    """How a value must be split over explicit mesh axes to be split so once its axes are permuted."""
+    if permutation is None:
+        return split
+    entries = [None] * len(permutation)
+    for entry, axis in zip(split.spec, permutation):
+        entries[axis] = entry
+    return split.update(PartitionSpec(*entries))
 
 
 @functools.lru_cache(maxsize=1024)

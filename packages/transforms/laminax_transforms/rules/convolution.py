@@ -59,7 +59,7 @@ def _lhs_adjoint(ct, lhs, rhs, *, window_strides, padding, lhs_dilation, rhs_dil
         ct, kernel, window_strides=lhs_dilation, padding=tuple(pads), lhs_dilation=window_strides, rhs_dilation=rhs_dilation,
         dimension_numbers=ConvDimensionNumbers(out_spec, (rhs_spec[1], rhs_spec[0], *rhs_spec[2:]), lhs_spec),
         feature_group_count=groups, batch_group_count=1, precision=precision, preferred_element_type=preferred_element_type,
-        out_sharding=out_sharding)
+        out_sharding=None)  # how the cotangent is split is said where it is used
     return _move_group(result, lhs_spec[1], lhs_spec[0], batch_group_count)
 
 
@@ -76,7 +76,7 @@ def _rhs_adjoint(ct, lhs, rhs, *, window_strides, padding, lhs_dilation, rhs_dil
     return conv_general_dilated_p.bind(
         lhs, ct, window_strides=rhs_dilation, padding=tuple(pads), lhs_dilation=lhs_dilation, rhs_dilation=window_strides,
         dimension_numbers=numbers, feature_group_count=batch_group_count, batch_group_count=feature_group_count,
-        precision=precision, preferred_element_type=preferred_element_type, out_sharding=out_sharding)
+        precision=precision, preferred_element_type=preferred_element_type, out_sharding=None)
 
 
 def _move_group(x, source: int, target: int, groups: int):
