@@ -97,7 +97,7 @@ def _interp(x, xp, fp, left, right, period, extrapolates):
     before = op.sub(place, np.int32(1))
 
     def at(values, where):
-        return _take(values, op.min(where, np.int32(count - 1)), 0, GatherScatterMode.PROMISE_IN_BOUNDS, False, None, False, False)
+        return _take(values, op.min(where, np.int32(count - 1)), 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False)
 
     rise = operators.subtract(at(fp, place), at(fp, before))
     width = op.sub(at(xp, place), at(xp, before))

@@ -145,12 +145,12 @@ def _unique(x, fill_value, axis, size, equal_nan):
                                      shape_ops.iota(_INT32, total), one_axis_dims, indices_are_sorted=True, mode=drop)
     is_filled = op.ge(shape_ops.iota(_INT32, size), found)
     clipped = op.min(op.select(is_filled, shape_ops.full((size,), 0, _INT32), first), np.int32(total - 1))
-    values = _take(rows, clipped, 0, GatherScatterMode.PROMISE_IN_BOUNDS, False, None, False, True)
+    values = _take(rows, clipped, 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, True)
     values = shape_ops.reshape(values, (size, *slice_shape))
     if fill_value is not None:
         mask = shape_ops.expand_dims(is_filled, tuple(range(1, len(slice_shape) + 1)))
         values = _where(mask, convert(ensure_array("unique", fill_value), dtype_of(x)), values)
-    index = _take(places, clipped, 0, GatherScatterMode.PROMISE_IN_BOUNDS, False, None, False, False)
+    index = _take(places, clipped, 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False)
     inverse = indexing_ops.scatter(shape_ops.full((total,), 0, _INT32), shape_ops.expand_dims(places, (1,)), number, one_axis_dims,
                                    unique_indices=True, mode=GatherScatterMode.PROMISE_IN_BOUNDS)
     counts = indexing_ops.scatter_add(shape_ops.full((size,), 0, _INT32), shape_ops.expand_dims(number, (1,)),
@@ -233,7 +233,7 @@ def _isin(element, test_elements, invert, method):
         from laminax._src.numpy.sorting import _searchsorted
         tests = sorting_ops.sort(tests, 0)
         place = op.min(_searchsorted(tests, element, "left", "sort" if method == "sort" else "scan"), np.int32(count - 1))
-        result = op.eq(_take(tests, place, 0, GatherScatterMode.PROMISE_IN_BOUNDS, False, None, False, False), element)
+        result = op.eq(_take(tests, place, 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False), element)
     return strong(op.bitwise_not(result) if invert else result)
 
 
@@ -308,7 +308,7 @@ def _intersect(ar1, ar2, fill_value, size, return_indices):
     (place,) = _nonzero(common, (n1,), size)
     is_found = op.lt(place, scalar_like(n1, dtype_of(place)))
     place = op.min(place, scalar_like(n1 - 1, dtype_of(place)))
-    chosen = _take(values, place, 0, GatherScatterMode.PROMISE_IN_BOUNDS, False, None, False, False)
+    chosen = _take(values, place, 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False)
     if fill_value is None:
         from laminax_ir.ops.reduction import greatest, reduce_min
         top = np.asarray(greatest(dtype_of(ar1))).astype(dtype_of(ar1))[()]
@@ -319,8 +319,8 @@ def _intersect(ar1, ar2, fill_value, size, return_indices):
     order2 = sorting_ops.sort((ar2, shape_ops.iota(_INT32, n2)), 0, True, num_keys=1)
     from laminax._src.numpy.sorting import _searchsorted
     at2 = op.min(_searchsorted(order2[0], chosen, "left", "scan"), np.int32(n2 - 1))
-    index1 = _take(first1, place, 0, GatherScatterMode.PROMISE_IN_BOUNDS, False, None, False, False)
-    index2 = _take(order2[1], at2, 0, GatherScatterMode.PROMISE_IN_BOUNDS, False, None, False, False)
+    index1 = _take(first1, place, 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False)
+    index2 = _take(order2[1], at2, 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False)
     return result, _where(is_found, index1, np.int32(n1)), _where(is_found, index2, np.int32(n2))
 
 
@@ -353,7 +353,7 @@ def _setxor(ar1, ar2, fill_value, size):
     alone = op.bitwise_and(alone, op.gt(counts, np.int32(0)))
     (place,) = _nonzero(alone, (total,), size)
     is_found = op.lt(place, scalar_like(total, dtype_of(place)))
-    chosen = _take(values, op.min(place, scalar_like(total - 1, dtype_of(place))), 0, GatherScatterMode.PROMISE_IN_BOUNDS, False, None,
+    chosen = _take(values, op.min(place, scalar_like(total - 1, dtype_of(place))), 0, GatherScatterMode.PROMISE_IN_BOUNDS, None,
                    False, False)
     fill = convert(fill_value, dtype_of(ar1)) if fill_value is not None else \
         slicing_ops.index_in_dim(chosen, 0, 0, keepdims=False)

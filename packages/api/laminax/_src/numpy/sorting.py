@@ -404,7 +404,7 @@ def _binary_search(a, v, side):
     low, high = shape_ops.full(shape, 0, _INT32), shape_ops.full(shape, size, _INT32)
     for _ in range(size.bit_length()):
         middle = op.add(low, op.shift_right_logical(op.sub(high, low), np.int32(1)))
-        element = _take(a, op.min(middle, np.int32(size - 1)), 0, GatherScatterMode.PROMISE_IN_BOUNDS, False, None, False, False)
+        element = _take(a, op.min(middle, np.int32(size - 1)), 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False)
         is_open = op.lt(low, high)
         after = op.bitwise_and(is_open, _goes_after(element, v, side))
         low = op.select(after, op.add(middle, np.int32(1)), low)

@@ -251,6 +251,6 @@ def _place(arr, mask, vals):
     from laminax._src.numpy.logic import _truth
     mask = _truth(mask)
     number = op.sub(cumsum(convert(mask, np.dtype(np.int32)), 0), np.int32(1))
-    values = _take(vals, op.rem(op.max(number, np.int32(0)), np.int32(vals.size)), 0, GatherScatterMode.PROMISE_IN_BOUNDS, False,
-                   None, False, False)
+    values = _take(vals, op.rem(op.max(number, np.int32(0)), np.int32(vals.size)), 0, GatherScatterMode.PROMISE_IN_BOUNDS, None,
+                   False, False)
     return shape_ops.reshape(op.select(mask, convert(values, arr.dtype), shape_ops.reshape(arr, mask.shape)), arr.shape)
