@@ -8,10 +8,13 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.arguments import function_name
-from laminax_ir.avals import get_aval, is_array_like
-from laminax_ir.ops.shape import reshape
+from laminax_ir.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.ops import elementwise
+from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.ops.shape import broadcasted_iota, reshape
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.pytree import tree_flatten, tree_map, tree_unflatten
+from laminax_ir.symbolic_dims import DimSize, is_constant_shape
 from laminax_ir.tracebacks import api_boundary
 from laminax_ir.wrapping import wraps
 from laminax_transforms.autodiff import jvp, vjp
@@ -136,9 +139,19 @@ def _standard_basis(leaves: list[Any]) -> list[Any]:
         if not dtypes.issubdtype(aval.dtype, dtypes.inexact):
             basis.append(np.zeros((total, *aval.shape), dtypes.float0))
         else:
-            basis.append(np.eye(total, size, k=-start, dtype=aval.dtype).reshape(total, *aval.shape))
+            basis.append(_unit_vectors(total, size, start, aval))
         start += size
     return basis
+
+
+def _unit_vectors(total: DimSize, size: DimSize, start: DimSize, aval: ShapedArray) -> Any:
+    """Zeros of shape [total, *shape] with a one in row `start + i` at the i-th coordinate."""
+    if is_constant_shape((total, size, start)):
+        return np.eye(total, size, k=-start, dtype=aval.dtype).reshape(total, *aval.shape)
+    rows, columns = (broadcasted_iota(np.int32, (total, size), axis) for axis in (0, 1))
+    if type(start) is not int or start:
+        rows = elementwise.sub(rows, scalar_like(start, np.dtype(np.int32)))
+    return reshape(elementwise.convert_element_type(elementwise.eq(rows, columns), aval.dtype), (total, *aval.shape))
 
 
 def _rows(stacked, start: int, aval):

@@ -47,7 +47,9 @@ def _row_major_index(ctx, aval: ShapedArray) -> Value:
         stride = math.prod(aval.shape[axis + 1:])
         term = ctx.emit("stablehlo.iota", [], attributes={"iota_dimension": f"{axis} : i64"}, results=[aval])
         if stride != 1:
-            term = ctx.emit("stablehlo.multiply", [term, ctx.constant(stride, aval.dtype, aval.shape)], results=[aval])
+            factor = ctx.constant(stride, aval.dtype, aval.shape) if type(stride) is int else \
+                ctx.broadcast_to(ctx.convert(ctx.size_value(stride), aval.dtype), aval.shape)
+            term = ctx.emit("stablehlo.multiply", [term, factor], results=[aval])
         total = term if total is None else ctx.emit("stablehlo.add", [total, term], results=[aval])
     return total if total is not None else ctx.constant(0, aval.dtype)
 

@@ -16,6 +16,7 @@ from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.operators import as_dtype, promote_shapes
 from laminax_ir.ops.elementwise import convert_element_type_p
 from laminax_ir.ops.shape_arguments import canonical_axes, canonical_axis
+from laminax_ir.symbolic_dims import size_of
 from laminax_ir.trace import Tracer, is_tracing
 
 _HOST_TYPES = (np.ndarray, np.generic, bool, int, float, complex)
@@ -194,13 +195,13 @@ def axis_tuple(name: str, axis: Any, rank: int) -> tuple[int, ...]:
 
 
 def concrete_int(name: str, parameter: str, value: Any) -> int:
-    """A parameter that decides shapes or structure, as an int.
+    """A parameter that decides shapes or structure, as an int; a symbolic dimension stays one.
 
     Raises:
       TypeError: if it is not an integer, or is traced.
     """
     try:
-        return operator.index(value)
+        return size_of(value)
     except TypeError as error:
         if isinstance(value, Tracer):
             if (known := value.concrete_value()) is not None:  # of a differentiated number, say

@@ -401,10 +401,11 @@ def _binary_search(a, v, side):
 
     from laminax._src.numpy.taking import _take
     size, shape = shape_of(a)[0], shape_of(v)
-    low, high = shape_ops.full(shape, 0, _INT32), shape_ops.full(shape, size, _INT32)
-    for _ in range(size.bit_length()):
+    low, high = shape_ops.full(shape, 0, _INT32), shape_ops.full(shape, size if type(size) is int else scalar_like(size, _INT32), _INT32)
+    last = np.int32(size - 1) if type(size) is int else scalar_like(size - 1, _INT32)
+    for _ in range(size.bit_length() if type(size) is int else 32):  # of a symbolic size, as many as there may be
         middle = op.add(low, op.shift_right_logical(op.sub(high, low), np.int32(1)))
-        element = _take(a, op.min(middle, np.int32(size - 1)), 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False)
+        element = _take(a, op.min(middle, last), 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False)
         is_open = op.lt(low, high)
         after = op.bitwise_and(is_open, _goes_after(element, v, side))
         low = op.select(after, op.add(middle, np.int32(1)), low)
