@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 import pytest
 
@@ -174,6 +176,18 @@ def test_methods_are_taken_from_the_type_of_arrays():
     assert laminax.Array.all.__name__ == "all" and "reshape" in dir(laminax.Array)
     assert not laminax.Array.all(jnp.array([True, False])) and laminax.jit(laminax.Array.sum)(jnp.arange(4)) == 6
     assert not hasattr(laminax.Array, "no_such_method")
+
+
+def test_none_for_the_shardings_says_nothing(caplog):
+    """Results committed to a device would have the function compiled again for them."""
+    step = laminax.jit(lambda state, n: ({"x": state["x"] + n}, n), in_shardings=(None, None), out_shardings=({"x": None}, None))
+    state, _ = step({"x": jnp.ones(3)}, 1.0)
+    assert not state["x"].committed
+    with laminax.log_compiles(), caplog.at_level(logging.WARNING):
+        step(state, 1.0)
+    assert not caplog.messages
+    device = laminax.devices()[0]
+    assert step({"x": laminax.device_put(jnp.ones(3), device)}, 1.0)[0]["x"].committed
 
 
 def test_reshape_without_sizes_is_to_a_scalar():

@@ -260,7 +260,8 @@ class _JitFunction:
     def place(self, traced: TracedFunction, call: Call, are_types: bool = False) -> runtime.Device | Partitioning:
         """Where a call outside of traces runs; with `are_types` some arguments are known by type and sharding only."""
         namer, mesh = call.namer(self.fun), self.mesh()
-        if not self.is_sharded:
+        given = self._shardings(traced, call) if self.is_sharded else (None, None)
+        if all(sharding is None for side in given for sharding in side or ()):  # None throughout says nothing
             device = execution_device(call.leaves, self.options.device, mesh)
             is_bound = names_shardings(traced.closed) or are_types and any(type(x) is _AvalHolder and x.committed_sharding is not None
                                                                            for x in call.leaves)
@@ -268,7 +269,7 @@ class _JitFunction:
                 return device
             return place(self.name, traced.closed, call.leaves, namer=namer, device=self.options.device, mesh=mesh)
         check_no_tracers(call.leaves)
-        return place(self.name, traced.closed, call.leaves, *self._shardings(traced, call), namer, mesh=mesh)
+        return place(self.name, traced.closed, call.leaves, *given, namer, mesh=mesh)
 
     def mesh(self) -> runtime.Mesh | None:
         """The mesh that calls run on, and that partition specs refer to, if there is one."""

@@ -103,7 +103,7 @@ def associative_scan(fn: Callable, elems, reverse: bool = False, axis: int = 0):
         if not -aval.ndim <= axis < aval.ndim:
             raise ValueError(f"associative_scan: axis {axis} is out of bounds for array of dimension {aval.ndim}, {aval.str_short()}")
     if len(axes) != 1 or len({aval.shape[axis] for aval in avals}) != 1:
-        raise ValueError(f"Array inputs to associative_scan must have the same size along axis {axis}, got "
+        raise ValueError(f"Array inputs to associative_scan must have the same first dimension, which is axis {axis}, got "
                          f"{', '.join(aval.str_short() for aval in avals)}")
 
     def combine(a: list, b: list) -> list:
