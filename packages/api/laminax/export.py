@@ -1,8 +1,9 @@
 """Exported functions: StableHLO with a calling convention, to be kept, sent, and called elsewhere.
 
-A function is exported for shapes that are numbers, or once for all sizes that symbolic shapes stand for. Calling conventions have laminax's own
-numbers: 2, the only one so far that is read, is a module whose `main` takes the flat arguments; exported for several platforms,
-it takes the number of the one that runs it before them, i32[].
+A function is exported for shapes that are numbers, or once for all sizes that symbolic shapes stand for; for one device or several, which
+need not be those that it is called on. Calling conventions have laminax's own numbers: 2 is a module whose `main` takes the flat
+arguments, 3 one that takes those that are read only. Exported for several platforms, it takes the number of the one that runs it
+before them, i32[]. Sizes are no arguments: `main` asks its arguments for theirs.
 """
 
 from laminax._src.export import (
