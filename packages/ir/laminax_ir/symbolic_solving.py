@@ -6,11 +6,12 @@ specification, is checked.
 
 from __future__ import annotations
 
+import operator
 from functools import cached_property
 from typing import Any, NamedTuple, Sequence
 
 from laminax_ir.avals import ShapedArray
-from laminax_ir.symbolic_dims import DimSize, InconclusiveDimensionOperation, SymbolicDim, sum_of_terms
+from laminax_ir.symbolic_dims import DimSize, InconclusiveDimensionOperation, SymbolicDim, max_dim, min_dim, sum_of_terms
 from laminax_ir.symbolic_scope import SymbolicScope
 
 
@@ -66,7 +67,7 @@ class ShapeSpecification:
                     is_new = True
         if unsolved:
             missing = set().union(*(axis.dim.variables() for axis in unsolved)) - known
-            listed = ", ".join(f"'{axis.dim}' for dimension size {self._place(axis)}" for axis in unsolved)
+            listed = ", ".join(f"'{axis.dim}' for dimension size {self.place(axis)}" for axis in unsolved)
             raise ValueError(f"Cannot solve for values of dimension variables {missing}. We can only solve linear uni-variate constraints. "
                              f"{self.describe()}Unprocessed specifications: {listed}. Give an axis of some argument the size of each variable.")
 
@@ -91,11 +92,11 @@ class ShapeSpecification:
         fixed = [axis for axis in self.checks if type(axis.dim) is int]
         for axis in fixed:
             if not _holds(lambda axis=axis: shapes[axis.argument][axis.axis] == axis.dim):
-                raise ValueError(f"Shape mismatch for {self._place(axis)} (expected same constant): it is {shapes[axis.argument][axis.axis]}, and "
+                raise ValueError(f"Shape mismatch for {self.place(axis)} (expected same constant): it is {shapes[axis.argument][axis.axis]}, and "
                                  f"was specified as {axis.dim}")
         for step in self.steps:
             size = shapes[step.source.argument][step.source.axis]
-            rest = size - _value(step.rest, values)
+            rest = size - evaluated(step.rest, values)
             value, remainder = divmod(rest, step.count) if step.count != 1 else (rest, 0)
             if not _holds(lambda remainder=remainder: remainder == 0):
                 raise self._error(f"Division had remainder {remainder} when computing the value of '{step.variable}'.", found, shapes)
@@ -105,17 +106,17 @@ class ShapeSpecification:
                 raise self._error(f"Expected value >= 1 for dimension variable '{step.variable}'.", found, shapes)
         for axis in self.checks:
             size = shapes[axis.argument][axis.axis]
-            if type(axis.dim) is SymbolicDim and not _holds(lambda axis=axis, size=size: size == _value(axis.dim, values)):
-                raise self._error(f"Found inconsistency between dimension size {self._place(axis)} (= {size}) and the specification "
-                                  f"'{axis.dim}' (= {_value(axis.dim, values)}).", found, shapes)
+            if type(axis.dim) is SymbolicDim and not _holds(lambda axis=axis, size=size: size == evaluated(axis.dim, values)):
+                raise self._error(f"Found inconsistency between dimension size {self.place(axis)} (= {size}) and the specification "
+                                  f"'{axis.dim}' (= {evaluated(axis.dim, values)}).", found, shapes)
         for constraint in self.scope.constraints if self.scope is not None else ():
-            if constraint.variables() <= set(values) and not _holds(lambda constraint=constraint: _value(constraint, values) >= 0):
+            if constraint.variables() <= set(values) and not _holds(lambda constraint=constraint: evaluated(constraint, values) >= 0):
                 raise self._error(f"Input shapes do not fulfil the constraint '{constraint}' >= 0, of{self.scope.describe_constraints()}\n", found,
                                   shapes)
         return values
 
     def _error(self, what: str, found: Sequence[tuple[Step, DimSize]], shapes: Sequence[Sequence[DimSize]]) -> ValueError:
-        listed = "".join(f"'{step.variable}' = {value} from specification '{step.source.dim}' for dimension {self._place(step.source)} "
+        listed = "".join(f"'{step.variable}' = {value} from specification '{step.source.dim}' for dimension {self.place(step.source)} "
                          f"(= {shapes[step.source.argument][step.source.axis]}), " for step, value in found)
         return ValueError(f"Input shapes do not match the polymorphic shapes specification. {what} {self.describe()}Obtained dimension "
                           f"variables: {listed}. Call it with shapes that fit, or export it for others.")
@@ -126,7 +127,8 @@ class ShapeSpecification:
                             if any(type(dim) is SymbolicDim for dim in aval.shape))
         return f"Using the following polymorphic shapes specifications: {listed}. "
 
-    def _place(self, axis: Axis) -> str:
+    def place(self, axis: Axis) -> str:
+        """What messages call an axis: `x.shape[1]`."""
         return f"{self.names[axis.argument]}.shape[{axis.axis}]"
 
 
@@ -147,15 +149,12 @@ def _step(axis: Axis, name: str) -> Step | None:
     return Step(name, counts[product], rest, axis)
 
 
-def _value(dim: DimSize, values: dict[str, DimSize]) -> DimSize:
-    return evaluated(dim, values)
-
-
 def evaluated(dim: DimSize, values: dict[str, DimSize]) -> DimSize:
     """An expression for values of its variables, which may be expressions too."""
-    from laminax_ir.symbolic_dims import max_dim, min_dim
-    operations = {"floordiv": lambda x, y: x // y, "mod": lambda x, y: x % y, "max": max_dim, "min": min_dim}
-    return dim.evaluate(values, lambda name, x, y: operations[name](x, y)) if type(dim) is SymbolicDim else dim
+    return dim.evaluate(values, lambda name, x, y: _OPERATIONS[name](x, y)) if type(dim) is SymbolicDim else dim
+
+
+_OPERATIONS = {"floordiv": operator.floordiv, "mod": operator.mod, "max": max_dim, "min": min_dim}
 
 
 def _holds(question: Any) -> bool:

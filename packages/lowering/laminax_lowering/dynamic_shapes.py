@@ -182,12 +182,12 @@ class DynamicWriter(FunctionWriter):
             self.dims[step.variable] = rest.value
             shown.append(rest.value)
             ending += f"'{step.variable}' = {{{len(shown) - 1}}} from specification '{step.source.dim}' for dimension " \
-                f"{specification._place(step.source)}, "
+                f"{specification.place(step.source)}, "
             self._assert(rest.compared("GE", 1), f"Expected value >= 1 for dimension variable '{step.variable}'.{ending}", shown, 0)
         for axis in specification.checks:
             if type(axis.dim) is SymbolicDim:
                 size, expected = size_of(axis), _number(self, axis.dim)
-                self._assert(size.compared("EQ", expected), "Found inconsistency between dimension size " f"{specification._place(axis)} (= {{0}}) and "
+                self._assert(size.compared("EQ", expected), "Found inconsistency between dimension size " f"{specification.place(axis)} (= {{0}}) and "
                              f"the specification '{axis.dim}' (= {{1}}).{ending}", [size.value, expected.value, *shown], 2)
 
     def _assert(self, condition: Value, message: str, shown: Sequence[Value], first: int) -> None:
