@@ -210,5 +210,6 @@ def test_the_upper_bound_of_uniform_may_have_axes_of_size_one_in_front():
     key, high = laminax.random.key(0), jnp.array([[3.0]])
     np.testing.assert_array_equal(laminax.random.uniform(key, (), maxval=high), laminax.random.uniform(key, (), maxval=3.0))
     assert laminax.random.uniform(key, (2,), maxval=jnp.ones((1, 2))).shape == (2,)
+    np.testing.assert_array_equal(laminax.random.uniform(key, (), minval=high, maxval=4.0), [[laminax.random.uniform(key, (), minval=3.0, maxval=4.0)]])
     with pytest.raises(ValueError, match="broadcast-compatible"):
         laminax.random.uniform(key, (2,), maxval=jnp.ones((2, 1)))

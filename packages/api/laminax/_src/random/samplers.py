@@ -15,7 +15,7 @@ from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as e
 from laminax_ir.ops.random_bits import UINT_DTYPES, random_bits
 from laminax_ir.ops.reduction import reduce_sum
-from laminax_ir.ops.shape import squeeze
+from laminax_ir.ops.shape import expand_dims, squeeze
 from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.ops.special import erf, erf_inv
 
@@ -65,7 +65,7 @@ def uniform(key: Any, shape: Sequence[int] = (), dtype: Any = None, minval: Any 
       key: a key, typed or raw.
       shape: the result's shape.
       dtype: a float dtype; float32 by default, float64 in x64 mode.
-      minval: the lower bound, broadcast to the shape.
+      minval: the lower bound, broadcast to the shape; where that is (), it may have axes of size 1, which the result has too.
       maxval: the upper bound, broadcast to the shape; its first axes may be of size 1 beyond the shape's, and are left out.
       out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
 
@@ -78,6 +78,8 @@ def uniform(key: Any, shape: Sequence[int] = (), dtype: Any = None, minval: Any 
     if type(minval) is type(maxval) is float and (minval, maxval) == (0.0, 1.0):
         return _standard_uniform(typed, shape=shape, dtype=dtype)
     maxval = _without_first_axes(maxval, len(shape))
+    if not shape and set(low := get_aval(minval).shape) == {1}:
+        return expand_dims(uniform(key, shape, dtype, squeeze(minval, range(len(low))), maxval), range(len(low)))
     shape = shape_of_parameters("uniform", shape, minval, maxval)
     return _uniform(typed, converted(minval, dtype), converted(maxval, dtype), shape=shape, dtype=dtype)
 
