@@ -178,6 +178,11 @@ def test_methods_are_taken_from_the_type_of_arrays():
     assert not hasattr(laminax.Array, "no_such_method")
 
 
+def test_avals_have_tangent_types_by_their_older_name():
+    assert laminax.typeof(jnp.ones(2)).at_least_vspace() == laminax.typeof(jnp.ones(2))
+    assert laminax.typeof(jnp.arange(2)).at_least_vspace().dtype == laminax.dtypes.float0
+
+
 def test_none_for_the_shardings_says_nothing(caplog):
     """Results committed to a device would have the function compiled again for them."""
     step = laminax.jit(lambda state, n: ({"x": state["x"] + n}, n), in_shardings=(None, None), out_shardings=({"x": None}, None))

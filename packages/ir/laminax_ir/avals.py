@@ -133,6 +133,8 @@ class ShapedArray:
             return self
         return ShapedArray(self.shape, dtypes.float0, named_shape=dict(self._named), sharding=self._split)
 
+    at_least_vspace = to_tangent_aval  # its older name
+
     def str_short(self, short_dtypes: bool = True) -> str:
         """The printed form used in jaxprs, `f32[2,3]`."""
         name = dtypes.short_name(self.dtype) if short_dtypes else getattr(self.dtype, "name", str(self.dtype))
