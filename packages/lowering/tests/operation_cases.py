@@ -215,7 +215,7 @@ _define([F32], pure_callback=lambda x: callbacks.pure_callback(np.sin, ShapeDtyp
 
 _SPLIT = Split(AbstractMesh((4,), ("data",)), PartitionSpec(None, "data"))
 _define([F32], sharding_constraint=lambda x: sharding.sharding_constraint_p.bind(x, sharding=_SPLIT),
-        device_put=lambda x: sharding.device_put_p.bind(x, sharding=_SPLIT))
+        device_put=lambda x: sharding.device_put_p.bind(x, sharding=_SPLIT), reshard=lambda x: sharding.reshard_p.bind(x, dst=None))
 
 
 

@@ -23,7 +23,7 @@ _ITS_PROGRAM = "it runs the program it holds, whose operations are compared; its
 _NO_VALUE = "it hands its operand on, or nothing; its own tests run it"
 EXCEPTIONS = {
     **dict.fromkeys(("all_gather", "all_to_all", "axis_index", "pmax", "pmin", "ppermute", "psum", "psum_shared", "pvary",
-                     "reduce_scatter", "shard_map", "sharding_constraint"), _COMMUNICATION),
+                     "reduce_scatter", "reshard", "shard_map", "sharding_constraint"), _COMMUNICATION),
     **dict.fromkeys(("composite", "linear_call", "call_exported"), _ITS_PROGRAM),
     **dict.fromkeys(("device_put", "dce_sink", "stage"), _NO_VALUE),
     **dict.fromkeys(("debug_callback", "io_callback"), "an effect: test_callbacks runs it"),
