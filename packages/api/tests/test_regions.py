@@ -11,12 +11,12 @@ import laminax
 import laminax.numpy as jnp
 from laminax import random
 
-LAYERS, WIDTH = 8, 96
+LAYERS, WIDTH = 8, 128
 
 
 @laminax.jit
 def block(w, x):
-    """About 3 million operations, of which none is a constant."""
+    """About 14 million operations, on 32 rows."""
     y = x
     for _ in range(12):
         y = jnp.tanh(y @ w["inner"]) * w["scale"] + y
