@@ -309,7 +309,7 @@ def test_collectives_of_one_participant(sizes, seed):
             same(*evaluated(lambda: [collectives.axis_index("i")]), np.int32(0))
 
 
-@covers("sharding_constraint", "device_put", "stage", "dce_sink")
+@covers("sharding_constraint", "device_put", "reshard", "stage", "dce_sink")
 @few
 @given(sizes=sizes, seed=seeds)
 def test_placement_and_hints_change_nothing(sizes, seed):
@@ -317,11 +317,12 @@ def test_placement_and_hints_change_nothing(sizes, seed):
 
     def f(x, y):
         hints.dce_sink([x, y])
-        return [sharding.sharding_constraint_p.bind(x, sharding=None), sharding.device_put_p.bind(y, sharding=None)]
+        return [sharding.sharding_constraint_p.bind(x, sharding=None), sharding.device_put_p.bind(y, sharding=None),
+                sharding.reshard_p.bind(x, dst=None)]
 
     for dtype, shape in cases(EVERY, sizes):
         x, y = drawn(rng, dtype, shape), drawn(rng, dtype, shape[::-1])
-        for got, expected in zip(evaluated(f, x, y), (x, y)):
+        for got, expected in zip(evaluated(f, x, y), (x, y, x), strict=True):
             same(got, expected)
         same(hints.stage(x), x)
 
