@@ -14,8 +14,10 @@ class OneDevice:
     num_devices = 1
 
 
-def placed(primitive):
-    return Case(lambda x, y: mul(primitive.bind(sin(x), sharding=OneDevice()), y))
+def placed(primitive, **params):
+    return Case(lambda x, y: mul(primitive.bind(sin(x), **params), y))
 
 
-CASES = {"device_put": placed(op.device_put_p), "sharding_constraint": placed(op.sharding_constraint_p)}
+CASES = {"device_put": placed(op.device_put_p, sharding=OneDevice()),
+         "sharding_constraint": placed(op.sharding_constraint_p, sharding=OneDevice()),
+         "reshard": placed(op.reshard_p, dst=None)}
