@@ -11,7 +11,7 @@ import laminax
 import laminax.numpy as jnp
 from laminax import random
 
-LAYERS, WIDTH = 8, 128
+LAYERS, WIDTH = 10, 128
 
 
 @laminax.jit

@@ -26,7 +26,7 @@ from laminax_lowering.lower import donation_aliases
 from laminax_lowering.outlining import OUTLINE_MIN_EQUATIONS, CallPlan, plan_calls, program_size
 from laminax_lowering.repeats import HEAVY, cut_run, find_runs, heavy_work
 
-REGION_MIN_CALLS = 6
+REGION_MIN_CALLS = 8
 # Operations on numbers: half a millisecond of one core, or a tenth of an accelerator. A region costs the CPU 100 to 200 us, for its
 # dispatch and for what is not fused across its border; a block of 6 million operations made steps a third slower.
 REGION_MIN_WORK = {"cpu": 10_000_000, "cuda": 2_000_000_000, "rocm": 2_000_000_000, "tpu": 2_000_000_000}
