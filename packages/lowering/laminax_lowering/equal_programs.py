@@ -27,8 +27,8 @@ class ProgramTable:
     def __init__(self):
         self._first: dict[int, ClosedJaxpr | Jaxpr] = {}  # by the identity of each program seen
         self._seen: list[Any] = []  # kept, so that no other object gets its identity
-        self._similar: dict[tuple, list[ClosedJaxpr | Jaxpr]] = {}
-        self._keys: dict[int, tuple | None] = {}  # None: being described
+        self._alone: dict[tuple, ClosedJaxpr | Jaxpr | None] = {}  # by types and size, until there is a second one to compare with
+        self._described: dict[tuple, ClosedJaxpr | Jaxpr] = {}
 
     def representative(self, program: ClosedJaxpr | Jaxpr) -> Any:
         """The first program seen that does what this one does: itself, or an equal one."""
@@ -45,25 +45,18 @@ class ProgramTable:
 
     def _find_equal(self, program: ClosedJaxpr | Jaxpr) -> Any:
         jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
-        similar = self._similar.setdefault(
-            (type(program), tuple([v.aval for v in jaxpr.invars]), tuple([v.aval for v in jaxpr.outvars]), len(jaxpr.eqns)), [])
-        for other in similar:
-            key = self._key(other)
-            if key is not None and key == self._key(program):  # one that is being described has this one inside
-                return other
-        similar.append(program)
-        return program
+        types = type(program), tuple([v.aval for v in jaxpr.invars]), tuple([v.aval for v in jaxpr.outvars]), len(jaxpr.eqns)
+        if types not in self._alone:
+            self._alone[types] = program
+            return program
+        first, self._alone[types] = self._alone[types], None  # before it is described: it may have others of these types inside
+        if first is not None:
+            self._described[types, self._describe(first)] = first
+        return self._described.setdefault((types, self._describe(program)), program)
 
-    def _key(self, program: ClosedJaxpr | Jaxpr) -> tuple | None:
-        if id(program) not in self._keys:
-            self._keys[id(program)] = None
-            is_closed = isinstance(program, ClosedJaxpr)
-            self._keys[id(program)] = self._describe(
-                program.jaxpr if is_closed else program, program.consts if is_closed else ())
-        return self._keys[id(program)]
-
-    def _describe(self, jaxpr: Jaxpr, consts: Any) -> tuple:
+    def _describe(self, program: ClosedJaxpr | Jaxpr) -> tuple:
         """The program with its variables numbered in the order of their definitions."""
+        jaxpr, consts = (program.jaxpr, program.consts) if isinstance(program, ClosedJaxpr) else (program, ())
         numbers: dict[Any, int] = {}
         for v in (*jaxpr.constvars, *jaxpr.invars):
             numbers[v] = len(numbers)

@@ -1,5 +1,7 @@
 """Equal programs, traced separately, share one function of the module and are planned as one."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -99,3 +101,26 @@ def test_checkpoints_share_a_function():
 
     text = lower(layers(3, make)).text
     assert text.count("func.func private") == 1 and text.count("func.call @layer(") == 3
+
+
+def calls_to_tell_apart(count: int) -> int:
+    """How many functions of Python run while a table meets so many different programs of the same types."""
+    programs = [stage(lambda x, i=i: [el.mul(np.float32(i), x)], [F32]) for i in range(count)]
+    table, calls = ProgramTable(), 0
+
+    def profile(_frame, event, _arg):
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(profile)
+    try:
+        firsts = [table.representative(program) for program in programs]
+    finally:
+        sys.setprofile(None)
+    assert firsts == programs
+    return calls
+
+
+def test_many_programs_of_the_same_types_are_told_apart_in_linear_time():
+    """Each was compared with all others: 2000 functions of the same types took 5 s to lower."""
+    assert calls_to_tell_apart(200) < 2.2 * calls_to_tell_apart(100)
