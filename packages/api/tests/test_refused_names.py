@@ -23,7 +23,6 @@ REFUSED = [
     ("experimental.colocated_python", "colocated_python", (abs,), {}, "Call abs itself"),
     ("experimental.colocated_python", "colocated_python_class", (dict,), {}, "Use dict itself"),
     ("experimental.colocated_python", "colocated_cpu_devices", ((),), {}, r"devices\('cpu'\)"),
-    ("experimental.xla_metadata", "set_xla_metadata", (), {"key": 1}, "got key"),
     ("experimental.scheduling_groups", "scheduling_group", ("g",), {}, "optimization_barrier"),
     ("experimental.scheduling_groups", "xla_metadata_call", (abs,), {"group": 1}, "got group"),
     ("experimental.custom_partitioning", "SdyShardingRule", ((), ()), {}, "shard_map"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from laminax_ir.config_options import all_options, boolean, define, find, integer, one_of
+from laminax_ir.config_options import all_options, boolean, define, find, integer, one_of, texts_by_name
 
 # --- the options ---
 
@@ -89,6 +89,14 @@ check_indices = define(
     boolean,
     "Record constant indices that are out of bounds as failed checks; set by checkify while it traces.",
     affects_tracing=True,
+)
+operation_attributes = define(
+    "operation_attributes",
+    None,
+    texts_by_name,
+    "Attributes for the compiler that operations are given, as pairs of a name and a text; set by set_xla_metadata.",
+    affects_tracing=True,
+    variables=(),
 )
 disable_jit = define(
     "disable_jit",

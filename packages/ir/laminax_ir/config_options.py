@@ -78,6 +78,18 @@ def _check_integer(value: Any) -> int:
 integer = ValueType("an int", _check_integer, int)
 
 
+def _check_texts_by_name(value: Any) -> tuple[tuple[str, str], ...] | None:
+    if value is None or value == ():
+        return None
+    pairs = tuple(sorted(value))
+    if not all(isinstance(name, str) and isinstance(text, str) for name, text in pairs):
+        raise ValueError
+    return pairs
+
+
+texts_by_name = ValueType("None, or pairs of a name and a text", _check_texts_by_name, _check_texts_by_name)
+
+
 def _only(value: Any, reason: str) -> ValueType:
     """The type of an option that has one value."""
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, Callable, NamedTuple, Sequence
 from weakref import WeakKeyDictionary
 
-from laminax_ir import ref_indexing
+from laminax_ir import ref_indexing, source
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
 from laminax_ir.manual_axes import running_along
@@ -154,7 +154,7 @@ def eval_with_refs(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))
     previous = state.source
-    names = state.name_stack if any(type(name) is str for name in state.name_stack) else no_names
+    names = state.name_stack if any(type(name) is not source.Transform for name in state.name_stack) else no_names
     try:
         for eqn in jaxpr.eqns:
             operands = [v.val if type(v) is Literal else env[v] for v in eqn.invars]

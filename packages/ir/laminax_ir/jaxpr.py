@@ -201,7 +201,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
     last_use = {v: eqn for eqn in jaxpr.eqns for v in eqn.invars if type(v) is not Literal}
     last_use.update((v, None) for v in jaxpr.outvars if type(v) is not Literal)
     previous_source = state.source
-    names = state.name_stack if any(type(name) is str for name in state.name_stack) else no_names  # scopes that the caller is in
+    names = state.name_stack if any(type(name) is not source.Transform for name in state.name_stack) else no_names  # scopes that the caller is in
     try:
         for eqn in jaxpr.eqns:
             operands = [v.val if type(v) is Literal else env[v] for v in eqn.invars]

@@ -133,6 +133,20 @@ class Transform(str):
     __slots__ = ()
 
 
+class Attributes(str):
+    """What a name stack has that is no name: changes of operations' attributes for the compiler (see `operation_attributes`).
+
+    As text it tells itself from other changes; None takes an attribute away.
+    """
+
+    changes: dict[str, str | None]
+
+    def __new__(cls, changes: dict[str, str | None]) -> Attributes:
+        self = super().__new__(cls, f"attributes {sorted(changes.items())!r}")
+        self.changes = changes
+        return self
+
+
 JVP, VMAP, TRANSPOSE = Transform("jvp"), Transform("vmap"), Transform("transpose")
 
 
@@ -146,6 +160,8 @@ def scope_path(scope: str, name_stack: Sequence[str], operation: str = "") -> st
     """
     path: list[str] = []
     for name in reversed(name_stack):
+        if type(name) is Attributes:
+            continue
         if type(name) is not Transform:
             path.insert(0, name)
         elif path:

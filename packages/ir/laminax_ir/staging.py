@@ -15,6 +15,7 @@ from laminax_ir import canonical_dtypes, config, dtypes, source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.gc_pause import paused_collection
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
+from laminax_ir.operation_attributes import names_of_programs
 from laminax_ir.symbolic_dims import SymbolicDim
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, leaked_tracer_error, no_names, state
 from laminax_ir.type_shardings import in_use
@@ -95,13 +96,16 @@ class StagingTrace(Trace):
     def process(self, primitive, operands, params):
         invars = []
         avals = []
-        for x in operands:
-            if type(x) is StagedTracer and x._trace is self:
-                invars.append(x.variable)
-            else:
-                x = self.lift(x)
-                invars.append(x)
-            avals.append(x.aval)
+        try:
+            for x in operands:
+                if type(x) is StagedTracer and x._trace is self:
+                    invars.append(x.variable)
+                else:
+                    x = self._lifted(x)
+                    invars.append(x)
+                avals.append(x.aval)
+        except _Retyped:
+            return self.process(primitive, operands, params)
         result = primitive.shape_rule(*avals, **params)
         rule = primitive.effects_rule
         effects = no_effects if rule is None else frozenset(rule(*avals, **params))
@@ -141,6 +145,13 @@ class StagingTrace(Trace):
 
     def lift(self, value: Any) -> Literal | Var:
         """The atom for an operand that is not this trace's own tracer."""
+        try:
+            return self._lifted(value)
+        except _Retyped:
+            return self._lifted(value)
+
+    def _lifted(self, value: Any) -> Literal | Var:
+        """`lift`, which stops once when this trace begins to keep track of where values are: its class is another then."""
         if type(value) in _python_scalars:
             return Literal(value, get_aval(value))
         if isinstance(value, Tracer):
@@ -168,6 +179,9 @@ class StagingTrace(Trace):
                 raise refuse_in_operation(value)
             var = Var(aval)
             entry = self.constants[id(value)] = (var, value, StagedTracer(self, aval, var, None))
+            if aval._whole is not None and trace_type_for((aval,), type(self)) is not type(self):
+                self.__class__ = trace_type_for((aval,), type(self))
+                raise _Retyped
         return entry[2]
 
     def finish(self, outputs: Sequence[Any]) -> ClosedJaxpr:
@@ -182,6 +196,10 @@ class StagingTrace(Trace):
             from laminax_ir.staged_refs import effects_of
             effects = effects_of(self)
         return ClosedJaxpr(Jaxpr(constvars, self.invars, outvars, self.eqns, effects, self.name), consts)
+
+
+class _Retyped(Exception):
+    """A trace has met a value whose type says where it is; it records these types from now on."""
 
 
 _choose_explicit: Callable | None = None
@@ -235,7 +253,8 @@ def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], na
     """
     import laminax_ir.operators  # noqa: F401  (gives tracers their arithmetic; the operations it needs import this module)
     trace = trace_type_for(in_avals, trace_type)(name or getattr(fun, "__name__", "<unnamed>"), argument_names)
-    outer_names, state.name_stack = state.name_stack, no_names  # those are the caller's; the program may have others
+    outer_names = state.name_stack  # those are the caller's; the program may have others
+    state.name_stack = no_names if config.operation_attributes.value is None else names_of_programs()
     try:
         with paused_collection(), current_trace(trace):
             tracers = [trace.new_input(aval) for aval in in_avals]

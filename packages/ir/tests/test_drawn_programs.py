@@ -309,7 +309,7 @@ def test_collectives_of_one_participant(sizes, seed):
             same(*evaluated(lambda: [collectives.axis_index("i")]), np.int32(0))
 
 
-@covers("sharding_constraint", "device_put", "reshard", "stage", "dce_sink")
+@covers("sharding_constraint", "device_put", "reshard", "stage", "dce_sink", "xla_metadata_value")
 @few
 @given(sizes=sizes, seed=seeds)
 def test_placement_and_hints_change_nothing(sizes, seed):
@@ -325,6 +325,7 @@ def test_placement_and_hints_change_nothing(sizes, seed):
         for got, expected in zip(evaluated(f, x, y), (x, y, x), strict=True):
             same(got, expected)
         same(hints.stage(x), x)
+        same(hints.with_xla_metadata(x, layer=1), x)
 
 
 # Random keys travel through programs as other values do

@@ -5,7 +5,7 @@ import numpy as np
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.dce import dce_jaxpr
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops.hints import dce_sink, keep_effect
+from laminax_ir.ops.hints import dce_sink, keep_effect, with_xla_metadata
 from laminax_ir.ops.hints import stage as staged_value
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
@@ -39,3 +39,11 @@ def test_a_sink_keeps_what_leads_to_it():
     assert [eqn.primitive.name for eqn in thinned.eqns] == ["sin", "dce_sink", "dce_sink"]
     assert "dce_sink[prevent_mlir_dce=True] b" in str(thinned) and evaluate(closed, np.ones(2, np.float32))[0].tolist() == [1, 1]
     assert dce_sink(np.ones(2)) is None
+
+
+def test_metadata_of_values():
+    closed = stage(lambda x: list(with_xla_metadata({"a": op.sin(x), "b": x}, second="x", first=True).values()), [F32])
+    assert [eqn.params for eqn in closed.eqns[1:]] == [{"xla_metadata_kvs": (("first", True), ("second", "x"))}] * 2
+    assert [v.aval for v in closed.jaxpr.outvars] == [F32, F32]
+    x = np.array([0.5, 2.0], np.float32)
+    np.testing.assert_array_equal(evaluate(closed, x)[1], x)

@@ -12,6 +12,7 @@ from laminax_ir.effects import has_ordered
 from laminax_ir.explicit_axes import is_explicit
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from laminax_ir.keys import PRNGKeyArray, physical_aval
+from laminax_ir.operation_attributes import in_use
 from laminax_lowering.module_context import ModuleContext
 from laminax_lowering.registry import find_rule, rules_for
 from laminax_lowering.ssa_values import AtomValues, Constants, Value
@@ -348,7 +349,8 @@ class FunctionWriter:
         env = AtomValues(self.literal, zip([*jaxpr.constvars, *jaxpr.invars], operands, strict=True))
         value_of = env.__getitem__
         is_split = is_explicit(jaxpr)
-        rules = rules_for(self.platforms, is_split)
+        has_attributes = bool(in_use)
+        rules = rules_for(self.platforms, is_split, has_attributes)
         outer, scope = (self.eqn, self.loc), self.scope
         place = names = None  # several equations in a row come from one place
         for eqn in live_equations(jaxpr)[0] if live is None else live:
@@ -356,6 +358,9 @@ class FunctionWriter:
             rule = rules.get(primitive)
             if rule is None:
                 rule = find_rule(primitive, self.platforms)
+                if has_attributes:
+                    from laminax_lowering.operation_attributes import attributed
+                    rule = attributed(rule)
                 if is_split:
                     from laminax_lowering.explicit_axes import constrained
                     rule = constrained(primitive, rule)
@@ -380,7 +385,7 @@ class FunctionWriter:
     def write(self, jaxpr: Jaxpr, name: str, *, private: bool = False, arg_attributes: Sequence[str] = (),
               arg_names: Sequence[str | None] = (),
               result_attributes: Sequence[str] = (), kept: Sequence[int] | None = None,
-              live: Sequence[JaxprEqn] | None = None, result_memories: Sequence[str | None] | None = None) -> str:
+              live: Sequence[JaxprEqn] | None = None, result_moves: Sequence[str | None] | None = None) -> str:
         """The text of a function that runs a jaxpr.
 
         Args:
@@ -390,7 +395,7 @@ class FunctionWriter:
           arg_names: the arguments' names in the user's program; they are their locations.
           kept: indices of the arguments the function takes; all by default.
           live: the jaxpr's live equations, if the caller knows them.
-          result_memories: the kind of memory that each result is put in, None being the device's own.
+          result_moves: the kind of memory that each result is moved to; None leaves it where it is.
         """
         variables = [*jaxpr.constvars, *jaxpr.invars]
         taken = range(len(variables)) if kept is None else kept
@@ -402,8 +407,8 @@ class FunctionWriter:
             where = self.module.named_location(arg_names[i]) if arg_names and arg_names[i] is not None else ""
             header.append(f"%arg{position}: {type_text(variables[i].aval)}{attribute}{where}")
         results = self.run_jaxpr(jaxpr, args, live)
-        if result_memories and any(result_memories):
-            results = [x if kind is None else self._put_in_memory(x, kind) for x, kind in zip(results, result_memories)]
+        if result_moves and any(result_moves):
+            results = [x if kind is None else self.put_in_memory(x, kind) for x, kind in zip(results, result_moves)]
         result_types = [type_text(v.aval) for v in results]
         if result_attributes:
             result_types = [f"{t} {a}" if a else t for t, a in zip(result_types, result_attributes)]
@@ -413,7 +418,8 @@ class FunctionWriter:
         return "\n".join([f"func.func {visibility} @{name}({', '.join(header)}) -> ({', '.join(result_types)}) {{",
                           *self._constants.lines, *self.lines, returned, "}"])
 
-    def _put_in_memory(self, x: Value, kind: str) -> Value:
+    def put_in_memory(self, x: Value, kind: str) -> Value:
+        """The value in a kind of memory, "pinned_host"."""
         return self.emit("stablehlo.custom_call", [x], results=[x.aval], attributes={
             "call_target_name": '"annotate_device_placement"', "backend_config": '""', "has_side_effect": "true",
             "mhlo.frontend_attributes": f"{{_xla_buffer_placement = {string_text(kind)}}}"})

@@ -2,7 +2,7 @@
 
 A function that is traced anew for each layer gives as many programs as there are layers, equal up to the names of their
 variables. They are compared only where their types and sizes agree, equation by equation; names and positions in the user's
-code do not count, and neither does what lowering does not read, such as derivative rules.
+code do not count, and neither does what lowering does not read, such as derivative rules; attributes for the compiler do.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from laminax_ir.operation_attributes import attributes_of, in_use
 from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p
 from laminax_ir.primitive import Primitive
 
@@ -41,7 +42,7 @@ class ProgramTable:
 
     def describe(self, eqn: JaxprEqn) -> tuple:
         """The same for equations that do the same to whatever variables they read."""
-        return eqn.primitive, tuple([_literal(v) if type(v) is Literal else None for v in eqn.invars]), self._params(eqn), eqn.effects
+        return eqn.primitive, tuple([_literal(v) if type(v) is Literal else None for v in eqn.invars]), self._params(eqn), eqn.effects, _attributes(eqn)
 
     def _find_equal(self, program: ClosedJaxpr | Jaxpr) -> Any:
         jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
@@ -63,7 +64,7 @@ class ProgramTable:
         lines = []
         for eqn in jaxpr.eqns:
             operands = tuple([_literal(v) if type(v) is Literal else numbers[v] for v in eqn.invars])
-            lines.append((eqn.primitive, operands, tuple([v.aval for v in eqn.outvars]), self._params(eqn), eqn.effects))
+            lines.append((eqn.primitive, operands, tuple([v.aval for v in eqn.outvars]), self._params(eqn), eqn.effects, _attributes(eqn)))
             for v in eqn.outvars:
                 numbers[v] = len(numbers)
         results = tuple([_literal(v) if type(v) is Literal else numbers[v] for v in jaxpr.outvars])
@@ -88,6 +89,10 @@ class ProgramTable:
         except TypeError:
             return "object", id(value)
         return type(value), value
+
+
+def _attributes(eqn: JaxprEqn) -> Any:
+    return tuple(sorted(attributes_of(eqn.source_info.name_stack).items())) if in_use else None
 
 
 def _literal(literal: Literal) -> tuple:

@@ -40,10 +40,10 @@ def not_supported(primitive: Primitive, platforms: tuple[str, ...], reason: str)
 _found: dict[tuple, dict[Primitive, Callable]] = {}
 
 
-def rules_for(platforms: tuple[str, ...], is_explicit: bool = False) -> dict[Primitive, Callable]:
-    """The rules that `find_rule` has found for platforms, for who looks them up again and again; those of programs whose types say how values are split."""
-    found = _found.get((platforms, is_explicit))
-    return found if found is not None else _found.setdefault((platforms, is_explicit), {})
+def rules_for(platforms: tuple[str, ...], *changed: bool) -> dict[Primitive, Callable]:
+    """The rules that `find_rule` has found for platforms, as changed for some programs, for who looks them up again and again."""
+    found = _found.get((platforms, changed))
+    return found if found is not None else _found.setdefault((platforms, changed), {})
 
 
 def find_rule(primitive: Primitive, platforms: tuple[str, ...]) -> Callable:

@@ -191,16 +191,6 @@ def primal_tangent_dtype(primal_dtype: Any, tangent_dtype: Any, name: str | None
             "in a custom_vjp instead.")
 
 
-def set_xla_metadata(x: Any = None, **kwargs: Any) -> NoReturn:
-    """Not supported: operations carry no attributes of the user's.
-
-    Raises:
-      NotImplementedError: always.
-    """
-    _refuse("xla_metadata.set_xla_metadata", f"operations carry no attributes of the user's; got {', '.join(kwargs) or 'none'}. "
-            "named_scope gives them names, and compiler_options of jit tell XLA of the whole program.")
-
-
 def scheduling_group(name: str) -> NoReturn:
     """Not supported: XLA schedules operations itself.
 
@@ -217,8 +207,8 @@ def xla_metadata_call(f: Any = None, **meta: Any) -> NoReturn:
     Raises:
       NotImplementedError: always.
     """
-    _refuse("scheduling_groups.xla_metadata_call", f"calls carry no attributes of the user's; got {', '.join(meta) or 'none'}. named_scope "
-            "gives them names.")
+    _refuse("scheduling_groups.xla_metadata_call", f"calls carry no attributes of the user's; got {', '.join(meta) or 'none'}. "
+            "xla_metadata.set_xla_metadata gives some to operations.")
 
 
 # --- nn ---

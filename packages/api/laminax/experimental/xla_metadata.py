@@ -1,5 +1,5 @@
-"""Attributes of operations, which are not supported and say so. A table of contents: names load on first use."""
+"""Attributes for the compiler that users give to operations. A table of contents: names load on first use."""
 
 from laminax._src.lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"refused": "set_xla_metadata"})
+__all__, __getattr__, __dir__ = contents(__name__, {"xla_metadata": "set_xla_metadata"})

@@ -1,4 +1,4 @@
-"""Operations that compute nothing, and tell whoever handles the program about a value: be traced, be kept."""
+"""Operations that compute nothing, and tell whoever handles the program about a value: be traced, be kept, be marked."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ from typing import Any
 from laminax_ir.avals import ShapedArray
 from laminax_ir.effects import Effect
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
-from laminax_ir.pytree import tree_leaves
+from laminax_ir.pytree import tree_leaves, tree_map
 from laminax_ir.trace import Tracer
 
 stage_p = Primitive("stage", family="hints")
 dce_sink_p = Primitive("dce_sink", multiple_results=True, family="hints")
+xla_metadata_value_p = Primitive("xla_metadata_value", family="hints")
 
 keep_effect = Effect("Keep")
 
 
 @shape_rule(stage_p)
 def _stage_shape(x: ShapedArray) -> ShapedArray:
+    return x
+
+
+@shape_rule(xla_metadata_value_p)
+def _xla_metadata_value_shape(x: ShapedArray, *, xla_metadata_kvs: tuple[tuple[str, Any], ...]) -> ShapedArray:
     return x
 
 
@@ -52,3 +58,14 @@ def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
     """
     for leaf in tree_leaves(val):
         dce_sink_p.bind(leaf, prevent_mlir_dce=bool(prevent_mlir_dce))
+
+
+def with_xla_metadata(x, **attributes: Any):
+    """The same values, where the operations that compute them carry attributes for the compiler.
+
+    Args:
+      x: pytree of arrays.
+      attributes: values by name, of which the text counts; an attribute that the operation has already stays as it is.
+    """
+    in_order = tuple(sorted(attributes.items()))
+    return tree_map(lambda leaf: xla_metadata_value_p.bind(leaf, xla_metadata_kvs=in_order), x)

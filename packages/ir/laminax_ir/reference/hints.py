@@ -11,6 +11,11 @@ def _stage(x):
     return x
 
 
+@reference_rule(op.xla_metadata_value_p)
+def _xla_metadata_value(x, *, xla_metadata_kvs):
+    return x
+
+
 @reference_rule(op.dce_sink_p)
 def _dce_sink(x, *, prevent_mlir_dce):
     return []

@@ -7,6 +7,7 @@ from laminax_ir.ops import hints as op
 from laminax_ir.sharding_rules.agreement import elementwise_rule
 
 elementwise_rule(op.stage_p)
+elementwise_rule(op.xla_metadata_value_p)
 
 
 @sharding_rules(op.dce_sink_p)

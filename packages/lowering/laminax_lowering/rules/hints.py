@@ -1,13 +1,21 @@
-"""StableHLO of hints: nothing, but for a value that the compiler must compute too."""
+"""StableHLO of hints: nothing, but for a value that the compiler must compute too, and attributes of the operation that computes one."""
 
 from __future__ import annotations
 
+from laminax_ir.operation_attributes import attribute_text
 from laminax_ir.ops import hints as op
+from laminax_lowering.operation_attributes import give_attributes
 from laminax_lowering.registry import lowering_rule
 
 
 @lowering_rule(op.stage_p)
 def _stage(ctx, x):
+    return x
+
+
+@lowering_rule(op.xla_metadata_value_p)
+def _xla_metadata_value(ctx, x, *, xla_metadata_kvs):
+    give_attributes(ctx, x, {name: attribute_text(value) for name, value in xla_metadata_kvs})
     return x
 
 

@@ -6,16 +6,22 @@ from laminax_ir.ops import hints as op
 from laminax_transforms.registry import batching_rule, define_linear, jvp_rule, transpose_rule
 
 define_linear(op.stage_p)
+define_linear(op.xla_metadata_value_p)
 
 
-@transpose_rule(op.stage_p)
-def _stage_transpose(ct, x):
+@transpose_rule(op.stage_p, op.xla_metadata_value_p)
+def _same_transpose(ct, x, **_params):
     return [ct]
 
 
 @batching_rule(op.stage_p)
 def _stage_batch(operands, batch_axes):
     return op.stage_p.bind(*operands), batch_axes[0]
+
+
+@batching_rule(op.xla_metadata_value_p)
+def _xla_metadata_value_batch(operands, batch_axes, **params):
+    return op.xla_metadata_value_p.bind(*operands, **params), batch_axes[0]
 
 
 @jvp_rule(op.dce_sink_p, symbolic_zeros=True)

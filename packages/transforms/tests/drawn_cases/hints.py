@@ -7,4 +7,7 @@ from laminax_ir.ops.elementwise import mul, sin
 
 from .case import Case
 
-CASES = {"stage": Case(lambda x, y: mul(op.stage_p.bind(sin(x)), op.stage_p.bind(y)))}
+CASES = {
+    "stage": Case(lambda x, y: mul(op.stage_p.bind(sin(x)), op.stage_p.bind(y))),
+    "xla_metadata_value": Case(lambda x, y: mul(op.with_xla_metadata(sin(x), layer=1), op.with_xla_metadata(y, layer=2))),
+}

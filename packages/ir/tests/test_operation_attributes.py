@@ -1,0 +1,76 @@
+"""Attributes of operations for the compiler: which ones an equation gets from the blocks it is made in."""
+
+import numpy as np
+import pytest
+
+from laminax_ir import config, config_options
+from laminax_ir.avals import ShapedArray
+from laminax_ir.jaxpr import jaxpr_as_fun
+from laminax_ir.operation_attributes import attributes_of, changed_attributes
+from laminax_ir.ops import elementwise as op
+from laminax_ir.source import scope_path
+from laminax_ir.staging import stage
+from laminax_ir.trace import name_scope
+
+F32 = ShapedArray((2,), np.float32)
+
+
+def of_equations(closed):
+    return [attributes_of(eqn.source_info.name_stack) for eqn in closed.eqns]
+
+
+def test_blocks_add_up():
+    def fun(x):
+        with changed_attributes({"a": 1, "b": True}):
+            y = op.sin(x)
+            with changed_attributes({"a": "one", "c": 2.5}):
+                y = op.cos(y)
+            with changed_attributes({"a": None}):
+                return [op.neg(op.exp(y))]
+
+    expected = [{"a": "1", "b": "true"}, {"a": "one", "b": "true", "c": "2.5"}, {"b": "true"}, {"b": "true"}]
+    assert of_equations(stage(fun, [F32])) == expected
+    with changed_attributes({"a": "outer", "d": "outer"}):
+        assert of_equations(stage(fun, [F32])) == [{"d": "outer", **attributes} for attributes in expected]
+    assert of_equations(stage(fun, [F32])) == expected
+
+
+def test_programs_have_those_of_the_block_that_they_are_evaluated_in():
+    def fun(x):
+        with changed_attributes({"a": 1}):
+            return [op.cos(op.sin(x))]
+
+    inner = jaxpr_as_fun(stage(fun, [F32]))
+
+    def outer(x):
+        with changed_attributes({"a": 2, "b": 2}):
+            return inner(x)
+
+    assert of_equations(stage(outer, [F32])) == [{"a": "1", "b": "2"}] * 2
+
+
+def test_names_of_operations_are_as_without():
+    def fun(x):
+        with name_scope("layer"), changed_attributes({"a": 1}):
+            return [op.sin(x)]
+
+    (eqn,) = stage(fun, [F32]).eqns
+    assert scope_path("", eqn.source_info.name_stack, "sin") == "layer/sin" and str(eqn.source_info.name_stack) == "layer"
+
+
+def test_caches_tell_programs_apart_by_them():
+    before = config_options.trace_key()
+    with changed_attributes({"a": 1}):
+        first = config_options.trace_key()
+        with changed_attributes({"a": None}):
+            assert config_options.trace_key() is before
+    with changed_attributes({"a": "1"}):
+        assert config_options.trace_key() is first is not before
+    assert config_options.trace_key() is before
+
+
+def test_the_option_takes_texts_by_name():
+    assert config.operation_attributes.value is None
+    for value in ("a", [("a", 1)], 3):
+        with pytest.raises((ValueError, TypeError)):
+            config.operation_attributes(value)
