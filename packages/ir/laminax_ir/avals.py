@@ -16,9 +16,10 @@ import numpy as np
 
 from laminax_ir import config, dtypes
 from laminax_ir.arguments import called_with
+from laminax_ir.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.symbolic_dims import SymbolicDim
-from laminax_ir.type_shardings import TypeSharding, as_sharding, axis_text, parts_of, type_sharding
+from laminax_ir.type_shardings import TypeSharding, as_sharding, axis_text, in_use, parts_of, type_sharding
 
 _interned: dict[tuple, weakref.ref] = {}
 
@@ -44,23 +45,26 @@ class ShapedArray:
       weak_type: true when the dtype came from a Python scalar and yields to others in promotion.
       named_shape: mapping from axis name to size for the mapped axes the array varies over.
       sharding: how the array is split over explicit mesh axes: anything with `mesh` and `spec`; None where types do not say it.
+      memory_space: the kind of memory that the array lies in.
 
     Instances are interned and immutable: equality is identity.
     """
 
-    __slots__ = ("shape", "dtype", "weak_type", "ndim", "size", "_named", "_split", "_whole", "__weakref__")
+    __slots__ = ("shape", "dtype", "weak_type", "ndim", "size", "memory_space", "_named", "_split", "_whole", "__weakref__")
 
     shape: tuple[int, ...]
     dtype: Any
     weak_type: bool
     ndim: int
     size: int
+    memory_space: MemorySpace
     _split: TypeSharding | None  # the sharding, of which most arrays have none
-    _whole: ShapedArray | None  # with a sharding, the aval without it
+    _whole: ShapedArray | None  # with a sharding, or in other memory than the device's own, the aval without these
 
-    def __new__(cls, shape, dtype, weak_type: bool = False, *, named_shape: Mapping[Any, int] | None = None, sharding: Any = None):
-        if sharding is not None:
-            return split_aval(ShapedArray(shape, dtype, weak_type, named_shape=named_shape), sharding)
+    def __new__(cls, shape, dtype, weak_type: bool = False, *, named_shape: Mapping[Any, int] | None = None, sharding: Any = None,
+                memory_space: MemorySpace = MemorySpace.Device):
+        if sharding is not None or memory_space is not MemorySpace.Device:
+            return aval_in(split_aval(ShapedArray(shape, dtype, weak_type, named_shape=named_shape), sharding), memory_space)
         named = _named_key(named_shape) if named_shape else ()
         try:
             key = (shape, dtype, weak_type, named)
@@ -79,7 +83,7 @@ class ShapedArray:
         raise AttributeError(f"ShapedArray is immutable; use update({name}=...) to make another one")
 
     def __reduce__(self):
-        return _unpickle, (self.shape, self.dtype, self.weak_type, self._named, self._split)
+        return _unpickle, (self.shape, self.dtype, self.weak_type, self._named, self._split, self.memory_space)
 
     def __copy__(self):
         return self
@@ -112,12 +116,11 @@ class ShapedArray:
 
     def update(self, **changes) -> ShapedArray:
         """The aval that differs from this one in the given fields. With another number of axes it is not split, unless that is given."""
-        if self._split is not None:
-            return _update_split(self, changes)
-        if changes.get("sharding") is None:
-            changes.pop("sharding", None)
-        else:
-            return split_aval(self.update(**{name: value for name, value in changes.items() if name != "sharding"}), changes["sharding"])
+        if self._whole is not None:
+            return _update_variant(self, changes)
+        if "sharding" in changes or "memory_space" in changes:
+            sharding, space = changes.pop("sharding", None), changes.pop("memory_space", MemorySpace.Device)
+            return aval_in(split_aval(self.update(**changes), sharding), space)
         fields = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type,
                   "named_shape": dict(self._named), **changes}
         return ShapedArray(fields["shape"], fields["dtype"], fields["weak_type"],
@@ -131,7 +134,7 @@ class ShapedArray:
         """The aval of this array's tangents: itself when inexact, `float0` otherwise."""
         if dtypes.issubdtype(self.dtype, dtypes.inexact):
             return self
-        return ShapedArray(self.shape, dtypes.float0, named_shape=dict(self._named), sharding=self._split)
+        return ShapedArray(self.shape, dtypes.float0, named_shape=dict(self._named), sharding=self._split, memory_space=self.memory_space)
 
     at_least_vspace = to_tangent_aval  # its older name
 
@@ -141,7 +144,8 @@ class ShapedArray:
         axes = ",".join(map(str, self.shape) if self._split is None else map(axis_text, self.shape, self._split.spec))
         if self._named:
             axes += ";" + ",".join(f"{name}:{size}" for name, size in self._named)
-        return f"{name}[{axes}]"
+        where = "" if self.memory_space is MemorySpace.Device else f"<{self.memory_space.name.lower()}>"
+        return f"{name}{where}[{axes}]"
 
     def __len__(self):
         if not self.shape:
@@ -181,6 +185,7 @@ def _intern(cls, shape, dtype, weak_type, named) -> ShapedArray:
     put(aval, "weak_type", bool(weak_type))
     put(aval, "ndim", len(shape))
     put(aval, "size", math.prod(shape))
+    put(aval, "memory_space", MemorySpace.Device)
     put(aval, "_named", named)
     put(aval, "_split", None)
     put(aval, "_whole", None)
@@ -203,42 +208,66 @@ def _named_key(named_shape) -> tuple:
     return tuple(sorted(named_shape.items(), key=lambda item: (str(type(item[0])), str(item[0]))))
 
 
-def _unpickle(shape, dtype, weak_type, named, sharding=None):
-    return ShapedArray(shape, dtype, weak_type, named_shape=dict(named), sharding=sharding)
+def _unpickle(shape, dtype, weak_type, named, sharding=None, memory_space=MemorySpace.Device):
+    return ShapedArray(shape, dtype, weak_type, named_shape=dict(named), sharding=sharding, memory_space=memory_space)
 
 
-_interned_splits: dict[tuple, weakref.ref] = {}
+_interned_variants: dict[tuple, weakref.ref] = {}
 
 
 def split_aval(aval: ShapedArray, sharding: Any) -> ShapedArray:
     """The aval with a sharding over explicit mesh axes (anything with `mesh` and `spec`); without one for None, or if there are no such axes."""
     whole = aval if aval._whole is None else aval._whole
-    split = None if sharding is None else type_sharding(sharding, whole.shape)
-    if split is None:
+    return _variant(whole, None if sharding is None else type_sharding(sharding, whole.shape), aval.memory_space)
+
+
+def aval_in(aval: ShapedArray, space: MemorySpace) -> ShapedArray:
+    """The aval in a kind of memory."""
+    if space is aval.memory_space:
+        return aval
+    if not isinstance(space, MemorySpace):
+        raise TypeError(f"ShapedArray: memory_space must be a MemorySpace, got {space!r} of type {type(space).__name__}")
+    return _variant(aval if aval._whole is None else aval._whole, aval._split, space)
+
+
+def placed_aval(aval: ShapedArray, sharding: Any) -> ShapedArray:
+    """The aval of arrays that are laid out as a sharding of the runtime says: split over its explicit mesh axes, in its kind of memory."""
+    kind = getattr(sharding, "memory_kind", None)
+    if not in_use and kind != HOST_KIND:
+        return aval
+    return aval_in(split_aval(aval, sharding), space_of_kind(kind))
+
+
+def _variant(whole: ShapedArray, split: TypeSharding | None, space: MemorySpace) -> ShapedArray:
+    """The one aval that is `whole` with a sharding and in a kind of memory."""
+    if split is None and space is MemorySpace.Device:
         return whole
-    key = whole, split
-    found = _interned_splits.get(key)
+    key = whole, split, space
+    found = _interned_variants.get(key)
     aval = found and found()
     if aval is not None:
         return aval
+    if not in_use:
+        in_use.append(None)
     aval = object.__new__(ShapedArray)
     put = object.__setattr__
     for name in ("shape", "dtype", "weak_type", "ndim", "size", "_named"):
         put(aval, name, getattr(whole, name))
+    put(aval, "memory_space", space)
     put(aval, "_split", split)
     put(aval, "_whole", whole)
-    _interned_splits[key] = weakref.ref(aval, lambda dead: _interned_splits.pop(key, None) if _interned_splits.get(key) is dead else None)
+    _interned_variants[key] = weakref.ref(aval, lambda dead: _interned_variants.pop(key, None) if _interned_variants.get(key) is dead else None)
     return aval
 
 
-def _update_split(aval: ShapedArray, changes: dict[str, Any]) -> ShapedArray:
-    """`update` of an aval with a sharding."""
-    sharding = changes.pop("sharding", aval._split)
+def _update_variant(aval: ShapedArray, changes: dict[str, Any]) -> ShapedArray:
+    """`update` of an aval with a sharding or in other memory."""
+    sharding, space = changes.pop("sharding", aval._split), changes.pop("memory_space", aval.memory_space)
     whole = aval._whole.update(**changes)
-    if sharding is aval._split and whole.shape != aval.shape:
-        entries = zip(sharding.spec, whole.shape) if whole.ndim == aval.ndim else ()
+    if sharding is not None and sharding is aval._split and whole.shape != aval.shape:
+        entries = zip(sharding.spec.partitions, whole.shape) if whole.ndim == aval.ndim else [(None, 1)] * whole.ndim
         sharding = sharding.update(PartitionSpec(*[None if entry is None or size % parts_of(entry, sharding.mesh) else entry for entry, size in entries]))
-    return split_aval(whole, sharding)
+    return aval_in(split_aval(whole, sharding), space)
 
 
 def insert_axis(aval: ShapedArray, axis: int, size: int, entry: Any = None) -> ShapedArray:
@@ -247,16 +276,16 @@ def insert_axis(aval: ShapedArray, axis: int, size: int, entry: Any = None) -> S
     if aval._split is None:
         return aval.update(shape=shape)
     entries = aval._split.spec.partitions
-    return split_aval(aval._whole.update(shape=shape), aval._split.update(PartitionSpec(*entries[:axis], entry, *entries[axis:])))
+    return aval.update(shape=shape, sharding=aval._split.update(PartitionSpec(*entries[:axis], entry, *entries[axis:])))
 
 
 def remove_axis(aval: ShapedArray, axis: int) -> ShapedArray:
     """The aval of one slice along an axis."""
     shape = aval.shape[:axis] + aval.shape[axis + 1:]
     if aval._split is None:
-        return aval.update(shape=shape) if aval._named else ShapedArray(shape, aval.dtype, aval.weak_type)
+        return aval.update(shape=shape) if aval._named or aval._whole is not None else ShapedArray(shape, aval.dtype, aval.weak_type)
     entries = aval._split.spec.partitions
-    return split_aval(aval._whole.update(shape=shape), aval._split.update(PartitionSpec(*entries[:axis], *entries[axis + 1:])))
+    return aval.update(shape=shape, sharding=aval._split.update(PartitionSpec(*entries[:axis], *entries[axis + 1:])))
 
 
 class ShapeDtypeStruct:

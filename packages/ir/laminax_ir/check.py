@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterable, Sequence
 import numpy as np
 
 from laminax_ir import dtypes, source
-from laminax_ir.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.avals import ShapedArray, aval_in, get_aval, is_array_like
 from laminax_ir.errors import JaxprTypeError
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, joined_effects
 from laminax_ir.manual_axes import running_along
@@ -213,7 +213,7 @@ def _rule_faults(jaxpr: Jaxpr, eqn: JaxprEqn) -> Iterable[str]:
 
 def _result_types(primitive, in_avals, out_avals, params) -> list[ShapedArray]:
     """What the rules say; of how values are split over explicit mesh axes nothing, which depends on where the program is traced."""
-    if in_use and any(getattr(aval, "_split", None) is not None for aval in (*in_avals, *out_avals)):
+    if in_use and any(aval._whole is not None for aval in (*in_avals, *out_avals)):
         from laminax_ir.explicit_axes import is_resolving, typed_results
         with is_resolving(True):
             return typed_results(primitive, in_avals, params)
@@ -222,7 +222,7 @@ def _result_types(primitive, in_avals, out_avals, params) -> list[ShapedArray]:
 
 
 def _without_sharding(aval: Any) -> Any:
-    return getattr(aval, "_whole", None) or aval
+    return aval if aval._split is None else aval_in(aval._whole, aval.memory_space)
 
 
 def _full_type(aval: ShapedArray, other: ShapedArray) -> str:

@@ -11,10 +11,11 @@ from typing import Any, Sequence
 
 from laminax_ir import config_options, source
 from laminax_ir.abstract_meshes import AbstractMesh
-from laminax_ir.avals import ShapedArray, split_aval
+from laminax_ir.avals import ShapedArray, aval_in, split_aval
 from laminax_ir.errors import ShardingTypeError
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, no_effects
 from laminax_ir.manual_axes import mesh_of_shard_map
+from laminax_ir.memory_spaces import MemorySpace, result_space
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.primitive import Primitive, RuleTable
 from laminax_ir.staging import StagedTracer, StagingTrace, set_explicit_trace_type
@@ -97,15 +98,19 @@ sharding_rules = RuleTable("sharding", "laminax_ir.sharding_rules", "Give the op
 
 
 def typed_results(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any]) -> list[ShapedArray]:
-    """The types of the results of an operation, with their shardings.
+    """The types of the results of an operation, with their shardings and the memory that they are in.
 
     Raises:
       ShardingTypeError: if those of the operands do not fit, or leave open how the result is split.
+      ValueError: if the operands are in several kinds of memory.
       NotImplementedError: if the operation has no rule.
     """
     if primitive.family in _TYPED_BY_THEMSELVES:
         result = primitive.shape_rule(*avals, **params)
         return list(result) if primitive.multiple_results else [result]
+    if (space := result_space(primitive, avals)) is not MemorySpace.Device:
+        outs = typed_results(primitive, [aval_in(aval, MemorySpace.Device) for aval in avals], params)
+        return [aval_in(out, space) for out in outs]
     mesh = _common_mesh(primitive, avals)
     given = None
     for key in _OUT_SHARDING:
@@ -192,11 +197,13 @@ class ExplicitStagingTrace(StagingTrace):
 def _explicit_form(trace_type: type[StagingTrace]) -> type[StagingTrace]:
     if trace_type is StagingTrace:
         return ExplicitStagingTrace
+    if issubclass(trace_type, ExplicitStagingTrace):
+        return trace_type
     return type(f"Explicit{trace_type.__name__}", (trace_type, ExplicitStagingTrace), {"__slots__": ()})
 
 
 def _choose_trace_type(trace_type: type[StagingTrace], in_avals: Sequence[ShapedArray]) -> type[StagingTrace]:
-    if explicit_mesh() is None and not any(getattr(aval, "_split", None) is not None for aval in in_avals):
+    if explicit_mesh() is None and not any(aval._whole is not None for aval in in_avals):
         return trace_type
     return _explicit_form(trace_type)
 
@@ -205,7 +212,7 @@ set_explicit_trace_type(_choose_trace_type)
 
 
 def record_explicitly() -> None:
-    """Has the traces at work record how values are split from now on: the mesh has explicit axes now, and had none when they began."""
+    """Has the traces at work record where values are from now on: the mesh has explicit axes, or a value is moved to other memory, as none was when they began."""
     trace = state.trace
     while trace is not None:
         if isinstance(trace, StagingTrace) and not isinstance(trace, ExplicitStagingTrace):
@@ -214,9 +221,9 @@ def record_explicitly() -> None:
 
 
 def is_explicit(program: ClosedJaxpr | Jaxpr) -> bool:
-    """Whether types in a program say how values are split."""
+    """Whether types in a program say how values are split, or that they are in other memory than the devices' own."""
     if not in_use:
         return False
     jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
     atoms = (*jaxpr.constvars, *jaxpr.invars, *jaxpr.outvars, *(var for eqn in jaxpr.eqns for var in eqn.outvars))
-    return any(getattr(atom.aval, "_split", None) is not None for atom in atoms)
+    return any(atom.aval._whole is not None for atom in atoms)

@@ -61,6 +61,7 @@ class AbstractRef:
 
     inner_aval: ShapedArray
     _split = None  # over explicit mesh axes references are whole
+    memory_space = None
     _whole = None
 
     def __new__(cls, inner_aval: ShapedArray):

@@ -9,6 +9,7 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.gc_pause import paused_collection
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from laminax_ir.keys import physical_aval
+from laminax_ir.memory_spaces import HOST_KIND, MemorySpace
 from laminax_ir.ops.calls import jit_p
 from laminax_ir.symbolic_dims import SymbolicDim
 from laminax_lowering.context import FunctionWriter, live_equations
@@ -70,7 +71,8 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
       axis_env: sizes of named axes that collectives refer to.
       arg_shardings, result_shardings: how XLA splits each: a sharding with `mesh` and `spec`, or HLO's text for one,
         "{replicated}"; None is its choice.
-      arg_memories, result_memories: the kind of memory that each is in, "pinned_host"; None is the devices' own.
+      arg_memories, result_memories: the kind of memory that each is in, "pinned_host"; None is the devices' own. By default it is as
+        their types say.
       inline_consts: whether constants are written into the module, which then stands alone, instead of being its first
         arguments.
 
@@ -92,7 +94,8 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
 
 def _lower(closed, name, platforms, donated, keep_unused, arg_names, result_names, num_replicas, num_partitions, axis_env,
            shardings, memories):
-    (arg_shardings, result_shardings), (arg_memories, result_memories) = shardings, memories
+    arg_shardings, result_shardings = shardings
+    arg_memories, result_memories = ([*map(_memory_of_type, avals)] if given is None else given for given, avals in zip(memories, (closed.in_avals, closed.out_avals)))
     jaxpr = closed.jaxpr
     n_consts, n_args = len(jaxpr.constvars), len(jaxpr.invars)
     donated = tuple(donated) if donated is not None else (False,) * n_args
@@ -100,11 +103,13 @@ def _lower(closed, name, platforms, donated, keep_unused, arg_names, result_name
     is_dynamic = any(SymbolicDim in map(type, aval.shape) for aval in closed.in_avals)
     keep_unused = keep_unused or is_dynamic  # the sizes of what is not read may be
     kept = [i for i, v in enumerate(jaxpr.invars) if keep_unused or v in used]
-    aliases, unusable = donation_aliases(jaxpr, donated, kept, arg_shardings, result_shardings)
+    aliases, unusable = donation_aliases(jaxpr, donated, kept, arg_shardings, result_shardings, arg_memories, result_memories)
     module = ModuleContext(platforms, _module_name(name), plan_calls(jaxpr), axis_env)
     module.num_partitions = num_partitions
     module.unique_name("main")
-    arg_attributes = [*[""] * n_consts, *_arg_attributes(module.meshes, closed.in_avals, aliases, arg_shardings, arg_memories)]
+    constant_memories = [_memory_of_type(v.aval) for v in jaxpr.constvars]
+    arg_attributes = [*_arg_attributes(module.meshes, [v.aval for v in jaxpr.constvars], {}, None, constant_memories),
+                      *_arg_attributes(module.meshes, closed.in_avals, aliases, arg_shardings, arg_memories)]
     result_attributes = _result_attributes(module.meshes, closed.out_avals, result_names, result_shardings, result_memories)
     if is_dynamic:
         from laminax_ir.symbolic_solving import ShapeSpecification
@@ -117,7 +122,7 @@ def _lower(closed, name, platforms, donated, keep_unused, arg_names, result_name
         main = writer.write(
             jaxpr, "main", live=live, kept=[*range(n_consts), *(n_consts + i for i in kept)],
             arg_names=[*[None] * n_consts, *arg_names] if arg_names else (), arg_attributes=arg_attributes,
-            result_attributes=result_attributes, result_memories=result_memories)
+            result_attributes=result_attributes, result_moves=[*map(_move, closed.out_avals, result_memories)])
         module.functions.insert(0, main)
     attributes = {"mhlo.num_partitions": f"{num_partitions} : i32", "mhlo.num_replicas": f"{num_replicas} : i32"}
     if module.has_dynamic_shapes:
@@ -127,6 +132,16 @@ def _lower(closed, name, platforms, donated, keep_unused, arg_names, result_name
                          tuple(closed.out_avals), donated, tuple(module.keepalives),
                          tuple(jaxpr.invars[i].aval for i in unusable),
                          tuple(module.host_callbacks), module.has_dynamic_shapes)
+
+
+def _memory_of_type(aval: ShapedArray) -> str | None:
+    """The kind of memory that values of a type are in; None for the devices' own."""
+    return HOST_KIND if aval.memory_space is MemorySpace.Host else None
+
+
+def _move(aval: ShapedArray, kind: str | None) -> str | None:
+    """Where a result of this type is to be moved, to be in a kind of memory; None if it is there."""
+    return None if kind == _memory_of_type(aval) else kind or "device"
 
 
 def _module_name(name: str) -> str:
@@ -172,21 +187,22 @@ def _result_attributes(meshes: MeshTable, avals, names, shardings, memories) -> 
 _DONOR = "jax.buffer_donor = true"
 
 
-def donation_aliases(jaxpr, donated, kept, arg_shardings=None, result_shardings=None) -> tuple[dict[int, str], list[int]]:
-    """A donated buffer is given to the first result of its type that has none yet; and those that no result can take.
+def donation_aliases(jaxpr, donated, kept, arg_shardings=None, result_shardings=None, arg_memories=None,
+                     result_memories=None) -> tuple[dict[int, str], list[int]]:
+    """A donated buffer is given to the first result of its type and memory that has none yet; and those that no result can take.
 
     Where the compiler chooses how arguments or results are split, it is left to it which result takes the buffer.
     """
     free: dict[tuple, list[int]] = {}
     for position, v in enumerate(jaxpr.outvars):
         aval = physical_aval(v.aval)
-        free.setdefault((aval.shape, aval.dtype), []).append(position)
+        free.setdefault((aval.shape, aval.dtype, result_memories and result_memories[position]), []).append(position)
     aliases, unusable = {}, []
     for i in kept:
         if not donated[i]:
             continue
         aval = physical_aval(jaxpr.invars[i].aval)
-        matching = free.get((aval.shape, aval.dtype))
+        matching = free.get((aval.shape, aval.dtype, arg_memories and arg_memories[i]))
         if not matching:
             unusable.append(i)
             continue

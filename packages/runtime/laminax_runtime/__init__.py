@@ -75,6 +75,7 @@ _MODULE_OF = {
     "misfit": "shardings",
     "on_device": "shardings",
     # transfers
+    "as_uncommitted": "transfer",
     "block_until_ready": "transfer",
     "copy_for_callback": "transfer",
     "device_get": "transfer",

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray
+from laminax_ir.avals import ShapedArray, placed_aval
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.python_scalars import check_has_truth_value, check_is_index, check_is_scalar
 from laminax_runtime import _jaxlib, shardings
@@ -437,7 +437,7 @@ def make_array_from_single_device_arrays(
                 f"make_array_from_single_device_arrays: each part must be {np.dtype(dtype).name}{list(expected)}, "
                 f"got {part.aval.str_short(short_dtypes=False)} on {_device_of(part)}"
             )
-    aval = ShapedArray(tuple(shape), dtype, sharding=sharding)
+    aval = placed_aval(ShapedArray(tuple(shape), dtype), sharding)
     return ArrayImpl(aval, sharding, [by_device[device] for device in wanted], True, _skip_checks=True)
 
 

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from laminax_ir import config
-from laminax_ir.avals import ShapedArray
+from laminax_ir.avals import ShapedArray, aval_in
+from laminax_ir.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
 from laminax_runtime import _jaxlib, arrays, ffi, options, placement, shardings, transfer
 from laminax_runtime.arrays import ArrayImpl
 
@@ -105,15 +106,17 @@ def compile_module(
     known = [(s, aval.ndim) for s, aval in zip(in_shardings, kept_avals, strict=True) if s is not None] + [*known_shardings]
     memory = assignment[0].default_memory().kind  # where XLA puts what nobody asks for elsewhere
     known = [(s if s.memory_kind == memory else s.with_memory_kind(memory), ndim) for s, ndim in known]
+    in_shardings = _chosen_shardings(in_shardings, loaded.get_parameter_shardings, assignment, kept_avals, known)
+    out_shardings = _chosen_shardings(out_shardings, loaded.get_output_shardings, assignment, out_avals, known)
     return Executable(
         loaded,
         name or "main",
         assignment,
         tuple(in_avals),
-        tuple(out_avals),
+        tuple([aval_in(aval, space_of_kind(s.memory_kind)) for aval, s in zip(out_avals, out_shardings, strict=True)]),
         kept,
-        _chosen_shardings(in_shardings, loaded.get_parameter_shardings, assignment, kept_avals, known),
-        _chosen_shardings(out_shardings, loaded.get_output_shardings, assignment, out_avals, known),
+        in_shardings,
+        out_shardings,
         is_pinned,
         (*keepalives, *host_callbacks),
     )
@@ -208,9 +211,15 @@ def _compile_and_load(text, assignment, compile_options, host_callbacks):
 
 
 def _chosen_shardings(given, read_back, assignment, avals, known) -> tuple[shardings.Sharding, ...]:
-    """The caller's shardings, and XLA's choice where there is none."""
+    """The caller's shardings, and XLA's choice where there is none, in the memory of the type."""
     if None not in given:
         return given
+    found = _choices(given, read_back, assignment, avals, known)
+    return tuple([s.with_memory_kind(HOST_KIND) if wanted is None and aval.memory_space is MemorySpace.Host else s
+                  for wanted, s, aval in zip(given, found, avals, strict=True)])
+
+
+def _choices(given, read_back, assignment, avals, known) -> tuple[shardings.Sharding, ...]:
     if len(assignment) == 1:
         if not any(isinstance(s, shardings.NamedSharding) for s, _ in known):
             return tuple(shardings.on_device(assignment[0]) if s is None else s for s in given)
@@ -372,8 +381,8 @@ def _load_executable(serialized, call_targets, name, platform, device_ids, in_av
 def place_constant(x: ArrayImpl, sharding: shardings.Sharding) -> ArrayImpl:
     """A program's constant where the program expects it, once instead of in every call; it does not commit results."""
     placed = place_argument(x, sharding)
-    if placed._sharding is sharding and not placed._committed:
-        return placed
+    if placed._sharding is sharding:
+        return transfer.as_uncommitted(placed)
     return transfer.with_metadata(placed, placed.aval, sharding, False)
 
 

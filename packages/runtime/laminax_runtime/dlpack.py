@@ -100,7 +100,7 @@ def _converted(shared: arrays.ArrayImpl, dtype: Any, device: Any, copy: bool | N
         )
     value = shared._value.astype(dtype)
     converted = transfer.device_put(value, shared.sharding if device is None else device)
-    return converted if device is not None else transfer.with_metadata(converted, converted.aval, converted.sharding, False)
+    return converted if device is not None else transfer.as_uncommitted(converted)
 
 
 def is_supported_dtype(dtype: Any) -> bool:

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from laminax_ir import canonical_dtypes, config
-from laminax_ir.avals import ShapedArray, get_aval, split_aval
-from laminax_ir.type_shardings import in_use
+from laminax_ir.avals import ShapedArray, get_aval, placed_aval
 from laminax_runtime import _jaxlib, arrays, context, guards, placement, shardings  # noqa: F401  (context: jaxlib's x64 setting)
 from laminax_runtime.arrays import ArrayImpl
 from laminax_runtime.errors import UnsupportedValueError
@@ -68,8 +67,7 @@ def device_put(
         sharding, is_committed = shardings.on_device(placement.placement_device()), False
     else:
         sharding, is_committed = shardings.as_sharding(target), True
-        if in_use:
-            aval = split_aval(aval, sharding)
+        aval = placed_aval(aval, sharding)
     return put_numpy(value, aval, sharding, is_committed, is_private or not _can_change(value))
 
 
@@ -185,10 +183,15 @@ def _put_array(x: ArrayImpl, target: Any, aval: ShapedArray | None, weak_type: b
 
 
 def _typed(x: ArrayImpl) -> ArrayImpl:
-    """The array, whose type says of explicit mesh axes what its sharding says."""
-    if not in_use or (aval := split_aval(x.aval, x._sharding)) is x.aval:
+    """The array, whose type says of explicit mesh axes and of memory what its sharding says."""
+    if (aval := placed_aval(x.aval, x._sharding)) is x.aval:
         return x
     return with_metadata(x, aval, x._sharding, x._committed)
+
+
+def as_uncommitted(x: ArrayImpl) -> ArrayImpl:
+    """The array where it is, from where computations may move it."""
+    return with_metadata(x, x.aval, x._sharding, False) if x._committed else x
 
 
 def with_metadata(x: ArrayImpl, aval: ShapedArray, sharding: shardings.Sharding, is_committed: bool) -> ArrayImpl:

@@ -16,7 +16,7 @@ from laminax_ir.explicit_axes import is_resolving, typed_results
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
 from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops.elementwise import add_p
-from laminax_ir.ops.sharding import reshard
+from laminax_ir.ops.sharding import in_memory, reshard
 from laminax_ir.primitive import Primitive
 from laminax_ir.staging import literal_types
 from laminax_ir.trace import NameStack, Trace, Tracer, current_trace, state
@@ -241,12 +241,13 @@ class LinearProgram:
           used_up: whether the program is not needed again. Each equation is then let go once it is transposed, and with it
             its residuals: a gradient needs less memory at once.
         """
-        is_split = bool(in_use) and any(aval is not None and aval._split is not None for aval in (*self.in_avals, *self.out_avals))
-        if is_split:  # over explicit mesh axes: cotangents are split as the values are
+        is_split = bool(in_use) and any(
+            aval is not None and aval._whole is not None for avals in (self.in_avals, self.out_avals, *(eqn.out_avals for eqn in self.eqns)) for aval in avals)
+        if is_split:  # over explicit mesh axes, or in other memory: cotangents are split, and where, as the values are
             if not is_resolving.value:
                 with is_resolving(True):
                     return self.transpose(cts, sums_shared, used_up)
-            cts = [ct if ct is ZERO or aval is None else reshard(ct, aval._split) for ct, aval in zip(cts, self.out_avals)]
+            cts = [ct if ct is ZERO or aval is None else in_memory(reshard(ct, aval._split), aval.memory_space) for ct, aval in zip(cts, self.out_avals)]
         has_checked_axes = bool(checked_axes())
         if has_checked_axes:  # inside of a program per device
             from laminax_transforms.varying import added, entered, summed_like, varying_like
@@ -289,7 +290,8 @@ class LinearProgram:
                     if term is not None and term is not ZERO:
                         total = env[index]
                         if is_split:
-                            term = reshard(term, eqn.operands[position]._split)
+                            aval = eqn.operands[position]
+                            term = in_memory(reshard(term, aval._split), aval.memory_space)
                         if has_checked_axes:
                             term = varying_like(term, eqn.operands[position])
                             if total is not ZERO:

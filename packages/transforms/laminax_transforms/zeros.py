@@ -45,7 +45,7 @@ def zeros_of(aval: ShapedArray) -> Any:
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0) if is_constant_shape(aval.shape) else broadcast(np.zeros((), dtypes.float0), aval.shape)
     zeros = full_like(aval, 0) if aval.weak_type else full(aval.shape, 0, aval.dtype)
-    if aval._split is None:
+    if aval._whole is None:
         return zeros
-    from laminax_ir.ops.sharding import reshard
-    return reshard(zeros, aval._split)
+    from laminax_ir.ops.sharding import in_memory, reshard
+    return in_memory(reshard(zeros, aval._split), aval.memory_space)

@@ -14,6 +14,7 @@ from laminax_ir.arguments import check_callable
 from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray
+from laminax_ir.memory_spaces import HOST_KIND, MemorySpace
 from laminax_ir.ops.elementwise import copy_p
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.pytree import (
@@ -33,6 +34,7 @@ from laminax_ir.wrapping import wraps
 from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve as resolve_names
 from laminax._src.jit import _abstract
+from laminax._src.memory import put_traced_in_memory, sharding_in
 from laminax._src.sharding_arguments import resolve
 from laminax._src.sharding_constraints import put_traced
 from laminax._src.tracing import Call, argument_avals, function_name, trace_call
@@ -175,11 +177,10 @@ def _broadcast_places(name: str, places: Any, x: Any, count: int) -> list[Any]:
         raise ValueError(f"device_put {what} must be a tree prefix of the corresponding value, got specification {places!r} for value tree "
                          f"{tree_structure(x)}. {error}") from None
     for i, place in enumerate(flat):
-        if not (place is None or isinstance(place, (runtime.Device, runtime.Sharding, PartitionSpec))):
-            from laminax._src.memory import Space, sharding_in
-            if isinstance(place, Space) and name == "device":
-                flat[i] = sharding_in(tree_leaves(x)[i], place)
-                continue
+        if isinstance(place, MemorySpace) and name == "device":
+            leaf = tree_leaves(x)[i]
+            flat[i] = place if isinstance(leaf, Tracer) else sharding_in(leaf, place)
+        elif not (place is None or isinstance(place, (runtime.Device, runtime.Sharding, PartitionSpec))):
             raise ValueError(f"device_put: {name} must be a device, a sharding, a partition spec, a pytree of them, or None. Received "
                              f"invalid value: {place!r} of type {type(place).__name__}")
     mesh = runtime.current_mesh()
@@ -212,10 +213,12 @@ def _check_source(x: Any, place: Any) -> None:
 def _put_leaf(x: Any, device: Any, source: Any, donate: bool, is_copied: bool) -> Any:
     if isinstance(x, Tracer):
         x = copy_p.bind(x) if is_copied else x
+        if isinstance(device, MemorySpace):
+            return put_traced_in_memory(x, device)
         return x if device is None else put_traced(x, runtime.as_sharding(device), None if source is None else runtime.as_sharding(source))
     if isinstance(x, PRNGKeyArray):
         return x._with_words(_put_leaf(x.base, device, source, donate, is_copied), lambda used: used)
-    if isinstance(device, runtime.Sharding) and device.num_devices > 1 and is_tracing():
+    if isinstance(device, runtime.Sharding) and (device.num_devices > 1 or device.memory_kind == HOST_KIND) and is_tracing():
         return put_traced(runtime.device_put(x), device)  # how a constant is split is part of the program
     placed = runtime.device_put(x, device, donate=donate)
     return copy(placed) if is_copied and isinstance(x, runtime.ArrayImpl) else placed

@@ -187,7 +187,8 @@ def lower_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, 
         return lower(closed, platform=platform or lowering_platform(where.devices[0]), num_partitions=len(where.devices),
                      arg_shardings=writable_shardings(where.in_shardings, closed.in_avals),
                      result_shardings=writable_shardings(where.out_shardings, closed.out_avals),
-                     arg_memories=memories(where.in_shardings), result_memories=memories(where.out_shardings), **options)
+                     arg_memories=memories(where.in_shardings, closed.in_avals),
+                     result_memories=memories(where.out_shardings, closed.out_avals), **options)
 
 
 def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str,
@@ -198,7 +199,7 @@ def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.
     kept = set(lowered.kept)
     layout: dict[str, Any] = {"devices": [where], "is_pinned": is_pinned, "is_part": is_part}
     if isinstance(where, Partitioning):
-        layout = {"devices": where.devices, "is_pinned": True, "out_shardings": where.out_shardings,
+        layout = {"devices": where.devices, "is_pinned": where.is_pinned, "out_shardings": where.out_shardings,
                   "in_shardings": [*[None] * len(const_args), *(where.in_shardings[i] for i in lowered.kept)],
                   "known_shardings": [(s, None) for s in where.meshes]}
     with phase("Compiling", f"jit({name})", closed.in_avals):

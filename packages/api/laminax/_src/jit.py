@@ -14,12 +14,12 @@ from weakref import WeakKeyDictionary
 import laminax_runtime as runtime
 from laminax_ir import config, dtypes
 from laminax_ir.arguments import check_callable
-from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, register_value_type
+from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, aval_in, placed_aval, register_value_type
 from laminax_ir.explicit_axes import is_explicit
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.partition_specs import PartitionSpec
-from laminax_ir.pytree import tree_leaves, tree_map, tree_unflatten
+from laminax_ir.pytree import tree_unflatten
 from laminax_ir.refs import AbstractRef
 from laminax_ir.trace import Tracer, check_no_tracers, eval_trace, state
 from laminax_ir.tracebacks import api_boundary, shorten
@@ -303,10 +303,9 @@ class _JitFunction:
         static = {i for i, _ in call.static_args}
         positions = [i for i in range(call.count) if i not in static]
         donated = {i % call.count for i in options.donate_argnums if -call.count <= i < call.count}
-        args, kwargs = call.in_tree.unflatten([0] * call.in_tree.num_leaves)
-        marked = (tuple(tree_map(lambda _, d=i in donated: d, x) for i, x in zip(positions, args)),
-                  {k: tree_map(lambda _, d=k in options.donate_argnames: d, x) for k, x in kwargs.items()})
-        flags = tuple(tree_leaves(marked))
+        args, kwargs = call.in_tree.children()
+        flags = [i in donated for i, arg in zip(positions, args.children()) for _ in range(arg.num_leaves)]
+        flags += [k in options.donate_argnames for k, arg in zip(kwargs.node_data()[1], kwargs.children()) for _ in range(arg.num_leaves)]
         flags = (*flags, *(False,) * (len(call.leaves) - len(flags)))
         return tuple([a or b for a, b in zip(flags, call.donated)]) if call.donated else flags
 
@@ -368,8 +367,10 @@ def _abstract(x: Any) -> Any:
                                            and not hasattr(x, "__array__")):
         dtype = x.dtype if dtypes.is_extended(x.dtype) else dtypes.canonicalize_dtype(x.dtype)
         sharding = _on_current_mesh(getattr(x, "sharding", None), x)
-        aval = ShapedArray(x.shape, dtype, getattr(x, "weak_type", False), sharding=sharding)
-        return _AvalHolder(aval, None if isinstance(x, ShapedArray) else sharding)  # a type says nothing of devices
+        aval = placed_aval(ShapedArray(x.shape, dtype, getattr(x, "weak_type", False)), sharding)
+        if isinstance(x, ShapedArray):  # a type says nothing of devices
+            return _AvalHolder(aval_in(aval, x.memory_space))
+        return _AvalHolder(aval, sharding)
     return x
 
 

@@ -1,37 +1,49 @@
-"""Kinds of memory that arrays lie in, as `device_put` takes them."""
+"""Moving values to other memory of the devices that they are on, as `device_put(x, memory.Space.Host)` does."""
 
 from __future__ import annotations
 
-import enum
 from typing import Any
 
 import laminax_runtime as runtime
-from laminax_ir.keys import PRNGKeyArray
+from laminax_ir.explicit_axes import record_explicitly
+from laminax_ir.keys import PRNGKeyArray, keys_of_words
+from laminax_ir.memory_spaces import MemorySpace, kind_of_space
+from laminax_ir.ops.sharding import in_memory
 from laminax_ir.trace import Tracer
 
+Space = MemorySpace
 
-class Space(enum.Enum):
-    """A kind of memory: the device's own, or the host's that the device can reach. `Any` stands for a kind that is not known."""
-
-    Device = enum.auto()
-    Host = enum.auto()
-    Any = enum.auto()
+__all__ = ["Space"]
 
 
-_KIND = {Space.Device: "device", Space.Host: "pinned_host"}
-
-
-def sharding_in(x: Any, space: Space) -> runtime.Sharding:
-    """Where x is, or will be, but in this kind of memory.
+def sharding_in(x: Any, space: MemorySpace) -> runtime.Sharding:
+    """Where the value x is, or will be, but in this kind of memory.
 
     Raises:
       ValueError: for `Space.Any`.
-      NotImplementedError: for a traced value.
     """
-    if space is Space.Any:
-        raise ValueError("device_put: memory.Space.Any names no memory to put values in. Give Space.Device or Space.Host.")
-    if isinstance(x, Tracer):
-        raise NotImplementedError(f"device_put: a traced value, {x.aval.str_short()}, cannot be moved to memory.{space}. Move the array "
-                                  "outside of the function.")
+    kind = _kind(space)
     is_array = isinstance(x, (runtime.ArrayImpl, PRNGKeyArray))
-    return (x.sharding if is_array else runtime.on_device(runtime.placement_device())).with_memory_kind(_KIND[space])
+    return (x.sharding if is_array else runtime.on_device(runtime.placement_device())).with_memory_kind(kind)
+
+
+def put_in_memory(x: Any, space: MemorySpace) -> Any:
+    """The value x in a kind of memory of its devices, committed to them if it was."""
+    if isinstance(x, PRNGKeyArray):
+        return keys_of_words(x.dtype, put_in_memory(x.base, space))
+    placed = runtime.device_put(x, sharding_in(x, space))
+    return placed if getattr(x, "committed", False) else runtime.as_uncommitted(placed)
+
+
+def put_traced_in_memory(x: Tracer, space: MemorySpace) -> Any:
+    """`device_put` to a kind of memory as an operation of the program that is being traced."""
+    _kind(space)
+    record_explicitly()
+    return in_memory(x, space)
+
+
+def _kind(space: MemorySpace) -> str:
+    try:
+        return kind_of_space(space)
+    except ValueError as error:
+        raise ValueError(f"device_put: {error}") from None

@@ -17,6 +17,7 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.explicit_axes import is_explicit
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray, physical_aval
+from laminax_ir.memory_spaces import HOST_KIND, MemorySpace
 from laminax_ir.ops.sharding import shardings_in
 from laminax_ir.partition_specs import PartitionSpec
 
@@ -28,11 +29,13 @@ class Partitioning:
     devices: in the order in which XLA numbers them.
     in_shardings, out_shardings: one per argument and result; None is XLA's choice.
     meshes: other shardings of the program, in whose words XLA's choices can be put.
+    is_pinned: whether results are committed to the devices, because something said that it runs there.
     """
     devices: tuple[runtime.Device, ...]
     in_shardings: tuple[runtime.Sharding | None, ...]
     out_shardings: tuple[runtime.Sharding | None, ...]
     meshes: tuple[runtime.Sharding, ...] = ()
+    is_pinned: bool = True
 
 
 def committed_sharding(x: Any) -> runtime.Sharding | None:
@@ -78,6 +81,7 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
         in_given = [given or found or wanted for given, found, wanted in zip(in_given, committed, _typed_shardings(title, closed.in_avals, committed, mesh))]
         out_given = tuple(given or wanted if wanted is None or not wanted.mesh.auto_axes else given  # over such axes the compiler chooses
                           for given, wanted in zip(out_given, _typed_shardings(title, closed.out_avals, committed, mesh)))
+    _check_memories(title, closed.in_avals, leaves, in_given, name)
     _check_agreement(title, closed.in_avals, committed, in_given, name)
     in_shardings = [given or found for given, found in zip(in_given, committed)]
     _check_fit(title, "pjit arguments", closed.in_avals, in_given, name)
@@ -90,6 +94,7 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
         *(_Claim(lambda: "explicit output sharding", s) for s in out_given if s is not None),
         *(_Claim(lambda eqn=eqn: f"{eqn.primitive} inside jit", s, lambda eqn=eqn: _location(eqn)) for s, eqn in _shardings_inside(closed)
           if s._is_concrete)]
+    is_pinned = bool(claims)
     if not claims:
         claims = [_Claim(lambda: "the default device", runtime.on_device(runtime.placement_device()))]
     devices = claims[0].sharding._internal_device_list
@@ -100,7 +105,7 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
     _check_memory(title, [s for s, _ in _shardings_inside(closed)])
     assignment = claims[0].sharding._device_assignment
     meshes = [claim.sharding for claim in claims if isinstance(claim.sharding, runtime.NamedSharding) and claim.sharding not in in_shardings]
-    return Partitioning(assignment, tuple(in_shardings), out_given, tuple(dict.fromkeys(meshes)))
+    return Partitioning(assignment, tuple(in_shardings), out_given, tuple(dict.fromkeys(meshes)), is_pinned)
 
 
 _inside: WeakKeyDictionary[ClosedJaxpr, list] = WeakKeyDictionary()
@@ -176,11 +181,22 @@ def _check_abstract_meshes(title: str, meshes: Sequence[Any], claims: Sequence[_
 
 
 def _check_memory(title: str, shardings: Sequence[runtime.Sharding]) -> None:
-    """Arguments and results may be in other memory; what is inside of a program is in the devices' own."""
+    """Arguments and results may be in any memory; what is inside of a program is in that of which types know."""
     for sharding in shardings:
-        if sharding._is_concrete and (kind := _other_memory(sharding)) is not None:
-            raise NotImplementedError(f"{title}: the memory kind {kind!r} is not supported inside of programs; got {sharding}. Use the devices' default "
-                                      "memory there, and out_shardings for results.")
+        if sharding._is_concrete and (kind := _other_memory(sharding)) not in (None, HOST_KIND):
+            raise NotImplementedError(f"{title}: the memory kind {kind!r} is not supported inside of programs; got {sharding}. Use {HOST_KIND!r} or the "
+                                      "devices' default memory there, and out_shardings for results.")
+
+
+def _check_memories(title: str, avals: Sequence[ShapedArray], leaves: Sequence[Any], given: Sequence[Any], name: Callable[[int], str]) -> None:
+    """An array must be in the memory that the caller of jit says its argument is in."""
+    for i, (x, wanted) in enumerate(zip(leaves, given)):
+        found = None if wanted is None else getattr(x, "sharding", None)
+        if isinstance(found, runtime.Sharding) and found.memory_kind != wanted.memory_kind:
+            raise ValueError(
+                f"{title}: Memory kinds passed to jax.jit does not match memory kind on the respective arg. Got jit memory kind: {wanted.memory_kind}, "
+                f"arg memory kind: {found.memory_kind} for arg type: {avals[i].str_short(short_dtypes=False)}, argument {name(i)}. Move it with "
+                "device_put, or leave its entry of in_shardings out (None).")
 
 
 def _other_memory(sharding: runtime.Sharding | None) -> str | None:
@@ -209,9 +225,9 @@ def _device_ids(sharding: runtime.Sharding) -> list[int]:
 # What lowering and compiling take.
 
 
-def memories(shardings: Sequence[runtime.Sharding | None]) -> list[str | None]:
-    """The kind of memory of each, where it is not the devices' own."""
-    return [_other_memory(sharding) for sharding in shardings]
+def memories(shardings: Sequence[runtime.Sharding | None], avals: Sequence[ShapedArray]) -> list[str | None]:
+    """The kind of memory of each, where it is not the devices' own: as the sharding says, or else the type."""
+    return [_other_memory(s) if s is not None else HOST_KIND if aval.memory_space is MemorySpace.Host else None for s, aval in zip(shardings, avals)]
 
 
 def writable_shardings(shardings: Sequence[runtime.Sharding | None], avals: Sequence[ShapedArray]) -> list:

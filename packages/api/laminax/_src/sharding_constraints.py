@@ -7,9 +7,10 @@ from typing import Any
 import laminax_runtime as runtime
 from laminax_ir.abstract_meshes import AxisType
 from laminax_ir.avals import get_aval, split_aval
-from laminax_ir.explicit_axes import context_mesh, out_sharding
+from laminax_ir.explicit_axes import context_mesh, out_sharding, record_explicitly
 from laminax_ir.keys import PRNGKeyArray, keys_of_words
 from laminax_ir.manual_axes import manual_mesh
+from laminax_ir.memory_spaces import HOST_KIND, MemorySpace
 from laminax_ir.ops.sharding import device_put_p, reshard_p, sharding_constraint_p
 from laminax_ir.ops.sharding import reshard as reshard_value
 from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
@@ -18,6 +19,7 @@ from laminax_ir.trace import Tracer, check_no_tracers, is_tracing, state
 from laminax_ir.type_shardings import in_use, names_of
 
 from laminax._src import setup  # noqa: F401
+from laminax._src.memory import put_in_memory
 from laminax._src.sharding_arguments import bind_constraint, resolve
 
 
@@ -177,6 +179,8 @@ def put_traced(x: Any, sharding: runtime.Sharding, source: runtime.Sharding | No
         raise ValueError(f"device_put: x, {get_aval(x).str_short()}, {reason}")
     if source is None and isinstance(value := x.concrete_value() if isinstance(x, Tracer) else x, runtime.ArrayImpl):
         source = value.sharding
+    if sharding.memory_kind == HOST_KIND:
+        record_explicitly()
     return state.trace.process(device_put_p, (x,), {"sharding": sharding, "source": source})
 
 
@@ -187,6 +191,8 @@ def evaluate(primitive, operands, params: dict[str, Any]) -> Any:
     if primitive is reshard_p:
         return _reshard_array(x, params["dst"])
     sharding = params["sharding"]
+    if isinstance(sharding, MemorySpace):
+        return put_in_memory(x, sharding)
     if primitive is sharding_constraint_p:
         if UNCONSTRAINED in getattr(sharding, "spec", ()):
             from laminax._src.jit import jit

@@ -122,6 +122,7 @@ def _long_name(aval: ShapedArray) -> str:
 
 def _difference(a: ShapedArray, b: ShapedArray) -> str:
     return ", and ".join(["the dtypes do not match"] * (a.dtype != b.dtype) + ["the shapes do not match"] * (a.shape != b.shape)
+                        + ["they are in different memory"] * (a.memory_space is not b.memory_space)
                         or ["they are not split alike over the mesh axes"])
 
 

@@ -71,11 +71,13 @@ def _check_operands(what: str, expected: Sequence[ShapedArray], given: Sequence[
 
 
 def same_type(a: ShapedArray, b: ShapedArray) -> bool:
-    """Whether two avals have the same shape and dtype, and are split alike over explicit mesh axes; weak types may differ."""
+    """Whether two avals have the same shape and dtype, and are split alike and in the same memory; weak types may differ."""
     return a is b or (a.dtype == b.dtype and a.shape == b.shape and (not in_use or _is_split_alike(a, b)))
 
 
 def _is_split_alike(a: ShapedArray, b: ShapedArray) -> bool:
+    if a.memory_space is not b.memory_space:
+        return False
     first, second = getattr(a, "_split", None), getattr(b, "_split", None)
     if first == second:
         return True

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from laminax_ir.avals import ShapedArray, get_aval, split_aval
+from laminax_ir.avals import ShapedArray, aval_in, get_aval, split_aval
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, subjaxprs
+from laminax_ir.memory_spaces import MemorySpace, space_of_kind
 from laminax_ir.ops.shard_map import shard_map_p
 from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_ir.primitive import Primitive, shape_rule
@@ -17,7 +18,8 @@ from laminax_ir.trace import state
 from laminax_ir.type_shardings import TypeSharding, in_use
 
 sharding_constraint_p = Primitive("sharding_constraint", family="sharding")
-device_put_p = Primitive("device_put", family="sharding")  # source: the sharding that x had, where cotangents go back to, or None
+# sharding: or a `MemorySpace`, for a value that stays on its devices. source: the sharding that x had, where cotangents go back to, or None
+device_put_p = Primitive("device_put", family="sharding")
 # How the type says that a value is split over explicit mesh axes: `dst`, a `TypeSharding` over any mesh, or None for a type that does not say it.
 reshard_p = Primitive("reshard", family="sharding")
 
@@ -29,7 +31,9 @@ def _sharding_constraint_shape(x: ShapedArray, *, sharding: Any) -> ShapedArray:
 
 @shape_rule(device_put_p)
 def _device_put_shape(x: ShapedArray, *, sharding: Any, source: Any = None) -> ShapedArray:
-    return x if x._split is None and not in_use else _typed_so(x, sharding)
+    if isinstance(sharding, MemorySpace):
+        return aval_in(x, sharding)
+    return aval_in(_typed_so(x, sharding), space_of_kind(getattr(sharding, "memory_kind", None)))
 
 
 def _typed_so(x: ShapedArray, sharding: Any) -> ShapedArray:
@@ -59,6 +63,13 @@ def reshard(x: Any, dst: TypeSharding | None) -> Any:
     return x if split_aval(aval, dst) is aval else state.trace.process(reshard_p, (x,), {"dst": dst})
 
 
+def in_memory(x: Any, space: MemorySpace) -> Any:
+    """The value in a kind of memory; itself if that is where its type says it is."""
+    if get_aval(x).memory_space is space:
+        return x
+    return state.trace.process(device_put_p, (x,), {"sharding": space, "source": None})
+
+
 _PLACING = frozenset((sharding_constraint_p, device_put_p))
 
 
@@ -79,7 +90,8 @@ def _collect(program: ClosedJaxpr | Jaxpr, found: list[tuple[Any, JaxprEqn]], se
     seen.add(id(program))
     for eqn in [eqn for eqn in program.eqns if (primitive := eqn.primitive).multiple_results or primitive in _PLACING]:
         if eqn.primitive in _PLACING:
-            found.append((eqn.params["sharding"], eqn))
+            if not isinstance(eqn.params["sharding"], MemorySpace):
+                found.append((eqn.params["sharding"], eqn))
         elif eqn.primitive is shard_map_p:
             found.append((eqn.params["mesh"], eqn))
         else:  # every operation that holds programs has a list of results

@@ -1,9 +1,13 @@
-"""Placement: Shardy's constraint, for the partitioner; on one device nothing is to be done."""
+"""Placement: Shardy's constraint, for the partitioner; on one device nothing is to be done.
+
+Values that are moved to other memory are marked for the compiler, but for CPUs, where all memory is the host's.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from laminax_ir.memory_spaces import MemorySpace, kind_of_space
 from laminax_ir.ops import sharding as op
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.shardings import sharding_text
@@ -16,11 +20,20 @@ def _lower_reshard(ctx, x, *, dst):
     return Value(x.name, ctx.avals_out[0])  # what constrains it is its type
 
 
-@lowering_rule(op.sharding_constraint_p, op.device_put_p)
-def _lower_placement(ctx, x, *, sharding, source=None):
+@lowering_rule(op.sharding_constraint_p)
+def _lower_constraint(ctx, x, *, sharding):
     if getattr(sharding, "mesh", None) is None and getattr(sharding, "num_devices", 1) == 1:
         return x
     return constrained(ctx, x, sharding)
+
+
+@lowering_rule(op.device_put_p)
+def _lower_device_put(ctx, x, *, sharding, source=None):
+    placed = x if isinstance(sharding, MemorySpace) else _lower_constraint(ctx, x, sharding=sharding)
+    space = ctx.avals_out[0].memory_space
+    if space is ctx.eqn.invars[0].aval.memory_space or ctx.platforms == ("cpu",):
+        return placed
+    return ctx.put_in_memory(placed, kind_of_space(space))
 
 
 def constrained(ctx, x: Value, sharding: Any) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from laminax_ir.avals import get_aval
+from laminax_ir.memory_spaces import MemorySpace
 from laminax_ir.ops import sharding as op
 from laminax_ir.partition_specs import UNCONSTRAINED
 from laminax_transforms.explicit_batches import with_batch
@@ -20,6 +21,8 @@ def _sharding_constraint_transpose(ct, x, *, sharding):
 
 @transpose_rule(op.device_put_p)  # the cotangent goes back to where the value came from, as far as that is known
 def _device_put_transpose(ct, x, *, sharding, source=None):
+    if isinstance(sharding, MemorySpace):
+        return [op.in_memory(ct, x.memory_space)]
     return [op.device_put_p.bind(ct, sharding=source or sharding, source=sharding)]
 
 
@@ -44,6 +47,8 @@ def _sharding_constraint_batch(axis, operands, batch_axes, *, sharding):
 def _device_put_batch(axis, operands, batch_axes, *, sharding, source=None):
     (x,), (b,) = operands, batch_axes
     ndim = len(get_aval(x).shape) - 1
+    if isinstance(sharding, MemorySpace):
+        return op.in_memory(x, sharding), b
     source = None if source is None else batched_sharding(source, axis, b, ndim)
     return op.device_put_p.bind(x, sharding=batched_sharding(sharding, axis, b, ndim), source=source), b
 
