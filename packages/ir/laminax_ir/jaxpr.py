@@ -6,7 +6,7 @@ variable is assigned once. A `ClosedJaxpr` carries the values of its constvars.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any, Callable, Iterable, Iterator, Sequence
 
 from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
@@ -236,3 +236,15 @@ def subjaxprs(eqn: JaxprEqn) -> list[Jaxpr]:
             elif isinstance(item, Jaxpr):
                 found.append(item)
     return found
+
+
+def programs_within(program: ClosedJaxpr | Jaxpr) -> Iterator[Jaxpr]:
+    """A program and those that its equations hold, at any depth, each once, however often it is called."""
+    seen: set[Jaxpr] = set()
+    todo = [program.jaxpr if isinstance(program, ClosedJaxpr) else program]
+    while todo:
+        jaxpr = todo.pop()
+        if jaxpr not in seen:
+            seen.add(jaxpr)
+            yield jaxpr
+            todo += [inner for eqn in reversed(jaxpr.eqns) for inner in reversed(subjaxprs(eqn))]

@@ -14,7 +14,7 @@ from laminax_ir import operators  # noqa: F401  (arithmetic on tracers)
 from laminax_ir.avals import ShapedArray
 from laminax_ir.check import check_jaxpr
 from laminax_ir.dce import dce_closed_jaxpr, dce_jaxpr
-from laminax_ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, Literal, eval_jaxpr, jaxpr_as_fun, subjaxprs
+from laminax_ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, Literal, eval_jaxpr, jaxpr_as_fun, programs_within, subjaxprs
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
@@ -85,6 +85,15 @@ def test_subjaxprs():
     inner = stage(lambda x: [op.sin(x)], [f32()], "inner")
     closed = stage(lambda x: call_jaxpr(inner, x, name="inner"), [f32()])
     assert subjaxprs(closed.eqns[0]) == [inner.jaxpr] and subjaxprs(inner.eqns[0]) == []
+
+
+def test_programs_within_a_program_that_calls_another_twice():
+    """As deep as this there are a million calls, of twenty programs."""
+    programs = [stage(lambda x: [op.sin(x)], [f32()])]
+    for _ in range(20):
+        programs.append(stage(lambda x, inner=programs[-1]: call_jaxpr(inner, *call_jaxpr(inner, x, name="f"), name="f"), [f32()]))
+    assert list(programs_within(programs[-1])) == [closed.jaxpr for closed in reversed(programs)]
+    assert list(programs_within(programs[0].jaxpr)) == [programs[0].jaxpr]
 
 
 # Dead-code elimination

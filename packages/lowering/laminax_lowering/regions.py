@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Container, Sequence
+from typing import Container, Iterable, Sequence
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
@@ -146,8 +146,9 @@ def _cut_at_calls(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> list[l
             called = programs.representative(eqn.params["jaxpr"])
             counts[called] = counts.get(called, 0) + 1
     sizes: dict[int, int] = {}
+    found: dict[Jaxpr, int] = {}
     blocks = {called for called, count in counts.items() if count >= REGION_MIN_CALLS
-              and program_size(called.jaxpr, sizes) >= OUTLINE_MIN_EQUATIONS and work(called.jaxpr) >= min_work}
+              and program_size(called.jaxpr, sizes) >= OUTLINE_MIN_EQUATIONS and work(called.jaxpr, found) >= min_work}
     if not blocks:
         return None
     segments: list[list[JaxprEqn]] = [[]]
@@ -174,15 +175,18 @@ def _cut_at_runs(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> list[li
     return segments if done else None
 
 
-def work(jaxpr: Jaxpr) -> int:
-    """About how many operations on numbers a program is; loops of unknown length count once."""
+def work(jaxpr: Jaxpr, found: dict[Jaxpr, int]) -> int:
+    """About how many operations on numbers a program is; loops of unknown length count once. `found` are answers so far."""
+    if jaxpr in found:
+        return found[jaxpr]
     total = 0
     for eqn in jaxpr.eqns:
-        inner = [work(p.jaxpr if isinstance(p, ClosedJaxpr) else p) for p in subjaxprs(eqn)] if eqn.primitive.multiple_results else ()
+        inner = [work(program, found) for program in subjaxprs(eqn)] if eqn.primitive.multiple_results else ()
         if inner:
             total += sum(inner) * (eqn.params["length"] if eqn.primitive is scan_p else 1)
             continue
         total += heavy_work(eqn) if eqn.primitive in HEAVY else sum(math.prod(v.aval.shape) for v in eqn.outvars)
+    found[jaxpr] = total
     return total
 
 
@@ -221,11 +225,12 @@ def _variables(atoms: Sequence[Atom], without: Container[Var] = ()) -> list[Var]
     return [v for v in dict.fromkeys(v for v in atoms if type(v) is Var) if v not in without]
 
 
-def _donated_operands(regions: Sequence[Region], kept: Container[int]) -> dict[ClosedJaxpr, tuple[bool, ...]]:
+def _donated_operands(regions: Sequence[Region], kept: Iterable[int]) -> dict[ClosedJaxpr, tuple[bool, ...]]:
     """For each program, which operands are dead after it in every region that it is; `kept` are values of others."""
     donated: dict[ClosedJaxpr, tuple[bool, ...]] = {}
     for region in regions:
-        flags = tuple([i not in kept and i in region.dead for i in region.operands])
+        dead = frozenset(region.dead).difference(kept)
+        flags = tuple([i in dead for i in region.operands])
         before = donated.get(region.program, flags)
         donated[region.program] = tuple([a and b for a, b in zip(before, flags)])
     return donated

@@ -169,7 +169,7 @@ def test_effects_keep_the_program_whole():
 
 
 def test_work_counts_products_and_loops():
-    assert work(staged(lambda x, y: [sin(dot(x, y))], 2).jaxpr) == 2 * 8 * 8 * 8 + 64
+    assert work(staged(lambda x, y: [sin(dot(x, y))], 2).jaxpr, {}) == 2 * 8 * 8 * 8 + 64
     from laminax_ir.ops.loops import scan
     closed = staged(lambda x: [scan(lambda c, _: (sin(c), None), x, None, length=10)[0]], 1)
-    assert work(closed.jaxpr) == 640
+    assert work(closed.jaxpr, {}) == 640

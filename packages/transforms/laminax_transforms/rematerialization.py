@@ -130,6 +130,7 @@ def _accepts(policy: Policy, eqn: JaxprEqn) -> bool:
     return bool(decision)
 
 
+@cached_by_jaxpr
 def _calls_reverse_rules(jaxpr: Jaxpr) -> bool:
     """Whether a function with a reverse rule of its own is called, by the program or by one in it; but for those that ask to be
     run themselves (`optimize_remat`)."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from laminax_ir.avals import ShapedArray
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, subjaxprs
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, programs_within
 from laminax_ir.ops.collectives import axis_index_p
 from laminax_ir.ops.shard_map import shard_map_p
 from laminax_ir.partition_specs import PartitionSpec
@@ -57,7 +57,7 @@ def left_to_compiler(module: Any, mesh: Any = None, manual_axes: tuple = ()) -> 
 
 def _asks_for_position(program: ClosedJaxpr | Jaxpr) -> bool:
     """Whether a program needs to know which device runs it: for `axis_index`, and to let one device call for several."""
-    return bool(program.effects) or any(eqn.primitive is axis_index_p or any(map(_asks_for_position, subjaxprs(eqn))) for eqn in program.eqns)
+    return bool(program.effects) or any(eqn.primitive is axis_index_p for jaxpr in programs_within(program) for eqn in jaxpr.eqns)
 
 
 def _positions(ctx: Any, mesh: Any, manual_axes: tuple) -> tuple[list, list[Value], list[PartitionSpec]]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from laminax_ir.avals import get_aval
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr, subjaxprs
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr, programs_within
 from laminax_ir.manual_axes import running_along
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.collectives import psum_p
@@ -175,13 +175,10 @@ def _check_split(axis, split: tuple, params) -> None:
 
 def _communicates_along(program: ClosedJaxpr | Jaxpr, names: set) -> str:
     """The first operation of a program that names one of these axes, nested programs included; "" if none does."""
-    for eqn in program.eqns:
+    for eqn in [eqn for jaxpr in programs_within(program) for eqn in jaxpr.eqns if eqn.primitive.family == "collectives"]:
         for key in ("axes", "axis_name"):
-            if eqn.primitive.family == "collectives" and names & {*(given if isinstance(given := eqn.params.get(key, ()), tuple) else (given,))}:
+            if names & {*(given if isinstance(given := eqn.params.get(key, ()), tuple) else (given,))}:
                 return eqn.primitive.name
-        for inner in subjaxprs(eqn):
-            if found := _communicates_along(inner, names):
-                return found
     return ""
 
 
