@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 import laminax
-from laminax import tree, tree_util
+import laminax.numpy as jnp
+from laminax import NamedSharding, P, tree, tree_util
 
 PARAMS = {"w": [1, 2], "b": (3, None)}
 
@@ -64,3 +66,54 @@ def test_static_fields_are_part_of_the_structure():
 def test_trees_that_do_not_fit_name_the_place():
     with pytest.raises(ValueError, match=r"\['w'\]"):
         tree.map(lambda x, y: x, PARAMS, {"w": [1], "b": (3, None)})
+
+
+class Checked:
+    """A user's class whose constructor refuses everything but arrays, of which there are many."""
+
+    def __init__(self, x, y):
+        if not hasattr(x, "shape"):
+            raise TypeError(f"x must be an array, got {x!r}")
+        self.x, self.y = x, y
+
+
+tree_util.register_pytree_node(Checked, lambda c: ((c.x, c.y), None), lambda _, children: Checked(*children))
+
+
+def add_one(c):
+    return Checked(c.x + 1, c.y)
+
+
+MESH = laminax.make_mesh((1,), ("i",))
+EVERYWHERE = NamedSharding(MESH, P())
+
+
+@pytest.mark.parametrize("transform", [
+    laminax.jit,
+    lambda f: laminax.jit(f, donate_argnums=0),
+    lambda f: laminax.jit(f, in_shardings=EVERYWHERE, out_shardings=EVERYWHERE),
+    lambda f: laminax.jit(f, in_shardings=(EVERYWHERE,)),
+    lambda f: lambda c: laminax.jit(f).lower(c).compile()(c),
+    laminax.vmap,
+    lambda f: laminax.vmap(f, in_axes=(0,), out_axes=0),
+    laminax.pmap,
+    lambda f: laminax.shard_map(f, mesh=MESH, in_specs=P(), out_specs=P()),
+    lambda f: lambda c: laminax.lax.fori_loop(0, 1, lambda _, c: f(c), c),
+    lambda f: lambda c: laminax.lax.cond(True, f, f, c),
+    laminax.checkpoint,
+])
+def test_classes_that_take_nothing_but_arrays(transform):
+    """Where only the structure of arguments or results matters, no instance is made of something else."""
+    out = transform(add_one)(Checked(jnp.ones((1, 2)), jnp.zeros((1, 2))))
+    np.testing.assert_array_equal(out.x, np.full((1, 2), 2))
+    np.testing.assert_array_equal(out.y, np.zeros((1, 2)))
+
+
+def test_messages_about_classes_that_take_nothing_but_arrays():
+    c = Checked(jnp.ones(2), jnp.zeros(2))
+    with pytest.raises(laminax.errors.TracerBoolConversionError, match=r"argument c\[<flat index 0>\] of jit"):
+        laminax.jit(lambda c: 1 if c.x.sum() > 0 else 2)(c)
+    with pytest.raises(ValueError, match=r"vmap has mapped output but out_axes is None: .* at vmap out_axes\[<flat index 0>\]"):
+        laminax.vmap(add_one, out_axes=None)(c)
+    with pytest.raises(TypeError, match=r"compiled\[0\]\[0\] is a Checked with 2 children"):
+        laminax.jit(add_one).lower(c).compile()((c,))

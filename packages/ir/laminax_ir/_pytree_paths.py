@@ -19,7 +19,9 @@ DictKey = backend.DictKey
 SequenceKey = backend.SequenceKey
 GetAttrKey = backend.GetAttrKey
 FlattenedIndexKey = backend.FlattenedIndexKey
+PyTreeDef = backend.PyTreeDef
 
+_LEAF = backend.registry.flatten(0)[1]
 _VALUE_OF_KEY = {DictKey: "key", SequenceKey: "idx", GetAttrKey: "name", FlattenedIndexKey: "key"}
 
 
@@ -73,6 +75,62 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[KeyEntry, Any]], 
         pairs, _ = backend.registry.flatten_with_path(tree, lambda path, _: bool(path))
         return [(path[0], child) for path, child in pairs], level[1]
     return list(level[0]), level[1]
+
+
+def node_keys(treedef: PyTreeDef) -> list[KeyEntry]:
+    """Finds the keys of the children of a structure's root.
+
+    A registered type tells its keys of an instance only, which is made of zeros here; of a type that refuses them the keys
+    are numbers.
+
+    Args:
+      treedef: a structure that is no leaf.
+
+    Returns:
+      One key per child.
+
+    Example:
+      >>> node_keys(backend.registry.flatten({"b": 1, "a": [2]})[1])
+      [DictKey(key='a'), DictKey(key='b')]
+    """
+    children = treedef.children()
+    level = PyTreeDef.from_node_data_and_children(backend.registry, treedef.node_data(), [_LEAF] * len(children))
+    try:
+        keys = [key for key, _ in flatten_one_level_with_keys(level.unflatten([0] * len(children)))[0]]
+    except Exception:  # of the user's class
+        keys = []
+    return keys if len(keys) == len(children) else [FlattenedIndexKey(i) for i in range(len(children))]
+
+
+def leaf_paths(treedef: PyTreeDef) -> list[KeyPath]:
+    """Finds the path of each leaf of a structure; the keys are those of `node_keys`.
+
+    Args:
+      treedef: a structure.
+
+    Returns:
+      One path per leaf.
+
+    Example:
+      >>> [keystr(path) for path in leaf_paths(backend.registry.flatten({"b": 1, "a": [2, None, 3]})[1])]
+      ["['a'][0]", "['a'][2]", "['b']"]
+    """
+    numbers = list(range(treedef.num_leaves))
+    try:
+        leaves = backend.registry.flatten_with_path(treedef.unflatten(numbers))[0]
+        if [leaf for _, leaf in leaves] == numbers:
+            return [path for path, _ in leaves]
+    except Exception:  # of a user's class, which looks at its children
+        pass
+    return list(_leaf_paths(treedef, ()))
+
+
+def _leaf_paths(treedef: PyTreeDef, path: KeyPath) -> Iterator[KeyPath]:
+    if treedef.node_data() is None:
+        yield path
+        return
+    for key, child in zip(node_keys(treedef), treedef.children()):
+        yield from _leaf_paths(child, (*path, key))
 
 
 def predicate_with_path(

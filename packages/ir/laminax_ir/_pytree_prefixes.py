@@ -2,8 +2,8 @@
 
 A prefix has a leaf where the full tree may have a whole subtree, and that leaf speaks for all of it:
 `in_axes=(0, None)` for two arguments of any structure. The comparison that finds what does not fit
-knows two kinds of sides, a tree and a bare treedef; a treedef has no keys, so the other side names the
-path. It runs only when something is wrong already, so it is written to explain, not to be fast.
+knows two kinds of sides, a tree and a bare treedef; a treedef has no keys of its own, so the other side names the
+path where it can. It runs only when something is wrong already, so it is written to explain, not to be fast.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from laminax_ir._pytree_backend import backend
-from laminax_ir._pytree_paths import FlattenedIndexKey, KeyPath, flatten_one_level_with_keys, keystr
+from laminax_ir._pytree_paths import KeyPath, flatten_one_level_with_keys, keystr, node_keys
 
 registry = backend.registry
 PyTreeDef = backend.PyTreeDef
@@ -93,18 +93,45 @@ def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: Any) -> list[Any]:
       >>> flatten_axes("in_axes", treedef, (0, None))
       [0, 0, None]
     """
+    return broadcast_over(axis_tree, treedef, _is_none, name=name, prefix_name=None, full_name="argument tree")
+
+
+def broadcast_over(
+    prefix_tree: Any, treedef: PyTreeDef, is_leaf: Callable[[Any], bool] | None = None, *, name: str = "broadcast_prefix",
+    prefix_name: str | None = "prefix_tree", full_name: str = "full_tree",
+) -> list[Any]:
+    """Does what `broadcast_prefix` does, for a full tree of which only the structure is known.
+
+    No container is built: users' classes may refuse leaves that are not arrays.
+
+    Args:
+      prefix_tree: a tree prefix of every tree of this structure.
+      treedef: the full structure.
+      is_leaf: which nodes of `prefix_tree` to take as leaves, besides those that are.
+      name, prefix_name, full_name: words for errors, as for `PrefixMismatch`.
+
+    Returns:
+      One value per leaf of `treedef`.
+
+    Raises:
+      ValueError: it is not a prefix; the error names the path where the two part.
+
+    Example:
+      >>> broadcast_over({"a": 0, "b": 1}, registry.flatten({"a": [10, 20], "b": 30})[1])
+      [0, 0, 1]
+    """
     result: list[Any] = []
-    pending = [(_Side(tree=axis_tree, is_leaf=_is_none), _Side(treedef=treedef))]
+    pending = [(_Side(tree=prefix_tree, is_leaf=is_leaf), _Side(treedef=treedef))]
     while pending:
-        axes, full = pending.pop()
-        axes_level, full_level = axes.level(), full.level()
-        if axes_level is None:
-            result.extend([axes.tree] * full.treedef.num_leaves)
-        elif full_level is None or axes_level.difference(full_level) is not None:
-            mismatch = next(_mismatches(_Side(tree=axis_tree, is_leaf=_is_none), _Side(treedef=treedef)))
-            raise mismatch(name, full_name="argument tree")
+        prefix, full = pending.pop()
+        prefix_level, full_level = prefix.level(), full.level()
+        if prefix_level is None:
+            result.extend([prefix.tree] * full.treedef.num_leaves)
+        elif full_level is None or prefix_level.difference(full_level) is not None:
+            mismatch = next(_mismatches(_Side(tree=prefix_tree, is_leaf=is_leaf), _Side(treedef=treedef)))
+            raise mismatch(name, prefix_name, full_name)
         else:
-            pending.extend(reversed(list(zip(axes_level.children, full_level.children))))
+            pending.extend(reversed(list(zip(prefix_level.children, full_level.children))))
     return result
 
 
@@ -156,7 +183,7 @@ def structure_errors(treedef: PyTreeDef, tree: Any, *, exact: bool = False) -> l
 
     Args:
       treedef: the structure.
-      tree: the tree.
+      tree: the tree, or its structure.
       exact: whether the leaves of the structure must stand for leaves too.
 
     Returns:
@@ -170,7 +197,8 @@ def structure_errors(treedef: PyTreeDef, tree: Any, *, exact: bool = False) -> l
       >>> keystr(mismatch.path), mismatch.full
       ('[1]', 'a list of length 1')
     """
-    return list(_mismatches(_Side(treedef=treedef), _Side(tree=tree), exact))
+    full = _Side(treedef=tree) if isinstance(tree, PyTreeDef) else _Side(tree=tree)
+    return list(_mismatches(_Side(treedef=treedef), full, exact))
 
 
 def structure_differences(treedef: PyTreeDef, other: PyTreeDef) -> Iterator[tuple[KeyPath, str, str, str]]:
@@ -188,8 +216,7 @@ def structure_differences(treedef: PyTreeDef, other: PyTreeDef) -> Iterator[tupl
       >>> keystr(path), first, second, reason
       ('[1]', "a <class 'list'>", 'a pytree leaf', 'their Python types differ')
     """
-    other_tree = other.unflatten([0] * other.num_leaves)  # a tree has keys, which name the path
-    pending: list[tuple[KeyPath, _Side, _Side]] = [((), _Side(treedef=treedef), _Side(tree=other_tree))]
+    pending: list[tuple[KeyPath, _Side, _Side]] = [((), _Side(treedef=treedef), _Side(treedef=other))]
     while pending:
         path, first, second = pending.pop()
         a, b = first.level(), second.level()
@@ -201,7 +228,7 @@ def structure_differences(treedef: PyTreeDef, other: PyTreeDef) -> Iterator[tupl
         elif _differ(a.data, b.data):
             yield path, *[f"a {x.type} with pytree metadata {x.data!r}" for x in (a, b)], "the pytree node metadata does not match"
         else:
-            children = [((*path, key), *sides) for key, *sides in zip(b.keys, a.children, b.children)]
+            children = [((*path, key), *sides) for key, *sides in zip(node_keys(second.treedef), a.children, b.children)]
             pending.extend(reversed(children))
 
 
@@ -376,8 +403,8 @@ def _mismatches(
             advice = advice.replace(_OR_PREFIX, "")
         yield PrefixMismatch(path, reason, prefix.describe(prefix_level), full.describe(full_level), advice)
         return
-    keys = prefix_level.keys or full_level.keys
+    keys = full_level.keys if prefix_level.keys is None else prefix_level.keys
     if keys is None:
-        keys = [FlattenedIndexKey(i) for i in range(len(prefix_level.children))]
+        keys = node_keys(full.treedef)
     for key, prefix_child, full_child in zip(keys, prefix_level.children, full_level.children):
         yield from _mismatches(prefix_child, full_child, exact, (*path, key))

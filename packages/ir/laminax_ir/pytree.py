@@ -27,11 +27,13 @@ from laminax_ir._pytree_paths import (
     SequenceKey,
     flatten_one_level_with_keys,
     keystr,
+    leaf_paths,
     predicate_with_path,
     unsortable_dicts,
 )
 from laminax_ir._pytree_prefixes import (
     PrefixMismatch,
+    broadcast_over,
     broadcast_prefix,
     flatten_axes,
     flatten_up_to,
@@ -61,12 +63,13 @@ __all__ = [
     "tree_all", "tree_map", "tree_reduce", "tree_reduce_associative", "tree_transpose",
     # paths
     "DictKey", "FlattenedIndexKey", "GetAttrKey", "KeyEntry", "KeyPath", "SequenceKey", "generate_key_paths",
-    "keystr", "tree_flatten_with_path", "tree_leaves_with_path", "tree_map_with_path",
+    "keystr", "leaf_paths", "tree_flatten_with_path", "tree_leaves_with_path", "tree_map_with_path",
     # structures
     "make_from_node_data_and_children", "treedef_children", "treedef_is_leaf", "treedef_is_strict_leaf",
     "treedef_tuple",
     # prefixes
-    "PrefixMismatch", "broadcast_prefix", "flatten_axes", "prefix_errors", "structure_differences", "structure_errors",
+    "PrefixMismatch", "broadcast_over", "broadcast_prefix", "flatten_axes", "prefix_errors", "structure_differences",
+    "structure_errors",
     "tree_broadcast",
     # types
     "Partial", "register_dataclass", "register_pytree_node", "register_pytree_node_class",

@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 from laminax_ir import ref_indexing
 from laminax_ir.avals import ShapedArray, get_aval, register_reference_type
 from laminax_ir.effects import Effect
-from laminax_ir.pytree import keystr, register_pytree_node, tree_flatten_with_path
+from laminax_ir.pytree import keystr, leaf_paths, register_pytree_node, tree_flatten_with_path
 from laminax_ir.ref_indexing import Place, without_arrays
 from laminax_ir.trace import Trace, Tracer, current_trace, eval_trace, state
 
@@ -527,7 +527,7 @@ def check_returned(title: str, what: str, result: Any) -> None:
 def argument_namer(fun: Callable, in_tree: Any) -> Callable[[int], str]:
     """A function from the number of a flat argument to its name, `x['w']`; `in_tree` is the structure of the positional ones."""
     def name(index: int) -> str:
-        path = tree_flatten_with_path(in_tree.unflatten(range(in_tree.num_leaves)))[0][index][0]
+        path = leaf_paths(in_tree)[index]
         try:
             names = list(inspect.signature(fun).parameters)
         except (TypeError, ValueError):

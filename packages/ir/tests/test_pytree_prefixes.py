@@ -65,6 +65,40 @@ def test_flatten_axes(types):
         types.flatten_axes("out_axes", types.tree_structure({"a": 0}), {"a": (1, 2)})
 
 
+def test_structures_of_classes_that_refuse_stand_ins(pytree):
+    class Vector:
+        def __init__(self, x, y):
+            if not isinstance(x, float):
+                raise TypeError(f"not a float: {x!r}")
+            self.x, self.y = x, y
+
+    pytree.register_pytree_node(Vector, lambda v: ((v.x, v.y), None), lambda _, children: Vector(*children))
+    tree = {"v": Vector(1.0, {"z": 2.0}), "w": [3.0, (4.0, None)]}
+    structure = pytree.tree_structure(tree)
+    assert [pytree.keystr(path) for path in pytree.leaf_paths(structure)] == [
+        pytree.keystr(path) for path, _ in pytree.tree_leaves_with_path(tree)]
+    assert pytree.broadcast_over({"v": 0, "w": [1, 2]}, structure) == [0, 0, 1, 2]
+    assert pytree.broadcast_over({"v": Vector(1.0, None), "w": 5}, structure, lambda x: x is None) == [1.0, None, 5, 5]
+    other = pytree.tree_structure({"v": Vector(1.0, 2.0), "w": [3.0, (4.0, None)]})
+    [(path, *_)] = pytree.structure_differences(structure, other)
+    [mismatch] = pytree.structure_errors(structure, other, exact=True)
+    assert pytree.keystr(path) == pytree.keystr(mismatch.path) == "['v'][<flat index 1>]"
+    with raises_naming(ValueError, "prefix_tree['w'] is a list of length 1", "full_tree['w'] is a list of length 2"):
+        pytree.broadcast_over({"v": 0, "w": [1]}, structure, full_name="full_tree")
+
+
+def test_leaf_paths_of_a_class_whose_instances_have_other_leaves(pytree):
+    """As of one that looks for arrays in an object, and finds none in one made of numbers."""
+    class Found:
+        def __init__(self, leaves):
+            self.leaves = leaves
+
+    pytree.register_pytree_node(
+        Found, lambda f: ([x for x in f.leaves if isinstance(x, float)], None), lambda _, children: Found(list(children)))
+    structure = pytree.tree_structure((Found([1.0, 2.0]), 3.0))
+    assert [pytree.keystr(path) for path in pytree.leaf_paths(structure)] == ["[0][<flat index 0>]", "[0][<flat index 1>]", "[1]"]
+
+
 def test_flatten_axes_of_namedtuples(pytree):
     treedef = pytree.tree_structure(Pair(0, {"a": 0, "b": 0}))
     assert pytree.flatten_axes("in_axes", treedef, Pair(1, 2)) == [1, 2, 2]

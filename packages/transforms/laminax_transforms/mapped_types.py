@@ -11,7 +11,7 @@ from typing import Any, Callable, NamedTuple
 from laminax_ir.arguments import check_callable
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.shape import iota
-from laminax_ir.pytree import broadcast_prefix, tree_unflatten
+from laminax_ir.pytree import broadcast_over
 from laminax_ir.trace import current_trace, state
 from laminax_transforms.batching import BatchTrace, move_batch_axis
 
@@ -111,7 +111,7 @@ def with_mapped_types(flat_fun: Callable, specs: list[Any], out_axes: Any) -> Ca
         results = flat_fun(*[_example(trace, x, spec) if type(x) in _types else x for x, spec in zip(flat, specs)])
         if not any(type(x) in _types for x in results):
             return results
-        wanted = broadcast_prefix(out_axes, tree_unflatten(flat_fun.out_tree, [object()] * len(results)), is_leaf=lambda x: x is None)
+        wanted = broadcast_over(out_axes, flat_fun.out_tree, lambda x: x is None)
         return [_whole(trace, x, spec) if type(x) in _types else x for x, spec in zip(results, wanted)]
     return fun
 

@@ -8,7 +8,16 @@ import numpy as np
 
 from laminax_ir.arguments import check_callable, function_name
 from laminax_ir.avals import get_aval, is_array_like
-from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
+from laminax_ir.pytree import (
+    broadcast_over,
+    broadcast_prefix,
+    keystr,
+    leaf_paths,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_structure,
+    tree_unflatten,
+)
 from laminax_ir.refs import Ref, check_aliases
 from laminax_ir.tracebacks import api_boundary
 from laminax_ir.type_shardings import in_use
@@ -208,9 +217,8 @@ def _argument_paths(fun, args, kwargs) -> list[str]:
 def _place_results(fun, axis: Axis, results, result_axes, out_tree, out_axes) -> list[Any]:
     """Moves each result's mapped axis to where out_axes wants it."""
     from laminax_transforms.batching import move_batch_axis
-    dummy = tree_unflatten(out_tree, [object()] * len(results))
     try:
-        wanted = broadcast_prefix(out_axes, dummy, is_leaf=lambda x: x is None)
+        wanted = broadcast_over(out_axes, out_tree, lambda x: x is None)
     except ValueError as error:
         raise ValueError(f"vmap({function_name(fun)}): vmap out_axes specification must be a tree prefix of the corresponding value, got specification "
                          f"{out_axes!r} for value tree {out_tree}. {error}") from None
@@ -224,7 +232,7 @@ def _place_results(fun, axis: Axis, results, result_axes, out_tree, out_axes) ->
         if want is None:
             if b is not None:
                 named = "" if axis.name is None else f" (axis_name={axis.name!r})"
-                path = keystr(tree_flatten_with_path(dummy)[0][index][0])
+                path = keystr(leaf_paths(out_tree)[index])
                 raise ValueError(f"vmap has mapped output{named} but out_axes is None: a result of {function_name(fun)}, {get_aval(x).str_short()}, at "
                                  f"vmap out_axes{path}, depends on the mapped axis. Give it an axis in out_axes.")
         elif not -ndim <= want < ndim:

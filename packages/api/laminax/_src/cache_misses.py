@@ -14,7 +14,9 @@ from weakref import WeakKeyDictionary, ref
 
 from laminax_ir import source
 from laminax_ir.avals import ShapedArray
-from laminax_ir.pytree import keystr, structure_errors, tree_structure, tree_unflatten
+from laminax_ir.pytree import keystr, structure_errors
+
+from laminax._src.leaf_names import parameter_name
 
 _SEARCHED = 64  # of the forms of a function, how many of the latest are compared
 _SHOWN = 8  # differences that are listed
@@ -143,9 +145,8 @@ def _is_wrapped(fun: Callable) -> bool:
 
 def _differences(fun: Callable, namer: Callable[[int], str], old: Any, new: Any) -> Iterator[tuple[str, str]]:
     """The kind of difference and a line, for each part in which two keys of a function differ."""
-    from laminax._src.tracing import _parameter_name
 
-    for kind, then, now in ((_STATIC_ARGS, *[{_parameter_name(fun, i): s for i, s in key.static_args} for key in (old, new)]),
+    for kind, then, now in ((_STATIC_ARGS, *[{parameter_name(fun, i): s for i, s in key.static_args} for key in (old, new)]),
                             (_STATIC_KWARGS, dict(old.static_kwargs), dict(new.static_kwargs))):
         for line in _static_differences(then, now):
             yield kind, line
@@ -185,26 +186,28 @@ def _described(value: Any, other: Any) -> str:
 
 
 def _structure_differences(fun: Callable, old: Any, new: Any) -> Iterator[str]:
-    then, now = (tree_unflatten(tree, range(tree.num_leaves)) for tree in (old, new))
-    if len(then[0]) != len(now[0]) or then[1].keys() != now[1].keys():
-        same = ", but same total number" if len(then[0]) + len(then[1]) == len(now[0]) + len(now[1]) else ""
-        yield (f"different number of args and kwargs{same}, now {_counted(now)} and before {_counted(then)}"
-               if len(then[0]) != len(now[0]) else f"the keys of kwargs, now {sorted(now[1])} and before {sorted(then[1])}")
+    (count_then, keys_then), (count_now, keys_now) = _arguments(old), _arguments(new)
+    if count_then != count_now:
+        same = ", but same total number" if count_then + len(keys_then) == count_now + len(keys_now) else ""
+        yield (f"different number of args and kwargs{same}, now {count_now} args and kwargs with keys {keys_now} and before "
+               f"{count_then} args and kwargs with keys {keys_then}")
+    elif keys_then != keys_now:
+        yield f"the keys of kwargs, now {keys_now} and before {keys_then}"
     else:
-        for mismatch in structure_errors(tree_structure(then), now, exact=True):
+        for mismatch in structure_errors(old, new, exact=True):
             yield f"at {_path_name(fun, mismatch.path)}, now {mismatch.full} and before {mismatch.prefix}"
 
 
-def _counted(arguments: tuple[Sequence, Mapping]) -> str:
-    args, kwargs = arguments
-    return f"{len(args)} args and kwargs with keys {sorted(kwargs)}"
+def _arguments(in_tree: Any) -> tuple[int, list[str]]:
+    """The number of positional arguments and the keywords of a call of this structure."""
+    args, kwargs = in_tree.children()
+    return len(args.children()), sorted(kwargs.node_data()[1])
 
 
 def _path_name(fun: Callable, path: Sequence[Any]) -> str:
-    from laminax._src.tracing import _parameter_name
     if len(path) < 2:
         return "the arguments"
-    name = str(path[1].key) if path[0].idx == 1 else _parameter_name(fun, path[1].idx)
+    name = str(path[1].key) if path[0].idx == 1 else parameter_name(fun, path[1].idx)
     return f"{name}{keystr(tuple(path[2:]))}"
 
 

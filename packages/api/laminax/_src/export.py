@@ -18,7 +18,7 @@ from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.discharge import without_refs
 from laminax_ir.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from laminax_ir.ops.exported import StableHLOProgram, call_exported
-from laminax_ir.pytree import structure_errors, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
+from laminax_ir.pytree import leaf_paths, structure_errors, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 from laminax_ir.refs import has_refs
 from laminax_ir.staging import stage
 from laminax_ir.symbolic_dims import is_constant_shape
@@ -173,9 +173,7 @@ class Exported:
         return tree_unflatten(self.out_tree, self._flat(*leaves))
 
     def _describe_structure(self, args: tuple, kwargs: dict) -> str:
-        expected = tree_unflatten(self.in_tree, range(self.in_tree.num_leaves))
-        differences = [str(error("the arguments", "export", "call"))
-                       for error in structure_errors(tree_structure(expected), (args, kwargs), exact=True)]
+        differences = [str(error("the arguments", "export", "call")) for error in structure_errors(self.in_tree, (args, kwargs), exact=True)]
         detail = differences[0] if differences else f"expected {self.in_tree}, got {tree_structure((args, kwargs))}"
         return (f"The invocation args and kwargs must have the same pytree structure as those that {self.fun_name!r} was exported for: "
                 f"{detail}")
@@ -404,9 +402,7 @@ def _export_vjp(closed: ClosedJaxpr, name: str, platforms: Sequence[str], checks
 
 def _argument_names(in_tree: Any) -> list[str]:
     """What messages call the arguments: `args[0]`, `kwargs['x']['w']`."""
-    if in_tree.num_leaves == 0:
-        return []
-    return [argument_name(path) for path, _ in tree_flatten_with_path(tree_unflatten(in_tree, range(in_tree.num_leaves)))[0]]
+    return [argument_name(path) for path in leaf_paths(in_tree)]
 
 
 _LOCATION = re.compile(r" loc\(#loc\d*\)|^#loc.*\n?", re.MULTILINE)

@@ -21,7 +21,7 @@ from laminax_ir.manual_axes import manual_axes, running_along
 from laminax_ir.ops.shape import expand_dims, squeeze
 from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p
 from laminax_ir.partition_specs import PartitionSpec
-from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_leaves, tree_unflatten
+from laminax_ir.pytree import broadcast_over, tree_flatten, tree_leaves, tree_unflatten
 from laminax_ir.staging import stage
 from laminax_ir.wrapping import wraps
 from laminax_transforms.named_axes import resolve_shared_sums
@@ -142,7 +142,7 @@ class _Mapping:
         return tree_unflatten(traced.out_tree, results)
 
     def _flat_in_axes(self, call: Call, avals: Sequence[ShapedArray]) -> list[int | None]:
-        args, kwargs = call.in_tree.unflatten(range(len(avals)))
+        args, kwargs = call.in_tree.children()
         in_axes = self.in_axes
         if isinstance(in_axes, tuple):
             if len(in_axes) != call.count:
@@ -151,10 +151,10 @@ class _Mapping:
             static = {i for i, _ in call.static_args}
             in_axes = tuple(axis for i, axis in enumerate(in_axes) if i not in static)
         try:
-            flat = broadcast_prefix(in_axes, args, is_leaf=lambda x: x is None)
+            flat = broadcast_over(in_axes, args, lambda x: x is None)
         except ValueError as error:
             raise ValueError(f"{self.title}: in_axes must be a prefix of the arguments: {error}") from None
-        flat += [0] * len(tree_leaves(kwargs))
+        flat += [0] * kwargs.num_leaves
         for i, (axis, aval) in enumerate(zip(flat, avals)):
             if axis is not None and not -aval.ndim <= axis < aval.ndim:
                 raise ValueError(f"{self.title}: the argument {call.namer(self.fun)(i)}, {aval.str_short()}, cannot be mapped over its "
@@ -179,9 +179,8 @@ class _Mapping:
         return found.pop()
 
     def _flat_out_axes(self, out_tree: Any, avals) -> list[int | None]:
-        dummy = tree_unflatten(out_tree, range(len(avals)))
         try:
-            flat = broadcast_prefix(self.out_axes, dummy, is_leaf=lambda x: x is None)
+            flat = broadcast_over(self.out_axes, out_tree, lambda x: x is None)
         except ValueError as error:
             raise ValueError(f"{self.title}: out_axes must be a prefix of the result: {error}") from None
         for axis, aval in zip(flat, avals):

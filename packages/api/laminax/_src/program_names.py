@@ -6,6 +6,8 @@ import inspect
 from typing import TYPE_CHECKING, Any, Callable
 from weakref import ref
 
+from laminax._src.leaf_names import argument_names, result_names
+
 if TYPE_CHECKING:
     from laminax._src.tracing import Call
 
@@ -40,12 +42,10 @@ class ProgramName(str):
 
     @property
     def arg_names(self) -> tuple[str, ...]:
-        from laminax._src.leaf_names import argument_names
         return tuple(argument_names(self._fun(), *self._arguments))
 
     @property
     def result_paths(self) -> tuple[str, ...]:
-        from laminax._src.leaf_names import result_names
         return tuple(result_names(self._out_tree))
 
 

@@ -14,13 +14,14 @@ from laminax_ir.manual_axes import manual_axes, manual_mesh, running_along
 from laminax_ir.ops.shard_map import bind_shard_map, local_aval
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.pytree import (
-    broadcast_prefix,
+    PyTreeDef,
+    broadcast_over,
     keystr,
-    prefix_errors,
+    leaf_paths,
     tree_flatten,
-    tree_flatten_with_path,
     tree_leaves,
     tree_map,
+    tree_structure,
     tree_unflatten,
 )
 from laminax_ir.trace import Tracer
@@ -91,7 +92,7 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
             raise ValueError(f"{title}: keyword arguments are not supported; got {', '.join(kwargs)}. Pass them by position.")
         chosen, names = _mesh_and_axes(title, _with_devices(mesh, args) if isinstance(mesh, AbstractMesh) else mesh, axis_names)
         given = _specs_of_types(args, names, chosen) if in_specs is INFER else in_specs
-        specs = _matched(title, "in_specs", given, args, "the tuple of arguments", is_leaf=_is_none)
+        specs = _matched(title, "in_specs", given, tree_structure(args), "the tuple of arguments", is_leaf=_is_none)
         if None in specs:
             of_parts, parts = _with_whole_arguments(f, args, specs)
             return shard_map(of_parts, out_specs=out_specs, in_specs=tuple(s for s in specs if s is not None), mesh=mesh,
@@ -99,10 +100,11 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
         call = Call(args, {}, (), ())
         _check_names(title, "in_specs", specs, names)
         avals = argument_avals("shard_map", f, call)
-        parts = [_part(title, call.namer(f)(i), aval, spec, chosen, names, check_vma) for i, (aval, spec) in enumerate(zip(avals, specs))]
+        namer = call.namer(f)
+        parts = [_part(title, partial(namer, i), aval, spec, chosen, names, check_vma) for i, (aval, spec) in enumerate(zip(avals, specs))]
         with running_along([(name, chosen.shape[name]) for name in names], check_vma, chosen):  # which is part of the key
             traced = trace_cache.lookup(f, call, parts, "shard_map", trace_cache.entries_of_mapped(f, "shard_map"))
-        results = _matched(title, "out_specs", out_specs, tree_unflatten(traced.out_tree, range(traced.out_tree.num_leaves)), "the result")
+        results = _matched(title, "out_specs", out_specs, traced.out_tree, "the result")
         _check_names(title, "out_specs", results, names)
         _check_results(title, traced, results, names, check_vma)
         outs = bind_shard_map(traced.closed, *call.leaves, mesh=chosen, in_specs=specs, out_specs=results, manual_axes=names,
@@ -225,13 +227,11 @@ def _with_devices(mesh: AbstractMesh, args: tuple) -> runtime.Mesh | AbstractMes
     return mesh
 
 
-def _matched(title: str, name: str, specs: Any, full: Any, what: str, is_leaf: Callable | None = None) -> list[Any]:
+def _matched(title: str, name: str, specs: Any, full: PyTreeDef, what: str, is_leaf: Callable | None = None) -> list[Any]:
     try:
-        return broadcast_prefix(specs, full, is_leaf=is_leaf)
-    except ValueError:
-        mismatch, *_ = prefix_errors(specs, full, is_leaf=is_leaf)
-        raise ValueError(f"{title}: {name} must be a PartitionSpec, or a pytree of them that is a prefix of {what}: "
-                         f"{mismatch(f'shard_map {name}', f'shard_map {name}', what)}") from None
+        return broadcast_over(specs, full, is_leaf, name=f"shard_map {name}", prefix_name=f"shard_map {name}", full_name=what)
+    except ValueError as error:
+        raise ValueError(f"{title}: {name} must be a PartitionSpec, or a pytree of them that is a prefix of {what}: {error}") from None
 
 
 def _check_names(title: str, what: str, specs: Sequence[PartitionSpec], names: tuple) -> None:
@@ -241,12 +241,12 @@ def _check_names(title: str, what: str, specs: Sequence[PartitionSpec], names: t
                              f"are {names}.")
 
 
-def _part(title: str, argument: str, aval: ShapedArray, spec: PartitionSpec, mesh: Any, names: tuple, check_vma: bool) -> ShapedArray:
+def _part(title: str, argument: Callable[[], str], aval: ShapedArray, spec: PartitionSpec, mesh: Any, names: tuple, check_vma: bool) -> ShapedArray:
     """The type of a device's part, with the axes along which it varies."""
     try:
         part = local_aval(aval, spec, mesh, names)
     except ValueError as error:
-        raise ValueError(f"{title}: {argument}, {error}") from None
+        raise ValueError(f"{title}: {argument()}, {error}") from None
     if not check_vma:
         return part
     return part.update(named_shape={**part.named_shape, **{name: mesh.shape[name] for name in spec.names()}})
@@ -254,9 +254,8 @@ def _part(title: str, argument: str, aval: ShapedArray, spec: PartitionSpec, mes
 
 def _check_results(title: str, traced: TracedFunction, specs: Sequence[PartitionSpec], names: tuple, check_vma: bool) -> None:
     """Each spec is as long as its result has axes at most, and names all axes along which that varies."""
-    paths = [keystr(path) for path, _ in tree_flatten_with_path(tree_unflatten(traced.out_tree, range(len(specs))))[0]]
-    for path, aval, spec in zip(paths, traced.closed.out_avals, specs):
-        what = f"{title}: the result{path}, {aval.update(named_shape={}).str_short()} per device,"
+    for path, aval, spec in zip(leaf_paths(traced.out_tree), traced.closed.out_avals, specs):
+        what = f"{title}: the result{keystr(path)}, {aval.update(named_shape={}).str_short()} per device,"
         if len(spec) > aval.ndim:
             raise ValueError(f"{what} which has rank {aval.ndim}, cannot be put together as {spec}, which has length {len(spec)}. Shorten "
                              "the spec, or give the result more axes.")

@@ -13,7 +13,7 @@ import laminax_runtime as runtime
 from laminax_ir.manual_axes import mesh_of_shard_map
 from laminax_ir.ops.sharding import sharding_constraint_p
 from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
-from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_unflatten
+from laminax_ir.pytree import PyTreeDef, broadcast_over, tree_flatten, tree_unflatten
 from laminax_ir.trace import state
 
 
@@ -70,10 +70,10 @@ def for_arguments(given: ShardingTree | None, title: str, in_tree: Any, mesh: ru
     """
     if given is None:
         return None
-    args, kwargs = in_tree.unflatten(range(in_tree.num_leaves))
-    if kwargs:
+    args, kwargs = in_tree.children()
+    if keywords := kwargs.node_data()[1]:
         raise ValueError(f"{title}: pjit does not support kwargs when in_shardings is specified. Keyword arguments cannot be given "
-                         f"together with it; got {', '.join(kwargs)}. Pass them by position.")
+                         f"together with it; got {', '.join(keywords)}. Pass them by position.")
     return _matched(given, "in_shardings", title, args, "the tuple of positional arguments", mesh, is_none_whole)
 
 
@@ -81,33 +81,33 @@ def for_results(given: ShardingTree | None, title: str, out_tree: Any, mesh: run
     """One sharding or None per leaf of the result; errors as for `for_arguments`."""
     if given is None:
         return None
-    return _matched(given, "out_shardings", title, tree_unflatten(out_tree, range(out_tree.num_leaves)), "the result", mesh, is_none_whole)
+    return _matched(given, "out_shardings", title, out_tree, "the result", mesh, is_none_whole)
 
 
-def _matched(given: ShardingTree, name: str, title: str, full: Any, what: str, mesh: runtime.Mesh | None,
+def _matched(given: ShardingTree, name: str, title: str, full: PyTreeDef, what: str, mesh: runtime.Mesh | None,
              is_none_whole: bool) -> list[Any]:
     if given.tree.num_leaves == 1 and len(given.leaves) == 1 and given.tree == tree_flatten(0)[1]:
-        flat = [given.leaves[0]] * tree_flatten(full)[1].num_leaves
+        flat = [given.leaves[0]] * full.num_leaves
     else:
         shardings = given.unflatten()
         if name == "in_shardings":
-            _check_one_each(title, shardings, full)
+            _check_one_each(title, shardings, len(full.children()))
         try:
-            flat = broadcast_prefix(shardings, full, is_leaf=_is_none)
+            flat = broadcast_over(shardings, full, _is_none)
         except ValueError as error:
             raise ValueError(f"{title}: {name} must be one sharding, or a pytree of them that is a prefix of {what}: {error}") from None
     whole = runtime.NamedSharding(mesh, PartitionSpec()) if is_none_whole and mesh is not None else None
     return [whole if leaf is None else resolve(leaf, f"{title}: {name}", mesh) for leaf in flat]
 
 
-def _check_one_each(title: str, shardings: Any, args: tuple) -> None:
+def _check_one_each(title: str, shardings: Any, count: int) -> None:
     """The shardings of the arguments must be a tuple as long as that of the arguments."""
     if type(shardings) is not tuple:
-        wrong = ("in_shardings is not a tuple, and might need to be wrapped in one of length 1" if len(args) == 1
+        wrong = ("in_shardings is not a tuple, and might need to be wrapped in one of length 1" if count == 1
                  else f"in_shardings is a {type(shardings).__name__}, not a tuple")
-    elif len(shardings) != len(args):
+    elif len(shardings) != count:
         wrong = (f"But pjit in_shardings is the wrong length: got a tuple or list of length {len(shardings)} for an args tuple of length "
-                 f"{len(args)}")
+                 f"{count}")
     else:
         return
     raise ValueError(f"{title}: pjit in_shardings specification must be a tree prefix of the positional arguments tuple. In particular, pjit "

@@ -309,16 +309,15 @@ class Compiled(_Stage):
             found = f"{len(args)} positional arguments and the keywords {sorted(kwargs)}"
             detail = f"it takes {shape[0]} positional arguments and the keywords {shape[1]}, and was called with {found}"
         else:
-            expected = tree_unflatten(self.in_tree, range(self.in_tree.num_leaves))
-            mismatch = next(iter(structure_errors(tree_structure(expected), (args, kwargs), exact=True)), None)
+            mismatch = next(iter(structure_errors(self.in_tree, (args, kwargs), exact=True)), None)
             detail = str(mismatch("arguments", "compiled", "called")) if mismatch else \
                 f"it was compiled for {self.in_tree}, and called with {tree_structure((args, kwargs))}"
         return (f"Function compiled with input pytree does not match the input pytree it was called with, {self._name}: "
                 f"{detail.rstrip('.')}. Static arguments are left out.")
 
     def _shape_of_arguments(self) -> tuple[int, list[str]]:
-        args, kwargs = tree_unflatten(self.in_tree, range(self.in_tree.num_leaves))
-        return len(args), sorted(kwargs)
+        args, kwargs = self.in_tree.children()
+        return len(args.children()), sorted(kwargs.node_data()[1])
 
     def as_text(self) -> str:
         """The optimised HLO."""

@@ -6,10 +6,9 @@ avals, the static values, the configuration, and the named axes in scope.
 
 from __future__ import annotations
 
-import inspect
 import threading
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, Callable, Hashable, NamedTuple, Sequence
 from weakref import WeakKeyDictionary, ref
 
@@ -21,6 +20,7 @@ from laminax_ir.refs import Ref, check_returned, has_refs
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer, state
 
+from laminax._src.leaf_names import argument_names
 from laminax._src.phases import check_may_trace, phase
 from laminax._src.program_names import ProgramName
 
@@ -90,40 +90,8 @@ class Call:
 
     def namer(self, fun: Callable) -> Callable[[int], str]:
         """A function from the number of a leaf to its name, such as `x['w']`; it does not hold the values."""
-        return partial(_argument_name, fun, self.in_tree, tuple(i for i, _ in self.static_args))
-
-
-def _argument_name(fun: Callable, in_tree: Any, static_positions: Sequence[int], index: int) -> str:
-    args, kwargs = in_tree.unflatten(range(in_tree.num_leaves))
-    for i in static_positions:
-        args = (*args[:i], None, *args[i:])
-    path = next(path for path, leaf in tree_flatten_with_path((args, kwargs))[0] if leaf == index)
-    if path[0].idx == 1:
-        return f"{_keyword_name(fun, path[1].key)}{keystr(path[2:])}"
-    return f"{_parameter_name(fun, path[1].idx)}{keystr(path[2:])}"
-
-
-def _parameter_name(fun: Callable, position: int) -> str:
-    """The name of a positional parameter; `args[3]` for one of many behind a star, or when it is unknown."""
-    try:
-        parameters = list(inspect.signature(fun).parameters.values())
-    except (TypeError, ValueError):
-        return f"args[{position}]"
-    named = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if position < len(named):
-        return named[position].name
-    stars = [p.name for p in parameters if p.kind is p.VAR_POSITIONAL] or ["args"]
-    return f"{stars[0]}[{position - len(named)}]"
-
-
-def _keyword_name(fun: Callable, name: str) -> str:
-    """The name of an argument passed by keyword; `kwargs['b']` for one of many behind two stars."""
-    try:
-        parameters = inspect.signature(fun).parameters
-    except (TypeError, ValueError):
-        return f"kwargs[{name!r}]"
-    stars = [p.name for p in parameters.values() if p.kind is p.VAR_KEYWORD]
-    return f"{stars[0]}[{name!r}]" if stars and name not in parameters else name
+        names = cache(partial(argument_names, fun, self.in_tree, tuple(i for i, _ in self.static_args)))
+        return lambda index: names()[index]
 
 
 class Static:

@@ -14,7 +14,7 @@ from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.collectives import vary
 from laminax_ir.ops.control_primitives import same_type
-from laminax_ir.pytree import keystr, structure_differences, tree_flatten_with_path, tree_unflatten
+from laminax_ir.pytree import keystr, leaf_paths, structure_differences
 
 
 def promote_weak(values: list[Any], avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> list[Any] | None:
@@ -56,7 +56,7 @@ def check_carry(caller: str, argument: str, in_tree, in_avals, out_tree, out_ava
         differences = _listed([
             f"the input carry {_component(argument, path)} has type {_long_name(a)} but the corresponding output carry "
             f"component has type {_long_name(b)}, so {_difference(a, b)}"
-            for path, a, b in zip(_paths(in_tree), in_avals, out_avals) if not same_type(a, b)])
+            for path, a, b in zip(leaf_paths(in_tree), in_avals, out_avals) if not same_type(a, b)])
         raise TypeError(f"{caller} body function carry input and carry output must have equal types, but they differ:\n\n"
                         f"{differences}\n\n"
                         + _REVISE_CARRY.format("all output types match the corresponding input types"))
@@ -66,7 +66,7 @@ def check_carry(caller: str, argument: str, in_tree, in_avals, out_tree, out_ava
 
 def _check_variation(caller: str, argument: str, in_tree, in_avals, out_avals) -> None:
     """Checks that a carry does not begin to vary along axes of devices where the first one does not."""
-    found = [(path, a, names) for path, a, b in zip(_paths(in_tree), in_avals, out_avals)
+    found = [(path, a, names) for path, a, b in zip(leaf_paths(in_tree), in_avals, out_avals)
              if (names := tuple(name for name in checked_axes() if name in b.named_shape and name not in a.named_shape))]
     if not found:
         return
@@ -95,7 +95,7 @@ def check_branches(name: str, first_tree, first_avals, other_tree, other_avals, 
     differences = _listed([
         f"the output of {a_name}{_at(path)} has type {_long_name(a)} but the corresponding output of {b_name} has type "
         f"{_long_name(b)}, so {_difference(a, b)}"
-        for path, a, b in zip(_paths(first_tree), first_avals, other_avals) if not same_type(a, b)])
+        for path, a, b in zip(leaf_paths(first_tree), first_avals, other_avals) if not same_type(a, b)])
     raise TypeError(f"{name} branches must have equal output types but they differ.\n\n{who}\n\n{differences}\n\n"
                     f"Revise {a_name} and/or {b_name} so that all output types match.")
 
@@ -124,10 +124,6 @@ def _difference(a: ShapedArray, b: ShapedArray) -> str:
     return ", and ".join(["the dtypes do not match"] * (a.dtype != b.dtype) + ["the shapes do not match"] * (a.shape != b.shape)
                         + ["they are in different memory"] * (a.memory_space is not b.memory_space)
                         or ["they are not split alike over the mesh axes"])
-
-
-def _paths(tree) -> list[tuple]:
-    return [path for path, _ in tree_flatten_with_path(tree_unflatten(tree, [0] * tree.num_leaves))[0]]
 
 
 def _where(fun: Callable) -> str:
