@@ -17,9 +17,8 @@ import numpy as np
 from laminax_ir import config, dtypes
 from laminax_ir.arguments import called_with
 from laminax_ir.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
-from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.symbolic_dims import SymbolicDim
-from laminax_ir.type_shardings import TypeSharding, as_sharding, axis_text, in_use, parts_of, type_sharding
+from laminax_ir.type_shardings import TypeSharding, as_sharding, axis_text, in_use, parts_of, sums_text, type_sharding
 
 _interned: dict[tuple, weakref.ref] = {}
 
@@ -138,14 +137,20 @@ class ShapedArray:
 
     at_least_vspace = to_tangent_aval  # its older name
 
+    def to_ct_aval(self) -> ShapedArray:
+        """The aval of this array's cotangents: that of its tangents, with sums over explicit mesh axes made where these are not, and not where they are."""
+        if self._split is None or not self._split.has_sums:
+            return self.to_tangent_aval()
+        return split_aval(self.to_tangent_aval(), self._split.of_cotangents())
+
     def str_short(self, short_dtypes: bool = True) -> str:
         """The printed form used in jaxprs, `f32[2,3]`."""
         name = dtypes.short_name(self.dtype) if short_dtypes else getattr(self.dtype, "name", str(self.dtype))
-        axes = ",".join(map(str, self.shape) if self._split is None else map(axis_text, self.shape, self._split.spec))
+        axes = ",".join(map(str, self.shape) if self._split is None else map(axis_text, self.shape, self._split.spec.partitions))
         if self._named:
             axes += ";" + ",".join(f"{name}:{size}" for name, size in self._named)
         where = "" if self.memory_space is MemorySpace.Device else f"<{self.memory_space.name.lower()}>"
-        return f"{name}{where}[{axes}]"
+        return f"{name}{where}[{axes}]" if self._split is None else f"{name}{where}[{axes}]{sums_text(self._split)}"
 
     def __len__(self):
         if not self.shape:
@@ -266,7 +271,7 @@ def _update_variant(aval: ShapedArray, changes: dict[str, Any]) -> ShapedArray:
     whole = aval._whole.update(**changes)
     if sharding is not None and sharding is aval._split and whole.shape != aval.shape:
         entries = zip(sharding.spec.partitions, whole.shape) if whole.ndim == aval.ndim else [(None, 1)] * whole.ndim
-        sharding = sharding.update(PartitionSpec(*[None if entry is None or size % parts_of(entry, sharding.mesh) else entry for entry, size in entries]))
+        sharding = sharding.with_entries([None if entry is None or size % parts_of(entry, sharding.mesh) else entry for entry, size in entries])
     return aval_in(split_aval(whole, sharding), space)
 
 
@@ -276,7 +281,7 @@ def insert_axis(aval: ShapedArray, axis: int, size: int, entry: Any = None) -> S
     if aval._split is None:
         return aval.update(shape=shape)
     entries = aval._split.spec.partitions
-    return aval.update(shape=shape, sharding=aval._split.update(PartitionSpec(*entries[:axis], entry, *entries[axis:])))
+    return aval.update(shape=shape, sharding=aval._split.with_entries((*entries[:axis], entry, *entries[axis:])))
 
 
 def remove_axis(aval: ShapedArray, axis: int) -> ShapedArray:
@@ -285,7 +290,7 @@ def remove_axis(aval: ShapedArray, axis: int) -> ShapedArray:
     if aval._split is None:
         return aval.update(shape=shape) if aval._named or aval._whole is not None else ShapedArray(shape, aval.dtype, aval.weak_type)
     entries = aval._split.spec.partitions
-    return aval.update(shape=shape, sharding=aval._split.update(PartitionSpec(*entries[:axis], *entries[axis + 1:])))
+    return aval.update(shape=shape, sharding=aval._split.with_entries(entries[:axis] + entries[axis + 1:]))
 
 
 class ShapeDtypeStruct:

@@ -43,6 +43,12 @@ is_resolving = config_options.define(
     "which are split as their primals in the end.", affects_tracing=True)
 
 
+sums_left_open = config_options.define(
+    "sums_left_open", frozenset(), config_options.ValueType("a set of names of mesh axes, from the program and not from the environment", frozenset, _parse),
+    "Along which mesh axes sums in products are left open while it is resolved how results are split: where the result is asked for as their terms.",
+    affects_tracing=True)
+
+
 def context_mesh() -> AbstractMesh | None:
     """The mesh that the function is traced for, if there is one; in a program per device the axes it runs along are manual."""
     mesh = mesh_of_shard_map()
@@ -82,9 +88,10 @@ def out_sharding(name: str, sharding: Any, ndim: int) -> TypeSharding | None:
         if (context := context_mesh()) is not None and context != mesh:
             raise ValueError(f"{name}: Context mesh {context} should match the mesh of sharding {mesh} passed to {name}. Give a PartitionSpec of the mesh "
                              "that is set.")
-    if unknown := [n for n in spec.names() if n not in mesh.axis_names]:
+    names = (*spec.names(), *spec.unreduced, *spec.reduced)
+    if unknown := [n for n in names if n not in mesh.axis_names]:
         raise ValueError(f"{name}: the axis {unknown[0]!r} of {spec} is not an axis of the mesh {mesh}.")
-    if others := [n for n in spec.names() if n not in mesh.explicit_axes]:
+    if others := [n for n in names if n not in mesh.explicit_axes]:
         raise ValueError(f"{name}: PartitionSpec passed to {name} cannot contain axis names that are of type Auto or Manual; got {spec} with "
                          f"{others[0]!r} for the mesh {mesh}. Use with_sharding_constraint for such axes.")
     if not mesh.explicit_axes:
@@ -118,12 +125,29 @@ def typed_results(primitive: Primitive, avals: Sequence[ShapedArray], params: di
             given, params = value, {**params, key: None}
     result = primitive.shape_rule(*[aval if aval._whole is None else aval._whole for aval in avals], **params)
     outs = list(result) if primitive.multiple_results else [result]
+    has_sums = bool(sums_left_open.value) or given is not None and given.has_sums or any(
+        aval._split is not None and aval._split.has_sums for aval in avals)
     if given is not None:
-        return [split_aval(out, given) if out.ndim else out for out in outs]
+        if has_sums:
+            given = _with_sums(given, *_result_sums(primitive, outs, avals, params, given)[0])
+        return [split_aval(out, given) if out.ndim or given.has_sums else out for out in outs]
     if mesh is None:
         return outs
-    entries = _result_entries(primitive, outs, avals, params)
-    return [split_aval(out, TypeSharding(mesh, PartitionSpec(*e))) for out, e in zip(outs, entries, strict=True)]
+    splits = [TypeSharding(mesh, PartitionSpec(*e)) for e in _result_entries(primitive, outs, avals, params)]
+    if has_sums:
+        splits = [_with_sums(split, *sums) for split, sums in zip(splits, _result_sums(primitive, outs, avals, params, None), strict=True)]
+    return [split_aval(out, split) for out, split in zip(outs, splits, strict=True)]
+
+
+def _result_sums(primitive: Primitive, outs: list, avals: Sequence[ShapedArray], params: dict[str, Any], given: TypeSharding | None) -> list:
+    from laminax_ir.sharding_rules.sums import sums_of_results
+    return sums_of_results(primitive, outs, avals, params, given)
+
+
+def _with_sums(split: TypeSharding, unreduced: frozenset, reduced: frozenset) -> TypeSharding:
+    """The sharding with other sums left open; axes of the mesh that split it cannot be among them."""
+    names = set(split.spec.names())
+    return split.update(split.spec.update(unreduced=unreduced - names, reduced=reduced - names))
 
 
 _OUT_SHARDING = ("out_sharding", "sharding")
@@ -149,7 +173,7 @@ def _common_mesh(primitive: Primitive, avals: Sequence[ShapedArray]) -> Abstract
 
 
 def _result_entries(primitive: Primitive, outs: Sequence[ShapedArray], avals: Sequence[ShapedArray], params: dict[str, Any]) -> list:
-    if not any(aval._split is not None and any(aval._split.spec) for aval in avals):
+    if not any(aval._split is not None and any(aval._split.spec.partitions) for aval in avals):
         return [()] * len(outs)  # whole operands have whole results
     rule = sharding_rules[primitive]
     entries = rule(outs, *avals, **params) if primitive.multiple_results else [rule(outs[0], *avals, **params)]

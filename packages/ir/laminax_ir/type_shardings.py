@@ -13,16 +13,39 @@ from typing import Any, NamedTuple
 from laminax_ir.abstract_meshes import AbstractMesh, in_use
 from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 
-__all__ = ["TypeSharding", "as_sharding", "axis_text", "in_use", "names_of", "parts_of", "repeated_name", "sharding_of_type", "type_sharding"]
+__all__ = ["TypeSharding", "as_sharding", "axis_text", "in_use", "names_of", "parts_of", "repeated_name", "sharding_of_type", "sums_text", "type_sharding"]
 
 class TypeSharding(NamedTuple):
-    """The sharding in a type: the mesh, and a spec of explicit axes with as many entries as the array has axes."""
+    """The sharding in a type: the mesh, and a spec of explicit axes with as many entries as the array has axes.
+
+    Along the axes in the spec's `unreduced` each device has one term of a sum that is the array. Along those in `reduced` each has the
+    array, and its cotangent is such a sum: the other way round, too.
+    """
     mesh: AbstractMesh
     spec: PartitionSpec
 
     def update(self, spec: PartitionSpec) -> TypeSharding:
         """The sharding of another spec."""
         return self._replace(spec=spec)
+
+    def with_entries(self, entries: Sequence[Any]) -> TypeSharding:
+        """The sharding of other entries, of the same sums."""
+        return self._replace(spec=self.spec.update(partitions=entries))
+
+    @property
+    def has_sums(self) -> bool:
+        """Whether it says of some mesh axes that a sum over them has not been made, or that one shall not be made of the cotangent."""
+        return bool(self.spec.unreduced or self.spec.reduced)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether each device has the array, and its cotangent."""
+        return not self.has_sums and not any(self.spec.partitions)
+
+    def of_cotangents(self) -> TypeSharding:
+        """How the cotangents of values that are split so are split."""
+        spec = self.spec
+        return self._replace(spec=spec.update(unreduced=spec.reduced, reduced=spec.unreduced)) if spec.unreduced or spec.reduced else self
 
     def __str__(self) -> str:
         return str(self.spec)
@@ -38,22 +61,20 @@ def type_sharding(sharding: Any, shape: Sequence[int], name: str = "ShapedArray"
 
     Raises:
       ValueError: if the spec has more entries than the array axes, or an axis does not divide into its parts.
-      NotImplementedError: if the spec has parts of sums, `unreduced` or `reduced`.
     """
     mesh, spec = getattr(sharding, "mesh", None), getattr(sharding, "spec", None)
     if mesh is None or spec is None or not mesh.explicit_axes:
         return None
-    if len(spec) > len(shape) and any(spec[len(shape):]):
+    if len(spec) > len(shape) and any(spec.partitions[len(shape):]):
         raise ValueError(f"{name}: the spec {spec} has {len(spec)} entries, and the array of shape {tuple(shape)} has {len(shape)} axes. Shorten the spec.")
-    if spec.unreduced or spec.reduced:
-        raise NotImplementedError(f"{name}: sums that are not made yet (unreduced, reduced) are not part of types; got {spec}. Leave them out.")
     explicit = set(mesh.explicit_axes)
-    entries = [_of_axes(entry, explicit) for entry in spec][:len(shape)]
+    entries = [_of_axes(entry, explicit) for entry in spec.partitions][:len(shape)]
     for axis, (entry, size) in enumerate(zip(entries, shape)):
         if entry is not None and size % (parts := parts_of(entry, mesh)):
             raise ValueError(f"{name}: the spec {spec} implies that array axis {axis} is partitioned {parts} times, which does not evenly divide the dimension "
                              f"size {size}. Got shape {tuple(shape)} and mesh {dict(mesh.shape)}. Split another axis, or pad this one.")
-    return TypeSharding(mesh.abstract_mesh, PartitionSpec(*entries, *[None] * (len(shape) - len(entries))))
+    return TypeSharding(mesh.abstract_mesh, PartitionSpec(*entries, *[None] * (len(shape) - len(entries)), unreduced=spec.unreduced & explicit,
+                                                          reduced=spec.reduced & explicit))
 
 
 def _of_axes(entry: Any, names: set) -> Any:
@@ -94,6 +115,16 @@ def axis_text(size: Any, entry: Any) -> str:
     if entry is None:
         return str(size)
     return f"{size}@({','.join(map(str, entry))})" if type(entry) is tuple else f"{size}@{entry}"
+
+
+def sums_text(split: TypeSharding) -> str:
+    """The mesh axes of sums as types print them after the shape: `{U:x}`, `{U:(x,y), R:z}`; empty if there are none."""
+    found = []
+    for letter, names in (("U", split.spec.unreduced), ("R", split.spec.reduced)):
+        ordered = [str(name) for name in split.mesh.axis_names if name in names]
+        if ordered:
+            found.append(f"{letter}:{ordered[0]}" if len(ordered) == 1 else f"{letter}:({','.join(ordered)})")
+    return f"{{{', '.join(found)}}}" if found else ""
 
 
 # What `aval.sharding` gives. The runtime, whose shardings these are, replaces it.

@@ -6,9 +6,10 @@ from typing import Any, Callable
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.primitive import Primitive
+from laminax_ir.type_shardings import TypeSharding
 from laminax_lowering.shardings import sharding_on_mesh
 from laminax_lowering.ssa_values import Value
-from laminax_lowering.types import string_text, type_text
+from laminax_lowering.types import type_text
 
 _OF_PROGRAMS = frozenset(("calls", "custom_calls", "composite", "linear_call", "linear_solve"))  # what they return is constrained inside
 
@@ -35,13 +36,18 @@ def constrain(ctx: Any, x: Value, aval: ShapedArray) -> Value:
     if aval._split is None:
         return x
     mesh, spec = aval._split
-    text = sharding_on_mesh(ctx.module.meshes, mesh, spec, aval, is_open=bool(mesh.auto_axes))
-    used = set(spec.names())
-    if mesh.auto_axes and (free := [name for name in mesh.explicit_axes if name not in used]):
-        text = f"{text[:-1]}, replicated={{{', '.join(string_text(str(name)) for name in free)}}}>"
+    used = (*spec.names(), *spec.unreduced)
+    free = [name for name in mesh.explicit_axes if name not in used] if mesh.auto_axes else ()
+    text = sharding_on_mesh(ctx.module.meshes, mesh, spec, aval, is_open=bool(mesh.auto_axes), replicated=free)
     name = ctx.new_name()
     ctx.lines.append(f"{name} = sdy.sharding_constraint {x.name} {text} : {type_text(aval)}{ctx.loc}")
     return Value(name, aval)
+
+
+def terms_kept(ctx: Any, x: Value) -> Value:
+    """The value; constrained to be the terms of a sum over mesh axes if its type says so, so that the compiler does not make the sum here."""
+    split = getattr(x.aval, "_split", None)
+    return x if split is None or not split.spec.unreduced else constrain(ctx, x, x.aval)
 
 
 def _split_as(ctx: Any, x: Value, aval: ShapedArray) -> Value:
@@ -51,5 +57,12 @@ def _split_as(ctx: Any, x: Value, aval: ShapedArray) -> Value:
     if not aval.ndim:
         return x
     if x.aval.ndim:
-        return constrain(ctx, x, x.aval.update(sharding=aval._split))
-    return constrain(ctx, ctx.broadcast_to(x, aval.shape), x.aval.update(shape=aval.shape, sharding=aval._split))
+        return constrain(ctx, x, x.aval.update(sharding=_split_beside(x.aval._split, aval._split)))
+    return constrain(ctx, ctx.broadcast_to(x, aval.shape), x.aval.update(shape=aval.shape, sharding=_split_beside(x.aval._split, aval._split)))
+
+
+def _split_beside(split: TypeSharding | None, result: TypeSharding) -> TypeSharding:
+    """How an operand is split where the result is split so; beside the terms of a sum, factors are whole."""
+    if not result.spec.unreduced or split is not None and split.spec.unreduced:
+        return result
+    return result.update(result.spec.update(unreduced=frozenset()))

@@ -8,6 +8,7 @@ Source: the Shardy documentation, "Sharding representation".
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from laminax_ir.avals import ShapedArray
@@ -58,11 +59,19 @@ def sharding_text(meshes: MeshTable, sharding: Any, aval: ShapedArray) -> str:
     return sharding_on_mesh(meshes, sharding.mesh, spec, aval)
 
 
-def sharding_on_mesh(meshes: MeshTable, mesh: Any, spec: PartitionSpec, aval: ShapedArray, *, is_open: bool = False) -> str:
-    """`sharding_text` of a mesh and a spec; an open one leaves it to the compiler to split the axes further."""
+def sharding_on_mesh(meshes: MeshTable, mesh: Any, spec: PartitionSpec, aval: ShapedArray, *, is_open: bool = False,
+                     replicated: Collection[Any] = ()) -> str:
+    """`sharding_text` of a mesh and a spec; an open one leaves it to the compiler to split the axes further, but not over the `replicated` mesh axes."""
     ndim = physical_aval(aval).ndim  # keys are stored with one more axis
-    axes = [_axis_text(entry, is_open) for entry in (*spec, *[None] * (aval.ndim - len(spec)))] + ["{}"] * (ndim - max(aval.ndim, len(spec)))
-    return f"<{meshes.name(mesh)}, [{', '.join(axes)}]>"
+    axes = [_axis_text(entry, is_open) for entry in (*spec.partitions, *[None] * (aval.ndim - len(spec)))] + ["{}"] * (ndim - max(aval.ndim, len(spec)))
+    terms = f", unreduced={_names_text(mesh, spec.unreduced)}" if spec.unreduced else ""
+    whole = f", replicated={_names_text(mesh, replicated)}" if replicated else ""
+    return f"<{meshes.name(mesh)}, [{', '.join(axes)}]{whole}{terms}>"
+
+
+def _names_text(mesh: Any, names: Collection[Any]) -> str:
+    """A set of mesh axes, in their order."""
+    return f"{{{', '.join(string_text(str(name)) for name in mesh.axis_names if name in names)}}}"
 
 
 def _axis_text(entry: Any, is_open: bool) -> str:

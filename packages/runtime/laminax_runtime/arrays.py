@@ -263,7 +263,7 @@ class _Methods:
         _check_alive(self)
         dtype = f"dtype={self.dtype.name}" + (", weak_type=True" if self.weak_type else "")
         if not _has_value(self):
-            return f"Array(shape={self.shape}, {dtype})"
+            return f"Array(shape={self.shape}, {dtype}{f', sharding={self._sharding}' if shardings.has_terms(self._sharding) else ''})"
         if self.size == 0:
             return f"Array([], shape={self.shape}, {dtype})"
         width = np.get_printoptions()["linewidth"]
@@ -337,6 +337,8 @@ def _scalar(array: ArrayImpl) -> np.ndarray:
 
 def _has_value(array: ArrayImpl) -> bool:
     sharding = array._sharding
+    if shardings.has_terms(sharding):
+        return sharding.num_devices == 1
     return sharding.is_fully_addressable or (sharding.is_fully_replicated and sharding.has_addressable_devices)
 
 

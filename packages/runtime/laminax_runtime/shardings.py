@@ -163,6 +163,11 @@ def _of_mesh(sharding: Sharding, axis: int, parts: int) -> str:
     return f"{what} {parts} devices; mesh {dict(sharding.mesh.shape)}"
 
 
+def has_terms(sharding: Sharding) -> bool:
+    """Whether devices have terms of a sum that is the array."""
+    return isinstance(sharding, NamedSharding) and bool(sharding.spec.unreduced)
+
+
 def are_equal_hlo_shardings(a: _jaxlib.HloSharding, b: _jaxlib.HloSharding) -> bool:
     """Whether two XLA shardings mean the same; replication on one tile is replication."""
     return a is b or a == b or (is_replicated(a) and is_replicated(b))
@@ -172,7 +177,7 @@ def is_replicated(sharding: _jaxlib.HloSharding) -> bool:
     """Whether the XLA sharding gives each device the whole array."""
     if sharding.is_replicated() or sharding.num_devices() == 1:
         return True
-    return sharding.is_tiled() and _parts(sharding, None) == 1
+    return sharding.is_tiled() and _parts(sharding, None) == 1 and _jaxlib.OpSharding.Type.UNREDUCED not in sharding.subgroup_types()
 
 
 class _Tiling:
@@ -193,10 +198,10 @@ class _Tiling:
 def _tiling(sharding: Sharding, ndim: int) -> _Tiling | None:
     """The tiling of arrays of `ndim` axes; None if each device has the whole array."""
     hlo_sharding = sharding._to_xla_hlo_sharding(ndim)
-    if hlo_sharding.is_replicated() or hlo_sharding.is_maximal() or not hlo_sharding.tile_assignment_dimensions():
+    if hlo_sharding.is_replicated() or hlo_sharding.is_unreduced() or hlo_sharding.is_maximal() or not hlo_sharding.tile_assignment_dimensions():
         return None
-    unsupported = set(hlo_sharding.subgroup_types()) - {_jaxlib.OpSharding.Type.REPLICATED}
-    if unsupported or hlo_sharding.is_manual() or hlo_sharding.is_unknown() or hlo_sharding.is_unreduced():
+    unsupported = set(hlo_sharding.subgroup_types()) - {_jaxlib.OpSharding.Type.REPLICATED, _jaxlib.OpSharding.Type.UNREDUCED}
+    if unsupported or hlo_sharding.is_manual() or hlo_sharding.is_unknown():
         raise NotImplementedError(f"{sharding}: only tiled and replicated shardings say which device has which part")
     return _Tiling(hlo_sharding, ndim)
 
@@ -209,6 +214,11 @@ def _parts(sharding: _jaxlib.HloSharding, ndim: int | None) -> int:
 
 @functools.lru_cache(maxsize=4096)
 def _indices_map(sharding: Sharding, shape: Shape) -> dict[Device, Index]:
+    if has_terms(sharding):
+        raise NotImplementedError(
+            f"device_indices_map doesn't work with unreduced: by {sharding} each device has a term of a sum, not a part of the array. "
+            "Use reshard to make the sum first, or read the terms from x.addressable_shards."
+        )
     shard = sharding.shard_shape(shape)
     tiling = _tiling(sharding, len(shape))
     whole = (slice(None),) * len(shape)
@@ -296,7 +306,9 @@ class _NamedMethods:
 
     @property
     def is_fully_replicated(self) -> bool:
-        return self.mesh.size == 1 or math.prod(map(self.mesh.shape.get, self.spec.names())) == 1
+        if self.mesh.size == 1:
+            return True
+        return not self.spec.unreduced and math.prod(map(self.mesh.shape.get, self.spec.names())) == 1
 
     @property
     def _is_concrete(self) -> bool:
@@ -314,8 +326,8 @@ class _NamedMethods:
 
     @property
     def replicated_axes(self) -> frozenset:
-        """The mesh axes over which the array is copied, not split."""
-        return frozenset(self.mesh.axis_names) - set(self.spec.names())
+        """The mesh axes over which the array is copied, neither split nor the sum of terms, nor said to be the result of one."""
+        return frozenset(self.mesh.axis_names) - {*self.spec.names(), *self.spec.unreduced, *self.spec.reduced}
 
     def update(self, **changes) -> NamedSharding:
         """The sharding that differs in the given ones of `mesh`, `spec` and `memory_kind`."""
@@ -335,28 +347,27 @@ def _named_from_parts(mesh: Any, spec: Any, memory_kind: str | None) -> NamedSha
 
 @functools.lru_cache(maxsize=4096)
 def _named_to_hlo(sharding: NamedSharding, ndim: int) -> _jaxlib.HloSharding:
-    """The devices' grid with the mesh axes in the order of the array axes they split, the unused ones last."""
+    """The devices' grid with the mesh axes in the order of the array axes they split, the unused ones after them, those of sums last."""
     mesh = sharding.mesh
     sizes = dict(mesh.shape)
-    if sharding.spec.unreduced:
-        raise NotImplementedError(f"{sharding}: unreduced axes are not supported by laminax_runtime yet")
-    entries = [e if isinstance(e, tuple) else () if e is None or e is UNCONSTRAINED else (e,) for e in sharding.spec]
+    terms = [name for name in sizes if name in sharding.spec.unreduced]
+    entries = [e if isinstance(e, tuple) else () if e is None or e is UNCONSTRAINED else (e,) for e in sharding.spec.partitions]
     if len(entries) > ndim:
         sharding.check_compatible_aval((1,) * ndim)
     entries += [()] * (ndim - len(entries))
     used = [name for entry in entries for name in entry]
     parts = [math.prod(sizes[name] for name in entry) for entry in entries]
-    copies = mesh.size // math.prod(parts)
-    if math.prod(parts) == 1:
+    counts = [(math.prod(sizes[name] for name in terms), _jaxlib.OpSharding.Type.UNREDUCED)] if terms else []
+    copies = mesh.size // math.prod(parts) // math.prod(count for count, _ in counts)
+    if math.prod(parts) == 1 and not terms:
         return REPLICATED
+    if copies != 1:
+        counts.insert(0, (copies, _jaxlib.OpSharding.Type.REPLICATED))
     position = {name: i for i, name in enumerate(sizes)}
-    order = [position[name] for name in (*used, *(name for name in sizes if name not in used))]
+    order = [position[name] for name in (*used, *(name for name in sizes if name not in used and name not in terms), *terms)]
     grid = np.arange(mesh.size, dtype=np.int64).reshape(tuple(sizes.values())).transpose(order)
-    if copies == 1:
-        return _jaxlib.HloSharding.subgroup_with_device_ordering(np.ascontiguousarray(grid.reshape(parts)), [])
-    return _jaxlib.HloSharding.subgroup_with_device_ordering(
-        np.ascontiguousarray(grid.reshape(*parts, copies)), [_jaxlib.OpSharding.Type.REPLICATED]
-    )
+    shape = (*parts, *(count for count, _ in counts))
+    return _jaxlib.HloSharding.subgroup_with_device_ordering(np.ascontiguousarray(grid.reshape(shape)), [kind for _, kind in counts])
 
 
 def _check_spec(mesh: Any, spec: Any) -> None:
@@ -366,7 +377,7 @@ def _check_spec(mesh: Any, spec: Any) -> None:
             f"NamedSharding: expected a PartitionSpec for spec, got {spec!r} of type {type(spec).__name__}. "
             "Write PartitionSpec('data', None), with one entry per axis of the array."
         )
-    if UNCONSTRAINED in spec and mesh.axis_names and not mesh.auto_axes:
+    if UNCONSTRAINED in spec.partitions and mesh.axis_names and not mesh.auto_axes:
         raise ValueError(
             f"NamedSharding: PartitionSpec {spec} cannot contain `P.UNCONSTRAINED` when no mesh axis_types are `Auto`; the mesh is {mesh}. "
             "Say of each axis how it is split, None for one that is whole."
@@ -377,6 +388,12 @@ def _check_spec(mesh: Any, spec: Any) -> None:
             raise ValueError(
                 f"NamedSharding: Resource axis: {name} of {spec} is not found in mesh: {tuple(mesh.axis_names)}. "
                 "Name axes that the mesh has, or give another mesh."
+            )
+        if name not in mesh.explicit_axes and (name in spec.unreduced or name in spec.reduced):
+            what = "Unreduced" if name in spec.unreduced else "Reduced"
+            raise ValueError(
+                f"NamedSharding: {what} axes can only refer to mesh axes that is of type `Explicit`. Got {spec} and mesh: {mesh}. "
+                "Make the mesh with AxisType.Explicit for this axis, or leave the axis out."
             )
         if name in seen:
             raise ValueError(

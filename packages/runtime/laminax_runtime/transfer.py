@@ -109,6 +109,8 @@ def put_numpy(
     value: np.ndarray, aval: ShapedArray, sharding: shardings.Sharding, is_committed: bool, may_share: bool
 ) -> ArrayImpl:
     """A NumPy array of the aval's shape and dtype, on the sharding's devices."""
+    if shardings.has_terms(sharding):
+        return _reshard_by_program(put_numpy(value, aval, _without_terms(sharding), is_committed, may_share), sharding)
     if type(sharding) is shardings.SingleDeviceSharding:
         semantics = _SHARE if may_share else _COPY
         return _jaxlib.batched_device_put(aval, sharding, [value], [sharding._device], is_committed, False, semantics)
@@ -211,10 +213,29 @@ def reshard(x: ArrayImpl, sharding: shardings.Sharding, copy_semantics: Any = _R
     if source.num_devices == 1 and sharding.is_fully_replicated and sharding.is_fully_addressable and _is_one_client(source, sharding):
         devices = list(sharding._device_assignment)  # a device that has the array already keeps its buffer
         return _jaxlib.batched_device_put(x.aval, sharding, [x] * len(devices), devices, True, False, _SHARE)
+    if shardings.has_terms(source) or shardings.has_terms(sharding):
+        return _reshard_by_program(x, sharding)
     if _has_memory_of_its_own(sharding) and source._internal_device_list == sharding._internal_device_list:
         if _resharder is not None and (moved := _resharder(x, sharding)) is not None:
             return moved
     return _reshard_by_host(x, sharding)
+
+
+def _reshard_by_program(x: ArrayImpl, sharding: shardings.Sharding) -> ArrayImpl:
+    """To the terms of a sum, or from them: the sum is made by a program on the devices that have them."""
+    source = x._sharding
+    if source._internal_device_list != sharding._internal_device_list:  # where both have terms, they are those of different sums
+        if shardings.has_terms(source):
+            return reshard(reshard(x, _without_terms(source)), sharding)
+        return reshard(reshard(x, _without_terms(sharding)), sharding)
+    moved = None if _resharder is None else _resharder(x, sharding)
+    if moved is None:
+        raise NotImplementedError(f"device_put: there is no program to lay out {x.aval.str_short()} on {source} as {sharding}. Use two NamedShardings.")
+    return moved
+
+
+def _without_terms(sharding: shardings.NamedSharding) -> shardings.NamedSharding:
+    return sharding.update(spec=sharding.spec.update(unreduced=frozenset()))
 
 
 @guards.for_programs  # to who asked for it, it is a copy between devices

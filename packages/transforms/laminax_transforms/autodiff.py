@@ -27,7 +27,7 @@ from laminax_transforms.gradient_refs import (
 from laminax_transforms.linear import LinearProgram
 from laminax_transforms.linear_functions import LinearFunction, register_linear_function
 from laminax_transforms.mapped_refs import with_dual_refs
-from laminax_transforms.zeros import ZERO, instantiate
+from laminax_transforms.zeros import ZERO, instantiate, instantiate_cotangent
 
 
 @api_boundary
@@ -131,7 +131,7 @@ def _as_weak_as(primal_aval: ShapedArray, x: Any) -> Any:
 
 def cotangent_of_type(ct: Any, primal_aval: ShapedArray) -> Any:
     """The cotangent of an argument, as an array of its type."""
-    return instantiate(ct, primal_aval) if ct is ZERO else _as_weak_as(primal_aval, ct)
+    return instantiate_cotangent(ct, primal_aval) if ct is ZERO else _as_weak_as(primal_aval, ct)
 
 
 def _describe(x: Any) -> str:
@@ -318,7 +318,7 @@ def summed_over_axes(cts: list[Any], primals: Sequence[Any], reduce_axes: Sequen
 
 
 def _checked_cotangent(path: str, ct: Any, result_aval) -> Any:
-    expected = result_aval.to_tangent_aval()
+    expected = result_aval.to_ct_aval()
     return ZERO if expected.dtype == dtypes.float0 else like_result("vjp: unexpected JAX type", path, ct, expected, ValueError)
 
 

@@ -23,7 +23,7 @@ from laminax_transforms.rule_arguments import (
     split_arguments,
     zero_from_primal,
 )
-from laminax_transforms.zeros import ZERO, instantiate
+from laminax_transforms.zeros import ZERO, instantiate, instantiate_cotangent
 
 
 class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
@@ -270,9 +270,9 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         """The backward rule for one run of the forward rule."""
         cts = [ZERO if ct is None else ct for ct in cts]
         if self.symbolic_zeros:
-            cts = [SymbolicZero(aval.to_tangent_aval()) if ct is ZERO else ct for ct, aval in zip(cts, out_avals)]
+            cts = [SymbolicZero(aval.to_ct_aval()) if ct is ZERO else ct for ct, aval in zip(cts, out_avals)]
         else:
-            cts = [instantiate(ct, aval) for ct, aval in zip(cts, out_avals)]
+            cts = [instantiate_cotangent(ct, aval) for ct, aval in zip(cts, out_avals)]
         result = self.bwd(*arguments.nondiff_values(), tree_unflatten(residual_tree, residuals), tree_unflatten(out_tree, cts))
         return self._checked_cotangents(arguments, result)
 
@@ -292,7 +292,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         checked = []
         for index, (ct, aval) in enumerate(zip(flat, arguments.in_avals)):
             try:
-                checked.append(_checked_cotangent(ct, aval.to_tangent_aval()))
+                checked.append(_checked_cotangent(ct, aval.to_ct_aval()))
             except _OfAnotherType as error:
                 path = keystr(tree_flatten_with_path(examples)[0][index][0])
                 raise ValueError(f"Custom VJP bwd rule {rule} must produce an output with the shapes and dtypes of the args tuple of the "

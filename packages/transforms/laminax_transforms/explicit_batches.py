@@ -7,7 +7,6 @@ from typing import Any, Callable, Hashable, Sequence
 from laminax_ir.avals import get_aval
 from laminax_ir.explicit_axes import is_resolving
 from laminax_ir.ops.sharding import reshard
-from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.type_shardings import TypeSharding, names_of
 
 
@@ -17,7 +16,7 @@ def mesh_axes_of(name: str, args: Sequence[Any], in_axes: Sequence[int | None], 
     Raises:
       ValueError: if they differ, or `spmd_axis_name` is given too.
     """
-    entries = [aval._split.spec[b] for aval, b in ((get_aval(x), b) for x, b in zip(args, in_axes)) if b is not None and aval._split is not None]
+    entries = [aval._split.spec.partitions[b] for aval, b in ((get_aval(x), b) for x, b in zip(args, in_axes)) if b is not None and aval._split is not None]
     if len(set(entries)) > 1:
         listed = ", ".join(f"{get_aval(x).str_short()} along axis {b}" for x, b in zip(args, in_axes) if b is not None)
         raise ValueError(f"{name}: Mapped away dimension of inputs passed to vmap should be sharded the same. Got inconsistent axis specs: "
@@ -34,11 +33,11 @@ def split_batch(x: Any, axis: int, mesh_axes: Any) -> Any:
     split = get_aval(x)._split
     if split is None:
         return x
-    entries = list(split.spec)
+    entries = list(split.spec.partitions)
     if set(names_of(mesh_axes)) & {n for entry in entries for n in names_of(entry)}:
         return x
     entries[axis] = mesh_axes
-    return reshard(x, split.update(spec=PartitionSpec(*entries)))
+    return reshard(x, split.with_entries(entries))
 
 
 def with_out_sharding(rule: Callable) -> Callable:
@@ -63,10 +62,10 @@ def with_batch(split: TypeSharding, axis: Any, batch_axis: int | None) -> TypeSh
     """How a batch of values that are split so is, with the mapped axis at `batch_axis`: over the mesh axes that split the batch, if they are free."""
     if batch_axis is None:
         return split
-    entries = list(split.spec)
+    entries = list(split.spec.partitions)
     names = axis.mesh_axes if axis.spmd_name is None else axis.spmd_name
     taken = {n for entry in entries for n in names_of(entry)}
     explicit = split.mesh.explicit_axes
     is_free = all(n in explicit and n not in taken for n in names_of(names))
     entries.insert(batch_axis, names if is_free else None)
-    return split.update(spec=PartitionSpec(*entries))
+    return split.with_entries(entries)

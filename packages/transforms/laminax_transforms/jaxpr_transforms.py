@@ -20,7 +20,7 @@ from laminax_ir.trace import current_trace, no_names, state
 from laminax_transforms.differentiation import jvp_flat, linearize_flat
 from laminax_transforms.linear import LinearEqn, LinearProgram, live_equations
 from laminax_transforms.partly_linear import split_equation
-from laminax_transforms.zeros import ZERO, instantiate, zeros_of
+from laminax_transforms.zeros import ZERO, instantiate, instantiate_cotangent, zeros_of
 
 
 def cached_by_jaxpr(transform: Callable) -> Callable:
@@ -199,11 +199,11 @@ def transpose_jaxpr(closed: ClosedJaxpr, linear: tuple[bool, ...], ct_nonzero: t
         fixed, cts = args[:len(fixed_avals)], args[len(fixed_avals):]
 
         in_cts = linear_program_of_jaxpr(closed, linear, fixed).transpose(_spread(cts, ct_nonzero), sums_shared, used_up=True)
-        in_cts = [instantiate(ct, aval) if want else ct for ct, want, aval in zip(in_cts, wanted, linear_avals)]
+        in_cts = [instantiate_cotangent(ct, aval) if want else ct for ct, want, aval in zip(in_cts, wanted, linear_avals)]
         out_nonzero.extend(ct is not ZERO for ct in in_cts)
         return [ct for ct in in_cts if ct is not ZERO]
 
-    ct_avals = [aval.to_tangent_aval() for aval, has in zip(closed.out_avals, ct_nonzero) if has]
+    ct_avals = [aval.to_ct_aval() for aval, has in zip(closed.out_avals, ct_nonzero) if has]
     return TransposedJaxpr(stage(fun, [*fixed_avals, *ct_avals], closed.jaxpr.debug_info), tuple(out_nonzero))
 
 

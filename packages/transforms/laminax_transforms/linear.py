@@ -247,7 +247,7 @@ class LinearProgram:
             if not is_resolving.value:
                 with is_resolving(True):
                     return self.transpose(cts, sums_shared, used_up)
-            cts = [ct if ct is ZERO or aval is None else in_memory(reshard(ct, aval._split), aval.memory_space) for ct, aval in zip(cts, self.out_avals)]
+            cts = [ct if ct is ZERO or aval is None else _as_cotangent(ct, aval) for ct, aval in zip(cts, self.out_avals)]
         has_checked_axes = bool(checked_axes())
         if has_checked_axes:  # inside of a program per device
             from laminax_transforms.varying import added, entered, summed_like, varying_like
@@ -290,8 +290,7 @@ class LinearProgram:
                     if term is not None and term is not ZERO:
                         total = env[index]
                         if is_split:
-                            aval = eqn.operands[position]
-                            term = in_memory(reshard(term, aval._split), aval.memory_space)
+                            term = _as_cotangent(term, eqn.operands[position])
                         if has_checked_axes:
                             term = varying_like(term, eqn.operands[position])
                             if total is not ZERO:
@@ -339,6 +338,12 @@ class LinearProgram:
         outvars = [env[index] for index in self.results if index is not None]
         invars = [residual_vars[id(x)] for x in residuals] + [env[index] for index in self.inputs]
         return Jaxpr([], invars, outvars, eqns), residuals
+
+
+def _as_cotangent(ct: Any, primal_aval: ShapedArray) -> Any:
+    """A cotangent split over explicit mesh axes as those of its primal are, in the memory of its primal."""
+    split = primal_aval._split
+    return in_memory(reshard(ct, None if split is None else split.of_cotangents()), primal_aval.memory_space)
 
 
 def _is_literal(x: Any) -> bool:

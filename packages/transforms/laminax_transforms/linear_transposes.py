@@ -16,7 +16,7 @@ from laminax_transforms.differentiation import linear_program_of
 from laminax_transforms.flat_functions import FlatFunction
 from laminax_transforms.linear import LinearProgram
 from laminax_transforms.linear_functions import LinearFunction, register_linear_function
-from laminax_transforms.zeros import ZERO, zeros_of
+from laminax_transforms.zeros import ZERO, zero_cotangent
 
 
 @api_boundary
@@ -72,7 +72,7 @@ class _TransposedFunction(LinearFunction):
         cts = [ct if aval is None else like_result("linear_transpose: cotangent type does not match", path, ct, aval, TypeError)
                for path, ct, aval in zip(paths, cts, self.program.out_avals)]
         in_cts = summed_over_axes(self.program.transpose(cts), self.primals, self.reduce_axes)
-        return tree_unflatten(self.in_tree, [zeros_of(aval) if ct is ZERO else ct for ct, aval in zip(in_cts, self.in_avals)])
+        return tree_unflatten(self.in_tree, [zero_cotangent(aval) if ct is ZERO else ct for ct, aval in zip(in_cts, self.in_avals)])
 
 
 def _check_linear_dtypes(fun: Callable, ins: list, outs: list) -> None:

@@ -32,6 +32,17 @@ def instantiate(tangent: Any, primal_aval: ShapedArray) -> Any:
     return zeros_of(primal_aval.to_tangent_aval()) if tangent is ZERO else tangent
 
 
+def instantiate_cotangent(ct: Any, primal_aval: ShapedArray) -> Any:
+    """The cotangent as an array: zeros of the primal's cotangent type for `ZERO`, itself otherwise."""
+    return zeros_of(primal_aval.to_ct_aval()) if ct is ZERO else ct
+
+
+def zero_cotangent(primal_aval: ShapedArray) -> Any:
+    """Zeros as the cotangent of a value in a linear program, where integers are linear, too."""
+    split = primal_aval._split
+    return zeros_of(primal_aval if split is None else primal_aval.update(sharding=split.of_cotangents()))
+
+
 def cotangent_of_dtype(ct: Any, dtype: Any) -> Any:
     """A cotangent in the dtype of a linear operand: of a real one that was used as a complex number, the real part counts."""
     if dtypes.issubdtype(ct.dtype, dtypes.complexfloating) and not dtypes.issubdtype(dtype, dtypes.complexfloating):

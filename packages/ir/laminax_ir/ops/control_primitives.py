@@ -82,7 +82,7 @@ def _is_split_alike(a: ShapedArray, b: ShapedArray) -> bool:
     if first == second:
         return True
     from laminax_ir.explicit_axes import is_resolving
-    return is_resolving.value or not any(split is not None and any(split.spec) for split in (first, second))
+    return is_resolving.value or all(split is None or split.is_whole for split in (first, second))
 
 
 @effects_rule(cond_p)

@@ -227,7 +227,7 @@ def _scan(name: str, f, init, xs, length, reverse, unroll, argument: str, identi
     xs_avals = [get_aval(x) for x in xs_flat]
     length = _scan_length(name, xs_avals, length)
     for aval in xs_avals if in_use else ():
-        if (split := getattr(aval, "_split", None)) is not None and split.spec[0] is not None:
+        if (split := getattr(aval, "_split", None)) is not None and split.spec.partitions[0] is not None:
             raise ValueError(f"{name}: 0th dimension of all xs should be replicated. Got {aval.str_short()}, which is split along it. Use reshard on it.")
     unroll = _unroll_factor(unroll, length)
     if config.disable_jit.value:

@@ -29,7 +29,7 @@ shard_map_p = Primitive("shard_map", multiple_results=True, family="shard_map")
 def parts_per_axis(spec: PartitionSpec, ndim: int, mesh: Any) -> list[int]:
     """Into how many parts a spec splits each axis of arrays of `ndim` axes."""
     sizes = dict(mesh.shape)
-    entries = [entry if isinstance(entry, tuple) else () if entry is None else (entry,) for entry in spec]
+    entries = [entry if isinstance(entry, tuple) else () if entry is None else (entry,) for entry in spec.partitions]
     return [math.prod(sizes[name] for name in entry) for entry in entries] + [1] * (ndim - len(spec))
 
 

@@ -39,7 +39,7 @@ def _device_put_shape(x: ShapedArray, *, sharding: Any, source: Any = None) -> S
 def _typed_so(x: ShapedArray, sharding: Any) -> ShapedArray:
     """The type of x laid out anew; entries that the compiler decides are as they were."""
     spec = getattr(sharding, "spec", None)
-    if spec is not None and x._split is not None and UNCONSTRAINED in spec:
+    if spec is not None and x._split is not None and UNCONSTRAINED in spec.partitions:
         sharding = x._split._replace(spec=kept_entries(x, spec))
     return split_aval(x, sharding)
 
@@ -47,9 +47,9 @@ def _typed_so(x: ShapedArray, sharding: Any) -> ShapedArray:
 def kept_entries(x: ShapedArray, spec: PartitionSpec) -> PartitionSpec:
     """A spec with the entries of the type of x where it leaves them to the compiler."""
     if x._split is None:
-        return spec.update(partitions=[None if new is UNCONSTRAINED else new for new in spec])
-    known = (*spec, *[None] * (x.ndim - len(spec)))
-    return PartitionSpec(*[old if new is UNCONSTRAINED else new for old, new in zip(x._split.spec, known)])
+        return spec.update(partitions=[None if new is UNCONSTRAINED else new for new in spec.partitions])
+    known = (*spec.partitions, *[None] * (x.ndim - len(spec)))
+    return PartitionSpec(*[old if new is UNCONSTRAINED else new for old, new in zip(x._split.spec.partitions, known)])
 
 
 @shape_rule(reshard_p)

@@ -17,7 +17,7 @@ def _batch_rule(primitive: Primitive):
         of_matrices = [x for x in arrays if x.ndim == rank]
         for x in arrays:
             if x.ndim != rank:
-                only = x._split is not None and any(x._split.spec)
+                only = x._split is not None and any(x._split.spec.partitions)
                 if only:
                     refuse(f"{primitive}: operands of fewer axes must not be split, got {listed(avals)}. Use reshard on them.")
         batches = [only_batch(str(primitive), x, core) for x in of_matrices]

@@ -18,6 +18,7 @@ from laminax_ir.ops.control_flow import cond_p, platform_index_p, scan_p, while_
 from laminax_ir.symbolic_dims import DimSize, SymbolicDim
 from laminax_lowering.comparisons import compare
 from laminax_lowering.context import current_token
+from laminax_lowering.explicit_axes import terms_kept
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.ssa_values import Value
 from laminax_lowering.types import i64_array
@@ -101,8 +102,9 @@ def _emit_while(ctx, carry: Sequence[Value], condition, body, is_ordered: bool =
         *results, ctx.token = _emit_while(ctx, [*carry, current_token(ctx)], lambda *state: condition(*state[:-1]), threaded)
         return results
     avals = [v.aval for v in carry]
-    regions = [ctx.region(avals, condition), ctx.region(avals, body)]
-    return _listed(ctx.emit("stablehlo.while", carry, regions=regions, results=avals))
+    kept = [terms_kept(ctx, v) for v in carry]
+    regions = [ctx.region(avals, condition), ctx.region(avals, lambda *state: [terms_kept(ctx, v) for v in body(*[terms_kept(ctx, v) for v in state])])]
+    return [terms_kept(ctx, v) for v in _listed(ctx.emit("stablehlo.while", kept, regions=regions, results=avals))]
 
 
 @lowering_rule(scan_p)
@@ -180,14 +182,14 @@ def _slice_at(ctx, x: Value, index: Value) -> Value:
     starts = [index, *[ctx.constant(0, np.int32)] * (physical.ndim - 1)]
     window = ctx.emit("stablehlo.dynamic_slice", [x, *starts],
                       attributes={"slice_sizes": i64_array((1, *physical.shape[1:]))}, results=[one])
-    return ctx.emit("stablehlo.reshape", [window], results=[aval.update(shape=aval.shape[1:])])
+    return terms_kept(ctx, ctx.emit("stablehlo.reshape", [terms_kept(ctx, window)], results=[aval.update(shape=aval.shape[1:])]))
 
 
 def _write_at(ctx, stack: Value, y: Value, index: Value) -> Value:
     """The stacked results with one slice written."""
     starts = [index, *[ctx.constant(0, np.int32)] * (physical_aval(stack.aval).ndim - 1)]
-    return ctx.emit("stablehlo.dynamic_update_slice", [stack, _with_leading_axis(ctx, y), *starts], results=[stack.aval])
+    return terms_kept(ctx, ctx.emit("stablehlo.dynamic_update_slice", [stack, _with_leading_axis(ctx, y), *starts], results=[stack.aval]))
 
 
 def _with_leading_axis(ctx, y: Value) -> Value:
-    return ctx.emit("stablehlo.reshape", [y], results=[y.aval.update(shape=(1, *y.aval.shape))])
+    return terms_kept(ctx, ctx.emit("stablehlo.reshape", [y], results=[y.aval.update(shape=(1, *y.aval.shape))]))

@@ -36,7 +36,7 @@ from laminax_transforms.jaxpr_transforms import (
 )
 from laminax_transforms.registry import axis_batching_rule, batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
 from laminax_transforms.rematerialization import Rematerialized, rematerialize
-from laminax_transforms.zeros import ZERO, instantiate
+from laminax_transforms.zeros import ZERO, instantiate, instantiate_cotangent
 
 
 def _call_like(params: dict, closed, operands, name: str | None = None) -> list:
@@ -365,7 +365,7 @@ def _custom_vmap_transpose(cts, *operands, call, rule, name):
         given = iter(zip(values[num_fixed:], mapped[num_fixed:]))
         batched = [_fitted(*next(given), is_mapped, size) if has else ZERO for has, is_mapped in zip(has_ct, out_mapped)]
         in_cts = linear_program.transpose(batched)
-        in_cts = [instantiate(ct, add_batch_axis(aval, size, 0)) for ct, aval in zip(in_cts, linear_avals)]
+        in_cts = [instantiate_cotangent(ct, add_batch_axis(aval, size, 0)) for ct, aval in zip(in_cts, linear_avals)]
         return in_cts, [True] * len(in_cts)
 
     out = iter(custom_vmap_call_p.bind(*consts, *fixed, *(ct for ct in cts if ct is not ZERO), call=program, name=name,

@@ -18,7 +18,6 @@ from laminax_ir.ops.contraction import (
     ragged_dot_general_p,
 )
 from laminax_ir.ops.shape import broadcast_in_dim, transpose
-from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.type_shardings import TypeSharding
 from laminax_transforms.batching import batch_axis_first
 from laminax_transforms.registry import axis_batching_rule, batching_rule, define_jvp, is_linear, transpose_rule
@@ -51,13 +50,14 @@ def _dot_general_transpose(ct, lhs, rhs, *, dimension_numbers, out_sharding, **p
 
 
 def _before(split: TypeSharding, permutation: tuple[int, ...] | None) -> TypeSharding:
-    """How a value must be split over explicit mesh axes to be split so once its axes are permuted."""
+    """How a product must be split over explicit mesh axes to be the cotangent of a value split so once its axes are permuted."""
+    split = split.of_cotangents()
     if permutation is None:
         return split
     entries = [None] * len(permutation)
-    for entry, axis in zip(split.spec, permutation):
+    for entry, axis in zip(split.spec.partitions, permutation):
         entries[axis] = entry
-    return split.update(PartitionSpec(*entries))
+    return split.with_entries(entries)
 
 
 @functools.lru_cache(maxsize=1024)

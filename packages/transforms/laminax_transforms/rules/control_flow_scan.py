@@ -313,9 +313,9 @@ def _scan_transpose(cts, *operands, jaxpr, num_consts, num_carry, length, revers
         out = bind_scan(adjoint.known, fixed_consts, fixed_carry, fixed_xs, length=length, reverse=reverse, unroll=unroll)
         fixed_xs = [*fixed_xs, *out[len(fixed_carry):]]
     summed = present(present(consts, const_linear), adjoint.const_flags)
-    sums = [] if _split_transpose else [zeros_of(_aval(x).to_tangent_aval()) for x in summed]
+    sums = [] if _split_transpose else [zeros_of(_aval(x).to_ct_aval()) for x in summed]
     linear_carry, carry_cts = present(carry, carry_linear), present(cts[:num_carry], carry_linear)
-    initial = [zeros_of(_aval(x).to_tangent_aval()) if ct is ZERO else ct
+    initial = [zeros_of(_aval(x).to_ct_aval()) if ct is ZERO else ct
                for x, ct, has in zip(linear_carry, carry_cts, adjoint.carry_flags) if has]
     y_cts = [ct for ct in cts[num_carry:] if ct is not ZERO]
     consts, xs = [*adjoint.consts, *fixed_consts], [*fixed_xs, *y_cts]

@@ -11,7 +11,7 @@ from laminax_transforms.custom_rules import batch_backward
 from laminax_transforms.differentiation import jvp_flat
 from laminax_transforms.jaxpr_transforms import batch_jaxpr
 from laminax_transforms.registry import axis_batching_rule, is_linear, jvp_rules, transpose_rule
-from laminax_transforms.zeros import ZERO, instantiate
+from laminax_transforms.zeros import ZERO, instantiate, instantiate_cotangent
 
 
 def _linear_call_jvp(primals, tangents, params):
@@ -39,7 +39,7 @@ def _linear_call_transpose(cts, *operands, call, transpose, num_residuals, name)
     if any(is_linear(x) for x in residuals):
         raise TypeError(f"linear_call: {name} cannot be transposed with respect to its residual arguments. Pass them as linear_args, "
                         "if it is linear in them.")
-    in_cts = transpose(list(residuals), [instantiate(ct, aval) for ct, aval in zip(cts, call.out_avals)])
+    in_cts = transpose(list(residuals), [instantiate_cotangent(ct, aval) for ct, aval in zip(cts, call.out_avals)])
     return [None] * num_residuals + [ct if is_linear(x) else None for x, ct in zip(linear, in_cts)]
 
 

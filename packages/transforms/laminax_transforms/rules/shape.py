@@ -15,7 +15,7 @@ from laminax_ir.ops.shape import broadcast_in_dim, concatenate, full, pad, resha
 from laminax_ir.ops.slicing import slice, slice_in_dim
 from laminax_transforms.batching import batch_axis_first, broadcast_batch, move_axis
 from laminax_transforms.registry import batching_rule, define_linear, is_linear, jvp_rule, transpose_rule
-from laminax_transforms.zeros import instantiate, zeros_of
+from laminax_transforms.zeros import instantiate_cotangent, zeros_of
 
 for _primitive in (op.broadcast_in_dim_p, op.reshape_p, op.transpose_p, op.squeeze_p, op.concatenate_p, op.pad_p,
                    op.rev_p, op.tile_p):
@@ -91,7 +91,7 @@ def _rev_transpose(ct, x, *, dimensions):
 @transpose_rule(op.split_p)
 def _split_transpose(cts, x, *, sizes, axis):
     pieces = [x.update(shape=(*x.shape[:axis], size, *x.shape[axis + 1:])) for size in sizes]
-    return [concatenate([instantiate(ct, piece) for ct, piece in zip(cts, pieces)], axis)]
+    return [concatenate([instantiate_cotangent(ct, piece) for ct, piece in zip(cts, pieces)], axis)]
 
 
 @transpose_rule(op.tile_p)

@@ -26,9 +26,9 @@ def _device_put_transpose(ct, x, *, sharding, source=None):
     return [op.device_put_p.bind(ct, sharding=source or sharding, source=sharding)]
 
 
-@transpose_rule(op.reshard_p)  # the cotangent is split as the value was
+@transpose_rule(op.reshard_p)  # the cotangent is split as that of the value was
 def _reshard_transpose(ct, x, *, dst):
-    return [op.reshard(ct, x._split)]
+    return [op.reshard(ct, None if x._split is None else x._split.of_cotangents())]
 
 
 @axis_batching_rule(op.reshard_p)
@@ -74,7 +74,7 @@ def batched_sharding(sharding, axis, batch_axis: int, ndim: int):
     if used := set(names) & set(spec.names()):
         raise ValueError(f"vmap: spmd_axis_name={name!r} names mesh axes that split other axes already: {sorted(used, key=str)} in "
                          f"{spec}. Leave them out of the spec inside of the function, or out of spmd_axis_name.")
-    entries = [*spec, *[None] * (ndim - len(spec))]
+    entries = [*spec.partitions, *[None] * (ndim - len(spec))]
     mesh = sharding.mesh
     entries.insert(batch_axis, names or (UNCONSTRAINED if mesh.auto_axes or mesh.empty else axis.mesh_axes))
     return sharding.update(spec=spec.update(partitions=entries))

@@ -14,7 +14,7 @@ from laminax_ir.ops.slicing import dynamic_slice_p, dynamic_update_slice_p
 from laminax_transforms.batching import batch_axis_first
 from laminax_transforms.registry import batching_rule, define_jvp, define_linear, is_linear, jvp_rule, transpose_rule
 from laminax_transforms.rules.indexing import batch_scatter, gather_batch
-from laminax_transforms.zeros import zeros_of
+from laminax_transforms.zeros import zero_cotangent, zeros_of
 
 define_linear(op.slice_p)
 
@@ -43,7 +43,7 @@ define_jvp(dynamic_slice_p, lambda t, _result, x, *starts, slice_sizes: dynamic_
 
 @transpose_rule(dynamic_slice_p)
 def _dynamic_slice_transpose(ct, x, *starts, slice_sizes):
-    return [dynamic_update_slice_p.bind(zeros_of(x), ct, *starts), *[None] * len(starts)]
+    return [dynamic_update_slice_p.bind(zero_cotangent(x), ct, *starts), *[None] * len(starts)]
 
 
 @jvp_rule(dynamic_update_slice_p)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from laminax_ir.ops import stacking as op
 from laminax_transforms.registry import batching_rule, define_linear, is_linear, jvp_rule, transpose_rule
 from laminax_transforms.rules.shape import align_batch_axes
-from laminax_transforms.zeros import instantiate
+from laminax_transforms.zeros import instantiate_cotangent
 
 define_linear(op.stack_p)
 
@@ -23,7 +23,7 @@ def _stack_transpose(ct, *operands, axis):
 @transpose_rule(op.unstack_p)
 def _unstack_transpose(cts, x, *, axis):
     piece = x.update(shape=(*x.shape[:axis], *x.shape[axis + 1:]))
-    return [op.stack_p.bind(*[instantiate(ct, piece) for ct in cts], axis=axis)]
+    return [op.stack_p.bind(*[instantiate_cotangent(ct, piece) for ct in cts], axis=axis)]
 
 
 @batching_rule(op.stack_p)

@@ -62,7 +62,8 @@ def einsum(subscripts, /, *operands, out: None = None, optimize: Any = "auto", p
     refuse_out("einsum", out)
     if out_sharding is not None:
         return split_result("einsum", out_sharding, lambda: einsum(subscripts, *operands, optimize=optimize, precision=precision,
-                                                               preferred_element_type=preferred_element_type, _dot_general=_dot_general))
+                                                               preferred_element_type=preferred_element_type, _dot_general=_dot_general),
+                            leaves_sums=_has_one_product((subscripts, *operands)))
     text, arrays = _as_text(subscripts, operands)
     arrays = list(ensure_arrays("einsum", *arrays))
     inputs, output, sizes = _parse(text, [shape_of(x) for x in arrays])
@@ -71,6 +72,11 @@ def einsum(subscripts, /, *operands, out: None = None, optimize: Any = "auto", p
         precision = tuple(precision)
     return _einsum(arrays, inputs=inputs, output=output, path=path, precision=precision,
                    preferred=user_dtype("einsum", preferred_element_type), multiply=_dot_general)
+
+
+def _has_one_product(operands: Sequence) -> bool:
+    """Whether there are two arrays or one, so that no sum is of sums."""
+    return sum(not isinstance(x, (str, list, tuple)) for x in operands) <= 2
 
 
 @fused(static_argnames=("inputs", "output", "path", "precision", "preferred", "multiply"))

@@ -1,0 +1,233 @@
+"""Sums over explicit mesh axes that have not been made: which operations may go on with their terms, and what their results are.
+
+Along an `unreduced` axis each device has a term of a sum that is the array. What is linear can be done to the terms; a product may be with an
+array that is whole there, which must be `reduced`, since its cotangent is such a sum again. `reduced` arrays are whole, and go through all
+operations that are done element by element. Here this is said once for all operations; a rule gives the two sets of axes of the results.
+Source: JAX's documentation, "Autodiff and explicit sharding".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from laminax_ir.avals import ShapedArray
+from laminax_ir.errors import ShardingTypeError
+from laminax_ir.explicit_axes import is_resolving, sums_left_open
+from laminax_ir.ops import contraction, elementwise, reduction, shape_primitives, slicing, stacking
+from laminax_ir.primitive import Primitive
+from laminax_ir.sharding_rules.agreement import listed, refuse
+from laminax_ir.type_shardings import TypeSharding, names_of
+
+Sums = tuple[frozenset, frozenset]  # the axes of `unreduced`, and those of `reduced`
+_NONE: Sums = (frozenset(), frozenset())
+
+
+def sums_of_results(primitive: Primitive, outs: Sequence[ShapedArray], avals: Sequence[ShapedArray], params: dict[str, Any],
+                    given: TypeSharding | None) -> list[Sums]:
+    """The sums that are left open in each result of an operation.
+
+    Args:
+      primitive: the operation.
+      outs: the types of the results, whole.
+      avals: those of the operands.
+      params: the parameters.
+      given: the sharding that the user asks for.
+
+    Raises:
+      ShardingTypeError: if the operands do not go together.
+      NotImplementedError: if the operation takes no such operands.
+    """
+    rule = _RULES.get(primitive.name)
+    if rule is not None:
+        return [rule(avals, given, params)] * len(outs)
+    if primitive is elementwise.optimization_barrier_p:
+        return [(_unreduced(aval), _reduced(aval)) for aval in avals]
+    if primitive.family in ("elementwise", "special"):
+        return [_elementwise(primitive, avals)] * len(outs)
+    if any(map(_has_sums, avals)) or given is not None and given.has_sums:
+        raise NotImplementedError(f"unreduced/reduced rule for {primitive} is not implemented: the operation takes no sums over mesh axes that have not been "
+                                  f"made, nor values whose cotangents are such sums; got {listed(avals)}. Use reshard on the operands first.")
+    return [_NONE] * len(outs)
+
+
+def _unreduced(aval: ShapedArray) -> frozenset:
+    return frozenset() if aval._split is None else aval._split.spec.unreduced
+
+
+def _reduced(aval: ShapedArray) -> frozenset:
+    return frozenset() if aval._split is None else aval._split.spec.reduced
+
+
+def _has_sums(aval: ShapedArray) -> bool:
+    return aval._split is not None and aval._split.has_sums
+
+
+def _common_reduced(avals: Sequence[ShapedArray]) -> frozenset:
+    """The axes along which the cotangents of operands taken together are sums; scalars go with all."""
+    sets = {names for aval in avals if (names := _reduced(aval))}
+    if not sets:
+        return frozenset()
+    if len(sets) > 1:
+        refuse(f"All inputs should be reduced across the same mesh axes, got {listed(avals)}. Use reshard on some of them.")
+    names = frozenset().union(*sets)
+    for aval in avals:
+        if not aval.ndim and not _has_sums(aval):
+            continue
+        split = set() if aval._split is None else set(aval._split.spec.names())
+        if split & names:
+            refuse("Inputs cannot be sharded/varying on the same axes that another input is reduced on. Reshard the input which is reduced to be sharded on "
+                   f"these axes, via `reshard(x, P(...))`. Got {listed(avals)}.")
+        elif names - split - _unreduced(aval) - _reduced(aval):
+            refuse(f"Inputs cannot be replicated on the same axes that another input is reduced on. Got {aval.str_short()} among {listed(avals)}. Use "
+                   f"reshard(x, P(reduced={set(names)!r})) on it.")
+    return names
+
+
+def _elementwise(primitive: Primitive, avals: Sequence[ShapedArray]) -> Sums:
+    if any(map(_unreduced, avals)):
+        raise NotImplementedError(f"unreduced rule for {primitive} is not implemented: it is not linear, and cannot be done to the terms of sums that have not "
+                                  f"been made; got {listed(avals)}. Use reshard to make the sums first.")
+    return frozenset(), _common_reduced(avals)
+
+
+def _added(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+    """Terms are added to terms."""
+    x, y = avals
+    reduced, left, right = _common_reduced(avals), _unreduced(x), _unreduced(y)
+    if left == right:
+        return left, reduced
+    if left and right:
+        refuse(f"lhs and rhs to `add` must be unreduced along the same mesh axes. Got {listed(avals)}. Use reshard on one of them.")
+    else:
+        which, other = ("lhs", "rhs") if left else ("rhs", "lhs")
+        refuse(f"{which} is unreduced while {other} is not. `add` operation does not allow this because there will be implicit communication. Please reduce "
+               f"{which} via `reshard` before calling `add`. Got {listed(avals)}.")
+    return left & right, reduced
+
+
+def _multiplied(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+    """Terms are multiplied with what is whole, and so reduced."""
+    x, y = avals
+    left, right = _unreduced(x), _unreduced(y)
+    reduced = _common_reduced(avals)
+    if not left and not right:
+        return frozenset(), reduced
+    if left and right:
+        raise ShardingTypeError(f"lhs and rhs to `mul` cannot be unreduced since mul is bilinear. Got {listed(avals)}. Use reshard on one of them.")
+    if left and left != _reduced(y):
+        refuse(f"RHS should be reduced along the same axes LHS is unreduced on. Got {listed(avals)}. Use reshard on one of them.")
+    if right and right != _reduced(x):
+        refuse(f"LHS should be reduced along the same axes RHS is unreduced on. Got {listed(avals)}. Use reshard on one of them.")
+    return left or right, reduced - (left or right)
+
+
+def _divided(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+    if _unreduced(avals[1]):
+        raise NotImplementedError("unreduced rule for div is not implemented: a quotient is not linear in the divisor, which is a sum that has not been made; "
+                                  f"got {listed(avals)}. Use reshard to make the sum first.")
+    return _multiplied(avals, given, params)
+
+
+def _selected(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+    """The cases are terms, or none is; which of them is whole."""
+    which, *cases = avals
+    if _unreduced(which):
+        raise NotImplementedError(f"unreduced rule for select_n is not implemented for `which`; got {listed(avals)}. Use reshard to make the sum first.")
+    return _alike("select_n", cases)
+
+
+def _alike(name: str, avals: Sequence[ShapedArray]) -> Sums:
+    """Operands that are put side by side."""
+    found = {(_unreduced(aval), _reduced(aval)) for aval in avals}
+    if len(found) > 1:
+        refuse(f"{name}: All operands should be unreduced and reduced along the same mesh axes. Got {listed(avals)}. Use reshard on some of them.")
+        return _NONE
+    return found.pop()
+
+
+def _all_alike(name: str) -> Callable[..., Sums]:
+    return lambda avals, given, params: _alike(name, avals)
+
+
+def _kept(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+    """What is done to an array can be done to the terms."""
+    return _unreduced(avals[0]), _reduced(avals[0])
+
+
+def _kept_or_given(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+    return _kept(avals, None, params) if given is None else (given.spec.unreduced, given.spec.reduced)
+
+
+def _reshaped(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+    found = _kept(avals, None, params)
+    if given is not None and found != (given.spec.unreduced, given.spec.reduced) and not is_resolving.value:
+        raise ValueError("reshape: out_sharding passed to reshape must be unreduced and reduced over the same mesh axes as operand. Got out_sharding: "
+                         f"{given.spec} and operand type: {avals[0].str_short()}. Use reshard to make the sum, before or after.")
+    return found if given is None else (given.spec.unreduced, given.spec.reduced)
+
+
+def _without_terms(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+    if _unreduced(avals[0]):
+        raise NotImplementedError(f"unreduced rule for dynamic_slice is not implemented; got {listed(avals)}. Use reshard to make the sum first.")
+    return frozenset(), _reduced(avals[0])
+
+
+def _summed(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+    """Where an axis is summed that is split, each device may keep its own sum."""
+    (x,) = avals
+    if given is None:
+        return _unreduced(x) | _summed_entries(x, params["axes"]) & sums_left_open.value, _reduced(x)
+    if not given.spec.unreduced:
+        return frozenset(), _reduced(x)
+    open_sums = _unreduced(x) | _summed_entries(x, params["axes"])
+    if not given.spec.unreduced <= open_sums:
+        refuse("reduce_sum: out_sharding's unreduced axes should be in operand's specs that were summed over. Got the operand "
+               f"{x.str_short()}, axes {params['axes']} and out_sharding {given.spec}.")
+    return given.spec.unreduced, _reduced(x)
+
+
+def _summed_entries(x: ShapedArray, axes: Sequence[int]) -> frozenset:
+    """The mesh axes that split the axes of an operand that are summed over."""
+    return frozenset() if x._split is None else frozenset(name for axis in axes for name in names_of(x._split.spec.partitions[axis]))
+
+
+def _contracted(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+    """Where contracted axes are split alike, each device may keep its own sum."""
+    lhs, rhs = avals
+    if _unreduced(lhs) or _unreduced(rhs):
+        raise ShardingTypeError(f"lhs or rhs passed to dot_general cannot be unreduced. Got {listed(avals)}. Use reshard to make the sums first.")
+    if given is None:
+        return _summed_entries(lhs, params["dimension_numbers"][0][0]) & sums_left_open.value, frozenset()
+    if given.spec.reduced and not is_resolving.value:
+        raise ShardingTypeError(f"dot_general: out_sharding cannot have reduced axes, got {given.spec}. Use reshard on the result.")
+    if given.spec.unreduced and not is_resolving.value:
+        (lhs_contracting, rhs_contracting), _ = params["dimension_numbers"]
+        left, right = (tuple(None if x._split is None else x._split.spec.partitions[axis] for axis in axes)
+                       for x, axes in ((lhs, lhs_contracting), (rhs, rhs_contracting)))
+        if left != right:
+            raise ShardingTypeError("lhs and rhs contracting dims should be sharded identically when out_sharding provided to dot_general mentions "
+                                    f"unreduced_axes. Got {listed(avals)} with the contracting axes {lhs_contracting} and {rhs_contracting}, which are split as "
+                                    f"{left} and {right}. Use reshard on one of them.")
+        if given.spec.unreduced != frozenset(name for entry in left for name in names_of(entry)):
+            raise ShardingTypeError("out_sharding's unreduced axes should be equal to the contracting specs. Got unreduced "
+                                    f"axes={set(given.spec.unreduced)!r} and contracting spec={left}. Name the axes that are summed over.")
+    return given.spec.unreduced, given.spec.reduced
+
+
+_RULES: dict[str, Callable[[Sequence[ShapedArray], TypeSharding | None, dict[str, Any]], Sums]] = {
+    **dict.fromkeys((str(p) for p in (elementwise.add_p, elementwise.sub_p)), _added),
+    **dict.fromkeys((str(p) for p in (
+        elementwise.neg_p, elementwise.copy_p, elementwise.stop_gradient_p, elementwise.conj_p, elementwise.real_p, elementwise.imag_p, elementwise.reduce_precision_p, shape_primitives.transpose_p,
+        shape_primitives.squeeze_p, shape_primitives.rev_p, shape_primitives.split_p, shape_primitives.pad_p, slicing.slice_p, stacking.unstack_p)), _kept),
+    **dict.fromkeys((str(p) for p in (elementwise.convert_element_type_p, shape_primitives.broadcast_in_dim_p, shape_primitives.iota_p)), _kept_or_given),
+    **{str(p): _all_alike(str(p)) for p in (shape_primitives.concatenate_p, stacking.stack_p, elementwise.complex_p)},
+    str(elementwise.mul_p): _multiplied,
+    str(elementwise.div_p): _divided,
+    str(elementwise.select_n_p): _selected,
+    str(shape_primitives.reshape_p): _reshaped,
+    str(slicing.dynamic_slice_p): _without_terms,
+    str(slicing.dynamic_update_slice_p): lambda avals, given, params: _alike("dynamic_update_slice", avals[:2]),
+    str(reduction.reduce_sum_p): _summed,
+    str(contraction.dot_general_p): _contracted,
+}
