@@ -152,6 +152,15 @@ def test_hard_places(fun, at, want):
         np.testing.assert_equal(d(fun, at), want)
 
 
+def test_complex_sign_at_zero():
+    """Its derivative was NaN there, and with it the second ones of all that takes an absolute value, such as a power spectrum."""
+    with enable_x64():
+        for tangent in (1.0 + 0.0j, 1.0j):
+            assert jvp(op.sign, (np.complex128(0),), (np.complex128(tangent),)) == (0, 0)
+            second = jvp(grad(lambda z: op.square(op.abs(z))), (np.complex128(0),), (np.complex128(tangent),))[1]
+            assert np.isfinite(second)
+
+
 def test_second_derivatives_at_hard_places():
     assert d(grad(lambda x: op.integer_pow(x, 2)), 0.0) == 2.0
     assert d(grad(lambda x: op.pow(x, 2.0)), 0.0) == 2.0

@@ -113,8 +113,9 @@ define_jvp(op.abs_p, _abs_partial)
 def _sign_partial(t, y, x):
     if not _is_complex(x):
         return ZERO
-    # sign z = z/|z|: d = i Im(dz conj(sign)) sign / |z|
+    # sign z = z/|z|: d = i Im(dz conj(sign)) sign / |z|, and 0 at z = 0, where sign is
     magnitude = op.abs(x)
+    magnitude = select(eq(magnitude, 0.0), full_like(magnitude, 1), magnitude)
     turned = op.imag(mul(t, op.conj(y)))
     return mul(op.complex(full(get_aval(turned).shape, 0, get_aval(turned).dtype), div(turned, magnitude)), y)
 
