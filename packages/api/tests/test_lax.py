@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import laminax
+import laminax.numpy as jnp
 from laminax import lax
 
 f32 = np.float32
@@ -143,6 +144,33 @@ def test_platform_dependent():
     f = lambda x: lax.platform_dependent(x, cpu=lambda x: x + 1, default=lambda x: x * 10)  # noqa: E731
     expected = 2.0 if laminax.default_backend() == "cpu" else 10.0
     assert f(1.0) == expected and laminax.jit(f)(1.0) == expected
+
+def test_functions_for_other_platforms_are_not_compiled_whatever_is_done_to_the_choice():
+    """The choice was lost where it left the program that makes it, as a residual does: the other platform's kernel was looked for."""
+    other = "cuda" if laminax.default_backend() == "cpu" else "cpu"
+
+    def elsewhere(x):
+        return laminax.ffi.ffi_call("a_kernel_of_another_platform", laminax.ShapeDtypeStruct(x.shape, x.dtype), vmap_method="broadcast_all")(x)
+
+    kernel = laminax.custom_vjp(elsewhere)
+    kernel.defvjp(lambda x: (elsewhere(x), x), lambda x, ct: (elsewhere(x) * ct,))
+
+    def f(x):
+        return lax.platform_dependent(x, default=jnp.sin, **{other: kernel})
+
+    def total(f):
+        return lambda x: f(x).sum()
+
+    def looped(x):
+        return lax.scan(lambda c, _: (c * f(x), None), jnp.ones(3), None, 2)[0]
+
+    x = jnp.arange(3.0)
+    calls = [(f, np.sin), (laminax.vmap(f), np.sin), (laminax.grad(total(f)), np.cos), (laminax.grad(total(laminax.jit(f))), np.cos),
+             (laminax.vmap(laminax.grad(f)), np.cos), (laminax.grad(total(laminax.checkpoint(f))), np.cos),
+             (laminax.grad(lambda x: lax.cond(x[1] > 0, f, jnp.tan, x).sum()), np.cos),
+             (laminax.grad(total(looped)), lambda x: 2 * np.sin(x) * np.cos(x))]
+    for call, expected in calls:
+        np.testing.assert_allclose(call(x), expected(np.arange(3.0)), rtol=1e-6, atol=1e-6)
 
 
 def test_optimization_barrier_and_stop_gradient_take_pytrees():

@@ -297,7 +297,7 @@ def _cond(operands, params):
         return [*program.results, *[v for v, is_written in zip(program.last_values(), written) if is_written]]
 
     branches = tuple([_variant(p.closed, written, lambda p=p: p.closed.jaxpr.invars, lambda p=p: results(p)) for p in programs])
-    outs = cond_p.bind(index, *_values(operands), branches=branches)
+    outs = cond_p.bind(index, *_values(operands), **{**params, "branches": branches})
     count = len(programs[0].results)
     _write_back(operands, written, outs[count:])
     return outs[:count]

@@ -45,7 +45,6 @@ class FunctionWriter:
         self.module = module
         self.platforms = platforms
         self.platform_index: Value | None = None
-        self.platform_choices: dict[str, dict[str, int]] = {}  # values that depend on the platform only; see `rules.control_flow`
         self.lines: list[str] = []
         self.eqn: JaxprEqn | None = None
         self.loc = ""

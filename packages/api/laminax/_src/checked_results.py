@@ -127,7 +127,7 @@ def _compiled(closed: ClosedJaxpr) -> Callable[..., Sequence[Any]]:
     return run_unchecked
 
 
-def _cond_runs(operands, *, branches) -> _BodyRuns:
+def _cond_runs(operands, *, branches, **_params) -> _BodyRuns:
     index = min(max(int(operands[0]), 0), len(branches) - 1)
     closed, args = branches[index], operands[1:]
     yield f"branch {index} of cond", closed, args, _compiled(closed)(*args)

@@ -20,7 +20,7 @@ from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subjaxprs
 from laminax_ir.manual_axes import running_along
 from laminax_ir.ops import indexing, slicing
 from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, jit_p
-from laminax_ir.ops.control_flow import cond_p, scan_p, switch, while_p
+from laminax_ir.ops.control_flow import cond_p, platform_switch, scan_p, switch, while_p
 from laminax_ir.ops.elementwise import div_p
 from laminax_ir.ops.loops import scan, while_loop
 from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p
@@ -386,7 +386,7 @@ class _Interpreter:
             return [], self.noted(eqn, params["site"].category, ~jnp.asarray(operands[0]), record, operands[1:])
         if _entered(eqn):
             if primitive is cond_p:
-                return self.branches(params["branches"], operands, record)
+                return self.branches(params, operands, record)
             if primitive is scan_p:
                 return self.scan(params, operands, record)
             if primitive is while_p:
@@ -469,9 +469,11 @@ class _Interpreter:
         is_new = of_all.failed[first] & ~record.failed
         return list(outs[:count]), tree_map(lambda new, old: jnp.where(is_new, new[first], old), of_all, record)
 
-    def branches(self, branches, operands, record):
+    def branches(self, params, operands, record):
         index, *rest = operands
-        outs = switch(index, [functools.partial(self._branch, b) for b in branches], record, *rest)
+        functions = [functools.partial(self._branch, b) for b in params["branches"]]
+        platforms = params.get("branches_platforms")
+        outs = switch(index, functions, record, *rest) if platforms is None else platform_switch(index, functions, (record, *rest), platforms)
         return list(outs[0]), outs[1]
 
     def _branch(self, closed, record, *args):

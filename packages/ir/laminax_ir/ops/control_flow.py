@@ -16,7 +16,7 @@ from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.agreement import check_branches
-from laminax_ir.ops.calls import bind_program, call_jaxpr
+from laminax_ir.ops.calls import bind_program
 from laminax_ir.ops.control_primitives import (  # noqa: F401  (all of the family are found here)
     bind_scan,
     common_constants,
@@ -30,7 +30,6 @@ from laminax_ir.ops.control_tracing import TracedFunction, check_refs, concrete_
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.pytree import tree_unflatten
 from laminax_ir.refs import is_traced
-from laminax_ir.trace import is_tracing
 from laminax_ir.tracebacks import api_boundary
 
 _missing = object()
@@ -136,7 +135,7 @@ def _with_keyword_operand(name: str, operands: tuple, operand: Any) -> tuple:
     return (operand,)
 
 
-def _branch(name: str, index: Any, branches: Sequence[Callable], operands: tuple, labels: Sequence[str]) -> Any:
+def _branch(name: str, index: Any, branches: Sequence[Callable], operands: tuple, labels: Sequence[str], **params: Any) -> Any:
     """Traces the branches in the order given, and binds `cond_p`; those of `cond` are given with the true one first."""
     flat, in_tree = flat_arguments(f"{name}: an operand", operands)
     in_avals = [get_aval(x) for x in flat]
@@ -149,7 +148,7 @@ def _branch(name: str, index: Any, branches: Sequence[Callable], operands: tuple
         check_branches(name, first.out_tree, first.out_avals, program.out_tree, program.out_avals, (labels[0], label),
                        (branches[0], branch))
     consts, jaxprs = _joined_branches(programs[::-1] if name == "cond" else programs)  # False is 0
-    out = bind_program(cond_p, joined_effects(jaxprs), (index, *consts, *flat), {"branches": jaxprs})
+    out = bind_program(cond_p, joined_effects(jaxprs), (index, *consts, *flat), {"branches": jaxprs, **params})
     return tree_unflatten(first.out_tree, out)
 
 
@@ -201,23 +200,28 @@ def platform_dependent(*args, default: Callable | None = None, **per_platform: C
         raise ValueError("platform_dependent: give a function for at least one platform, or default=")
     if default is not None and not per_platform:
         return default(*args)
-    platforms = tuple((name,) for name in per_platform) + (() if default is None else (None,))
+    platforms = (*[(name,) for name in per_platform], *([] if default is None else [None]))
     branches = [*per_platform.values(), *([] if default is None else [default])]
     if not all(callable(branch) for branch in branches):
         raise TypeError("platform_dependent: the per-platform arguments and default must be callable, got "
                         f"{[branch for branch in branches if not callable(branch)]}")
 
-    def chosen(*args):
-        if len(branches) == 1:
-            platform_index_p.bind(platforms=platforms)
-            return branches[0](*args)
-        return _branch("switch", platform_index_p.bind(platforms=platforms), branches, args,
-                       [*per_platform, "default"][:len(branches)])
+    index = platform_index_p.bind(platforms=platforms)
+    if len(branches) == 1:
+        return branches[0](*args)
+    return platform_switch(index, branches, args, platforms, [*per_platform, "default"])
 
-    if is_tracing():
-        return chosen(*args)
-    # Outside of tracing the whole choice is one program, so that only the chosen branch is compiled.
-    flat, in_tree = flat_arguments("platform_dependent: an operand", args)
-    program = trace_function("platform_dependent", "function", chosen, in_tree, [get_aval(x) for x in flat])
-    out = call_jaxpr(program.jaxpr, *program.consts, *flat, name="platform_dependent")
-    return tree_unflatten(program.out_tree, out)
+
+def platform_switch(index: Any, branches: Sequence[Callable], operands: tuple, platforms: Sequence[tuple[str, ...] | None],
+                    labels: Sequence[str] | None = None) -> Any:
+    """Applies the function of the platform; only that one is lowered, whatever becomes of the index on the way.
+
+    Args:
+      index: what `platform_index_p` gives for the platforms.
+      branches: the functions.
+      operands: pytrees of arrays.
+      platforms: those that each function is for; None is all others.
+      labels: what messages call the functions.
+    """
+    return _branch("platform_dependent", index, branches, operands, labels or [f"branch {i}" for i in range(len(branches))],
+                   branches_platforms=tuple(platforms))

@@ -35,7 +35,8 @@ hide_params("scan", linear=..., _split_transpose=False)
 
 
 @shape_rule(cond_p)
-def _cond_shape(index: ShapedArray, *operands: ShapedArray, branches: tuple[ClosedJaxpr, ...]) -> list[ShapedArray]:
+def _cond_shape(index: ShapedArray, *operands: ShapedArray, branches: tuple[ClosedJaxpr, ...],
+                branches_platforms: tuple[tuple[str | None, ...], ...] | None = None) -> list[ShapedArray]:
     if index.shape or index.dtype != np.int32:
         raise ShapeError(f"cond: the branch index must be an int32 scalar, got {index.str_short()}")
     if not branches:
@@ -86,7 +87,7 @@ def _is_split_alike(a: ShapedArray, b: ShapedArray) -> bool:
 
 
 @effects_rule(cond_p)
-def _cond_effects(*_avals, branches):
+def _cond_effects(*_avals, branches, **_params):
     return frozenset().union(*[branch.effects for branch in branches])
 
 
@@ -174,7 +175,7 @@ def common_constants(programs: Sequence[ClosedJaxpr]) -> tuple[list[Any], tuple[
 
 
 @check_rule(cond_p)
-def _cond_faults(_in_avals, _out_avals, *, branches: Any):
+def _cond_faults(_in_avals, _out_avals, *, branches: Any, **_params: Any):
     if not (isinstance(branches, tuple) and all(isinstance(branch, ClosedJaxpr) for branch in branches)):
         yield _parameter_fault("cond", "branches", branches, "tuple of ClosedJaxpr")
     for i, branch in enumerate(branches[1:], 1):

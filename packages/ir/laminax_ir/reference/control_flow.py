@@ -11,7 +11,7 @@ from laminax_ir.reference.evaluate import evaluate, reference_rule, to_numpy
 
 
 @reference_rule(cond_p)
-def _cond(index, *operands, branches):
+def _cond(index, *operands, branches, **_params):
     return evaluate(branches[min(max(int(index), 0), len(branches) - 1)], *operands)
 
 

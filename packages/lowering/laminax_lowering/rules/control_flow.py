@@ -27,13 +27,17 @@ _INT32 = ShapedArray((), np.int32)
 
 
 @lowering_rule(cond_p)
-def _lower_cond(ctx, index, *operands, branches):
+def _lower_cond(ctx, index, *operands, branches, branches_platforms=None):
+    if branches_platforms is not None:  # the other branches need not exist on the platform
+
+        def run_chosen():
+            i = _branch_for(ctx.platform, branches_platforms)
+            return ctx.run(branches[i], operands, ["", "cond", f"branch_{i}_fun"])
+
+        return ctx.by_platform(run_chosen)
     known = ctx.known_scalar(index)
-    if known is not None:  # decided before compiling, by the platform for example: the other branches need not exist
+    if known is not None:
         return ctx.run(branches[min(max(int(known), 0), len(branches) - 1)], operands, ["", "cond"])
-    choice = ctx.platform_choices.get(index.name)
-    if choice is not None:
-        return ctx.by_platform(lambda: ctx.run(branches[choice[ctx.platform]], operands, ["", "cond", f"branch_{choice[ctx.platform]}_fun"]))
     if any(has_ordered(branch.effects) for branch in branches):
         return _ordered_case(ctx, index, branches, operands)
     regions = [ctx.jaxpr_region(branch, operands, ["", "cond", f"branch_{i}_fun"]) for i, branch in enumerate(branches)]
@@ -59,11 +63,7 @@ def _listed(results: Value | list[Value]) -> list[Value]:
 
 @lowering_rule(platform_index_p)
 def _lower_platform_index(ctx, *, platforms):
-    choice = {platform: _branch_for(platform, platforms) for platform in ctx.platforms}
-    index = ctx.by_platform(lambda: ctx.constant(choice[ctx.platform], np.int32))
-    if len(ctx.platforms) > 1:
-        ctx.platform_choices[index.name] = choice
-    return index
+    return ctx.by_platform(lambda: ctx.constant(_branch_for(ctx.platform, platforms), np.int32))
 
 
 def _branch_for(platform: str, branches) -> int:

@@ -15,7 +15,6 @@ from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.control_flow import common_constants, cond_p, platform_index_p
 from laminax_ir.ops.scalar_operands import scalar_like
-from laminax_ir.ops.shape import broadcast_in_dim
 from laminax_transforms.batching import move_batch_axis
 from laminax_transforms.branch_places import shared_places, with_places
 from laminax_transforms.dependence import Flags, batched_results, cotangent_parameters, tangent_results, union
@@ -23,7 +22,7 @@ from laminax_transforms.jaxpr_transforms import LinearizedJaxpr, batch_jaxpr, ca
 from laminax_transforms.registry import axis_batching_rule, define_zero_derivative, is_linear, jvp_rules, linearize_rule, transpose_rule
 from laminax_transforms.rules import control_flow_scan  # noqa: F401  (it registers its rules)
 from laminax_transforms.rules.control_flow_values import absent, front_axes, nonzero_flags, present, spread
-from laminax_transforms.rules.control_flow_while import has_io, select_examples
+from laminax_transforms.rules.control_flow_while import beside, has_io, select_examples
 from laminax_transforms.zeros import ZERO
 
 define_zero_derivative(platform_index_p)
@@ -43,7 +42,7 @@ def _cond_jvp(primals, tangents, params):
     nonzero = nonzero_flags(tangents[1:])
     index, *operands = primals
     jaxprs, consts, flags = _jvp_branches(branches[0], branches, nonzero)
-    out = cond_p.bind(index, *consts, *operands, *present(tangents[1:], nonzero), branches=jaxprs)
+    out = cond_p.bind(index, *consts, *operands, *present(tangents[1:], nonzero), **{**params, "branches": jaxprs})
     count = len(flags)
     return out[:count], spread(out[count:], flags)
 
@@ -101,12 +100,12 @@ def _cond_linearize(primals, tangents, params):
     nonzero = nonzero_flags(tangents[1:])
     index, *operands = primals
     split = _linearize_branches(branches[0], branches, nonzero)
-    out = cond_p.bind(index, *split.primal_consts, *operands, branches=split.primal)
+    out = cond_p.bind(index, *split.primal_consts, *operands, **{**params, "branches": split.primal})
     results = out[:len(split.out_flags)]
     if not any(split.out_flags):
         return results, [ZERO] * len(results)
     residuals = [operands[i] if where == "in" else out[i] for where, i in split.sources]
-    dots = cond_p.bind(index, *split.linear_consts, *residuals, *present(tangents[1:], nonzero), branches=split.linear)
+    dots = cond_p.bind(index, *split.linear_consts, *residuals, *present(tangents[1:], nonzero), **{**params, "branches": split.linear})
     return results, spread(dots, split.out_flags)
 
 
@@ -122,7 +121,7 @@ def _transpose_branches(_first: ClosedJaxpr, branches: tuple[ClosedJaxpr, ...], 
 
 
 @transpose_rule(cond_p)
-def _cond_transpose(cts, index, *operands, branches):
+def _cond_transpose(cts, index, *operands, branches, **params):
     linear = tuple(is_linear(x) for x in operands)
     all_take_the_same = True
     if checked_axes():  # inside of a program per device
@@ -130,7 +129,7 @@ def _cond_transpose(cts, index, *operands, branches):
         branches, all_take_the_same = branches_alike(branches, index), not varying_axes(index)
     jaxprs, consts, flags = _transpose_branches(branches[0], branches, linear, nonzero_flags(cts), all_take_the_same)
     fixed = absent(operands, linear)
-    out = cond_p.bind(index, *consts, *fixed, *[ct for ct in cts if ct is not ZERO], branches=jaxprs)
+    out = cond_p.bind(index, *consts, *fixed, *[ct for ct in cts if ct is not ZERO], branches=jaxprs, **params)
     in_cts = iter(spread(out, flags))
     return [None, *[next(in_cts) if lin else None for lin in linear]]
 
@@ -144,14 +143,14 @@ def _batch_branches(_first: ClosedJaxpr, branches: tuple[ClosedJaxpr, ...], axis
 
 
 @axis_batching_rule(cond_p, uses_axis_name=True)
-def _cond_batch(axis, operands, batch_axes, *, branches):
+def _cond_batch(axis, operands, batch_axes, *, branches, **params):
     (index, *operands), (index_axis, *batch_axes) = operands, batch_axes
     mapped = tuple(b is not None for b in batch_axes)
     operands = [move_batch_axis(x, b, place, axis.size) for x, b, place in zip(operands, batch_axes, front_axes(mapped))]
     if index_axis is not None:
         return _select_branch(axis, move_batch_axis(index, index_axis, 0, axis.size), operands, mapped, branches)
     jaxprs, consts, flags = _batch_branches(branches[0], branches, axis, mapped)
-    return cond_p.bind(index, *consts, *operands, branches=jaxprs), list(front_axes(flags))
+    return cond_p.bind(index, *consts, *operands, branches=jaxprs, **params), list(front_axes(flags))
 
 
 def _select_branch(axis, index, operands, mapped: Flags, branches):
@@ -172,17 +171,10 @@ def _select_branch(axis, index, operands, mapped: Flags, branches):
         results.append(eval_jaxpr(batched.jaxpr.jaxpr, batched.jaxpr.consts, *guarded))
     if len(branches) == 2:
         index = op.ne(index, scalar_like(0, get_aval(index).dtype))
-    return [_select_n_examples(index, cases) for cases in zip(*results)], [0] * count
+    return [op.select_n(beside(index, cases[0]), *cases) for cases in zip(*results)], [0] * count
 
 
 def _guarded(chosen, x):
     if not dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact):
         return x
     return select_examples(chosen, x, op.stop_gradient_p.bind(x, is_discarded=True))
-
-
-def _select_n_examples(index, cases: Sequence[Any]):
-    shape = get_aval(cases[0]).shape
-    if len(shape) > 1:
-        index = broadcast_in_dim(index, shape, (0,))
-    return op.select_n(index, *cases)

@@ -13,13 +13,13 @@ from laminax_transforms.taylor_series import is_constant, taylor_rule
 
 
 @taylor_rule(cond_p)
-def _cond(index, *operands, branches):
+def _cond(index, *operands, branches, **params):
     order = len(index) - 1
     varying = tuple(not is_constant(x) for x in operands)
     wanted = tuple(union(*[tangent_results(branch, varying) for branch in branches]))
     expanded = [taylor_jaxpr(branch, varying, order, wanted) for branch in branches]
     consts, programs = common_constants([e.jaxpr for e in expanded])
-    out = cond_p.bind(index[0], *consts, *separated(operands, varying), branches=programs)
+    out = cond_p.bind(index[0], *consts, *separated(operands, varying), branches=programs, **params)
     return joined(out[:len(wanted)], out[len(wanted):], wanted, order)
 
 

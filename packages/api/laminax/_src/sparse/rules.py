@@ -11,6 +11,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import special
 from laminax_ir.ops.calls import CustomJVPCall, checkpoint_p, custom_jvp_call_p, jit_p, name_p
 from laminax_ir.ops.contraction import dot_general_p
+from laminax_ir.ops.control_flow import platform_switch
 from laminax_ir.ops.control_primitives import cond_p, scan_p, while_p
 from laminax_ir.ops.convolution import conv_general_dilated_p
 from laminax_ir.ops.indexing import gather_p
@@ -324,7 +325,7 @@ def _without_flags(values):
 
 
 @_rule(cond_p)
-def _cond(index, *operands, branches, **_params):
+def _cond(index, *operands, branches, branches_platforms=None):
     functions = [lambda *args, branch=branch: _without_flags(interpret(branch, args)) for branch in branches]
     types = [eval_shape(f, *operands) for f in functions]
     trees = [tree_util.tree_structure(t) for t in types]
@@ -334,6 +335,8 @@ def _cond(index, *operands, branches, **_params):
             said = "true_fun and false_fun output" if len(branches) == 2 else f"branches 0 and {k} output"
             raise TypeError(f"sparsified {said} must have identical types, got\n{types[-1] if len(branches) == 2 else types[0]}\nand\n"
                             f"{types[0] if len(branches) == 2 else types[k]}.")
+    if branches_platforms is not None:
+        return platform_switch(index, functions, operands, branches_platforms)
     return lax.switch(index, functions, *operands)
 
 
