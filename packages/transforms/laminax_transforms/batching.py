@@ -248,11 +248,11 @@ def batch_elementwise(primitive) -> Callable:
         if aligned:
             return primitive.bind(*operands, **params), axis
         rank = max(len(get_aval(x).shape) - (b is not None) for x, b in zip(operands, batch_axes))
-        return primitive.bind(*[_align(x, b, rank) for x, b in zip(operands, batch_axes)], **params), 0
+        return primitive.bind(*[align(x, b, rank) for x, b in zip(operands, batch_axes)], **params), 0
     return rule
 
 
-def _align(x: Any, batch_axis: int | None, rank: int) -> Any:
+def align(x: Any, batch_axis: int | None, rank: int) -> Any:
     """Batch axis in front and `rank` axes behind it; scalars that are not mapped stay scalars."""
     shape = get_aval(x).shape
     if batch_axis is None:

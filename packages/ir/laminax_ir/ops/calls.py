@@ -94,7 +94,7 @@ def _custom_call_faults(in_avals, out_avals, *, call_jaxpr: ClosedJaxpr, name: s
 
 
 @dce_rule(jit_p, checkpoint_p)
-def _jit_dce(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
+def dce_of_call(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
     """The call of the part that is needed. Parameters that speak of each operand or result are thinned out alike."""
     program, used_inputs = dce_closed_jaxpr(eqn.params["jaxpr"], used_outputs)
     if program is eqn.params["jaxpr"]:

@@ -16,7 +16,7 @@ from laminax_ir.check import call_faults, check_rule
 from laminax_ir.dce import dce_rule
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.manual_axes import running_along
-from laminax_ir.ops.calls import _jit_dce, bind_program, close_over_constants
+from laminax_ir.ops.calls import bind_program, close_over_constants, dce_of_call
 from laminax_ir.ops.collectives import vary
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
@@ -99,7 +99,7 @@ def _shard_map_faults(in_avals, out_avals, *, jaxpr: ClosedJaxpr, mesh, in_specs
     return call_faults("the program of each device", jaxpr, parts)
 
 
-dce_rule(shard_map_p)(_jit_dce)  # the specs are thinned out like all parameters that speak of each operand or result
+dce_rule(shard_map_p)(dce_of_call)  # the specs are thinned out like all parameters that speak of each operand or result
 
 
 def bind_shard_map(closed: ClosedJaxpr, *operands: Any, mesh: Any, in_specs: Sequence[PartitionSpec],

@@ -39,7 +39,7 @@ from laminax_transforms.rematerialization import Rematerialized, rematerialize
 from laminax_transforms.zeros import ZERO, instantiate, instantiate_cotangent
 
 
-def _call_like(params: dict, closed, operands, name: str | None = None) -> list:
+def call_like(params: dict, closed, operands, name: str | None = None) -> list:
     """A jit call of a transformed jaxpr with what carries over of the original call's parameters."""
     return call_jaxpr(closed, *operands, name=name or params["name"], inline=params["inline"])
 
@@ -48,7 +48,7 @@ def _jit_jvp(primals, tangents, params):
     closed = params["jaxpr"]
     nonzero = tuple(t is not ZERO for t in tangents)
     derived = jvp_jaxpr(closed, nonzero)
-    out = _call_like(params, derived.jaxpr, [*primals, *(t for t in tangents if t is not ZERO)])
+    out = call_like(params, derived.jaxpr, [*primals, *(t for t in tangents if t is not ZERO)])
     count = len(closed.out_avals)
     found = iter(out[count:])
     return out[:count], [next(found) if has else ZERO for has in derived.out_nonzero]
@@ -62,11 +62,11 @@ def _jit_linearize(primals, tangents, params):
     nonzero = tuple(t is not ZERO for t in tangents)
     split = linearize_jaxpr(closed, nonzero)
     count = len(closed.out_avals)
-    outputs = _call_like(params, split.primal, primals)
+    outputs = call_like(params, split.primal, primals)
     if not any(split.out_nonzero):
         return outputs[:count], [ZERO] * count
     residuals = split.residuals(primals, outputs)
-    found = iter(_call_like(params, split.linear, [*residuals, *(t for t in tangents if t is not ZERO)]))
+    found = iter(call_like(params, split.linear, [*residuals, *(t for t in tangents if t is not ZERO)]))
     return outputs[:count], [next(found) if has else ZERO for has in split.out_nonzero]
 
 
@@ -78,7 +78,7 @@ def _jit_transpose(cts, *operands, **params):
     linear = tuple(is_linear(x) for x in operands)
     adjoint = transpose_jaxpr(params["jaxpr"], linear, tuple(ct is not ZERO for ct in cts))
     fixed = [x for x in operands if not is_linear(x)]
-    out = iter(_call_like(params, adjoint.jaxpr, [*fixed, *(ct for ct in cts if ct is not ZERO)]))
+    out = iter(call_like(params, adjoint.jaxpr, [*fixed, *(ct for ct in cts if ct is not ZERO)]))
     has_ct = iter(adjoint.out_nonzero)
     return [(next(out) if next(has_ct) else ZERO) if lin else None for lin in linear]
 
@@ -86,7 +86,7 @@ def _jit_transpose(cts, *operands, **params):
 @axis_batching_rule(jit_p)
 def _jit_batch(axis, operands, batch_axes, **params):
     batched = batch_jaxpr(params["jaxpr"], axis, tuple(batch_axes))
-    return _call_like(params, batched.jaxpr, operands), list(batched.out_axes)
+    return call_like(params, batched.jaxpr, operands), list(batched.out_axes)
 
 
 # Checkpointed calls. Their linear part is one equation: a call that computes the residuals again.

@@ -42,7 +42,7 @@ from laminax_ir.ops.elementwise_avals import broadcast_avals
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import full, full_like, reshape
-from laminax_transforms.batching import _align, batch_elementwise, move_axis
+from laminax_transforms.batching import align, batch_elementwise, move_axis
 from laminax_transforms.registry import (
     batching_rules,
     broadcast_like,
@@ -366,7 +366,7 @@ def _batch_same_shapes(primitive, scalar_positions: tuple[int, ...]):
         if unmapped_scalars and len(mapped) == 1 and len(ranks) == 1 and set(stay) <= set(scalar_positions):
             return primitive.bind(*operands, **params), mapped.pop()
         rank = max(len(get_aval(x).shape) - (b is not None) for x, b in zip(operands, batch_axes))
-        aligned = [_align(x, b, rank) for x, b in zip(operands, batch_axes)]
+        aligned = [align(x, b, rank) for x, b in zip(operands, batch_axes)]
         avals = [get_aval(x) for x in aligned]
         shape = broadcast_avals(primitive.name, avals)
         return primitive.bind(*[x if aval.shape == shape or (not aval.shape and i in scalar_positions)

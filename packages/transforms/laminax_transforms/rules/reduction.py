@@ -34,17 +34,17 @@ define_zero_derivative(op.reduce_and_p, op.reduce_or_p, op.reduce_xor_p, op.argm
 
 @transpose_rule(op.reduce_sum_p)
 def _reduce_sum_transpose(ct, x, *, axes, out_sharding):
-    return [broadcast_in_dim(ct, x.shape, _kept(len(x.shape), axes))]
+    return [broadcast_in_dim(ct, x.shape, kept_axes(len(x.shape), axes))]
 
 
-def _kept(ndim: int, axes) -> tuple[int, ...]:
+def kept_axes(ndim: int, axes) -> tuple[int, ...]:
     return tuple(axis for axis in range(ndim) if axis not in axes)
 
 
 def _extremum_partial(t, result, x, *, axes):
     """The mean of the tangents at the elements that attain the extremum."""
     shape = get_aval(x).shape
-    attained = convert_element_type(eq(x, broadcast_in_dim(result, shape, _kept(len(shape), axes))), result.dtype)
+    attained = convert_element_type(eq(x, broadcast_in_dim(result, shape, kept_axes(len(shape), axes))), result.dtype)
     return div(reduce_sum(mul(t, attained), axes), reduce_sum(attained, axes))
 
 
@@ -53,21 +53,21 @@ define_jvp(op.reduce_min_p, _extremum_partial)
 
 
 def _product_partial(t, result, x, *, axes):
-    x, t = _reduced_first(x, axes), _reduced_first(t, axes)
-    return _fold([x, t], [1, 0], lambda a, b: [mul(a[0], b[0]), add(mul(a[1], b[0]), mul(b[1], a[0]))])[1]
+    x, t = reduced_axes_first(x, axes), reduced_axes_first(t, axes)
+    return fold_halves([x, t], [1, 0], lambda a, b: [mul(a[0], b[0]), add(mul(a[1], b[0]), mul(b[1], a[0]))])[1]
 
 
-def _reduced_first(x, axes):
+def reduced_axes_first(x, axes):
     """The reduced axes merged into one, in front."""
     shape = get_aval(x).shape
-    kept = _kept(len(shape), axes)
+    kept = kept_axes(len(shape), axes)
     size = 1
     for axis in axes:
         size *= shape[axis]
     return reshape(transpose(x, (*axes, *kept)), (size, *(shape[axis] for axis in kept)))
 
 
-def _fold(arrays, identities, combine):
+def fold_halves(arrays, identities, combine):
     """Reduces the first axis by halves: `combine` takes and returns lists of arrays."""
     size = arrays[0].shape[0]
     if size == 0:
@@ -122,7 +122,7 @@ jvp_rules.add(op.reduce_p, _reduce_jvp)
 def _reduce_by_halves(values, *, dimensions, jaxpr):
     """`reduce` in differentiable operations; initial values may be arrays of the result's shape."""
     operands, inits = op.split_operands("reduce", values)
-    columns = [_reduced_first(x, dimensions) for x in operands]
+    columns = [reduced_axes_first(x, dimensions) for x in operands]
     shape = columns[0].shape[1:]
     starts = [x if get_aval(x).shape == shape else broadcast_in_dim(x, shape, ()) for x in inits]
     if columns[0].shape[0] == 0:
@@ -131,7 +131,7 @@ def _reduce_by_halves(values, *, dimensions, jaxpr):
     def combine(low, high):
         return apply_to_elements(jaxpr, [*low, *high])
 
-    return apply_to_elements(jaxpr, [*starts, *_fold(columns, (), combine)])
+    return apply_to_elements(jaxpr, [*starts, *fold_halves(columns, (), combine)])
 
 
 def apply_to_elements(jaxpr, arrays) -> list:

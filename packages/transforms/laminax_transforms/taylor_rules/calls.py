@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from laminax_ir.jaxpr import eval_jaxpr
 from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p, jit_p, name_p
-from laminax_transforms.rules.calls import _call_like
+from laminax_transforms.rules.calls import call_like
 from laminax_transforms.taylor import joined, separated, taylor_flat, taylor_jaxpr
 from laminax_transforms.taylor_series import define_linear, is_constant, taylor_rule
 
@@ -16,7 +16,7 @@ def _jit(*operands, jaxpr, **params):
     varying = tuple(not is_constant(x) for x in operands)
     order = len(operands[0]) - 1
     expanded = taylor_jaxpr(jaxpr, varying, order)
-    out = _call_like(params, expanded.jaxpr, separated(operands, varying))
+    out = call_like(params, expanded.jaxpr, separated(operands, varying))
     count = len(jaxpr.out_avals)
     return joined(out[:count], out[count:], expanded.out_varying, order)
 
