@@ -192,10 +192,12 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
             from laminax_ir.discharge import eval_with_refs
             return eval_with_refs(jaxpr, consts, *args)
     if in_use:
-        from laminax_ir.explicit_axes import is_explicit, is_resolving
-        if not is_resolving.value and is_explicit(jaxpr):  # its types have been checked, in the context that it was traced in
-            with is_resolving(True):
-                return eval_jaxpr(jaxpr, consts, *args, propagate_source_info=propagate_source_info)
+        from laminax_ir.explicit_axes import is_explicit, is_resolving, record_explicitly
+        if is_explicit(jaxpr):
+            record_explicitly()
+            if not is_resolving.value:  # its types have been checked, in the context that it was traced in
+                with is_resolving(True):
+                    return eval_jaxpr(jaxpr, consts, *args, propagate_source_info=propagate_source_info)
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))
     last_use = {v: eqn for eqn in jaxpr.eqns for v in eqn.invars if type(v) is not Literal}

@@ -287,11 +287,41 @@ def save_from_both_policies(policy_1: Callable, policy_2: Callable) -> Callable[
     return policy
 
 
-def _offloading_policy(name: str) -> Callable:
-    def policy(*args, **kwargs):
-        raise NotImplementedError(f"checkpoint_policies.{name}: moving saved values to another memory is not supported. Use a policy "
-                                  "that saves them (save_only_these_names, dots_with_no_batch_dims_saveable) or recompute them.")
-    policy.__name__ = name
+def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Callable[..., bool | Offloadable]:
+    """A policy that keeps the results of matrix products without batch dimensions in other memory.
+
+    Args:
+      offload_src: the kind of memory that they are in, "device".
+      offload_dst: the kind of memory that they are kept in, "pinned_host".
+    """
+    def policy(prim, *avals, **params) -> bool | Offloadable:
+        return dots_with_no_batch_dims_saveable(prim, *avals, **params) and Offloadable(offload_src, offload_dst)
+    return policy
+
+
+def save_and_offload_only_these_names(*, names_which_can_be_saved: Sequence[str], names_which_can_be_offloaded: Sequence[str],
+                                      offload_src: str, offload_dst: str) -> Callable[..., bool | Offloadable]:
+    """A policy that keeps the values with some names given by `checkpoint_name`, and those with some others in other memory.
+
+    Args:
+      names_which_can_be_saved: the names of the values to keep where they are.
+      names_which_can_be_offloaded: the names of the values to move.
+      offload_src: the kind of memory that these are in, "device".
+      offload_dst: the kind of memory that these are kept in, "pinned_host".
+
+    Raises:
+      ValueError: if a name is among both.
+    """
+    function = "save_and_offload_only_these_names"
+    accepted, moved = _checked_names(function, names_which_can_be_saved), _checked_names(function, names_which_can_be_offloaded)
+    if both := accepted & moved:
+        raise ValueError(f"{function}: The names should be exclusive and should not intersect in `names_which_can_be_saved` and "
+                         f"`names_which_can_be_offloaded`, got {', '.join(map(repr, sorted(both)))} in both. Leave it out of one.")
+
+    def policy(prim, *_, **params) -> bool | Offloadable:
+        if prim is not name_p or params["name"] not in moved:
+            return prim is name_p and params["name"] in accepted
+        return Offloadable(offload_src, offload_dst)
     return policy
 
 
@@ -308,8 +338,8 @@ class checkpoint_policies:
     save_any_names_but_these = staticmethod(save_any_names_but_these)
     save_only_these_names = staticmethod(save_only_these_names)
     save_from_both_policies = staticmethod(save_from_both_policies)
-    offload_dot_with_no_batch_dims = staticmethod(_offloading_policy("offload_dot_with_no_batch_dims"))
-    save_and_offload_only_these_names = staticmethod(_offloading_policy("save_and_offload_only_these_names"))
+    offload_dot_with_no_batch_dims = staticmethod(offload_dot_with_no_batch_dims)
+    save_and_offload_only_these_names = staticmethod(save_and_offload_only_these_names)
 
 
 # What is kept

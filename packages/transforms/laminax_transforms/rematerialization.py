@@ -14,10 +14,13 @@ from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
 import numpy as np
 
+from laminax_ir.avals import aval_in
 from laminax_ir.dce import dce_closed_jaxpr
 from laminax_ir.effects import debug_effect, ordered_debug_effect
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects, subjaxprs
+from laminax_ir.memory_spaces import HOST_KIND, space_of_kind
 from laminax_ir.ops.calls import custom_vjp_call_p
+from laminax_ir.ops.sharding import device_put_p
 from laminax_transforms.inlining import inline_calls
 from laminax_transforms.jaxpr_transforms import cached_by_jaxpr, linearize_jaxpr
 from laminax_transforms.rematerialized_control_flow import Choice, split_control_flow
@@ -32,7 +35,7 @@ class Decision(enum.Enum):
 
 
 class Offloadable(NamedTuple):
-    """What a policy returns to have a value moved to another memory and back: from the kind `src` to the kind `dst`."""
+    """What a policy returns to have a value saved in other memory: moved from the kind `src` to the kind `dst`, and back where it is needed."""
     src: Any
     dst: Any
 
@@ -97,7 +100,14 @@ def _choose(policy: Policy | None, eqns: Sequence[JaxprEqn], residuals: Iterable
         wanted = [v in needed for v in eqn.outvars]
         repeated: JaxprEqn | None = None
         if any(wanted) or eqn.effects and not eqn.outvars and eqn.effects <= _MAY_RUN_AGAIN:
-            if policy is not None and _accepts(policy, eqn):
+            accepted = policy is not None and _decision(policy, eqn)
+            if isinstance(accepted, Offloadable):
+                for v in reversed([v for v, is_wanted in zip(eqn.outvars, wanted) if is_wanted]):
+                    there, back = _offloaded(v, accepted, eqn)
+                    first.append(there)
+                    again.append(back)
+                    saved.extend(there.outvars)
+            elif accepted:
                 saved.extend([v for v, is_wanted in zip(eqn.outvars, wanted) if is_wanted][::-1])
             elif policy is not None and (split := split_control_flow(eqn, wanted, partial(_choose, policy))) is not None:
                 eqn, repeated = split.first, split.again
@@ -116,12 +126,11 @@ def _choose(policy: Policy | None, eqns: Sequence[JaxprEqn], residuals: Iterable
     return Choice(first[::-1], saved[::-1], again[::-1])
 
 
-def _accepts(policy: Policy, eqn: JaxprEqn) -> bool:
+def _decision(policy: Policy, eqn: JaxprEqn) -> bool | Offloadable:
+    """What the policy says of the results of an equation: whether to save them, or where."""
     decision = policy(eqn.primitive, *[v.aval for v in eqn.invars], **eqn.params)
     if isinstance(decision, Offloadable):
-        raise NotImplementedError(
-            f"checkpoint: the policy wants the result of {eqn.primitive} moved from {decision.src} to {decision.dst}; moving saved values "
-            "to another memory is not supported. Return True to save it, or False to compute it again.")
+        return decision
     if isinstance(decision, Decision):
         return decision.value
     if not isinstance(decision, (bool, np.bool_)):
@@ -131,6 +140,25 @@ def _accepts(policy: Policy, eqn: JaxprEqn) -> bool:
 
 
 @cached_by_jaxpr
+def _offloaded(v: Var, where: Offloadable, eqn: JaxprEqn) -> tuple[JaxprEqn, JaxprEqn]:
+    """The equations that move a result of `eqn` to where it is saved, and back."""
+    own = v.aval.memory_space
+    for name, kind in where._asdict().items():
+        if kind not in _MEMORY_KINDS:
+            raise ValueError(f"checkpoint: the policy wants the result of {eqn.primitive} moved from {where.src!r} to {where.dst!r}. Offloadable takes "
+                             f"the kinds of memory {' and '.join(map(repr, _MEMORY_KINDS))}; correct {name}.")
+    if own is not space_of_kind(where.src):
+        raise ValueError(f"checkpoint: the policy wants the result of {eqn.primitive} moved from {where.src!r} to {where.dst!r}, and it is "
+                         f"{v.aval.str_short()}, which is not in {where.src!r}. Correct src.")
+    space = space_of_kind(where.dst)
+    moved = Var(aval_in(v.aval, space))
+    return (JaxprEqn([v], [moved], device_put_p, {"sharding": space, "source": None}, no_effects, eqn.source_info),
+            JaxprEqn([moved], [v], device_put_p, {"sharding": own, "source": None}, no_effects, eqn.source_info))
+
+
+_MEMORY_KINDS = ("device", HOST_KIND)
+
+
 def _calls_reverse_rules(jaxpr: Jaxpr) -> bool:
     """Whether a function with a reverse rule of its own is called, by the program or by one in it; but for those that ask to be
     run themselves (`optimize_remat`)."""

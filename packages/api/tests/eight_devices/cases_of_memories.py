@@ -147,3 +147,21 @@ def test_unpinned_memory_inside_of_programs_is_refused():
     there = on_mesh("x").with_memory_kind("unpinned_host")
     with pytest.raises(NotImplementedError, match="the memory kind 'unpinned_host' is not supported inside of programs.*out_shardings"):
         laminax.jit(lambda x: jnp.sin(laminax.device_put(x * 2, there)))(put(A, "x"))
+
+
+def test_checkpoint_keeps_values_in_the_hosts_memory():
+    policy = laminax.checkpoint_policies.offload_dot_with_no_batch_dims("device", HOST)
+
+    def f(x):
+        for _ in range(2):
+            x = jnp.sin(x @ x.T)
+        return x.sum()
+
+    x = put(A, "x")
+    offloaded = laminax.checkpoint(f, policy=policy)
+    kept = [aval.str_short() for aval, where in laminax.ad_checkpoint.saved_residuals(offloaded, x) if "argument" not in where]
+    assert kept == ["f32<host>[8,8]"] * 2
+    for grad in (laminax.grad(offloaded), laminax.jit(laminax.grad(offloaded))):
+        found = grad(x)
+        np.testing.assert_allclose(found, laminax.jit(laminax.grad(f))(x), rtol=1e-4, atol=1e-4)  # sums of eight products
+        assert found.sharding.memory_kind == "device"

@@ -13,6 +13,7 @@ from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.control_flow import while_p
 from laminax_ir.ops.reduction import reduce_or
 from laminax_ir.ops.shape import broadcast_in_dim
+from laminax_ir.ops.sharding import in_memory
 from laminax_ir.staging import stage
 from laminax_transforms.batching import move_batch_axis
 from laminax_transforms.dependence import Flags, batched_results, scan_fixpoint, union
@@ -171,7 +172,10 @@ def _masked(loop: _BatchedWhile, num_cond: int, num_body: int, carry_flags: Flag
 
 def select_examples(pred: Any, on_true: Any, on_false: Any) -> Any:
     """Chooses between two batches, example by example; the batch axis is in front."""
-    shape = get_aval(on_true).shape
-    if len(shape) > 1:
-        pred = broadcast_in_dim(pred, shape, (0,))
-    return op.select(pred, on_true, on_false)
+    return op.select(beside(pred, on_true), on_true, on_false)
+
+
+def beside(choice: Any, examples: Any) -> Any:
+    """A value for each example as an array of the shape of the batch of them, in the same memory."""
+    aval = get_aval(examples)
+    return in_memory(broadcast_in_dim(choice, aval.shape, (0,)) if aval.ndim > 1 else choice, aval.memory_space)
