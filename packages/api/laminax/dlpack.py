@@ -2,8 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import laminax_runtime as runtime
 from laminax_runtime.dlpack import is_supported_dtype
 
-from laminax._src.numpy.conversion import from_dlpack
+from laminax._src import setup  # noqa: F401
+
+
+def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Any:
+    """`numpy.from_dlpack`, whose device and copy are keywords.
+
+    Args:
+      external_array: an object with `__dlpack__` and `__dlpack_device__`.
+      device: the device that holds the result; by default the one that the memory is on.
+      copy: whether to copy; None copies only if needed.
+
+    Example:
+      >>> from_dlpack(np.ones(3, np.float32), devices()[0])
+      Array([1., 1., 1.], dtype=float32)
+    """
+    return runtime.from_dlpack(external_array, device=device, copy=copy)
+
 
 __all__ = ["from_dlpack", "is_supported_dtype"]

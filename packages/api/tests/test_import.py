@@ -1,6 +1,7 @@
 """Importing laminax: what it loads, what it starts, and that every name it lists is there."""
 
 import importlib
+import inspect
 import os
 import pkgutil
 import subprocess
@@ -114,3 +115,31 @@ def test_submodules_are_attributes():
     assert laminax.numpy is importlib.import_module("laminax.numpy")
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         laminax.nonsense
+
+
+@pytest.mark.parametrize("submodule", ["", *SUBMODULES])
+def test_public_functions_have_public_parameters(submodule):
+    module = importlib.import_module(f"laminax.{submodule}".rstrip("."))
+    for name in dir(module):
+        function = getattr(module, name, None)
+        if name.startswith("_") or not inspect.isroutine(function):
+            continue
+        try:
+            parameters = inspect.signature(function).parameters
+        except ValueError:  # in C++
+            continue
+        private = [p for p in parameters if p.startswith("_") and p not in ("_dot_general", "_split_transpose")]  # these are JAX's
+        assert not private, f"{name}{inspect.signature(function)}"
+
+
+def test_parameters_that_callers_name_have_the_names_of_jax():
+    names = {
+        laminax.debug_nans: ["new_val"], laminax.transfer_guard: ["new_val"], laminax.Ref.addupdate: ["self", "x", "idx"],
+        laminax.dlpack.from_dlpack: ["external_array", "device", "copy"],
+        laminax.ffi.register_ffi_target: ["name", "fn", "platform", "api_version", "traits"],
+        laminax.numpy.full_like: ["a", "fill_value", "dtype", "shape", "device", "out_sharding"],
+    }
+    for function, expected in names.items():
+        assert list(inspect.signature(function).parameters) == expected
+    [device] = laminax.dlpack.from_dlpack(laminax.numpy.ones(2), laminax.devices()[0]).devices()
+    assert device == laminax.devices()[0]

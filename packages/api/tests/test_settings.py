@@ -215,6 +215,8 @@ def test_devices():
         laminax.local_devices(process_index=5)
     with pytest.raises(ValueError, match="older name"):
         laminax.local_devices(0, host_id=0)
+    with pytest.raises(TypeError, match="process_index must be an int or None, got 'cpu'.*goes to backend"):
+        laminax.local_devices("cpu")
     with pytest.raises(errors.PlatformError, match="nonsense"):
         laminax.devices("nonsense")
 

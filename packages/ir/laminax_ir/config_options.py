@@ -144,20 +144,20 @@ class Option(threading.local):
     value_type: ValueType
     value: Any
 
-    def __call__(self, value: Any = UNSET) -> contextlib.AbstractContextManager[None]:
+    def __call__(self, new_val: Any = UNSET) -> contextlib.AbstractContextManager[None]:
         """Returns a context manager, also usable as a decorator, that overrides the option in this thread.
 
         Args:
-            value: the value inside the block; a boolean option may leave it out, and is then True.
+            new_val: the value inside the block; a boolean option may leave it out, and is then True.
 
         Raises:
             ValueError: the option does not take this value.
         """
-        if value is UNSET:
+        if new_val is UNSET:
             if self.value_type is not boolean:
                 raise TypeError(f"{self.name}() needs a value: {self.value_type.description}.")
-            value = True
-        return _Override(self, self._checked(value))
+            new_val = True
+        return _Override(self, self._checked(new_val))
 
     def get_global(self) -> Any:
         """The value in threads that do not override the option."""

@@ -147,9 +147,9 @@ class Ref:
     def __setitem__(self, index: Any, value: Any) -> None:
         write("ref_set", self, ref_indexing.places("ref_set", self, index), value)
 
-    def addupdate(self, value: Any, index: Any = ...) -> None:
+    def addupdate(self, x: Any, idx: Any = ()) -> None:
         """Adds to the array, or to its part at an index, in place."""
-        write("ref_addupdate", self, ref_indexing.places("ref_addupdate", self, index), value)
+        write("ref_addupdate", self, ref_indexing.places("ref_addupdate", self, idx), x)
 
     @property
     def at(self) -> _At:

@@ -28,25 +28,25 @@ _plugins: dict[str, Any] = {}  # by XLA's name for the platform: what the plugin
 _waiting: dict[str, list[tuple]] = {}
 
 
-def register_ffi_target(name: str, target: Any, platform: str = "cpu", api_version: int = 1, traits: int = 0) -> None:
+def register_ffi_target(name: str, fn: Any, platform: str = "cpu", api_version: int = 1, traits: int = 0) -> None:
     """Makes a native function callable from programs, as `stablehlo.custom_call` of this name.
 
     Args:
         name: the call target's name.
-        target: a capsule with the function's address, or a dict of capsules by execution stage.
+        fn: a capsule with the function's address, or a dict of capsules by execution stage.
         platform: 'cpu', 'cuda', 'rocm', 'tpu'.
         api_version: 1 for XLA's typed FFI, 0 for the untyped convention before it.
         traits: XLA FFI's handler traits, as a bit mask.
     """
     platform = _XLA_PLATFORMS.get(platform, platform)
     if platform not in _GPUS:
-        _jaxlib.register_custom_call_target(name, target, platform, api_version, traits)
+        _jaxlib.register_custom_call_target(name, fn, platform, api_version, traits)
         return
     with _lock:
         if platform in _plugins:
-            _register_with_plugin(platform, name, target, api_version, traits)
+            _register_with_plugin(platform, name, fn, api_version, traits)
         else:
-            _waiting.setdefault(platform, []).append((name, target, api_version, traits))
+            _waiting.setdefault(platform, []).append((name, fn, api_version, traits))
 
 
 def _register_with_plugin(platform: str, name: str, target: Any, api_version: int, traits: int = 0) -> None:

@@ -277,14 +277,14 @@ config_options.subscribe(_set_loggers)
 
 
 @contextlib.contextmanager
-def transfer_guard(level: str | None) -> Iterator[None]:
+def transfer_guard(new_val: str | None) -> Iterator[None]:
     """Context manager: what to do about transfers between host and devices, in all directions, in this thread.
 
     Transfers that were asked for, by `device_put` and `device_get`, are explicit; those that an operation needs, for
     operands in NumPy or Python, are implicit. On the CPU, arrays are read without a transfer.
 
     Args:
-        level: "allow"; "log" or "disallow" the implicit ones; "log_explicit" or "disallow_explicit" all of them.
+        new_val: "allow"; "log" or "disallow" the implicit ones; "log_explicit" or "disallow_explicit" all of them.
 
     Raises:
         ValueError: there is no such level.
@@ -295,5 +295,5 @@ def transfer_guard(level: str | None) -> Iterator[None]:
     """
     with contextlib.ExitStack() as stack:
         for guard in transfer_guards:
-            stack.enter_context(guard(level))
+            stack.enter_context(guard(new_val))
         yield

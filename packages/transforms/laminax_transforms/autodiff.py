@@ -27,6 +27,7 @@ from laminax_transforms.gradient_refs import (
 from laminax_transforms.linear import LinearProgram
 from laminax_transforms.linear_functions import LinearFunction, register_linear_function
 from laminax_transforms.mapped_refs import with_dual_refs
+from laminax_transforms.named_axes import checked_reduce_axes
 from laminax_transforms.zeros import ZERO, instantiate, instantiate_cotangent
 
 
@@ -221,6 +222,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
       cotangents to references; it must be used where a primal is a reference, whose cotangent is that of what was in it at first.
     """
     check_callable("vjp", fun)
+    reduce_axes = checked_reduce_axes("vjp", reduce_axes)
     flat, in_tree = tree_flatten(primals)
     check_array_leaves("vjp: primals", primals)
     flat_fun = FlatFunction(fun, in_tree, has_aux)
@@ -232,7 +234,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequen
     if write_back is not None:
         results = write_back(results)
     pullback = VJPFunction(program, function_name(fun), in_tree, flat_fun.out_tree, mask, tuple(in_avals),
-                           tuple(get_aval(r) for r in results), tuple(reduce_axes), tuple(flat) if reduce_axes else ())
+                           tuple(get_aval(r) for r in results), reduce_axes, tuple(flat) if reduce_axes else ())
     result = tree_unflatten(flat_fun.out_tree, results)
     return (result, pullback, flat_fun.aux) if has_aux else (result, pullback)
 

@@ -18,6 +18,7 @@ from laminax_ir.wrapping import wraps
 from laminax_transforms.autodiff import cotangent_of_type, summed_over_axes
 from laminax_transforms.differentiation import linearize_flat
 from laminax_transforms.flat_functions import FlatFunction
+from laminax_transforms.named_axes import checked_reduce_axes
 from laminax_transforms.zeros import ZERO
 
 
@@ -44,7 +45,7 @@ def grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False,
     Example:
       >>> grad(ops.elementwise.tanh)(0.2)
     """
-    value_and_grad_fun = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes, _transform="grad")
+    value_and_grad_fun = _value_and_grad("grad", fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
     @api_boundary
     @wraps(fun, updated=())
@@ -56,7 +57,7 @@ def grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False,
 
 
 def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False,
-                   allow_int: bool = False, reduce_axes: Sequence = (), *, _transform: str = "value_and_grad") -> Callable:
+                   allow_int: bool = False, reduce_axes: Sequence = ()) -> Callable:
     """Makes a function that computes both a scalar function and its gradient.
 
     Arguments are those of `grad`.
@@ -64,17 +65,27 @@ def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: boo
     Returns:
       A function of the same arguments that returns `(value, gradient)`, and `((value, aux), gradient)` with
       `has_aux`.
+
+    Example:
+      >>> value_and_grad(lambda x: x ** 2)(3.0)
+      (9.0, 6.0)
     """
-    check_callable(_transform, fun)
-    argnums = checked_argnums(_transform, argnums)
+    return _value_and_grad("value_and_grad", fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
+
+
+def _value_and_grad(transform: str, fun: Callable, argnums: int | Sequence[int], has_aux: bool, holomorphic: bool, allow_int: bool,
+                    reduce_axes: Sequence) -> Callable:
+    check_callable(transform, fun)
+    argnums = checked_argnums(transform, argnums)
+    reduce_axes = checked_reduce_axes(transform, reduce_axes)
 
     @api_boundary
     @wraps(fun, updated=())
     def value_and_grad_fun(*args, **kwargs):
-        positions = chosen_positions(_transform, fun, argnums, len(args))
+        positions = chosen_positions(transform, fun, argnums, len(args))
         chosen = tuple(args[i] for i in positions)
         flat, in_tree = tree_flatten(chosen)
-        in_avals = [_checked_input(_transform, chosen, positions, i, x, holomorphic, allow_int)
+        in_avals = [_checked_input(transform, chosen, positions, i, x, holomorphic, allow_int)
                     for i, x in enumerate(flat)]
 
         def fun_of_chosen(*values):
@@ -86,9 +97,9 @@ def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: boo
         fun_of_chosen.__name__ = function_name(fun)
         flat_fun = FlatFunction(fun_of_chosen, in_tree, has_aux)
         mask = [dtypes.issubdtype(aval.dtype, dtypes.inexact) for aval in in_avals]
-        results, program = linearize_flat(flat_fun, [shaped(x) for x in flat], mask, f"{_transform}({function_name(fun)})",
+        results, program = linearize_flat(flat_fun, [shaped(x) for x in flat], mask, f"{transform}({function_name(fun)})",
                                           lambda i: _input_name(chosen, positions, i).removeprefix("argument "))
-        _check_scalar_output(_transform, fun, results, flat_fun.out_tree, holomorphic)
+        _check_scalar_output(transform, fun, results, flat_fun.out_tree, holomorphic)
         seed = _one(get_aval(results[0]))
         found = iter(program.transpose([seed], used_up=True))
         cts = summed_over_axes([next(found) if has else ZERO for has in mask], flat, reduce_axes)

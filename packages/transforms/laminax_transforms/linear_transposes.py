@@ -7,7 +7,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from laminax_ir import dtypes, source
-from laminax_ir.arguments import function_name
+from laminax_ir.arguments import check_callable, function_name
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from laminax_ir.tracebacks import api_boundary
@@ -16,6 +16,7 @@ from laminax_transforms.differentiation import linear_program_of
 from laminax_transforms.flat_functions import FlatFunction
 from laminax_transforms.linear import LinearProgram
 from laminax_transforms.linear_functions import LinearFunction, register_linear_function
+from laminax_transforms.named_axes import checked_reduce_axes
 from laminax_transforms.zeros import ZERO, zero_cotangent
 
 
@@ -40,6 +41,8 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -
       >>> linear_transpose(lambda x: 3.0 * x, 1.0)(2.0)
       (6.0,)
     """
+    check_callable("linear_transpose", fun)
+    reduce_axes = checked_reduce_axes("linear_transpose", reduce_axes)
     flat, in_tree = tree_flatten(primals)
     avals = [_shape_dtype_aval(x) for x in flat]
     flat_fun = FlatFunction(fun, in_tree)
@@ -47,7 +50,7 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -
     _check_linear_dtypes(fun, [aval.dtype for aval in avals], [aval.dtype for aval in program.out_avals if aval is not None])
     _check_jointly_linear(fun, program)
     likes = [x if is_array_like(x) else np.zeros((), np.float32) for x in flat]  # a shape alone is shared by all examples
-    return _TransposedFunction(program, in_tree, flat_fun.out_tree, avals, tuple(reduce_axes), likes if reduce_axes else ())
+    return _TransposedFunction(program, in_tree, flat_fun.out_tree, avals, reduce_axes, likes if reduce_axes else ())
 
 
 @register_linear_function

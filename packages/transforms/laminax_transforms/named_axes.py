@@ -6,7 +6,7 @@ what is shared when it meets the operation. For an axis of devices it is a matte
 
 from __future__ import annotations
 
-from typing import Any, Hashable, Sequence
+from typing import Any, Hashable, Iterable, Sequence
 
 from laminax_ir.avals import get_aval
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
@@ -14,6 +14,18 @@ from laminax_ir.ops import collectives as op
 from laminax_ir.ops.calls import checkpoint_p, jit_p
 from laminax_ir.staging import stage
 from laminax_ir.trace import Trace, Tracer, current_trace, ended_afterwards, state
+
+
+def checked_reduce_axes(transform: str, reduce_axes: Any) -> tuple[Hashable, ...]:
+    """The names of axes that a user gave as `reduce_axes`.
+
+    Raises:
+      TypeError: if it is no sequence of them, such as one name alone.
+    """
+    if isinstance(reduce_axes, str) or not isinstance(reduce_axes, Iterable):
+        raise TypeError(f"{transform}: reduce_axes must be a sequence of axis names, such as ('batch',); got {reduce_axes!r} of type "
+                        f"{type(reduce_axes).__name__}. Put a single name into a tuple.")
+    return tuple(reduce_axes)
 
 
 class _VaryingTracer(Tracer):

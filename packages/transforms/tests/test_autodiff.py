@@ -43,6 +43,15 @@ def loss(params, batch):
     return total(hidden * hidden)
 
 
+@pytest.mark.parametrize("wrong", ["batch", 3])
+@pytest.mark.parametrize("transform", [
+    lambda axes: grad(op.sin, reduce_axes=axes), lambda axes: value_and_grad(op.sin, reduce_axes=axes),
+    lambda axes: vjp(op.sin, 1.0, reduce_axes=axes), lambda axes: linear_transpose(op.neg, 1.0, reduce_axes=axes)])
+def test_reduce_axes_is_a_sequence_of_names(transform, wrong):
+    with pytest.raises(TypeError, match=f"reduce_axes must be a sequence of axis names, .*got {wrong!r}"):
+        transform(wrong)
+
+
 PARAMS = {"w": np.array([0.5, -1.0, 2.0]), "b": np.array(0.1)}
 BATCH = {"x": X}
 

@@ -330,12 +330,16 @@ def local_devices(process_index: int | None = None, backend: str | None = None, 
       host_id: the older name of `process_index`.
 
     Raises:
+      TypeError: if the process is no int.
       ValueError: if there is no such process, or both names are given.
     """
     if host_id is not None:
         if process_index is not None:
             raise ValueError("local_devices: host_id is the older name of process_index; give one of them")
         process_index = host_id
+    if process_index is not None and not hasattr(process_index, "__index__"):
+        raise TypeError(f"local_devices: process_index must be an int or None, got {process_index!r} of type {type(process_index).__name__}. A platform's "
+                        "name goes to backend.")
     return runtime.local_devices(process_index, backend)
 
 

@@ -35,7 +35,8 @@ from laminax._src.tracing import Call, argument_avals, function_name, trace_cach
 
 def pmap(fun: Callable, axis_name: Hashable = None, *, in_axes: Any = 0, out_axes: Any = 0,
          static_broadcasted_argnums: int | Iterable[int] = (), devices: Sequence[runtime.Device] | None = None,
-         backend: str | None = None, axis_size: int | None = None, donate_argnums: int | Iterable[int] = ()) -> Any:
+         backend: str | None = None, axis_size: int | None = None, donate_argnums: int | Iterable[int] = (),
+         global_arg_shapes: None = None) -> Any:
     """Maps a function over an axis of arrays in parallel, each slice on a device of its own.
 
     It is like `vmap` in its result, and compiles the function like `jit`. Inside, collectives such as `lax.psum` communicate over
@@ -54,11 +55,13 @@ def pmap(fun: Callable, axis_name: Hashable = None, *, in_axes: Any = 0, out_axe
       backend: the platform: "cpu", "gpu" or "tpu".
       axis_size: the size of the mapped axis; by default that of the arguments.
       donate_argnums: positions of arguments whose buffers the computation may overwrite.
+      global_arg_shapes: older JAX's shapes of the arguments of `pmap(sharded_jit(f))`, which is no more; None.
 
     Returns:
       The mapped function, with `lower` and `trace`.
 
     Raises:
+      NotImplementedError: if `global_arg_shapes` is given.
       TypeError: if `fun` is not callable, or an axis is no int or None.
       ValueError: if the mapped sizes differ, no argument is mapped, or there are too few devices.
 
@@ -67,6 +70,9 @@ def pmap(fun: Callable, axis_name: Hashable = None, *, in_axes: Any = 0, out_axe
       Array([0.        , 0.16666667, 0.33333334, 0.5       ], dtype=float32)
     """
     check_callable("pmap", fun)
+    if global_arg_shapes is not None:
+        raise NotImplementedError(f"pmap: global_arg_shapes={global_arg_shapes!r} is not supported: it was for pmap(sharded_jit(f)), and there is "
+                                  "no sharded_jit. Leave it out, and split arguments over more axes with jit or shard_map.")
     _check_axes("in_axes", in_axes)
     _check_axes("out_axes", out_axes)
     if devices is not None and (backend is not None or len(devices) == 0):

@@ -279,6 +279,7 @@ def test_lowered_text():
     (ValueError, "out_axes must be a prefix of the result", lambda: pmap(lambda x: x, out_axes=(0, 0))(value(4))),
     (ValueError, "out_axes=3 is out of range", lambda: pmap(lambda x: x, out_axes=3)(value(4))),
     (ValueError, "the mapped axis has size 3, but 4 devices were given", lambda: pmap(abs, devices=DEVICES[:4])(value(3))),
+    (NotImplementedError, r"global_arg_shapes=\(\(4,\),\) is not supported", lambda: pmap(abs, global_arg_shapes=((4,),))),
     (NameError, "unbound axis name: j", lambda: pmap(lambda x: lax.psum(x, "j"), axis_name="i")(value(4))),
     (NotImplementedError, "devices cannot be given for a pmap inside of another one",
      lambda: pmap(pmap(lambda x: x, devices=DEVICES[:2]))(value(2, 2))),

@@ -68,7 +68,7 @@ def _check_is_one_shape(name: str, shape: Any, dtype: Any) -> None:
                         f"meant `jax.numpy.{name}(({shape}, {dtype}))`, with one tuple for the shape?")
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None):
+def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None):
     """An array filled with a value, of the shape and dtype of another.
 
     Args:
@@ -78,7 +78,10 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
       shape: the shape, by default a's.
       device: the device or sharding that holds the result; by default that of a, if it is committed and of this shape, or a `ShapeDtypeStruct`
         that has one.
+      out_sharding: how the result is to be split, over explicit mesh axes.
     """
+    if out_sharding is not None:
+        return split_result("full_like", out_sharding, lambda: full_like(a, fill_value, dtype, shape, device=device))
     if not (hasattr(a, "shape") and hasattr(a, "dtype")):
         a = ensure_array("full_like", a)
     dtype = user_dtype("full_like", dtype)
