@@ -128,7 +128,7 @@ def test_public_functions_have_public_parameters(submodule):
             parameters = inspect.signature(function).parameters
         except ValueError:  # in C++
             continue
-        private = [p for p in parameters if p.startswith("_") and p not in ("_dot_general", "_split_transpose")]  # these are JAX's
+        private = [p for p in parameters if p.startswith("_") and p not in ("_", "_dot_general", "_split_transpose")]  # these are JAX's
         assert not private, f"{name}{inspect.signature(function)}"
 
 
