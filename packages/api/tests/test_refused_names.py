@@ -23,6 +23,11 @@ REFUSED = [
     ("experimental.colocated_python", "colocated_python", (abs,), {}, "Call abs itself"),
     ("experimental.colocated_python", "colocated_python_class", (dict,), {}, "Use dict itself"),
     ("experimental.colocated_python", "colocated_cpu_devices", ((),), {}, r"devices\('cpu'\)"),
+    ("experimental.colocated_python.func", "make_callable", (abs,), {}, "Call the function itself"),
+    ("experimental.colocated_python.serialization", "DeviceList", ((),), {}, "one process"),
+    ("experimental.array_serialization.serialization", "GlobalAsyncCheckpointManager", (), {}, "orbax"),
+    ("extend.ifrt_programs", "ifrt_programs", (), {}, "lower"),
+    ("interpreters.pxla", "global_avals_to_results_handler", ((), ()), {}, "device_put"),
     ("experimental.scheduling_groups", "scheduling_group", ("g",), {}, "optimization_barrier"),
     ("experimental.scheduling_groups", "xla_metadata_call", (abs,), {"group": 1}, "got group"),
     ("experimental.custom_partitioning", "SdyShardingRule", ((), ()), {}, "shard_map"),
@@ -68,3 +73,15 @@ def test_a_library_with_kernels_can_be_imported():
     assert repr(pl.BlockSpec) == "<laminax.experimental.pallas.BlockSpec, which is not supported>" and not hasattr(pl, "__wrapped__")
     with pytest.raises(NotImplementedError, match="experimental.pallas.tpu.VMEM is not supported"):
         pltpu.VMEM((8, 128), "float32")
+
+
+def test_what_writers_of_checkpoints_ask_for_is_there():
+    """orbax derives from the interface, asks who the processes are, and annotates with names that may be refused."""
+    from laminax._src.distributed import global_state
+    from laminax.experimental.array_serialization import serialization
+
+    assert (global_state.process_id, global_state.num_processes, global_state.client) == (0, 1, None)
+    assert serialization.GlobalAsyncCheckpointManager | None is not None and None | serialization.GlobalAsyncCheckpointManager is not None
+    with pytest.raises(TypeError, match="abstract"):
+        serialization.GlobalAsyncCheckpointManagerBase()
+    assert not isinstance(3, serialization.GlobalAsyncCheckpointManagerBase)

@@ -260,6 +260,15 @@ def test_device_put_options():
         laminax.device_put("text")
 
 
+def test_device_put_to_a_format_that_leaves_the_layout_to_the_platform():
+    """Libraries that restore arrays from files give the format of the array that was there."""
+    from laminax.experimental.layout import Format
+    place = laminax.sharding.SingleDeviceSharding(laminax.devices()[0])
+    assert laminax.device_put(np.arange(3.0), Format(None, place)).sharding == place
+    with pytest.raises(ValueError, match="device must be a device, a sharding.*'cpu' of type str"):
+        laminax.device_put(np.arange(3.0), "cpu")
+
+
 def test_device_put_sharded_and_replicated_examples():
     devices = laminax.local_devices()
     x = [jnp.ones(5) for _ in devices]

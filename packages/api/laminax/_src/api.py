@@ -181,14 +181,22 @@ def _broadcast_places(name: str, places: Any, x: Any, count: int) -> list[Any]:
             leaf = tree_leaves(x)[i]
             flat[i] = place if isinstance(leaf, Tracer) else sharding_in(leaf, place)
         elif not (place is None or isinstance(place, (runtime.Device, runtime.Sharding, PartitionSpec))):
-            raise ValueError(f"device_put: {name} must be a device, a sharding, a partition spec, a pytree of them, or None. Received "
-                             f"invalid value: {place!r} of type {type(place).__name__}")
+            flat[i] = _sharding_of_format(name, place)
     mesh = runtime.current_mesh()
     for place in flat:
         if isinstance(place, PartitionSpec) and mesh is None:
             raise ValueError(f"device_put: {name} holds the partition spec {place}, and no mesh is set. Please set a mesh via `jax.set_mesh` if a PartitionSpec "
                              "is passed to device_put, or give NamedSharding(mesh, spec).")
     return [resolve(place, f"device_put: {name}", mesh) if isinstance(place, PartitionSpec) else place for place in flat]
+
+
+def _sharding_of_format(name: str, place: Any) -> Any:
+    """The sharding of a `Format` that leaves the layout to the platform, as libraries give those of arrays that they restore."""
+    from laminax.experimental.layout import Format
+    if isinstance(place, Format) and place.layout is None:
+        return place.sharding
+    raise ValueError(f"device_put: {name} must be a device, a sharding, a partition spec, a pytree of them, or None. Received "
+                     f"invalid value: {place!r} of type {type(place).__name__}")
 
 
 def _check_fit(x: Any, leaves: Sequence[Any], places: Sequence[Any]) -> None:

@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from laminax_runtime import backends
 
 _has_begun = False
+
+
+@dataclass(frozen=True)
+class _Processes:
+    """What JAX keeps of the processes of a program, as libraries (orbax) read it: one, and nobody that it talks to."""
+
+    process_id: int = 0
+    num_processes: int = 1
+    client: None = None
+    service: None = None
+    coordinator_address: None = None
+
+
+global_state = _Processes()
 
 
 def initialize(coordinator_address: str | None = None, num_processes: int | None = None, process_id: int | None = None,

@@ -37,6 +37,11 @@ class _Unsupported:
             raise AttributeError(f"laminax.{self._name} is not supported, and has no attribute {name!r}")
         return _Unsupported(f"{self._name}.{name}", self._why)
 
+    def __or__(self, other: Any) -> _Unsupported:  # in annotations: a class, or None
+        return self
+
+    __ror__ = __or__
+
     def __repr__(self) -> str:
         return f"<laminax.{self._name}, which is not supported>"
 

@@ -7,9 +7,9 @@ import importlib
 _MODULE_OF = {"io_callback": "laminax_ir.ops.callbacks", "primal_tangent_dtype": "laminax._src.refused", "cur_qdd": "laminax._src.hijax"}
 
 _SUBMODULES = frozenset((
-    "as_jax", "buffer_callback", "checkify", "colocated_python", "compilation_cache", "compute_on", "custom_partitioning", "hijax", "jet",
-    "key_reuse", "layout", "mesh_utils", "multihost_utils", "ode", "pallas", "pjit", "random", "scheduling_groups", "serialize_executable",
-    "shard_map", "sparse", "topologies", "xla_metadata",
+    "array_serialization", "as_jax", "buffer_callback", "checkify", "colocated_python", "compilation_cache", "compute_on",
+    "custom_partitioning", "hijax", "jet", "key_reuse", "layout", "mesh_utils", "multihost_utils", "ode", "pallas", "pjit", "random",
+    "scheduling_groups", "serialize_executable", "shard_map", "sparse", "topologies", "xla_metadata",
 ))
 
 __all__ = sorted([*_MODULE_OF, *_SUBMODULES])  # pyright: ignore[reportUnsupportedDunderAll]

@@ -39,7 +39,7 @@ from laminax_transforms.registry import (
     transpose_rule,
 )
 
-_SUBMODULES = ("backend", "core", "linear_util", "random", "source_info_util")
+_SUBMODULES = ("backend", "core", "ifrt_programs", "linear_util", "random", "source_info_util")
 
 __all__ = [
     "Primitive", "axis_batching_rule", "batching_rule", "define_jvp", "define_linear", "define_zero_derivative", "effects_rule",

@@ -6,4 +6,4 @@ JAX's form. What differs is `mlir`: laminax writes StableHLO as text, so a lower
 
 from laminax._src.lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {}, ("ad", "batching", "mlir", "partial_eval", "xla"))
+__all__, __getattr__, __dir__ = contents(__name__, {}, ("ad", "batching", "mlir", "partial_eval", "pxla", "xla"))

@@ -1,5 +1,0 @@
-"""Python on the hosts of devices, which is not supported and says so. A table of contents: names load on first use."""
-
-from laminax._src.lazy import contents
-
-__all__, __getattr__, __dir__ = contents(__name__, {"refused": "colocated_cpu_devices colocated_python colocated_python_class"})

@@ -1,0 +1,7 @@
+"""Calls of functions on the hosts of devices, which are not supported. Libraries, orbax among them, import the module: its names say so."""
+
+from laminax._src.refused import names_of_module
+
+__all__ = ["FunctionInfo", "Specialization", "make_callable"]
+
+__getattr__ = names_of_module("experimental.colocated_python.func", "programs are one process. Call the function itself.")

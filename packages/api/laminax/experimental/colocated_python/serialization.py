@@ -1,0 +1,7 @@
+"""Devices and shardings sent to other hosts, which is not supported. Libraries, orbax among them, import the module: its names say so."""
+
+from laminax._src.refused import names_of_module
+
+__all__ = ["DeviceList"]
+
+__getattr__ = names_of_module("experimental.colocated_python.serialization", "programs are one process, which has its devices itself.")
