@@ -7,12 +7,13 @@ from typing import Any, Callable, Sequence
 from laminax_ir.arguments import by_position, check_callable, function_name
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.calls import close_over_constants, custom_vmap_call_p
+from laminax_ir.ops.loops import as_array
 from laminax_ir.pytree import tree_flatten, tree_map, tree_unflatten
 from laminax_ir.staging import stage
 from laminax_ir.trace import eval_trace, state
 from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.decorated import DecoratedFunction
-from laminax_transforms.flat_functions import check_array_leaves
+from laminax_transforms.flat_functions import FlatFunction, check_array_leaves
 
 
 class custom_vmap(DecoratedFunction):
@@ -51,20 +52,15 @@ class custom_vmap(DecoratedFunction):
         if self.vmap_rule is None:
             raise AttributeError(f"No batching rule defined for custom_vmap function {name} using def_vmap.")
         args = by_position("custom_vmap", self.fun, args, kwargs)
-        if state.trace is eval_trace:
-            return self.fun(*args)
         leaves, in_tree = tree_flatten(args)
         check_array_leaves(f"custom_vmap function {name}: argument ", args)
-        out_tree: Any = None
-
-        def flat_fun(*flat):
-            nonlocal out_tree
-            results, out_tree = tree_flatten(self.fun(*tree_unflatten(in_tree, flat)))
-            return results
-
+        flat_fun = FlatFunction(self.fun, in_tree)
+        if state.trace is eval_trace:  # the function gets arrays, as it does when it is recorded, and its results are arrays
+            results = flat_fun(*map(as_array, leaves))
+            return tree_unflatten(flat_fun.out_tree, list(map(as_array, results)))
         program, consts = close_over_constants(stage(flat_fun, [get_aval(x) for x in leaves], name))
-        rule = _FlatRule(self.vmap_rule, name, len(consts), in_tree, out_tree)
-        return tree_unflatten(out_tree, custom_vmap_call_p.bind(*consts, *leaves, call=program, rule=rule, name=name))
+        rule = _FlatRule(self.vmap_rule, name, len(consts), in_tree, flat_fun.out_tree)
+        return tree_unflatten(flat_fun.out_tree, custom_vmap_call_p.bind(*consts, *leaves, call=program, rule=rule, name=name))
 
 
 class _FlatRule:

@@ -175,3 +175,22 @@ def test_the_rules_of_a_recorded_call_do_not_keep_its_operands():
     with check_leaks():
         closed = stage(lambda x: [grad(loss)(x)], [ShapedArray((3,), np.float32)])
     np.testing.assert_allclose(evaluate(closed, np.arange(3, dtype=np.float32))[0], [0, 4, 8])
+
+
+def test_on_values_the_function_gets_arrays_and_returns_arrays():
+    """Outside of every transformation it got Python's numbers as they were, which have no dtype, and anything else too."""
+    seen = []
+
+    @custom_vmap
+    def f(x, y):
+        seen.append((x.dtype, y.shape))
+        return x, 3 if y.ndim else "text"
+
+    f.def_vmap(lambda size, mapped, x, y: ((x, y), (True, True)))
+    out, three = f(2.0, X)
+    assert seen == [(np.float32, (3,))] and out.dtype == np.float32 and out == 2.0
+    assert three.dtype == np.int32 and three == 3
+    with pytest.raises(TypeError, match=r"custom_vmap function f: argument \[1\]"):
+        f(2.0, "text")
+    with pytest.raises(TypeError, match="the result of f"):
+        f(2.0, 1.0)

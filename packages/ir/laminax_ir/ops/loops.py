@@ -47,9 +47,9 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val):
         raise TypeError("lax.while_loop: body_fun and cond_fun arguments should be callable.")
     if config.disable_jit.value:
         try:
-            val = tree_map(_as_array, init_val)
+            val = tree_map(as_array, init_val)
             while cond_fun(val):
-                val = tree_map(_as_array, body_fun(val))
+                val = tree_map(as_array, body_fun(val))
             return val
         except TracerBoolConversionError:
             pass  # the condition is traced (a batched one, say): record the loop after all
@@ -104,7 +104,7 @@ def _while(name: str, cond_fun: Callable, body_fun: Callable, init_val, argument
     return tree_unflatten(tree, put_back(flat, fixed, out))
 
 
-def _as_array(x: Any) -> Any:
+def as_array(x: Any) -> Any:
     """An operand as the value of an operation, which a loop's state is, also where Python runs it."""
     return op.copy(x) if isinstance(x, (bool, int, float, complex, np.generic, np.ndarray)) else x
 
