@@ -7,6 +7,8 @@ import pickle
 import numpy as np
 import pytest
 
+from laminax_ir.trace import eval_trace
+
 import laminax
 import laminax.numpy as jnp
 
@@ -36,6 +38,17 @@ def test_integer_operators(op, other):
     np.testing.assert_allclose(op(x, other), op(values, other), rtol=1e-6)
     if op not in (operator.lshift, operator.rshift, operator.pow):  # negative counts and exponents
         np.testing.assert_allclose(op(other, x), op(other, values), rtol=1e-6)
+
+
+@pytest.mark.parametrize("other", [np.arange(1, 7)[::2], np.float32(2), np.float64(0.5), np.array([True, True, True]), jnp.float32(2), 1.5], ids=repr)
+@pytest.mark.parametrize("op", [operator.add, operator.pow, divmod], ids=lambda op: op.__name__)
+def test_an_operator_is_one_compiled_call_whatever_stands_beside_the_array(monkeypatch, op, other):
+    values = np.array([1.5, 4, 2], np.float32)
+    x = jnp.array(values)
+    monkeypatch.setattr(eval_trace, "evaluate", None)  # what operations by themselves come to
+    for result, expected in ((op(x, other), op(values, np.asarray(other))), (op(other, x), op(np.asarray(other), values))):
+        assert type(result) is type(expected) or not isinstance(expected, tuple)
+        np.testing.assert_allclose(result, expected, rtol=1e-6)
 
 
 def test_matrix_product_on_both_sides():

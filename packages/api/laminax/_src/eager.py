@@ -14,6 +14,7 @@ import numpy as np
 import laminax_runtime as runtime
 from laminax_ir import config, config_options, operators
 from laminax_ir.avals import get_aval
+from laminax_ir.canonical_dtypes import float0, supported_dtypes
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import checkpoint_p
 from laminax_ir.pytree import tree_structure
@@ -127,16 +128,16 @@ def _last_operation(closed: ClosedJaxpr, name: str) -> str:
     return closed.eqns[-1].primitive.name if closed.eqns else name
 
 
-_SCALARS = frozenset((bool, int, float, complex))
+# What a compiled operator takes beside an array, by its exact type: arrays, NumPy's arrays and scalars, Python's numbers.
+_OPERANDS = frozenset((runtime.ArrayImpl, np.ndarray, *(dtype.type for dtype in supported_dtypes - {float0}), bool, int, float, complex))
 
 
 def operator_table() -> dict[str, Callable]:
     """The special methods of the runtime's arrays: compiled outside of traces, the general ones inside."""
     table = operators.method_table()
     for name, function in operators.BINARY_OPERATORS.items():
-        if name in ("pow", "divmod"):  # a Python int exponent is static; divmod has two results
-            continue
-        table[f"__{name}__"] = _operator(function, name, table[f"__{name}__"])
+        exponents = _OPERANDS - {int} if name == "pow" else _OPERANDS  # a Python int exponent is static
+        table[f"__{name}__"] = _operator(function, name, table[f"__{name}__"], exponents)
         table[f"__r{name}__"] = _operator(lambda x, y, f=function: f(y, x), f"r{name}", table[f"__r{name}__"])
     for name, function in operators.COMPARISONS.items():
         table[f"__{name}__"] = _operator(function, name, table[f"__{name}__"])
@@ -161,15 +162,13 @@ def _unary_operator(general: Callable, name: str) -> Callable:
     return method
 
 
-def _operator(function: Callable, name: str, general: Callable) -> Callable:
-    compiled = compiled_function(lambda x, y: [function(x, y)], name)
-    array_type, scalars = runtime.ArrayImpl, _SCALARS
+def _operator(function: Callable, name: str, general: Callable, operands: frozenset[type] = _OPERANDS) -> Callable:
+    compiled = _compiled_pair(function, name) if name.endswith("divmod") else compiled_function(lambda x, y: [function(x, y)], name)
     current, bottom, threads = state, eval_trace, tracing_threads
 
     def method(self, other):
-        kind = type(other)
         try:
-            if (kind is array_type or kind in scalars) and (not threads or current.trace is bottom):
+            if type(other) in operands and (not threads or current.trace is bottom):
                 return compiled(self, other)
             return general(self, other)
         except Exception as error:
@@ -178,6 +177,11 @@ def _operator(function: Callable, name: str, general: Callable) -> Callable:
 
     method.__name__ = f"__{name}__"
     return method
+
+
+def _compiled_pair(function: Callable, name: str) -> Callable:
+    compiled = compiled_function(function, name, is_list=True)
+    return lambda x, y: tuple(compiled(x, y))
 
 
 def as_array(x: Any) -> Any:
