@@ -25,6 +25,8 @@ OUTLINE_MIN_CALLS = 3
 OUTLINE_MIN_EQUATIONS = 32
 RECOMPUTATION_MIN_EQUATIONS = 8
 
+KEEP_CALL = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
+
 
 @dataclass(frozen=True)
 class CallPlan:

@@ -41,6 +41,17 @@ def test_the_hash_is_one_function_per_shape():
     assert text.count("func.func private @threefry2x32(") + text.count("func.func private @threefry2x32_1(") == 2
 
 
+def test_numbers_folded_into_keys_are_kept_out_of_the_cpu_s_kernels():
+    def new_keys(key, keys):
+        return [ops.random_fold_in(key, np.uint32(i)) for i in range(3)] + [ops.random_fold_in(keys, np.arange(4, dtype=np.uint32))]
+
+    closed = stage(new_keys, [KEY, ShapedArray((4,), KEY.dtype)])
+    text = lower(closed, platforms=("cpu",)).text
+    assert text.count('inlineable = "false"') == 3
+    assert text.count("optimization_barrier") == 3 + 4  # the numbers of single keys; the results
+    assert 'inlineable' not in lower(closed, platforms=("cuda",)).text
+
+
 def test_twenty_rounds():
     words = [ShapedArray((3,), np.uint32)] * 4
     text = lower(stage(lambda *xs: list(ops.threefry2x32(*xs)), words)).text

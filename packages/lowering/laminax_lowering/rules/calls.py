@@ -13,10 +13,8 @@ from laminax_ir.ops.calls import (
     jit_p,
     name_p,
 )
-from laminax_lowering.outlining import keeps_recomputation
+from laminax_lowering.outlining import KEEP_CALL, keeps_recomputation
 from laminax_lowering.registry import lowering_rule
-
-_KEEP_CALL = ' {mhlo.frontend_attributes = {inlineable = "false"}}'
 
 
 @lowering_rule(jit_p)
@@ -27,7 +25,7 @@ def _lower_jit(ctx, *operands, jaxpr, name, inline=False, **_params):
         return ctx.run(jaxpr, operands, [f"jit({name})"])
     is_outlined = ctx.is_top_level and jaxpr in plan.outlined
     ctx.name_call(f"jit({name})")
-    return ctx.call_program(jaxpr, name, operands, ctx.avals_out, _KEEP_CALL if is_outlined else "")
+    return ctx.call_program(jaxpr, name, operands, ctx.avals_out, KEEP_CALL if is_outlined else "")
 
 
 @lowering_rule(checkpoint_p)
@@ -42,7 +40,7 @@ def _lower_checkpoint(ctx, *operands, jaxpr, name, prevent_cse, policy, differen
     if len(jaxpr.eqns) <= 1 or has_ordered(jaxpr.effects):
         return ctx.run(jaxpr, operands, ["checkpoint"])
     is_kept = differentiated and behind and ctx.is_top_level and keeps_recomputation(ctx.platforms, jaxpr.jaxpr)
-    return ctx.call_program(jaxpr, name, operands, ctx.avals_out, _KEEP_CALL if is_kept else "")
+    return ctx.call_program(jaxpr, name, operands, ctx.avals_out, KEEP_CALL if is_kept else "")
 
 
 @lowering_rule(name_p)
