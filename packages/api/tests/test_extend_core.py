@@ -5,6 +5,7 @@ import pytest
 
 import laminax
 import laminax.numpy as jnp
+from laminax import lax
 from laminax.extend import backend, core, linear_util, random, source_info_util
 from laminax.extend.core import primitives
 
@@ -201,3 +202,9 @@ def test_calls_of_functions_and_of_programs():
         np.testing.assert_array_equal(laminax.vmap(f)(np.arange(3.0, dtype=np.float32)), [1, 5, 9])
         assert laminax.make_jaxpr(f)(2.0).eqns[0].primitive is primitives.jit_p
     assert laminax.make_jaxpr(by_function)(2.0).eqns[0].params["name"] == "both"
+
+
+@pytest.mark.parametrize("name", "slice_p dynamic_slice_p dynamic_update_slice_p device_put_p sharding_constraint_p stack_p stage_p".split())
+def test_operations_of_lax_are_among_the_primitives(name):
+    """Slices were missing after their operations had moved to a module of their own."""
+    assert getattr(primitives, name) is getattr(lax, name) and primitives.tridiagonal_p is lax.linalg.tridiagonal_p

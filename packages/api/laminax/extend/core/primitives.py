@@ -6,8 +6,9 @@ import importlib
 
 from laminax_ir.primitive import Primitive
 
-_MODULES = ("calls", "collectives", "contraction", "control_flow", "convolution", "cumulative", "derived", "elementwise", "fft",
-            "indexing", "linalg", "linear_solve", "random_bits", "reduction", "shape", "sorting", "special", "windows")
+_MODULES = ("calls", "collectives", "contraction", "control_flow", "convolution", "cumulative", "derived", "elementwise", "fft", "hints",
+            "indexing", "linalg", "linear_solve", "orthogonal", "random_bits", "reduction", "shape", "sharding", "slicing", "sorting", "special",
+            "stacking", "windows")
 _ALIASES = {"add_jaxvals_p": "add_p", "remat_p": "checkpoint_p"}
 
 
