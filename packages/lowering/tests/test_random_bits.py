@@ -46,10 +46,10 @@ def test_numbers_folded_into_keys_are_kept_out_of_the_cpu_s_kernels():
         return [ops.random_fold_in(key, np.uint32(i)) for i in range(3)] + [ops.random_fold_in(keys, np.arange(4, dtype=np.uint32))]
 
     closed = stage(new_keys, [KEY, ShapedArray((4,), KEY.dtype)])
-    text = lower(closed, platforms=("cpu",)).text
+    text = lower(closed, platform="cpu").text
     assert text.count('inlineable = "false"') == 3
     assert text.count("optimization_barrier") == 3 + 4  # the numbers of single keys; the results
-    assert 'inlineable' not in lower(closed, platforms=("cuda",)).text
+    assert 'inlineable' not in lower(closed, platform="cuda").text
 
 
 def test_twenty_rounds():
