@@ -7,6 +7,7 @@ is there in any case.
 
 from __future__ import annotations
 
+import os
 import threading
 import warnings
 
@@ -87,16 +88,18 @@ def _start_default() -> str:
         started = [_start_first_of(_ALIASES.get(name, (name,)), requested=name) for name in listed]
         _default = started[0]
         return _default
-    _default = "cpu"
+    _default = _start_best()  # not known to other threads before it has started
+    return _default
+
+
+def _start_best() -> str:
+    """Starts the first platform whose plugin works, or else the CPU."""
     for plugin in _plugins():
         try:
-            _default = _start_first_of((plugin.platform,), requested=plugin.platform)
-            break
+            return _start_first_of((plugin.platform,), requested=plugin.platform)
         except PlatformError as error:
             warnings.warn(f"{error} Falling back to the CPU.", RuntimeWarning, stacklevel=2)
-    if _default == "cpu":
-        _start_first_of(("cpu",), requested="cpu")
-    return _default
+    return _start_first_of(("cpu",), requested="cpu")
 
 
 def _forget_default(option: config_options.Option, scope: config_options.Scope, value: object) -> None:
@@ -120,13 +123,22 @@ def _start_first_of(names: tuple[str, ...], requested: str) -> str:
             return name
         if name not in _failures:
             try:
-                _clients[name] = _make_client(name)
-                _answer_lookups(_clients[name])
+                started = _make_client(name)
+                _answer_lookups(started)
+                if not _clients:
+                    os.register_at_fork(before=_warn_of_fork)
+                _clients[name] = started
                 return name
             except Exception as error:  # noqa: BLE001  (whatever a broken plugin raises becomes the message)
                 _failures[name] = str(error)
         reasons.append(_failures[name])
     raise PlatformError(f"The platform {requested!r} is not available. " + " ".join(dict.fromkeys(reasons)))
+
+
+def _warn_of_fork() -> None:
+    warnings.warn("os.fork() was called. os.fork() is incompatible with multithreaded code, and the runtime of laminax (as of JAX) is multithreaded, so "
+                  "this will likely lead to a deadlock. Start processes afresh: multiprocessing.get_context('spawn'), or subprocess.",
+                  RuntimeWarning, stacklevel=2)
 
 
 def _is_allowed(platform: str) -> bool:

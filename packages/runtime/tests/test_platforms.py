@@ -147,3 +147,56 @@ def test_dispatch_on_the_cpu_can_wait_for_the_results(run_python):
         JAX_CPU_ENABLE_ASYNC_DISPATCH="0",
     )
     assert out == "True"
+
+
+def test_fork_warns_once_there_are_threads(run_python):
+    out = run_python("""
+        import os, warnings
+        import laminax_runtime as runtime
+
+        def messages_of_fork():
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                child = os.fork()
+                if child == 0:
+                    os._exit(0)
+                os.waitpid(child, 0)
+            return [str(w.message) for w in caught if w.category is RuntimeWarning]
+
+        print(messages_of_fork())
+        runtime.devices()
+        [message] = messages_of_fork()
+        print("os.fork() was called" in message and "spawn" in message)
+    """, LAMINAX_PLATFORMS="cpu")
+    assert out.splitlines() == ["[]", "True"]
+
+
+def test_the_default_is_known_only_once_it_has_started(run_python):
+    """While an accelerator starts in one thread, others wait for it instead of taking a CPU that is there already."""
+    out = run_python("""
+        import threading
+        import laminax_runtime as runtime
+        from laminax_runtime import backends, plugins
+
+        cpu = backends.client("cpu")
+        make_client, may_start, is_starting = backends._make_client, threading.Event(), threading.Event()
+
+        def slow(name):
+            is_starting.set()
+            may_start.wait(10)
+            return make_client("cpu")  # stands for that of the accelerator
+
+        backends._make_client = slow
+        backends._registered.append(plugins.Plugin("slow", "slow", plugins.Path("slow.so")))
+        found = []
+        threads = [threading.Thread(target=lambda: found.append(backends.client())) for _ in range(2)]
+        threads[0].start()
+        is_starting.wait(10)
+        threads[1].start()
+        threads[1].join(0.2)
+        may_start.set()
+        for thread in threads:
+            thread.join()
+        print(len(found), found[0] is found[1], found[0] is cpu)
+    """)
+    assert out.splitlines() == ["2 True False"]
