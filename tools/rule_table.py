@@ -47,6 +47,7 @@ REASONS: dict[tuple[str, str], str] = {
     ("jvp", "schur"): "not defined by JAX either",
     ("jvp", "custom_vjp_tangent"): "known by its transpose only: forward mode through custom_vjp is refused",
     ("reference", "call_exported"): "it holds StableHLO, which the reference cannot run",
+    ("reference", "buffer_callback"): "its function gets the memory of a compiled program",
     ("reference", "ffi_call"): "it names a native function, which the reference cannot run",
     ("jvp", "call_exported"): "an exported program holds its own derivatives, if any",
     ("batching", "call_exported"): "an exported program has fixed shapes",

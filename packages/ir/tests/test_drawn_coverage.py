@@ -18,7 +18,7 @@ MODULES = [importlib.import_module(f"laminax_ir.ops.{module.name}") for module i
 PRIMITIVES = {x for module in MODULES for x in vars(module).values() if isinstance(x, Primitive)}
 # They hold what the reference cannot run: StableHLO, the name of a native function, and sizes that are not known yet. Those on references are gone before a
 # program is evaluated.
-WITHOUT_REFERENCE = {"call_exported", "dim_as_value", "ffi_call", "addupdate", "freeze", "get", "new_ref", "swap"}
+WITHOUT_REFERENCE = {"call_exported", "dim_as_value", "ffi_call", "buffer_callback", "addupdate", "freeze", "get", "new_ref", "swap"}
 
 
 def test_every_family_has_a_file_of_drawn_tests():

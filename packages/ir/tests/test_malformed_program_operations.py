@@ -106,7 +106,7 @@ RANDOM = {
 
 RIGHT = CONTROL | COLLECTIVES | CALLBACKS | RANDOM
 HELPERS = {
-    control_flow: set(), loops: {"scan_slices"}, callbacks: {"run_callback"},
+    control_flow: {"platform_switch"}, loops: {"as_array", "scan_slices"}, callbacks: {"announced_avals", "flat_arguments", "run_callback"},
     collectives: {"vary", "group_index"}, random_bits: set(),
 }
 

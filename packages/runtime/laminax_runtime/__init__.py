@@ -99,6 +99,9 @@ _MODULE_OF = {
     "printed_module": "modules",
     "deserialize_module": "modules",
     "serialize_module": "modules",
+    "Buffer": "ffi",
+    "ExecutionContext": "ffi",
+    "ExecutionStage": "ffi",
     "ensure_lapack": "ffi",
     "register_ffi_target": "ffi",
     # dispatch

@@ -13,6 +13,11 @@ from typing import Any
 from laminax_runtime import _jaxlib
 from laminax_runtime.errors import PlatformError
 
+# What Python functions are given that are called on the buffers of a program.
+Buffer = _jaxlib.FfiBuffer
+ExecutionContext = _jaxlib.FfiExecutionContext
+ExecutionStage = _jaxlib.FfiExecutionStage
+
 _XLA_PLATFORMS = {"cpu": "Host", "gpu": "CUDA", "cuda": "CUDA", "rocm": "ROCM"}  # as XLA's registry spells them
 _GPUS = ("CUDA", "ROCM")
 

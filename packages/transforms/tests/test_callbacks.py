@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from laminax_ir.avals import ShapeDtypeStruct, get_aval
+from laminax_ir.ops.buffer_callbacks import buffer_callback
 from laminax_ir.ops.callbacks import debug_callback, debug_print, io_callback, pure_callback
 from laminax_ir.ops.elementwise import sin
 from laminax_ir.ops.loops import scan
@@ -110,3 +111,16 @@ def test_a_callback_that_the_derivative_needs_in_a_checkpoint():
     np.testing.assert_allclose(grad(f)(np.float32(1)), 2 * np.cos(1), rtol=1e-6)
     with pytest.raises(NotImplementedError, match="io_callback has effects .* it would have to run twice"):
         grad(checkpoint(f))(np.float32(1))
+
+
+def test_callbacks_on_buffers_are_mapped_and_not_differentiated():
+    def call(method=None):
+        return lambda x: buffer_callback(print, ShapeDtypeStruct((), np.float32), vmap_method=method)(x)
+
+    with pytest.raises(ValueError, match="Buffer callbacks do not support JVP. Please use `laminax.custom_jvp`.*print"):
+        jvp(call(), (np.float32(1),), (np.float32(1),))
+    closed = stage(lambda x: [vmap(call("broadcast_all"))(x)], [get_aval(np.zeros(3, np.float32))])
+    (eqn,) = closed.eqns
+    assert eqn.primitive.name == "buffer_callback" and [v.aval.shape for v in (*eqn.invars, *eqn.outvars)] == [(3,), (3,)]
+    with pytest.raises(NotImplementedError, match="only supported for the buffer_callback primitive when vmap_method is one of"):
+        stage(lambda x: [vmap(call())(x)], [get_aval(np.zeros(3, np.float32))])

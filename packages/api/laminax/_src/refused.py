@@ -148,17 +148,6 @@ def with_layout_constraint(x: Any, layouts: Any) -> NoReturn:
             f"order of its axes matters; got the layouts {layouts!r}.")
 
 
-def buffer_callback(callback: Any, result_shape_dtypes: Any, *, has_side_effect: bool = False, vmap_method: str | None = None,
-                    input_output_aliases: Any = None, command_buffer_compatible: bool = False) -> NoReturn:
-    """Not supported: callbacks get arrays.
-
-    Raises:
-      NotImplementedError: always.
-    """
-    _refuse("buffer_callback", "callbacks get arrays, not the buffers of devices. Use pure_callback, io_callback, or ffi.ffi_call for a "
-            "compiled function.")
-
-
 def colocated_python(fun: Any) -> NoReturn:
     """Not supported: programs are one process, which runs Python itself.
 

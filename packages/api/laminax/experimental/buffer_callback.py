@@ -1,5 +1,5 @@
-"""Callbacks that get buffers, which are not supported and say so. A table of contents: names load on first use."""
+"""Callbacks that write into the buffers of a program. A table of contents: names load on first use."""
 
 from laminax._src.lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"refused": "buffer_callback"})
+__all__, __getattr__, __dir__ = contents(__name__, {"buffer_callbacks": "Buffer ExecutionContext ExecutionStage buffer_callback"})

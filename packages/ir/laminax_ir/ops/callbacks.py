@@ -114,7 +114,8 @@ def _checked_result(callback: FlatCallback, index: int, leaf: Any, aval: ShapedA
     return np.ascontiguousarray(array, aval.dtype).reshape(aval.shape)
 
 
-def _flat_arguments(name: str, callback: Any, args: tuple, kwargs: dict) -> tuple[list[Any], FlatCallback]:
+def flat_arguments(name: str, callback: Any, args: tuple, kwargs: dict) -> tuple[list[Any], FlatCallback]:
+    """The arguments' leaves, and the callback on these."""
     if not callable(callback):
         raise TypeError(f"{name}: the callback must be callable, got {callback!r}")
     leaves, in_tree = tree_flatten((args, kwargs))
@@ -134,7 +135,7 @@ def _refuse_keys(name: str, leaves: Sequence[Any]) -> None:
                             "a key of it again with random.wrap_key_data.")
 
 
-def _result_avals(name: str, result_shape_dtypes: Any) -> tuple[tuple[ShapedArray, ...], Any]:
+def announced_avals(name: str, result_shape_dtypes: Any) -> tuple[tuple[ShapedArray, ...], Any]:
     """The avals and the structure of the announced results."""
     leaves, tree = tree_flatten(result_shape_dtypes)
     avals = []
@@ -183,8 +184,8 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
     if vmap_method not in VMAP_METHODS:
         raise ValueError(f"pure_callback: vmap_method must be one of the allowed methods {list(VMAP_METHODS)}, but got: {vmap_method}")
     _refuse_sharding("pure_callback", sharding)
-    leaves, flat = _flat_arguments("pure_callback", callback, args, kwargs)
-    avals, tree = _result_avals("pure_callback", result_shape_dtypes)
+    leaves, flat = flat_arguments("pure_callback", callback, args, kwargs)
+    avals, tree = announced_avals("pure_callback", result_shape_dtypes)
     out = pure_callback_p.bind(*leaves, callback=flat, result_avals=avals, sharding=None, vmap_method=vmap_method)
     return tree_unflatten(tree, out)
 
@@ -205,8 +206,8 @@ def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: A
       Arrays in a container like result_shape_dtypes.
     """
     _refuse_sharding("io_callback", sharding)
-    leaves, flat = _flat_arguments("io_callback", callback, args, kwargs)
-    avals, tree = _result_avals("io_callback", result_shape_dtypes)
+    leaves, flat = flat_arguments("io_callback", callback, args, kwargs)
+    avals, tree = announced_avals("io_callback", result_shape_dtypes)
     out = io_callback_p.bind(*leaves, callback=flat, result_avals=avals, sharding=None, ordered=bool(ordered))
     return tree_unflatten(tree, out)
 

@@ -77,7 +77,7 @@ def ffi_call(target_name: str, result_shape_dtypes: Any, *, has_side_effect: boo
             *args, target_name=target_name, result_avals=result_avals, has_side_effect=has_side_effect, vmap_method=vmap_method,
             input_layouts=_layouts("input argument", input_layouts, avals),
             output_layouts=_layouts("output", output_layouts, result_avals),
-            input_output_aliases=_aliases(input_output_aliases, avals, result_avals),
+            input_output_aliases=checked_aliases("ffi_call", input_output_aliases, avals, result_avals),
             custom_call_api_version=custom_call_api_version, legacy_backend_config=legacy_backend_config,
             attributes=tuple((name, hashable_attribute(name, value)) for name, value in sorted(attributes.items())))
         return results if is_sequence else results[0]
@@ -110,15 +110,16 @@ def _layouts(what: str, layouts: Sequence[Any] | None, avals: Sequence[ShapedArr
     return tuple(found)
 
 
-def _aliases(aliases: Mapping[int, int] | None, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) \
+def checked_aliases(name: str, aliases: Mapping[int, int] | None, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) \
         -> tuple[tuple[int, int], ...]:
+    """Which operand shares its memory with which result, in the order of the operands; `name` is whose argument they are."""
     for i, j in (aliases or {}).items():
         for kind, index, avals in (("input", i, in_avals), ("output", j, out_avals)):
             if not 0 <= index < len(avals):
-                raise ValueError(f"ffi_call: input_output_aliases contains the mapping '{i}:{j}' with {kind} index {index} outside the "
+                raise ValueError(f"{name}: input_output_aliases contains the mapping '{i}:{j}' with {kind} index {index} outside the "
                                  f"range [0, {len(avals)}).")
         if (in_avals[i].shape, in_avals[i].dtype) != (out_avals[j].shape, out_avals[j].dtype):
-            raise ValueError(f"ffi_call: input_output_aliases contains the mapping '{i}:{j}' referring to an input with abstract value "
+            raise ValueError(f"{name}: input_output_aliases contains the mapping '{i}:{j}' referring to an input with abstract value "
                              f"{in_avals[i].str_short()} and an output with a different abstract value {out_avals[j].str_short()}.")
     return tuple(sorted((aliases or {}).items()))
 

@@ -1,0 +1,21 @@
+"""Callbacks on buffers: custom calls that jaxlib answers by calling Python with the buffers that XLA gives it."""
+
+from __future__ import annotations
+
+from laminax_ir.ops.buffer_callbacks import buffer_callback_p
+from laminax_lowering.custom_calls import emit_ffi_call
+from laminax_lowering.registry import lowering_rule, not_supported
+
+_TARGETS = {"cpu": "xla_buffer_python_cpu_callback", "cuda": "xla_buffer_python_gpu_callback", "rocm": "xla_buffer_python_gpu_callback"}
+
+not_supported(buffer_callback_p, ("tpu",), f"callbacks are supported on {', '.join(_TARGETS)}; the TPU compiler has none of this kind")
+
+
+@lowering_rule(buffer_callback_p, platforms=tuple(_TARGETS))
+def _buffer_callback(ctx, *operands, callback, result_avals, has_side_effect, input_output_aliases, command_buffer_compatible, **_params):
+    module = ctx.module
+    module.host_callbacks.append(callback)
+    suffix = "_cmd_buffer" if command_buffer_compatible and ctx.platform != "cpu" else ""
+    return emit_ffi_call(ctx, _TARGETS[ctx.platform] + suffix, operands, result_avals, has_side_effect=has_side_effect,
+                         config={"index": f"{len(module.host_callbacks) - 1} : ui64"}, aliases=dict(input_output_aliases),
+                         is_on_first_device=module.num_partitions > 1 and module.manual_mesh is None)

@@ -1,0 +1,31 @@
+"""Callbacks on buffers: what `vmap` makes of them; there is nothing to differentiate in a Python function."""
+
+from __future__ import annotations
+
+from laminax_ir.ops.buffer_callbacks import buffer_callback_p
+from laminax_transforms.jaxpr_transforms import add_batch_axis
+from laminax_transforms.registry import axis_batching_rule, jvp_rules, transpose_rule
+from laminax_transforms.rules.callbacks import batch_by_method
+
+
+def _buffer_callback_jvp(primals, tangents, params):
+    raise ValueError("Buffer callbacks do not support JVP. Please use `laminax.custom_jvp` to use callbacks while taking gradients. "
+                     f"The callback is {params['callback']!r}.")
+
+
+jvp_rules.add(buffer_callback_p, _buffer_callback_jvp)
+
+
+@transpose_rule(buffer_callback_p)
+def _buffer_callback_transpose(cts, *operands, callback, **_params):
+    raise ValueError("Buffer callbacks do not support transpose. Please use `laminax.custom_vjp` to use callbacks while taking gradients. "
+                     f"The callback is {callback!r}.")
+
+
+@axis_batching_rule(buffer_callback_p)
+def _buffer_callback_batch(axis, operands, batch_axes, *, callback, result_avals, vmap_method, **params):
+    def call(*xs, is_batched: bool):
+        avals = tuple(add_batch_axis(aval, axis.size, 0) for aval in result_avals) if is_batched else result_avals
+        return buffer_callback_p.bind(*xs, callback=callback, result_avals=avals, vmap_method=vmap_method, **params)
+
+    return batch_by_method(axis, operands, batch_axes, vmap_method, call, "buffer_callback", f"The callback is {callback!r}.")
