@@ -18,7 +18,6 @@ REFUSED = [
     ("experimental.topologies", "get_topology_desc", ("v5e:2x2",), {}, "get_attached_topology"),
     ("experimental.compute_on", "compute_on", ("device_host",), {}, "pure_callback"),
     ("experimental.compute_on", "compute_on2", (), {"compute_type": "device_host", "out_memory_spaces": None}, "'device_host'"),
-    ("experimental.layout", "with_layout_constraint", (1.0, "layout"), {}, "Transpose"),
     ("experimental.colocated_python", "colocated_python", (abs,), {}, "Call abs itself"),
     ("experimental.colocated_python", "colocated_python_class", (dict,), {}, "Use dict itself"),
     ("experimental.colocated_python", "colocated_cpu_devices", ((),), {}, r"devices\('cpu'\)"),

@@ -16,6 +16,7 @@ import numpy as np
 
 from laminax_ir import config, dtypes
 from laminax_ir.arguments import called_with
+from laminax_ir.array_layouts import AUTO, Format
 from laminax_ir.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
 from laminax_ir.symbolic_dims import SymbolicDim
 from laminax_ir.type_shardings import TypeSharding, as_sharding, axis_text, in_use, parts_of, sums_text, type_sharding
@@ -299,28 +300,40 @@ class ShapeDtypeStruct:
     Args:
       shape: the sizes of the axes.
       dtype: anything `np.dtype` accepts, or an extended dtype.
-      sharding: optional, how the array is laid out over devices.
+      sharding: optional, how the array is laid out over devices; a `Format` says its layout too.
       weak_type: whether the dtype is weak.
       named_shape: mapping of the named axes the value varies over.
 
     Raises:
       ValueError: if shape or dtype is None.
+      TypeError: for `Layout.AUTO`, which is no layout.
 
     Example:
       >>> ShapeDtypeStruct((2, 3), np.float32)
       ShapeDtypeStruct(shape=(2, 3), dtype=float32)
     """
 
-    __slots__ = ("shape", "dtype", "sharding", "weak_type", "named_shape")
+    __slots__ = ("shape", "dtype", "sharding", "weak_type", "named_shape", "_layout")
 
     def __init__(self, shape, dtype, *, sharding=None, weak_type: bool = False, named_shape=None):
         if dtype is None or shape is None:
             raise ValueError(f"ShapeDtypeStruct: {'dtype' if dtype is None else 'shape'} must be specified, got {shape=} and {dtype=}")
         self.shape = tuple(shape)
         self.dtype = dtype if dtypes.is_extended(dtype) else np.dtype(dtype)
-        self.sharding = sharding
+        if isinstance(sharding, Format):
+            if sharding.layout is AUTO:
+                raise TypeError(f"ShapeDtypeStruct: `Layout.AUTO` cannot be used in place of a device-local layout in a `ShapeDtypeStruct`. Got {sharding}. "
+                                "Give it to jit's in_shardings.")
+            self._layout, self.sharding = sharding.layout, sharding.sharding
+        else:
+            self._layout, self.sharding = None, sharding
         self.weak_type = weak_type
         self.named_shape = {} if named_shape is None else dict(named_shape)
+
+    @property
+    def format(self) -> Format:
+        """The layout and the sharding; None for what is not known."""
+        return Format(self._layout, self.sharding)
 
     @property
     def size(self) -> int:
@@ -332,7 +345,9 @@ class ShapeDtypeStruct:
 
     def update(self, **changes) -> ShapeDtypeStruct:
         """The same struct with the given fields changed."""
-        fields = {name: getattr(self, name) for name in self.__slots__} | changes
+        fields = {name: getattr(self, name) for name in self.__slots__ if name != "_layout"} | changes
+        if self._layout is not None and "sharding" not in changes:
+            fields["sharding"] = self.format
         return ShapeDtypeStruct(fields.pop("shape"), fields.pop("dtype"), **fields)
 
     def __len__(self):
@@ -341,7 +356,7 @@ class ShapeDtypeStruct:
         return self.shape[0]
 
     def _key(self):
-        return (self.shape, self.dtype, self.sharding, self.weak_type, tuple(self.named_shape.items()))
+        return (self.shape, self.dtype, self.sharding, self.weak_type, tuple(self.named_shape.items()), self._layout)
 
     def __eq__(self, other):
         return self._key() == other._key() if isinstance(other, ShapeDtypeStruct) else NotImplemented
@@ -353,6 +368,7 @@ class ShapeDtypeStruct:
         name = getattr(self.dtype, "name", str(self.dtype))
         extra = f", named_shape={self.named_shape}" if self.named_shape else ""
         extra += f", sharding={self.sharding}" if self.sharding is not None else ""
+        extra += f", format={self._layout}" if self._layout is not None else ""
         extra += ", weak_type=True" if self.weak_type else ""
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{extra})"
 

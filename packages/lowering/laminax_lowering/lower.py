@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Callable, Sequence
 
+from laminax_ir.array_layouts import in_use as layouts_in_use
 from laminax_ir.avals import ShapedArray
 from laminax_ir.gc_pause import paused_collection
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from laminax_ir.keys import physical_aval
 from laminax_ir.memory_spaces import HOST_KIND, MemorySpace
 from laminax_ir.ops.calls import jit_p
+from laminax_ir.ops.sharding import layout_constraint_p
 from laminax_ir.symbolic_dims import SymbolicDim
 from laminax_lowering.context import FunctionWriter, live_equations
 from laminax_lowering.module_context import ModuleContext
@@ -56,6 +58,7 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
           num_replicas: int = 1, num_partitions: int = 1, axis_env: dict | None = None,
           arg_shardings: Sequence[Any] | None = None, result_shardings: Sequence[Any] | None = None,
           arg_memories: Sequence[str | None] | None = None, result_memories: Sequence[str | None] | None = None,
+          arg_layouts: Sequence[str | None] | None = None, result_layouts: Sequence[str | None] | None = None,
           inline_consts: bool = False) -> LoweredModule:
     """Writes a program as a StableHLO module.
 
@@ -73,6 +76,8 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
         "{replicated}"; None is its choice.
       arg_memories, result_memories: the kind of memory that each is in, "pinned_host"; None is the devices' own. By default it is as
         their types say.
+      arg_layouts, result_layouts: how the elements of each lie in memory: XLA's text for a layout, "{0,1}", or "auto" for its choice; None is
+        the platform's default, but for results of layout constraints, which say it.
       inline_consts: whether constants are written into the module, which then stands alone, instead of being its first
         arguments.
 
@@ -89,28 +94,30 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
         closed = _with_inline_consts(closed, name)
     with paused_collection():
         return _lower(closed, name, platforms, donated, keep_unused, arg_names, result_names, num_replicas, num_partitions,
-                      axis_env, (arg_shardings, result_shardings), (arg_memories, result_memories))
+                      axis_env, (arg_shardings, result_shardings), (arg_memories, result_memories), (arg_layouts, result_layouts))
 
 
 def _lower(closed, name, platforms, donated, keep_unused, arg_names, result_names, num_replicas, num_partitions, axis_env,
-           shardings, memories):
+           shardings, memories, layouts):
     arg_shardings, result_shardings = shardings
     arg_memories, result_memories = ([*map(_memory_of_type, avals)] if given is None else given for given, avals in zip(memories, (closed.in_avals, closed.out_avals)))
     jaxpr = closed.jaxpr
+    arg_layouts, result_layouts = layouts[0], _result_layouts(jaxpr, layouts[1])
     n_consts, n_args = len(jaxpr.constvars), len(jaxpr.invars)
     donated = tuple(donated) if donated is not None else (False,) * n_args
     live, used = live_equations(jaxpr)
     is_dynamic = any(SymbolicDim in map(type, aval.shape) for aval in closed.in_avals)
     keep_unused = keep_unused or is_dynamic  # the sizes of what is not read may be
     kept = [i for i, v in enumerate(jaxpr.invars) if keep_unused or v in used]
-    aliases, unusable = donation_aliases(jaxpr, donated, kept, arg_shardings, result_shardings, arg_memories, result_memories)
+    aliases, unusable = donation_aliases(jaxpr, donated, kept, arg_shardings, result_shardings, arg_memories, result_memories, arg_layouts,
+                                        result_layouts)
     module = ModuleContext(platforms, _module_name(name), plan_calls(jaxpr), axis_env)
     module.num_partitions = num_partitions
     module.unique_name("main")
     constant_memories = [_memory_of_type(v.aval) for v in jaxpr.constvars]
-    arg_attributes = [*_arg_attributes(module.meshes, [v.aval for v in jaxpr.constvars], {}, None, constant_memories),
-                      *_arg_attributes(module.meshes, closed.in_avals, aliases, arg_shardings, arg_memories)]
-    result_attributes = _result_attributes(module.meshes, closed.out_avals, result_names, result_shardings, result_memories)
+    arg_attributes = [*_arg_attributes(module.meshes, [v.aval for v in jaxpr.constvars], {}, None, constant_memories, None),
+                      *_arg_attributes(module.meshes, closed.in_avals, aliases, arg_shardings, arg_memories, arg_layouts)]
+    result_attributes = _result_attributes(module.meshes, closed.out_avals, result_names, result_shardings, result_memories, result_layouts)
     if is_dynamic:
         from laminax_ir.symbolic_solving import ShapeSpecification
         from laminax_lowering.dynamic_shapes import write_dynamic
@@ -139,6 +146,17 @@ def _memory_of_type(aval: ShapedArray) -> str | None:
     return HOST_KIND if aval.memory_space is MemorySpace.Host else None
 
 
+def _result_layouts(jaxpr: Jaxpr, given: Sequence[str | None] | None) -> Sequence[str | None] | None:
+    """The layouts of the results: what is given, and what the program's constraints say."""
+    if not layouts_in_use:
+        return given
+    constrained = {eqn.outvars[0]: eqn.params["layout"].major_to_minor for eqn in jaxpr.eqns if eqn.primitive is layout_constraint_p}
+    if not constrained:
+        return given
+    return [layout or (f"{{{','.join(map(str, reversed(constrained[v])))}}}" if v in constrained else None)
+            for v, layout in zip(jaxpr.outvars, given or [None] * len(jaxpr.outvars))]
+
+
 def _move(aval: ShapedArray, kind: str | None) -> str | None:
     """Where a result of this type is to be moved, to be in a kind of memory; None if it is there."""
     return None if kind == _memory_of_type(aval) else kind or "device"
@@ -156,8 +174,8 @@ def _with_inline_consts(closed: ClosedJaxpr, name: str) -> ClosedJaxpr:
     return ClosedJaxpr(Jaxpr([], invars, outvars, [call], closed.effects, closed.jaxpr.debug_info))
 
 
-def _arg_attributes(meshes: MeshTable, avals, aliases: dict[int, str], shardings, memories) -> list[str]:
-    """Donation, memories and shardings of the arguments."""
+def _arg_attributes(meshes: MeshTable, avals, aliases: dict[int, str], shardings, memories, layouts) -> list[str]:
+    """Donation, memories, layouts and shardings of the arguments."""
     texts = []
     for i, aval in enumerate(avals):
         attributes = []
@@ -165,19 +183,23 @@ def _arg_attributes(meshes: MeshTable, avals, aliases: dict[int, str], shardings
             attributes.append(aliases[i])
         if memories and memories[i] is not None:
             attributes.append(f"mhlo.memory_kind = {string_text(memories[i])}")
+        if layouts and layouts[i] is not None:
+            attributes.append(f"mhlo.layout_mode = {string_text(layouts[i])}")
         if shardings and shardings[i] is not None:
             attributes.append(sharding_attribute(meshes, shardings[i], aval))
         texts.append("{" + ", ".join(attributes) + "}" if attributes else "")
     return texts
 
 
-def _result_attributes(meshes: MeshTable, avals, names, shardings, memories) -> list[str]:
-    """Names, memories and shardings of the results."""
+def _result_attributes(meshes: MeshTable, avals, names, shardings, memories, layouts) -> list[str]:
+    """Names, memories, layouts and shardings of the results."""
     texts = []
     for i, aval in enumerate(avals):
         attributes = [f"jax.result_info = {string_text(names[i])}"] if names else []
         if memories and memories[i] is not None:
             attributes.append(f"mhlo.memory_kind = {string_text(memories[i])}")
+        if layouts and layouts[i] is not None:
+            attributes.append(f"mhlo.layout_mode = {string_text(layouts[i])}")
         if shardings and shardings[i] is not None:
             attributes.append(sharding_attribute(meshes, shardings[i], aval))
         texts.append("{" + ", ".join(attributes) + "}" if attributes else "")
@@ -188,7 +210,7 @@ _DONOR = "jax.buffer_donor = true"
 
 
 def donation_aliases(jaxpr, donated, kept, arg_shardings=None, result_shardings=None, arg_memories=None,
-                     result_memories=None) -> tuple[dict[int, str], list[int]]:
+                     result_memories=None, arg_layouts=None, result_layouts=None) -> tuple[dict[int, str], list[int]]:
     """A donated buffer is given to the first result of its type and memory that has none yet; and those that no result can take.
 
     Where the compiler chooses how arguments or results are split, it is left to it which result takes the buffer.
@@ -208,6 +230,8 @@ def donation_aliases(jaxpr, donated, kept, arg_shardings=None, result_shardings=
             continue
         aliases[i] = _DONOR
         position = matching.pop(0)
+        if (arg_layouts and arg_layouts[i]) != (result_layouts and result_layouts[position]):
+            continue  # the compiler decides whether it can be reused
         if arg_shardings is None and result_shardings is None or (
                 arg_shardings and result_shardings and arg_shardings[i] is not None and arg_shardings[i] == result_shardings[position]):
             aliases[i] = f"tf.aliasing_output = {position} : i32"

@@ -10,6 +10,7 @@ import numpy as np
 
 from laminax_ir import ops
 from laminax_ir.abstract_meshes import AbstractMesh
+from laminax_ir.array_layouts import Layout
 from laminax_ir.avals import ShapedArray, ShapeDtypeStruct
 from laminax_ir.dtypes import key_dtype
 from laminax_ir.jaxpr import ClosedJaxpr
@@ -217,7 +218,8 @@ _define([F32], pure_callback=lambda x: callbacks.pure_callback(np.sin, ShapeDtyp
 
 _SPLIT = Split(AbstractMesh((4,), ("data",)), PartitionSpec(None, "data"))
 _define([F32], sharding_constraint=lambda x: sharding.sharding_constraint_p.bind(x, sharding=_SPLIT),
-        device_put=lambda x: sharding.device_put_p.bind(x, sharding=_SPLIT), reshard=lambda x: sharding.reshard_p.bind(x, dst=None))
+        device_put=lambda x: sharding.device_put_p.bind(x, sharding=_SPLIT), reshard=lambda x: sharding.reshard_p.bind(x, dst=None),
+        layout_constraint=lambda x: sharding.layout_constraint_p.bind(x, layout=Layout(range(x.ndim)[::-1])))
 
 
 

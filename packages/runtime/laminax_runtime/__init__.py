@@ -85,6 +85,13 @@ _MODULE_OF = {
     "set_resharder": "transfer",
     "explicit_transfer": "guards",
     "unguarded_transfers": "guards",
+    # layouts
+    "in_default_layout": "layouts",
+    "layout_of": "layouts",
+    "layout_text": "layouts",
+    "layout_from_jaxlib": "layouts",
+    "relayout": "layouts",
+    "set_relayouter": "layouts",
     # compiling and running
     "Executable": "compile",
     "ExecutableSequence": "sequences",

@@ -57,8 +57,10 @@ NamedSharding = _jax.NamedSharding
 OpSharding = _hlo.OpSharding
 PjitFunction = _jax.PjitFunction
 PjitFunctionCache = _jax.PjitFunctionCache
+PjRtLayout = _jax.PjRtLayout
 Sharding = _jax.Sharding
 SingleDeviceSharding = _jax.SingleDeviceSharding
+XlaLayout = _hlo.Layout
 TransferGuardLevel = _jax.guard_lib.TransferGuardLevel
 XlaRuntimeError = _jax.JaxRuntimeError
 

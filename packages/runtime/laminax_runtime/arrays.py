@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from laminax_ir.array_layouts import Format
 from laminax_ir.avals import ShapedArray, placed_aval
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.python_scalars import check_has_truth_value, check_is_index, check_is_scalar
@@ -154,6 +155,13 @@ class _Methods:
     def sharding(self) -> shardings.Sharding:
         """How the array is laid out over devices."""
         return self._sharding
+
+    @property
+    def format(self) -> Format:
+        """How the elements lie in memory, and how the array is split over devices; the layout is None once it was deleted."""
+        from laminax_runtime import layouts
+
+        return layouts.format_of(self)
 
     @property
     def committed(self) -> bool:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from laminax_ir import dtypes, pytree
+from laminax_ir.array_layouts import AUTO, Format
 from laminax_ir.errors import UnexpectedTracerError
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.trace import Tracer
-from laminax_runtime import shardings, transfer
+from laminax_runtime import layouts, shardings, transfer
 from laminax_runtime.arrays import ArrayImpl, make_array_from_single_device_arrays
 
 
@@ -25,7 +26,7 @@ def make_array_from_callback(
 
     Args:
         shape: the shape of the whole.
-        sharding: how it is laid out.
+        sharding: how it is laid out; a `Format` says the layout of its parts too.
         data_callback: from the slices of the whole that make up a part, to an array of that part. It is asked once for
             parts that several devices hold.
         dtype: the dtype that the parts must have, or become; needed if this process has no part.
@@ -41,6 +42,14 @@ def make_array_from_callback(
         >>> make_array_from_callback((8, 4), NamedSharding(mesh, PartitionSpec("x")), lambda index: table[index])
     """
     shape = tuple(shape)
+    if isinstance(sharding, Format):
+        if sharding.layout is AUTO:
+            raise TypeError("make_array_from_callback: `Layout.AUTO` cannot be used in place of a device-local layout when calling "
+                            f"`jax.make_array_from_callback`. Got {sharding}. Give a Layout, or None for the default.")
+        whole = make_array_from_callback(shape, sharding.sharding, data_callback, dtype)
+        return whole if sharding.layout is None else layouts.relayout(whole, sharding.layout)
+    if not isinstance(sharding, shardings.Sharding):
+        raise TypeError(f"make_array_from_callback: sharding should be an instance of `jax.sharding`. Got {sharding} of type {type(sharding)}.")
     expected = sharding.shard_shape(shape)
     values: dict[tuple, Any] = {}
     parts = []

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from laminax_ir import config
+from laminax_ir.array_layouts import in_use as layouts_in_use
 from laminax_ir.avals import ShapedArray, aval_in
 from laminax_ir.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
-from laminax_runtime import _jaxlib, arrays, ffi, options, placement, shardings, transfer
+from laminax_runtime import _jaxlib, arrays, ffi, layouts, options, placement, shardings, transfer
 from laminax_runtime.arrays import ArrayImpl
 
 
@@ -90,6 +91,8 @@ def compile_module(
     compile_options = _compile_options(
         assignment, num_replicas, num_partitions, compiler_options, in_shardings, out_shardings
     )
+    if "mhlo.layout_mode" in text and not layouts_in_use:
+        layouts_in_use.append(None)
     _dump_if_asked(text, name or "main")
     try:
         if host_callbacks or keepalives:  # it holds addresses of this process
@@ -266,6 +269,7 @@ class Executable:
         self._keepalives = keepalives
         self._are_all_kept = all(kept)
         self._handlers: dict[bool, list[Any]] = {}
+        self._parameter_layouts: list[Any] | None = None
         self._lock = threading.Lock()
 
     # running
@@ -305,6 +309,8 @@ class Executable:
         is_committed = self.is_pinned or any(type(x) is ArrayImpl and x._committed for x in args)
         used = args if self._are_all_kept else [x for x, is_kept in zip(args, self.kept, strict=True) if is_kept]
         placed = [place_argument(x, sharding) for x, sharding in zip(used, self.in_shardings, strict=True)]
+        if layouts_in_use:
+            placed = [layouts.with_layout(x, layout) for x, layout in zip(placed, self.parameter_layouts, strict=True)]
         return placed, self.result_handlers(is_committed)
 
     def result_handlers(self, is_committed: bool) -> list[Any]:
@@ -318,6 +324,18 @@ class Executable:
         return handlers
 
     # looking inside
+
+    @property
+    def parameter_layouts(self) -> list[Any]:
+        """The layout of each parameter of the program, as jaxlib has it."""
+        if self._parameter_layouts is None:
+            self._parameter_layouts = self.loaded.get_parameter_layouts()
+        return self._parameter_layouts
+
+    @property
+    def result_layouts(self) -> list[Any]:
+        """The layout of each result, as jaxlib has it."""
+        return self.loaded.get_output_layouts()
 
     def as_text(self) -> str:
         """The optimised HLO."""

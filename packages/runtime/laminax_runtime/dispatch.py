@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from laminax_ir import pytree
-from laminax_runtime import _jaxlib, context, meshes, placement, shardings, transfer
+from laminax_ir.array_layouts import in_use as layouts_in_use
+from laminax_runtime import _jaxlib, context, layouts, meshes, placement, shardings, transfer
 from laminax_runtime.arrays import ArrayImpl
 from laminax_runtime.compile import Executable, place_argument
 from laminax_runtime.members import add_members
@@ -140,20 +141,23 @@ def _demanded_layouts(executable: Executable, args: Sequence[Any]) -> list[Any]:
     C++ would share a NumPy array's memory with the program, which may still read it when the caller writes to it again.
     """
     kept = [x for x, is_kept in zip(args, executable.kept, strict=True) if is_kept]
+    if layouts_in_use:
+        return [layouts.DemandedLayout(layout) for layout in executable.parameter_layouts]
     if not any(isinstance(x, np.ndarray) for x in kept):
         return [None] * len(kept)
-    layouts = executable.loaded.get_parameter_layouts()
-    return [layout if isinstance(x, np.ndarray) else None for x, layout in zip(kept, layouts, strict=True)]
+    return [layouts.DemandedLayout(layout) if isinstance(x, np.ndarray) else None for x, layout in zip(kept, executable.parameter_layouts, strict=True)]
 
 
 def shard_arg_fallback(x: Any, sharding: shardings.Sharding, layout: Any) -> ArrayImpl:
     """What C++ calls for an argument that it cannot bring to the executable's devices by itself.
 
-    The layout is the one from `_demanded_layouts`, which is the platform's default, as that of all our arrays.
+    The layout is the one from `_demanded_layouts`, or None.
     """
     if type(x) is np.ndarray and type(sharding) is shardings.SingleDeviceSharding:
-        return transfer.copy_to_device(x, sharding)
-    return place_argument(x, sharding)
+        placed = transfer.copy_to_device(x, sharding)
+    else:
+        placed = place_argument(x, sharding)
+    return placed if layout is None or not layouts_in_use else layouts.with_layout(placed, layout.layout)
 
 
 def execution_device(

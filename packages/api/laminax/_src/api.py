@@ -11,6 +11,7 @@ import numpy as np
 import laminax_runtime as runtime
 from laminax_ir import config
 from laminax_ir.arguments import check_callable
+from laminax_ir.array_layouts import Format
 from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, get_aval
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray
@@ -34,6 +35,7 @@ from laminax_ir.wrapping import wraps
 from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve as resolve_names
 from laminax._src.jit import _abstract
+from laminax._src.layouts import put_in_format, sharding_of
 from laminax._src.memory import put_traced_in_memory, sharding_in
 from laminax._src.sharding_arguments import resolve
 from laminax._src.sharding_constraints import put_traced
@@ -124,7 +126,7 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
 
     Args:
       x: an array, scalar, or pytree of them.
-      device: a device, a sharding, a partition spec of the mesh that is set, a `memory.Space`, or a pytree of them that is a prefix of
+      device: a device, a sharding, a `Format`, a partition spec of the mesh that is set, a `memory.Space`, or a pytree of them that is a prefix of
         x; None leaves arrays where they are and puts other values on the default device, uncommitted.
       src: where x is, a device or sharding; checked against where the arrays of x are. Cotangents go back there, by default to where
         the array is that is differentiated.
@@ -180,8 +182,9 @@ def _broadcast_places(name: str, places: Any, x: Any, count: int) -> list[Any]:
         if isinstance(place, MemorySpace) and name == "device":
             leaf = tree_leaves(x)[i]
             flat[i] = place if isinstance(leaf, Tracer) else sharding_in(leaf, place)
-        elif not (place is None or isinstance(place, (runtime.Device, runtime.Sharding, PartitionSpec))):
-            flat[i] = _sharding_of_format(name, place)
+        elif not (place is None or isinstance(place, (runtime.Device, runtime.Sharding, PartitionSpec)) or isinstance(place, Format) and name == "device"):
+            raise ValueError(f"device_put: {name} must be a device, a sharding, a format, a partition spec, a pytree of them, or None. Received "
+                             f"invalid value: {place!r} of type {type(place).__name__}")
     mesh = runtime.current_mesh()
     for place in flat:
         if isinstance(place, PartitionSpec) and mesh is None:
@@ -190,18 +193,9 @@ def _broadcast_places(name: str, places: Any, x: Any, count: int) -> list[Any]:
     return [resolve(place, f"device_put: {name}", mesh) if isinstance(place, PartitionSpec) else place for place in flat]
 
 
-def _sharding_of_format(name: str, place: Any) -> Any:
-    """The sharding of a `Format` that leaves the layout to the platform, as libraries give those of arrays that they restore."""
-    from laminax.experimental.layout import Format
-    if isinstance(place, Format) and place.layout is None:
-        return place.sharding
-    raise ValueError(f"device_put: {name} must be a device, a sharding, a partition spec, a pytree of them, or None. Received "
-                     f"invalid value: {place!r} of type {type(place).__name__}")
-
-
 def _check_fit(x: Any, leaves: Sequence[Any], places: Sequence[Any]) -> None:
     """Raises ValueError, with the path of the leaf, if one cannot be split as its sharding says."""
-    for i, (leaf, place) in enumerate(zip(leaves, places)):
+    for i, (leaf, place) in enumerate(zip(leaves, map(sharding_of, places))):
         if isinstance(place, runtime.Sharding) and place.num_devices > 1:
             aval = get_aval(leaf)
             if reason := runtime.misfit(place, aval.shape, "device_put args"):
@@ -219,6 +213,8 @@ def _check_source(x: Any, place: Any) -> None:
 
 
 def _put_leaf(x: Any, device: Any, source: Any, donate: bool, is_copied: bool) -> Any:
+    if isinstance(device, Format):
+        return put_in_format(x, device, lambda x, sharding: _put_leaf(x, sharding, source, donate, is_copied))
     if isinstance(x, Tracer):
         x = copy_p.bind(x) if is_copied else x
         if isinstance(device, MemorySpace):

@@ -20,7 +20,7 @@ from laminax_ir.pytree import dispatch_registry
 from laminax_ir.trace import check_no_tracers
 from laminax_ir.user_warnings import warn_at_user
 
-from laminax._src.partitioning import Partitioning, memories, writable_shardings
+from laminax._src.partitioning import Partitioning, layout_modes, memories, writable_shardings
 from laminax._src.phases import phase
 
 if TYPE_CHECKING:  # loaded when something is lowered
@@ -127,7 +127,7 @@ def _stored(x: Any) -> Any:
 def _constant(value: Any, aval: ShapedArray) -> runtime.ArrayImpl:
     """A constant on a device, of the dtype that it has in the program, whether or not `enable_x64` holds by now."""
     value = _stored(value)
-    return runtime.put_exactly(value, stored_aval(aval)) if isinstance(value, np.ndarray) else runtime.device_put(value)
+    return runtime.put_exactly(value, stored_aval(aval)) if isinstance(value, np.ndarray) else runtime.in_default_layout(runtime.device_put(value))
 
 
 def _wrapped(out: Any, aval: ShapedArray) -> Any:
@@ -188,7 +188,8 @@ def lower_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, 
                      arg_shardings=writable_shardings(where.in_shardings, closed.in_avals),
                      result_shardings=writable_shardings(where.out_shardings, closed.out_avals),
                      arg_memories=memories(where.in_shardings, closed.in_avals),
-                     result_memories=memories(where.out_shardings, closed.out_avals), **options)
+                     result_memories=memories(where.out_shardings, closed.out_avals),
+                     arg_layouts=layout_modes(where.in_layouts), result_layouts=layout_modes(where.out_layouts), **options)
 
 
 def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str,

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import laminax_runtime as runtime
 from laminax_ir import config, dtypes
 from laminax_ir.arguments import check_callable
+from laminax_ir.array_layouts import in_use as layouts_in_use
 from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, aval_in, placed_aval, register_value_type
 from laminax_ir.explicit_axes import is_explicit
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
@@ -38,6 +39,7 @@ from laminax._src.executables import (
     report_unusable_donations,
 )
 from laminax._src.key_uses import mark_results, use_keys
+from laminax._src.layouts import chosen_layouts, layout_of, sharding_of
 from laminax._src.leaf_names import argument_names, result_names
 from laminax._src.partitioning import Partitioning, names_shardings, place
 from laminax._src.ref_calls import run_with_refs
@@ -80,7 +82,7 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
       fun: function of arrays, scalars and containers of them. Held weakly by the caches. May be left out, to give
         options in a decorator: `@jit(static_argnames="n")`.
       in_shardings: how the positional arguments are split over devices: a `Sharding`, a `PartitionSpec` of the mesh that
-        is set, None, or a pytree of them that is a prefix of the tuple of arguments. Committed arguments must be laid out
+        is set, None, a `Format`, which says their layout too, or a pytree of them that is a prefix of the tuple of arguments. Committed arguments must be laid out
         so. By default, and with None, arguments stay as they are; under `pjit` None means a copy on each device of the mesh
         that is entered.
       out_shardings: how the results are split, a prefix of the result; by default the compiler decides.
@@ -197,6 +199,7 @@ class _JitFunction:
         self.name = function_name(fun)
         self.title = f"{'pjit' if options.runs_on_entered_mesh else 'jit'}({self.name})"
         self.is_sharded = options.in_shardings is not None or options.out_shardings is not None
+        self.has_layouts = any(layout_of(leaf) is not None for tree in (options.in_shardings, options.out_shardings) if tree for leaf in tree.leaves)
         # Held here: a function that cannot be held weakly keeps its entries as long as its jitted form lives.
         self.entries = trace_cache.entries(fun)
 
@@ -247,7 +250,7 @@ class _JitFunction:
             raise ValueError(f"{self.title}: `compiler_options` can only be passed to top-level `jax.jit`; got {dict(self.options.compiler_options)} for a "
                              "function that another one calls while it is traced. Give them to the outermost jit.")
         if self.is_sharded:
-            in_shardings, out_shardings = self._shardings(traced, call)
+            in_shardings, out_shardings = self._formats(traced, call)
             leaves = constrain(leaves, in_shardings, f"jit({self.name})", call.namer(self.fun))
         if self.options.inline:
             outs = eval_jaxpr(closed.jaxpr, closed.consts, *leaves)
@@ -260,16 +263,24 @@ class _JitFunction:
     def place(self, traced: TracedFunction, call: Call, are_types: bool = False) -> runtime.Device | Partitioning:
         """Where a call outside of traces runs; with `are_types` some arguments are known by type and sharding only."""
         namer, mesh = call.namer(self.fun), self.mesh()
-        given = self._shardings(traced, call) if self.is_sharded else (None, None)
+        given = self._formats(traced, call) if self.is_sharded else (None, None)
+        layouts: tuple = ()
+        if layouts_in_use or self.has_layouts or are_types:
+            check_no_tracers(call.leaves)
+            layouts = chosen_layouts(self.title, traced.closed, call.leaves, given, namer)
+            layouts = layouts if any(layout is not None for side in layouts for layout in side) else ()
+        given = [side and [*map(sharding_of, side)] for side in given]
         if all(sharding is None for side in given for sharding in side or ()):  # None throughout says nothing
             device = execution_device(call.leaves, self.options.device, mesh)
-            is_bound = names_shardings(traced.closed) or are_types and any(type(x) is _AvalHolder and x.committed_sharding is not None
-                                                                           for x in call.leaves)
+            is_bound = layouts or names_shardings(traced.closed) or are_types and any(
+                type(x) is _AvalHolder and x.committed_sharding is not None for x in call.leaves)
             if device is not None and not is_bound:
                 return device
-            return place(self.name, traced.closed, call.leaves, namer=namer, device=self.options.device, mesh=mesh)
-        check_no_tracers(call.leaves)
-        return place(self.name, traced.closed, call.leaves, *given, namer, mesh=mesh)
+            where = place(self.name, traced.closed, call.leaves, namer=namer, device=self.options.device, mesh=mesh)
+        else:
+            check_no_tracers(call.leaves)
+            where = place(self.name, traced.closed, call.leaves, *given, namer, mesh=mesh)
+        return replace(where, in_layouts=layouts[0], out_layouts=layouts[1]) if layouts else where
 
     def mesh(self) -> runtime.Mesh | None:
         """The mesh that calls run on, and that partition specs refer to, if there is one."""
@@ -281,15 +292,19 @@ class _JitFunction:
                              f"argument to jit. Call it outside of `with mesh:`, or leave device={self.options.device} out.")
         return mesh
 
-    def _shardings(self, traced: TracedFunction, call: Call) -> tuple[list[Any] | None, list[Any] | None]:
-        """The caller's shardings, one or None per argument and result."""
+    def _formats(self, traced: TracedFunction, call: Call) -> tuple[list[Any] | None, list[Any] | None]:
+        """The caller's shardings, some with layouts, one or None per argument and result."""
         given = for_arguments(self.options.in_shardings, self.title, call.in_tree, self.mesh(), self.options.runs_on_entered_mesh)
         if given is not None:
             given = [*given, *[None] * (len(call.leaves) - len(given))]  # references that the function closes over
-        return given, self.result_shardings(traced)
+        return given, self._result_formats(traced)
 
     def result_shardings(self, traced: TracedFunction) -> list[Any] | None:
         """The caller's shardings for the results, one or None each; None if there are none."""
+        given = self._result_formats(traced)
+        return given and [*map(sharding_of, given)]
+
+    def _result_formats(self, traced: TracedFunction) -> list[Any] | None:
         given = for_results(self.options.out_shardings, self.title, traced.out_tree, self.mesh(), self.options.runs_on_entered_mesh)
         if given is None and is_explicit(traced.closed):
             return [None if (split := getattr(aval, "_split", None)) is None else runtime.NamedSharding(split.mesh, split.spec) for aval in traced.closed.out_avals]
@@ -370,7 +385,7 @@ def _abstract(x: Any) -> Any:
         aval = placed_aval(ShapedArray(x.shape, dtype, getattr(x, "weak_type", False)), sharding)
         if isinstance(x, ShapedArray):  # a type says nothing of devices
             return _AvalHolder(aval_in(aval, x.memory_space))
-        return _AvalHolder(aval, sharding)
+        return _AvalHolder(aval, sharding, getattr(x, "_layout", None))
     return x
 
 
@@ -385,13 +400,14 @@ def _on_current_mesh(sharding: Any, x: Any) -> Any:
 
 
 class _AvalHolder:
-    """An argument known by its aval, and maybe its sharding, alone."""
+    """An argument known by its aval, and maybe its sharding and layout, alone."""
 
-    __slots__ = ("aval", "committed_sharding")
+    __slots__ = ("aval", "committed_sharding", "layout")
 
-    def __init__(self, aval: ShapedArray, committed_sharding: Any = None):
+    def __init__(self, aval: ShapedArray, committed_sharding: Any = None, layout: Any = None):
         self.aval = aval
         self.committed_sharding = committed_sharding
+        self.layout = layout
 
 
 register_value_type(_AvalHolder, lambda x: x.aval)

@@ -18,7 +18,7 @@ from laminax_ir.explicit_axes import is_explicit
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray, physical_aval
 from laminax_ir.memory_spaces import HOST_KIND, MemorySpace
-from laminax_ir.ops.sharding import shardings_in
+from laminax_ir.ops.sharding import constrains_layouts, shardings_in
 from laminax_ir.partition_specs import PartitionSpec
 
 
@@ -30,12 +30,15 @@ class Partitioning:
     in_shardings, out_shardings: one per argument and result; None is XLA's choice.
     meshes: other shardings of the program, in whose words XLA's choices can be put.
     is_pinned: whether results are committed to the devices, because something said that it runs there.
+    in_layouts, out_layouts: one per argument and result, or none; `AUTO` is the compiler's choice, None the platform's default.
     """
     devices: tuple[runtime.Device, ...]
     in_shardings: tuple[runtime.Sharding | None, ...]
     out_shardings: tuple[runtime.Sharding | None, ...]
     meshes: tuple[runtime.Sharding, ...] = ()
     is_pinned: bool = True
+    in_layouts: tuple = ()
+    out_layouts: tuple = ()
 
 
 def committed_sharding(x: Any) -> runtime.Sharding | None:
@@ -125,8 +128,8 @@ def _sharding_on(where: Any) -> runtime.Sharding:
 
 
 def names_shardings(closed: ClosedJaxpr) -> bool:
-    """Whether a program says itself where it runs."""
-    return is_explicit(closed) or bool(_shardings_inside(closed))
+    """Whether a program says itself where it runs, or how values lie there."""
+    return is_explicit(closed) or bool(_shardings_inside(closed)) or constrains_layouts(closed)
 
 
 def _typed_shardings(title: str, avals: Sequence[ShapedArray], committed: Sequence[runtime.Sharding | None],
@@ -228,6 +231,13 @@ def _device_ids(sharding: runtime.Sharding) -> list[int]:
 def memories(shardings: Sequence[runtime.Sharding | None], avals: Sequence[ShapedArray]) -> list[str | None]:
     """The kind of memory of each, where it is not the devices' own: as the sharding says, or else the type."""
     return [_other_memory(s) if s is not None else HOST_KIND if aval.memory_space is MemorySpace.Host else None for s, aval in zip(shardings, avals)]
+
+
+def layout_modes(layouts: Sequence[Any]) -> list[str | None] | None:
+    """The layouts as lowering writes them; None if nothing is said of any."""
+    if all(layout is None for layout in layouts):
+        return None
+    return [None if layout is None else runtime.layout_text(layout) for layout in layouts]
 
 
 def writable_shardings(shardings: Sequence[runtime.Sharding | None], avals: Sequence[ShapedArray]) -> list:

@@ -138,16 +138,6 @@ def compute_on2(f: Any = None, *, compute_type: Any, out_memory_spaces: Any, com
     compute_on(compute_type)
 
 
-def with_layout_constraint(x: Any, layouts: Any) -> NoReturn:
-    """Not supported: the compiler chooses how the elements of values lie in memory.
-
-    Raises:
-      NotImplementedError: always.
-    """
-    _refuse("layout.with_layout_constraint", "the compiler chooses how the elements of values lie in memory. Transpose the array where the "
-            f"order of its axes matters; got the layouts {layouts!r}.")
-
-
 def colocated_python(fun: Any) -> NoReturn:
     """Not supported: programs are one process, which runs Python itself.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import laminax_runtime as runtime
+from laminax_ir.array_layouts import Layout
 from laminax_ir.avals import ShapedArray
 from laminax_ir.staging import stage
 
@@ -19,6 +20,18 @@ def reshard_by_program(x: runtime.ArrayImpl, sharding: runtime.Sharding) -> runt
     except NotImplementedError:  # an XLA sharding that no mesh and spec express
         return None
     return program.run([x])[0]
+
+
+def relayout_by_program(x: runtime.ArrayImpl, layout: Layout) -> runtime.ArrayImpl:
+    """The array where it is, in a layout."""
+    moved = _relayout_program(x.aval, x.sharding, runtime.layout_of(x), layout).run([x])[0]
+    return moved if x.committed else runtime.as_uncommitted(moved)
+
+
+@lru_cache(maxsize=1024)
+def _relayout_program(aval: ShapedArray, sharding: runtime.Sharding, source: Layout | None, target: Layout) -> Program:
+    where = Partitioning(sharding._device_assignment, (sharding,), (sharding,), in_layouts=(source,), out_layouts=(target,))
+    return compile_program(stage(lambda x: [x], [aval], "relayout"), where, name="relayout")
 
 
 @lru_cache(maxsize=1024)

@@ -32,6 +32,7 @@ def _compose() -> None:
     set_call_context(_callback_context)
     trace.set_tracing_hook(runtime.set_tracing)
     runtime.set_resharder(_reshard)
+    runtime.set_relayouter(_relayout)
     runtime.register_array_type(Tracer)
     runtime.register_array_type(PRNGKeyArray)
     _install_methods()
@@ -40,6 +41,11 @@ def _compose() -> None:
 def _reshard(x, sharding):
     from laminax._src.resharding import reshard_by_program
     return reshard_by_program(x, sharding)
+
+
+def _relayout(x, layout):
+    from laminax._src.resharding import relayout_by_program
+    return relayout_by_program(x, layout)
 
 
 def _callback_context(flat):

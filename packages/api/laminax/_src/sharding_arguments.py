@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import laminax_runtime as runtime
+from laminax_ir.array_layouts import AUTO, Format, Layout
 from laminax_ir.manual_axes import mesh_of_shard_map
 from laminax_ir.ops.sharding import sharding_constraint_p
 from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_ir.pytree import PyTreeDef, broadcast_over, tree_flatten, tree_unflatten
 from laminax_ir.trace import state
+
+from laminax._src.layouts import constrain_layout, sharding_of
 
 
 class _Unspecified:
@@ -47,10 +50,13 @@ def normal_tree(name: str, shardings: Any) -> ShardingTree | None:
         shardings = tuple(shardings) if name == "in_shardings" else shardings
     leaves, tree = tree_flatten(shardings, is_leaf=_is_none)
     for leaf in leaves:
-        if leaf is not None and leaf is not UNSPECIFIED and not isinstance(leaf, (runtime.Sharding, PartitionSpec)):
+        if leaf is AUTO or isinstance(leaf, Layout):
+            raise ValueError(f"jit: `jax.jit` does not accept device-local layouts directly. Create a `Format` instance wrapping this device-local layout and "
+                             f"pass that to `jit` instead. Got {leaf} in {name}.")
+        if leaf is not None and leaf is not UNSPECIFIED and not isinstance(leaf, (runtime.Sharding, PartitionSpec, Format)):
             raise TypeError(f"jit: {name} leaf specifications are expected to be PartitionSpec instances or None, but got {leaf} of type "
                             f"{type(leaf).__name__}. Shardings serve too.")
-        spec = leaf if isinstance(leaf, PartitionSpec) else getattr(leaf, "spec", ())
+        spec = leaf if isinstance(leaf, PartitionSpec) else getattr(sharding_of(leaf), "spec", ())
         if UNCONSTRAINED in spec:
             raise ValueError(f"jit: Unconstrained dims are not allowed when passed to {name}, got {leaf}. Use None there for an axis that is whole, or "
                              "with_sharding_constraint inside of the function.")
@@ -115,13 +121,15 @@ def _check_one_each(title: str, shardings: Any, count: int) -> None:
                      f"arguments. {wrong}.")
 
 
-def resolve(leaf: Any, title: str, mesh: runtime.Mesh | None) -> runtime.Sharding | None:
-    """The sharding that a leaf means under a mesh.
+def resolve(leaf: Any, title: str, mesh: runtime.Mesh | None) -> runtime.Sharding | Format | None:
+    """The sharding that a leaf means under a mesh; for a format one with it.
 
     Raises:
       RuntimeError: for a partition spec if there is no mesh.
       ValueError: for a sharding over an abstract mesh that is not that of the mesh that is set.
     """
+    if isinstance(leaf, Format):
+        return Format(leaf.layout, leaf.sharding and resolve(leaf.sharding, title, mesh))
     if leaf is UNSPECIFIED or isinstance(leaf, runtime.Sharding):
         return None if leaf is UNSPECIFIED else leaf if leaf._is_concrete else _with_devices(leaf, mesh, title)
     if mesh is None:
@@ -148,7 +156,12 @@ def constrain(values: Sequence[Any], shardings: Sequence[runtime.Sharding | None
     """
     if shardings is None:
         return list(values)
-    return [x if s is None else bind_constraint(x, s, title, name(i), f"{title} with pytree key path {name(i)}") for i, (x, s) in enumerate(zip(values, shardings))]
+    found = []
+    for i, (x, where) in enumerate(zip(values, shardings)):
+        if (sharding := sharding_of(where)) is not None:
+            x = bind_constraint(x, sharding, title, name(i), f"{title} with pytree key path {name(i)}")
+        found.append(constrain_layout(x, where.layout) if isinstance(where, Format) and isinstance(where.layout, Layout) else x)
+    return found
 
 
 def bind_constraint(x: Any, sharding: runtime.Sharding, title: str, name: str, what: str, *, may_be_padded: bool = False) -> Any:

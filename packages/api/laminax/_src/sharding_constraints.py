@@ -6,12 +6,13 @@ from typing import Any
 
 import laminax_runtime as runtime
 from laminax_ir.abstract_meshes import AxisType
+from laminax_ir.array_layouts import Format
 from laminax_ir.avals import get_aval, split_aval
 from laminax_ir.explicit_axes import context_mesh, out_sharding, record_explicitly
 from laminax_ir.keys import PRNGKeyArray, keys_of_words
 from laminax_ir.manual_axes import manual_mesh
 from laminax_ir.memory_spaces import HOST_KIND, MemorySpace
-from laminax_ir.ops.sharding import device_put_p, reshard_p, sharding_constraint_p
+from laminax_ir.ops.sharding import device_put_p, layout_constraint_p, reshard_p, sharding_constraint_p
 from laminax_ir.ops.sharding import reshard as reshard_value
 from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_unflatten
@@ -19,6 +20,7 @@ from laminax_ir.trace import Tracer, check_no_tracers, is_tracing, state
 from laminax_ir.type_shardings import in_use, names_of
 
 from laminax._src import setup  # noqa: F401
+from laminax._src.layouts import with_layout_constraint
 from laminax._src.memory import put_in_memory
 from laminax._src.sharding_arguments import bind_constraint, resolve
 
@@ -26,11 +28,12 @@ from laminax._src.sharding_arguments import bind_constraint, resolve
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     """Constrains how values inside of a jitted function are split over devices; outside, lays them out so.
 
-    The compiler takes it from there to the values that depend on these and that these depend on.
+    The compiler takes it from there to the values that depend on these and that these depend on. Inside, the memory kind of a sharding does not
+    count: `device_put` moves values to other memory.
 
     Args:
       x: an array or a pytree of them.
-      shardings: a `Sharding`, a `PartitionSpec` of the mesh that is set, or a pytree of them that is a prefix of x. Axes
+      shardings: a `Sharding`, a `PartitionSpec` of the mesh that is set, a `Format`, or a pytree of them that is a prefix of x. Axes
         whose entry in the spec is `PartitionSpec.UNCONSTRAINED` are left to the compiler.
 
     Returns:
@@ -57,9 +60,11 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         if sharding is None:
             raise ValueError("One of with_sharding_constraint arguments got sharding None which is not allowed. Constrain the other values "
                              "alone, or give PartitionSpec() for a copy on each device.")
-        if not isinstance(sharding, (runtime.Sharding, PartitionSpec)):
+        if not isinstance(sharding, (runtime.Sharding, PartitionSpec, Format)):
             raise TypeError(f"with_sharding_constraint: expected a Sharding or a PartitionSpec, got {sharding!r} of type "
                             f"{type(sharding).__name__}")
+    if any(isinstance(sharding, Format) for sharding in flat):
+        return tree_unflatten(tree, [_constrain_format(leaf, s) if isinstance(s, Format) else with_sharding_constraint(leaf, s) for leaf, s in zip(leaves, flat)])
     mesh = context_mesh() if in_use else None
     if mesh is not None and mesh.are_all_axes_explicit:
         for leaf, sharding in zip(leaves, flat):
@@ -74,6 +79,12 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     return tree_unflatten(tree, [
         bind_constraint(leaf, s, "with_sharding_constraint", "x", what, may_be_padded=may_be_padded)
         for leaf, s in zip(leaves, resolved)])
+
+
+def _constrain_format(x: Any, where: Format) -> Any:
+    """A value under a constraint of its sharding and its layout, those of them that there are."""
+    x = x if where.sharding is None else with_sharding_constraint(x, where.sharding)
+    return x if where.layout is None else with_layout_constraint(x, where.layout)
 
 
 def _beside_explicit_axes(x: Any, sharding: Any) -> Any:
@@ -190,6 +201,8 @@ def evaluate(primitive, operands, params: dict[str, Any]) -> Any:
     (x,) = operands
     if primitive is reshard_p:
         return _reshard_array(x, params["dst"])
+    if primitive is layout_constraint_p:
+        return runtime.relayout(runtime.device_put(x), params["layout"])
     sharding = params["sharding"]
     if isinstance(sharding, MemorySpace):
         return put_in_memory(x, sharding)

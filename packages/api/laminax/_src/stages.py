@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Callable, Protocol, Sequence, runtime_checkable
 
 import laminax_runtime as runtime
+from laminax_ir.array_layouts import Format
+from laminax_ir.array_layouts import in_use as layouts_in_use
 from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, get_aval, is_array_like
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import physical_aval
@@ -252,11 +254,27 @@ class Compiled(_Stage):
             check_aliases(self._name, "jit", leaves, use.closed_over, self._path)
             values = use.values(leaves, donates=True)
         self._check_shardings(values)
+        if layouts_in_use:
+            self._check_layouts(values)
         try:
             outs = self._program.run(values)
             return tree_unflatten(self.out_tree, outs if use is None else use.write_back(leaves, outs))
         except runtime.DeletedArrayError as error:
             raise deleted_argument_error(error, f"the compiled {self._name}", leaves, self._path) from None
+
+    def _check_layouts(self, leaves: Sequence[Any]) -> None:
+        """Arrays must have the layouts for which the program was compiled."""
+        wrong = []
+        for i, (leaf, wanted) in enumerate(zip(leaves, self._flat_input_formats)):
+            if isinstance(leaf, runtime.ArrayImpl) and leaf.committed and not leaf.is_deleted() and wanted.layout is not None:
+                found = leaf.format.layout
+                if found != wanted.layout:
+                    wrong.append(f"Argument {self._path(i)} with shape {get_aval(leaf).str_short(short_dtypes=False)}:\n  Passed layout: {found}\n"
+                                 f"  Required layout: {wanted.layout}")
+        if wrong:
+            raise ValueError("\n".join([
+                f"Computation was compiled for input layouts that disagree with the layouts of arguments passed to it, {self._name}. Here are the {len(wrong)} "
+                "mismatches:", *wrong, "Bring them there with device_put(x, format), or lower and compile for these layouts."]))
 
     def _check_shardings(self, leaves: Sequence[Any]) -> None:
         """Committed arguments of a program over several devices must be where it expects them."""
@@ -290,6 +308,25 @@ class Compiled(_Stage):
     def output_shardings(self) -> Any:
         """How the results are split: a pytree like the result."""
         return tree_unflatten(self.out_tree, self._program.executable.out_shardings)
+
+    @property
+    def input_formats(self) -> Any:
+        """How the arguments are split, and lie in memory: a pair as `input_shardings`, of `Format`; None for those that are not used."""
+        return tree_unflatten(self.in_tree, self._flat_input_formats)
+
+    @cached_property
+    def _flat_input_formats(self) -> list[Format]:
+        executable = self._program.executable
+        found = iter(map(runtime.layout_from_jaxlib, executable.parameter_layouts))
+        layouts = [next(found) if is_kept else None for is_kept in executable.kept][len(self._program.const_args):]
+        return [Format(layout, sharding) for layout, sharding in zip(layouts, self._flat_input_shardings, strict=True)]
+
+    @property
+    def output_formats(self) -> Any:
+        """How the results are split, and lie in memory: a pytree like the result, of `Format`."""
+        executable = self._program.executable
+        return tree_unflatten(self.out_tree, [Format(runtime.layout_from_jaxlib(layout), sharding) for layout, sharding in
+                                              zip(executable.result_layouts, executable.out_shardings, strict=True)])
 
     @property
     def out_info(self) -> Any:

@@ -25,7 +25,7 @@ EXCEPTIONS = {
     **dict.fromkeys(("all_gather", "all_to_all", "axis_index", "pmax", "pmin", "ppermute", "psum", "psum_shared", "pvary",
                      "reduce_scatter", "reshard", "shard_map", "sharding_constraint"), _COMMUNICATION),
     **dict.fromkeys(("composite", "linear_call", "call_exported"), _ITS_PROGRAM),
-    **dict.fromkeys(("device_put", "dce_sink", "stage"), _NO_VALUE),
+    **dict.fromkeys(("device_put", "layout_constraint", "dce_sink", "stage", "xla_metadata_value"), _NO_VALUE),
     **dict.fromkeys(("debug_callback", "io_callback"), "an effect: test_callbacks runs it"),
     "dim_as_value": "its value is known in exported programs only: test_export_symbolic runs it",
     "custom_vjp_tangent": "it is transposed before anything is compiled",

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from laminax_ir.array_layouts import Layout
+from laminax_ir.array_layouts import in_use as layouts_in_use
 from laminax_ir.avals import ShapedArray, aval_in, get_aval, split_aval
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, subjaxprs
+from laminax_ir.errors import ShapeError
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, programs_within, subjaxprs
 from laminax_ir.memory_spaces import MemorySpace, space_of_kind
 from laminax_ir.ops.shard_map import shard_map_p
 from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
@@ -22,6 +25,7 @@ sharding_constraint_p = Primitive("sharding_constraint", family="sharding")
 device_put_p = Primitive("device_put", family="sharding")
 # How the type says that a value is split over explicit mesh axes: `dst`, a `TypeSharding` over any mesh, or None for a type that does not say it.
 reshard_p = Primitive("reshard", family="sharding")
+layout_constraint_p = Primitive("layout_constraint", family="sharding")
 
 
 @shape_rule(sharding_constraint_p)
@@ -61,6 +65,20 @@ def reshard(x: Any, dst: TypeSharding | None) -> Any:
     """The value split over explicit mesh axes as its type shall say; itself if that does."""
     aval = get_aval(x)
     return x if split_aval(aval, dst) is aval else state.trace.process(reshard_p, (x,), {"dst": dst})
+
+
+@shape_rule(layout_constraint_p)
+def _layout_constraint_shape(x: ShapedArray, *, layout: Layout) -> ShapedArray:
+    try:
+        layout.check_compatible_aval(x.shape)
+    except ValueError as error:
+        raise ShapeError(f"layout_constraint: {error}") from None
+    return x
+
+
+def constrains_layouts(program: ClosedJaxpr | Jaxpr) -> bool:
+    """Whether a program says of some value how its elements lie in memory."""
+    return bool(layouts_in_use) and any(eqn.primitive is layout_constraint_p for jaxpr in programs_within(program) for eqn in jaxpr.eqns)
 
 
 def in_memory(x: Any, space: MemorySpace) -> Any:

@@ -11,6 +11,11 @@ def _placed(x, *, sharding, source=None):
     return x
 
 
+@reference_rule(op.layout_constraint_p)
+def _laid_out(x, *, layout):
+    return x
+
+
 @reference_rule(op.reshard_p)
 def _resharded(x, *, dst):
     return x

@@ -27,6 +27,13 @@ def _lower_constraint(ctx, x, *, sharding):
     return constrained(ctx, x, sharding)
 
 
+@lowering_rule(op.layout_constraint_p)
+def _lower_layout_constraint(ctx, x, *, layout):
+    order = f"[dense<{list(reversed(layout.major_to_minor))}> : tensor<{len(layout.major_to_minor)}xindex>]"  # from minor to major
+    return ctx.emit("stablehlo.custom_call", [x], attributes={
+        "call_target_name": '"LayoutConstraint"', "backend_config": '""', "operand_layouts": order, "result_layouts": order})
+
+
 @lowering_rule(op.device_put_p)
 def _lower_device_put(ctx, x, *, sharding, source=None):
     placed = x if isinstance(sharding, MemorySpace) else _lower_constraint(ctx, x, sharding=sharding)

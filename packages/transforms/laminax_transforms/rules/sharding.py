@@ -12,6 +12,7 @@ from laminax_transforms.registry import axis_batching_rule, define_linear, trans
 define_linear(op.sharding_constraint_p)
 define_linear(op.device_put_p)
 define_linear(op.reshard_p)
+define_linear(op.layout_constraint_p)
 
 
 @transpose_rule(op.sharding_constraint_p)
@@ -35,6 +36,18 @@ def _reshard_transpose(ct, x, *, dst):
 def _reshard_batch(axis, operands, batch_axes, *, dst):
     (x,), (b,) = operands, batch_axes
     return op.reshard(x, None if dst is None else with_batch(dst, axis, b)), b
+
+
+@transpose_rule(op.layout_constraint_p)
+def _layout_constraint_transpose(ct, x, *, layout):
+    return [op.layout_constraint_p.bind(ct, layout=layout)]
+
+
+@axis_batching_rule(op.layout_constraint_p)  # one example lies behind the other
+def _layout_constraint_batch(axis, operands, batch_axes, *, layout):
+    (x,), (b,) = operands, batch_axes
+    order = (b, *[i + (i >= b) for i in layout.major_to_minor])
+    return op.layout_constraint_p.bind(x, layout=layout.update(major_to_minor=order)), b
 
 
 @axis_batching_rule(op.sharding_constraint_p)

@@ -5,3 +5,4 @@ from laminax_transforms.taylor_series import define_linear
 
 define_linear(op.sharding_constraint_p)
 define_linear(op.device_put_p)
+define_linear(op.layout_constraint_p)

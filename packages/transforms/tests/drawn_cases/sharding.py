@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from laminax_ir.array_layouts import Layout
+from laminax_ir.avals import get_aval
 from laminax_ir.ops import sharding as op
 from laminax_ir.ops.elementwise import mul, sin
 
@@ -20,4 +22,5 @@ def placed(primitive, **params):
 
 CASES = {"device_put": placed(op.device_put_p, sharding=OneDevice()),
          "sharding_constraint": placed(op.sharding_constraint_p, sharding=OneDevice()),
+         "layout_constraint": Case(lambda x, y: mul(op.layout_constraint_p.bind(sin(x), layout=Layout(range(get_aval(x).ndim)[::-1])), y)),
          "reshard": placed(op.reshard_p, dst=None)}
