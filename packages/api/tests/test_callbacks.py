@@ -243,7 +243,8 @@ def test_debug_effects(ordered, kind):
 
 
 @pytest.mark.parametrize("wrap", [
-    laminax.pmap, lambda f: laminax.jit(laminax.shard_map(f, mesh=laminax.make_mesh((1,), ("x",)), in_specs=laminax.P("x"), out_specs=None))])
+    laminax.pmap, lambda f: laminax.jit(laminax.shard_map(f, mesh=laminax.make_mesh((1,), ("x",), laminax.sharding.AxisType.Auto),
+                                                          in_specs=laminax.P("x"), out_specs=None))])
 def test_callbacks_in_a_program_per_device_on_one_device(capsys, wrap):
     wrap(lambda x: laminax.debug.print("got {}", x.sum()))(jnp.arange(3.0).reshape(1, 3))
     laminax.effects_barrier()

@@ -108,7 +108,7 @@ def test_transformations():
 
 
 def test_a_program_per_device_has_keys_of_its_own():
-    mesh = laminax.make_mesh((1,), ("i",))
+    mesh = laminax.make_mesh((1,), ("i",), laminax.sharding.AxisType.Auto)
     spec = laminax.sharding.PartitionSpec("i")
     draw = laminax.shard_map(lambda k: laminax.vmap(random.uniform)(k), mesh=mesh, in_specs=spec, out_specs=spec)
     keys = random.split(random.key(0), 2)

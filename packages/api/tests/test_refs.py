@@ -528,7 +528,7 @@ def test_what_does_not_know_references_of_others_says_so_and_has_its_own():
     ref = new_ref(1.)
     internal = lambda x: _with_ref(x, lambda r: r.__setitem__(..., r[...] * 2))  # noqa: E731
     np.testing.assert_array_equal(laminax.pmap(internal)(jnp.ones(1)), [2])
-    mesh = laminax.make_mesh((1,), ("i",))
+    mesh = laminax.make_mesh((1,), ("i",), laminax.sharding.AxisType.Auto)
     mapped = lambda f: laminax.shard_map(f, mesh=mesh, in_specs=laminax.P("i"), out_specs=laminax.P("i"))  # noqa: E731
     np.testing.assert_array_equal(laminax.jit(mapped(internal))(jnp.ones(2)), [2, 2])
     assert export.export(laminax.jit(internal))(1.).call(3.) == 6
@@ -551,7 +551,7 @@ def test_a_reference_whose_first_value_does_not_matter():
 
 
 def test_a_reference_to_an_array_on_several_devices_stays_there():
-    sharding = laminax.NamedSharding(laminax.make_mesh((1,), ("i",)), laminax.P("i"))
+    sharding = laminax.NamedSharding(laminax.make_mesh((1,), ("i",), laminax.sharding.AxisType.Auto), laminax.P("i"))
     ref = new_ref(laminax.device_put(jnp.arange(4.), sharding))
     laminax.jit(lambda: ref.__setitem__(..., ref[...] * 2))()
     ref[0] = 5.

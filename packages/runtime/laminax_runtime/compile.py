@@ -19,7 +19,7 @@ import numpy as np
 
 from laminax_ir import config
 from laminax_ir.array_layouts import in_use as layouts_in_use
-from laminax_ir.avals import ShapedArray, aval_in
+from laminax_ir.avals import ShapedArray, aval_in, placed_aval
 from laminax_ir.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
 from laminax_runtime import _jaxlib, arrays, ffi, layouts, options, placement, shardings, transfer
 from laminax_runtime.arrays import ArrayImpl
@@ -116,13 +116,20 @@ def compile_module(
         name or "main",
         assignment,
         tuple(in_avals),
-        tuple([aval_in(aval, space_of_kind(s.memory_kind)) for aval, s in zip(out_avals, out_shardings, strict=True)]),
+        tuple([_typed_as(aval, s) for aval, s in zip(out_avals, out_shardings, strict=True)]),
         kept,
         in_shardings,
         out_shardings,
         is_pinned,
         (*keepalives, *host_callbacks),
     )
+
+
+def _typed_as(aval: ShapedArray, sharding: shardings.Sharding) -> ShapedArray:
+    """The type of a result where it is: over explicit mesh axes it says how it is split, whatever the program's type said of it."""
+    if isinstance(sharding, shardings.NamedSharding) and sharding.mesh.explicit_axes:
+        return placed_aval(aval, sharding)
+    return aval_in(aval, space_of_kind(sharding.memory_kind))
 
 
 def _dump_if_asked(text: str, name: str) -> None:

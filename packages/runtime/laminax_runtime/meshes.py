@@ -166,7 +166,8 @@ def make_mesh(
     Args:
         axis_shapes: the size of each axis.
         axis_names: a name per axis; a string for a mesh of one axis.
-        axis_types: as for `Mesh`; None is Auto for all axes.
+        axis_types: as for `Mesh`; None is Explicit for all axes, so that types say how arrays are split. Where the compiler is to
+            decide it, give `AxisType.Auto`.
         devices: the devices to choose from; by default all of the default platform.
 
     Raises:
@@ -174,7 +175,7 @@ def make_mesh(
 
     Example:
         >>> make_mesh((4, 2), ("data", "model"))
-        Mesh(axis_sizes=(4, 2), axis_names=('data', 'model'), axis_types=(Auto, Auto))
+        Mesh(axis_sizes=(4, 2), axis_names=('data', 'model'), axis_types=(Explicit, Explicit))
     """
     from laminax_runtime import placement
 
@@ -191,7 +192,7 @@ def make_mesh(
         )
     grid = np.empty(count, dtype=object)
     grid[:] = chosen[:count]
-    return Mesh(grid.reshape(sizes), names, axis_types)
+    return Mesh(grid.reshape(sizes), names, AxisType.Explicit if axis_types is None else axis_types)
 
 
 def _axis_sizes(axis_shapes: Any) -> tuple[int, ...]:

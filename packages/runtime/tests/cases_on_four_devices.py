@@ -11,6 +11,7 @@ import pytest
 from stablehlo_modules import aval, module, tensor, unary
 
 import laminax_runtime as runtime
+from laminax_ir.abstract_meshes import AxisType
 from laminax_ir.partition_specs import P
 from laminax_runtime import GSPMDSharding, Mesh, NamedSharding, SingleDeviceSharding, compile_module, device_put, shardings
 from laminax_runtime._jaxlib import HloSharding
@@ -230,7 +231,8 @@ def test_xla_shardings_that_a_mesh_has_no_words_for():
 
 
 def test_meshes():
-    mesh = runtime.make_mesh((2, 2), ("x", "y"))
+    assert runtime.make_mesh((2, 2), ("x", "y")).are_all_axes_explicit and runtime.make_mesh((4,), "x").axis_names == ("x",)
+    mesh = runtime.make_mesh((2, 2), ("x", "y"), AxisType.Auto)
     assert mesh == mesh_2x2() and mesh.shape_tuple == (("x", 2), ("y", 2)) and mesh.abstract_mesh.size == 4
     assert pickle.loads(pickle.dumps(mesh)) == mesh and not mesh.is_multi_process and mesh.update(axis_names=("a", "b")) != mesh
     assert runtime.make_mesh((2,), ("x",), devices=runtime.devices()[2:]).device_ids.tolist() == [2, 3]

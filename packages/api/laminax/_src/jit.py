@@ -16,7 +16,6 @@ from laminax_ir import config, dtypes
 from laminax_ir.arguments import check_callable
 from laminax_ir.array_layouts import in_use as layouts_in_use
 from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, aval_in, placed_aval, register_value_type
-from laminax_ir.explicit_axes import is_explicit
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.partition_specs import PartitionSpec
@@ -306,8 +305,6 @@ class _JitFunction:
 
     def _result_formats(self, traced: TracedFunction) -> list[Any] | None:
         given = for_results(self.options.out_shardings, self.title, traced.out_tree, self.mesh(), self.options.runs_on_entered_mesh)
-        if given is None and is_explicit(traced.closed):
-            return [None if (split := getattr(aval, "_split", None)) is None else runtime.NamedSharding(split.mesh, split.spec) for aval in traced.closed.out_avals]
         return given if given is None else [*given, *[None] * (len(traced.closed.out_avals) - len(given))]  # what references have in them
 
     def donated(self, call: Call) -> tuple[bool, ...]:

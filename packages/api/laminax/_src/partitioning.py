@@ -81,9 +81,10 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
     name = namer or str
     committed = [committed_sharding(x) for x in leaves]
     if is_explicit(closed):
-        in_given = [given or found or wanted for given, found, wanted in zip(in_given, committed, _typed_shardings(title, closed.in_avals, committed, mesh))]
+        known = [*committed, *in_given, *out_given, *(s for s, _ in _shardings_inside(closed))]
+        in_given = [given or found or wanted for given, found, wanted in zip(in_given, committed, _typed_shardings(title, closed.in_avals, known, mesh))]
         out_given = tuple(given or wanted if wanted is None or not wanted.mesh.auto_axes else given  # over such axes the compiler chooses
-                          for given, wanted in zip(out_given, _typed_shardings(title, closed.out_avals, committed, mesh)))
+                          for given, wanted in zip(out_given, _typed_shardings(title, closed.out_avals, known, mesh)))
     _check_memories(title, closed.in_avals, leaves, in_given, name)
     _check_agreement(title, closed.in_avals, committed, in_given, name)
     in_shardings = [given or found for given, found in zip(in_given, committed)]
@@ -132,10 +133,10 @@ def names_shardings(closed: ClosedJaxpr) -> bool:
     return is_explicit(closed) or bool(_shardings_inside(closed)) or constrains_layouts(closed)
 
 
-def _typed_shardings(title: str, avals: Sequence[ShapedArray], committed: Sequence[runtime.Sharding | None],
+def _typed_shardings(title: str, avals: Sequence[ShapedArray], known: Sequence[runtime.Sharding | None],
                      mesh: runtime.Mesh | None) -> list[runtime.NamedSharding | None]:
-    """The shardings in types over explicit mesh axes, on the devices of the arguments or of the mesh that is set."""
-    meshes = [*(s.mesh for s in committed if isinstance(s, runtime.NamedSharding) and s._is_concrete), *([] if mesh is None else [mesh])]
+    """The shardings in types over explicit mesh axes, on the devices of what is known of the program or of the mesh that is set."""
+    meshes = [*(s.mesh for s in known if isinstance(s, runtime.NamedSharding) and s._is_concrete), *([] if mesh is None else [mesh])]
     found = []
     for aval in avals:
         split = aval._split

@@ -101,6 +101,7 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
         _check_names(title, "in_specs", specs, names)
         avals = argument_avals("shard_map", f, call)
         namer = call.namer(f)
+        _check_types(title, avals, specs, chosen, names, namer)
         parts = [_part(title, partial(namer, i), aval, spec, chosen, names, check_vma) for i, (aval, spec) in enumerate(zip(avals, specs))]
         with running_along([(name, chosen.shape[name]) for name in names], check_vma, chosen):  # which is part of the key
             traced = trace_cache.lookup(f, call, parts, "shard_map", trace_cache.entries_of_mapped(f, "shard_map"))
@@ -120,7 +121,7 @@ def smap(f: Callable | None = None, /, *, in_axes: Any = INFER, out_axes: Any, a
     Args:
       f: function of arrays and pytrees of them, the parts. May be left out, to give options in a decorator.
       in_axes: for each positional argument the array axis that is split over the mesh axis, None for an argument that each
-        device gets whole, or a pytree of these that is a prefix of the argument. It must be given.
+        device gets whole, or a pytree of these that is a prefix of the argument. Over an explicit mesh axis the types of the arguments say it by default.
       out_axes: likewise, for the result: along which array axis the parts are put together. None is for a result that is the
         same on all devices.
       axis_name: the axis of the mesh. Over the others the compiler splits what it likes.
@@ -129,20 +130,21 @@ def smap(f: Callable | None = None, /, *, in_axes: Any = INFER, out_axes: Any, a
       The function of whole arrays.
 
     Raises:
-      TypeError: if `f` is not callable, in_axes is left out, or an axis is neither an int nor None.
+      TypeError: if `f` is not callable, in_axes is left out where the mesh axis is not explicit, or an axis is neither an int nor None.
       ValueError: if an axis is negative, and as for `shard_map`.
 
     Example:
-      >>> with set_mesh(make_mesh((4,), ("data",))):
+      >>> with set_mesh(make_mesh((4,), ("data",), AxisType.Auto)):
       ...     total = smap(lambda x: lax.psum(x.sum(), "data"), in_axes=0, out_axes=None, axis_name="data")(jnp.arange(8.0))
     """
     if f is None:
         return partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)
     check_callable("smap", f)
-    if in_axes is INFER:
+    mesh = manual_mesh.value or runtime.current_mesh()
+    if in_axes is INFER and (mesh is None or axis_name not in mesh.explicit_axes):
         raise TypeError(f"smap: in_axes was not specified, and the mesh axis {axis_name!r} is of type Auto: types of values do not tell how they "
                         "are split over it. Give in_axes=...")
-    in_specs, out_specs = (tree_map(partial(_spec_of_axis, name, axis_name), axes, is_leaf=_is_none)
+    in_specs, out_specs = (axes if axes is INFER else tree_map(partial(_spec_of_axis, name, axis_name), axes, is_leaf=_is_none)
                            for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)))
     return shard_map(f, in_specs=in_specs, out_specs=out_specs, axis_names={axis_name})
 
@@ -239,6 +241,24 @@ def _check_names(title: str, what: str, specs: Sequence[PartitionSpec], names: t
         if unknown := [name for name in spec.names() if name not in names]:
             raise ValueError(f"{title}: {what} refers to {unknown[0]!r}, in {spec}, which is not an axis that the function runs along. These "
                              f"are {names}.")
+
+
+def _check_types(title: str, avals: Sequence[ShapedArray], specs: Sequence[PartitionSpec], mesh: Any, names: tuple, namer: Callable[[int], str]) -> None:
+    """Over a mesh of explicit axes alone, arguments are split already as in_specs say: nothing is moved unless the program says so.
+
+    Raises:
+      ValueError: if one is not.
+    """
+    if set(names) != set(mesh.axis_names) or set(names) != set(mesh.explicit_axes):
+        return
+    for i, (aval, spec) in enumerate(zip(avals, specs)):
+        found = PartitionSpec(*[None] * aval.ndim) if aval._split is None else aval._split.spec
+        wanted = spec.update(partitions=(*spec.partitions, *[None] * (aval.ndim - len(spec))))
+        if found != wanted:
+            raise ValueError(f"{title}: in_specs passed to shard_map: {wanted} does not match the specs of the input: {found} for arg: {namer(i)}, "
+                             f"{aval.str_short()}. `in_specs` is an optional argument so you can omit specifying it and shard_map will infer the in_specs from "
+                             "the arguments. If you want to reshard your inputs, you can use `jax.reshard` on the arguments and then pass those args to "
+                             "shard_map.")
 
 
 def _part(title: str, argument: Callable[[], str], aval: ShapedArray, spec: PartitionSpec, mesh: Any, names: tuple, check_vma: bool) -> ShapedArray:

@@ -72,6 +72,9 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         return x
     if in_use and mesh is not None and mesh.explicit_axes:
         flat = [_beside_explicit_axes(leaf, sharding) for leaf, sharding in zip(leaves, flat)]
+    elif in_use:
+        for sharding in flat:
+            _check_is_of_compiler(sharding)
     mesh = manual_mesh.value or runtime.current_mesh() or runtime.entered_mesh()
     resolved = [_on_mesh_of(leaf, s) if mesh is None and not getattr(s, "_is_concrete", True) else resolve(s, "with_sharding_constraint: shardings", mesh)
                 for leaf, s in zip(leaves, flat)]
@@ -85,6 +88,14 @@ def _constrain_format(x: Any, where: Format) -> Any:
     """A value under a constraint of its sharding and its layout, those of them that there are."""
     x = x if where.sharding is None else with_sharding_constraint(x, where.sharding)
     return x if where.layout is None else with_layout_constraint(x, where.layout)
+
+
+def _check_is_of_compiler(sharding: Any) -> None:
+    """Raises ValueError if a constraint is over explicit mesh axes, along which types say how values are split."""
+    mesh = getattr(sharding, "mesh", None)
+    if mesh is not None and (names := [n for n in sharding.spec.names() if n in mesh.explicit_axes]):
+        raise ValueError(f"with_sharding_constraint: The spec of NamedSharding passed to with_sharding_constraint can only refer to Auto axes of the mesh. Got "
+                         f"spec={sharding.spec} with the Explicit axis {names[0]!r} and mesh={mesh}. Use reshard, which changes the type.")
 
 
 def _beside_explicit_axes(x: Any, sharding: Any) -> Any:

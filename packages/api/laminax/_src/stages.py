@@ -111,12 +111,18 @@ class _Stage:
         return tree_unflatten(self.out_tree, self._signature.out_structs)
 
 
+def _sharding_of_type(aval: ShapedArray) -> runtime.NamedSharding | None:
+    """What a type says of explicit mesh axes, over a mesh without devices."""
+    return None if (split := getattr(aval, "_split", None)) is None else runtime.NamedSharding(split.mesh, split.spec)
+
+
 class Traced(_Stage):
     """A function traced for given argument types; `jaxpr` is the program."""
 
     def __init__(self, jit_function: Any, call: Any, avals: Sequence[ShapedArray], traced: Any):
         out_avals = traced.closed.out_avals
-        shardings = jit_function.result_shardings(traced) or [None] * len(out_avals)
+        shardings = [_sharding_of_type(aval) if given is None else given
+                     for given, aval in zip(jit_function.result_shardings(traced) or [None] * len(out_avals), out_avals)]
         super().__init__(Signature(jit_function.name, call.in_tree, traced.out_tree, tuple(avals),
                                    tuple(map(_struct, out_avals, shardings)), jit_function.donated(call),
                                    call.namer(jit_function.fun)))

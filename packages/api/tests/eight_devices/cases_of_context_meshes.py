@@ -39,7 +39,7 @@ def test_one_trace_is_not_that_of_another_mesh():
         seen.append(get_abstract_mesh().axis_names)
         return x
 
-    other = laminax.make_mesh((4, 2), ("x", "z"))
+    other = laminax.make_mesh((4, 2), ("x", "z"), AxisType.Auto)
     for mesh in (MESH, other):
         shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(A)
     assert seen == [("x", "y"), ("x", "z")]

@@ -391,7 +391,7 @@ def test_the_mesh_that_is_set():
             assert jnp.ones(3).devices() == {DEVICES[0]}
         assert laminax.sharding.get_mesh() == MESH
     assert laminax.sharding.get_mesh().empty and jnp.ones(3).devices() == {DEVICES[0]}
-    assert laminax.make_mesh((4, 2), ("x", "y")) == MESH and len(blocks(A, ("x",))) == 8
+    assert laminax.make_mesh((4, 2), ("x", "y"), AxisType.Auto) == MESH and len(blocks(A, ("x",))) == 8
 
 
 def test_computations_run_on_the_mesh_that_is_set():

@@ -72,6 +72,15 @@ def only_batch(name: str, aval: ShapedArray, count: int) -> Entries:
     return batch
 
 
+def not_along(name: str, aval: ShapedArray, axis: int) -> Entries:
+    """The entries of an operand whose elements along an axis are taken together, which must not be split."""
+    entries = entries_of(aval)
+    if entries[axis] is not None:
+        refuse(f"{name}: Input should be unsharded over the axis being reduced, axis {axis} of {aval.str_short()}. Use reshard on it first.")
+        return (*entries[:axis], None, *entries[axis + 1:])
+    return entries
+
+
 def elementwise_rule(*primitives: Primitive) -> None:
     """Gives operations the rule of those that go element by element."""
     for primitive in primitives:

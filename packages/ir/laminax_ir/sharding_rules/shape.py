@@ -8,7 +8,7 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.explicit_axes import sharding_rules
 from laminax_ir.ops import shape_primitives as op
 from laminax_ir.sharding_rules.agreement import entries_of, joined, listed, of_parts, refuse, without
-from laminax_ir.type_shardings import parts_of
+from laminax_ir.type_shardings import names_of, parts_of
 
 
 @sharding_rules(op.broadcast_in_dim_p)
@@ -77,7 +77,7 @@ def _tile(out, x, *, reps):
 
 @sharding_rules(op.reshape_p)
 def _reshape(out, x, *, new_sizes, dimensions=None, sharding=None):
-    """One axis may be cut in several or several be merged into one, where the first of the several is the one that is split."""
+    """One axis may be cut in several or several be merged into one: the mesh axes that split the one split the several, from the first on."""
     if dimensions is not None:
         x = x.update(shape=tuple(x.shape[i] for i in dimensions), sharding=x._split._replace(
             spec=x._split.spec.update(partitions=tuple(entries_of(x)[i] for i in dimensions))))
@@ -91,15 +91,33 @@ def _reshape(out, x, *, new_sizes, dimensions=None, sharding=None):
         return _refused_reshape(x, new_sizes, f"{'Splitting' if cut else 'Merging'} on more than 1 axis is not supported. ")
     result: list[Any] = [None] * len(new_sizes)
     for old, new in groups:
-        if any(entries[axis] is not None for axis in old[1:]):
+        found = [entries[axis] for axis in old]
+        while found and found[-1] is None:
+            found.pop()
+        if None in found:
             return _refused_reshape(x, new_sizes, "")
-        if old and new and (entry := entries[old[0]]) is not None:
-            if new_sizes[new[0]] % parts_of(entry, x._split.mesh):
-                return _refused_reshape(x, new_sizes, "")
-            result[new[0]] = entry
+        dealt = _dealt([name for entry in found for name in names_of(entry)], [new_sizes[axis] for axis in new], x._split.mesh)
+        if dealt is None:
+            return _refused_reshape(x, new_sizes, "")
+        for axis, taken in zip(new, dealt):
+            result[axis] = taken
     if any(entries[axis] is not None for axis in range(x.ndim) if not any(axis in old for old, _ in groups)):
         return _refused_reshape(x, new_sizes, "")
     return tuple(result)
+
+
+def _dealt(names: list, sizes: list, mesh: Any) -> list | None:
+    """The mesh axes that split one axis, dealt to those it is cut into, the first of which is split in full before the next; None if that is not possible."""
+    dealt: list[Any] = []
+    for size in sizes:
+        taken = []
+        while names and size > 1:
+            if size % mesh.shape[names[0]]:
+                return None
+            size //= mesh.shape[names[0]]
+            taken.append(names.pop(0))
+        dealt.append(tuple(taken) if len(taken) > 1 else taken[0] if taken else None)
+    return None if names else dealt
 
 
 def _refused_reshape(x: ShapedArray, new_sizes, why: str) -> tuple:

@@ -1,12 +1,19 @@
-"""Sorting: the results are split as the operands are."""
+"""Sorting: the results are split as the operands are, which must not be along the axis that is sorted."""
 
 from __future__ import annotations
 
 from laminax_ir.explicit_axes import sharding_rules
 from laminax_ir.ops import sorting as op
-from laminax_ir.sharding_rules.agreement import elementwise_rule, of_parts
+from laminax_ir.sharding_rules.agreement import joined, listed, of_parts, refuse
 
-elementwise_rule(op.sort_p)
+
+@sharding_rules(op.sort_p)
+def _sort(outs, *avals, dimension, **_params):
+    entries = joined(avals, avals[0].shape, lambda: f"sort: operands must have the same shardings, got {listed(avals)}. Use reshard on some of them.")
+    if entries[dimension] is not None:
+        refuse(f"sort: Arguments to sort must be unsharded over the sorting dimension. Got {listed(avals)} and axis {dimension}. Use reshard on them.")
+        entries = (*entries[:dimension], None, *entries[dimension + 1:])
+    return [entries] * len(outs)
 
 
 @sharding_rules(op.top_k_p)

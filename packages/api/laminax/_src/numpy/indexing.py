@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from laminax_ir import config, dtypes
+from laminax_ir.avals import get_aval
 from laminax_ir.ops import indexing as indexing_ops
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode
 from laminax_ir.ops.slicing import dynamic_slice_p
-from laminax_ir.trace import eval_trace, state
+from laminax_ir.trace import Tracer, eval_trace, state
+from laminax_runtime import device_put
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import convert, shape_of
@@ -187,6 +189,8 @@ def iterate(x: Any):
     """The iterator over the first axis of an array."""
     if not x.shape:
         raise TypeError("iteration over a 0-d array")  # NumPy's words
+    if (split := get_aval(x)._split) is not None and split.spec.partitions[0] is not None and not isinstance(x, Tracer):
+        return map(device_put, x._value)  # parts cannot be cut out of an axis that is split over explicit mesh axes
     from laminax._src.numpy.joining import unstack
     chunk = 64  # one program cuts a chunk; its size bounds the cost of compiling it
     if state.trace is not eval_trace or x.shape[0] <= chunk:

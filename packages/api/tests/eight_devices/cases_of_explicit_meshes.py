@@ -1,0 +1,118 @@
+"""Meshes of `make_mesh`, whose axes are explicit as in JAX: what functions that take shardings and meshes make of them, and refuse."""
+
+import numpy as np
+import pytest
+
+import laminax
+import laminax.numpy as jnp
+from laminax import lax
+from laminax.errors import ShardingTypeError
+from laminax.sharding import AxisType, NamedSharding
+from laminax.sharding import PartitionSpec as P
+
+MESH = laminax.make_mesh((4, 2), ("x", "y"))
+A = np.random.default_rng(0).normal(size=(8, 4)).astype(np.float32)
+
+
+def on(*spec):
+    return NamedSharding(MESH, P(*spec))
+
+
+def put(*spec):
+    return laminax.device_put(A, on(*spec))
+
+
+def check(x, expected, *spec):
+    np.testing.assert_allclose(np.asarray(x), expected, rtol=1e-5, atol=1e-5)
+    assert x.sharding.is_equivalent_to(on(*spec), x.ndim)
+    assert laminax.typeof(x).sharding.spec == P(*spec, *[None] * (x.ndim - len(spec)))
+
+
+def test_axes_are_explicit():
+    assert MESH.are_all_axes_explicit and laminax.make_mesh((8,), "x", AxisType.Auto).are_all_axes_auto
+    check(put("x"), A, "x")
+    assert str(laminax.typeof(put("x", "y"))) == "float32[8@x,4@y]"
+
+
+@pytest.mark.parametrize("place", [lambda: A, lambda: jnp.asarray(A), lambda: put(None, "y")], ids=["NumPy", "one device", "split"])
+def test_results_have_the_types_of_out_shardings(place):
+    check(laminax.jit(lambda x: x * 2, out_shardings=on("x"))(place()), A * 2, "x")
+    twice = laminax.jit(lambda x: laminax.jit(lambda x: x * 2, out_shardings=on("x"))(x) + 1)
+    check(twice(place()), A * 2 + 1, "x")
+    with laminax.set_mesh(MESH):
+        check(laminax.jit(lambda x: x * 2, out_shardings=P("y", "x"))(place()), A * 2, "y", "x")
+
+
+def test_in_shardings_place_arguments_and_types_are_the_arguments():
+    """As in JAX, where the type inside is that of what was passed."""
+    seen = []
+
+    def f(x):
+        seen.append(laminax.typeof(x).str_short())
+        return x * 2
+
+    check(laminax.jit(f, in_shardings=on("x"))(A), A * 2, "x")
+    with laminax.set_mesh(MESH):
+        check(laminax.jit(f, in_shardings=P("x"))(A), A * 2)
+        check(laminax.jit(f, in_shardings=P("x"))(put("x")), A * 2, "x")
+        with pytest.raises(ValueError, match="does not match the sharding on the respective arg"):
+            laminax.jit(f, in_shardings=P("x"))(put("y"))
+    assert seen[:3] == ["f32[8,4]", "f32[8,4]", "f32[8@x,4]"]
+
+
+def test_shard_map_takes_arguments_that_are_split_as_it_says():
+    def double(x):
+        return x * 2
+
+    mapped = laminax.shard_map(double, mesh=MESH, in_specs=P("x"), out_specs=P("x"))
+    for call in (mapped, laminax.jit(mapped)):
+        check(call(put("x")), A * 2, "x")
+        for other in (A, put("y"), put("x", "y")):
+            with pytest.raises(ValueError, match=r"in_specs passed to shard_map: P\('x', None\) does not match the specs of the input.*jax.reshard"):
+                call(other)
+    inferred = laminax.shard_map(double, mesh=MESH, out_specs=P("x", "y"))
+    check(inferred(put("x", "y")), A * 2, "x", "y")
+    whole = laminax.shard_map(lambda x: x + lax.axis_index("x"), mesh=MESH, in_specs=P(), out_specs=P("x"))
+    check(whole(A), np.concatenate([A + i for i in range(4)]), "x")  # runs on the devices of the mesh, though no argument is there
+    part = laminax.shard_map(double, mesh=MESH, in_specs=P("x"), out_specs=P("x"), axis_names={"x"})
+    check(laminax.jit(part)(put("x")), A * 2, "x")
+
+
+def test_smap_over_an_explicit_axis_knows_how_arguments_are_split():
+    with laminax.set_mesh(laminax.make_mesh((8,), ("x",))):
+        x = laminax.device_put(A, P("x"))
+        total = laminax.smap(lambda x: lax.psum(x.sum(0), "x"), out_axes=None, axis_name="x")(x)
+        np.testing.assert_allclose(np.asarray(total), A.sum(0), rtol=1e-5, atol=1e-5)
+
+
+def test_constraints_are_over_the_compilers_axes():
+    for call in (lambda x: lax.with_sharding_constraint(x, on("x")), laminax.jit(lambda x: lax.with_sharding_constraint(x, on("x")))):
+        for x in (A, put("x")):
+            with pytest.raises(ValueError, match="can only refer to Auto axes of the mesh.*'x'.*Use reshard"):
+                call(x)
+    auto = NamedSharding(laminax.make_mesh((4, 2), ("x", "y"), AxisType.Auto), P("x"))
+    assert lax.with_sharding_constraint(A, auto).sharding == auto
+
+
+def test_reshapes_deal_mesh_axes_to_the_axes_that_are_cut_or_merged():
+    check(put("x", "y").reshape(-1), A.reshape(-1), ("x", "y"))
+    check(put(("x", "y")).reshape(4, 2, 4), A.reshape(4, 2, 4), "x", "y")
+    check(put(("x", "y")).reshape(8, 2, 2), A.reshape(8, 2, 2), ("x", "y"))
+    check(put(("x", "y"), None).reshape(32), A.reshape(32), ("x", "y"))
+    for x, shape in ((put("x"), (2, 4, 4)), (put(None, "y"), (32,)), (put("y", "x"), (2, 16))):
+        with pytest.raises(ShardingTypeError, match="This reshape is not supported"):
+            x.reshape(shape)
+
+
+@pytest.mark.parametrize("run", [jnp.sort, lambda x: jnp.cumsum(x, -1), lambda x: jnp.argsort(x)])
+def test_what_goes_along_an_axis_wants_it_whole(run):
+    assert str(laminax.typeof(run(put("x"))).sharding.spec) == "P('x', None)"
+    with pytest.raises(ShardingTypeError, match="(?i)unsharded over the"):
+        run(put("x", "y"))
+
+
+def test_iterating_over_a_split_axis_gives_whole_rows():
+    rows = list(put("x", "y"))
+    assert len(rows) == 8 and all(laminax.typeof(row).str_short() == "f32[4]" for row in rows)
+    np.testing.assert_array_equal(np.stack(rows), A)
+    assert [laminax.typeof(row).str_short() for row in put(None, "y")] == ["f32[4@y]"] * 8
