@@ -139,7 +139,6 @@ def _decision(policy: Policy, eqn: JaxprEqn) -> bool | Offloadable:
     return bool(decision)
 
 
-@cached_by_jaxpr
 def _offloaded(v: Var, where: Offloadable, eqn: JaxprEqn) -> tuple[JaxprEqn, JaxprEqn]:
     """The equations that move a result of `eqn` to where it is saved, and back."""
     own = v.aval.memory_space
@@ -159,6 +158,7 @@ def _offloaded(v: Var, where: Offloadable, eqn: JaxprEqn) -> tuple[JaxprEqn, Jax
 _MEMORY_KINDS = ("device", HOST_KIND)
 
 
+@cached_by_jaxpr
 def _calls_reverse_rules(jaxpr: Jaxpr) -> bool:
     """Whether a function with a reverse rule of its own is called, by the program or by one in it; but for those that ask to be
     run themselves (`optimize_remat`)."""
