@@ -16,8 +16,6 @@ REFUSED = [
     ("extend.core", "AbstractToken", (), {}, "no tokens"),
     ("experimental", "primal_tangent_dtype", ("int8", "float32"), {}, "custom_vjp"),
     ("experimental.topologies", "get_topology_desc", ("v5e:2x2",), {}, "get_attached_topology"),
-    ("experimental.compute_on", "compute_on", ("device_host",), {}, "pure_callback"),
-    ("experimental.compute_on", "compute_on2", (), {"compute_type": "device_host", "out_memory_spaces": None}, "'device_host'"),
     ("experimental.colocated_python", "colocated_python", (abs,), {}, "Call abs itself"),
     ("experimental.colocated_python", "colocated_python_class", (dict,), {}, "Use dict itself"),
     ("experimental.colocated_python", "colocated_cpu_devices", ((),), {}, r"devices\('cpu'\)"),
@@ -45,7 +43,7 @@ def test_a_refused_name_says_what_to_use_instead(module, name, args, kwargs, adv
     named = getattr(importlib.import_module(f"laminax.{module}"), name)
     with pytest.raises(NotImplementedError, match="is not supported") as caught:
         named(*args, **kwargs)
-    caught.match(name if name != "compute_on2" else "compute_on")
+    caught.match(name)
     caught.match(advice)
 
 

@@ -119,25 +119,6 @@ def get_topology_desc(topology_name: str = "", platform: str | None = None, **kw
             "topologies.get_attached_topology(), or laminax.export for a program that is compiled elsewhere.")
 
 
-def compute_on(compute_type: str) -> NoReturn:
-    """Not supported: a program computes where its devices are.
-
-    Raises:
-      NotImplementedError: always.
-    """
-    _refuse("compute_on", f"a program computes on its devices alone, not on {compute_type!r}. Compute on the host with pure_callback, or "
-            "with jit of arguments that are on a device of the CPU.")
-
-
-def compute_on2(f: Any = None, *, compute_type: Any, out_memory_spaces: Any, compiler_options: Any = None) -> NoReturn:
-    """Not supported, as `compute_on`.
-
-    Raises:
-      NotImplementedError: always.
-    """
-    compute_on(compute_type)
-
-
 def colocated_python(fun: Any) -> NoReturn:
     """Not supported: programs are one process, which runs Python itself.
 
