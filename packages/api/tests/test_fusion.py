@@ -23,6 +23,7 @@ def test_the_value_is_the_same_everywhere():
     for run in (scaled_sum, laminax.jit(scaled_sum, static_argnames=("axes", "scale"))):
         np.testing.assert_allclose(run(x, axes=(0, 1), scale=2.0), expected, rtol=1e-6)
     np.testing.assert_allclose(scaled_sum(x, axes=[0, 1], scale=2.0), expected, rtol=1e-6)  # a list is made hashable
+    np.testing.assert_array_equal(jnp.rot90(x, 1, [1, 0]), np.rot90(x, 1, [1, 0]))  # also one given by position
     with laminax.disable_jit():
         np.testing.assert_allclose(scaled_sum(x, axes=(0, 1), scale=2.0), expected, rtol=1e-6)
     assert scaled_sum.__doc__ == "A sum."

@@ -25,6 +25,7 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
     if fun is None:
         return lambda f: fused(f, static_argnames=static_argnames)
     staged = RecordedFunction(fun)
+    positional = fun.__code__.co_varnames[:fun.__code__.co_argcount]
     current, bottom, threads = state, eval_trace, tracing_threads
 
     def first_call(*args, **kwargs) -> Any:
@@ -44,6 +45,8 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
         except Exception as error:
             if lists := [name for name in static_argnames if type(kwargs.get(name)) is list]:  # found out here, since looking costs time
                 return call(*args, **{**kwargs, **{name: tuple(kwargs[name]) for name in lists}})
+            if lists := [i for i, name in enumerate(positional[:len(args)]) if name in static_argnames and type(args[i]) is list]:
+                return call(*[tuple(x) if i in lists else x for i, x in enumerate(args)], **kwargs)
             shorten(error)
             raise
 

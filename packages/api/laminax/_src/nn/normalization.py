@@ -131,6 +131,7 @@ def _log_softmax(x, where, *, axis):
     return shifted - jnp.log(total)
 
 
+@fused(static_argnames=("axis", "algorithm"))
 def standardize(x, axis: int | tuple[int, ...] | None = -1, mean=None, variance=None, epsilon=1e-5, where=None, *,
                 algorithm: str = "fast"):
     """(x - mean) / sqrt(variance + epsilon) along an axis; mean and variance are computed unless given.
@@ -149,12 +150,6 @@ def standardize(x, axis: int | tuple[int, ...] | None = -1, mean=None, variance=
     """
     if algorithm not in ("fast", "stable"):
         raise ValueError(f"standardize: Unknown algorithm {algorithm!r}. Expected 'fast' or 'stable'.")
-    axis = tuple(axis) if isinstance(axis, list) else axis
-    return _standardize(x, mean, variance, epsilon, where, axis=axis, algorithm=algorithm)
-
-
-@fused(static_argnames=("axis", "algorithm"))
-def _standardize(x, mean, variance, epsilon, where, *, axis, algorithm):
     x = jnp.asarray(inexact("standardize", x))
     if mean is None:
         mean = jnp.mean(x, axis, keepdims=True, where=where)

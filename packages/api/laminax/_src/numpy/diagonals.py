@@ -296,17 +296,17 @@ def mask_indices(n: int, mask_func, k: int = 0, *, size: int | None = None) -> t
 
 def vander(x, N: int | None = None, increasing: bool = False):
     """Matrix of the powers of a vector: column i is x**(N - 1 - i), or x**i if increasing."""
-    x = ensure_array("vander", x)
-    if len(shape_of(x)) != 1:
-        raise ValueError(f"vander: x must be a one-dimensional array, got {get_aval(x).str_short()}")
-    N = shape_of(x)[0] if N is None else operator.index(N)
-    if N < 0:
-        raise ValueError(f"vander: N must be nonnegative, got {N}")
-    return _vander(x, N=N, increasing=bool(increasing))
+    return _vander(x, N=None if N is None else operator.index(N), increasing=bool(increasing))
 
 
 @fused(static_argnames=("N", "increasing"))
 def _vander(x, N, increasing):
+    x = ensure_array("vander", x)
+    if len(shape_of(x)) != 1:
+        raise ValueError(f"vander: x must be a one-dimensional array, got {get_aval(x).str_short()}")
+    N = shape_of(x)[0] if N is None else N
+    if N < 0:
+        raise ValueError(f"vander: N must be nonnegative, got {N}")
     x, exponents = strong(x), shape_ops.iota(np.int32, N)
     if not increasing:
         exponents = op.sub(np.int32(N - 1), exponents)

@@ -129,17 +129,16 @@ def diff(a, n: int = 1, axis: int = -1, prepend=None, append=None):
     Raises:
       ValueError: for a scalar, or a negative n.
     """
-    a = ensure_array("diff", a)
-    if not shape_of(a):
-        raise ValueError(f"diff requires input that is at least one dimensional; got {get_aval(a).str_short()}")
-    n = operator.index(n)
-    if n < 0:
-        raise ValueError(f"diff: order must be non-negative but got {n}")
-    return _diff(a, prepend, append, n=n, axis=axis)
+    return _diff(a, prepend, append, n=operator.index(n), axis=axis)
 
 
 @fused(static_argnames=("n", "axis"))
 def _diff(a, prepend, append, n, axis):
+    a = ensure_array("diff", a)
+    if not shape_of(a):
+        raise ValueError(f"diff requires input that is at least one dimensional; got {get_aval(a).str_short()}")
+    if n < 0:
+        raise ValueError(f"diff: order must be non-negative but got {n}")
     if n == 0:
         return as_array(a)
     axis = one_axis("diff", axis, len(shape_of(a)))
@@ -169,6 +168,7 @@ def ediff1d(ary, to_end=None, to_begin=None):
     return concatenate(parts) if len(parts) > 1 else parts[0]
 
 
+@fused(static_argnames=("axis", "edge_order"))
 def gradient(f, *varargs, axis: int | Sequence[int] | None = None, edge_order: int | None = None):
     """Differences in the middle of neighbours, one-sided at the ends: the slope of sampled values.
 
@@ -207,7 +207,6 @@ def gradient(f, *varargs, axis: int | Sequence[int] | None = None, edge_order: i
     return results[0] if len(axes) == 1 else list(results)
 
 
-@fused(static_argnames=("axes",))
 def _gradient(f, spacings, axes):
     if not get_aval(f).weak_type:
         f = convert(f, dtypes.to_inexact_dtype(dtype_of(f)))

@@ -168,6 +168,7 @@ def _block(x: Any, rank: int, depth: int):
     return shape_ops.expand_dims(x, tuple(range(rank - len(x.shape)))) if len(x.shape) < rank else x
 
 
+@fused(static_argnames=("axis",))
 def append(arr, values, axis: int | None = None):
     """Joins two arrays along an axis; None joins them as flat arrays."""
     return concatenate([ensure_array("append", arr), ensure_array("append", values)], axis)

@@ -241,6 +241,7 @@ def _companion_eigenvalues(p):
     return eig(below.at[0].set(first), compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]
 
 
+@fused(static_argnames=("deg", "rcond", "full", "cov"))
 def polyfit(x, y, deg: int, rcond: float | None = None, full: bool = False, w=None, cov: bool | str = False):
     """The polynomial of a degree that fits points best, by least squares.
 

@@ -112,18 +112,23 @@ def nanmedian(a, axis: int | tuple[int, ...] | None = None, out: None = None, ov
 
 
 def _quantile_of(name: str, a, q, weights, axis, method: str, keepdims: bool, ignores_nan: bool, whole: float):
+    return _quantile(a, q, weights, name=name, axis=static_axis(name, axis), method=method, keepdims=bool(keepdims), ignores_nan=ignores_nan,
+                     whole=whole)
+
+
+@fused(static_argnames=("name", "axis", "method", "keepdims", "ignores_nan", "whole"))
+def _quantile(a, q, weights, name, axis, method, keepdims, ignores_nan, whole):
     if method not in _METHODS:
         raise ValueError(f"{name}: method can only be one of {_METHODS}, got {method!r}")
     a, q = ensure_arrays(name, a, q)
     for x in (a, q):
         if is_kind(x, dtypes.complexfloating):
             raise ValueError(f"{name}: complex numbers have no order, got {get_aval(x).str_short()}")
-    axis = static_axis(name, axis)
     if weights is not None:
         if method != "inverted_cdf":
             raise NotImplementedError(f"{name}: method {method!r} doesn't support weights. Only method 'inverted_cdf' supports weights.")
         weights = _spread_weights(name, ensure_array(name, weights), shape_of(a), axis)
-    return _quantile(a, q, weights, name=name, axis=axis, method=method, keepdims=bool(keepdims), ignores_nan=ignores_nan, whole=whole)
+    return _checked_quantile(a, q, weights, name, axis, method, keepdims, ignores_nan, whole)
 
 
 def _spread_weights(name: str, weights: Any, shape: tuple[int, ...], axis: Any) -> Any:
@@ -137,8 +142,7 @@ def _spread_weights(name: str, weights: Any, shape: tuple[int, ...], axis: Any) 
     return shape_ops.broadcast_in_dim(weights, shape, axes)
 
 
-@fused(static_argnames=("name", "axis", "method", "keepdims", "ignores_nan", "whole"))
-def _quantile(a, q, weights, name, axis, method, keepdims, ignores_nan, whole):
+def _checked_quantile(a, q, weights, name, axis, method, keepdims, ignores_nan, whole):
     if len(shape_of(q)) > 1:
         raise ValueError(f"{name}: q must be have rank <= 1, got shape {shape_of(q)}")
     dtype = dtypes.to_inexact_dtype(dtype_of(a))

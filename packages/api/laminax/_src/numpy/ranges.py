@@ -140,13 +140,12 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
     num = operator.index(num)
     if num < 0:
         raise ValueError(f"linspace: the number of samples must not be negative, got num={num}")
-    result, step = _linspace(start, stop, num=num, endpoint=bool(endpoint), dtype=user_dtype("linspace", dtype), axis=axis)
-    result = placed(result, device)
-    return (result, step) if retstep else result
+    found = _linspace(start, stop, num=num, endpoint=bool(endpoint), dtype=user_dtype("linspace", dtype), axis=axis, with_step=bool(retstep))
+    return (placed(found[0], device), found[1]) if retstep else placed(found, device)
 
 
-@fused(static_argnames=("num", "endpoint", "dtype", "axis"))
-def _linspace(start, stop, num, endpoint, dtype, axis):
+@fused(static_argnames=("num", "endpoint", "dtype", "axis", "with_step"))
+def _linspace(start, stop, num, endpoint, dtype, axis, with_step):
     from laminax._src.numpy.reshaping import broadcast_arrays, moveaxis
     start, stop = promote_inexact("linspace", start, stop)
     computed = dtype_of(start)
@@ -169,7 +168,8 @@ def _linspace(start, stop, num, endpoint, dtype, axis):
     if dtype is not None and dtypes.issubdtype(dtype, dtypes.integer):
         result = op.floor(result)
     result = convert(result, computed if dtype is None else dtype)
-    return (moveaxis(result, 0, axis) if axis else result), step
+    result = moveaxis(result, 0, axis) if axis else result
+    return (result, step) if with_step else result
 
 
 def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0):

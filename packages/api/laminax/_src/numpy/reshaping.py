@@ -211,8 +211,9 @@ def _at_least(name: str, arrays: tuple, new_axes: tuple[tuple[int, ...], ...]):
     if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)):
         from laminax._src.numpy.conversion import asarray
         arrays = (asarray(arrays[0]),)
-    results = [_with_axes(x, axes=new_axes[len(shape_of(x))]) if len(shape_of(x)) < len(new_axes) else as_array(x)
-               for x in ensure_arrays(name, *arrays)]
+    arrays = ensure_arrays(name, *arrays)
+    ranks = [len(shape_of(x)) for x in arrays]
+    results = [_with_axes(x, axes=new_axes[rank]) if rank < len(new_axes) else as_array(x) for x, rank in zip(arrays, ranks)]
     return results[0] if len(results) == 1 else results
 
 
@@ -290,6 +291,7 @@ def _moveaxis(a, source, destination):
     return shape_ops.transpose(a, tuple(order))
 
 
+@fused(static_argnames=("axis", "start"))
 def rollaxis(a, axis: int, start: int = 0):
     """Moves an axis to before another one; `moveaxis` says it more clearly."""
     a = as_array(ensure_array("rollaxis", a))
@@ -317,6 +319,7 @@ def flipud(m):
     return flip(m, 0)
 
 
+@fused(static_argnames=("k", "axes"))
 def rot90(m, k: int = 1, axes: tuple[int, int] = (0, 1)):
     """Rotates by k quarter turns in the plane of two axes, from the first towards the second."""
     m = as_array(ensure_array("rot90", m))

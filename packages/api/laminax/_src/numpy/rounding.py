@@ -65,11 +65,13 @@ def square(x, /):
     return op.square(*promote_numeric("square", x))
 
 
+@fused
 def floor(x, /):
     """The largest whole number not above x, elementwise; integers stay."""
     return _rounded("floor", op.floor, x)
 
 
+@fused
 def ceil(x, /):
     """The smallest whole number not below x, elementwise; integers stay."""
     return _rounded("ceil", op.ceil, x)
@@ -98,6 +100,7 @@ def truncated(x):
 fix = trunc
 
 
+@fused
 def rint(x, /):
     """The nearest whole number, elementwise; halves go to the even neighbour. Integers become the default float."""
     x = ensure_array("rint", x)

@@ -215,6 +215,7 @@ def _clip(arr, min, max):
     return as_array(arr)
 
 
+@fused(static_argnames=("copy",))
 def nan_to_num(x, copy: bool = True, nan=0.0, posinf=None, neginf=None):
     """Replaces NaN and the infinities, elementwise.
 
@@ -226,17 +227,13 @@ def nan_to_num(x, copy: bool = True, nan=0.0, posinf=None, neginf=None):
       neginf: what -inf becomes, by default the least number of the dtype.
     """
     del copy
-    return _nan_to_num(x, nan, posinf, neginf)
-
-
-@fused
-def _nan_to_num(x, nan, posinf, neginf):
     x = ensure_array("nan_to_num", x)
     dtype = dtype_of(x)
     if not dtypes.issubdtype(dtype, dtypes.inexact):
         return as_array(x)
     if dtypes.issubdtype(dtype, dtypes.complexfloating):
-        return op.complex(_nan_to_num(op.real(x), nan, posinf, neginf), _nan_to_num(op.imag(x), nan, posinf, neginf))
+        real, imag = (nan_to_num(part, True, nan, posinf, neginf) for part in (op.real(x), op.imag(x)))
+        return op.complex(real, imag)
     info = dtypes.finfo(dtype)
     posinf = float(info.max) if posinf is None else posinf
     neginf = float(info.min) if neginf is None else neginf

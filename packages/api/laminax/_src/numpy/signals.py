@@ -41,14 +41,6 @@ def correlate(a, v, mode: str = "valid", *, precision=None, preferred_element_ty
 
 
 def _convolve(name: str, a, v, mode, precision, preferred):
-    a, v = ensure_arrays(name, a, v)
-    for x in (a, v):
-        if len(shape_of(x)) != 1:
-            raise ValueError(f"{name}() only support 1-dimensional inputs, got {get_aval(x).str_short()}")
-        if not shape_of(x)[0]:
-            raise ValueError(f"{name}: inputs cannot be empty, got shapes {shape_of(a)} and {shape_of(v)}")
-    if mode not in _MODES:
-        raise ValueError(f"{name}: mode must be one of {_MODES}, got {mode!r}")
     if isinstance(precision, list):
         precision = tuple(precision)
     return _convolved(a, v, name=name, mode=mode, precision=precision, preferred=user_dtype(name, preferred))
@@ -57,6 +49,14 @@ def _convolve(name: str, a, v, mode, precision, preferred):
 @fused(static_argnames=("name", "mode", "precision", "preferred"))
 def _convolved(a, v, name, mode, precision, preferred):
     from laminax_ir.ops.convolution import conv_general_dilated
+    a, v = ensure_arrays(name, a, v)
+    for x in (a, v):
+        if len(shape_of(x)) != 1:
+            raise ValueError(f"{name}() only support 1-dimensional inputs, got {get_aval(x).str_short()}")
+        if not shape_of(x)[0]:
+            raise ValueError(f"{name}: inputs cannot be empty, got shapes {shape_of(a)} and {shape_of(v)}")
+    if mode not in _MODES:
+        raise ValueError(f"{name}: mode must be one of {_MODES}, got {mode!r}")
     operands, is_default = (a, v), preferred is None
     result = dtypes.to_inexact_dtype(dtypes.result_type(a, v))
     if preferred is None:

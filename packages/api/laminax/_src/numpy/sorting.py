@@ -161,6 +161,11 @@ def partition(a, kth: int, axis: int = -1):
       NotImplementedError: for complex numbers.
       ValueError: if kth or axis is out of bounds.
     """
+    return _partition(a, kth=operator.index(kth), axis=axis)
+
+
+@fused(static_argnames=("kth", "axis"))
+def _partition(a, kth, axis):
     a = ensure_array("partition", a)
     place, axis = _place_of_kth("partition", a, kth, axis)
     ordered = sort(a, axis)
@@ -175,6 +180,11 @@ def argpartition(a, kth: int, axis: int = -1):
     Returns:
       Integers like a: first the indices of the elements up to the kth, in the order of those, then the others, increasing.
     """
+    return _argpartition(a, kth=operator.index(kth), axis=axis)
+
+
+@fused(static_argnames=("kth", "axis"))
+def _argpartition(a, kth, axis):
     a = ensure_array("argpartition", a)
     place, axis = _place_of_kth("argpartition", a, kth, axis)
     order = argsort(a, axis)
@@ -189,9 +199,9 @@ def _place_of_kth(name: str, a: Any, kth: int, axis: int) -> tuple[int, int]:
     shape = shape_of(a)
     axis = one_axis(name, axis, len(shape))
     size = shape[axis]
-    if not -size <= operator.index(kth) < size:
+    if not -size <= kth < size:
         raise ValueError(f"{name}: kth={kth} is out of bounds for axis {axis} of size {size}")
-    return operator.index(kth) % size, axis
+    return kth % size, axis
 
 
 # --- where things are ---
@@ -413,6 +423,7 @@ def _binary_search(a, v, side):
     return low
 
 
+@fused(static_argnames=("right", "method"))
 def digitize(x, bins, right: bool = False, *, method: str | None = None):
     """The number of the bin that each value falls into.
 

@@ -17,6 +17,7 @@ from laminax._src.numpy.linalg.equations import inv
 from laminax._src.numpy.linalg.matrices import as_matrices, as_square, for_each_matrix, relative_spacing
 
 
+@fused(static_argnames=("ord", "axis", "keepdims"))
 def norm(x, ord=None, axis=None, keepdims: bool = False):
     """Norm of vectors or matrices.
 
@@ -34,11 +35,6 @@ def norm(x, ord=None, axis=None, keepdims: bool = False):
     Raises:
       ValueError: for another order, or if there are neither one nor two axes.
     """
-    return _norm(x, ord=ord, axis=tuple(axis) if isinstance(axis, list) else axis, keepdims=bool(keepdims))
-
-
-@fused(static_argnames=("ord", "axis", "keepdims"))
-def _norm(x, ord, axis, keepdims):
     x = inexact("norm", x)
     rank = len(shape_of(x))
     if axis is None and ord is None:
