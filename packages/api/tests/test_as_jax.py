@@ -72,3 +72,19 @@ def test_what_laminax_lacks_is_not_taken_from_an_installed_jax(run):
         print(hasattr(JAX, "other"))
     """)
     assert out == "jax.other\njax.numpy.other\nFalse\n"
+
+
+def test_helpers_that_guides_import_from_the_private_modules():
+    """Guides that write interpreters of programs, and optree, take them from there."""
+    import laminax
+    from laminax._src import util, xla_bridge
+
+    assert util.safe_zip([1, 2], "ab") == [(1, "a"), (2, "b")] and util.safe_map(max, [1, 5], [4, 2]) == [4, 5]
+    with pytest.raises(ValueError, match="zip"):
+        util.safe_zip([1], [2, 3])
+    assert util.split_list([1, 2, 3, 4], [1, 2]) == [[1], [2, 3], [4]] and util.unzip2(iter([(1, "a"), (2, "b")])) == ((1, 2), ("a", "b"))
+    assert util.unzip2([]) == ((), ())
+    first, second = (util.HashablePartial(max, 2, key=abs) for _ in range(2))
+    assert first == second and hash(first) == hash(second) and first(-3) == -3 and first != util.HashablePartial(min, 2, key=abs)
+    laminax.devices()
+    assert xla_bridge.backends_are_initialized() is True

@@ -152,6 +152,46 @@ def test_each_missing_rule_is_named():
         laminax.grad(bare_p.bind)(1.0)
 
 
+def test_none_takes_a_rule_away():
+    """Libraries that make primitives from a list of rules give None for those that there are not."""
+    bare_p = Primitive("without_transpose")
+    ad.deflinear(bare_p, lambda ct: [ct])
+    ad.primitive_transposes[bare_p] = None
+    assert bare_p not in ad.primitive_transposes
+    ad.primitive_transposes[bare_p] = None
+    with pytest.raises(NotImplementedError, match="for 'without_transpose' not implemented"):
+        ad.get_primitive_transpose(bare_p)
+
+
+def test_a_lowering_rule_calls_python():
+    """As equinox's functions that are not inlined do."""
+    seen, called_p = [], Primitive("called")
+    called_p.multiple_results = True
+    called_p.def_abstract_eval(lambda x, y: [y, x])
+
+    def call(x, y):
+        seen.append((type(x), type(y)))
+        return [y * 2, np.sin(x)]
+
+    def lower(ctx, *operands, **options):
+        results, token, keepalive = mlir.emit_python_callback(
+            ctx, call, None, operands, ctx.avals_in, ctx.avals_out, has_side_effect=False, **options)
+        assert token is None
+        ctx.module_context.add_keepalive(keepalive)
+        return results
+
+    mlir.register_lowering(called_p, lower)
+    doubled, sine = laminax.jit(called_p.bind)(X, np.int32(3))
+    np.testing.assert_allclose(sine, np.sin(X), rtol=1e-6)
+    assert doubled == 6 and doubled.dtype == np.int32 and len(seen) == 1
+    refused_p = Primitive("called_on_each_device")
+    refused_p.multiple_results = True
+    refused_p.def_abstract_eval(lambda x, y: [y, x])
+    mlir.register_lowering(refused_p, lambda ctx, *operands: lower(ctx, *operands, partitioned=True))
+    with pytest.raises(NotImplementedError, match="emit_python_callback: token and sharding must be None and partitioned False"):
+        laminax.jit(refused_p.bind)(X, np.int32(3))
+
+
 def test_the_rules_of_built_in_operations_have_the_same_form():
     result, tangent = ad.primitive_jvps[sin_p]((0.3,), (2.0,))
     np.testing.assert_allclose((result, tangent), (np.sin(0.3), 2 * np.cos(0.3)), rtol=1e-6)

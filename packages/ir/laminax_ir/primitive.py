@@ -82,6 +82,10 @@ class Primitive:
         """Applies the operation to operands under the current trace."""
         return state.trace.process(self, operands, params)
 
+    def get_bind_params(self, params: dict) -> dict:
+        """The parameters that `bind` takes, of those of an equation: the same ones. Interpreters of programs ask for them."""
+        return params
+
     def __repr__(self):
         return self.name
 

@@ -56,6 +56,11 @@ class FunctionWriter:
         self._constants = Constants()
 
     @property
+    def module_context(self) -> ModuleContext:
+        """JAX's name of `module`, for rules that users write."""
+        return self.module
+
+    @property
     def platform(self) -> str:
         """The platform, where there is one: always in rules for some platforms."""
         (platform,) = self.platforms

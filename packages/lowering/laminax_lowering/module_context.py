@@ -48,6 +48,10 @@ class ModuleContext:
         self._file_index: dict[Any, str] = {}
         self._aliases: dict[str, str] = {}
 
+    def add_keepalive(self, value: Any) -> None:
+        """Keeps a value as long as the compiled program, which may hold its address."""
+        self.keepalives.append(value)
+
     def unique_name(self, name: str) -> str:
         """A function name not yet used in the module."""
         clean = symbol_text(name) if name else "fun"

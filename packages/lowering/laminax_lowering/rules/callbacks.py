@@ -34,8 +34,9 @@ for _primitive in (op.pure_callback_p, op.io_callback_p, op.debug_callback_p):
     not_supported(_primitive, ("tpu",), f"callbacks are supported on {', '.join(_TARGETS)}; the TPU compiler has none of this kind")
 
 
-def _emit_callback(ctx, function: Callable[..., Sequence[np.ndarray]], operands: Sequence[Value], results: Sequence[ShapedArray],
-                   has_side_effect: bool) -> list[Value]:
+def emit_callback(ctx, function: Callable[..., Sequence[np.ndarray]], operands: Sequence[Value], results: Sequence[ShapedArray],
+                  has_side_effect: bool) -> list[Value]:
+    """Writes a call of a Python function of NumPy arrays, which returns a sequence of them."""
     module = ctx.module
     if has_side_effect and left_to_compiler(module):
         raise NotImplementedError("io_callback is not supported in a shard_map that runs along some axes of its mesh only: each device "
@@ -56,7 +57,7 @@ def _emit_ordered(ctx, function, operands, results) -> list[Value]:
         return token, *function(*args)
 
     before = current_token(ctx)
-    ctx.token, *out = _emit_callback(ctx, threaded, [before, *operands], [before.aval, *results], True)
+    ctx.token, *out = emit_callback(ctx, threaded, [before, *operands], [before.aval, *results], True)
     return out
 
 
@@ -64,7 +65,7 @@ def _emit_ordered(ctx, function, operands, results) -> list[Value]:
 def _pure_callback(ctx, *operands, callback, result_avals, **_params):
     def function(*args):
         return tuple(op.run_callback(callback, result_avals, args))
-    return _emit_callback(ctx, function, operands, result_avals, False)
+    return emit_callback(ctx, function, operands, result_avals, False)
 
 
 @lowering_rule(op.io_callback_p, platforms=tuple(_TARGETS))
@@ -73,7 +74,7 @@ def _io_callback(ctx, *operands, callback, result_avals, ordered, **_params):
         return tuple(op.run_callback(callback, result_avals, args))
     if ordered:
         return _emit_ordered(ctx, function, operands, result_avals)
-    return _emit_callback(ctx, function, operands, result_avals, True)
+    return emit_callback(ctx, function, operands, result_avals, True)
 
 
 @lowering_rule(op.debug_callback_p, platforms=tuple(_TARGETS))
@@ -87,7 +88,7 @@ def _debug_callback(ctx, *operands, callback, effect, **params):
         return ()
     if has_ordered([effect]):
         return _emit_ordered(ctx, function, operands, [])
-    return _emit_callback(ctx, function, operands, [], True)
+    return emit_callback(ctx, function, operands, [], True)
 
 
 def _from_one_device(mesh, axes: tuple, avals: Sequence[ShapedArray], params) -> ClosedJaxpr:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Callable, Sequence
 
+from laminax_ir.avals import ShapedArray
+from laminax_ir.ops.callbacks import FlatCallback, run_callback
 from laminax_ir.primitive import Primitive
+from laminax_ir.pytree import tree_structure
 from laminax_ir.staging import stage
 from laminax_lowering.context import FunctionWriter as LoweringRuleContext
 from laminax_lowering.registry import lowering_rules, platform_rules
+from laminax_lowering.rules.callbacks import emit_callback
 
 LoweringRule = Callable[..., Any]
 _PLATFORMS = {"cpu": ("cpu",), "cuda": ("cuda",), "rocm": ("rocm",), "gpu": ("cuda", "rocm"), "tpu": ("tpu",)}
@@ -51,6 +55,44 @@ def register_lowering(prim: Primitive, rule: LoweringRule, platform: str | None 
         return
     for name in _PLATFORMS[platform]:
         platform_rules[prim, name] = lower
+
+
+def emit_python_callback(ctx: LoweringRuleContext, callback: Callable[..., Sequence[Any]], token: None, operands: Sequence[Any],
+                         operand_avals: Sequence[ShapedArray], result_avals: Sequence[ShapedArray], *, has_side_effect: bool,
+                         returns_token: bool = True, partitioned: bool = False, sharding: None = None) -> tuple[Sequence[Any], None, Any]:
+    """In a lowering rule: a call of a Python function, when the compiled program runs.
+
+    Args:
+      ctx: what the rule was given.
+      callback: takes a NumPy array for each operand, and returns a sequence of arrays.
+      token: must be None; `io_callback(ordered=True)` keeps calls in their order.
+      operands: what the rule was given, or made.
+      operand_avals: their types.
+      result_avals: the types of the callback's results.
+      has_side_effect: whether it is called also where nothing needs its results.
+      returns_token: has no effect where there is no token.
+      partitioned: must be False: in programs over several devices the first one calls, with whole values.
+      sharding: must be None, for the same reason.
+
+    Returns:
+      The results, None in the place of a token, and what must live as long as the program, for `ctx.module_context.add_keepalive`.
+
+    Raises:
+      NotImplementedError: for a token, a sharding, or partitioned=True.
+      TypeError: if the operands have other types.
+    """
+    if token is not None or sharding is not None or partitioned:
+        raise NotImplementedError(f"emit_python_callback: token and sharding must be None and partitioned False, got {token}, {sharding} and "
+                                  f"{partitioned}. Use io_callback(ordered=True) for calls in their order.")
+    for operand, aval in zip(operands, operand_avals, strict=True):
+        if (operand.aval.shape, operand.aval.dtype) != (aval.shape, aval.dtype):
+            raise TypeError(f"emit_python_callback: an operand of type {operand.aval.str_short()} where operand_avals says {aval.str_short()}")
+
+    called = FlatCallback(callback, tree_structure((tuple(operands), {})), "emit_python_callback")
+
+    def function(*args: Any) -> tuple:
+        return tuple(run_callback(called, result_avals, args))
+    return emit_callback(ctx, function, operands, result_avals, has_side_effect), None, callback
 
 
 def lower_fun(fun: Callable, multiple_results: bool = True) -> LoweringRule:

@@ -9,7 +9,7 @@ from laminax_ir.primitive import Primitive, RuleTable
 
 
 class RuleMapping(MutableMapping):
-    """A rule table of laminax as a mapping of rules in JAX's form; setting a rule replaces the one there was.
+    """A rule table of laminax as a mapping of rules in JAX's form; setting a rule replaces the one there was, setting None takes it away.
 
     Args:
       table: laminax's table.
@@ -29,9 +29,13 @@ class RuleMapping(MutableMapping):
         mapping, given = getattr(rule, "jax_form", (None, None))
         return given if mapping is self else self._load(primitive, rule)
 
-    def __setitem__(self, primitive: Primitive, rule: Callable) -> None:
+    def __setitem__(self, primitive: Primitive, rule: Callable | None) -> None:
         if not isinstance(primitive, Primitive):
             raise TypeError(f"a {self._table.kind} rule is for a Primitive, got {primitive!r}")
+        if rule is None:
+            self._table.load(primitive)
+            self._table.pop(primitive, None)
+            return
         if not callable(rule):
             raise TypeError(f"the {self._table.kind} rule of {primitive} must be a function, got {rule!r}")
         stored = self._store(primitive, rule)
