@@ -7,6 +7,7 @@ when the next such call is staged (`laminax_ir.recordings`).
 from __future__ import annotations
 
 from functools import wraps
+from inspect import unwrap
 from typing import Any, Callable, Sequence
 
 from laminax_ir.recordings import RecordedFunction
@@ -25,7 +26,8 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
     if fun is None:
         return lambda f: fused(f, static_argnames=static_argnames)
     staged = RecordedFunction(fun)
-    positional = fun.__code__.co_varnames[:fun.__code__.co_argcount]
+    code = unwrap(fun).__code__  # of the function, where it has derivatives of its own
+    positional = code.co_varnames[:code.co_argcount]
     current, bottom, threads = state, eval_trace, tracing_threads
 
     def first_call(*args, **kwargs) -> Any:
