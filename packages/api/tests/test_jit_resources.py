@@ -9,6 +9,7 @@ import pytest
 
 import laminax
 import laminax.numpy as jnp
+from laminax.experimental.pjit import pjit
 
 
 def live_objects() -> int:
@@ -140,3 +141,19 @@ def test_one_thread_traces_while_another_runs():
 
     assert float(laminax.jit(traced)(3.0)) == 4
     assert results == [3]
+
+
+@pytest.mark.parametrize("transform", [laminax.jit, pjit])
+def test_functions_that_cannot_be_held_weakly_are_refused(transform):
+    """jaxlib's cache takes them, and ends the process some calls later."""
+    class AddOne:
+        __slots__ = ()
+
+        def __call__(self, x):
+            return x + 1
+
+    for function in (AddOne(), np.sin):
+        with pytest.raises(TypeError, match=r"jit: cannot create weak reference to '.*' object, and the caches hold .*; got <.*Give p?jit a function"):
+            transform(function)
+    assert float(transform(lambda x: AddOne()(x))(1.0)) == 2
+    assert float(laminax.grad(AddOne())(1.0)) == 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import laminax_runtime as runtime
 from laminax_ir import config, dtypes
@@ -101,7 +101,7 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
       The jitted function, with `lower`, `trace`, `eval_shape` and `clear_cache`.
 
     Raises:
-      TypeError: if `fun` is not callable, a generator or a `staticmethod`, or an option is of the wrong type.
+      TypeError: if `fun` is not callable, a generator or a `staticmethod`, or cannot be held weakly; or an option is of the wrong type.
       ValueError: if a static or donated argument does not exist, or both a device and shardings are given.
 
     Example:
@@ -113,6 +113,7 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
     if fun is None:
         return partial(jit, **given)
     check_callable("jit", fun)
+    _check_weakly_referenceable("jit", fun)
     if abstracted_axes is not None:
         raise NotImplementedError("jit: abstracted_axes (dynamic shapes) is not supported")
     return _jitted(fun, _options(fun, given))
@@ -144,7 +145,16 @@ def pjit(fun: Callable, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UN
     """
     given = {name: value for name, value in locals().items() if name != "fun"}
     check_callable("pjit", fun)
+    _check_weakly_referenceable("pjit", fun)
     return _jitted(fun, replace(_options(fun, given), runs_on_entered_mesh=True))
+
+
+def _check_weakly_referenceable(transform: str, fun: Callable) -> None:
+    try:
+        ref(fun)
+    except TypeError as error:  # in jaxlib's cache it would crash the process
+        raise TypeError(f"{transform}: {error}, and the caches hold the function weakly; got {fun!r}. Give {transform} a function that calls it, or add "
+                        f"'__weakref__' to the __slots__ of {type(fun).__name__} if that is your class.") from None
 
 
 def _options(fun: Callable, given: dict[str, Any]) -> JitOptions:
