@@ -135,10 +135,17 @@ class Jaxpr:
     __repr__ = __str__ = lambda self: self.pretty_print()
 
 
-class ClosedJaxpr:
-    """A jaxpr with the values of its constvars. Hashed by identity: a cache key."""
+_MOST_DERIVED = 256  # questions may name other programs, and sizes
 
-    __slots__ = ("jaxpr", "consts", "without_consts", "__weakref__")
+
+class ClosedJaxpr:
+    """A jaxpr with the values of its constvars. Hashed by identity: a cache key.
+
+    `derived` is what transformations have made of it, by the question asked. It belongs to the program, which it may refer to:
+    a table elsewhere that holds programs weakly would never let go of one that an answer of its own refers to.
+    """
+
+    __slots__ = ("jaxpr", "consts", "without_consts", "derived", "__weakref__")
 
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()):
         if len(consts) != len(jaxpr.constvars):
@@ -146,12 +153,20 @@ class ClosedJaxpr:
         self.jaxpr = jaxpr
         self.consts = list(consts)
         self.without_consts: ClosedJaxpr | None = None  # the form in which it is called, once it has been
+        self.derived: dict[tuple, Any] = {}
 
     in_avals = property(lambda self: self.jaxpr.in_avals)
     out_avals = property(lambda self: self.jaxpr.out_avals)
     eqns = property(lambda self: self.jaxpr.eqns)
     effects = property(lambda self: self.jaxpr.effects)
     literals = property(lambda self: self.consts)
+
+    def remember(self, question: tuple, answer: Any) -> Any:
+        """Adds to what is derived of the program, of which the last few hundred answers are kept; returns the answer."""
+        if len(self.derived) >= _MOST_DERIVED:
+            self.derived.clear()
+        self.derived[question] = answer
+        return answer
 
     def replace(self, *, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None) -> ClosedJaxpr:
         """The same closed jaxpr with another jaxpr or other constants."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Callable, Container, Hashable, Iterator, Sequence
-from weakref import WeakKeyDictionary
 
 from laminax_ir import config
 from laminax_ir.avals import ShapedArray, insert_axis
@@ -24,25 +23,21 @@ from laminax_transforms.zeros import ZERO, instantiate, instantiate_cotangent, z
 
 
 def cached_by_jaxpr(transform: Callable) -> Callable:
-    """Caches `transform(closed, *key)` per closed jaxpr, for as long as that lives."""
-    cache: WeakKeyDictionary[ClosedJaxpr, dict] = WeakKeyDictionary()
+    """Remembers `transform(closed, *key)` with the closed jaxpr, for as long as that lives."""
 
     @wraps(transform)
     def lookup(closed: ClosedJaxpr, *key):
-        entries = cache.get(closed)
-        if entries is None:
-            entries = cache[closed] = {}
-        found = entries.get(key)
+        question = (lookup, *key)
+        found = closed.derived.get(question)
         if found is None:
             previous = state.source, state.name_stack
             state.source, state.name_stack = None, no_names  # the program's own positions, not those of whoever asks first
             try:
-                found = entries[key] = transform(closed, *key)
+                found = closed.remember(question, transform(closed, *key))
             finally:
                 state.source, state.name_stack = previous
         return found
 
-    lookup.cache = cache
     return lookup
 
 

@@ -72,7 +72,7 @@ def rematerialize(closed: ClosedJaxpr, nonzero: tuple[bool, ...], policy: Policy
     choice = _choose(policy, jaxpr.eqns, residuals)
     saved = choice.saved
     primal = closed
-    if saved or _calls_reverse_rules(closed.jaxpr):  # which have run now: forward mode may be applied to what they consist of
+    if saved or _calls_reverse_rules(closed.jaxpr, set()):  # which have run now: forward mode may be applied to what they consist of
         results = jaxpr.outvars[:len(closed.out_avals)]
         primal = ClosedJaxpr(jaxpr.replace(outvars=[*results, *saved], eqns=_needed(choice.first, [*results, *saved])), full.consts)
         primal, _ = dce_closed_jaxpr(primal, [True] * len(primal.out_avals), True)
@@ -158,12 +158,14 @@ def _offloaded(v: Var, where: Offloadable, eqn: JaxprEqn) -> tuple[JaxprEqn, Jax
 _MEMORY_KINDS = ("device", HOST_KIND)
 
 
-@cached_by_jaxpr
-def _calls_reverse_rules(jaxpr: Jaxpr) -> bool:
-    """Whether a function with a reverse rule of its own is called, by the program or by one in it; but for those that ask to be
-    run themselves (`optimize_remat`)."""
+def _calls_reverse_rules(jaxpr: Jaxpr, seen: set[Jaxpr]) -> bool:
+    """Whether a function with a reverse rule of its own is called, by the program or by one in it that has not been seen; but for
+    those that ask to be run themselves (`optimize_remat`)."""
+    if jaxpr in seen:
+        return False
+    seen.add(jaxpr)
     return any(not getattr(eqn.params["fwd"], "optimize_remat", False) if eqn.primitive is custom_vjp_call_p
-               else any(map(_calls_reverse_rules, subjaxprs(eqn))) for eqn in jaxpr.eqns)
+               else any(_calls_reverse_rules(inner, seen) for inner in subjaxprs(eqn)) for eqn in jaxpr.eqns)
 
 
 def _needed(eqns: Sequence[JaxprEqn], results: Iterable[Any]) -> list[JaxprEqn]:

@@ -5,6 +5,8 @@ Oracles: the same function without the call, closed formulas, central difference
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 from numeric_checks import check_derivatives, check_vmap
@@ -12,13 +14,16 @@ from numeric_checks import check_derivatives, check_vmap
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.check import check_jaxpr
 from laminax_ir.config import check, enable_x64
-from laminax_ir.jaxpr import jaxpr_as_fun
+from laminax_ir.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, call_jaxpr
+from laminax_ir.ops.control_flow import cond
+from laminax_ir.ops.loops import while_loop
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
-from laminax_transforms import grad, jvp, linearize, vjp, vmap
+from laminax_transforms import checkpoint, grad, jvp, linearize, vjp, vmap
+from laminax_transforms.batching import Axis
 from laminax_transforms.jaxpr_transforms import batch_jaxpr, linearize_jaxpr, transpose_jaxpr
 from laminax_transforms.zeros import ZERO
 
@@ -30,6 +35,7 @@ def x64_and_checked():
 
 
 X = np.array([0.3, -1.2, 2.0])
+SCALAR = ShapedArray((), np.dtype(float))
 
 
 def jit(fun):
@@ -92,6 +98,11 @@ def test_one_program_serves_all_calls_of_a_function():
     np.testing.assert_allclose(evaluate(closed, X)[0], grad(lambda x: deep(x))(X), rtol=1e-12)
 
 
+def questions(program, transform):
+    """What a transformation has been asked about a program."""
+    return {key for function, *key in map(list, program.derived) if function is transform for key in [tuple(key)]}
+
+
 def test_each_question_about_a_called_program_is_answered_once():
     """Forty calls under grad and vmap: one entry in each cache per (program, which inputs are differentiated or mapped)."""
     f = jit(lambda x, w: op.tanh(x * w))
@@ -104,15 +115,46 @@ def test_each_question_about_a_called_program_is_answered_once():
     avals = [ShapedArray((3,), np.dtype(float))] * 3
     stage(lambda x, w, shared: [vmap(grad(deep), in_axes=(0, 0, None))(x, w, shared)], [ShapedArray((4, 3), np.dtype(float))] * 2 + avals[:1])
     (program,) = f.cache.values()
-    assert set(linearize_jaxpr.cache[program]) == {((True, False),)}
+    assert questions(program, linearize_jaxpr) == {((True, False),)}
     split = linearize_jaxpr(program, (True, False))
     # the first call is mapped in x alone or x and w; later ones always in x; the shared operand makes the difference
-    assert {axes for _, axes, *_ in batch_jaxpr.cache[split.primal]} == {(0, None), (0, 0)}
-    assert len(transpose_jaxpr.cache[split.linear]) == 1
+    assert {axes for _, axes, *_ in questions(split.primal, batch_jaxpr)} == {(0, None), (0, 0)}
+    assert len(questions(split.linear, transpose_jaxpr)) == 1
     fresh = jit(lambda x, w: op.tanh(x * w))
     stage(lambda x, w: list(vjp(lambda a, b: fresh(fresh(a, 2.0 * a), b), x, w)[1](x)), avals[:2])
     (program,) = fresh.cache.values()
-    assert set(linearize_jaxpr.cache[program]) == {((True, True),)}
+    assert questions(program, linearize_jaxpr) == {((True, True),)}
+
+
+@pytest.mark.parametrize("transform", [
+    lambda f: stage(lambda x: [grad(checkpoint(f))(x)], [SCALAR]),
+    lambda f: stage(lambda x: [grad(checkpoint(f, policy=lambda *_, **__: False))(x)], [SCALAR]),
+    lambda f: stage(lambda x: [grad(lambda x: cond(x > 0.0, f, lambda x: -x, x))(x)], [SCALAR]),
+    lambda f: stage(lambda x: [vmap(lambda x: cond(True, f, f, x))(x)], [ShapedArray((2,), SCALAR.dtype)]),
+    lambda f: jvp(lambda x: while_loop(lambda x: x < 3.0, f, x), (1.0,), (1.0,)),
+])
+def test_programs_are_let_go(transform):
+    """What had been derived of a program referred to it, and a global table to that: checkpointed programs and branches stayed for ever."""
+    def programs():
+        gc.collect()
+        return sum(type(x) is ClosedJaxpr for x in gc.get_objects())
+
+    def run():
+        constant = np.array([2.0])  # a new function each time, which closes over an array
+        transform(lambda x: op.sin(x) * reduce_sum(constant, (0,)) + 2.0)
+
+    run()
+    before = programs()
+    for _ in range(3):
+        run()
+    assert programs() == before
+
+
+def test_a_program_does_not_keep_everything_ever_derived_of_it():
+    program = stage(lambda x: [op.sin(x)], [SCALAR])
+    for size in range(1000):
+        batch_jaxpr(program, Axis(size), (0,))
+    assert 0 < len(program.derived) < 500
 
 
 def test_residuals_that_are_inputs_or_results_of_a_call_are_not_stored_twice():

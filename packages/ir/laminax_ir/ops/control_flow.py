@@ -7,7 +7,6 @@ primitives of `control_primitives`.
 from __future__ import annotations
 
 from typing import Any, Callable, Iterable, Sequence
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -152,20 +151,17 @@ def _branch(name: str, index: Any, branches: Sequence[Callable], operands: tuple
     return tree_unflatten(first.out_tree, out)
 
 
-_branches: WeakKeyDictionary[ClosedJaxpr, dict[tuple, tuple[list[Any], tuple[ClosedJaxpr, ...]]]] = WeakKeyDictionary()
-
-
 def _joined_branches(programs: Sequence[TracedFunction]) -> tuple[list[Any], tuple[ClosedJaxpr, ...]]:
     """The constants of all branches, and the branches as jaxprs that take all of them; the same ones for the same programs."""
     if not any(program.consts for program in programs):
         return [], tuple([program.jaxpr for program in programs])
     first, *others = [program.jaxpr for program in programs]
-    known = _branches.setdefault(first, {})
-    found = known.get(tuple(others))
+    question = (_joined_branches, *others)
+    found = first.derived.get(question)
     if found is None:
         found = common_constants([_with_constvars(program) for program in programs])
         if not any(map(is_traced, found[0])):
-            known[tuple(others)] = found
+            first.remember(question, found)
     return found
 
 

@@ -29,8 +29,9 @@ define_zero_derivative(platform_index_p)
 
 
 @cached_by_jaxpr
-def _jvp_branches(_first: ClosedJaxpr, branches: tuple[ClosedJaxpr, ...], nonzero: Flags):
+def _jvp_branches(first: ClosedJaxpr, others: tuple[ClosedJaxpr, ...], nonzero: Flags):
     """The branches with tangents, the constants they bring, and which results have tangents."""
+    branches = (first, *others)
     wanted = union(*[tangent_results(branch, nonzero) for branch in branches])
     derived = [jvp_jaxpr(branch, nonzero, wanted) for branch in branches]
     consts, jaxprs = common_constants([d.jaxpr for d in derived])
@@ -41,7 +42,7 @@ def _cond_jvp(primals, tangents, params):
     branches = params["branches"]
     nonzero = nonzero_flags(tangents[1:])
     index, *operands = primals
-    jaxprs, consts, flags = _jvp_branches(branches[0], branches, nonzero)
+    jaxprs, consts, flags = _jvp_branches(branches[0], branches[1:], nonzero)
     out = cond_p.bind(index, *consts, *operands, *present(tangents[1:], nonzero), **{**params, "branches": jaxprs})
     count = len(flags)
     return out[:count], spread(out[count:], flags)
@@ -67,7 +68,8 @@ class _LinearizedCond:
 
 
 @cached_by_jaxpr
-def _linearize_branches(_first: ClosedJaxpr, branches: tuple[ClosedJaxpr, ...], nonzero: Flags) -> _LinearizedCond:
+def _linearize_branches(first: ClosedJaxpr, others: tuple[ClosedJaxpr, ...], nonzero: Flags) -> _LinearizedCond:
+    branches = (first, *others)
     wanted = union(*[tangent_results(branch, nonzero) for branch in branches])
     splits = [linearize_jaxpr(branch, nonzero, wanted) for branch in branches]
     count = len(wanted)
@@ -99,7 +101,7 @@ def _cond_linearize(primals, tangents, params):
     branches = params["branches"]
     nonzero = nonzero_flags(tangents[1:])
     index, *operands = primals
-    split = _linearize_branches(branches[0], branches, nonzero)
+    split = _linearize_branches(branches[0], branches[1:], nonzero)
     out = cond_p.bind(index, *split.primal_consts, *operands, **{**params, "branches": split.primal})
     results = out[:len(split.out_flags)]
     if not any(split.out_flags):
@@ -113,7 +115,8 @@ linearize_rule.add(cond_p, _cond_linearize)
 
 
 @cached_by_jaxpr
-def _transpose_branches(_first: ClosedJaxpr, branches: tuple[ClosedJaxpr, ...], linear: Flags, ct_nonzero: Flags, sums_shared: bool):
+def _transpose_branches(first: ClosedJaxpr, others: tuple[ClosedJaxpr, ...], linear: Flags, ct_nonzero: Flags, sums_shared: bool):
+    branches = (first, *others)
     wanted = union(*[present(cotangent_parameters(b.jaxpr, linear, ct_nonzero), linear) for b in branches])
     adjoints = [transpose_jaxpr(branch, linear, ct_nonzero, wanted, sums_shared) for branch in branches]
     consts, jaxprs = common_constants([a.jaxpr for a in adjoints])
@@ -127,7 +130,7 @@ def _cond_transpose(cts, index, *operands, branches, **params):
     if checked_axes():  # inside of a program per device
         from laminax_transforms.varying import branches_alike, varying_axes
         branches, all_take_the_same = branches_alike(branches, index), not varying_axes(index)
-    jaxprs, consts, flags = _transpose_branches(branches[0], branches, linear, nonzero_flags(cts), all_take_the_same)
+    jaxprs, consts, flags = _transpose_branches(branches[0], branches[1:], linear, nonzero_flags(cts), all_take_the_same)
     fixed = absent(operands, linear)
     out = cond_p.bind(index, *consts, *fixed, *[ct for ct in cts if ct is not ZERO], branches=jaxprs, **params)
     in_cts = iter(spread(out, flags))
@@ -135,7 +138,8 @@ def _cond_transpose(cts, index, *operands, branches, **params):
 
 
 @cached_by_jaxpr
-def _batch_branches(_first: ClosedJaxpr, branches: tuple[ClosedJaxpr, ...], axis, mapped: Flags):
+def _batch_branches(first: ClosedJaxpr, others: tuple[ClosedJaxpr, ...], axis, mapped: Flags):
+    branches = (first, *others)
     flags = union(*[batched_results(branch, mapped, axis) for branch in branches])
     batched = [batch_jaxpr(branch, axis, front_axes(mapped), front_axes(flags)) for branch in branches]
     consts, jaxprs = common_constants([b.jaxpr for b in batched])
@@ -149,7 +153,7 @@ def _cond_batch(axis, operands, batch_axes, *, branches, **params):
     operands = [move_batch_axis(x, b, place, axis.size) for x, b, place in zip(operands, batch_axes, front_axes(mapped))]
     if index_axis is not None:
         return _select_branch(axis, move_batch_axis(index, index_axis, 0, axis.size), operands, mapped, branches)
-    jaxprs, consts, flags = _batch_branches(branches[0], branches, axis, mapped)
+    jaxprs, consts, flags = _batch_branches(branches[0], branches[1:], axis, mapped)
     return cond_p.bind(index, *consts, *operands, branches=jaxprs, **params), list(front_axes(flags))
 
 
