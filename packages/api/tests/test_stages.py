@@ -131,6 +131,27 @@ def test_arguments_of_other_types(args, message):
         compiled(*args)
 
 
+def test_the_second_call_of_a_kind_stays_in_cpp(monkeypatch):
+    x = np.arange(3, dtype=np.float32)
+    compiled = laminax.jit(lambda x, *, scale: {"scaled": x * scale}).lower(x, scale=2.0).compile()
+    for arg in (jnp.array(x), x):
+        compiled(arg, scale=2.0)
+    monkeypatch.setattr(type(compiled), "_run", None)  # what calls in Python come to
+    for arg in (jnp.array(x), x):
+        np.testing.assert_array_equal(compiled(arg, scale=3.0)["scaled"], x * 3)
+    with laminax.disable_jit():
+        np.testing.assert_array_equal(compiled(x, scale=4.0)["scaled"], x * 4)
+
+
+def test_a_deleted_argument_is_named_in_later_calls_too():
+    compiled = laminax.jit(lambda kept, given: (kept, given + 1), donate_argnums=1).lower(1.0, np.ones(3)).compile()
+    for _ in range(3):
+        given = jnp.zeros(3)
+        compiled(1.0, given)
+        with pytest.raises(errors.DeletedArrayError, match=r"It is the argument given, f32\[3\], of the compiled"):
+            compiled(1.0, given)
+
+
 def test_transformations_do_not_apply_to_executables():
     compiled = laminax.jit(jnp.sin).lower(1.0).compile()
     cases = [(laminax.jit(lambda x: compiled(x)), 1.0), (laminax.grad(compiled), 1.0), (laminax.vmap(compiled), np.ones(2))]

@@ -81,7 +81,7 @@ def make_jit_function(
 
 
 def make_eager_function(name: str, cache_miss: Callable[..., MissResult]) -> PjitFunction:
-    """A callable for the evaluator of single operations: its entries are its own, and `disable_jit` leaves it alone.
+    """A callable for what is compiled whatever is said, such as single operations: its entries are its own, and `disable_jit` leaves it alone.
 
     Its miss function may answer with fast-path data whatever trace is current, since what the evaluator is given is
     never traced: there is then one entry for calls outside of traces and one for calls inside.
@@ -91,10 +91,10 @@ def make_eager_function(name: str, cache_miss: Callable[..., MissResult]) -> Pji
         cache_miss: as for `make_jit_function`.
     """
 
-    def run_with_jit(*args):  # what C++ calls, instead of looking for an entry, while `disable_jit` holds
+    def run_with_jit(*args, **kwargs):  # what C++ calls, instead of looking for an entry, while `disable_jit` holds
         saved = _jaxlib.disable_jit_state.swap_local(False)
         try:
-            return function(*args)
+            return function(*args, **kwargs)
         finally:
             _jaxlib.disable_jit_state.set_local(saved)
 

@@ -235,6 +235,25 @@ class Compiled(_Stage):
         return Compiled, (replace(signature, namer=names.__getitem__, out_structs=structs), self._program)
 
     def __call__(self, *args, **kwargs) -> Any:
+        try:
+            return self._dispatch(*args, **kwargs)
+        except ValueError as error:
+            if "deleted or donated" not in str(error):
+                raise
+        return self._run(args, kwargs)[0]  # says which argument was deleted, as jaxlib does not
+
+    @cached_property
+    def _dispatch(self) -> Callable:
+        """Calls in C++ from the second one with arguments of a kind on; over several devices they are checked each time."""
+        name, executable = self._signature.name, self._program.executable
+        return runtime.make_eager_function(name, self._miss) if len(executable.devices) == 1 else lambda *args, **kwargs: self._run(args, kwargs)[0]
+
+    def _miss(self, *args, **kwargs):
+        outs, flat_outs, leaves = self._run(args, kwargs)
+        return outs, None if self._ref_use is not None else self._program.fastpath(self.out_tree, flat_outs, leaves), False
+
+    def _run(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[Any], list[Any]]:
+        """The results, the flat results and the flat arguments."""
         leaves, in_tree = tree_flatten((args, kwargs))
         if in_tree != self.in_tree:
             raise TypeError(self._describe_structure(args, kwargs))
@@ -264,7 +283,7 @@ class Compiled(_Stage):
             self._check_layouts(values)
         try:
             outs = self._program.run(values)
-            return tree_unflatten(self.out_tree, outs if use is None else use.write_back(leaves, outs))
+            return tree_unflatten(self.out_tree, outs if use is None else use.write_back(leaves, outs)), outs, leaves
         except runtime.DeletedArrayError as error:
             raise deleted_argument_error(error, f"the compiled {self._name}", leaves, self._path) from None
 
