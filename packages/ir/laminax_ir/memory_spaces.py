@@ -43,13 +43,15 @@ def kind_of_space(space: MemorySpace) -> str:
 
 
 def result_space(primitive: Any, avals: Sequence[Any]) -> MemorySpace:
-    """Where the results of an operation lie: with its operands.
+    """Where the results of an operation lie: with its operands; for one whose results have types of their own, `Device` leaves them as they are.
 
     Raises:
       ValueError: if operands that are no scalars lie in several kinds of memory.
     """
     if primitive.family == "indexing" and primitive.name.startswith("scatter") or primitive.name == "broadcast_in_dim":
         return avals[0].memory_space
+    if primitive.name == "call_exported":
+        return MemorySpace.Device
     if avals and all(aval.memory_space is MemorySpace.Any for aval in avals):
         return MemorySpace.Any
     first = None

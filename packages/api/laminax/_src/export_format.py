@@ -17,6 +17,7 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
+from laminax_ir.memory_spaces import MemorySpace
 from laminax_ir.pytree import make_from_node_data_and_children, tree_leaves, tree_structure, tree_unflatten
 from laminax_ir.symbolic_parsing import parse_dimension
 from laminax_ir.symbolic_scope import SymbolicScope
@@ -76,16 +77,17 @@ def aval_to_json(aval: ShapedArray) -> list:
                          "are known in this process only. Export a function of the words, random.key_data(key).")
     dtype = {"key": aval.dtype.impl.name} if dtypes.is_extended(aval.dtype) else \
         "float0" if aval.dtype == dtypes.float0 else aval.dtype.name
-    return [[size if type(size) is int else str(size) for size in aval.shape], dtype, aval.weak_type]
+    described = [[size if type(size) is int else str(size) for size in aval.shape], dtype, aval.weak_type]
+    return described if aval.memory_space is MemorySpace.Device else [*described, aval.memory_space.name]
 
 
 def aval_from_json(described: list, scope: SymbolicScope) -> ShapedArray:
     """The type; its symbolic dimensions are of the scope."""
-    shape, dtype, weak_type = described
+    shape, dtype, weak_type, *memory = described
     if isinstance(dtype, dict):
         dtype = dtypes.key_dtype(dtype["key"])
     shape = tuple(size if isinstance(size, int) else parse_dimension(size, scope, "exported function") for size in shape)
-    return ShapedArray(shape, dtypes.float0 if dtype == "float0" else _named_dtype(dtype), weak_type)
+    return ShapedArray(shape, dtypes.float0 if dtype == "float0" else _named_dtype(dtype), weak_type, memory_space=MemorySpace[memory[0] if memory else "Device"])
 
 
 def _named_dtype(dtype: Any) -> Any:

@@ -16,6 +16,7 @@ from laminax_ir.keys import physical_aval
 from laminax_ir.ops.sharding import shardings_in
 from laminax_ir.partition_specs import PartitionSpec
 
+from laminax._src.layouts import sharding_of
 from laminax._src.partitioning import Partitioning, committed_sharding, writable_shardings
 from laminax._src.stages import Traced
 
@@ -54,6 +55,9 @@ def layout_of(traced: Traced) -> Layout:
         where = jit_function.place(traced._traced, call, are_types=True)
         if not isinstance(where, Partitioning):
             return Layout(1, (None,) * len(closed.in_avals), (None,) * len(closed.out_avals), is_split)
+        if where.in_layouts:
+            raise NotImplementedError(f"export({traced.fun_name}): layouts are not part of exported functions, got {where.in_layouts} for the arguments and "
+                                      f"{where.out_layouts} for the results. Leave them out; the jit around a call of the exported function may have some.")
         count, in_shardings, out_shardings = len(where.devices), where.in_shardings, where.out_shardings
     ins, outs = _without_devices(in_shardings, closed.in_avals), _without_devices(out_shardings, closed.out_avals)
     return Layout(count, ins, outs, is_split or any(map(_splits, (*ins, *outs))))
@@ -62,7 +66,8 @@ def layout_of(traced: Traced) -> Layout:
 def _over_abstract_mesh(traced: Traced, known: Sequence[Any]) -> tuple[int, list, list]:
     """The number of devices and the shardings of a function some of whose shardings are over a mesh without devices."""
     jit_function = traced._jit_function
-    given_ins, given_outs = jit_function._shardings(traced._traced, traced._call) if jit_function.is_sharded else (None, None)
+    given = jit_function.formats(traced._traced, traced._call) if jit_function.is_sharded else (None, None)
+    given_ins, given_outs = (side and [*map(sharding_of, side)] for side in given)
     found = [committed_sharding(x) for x in traced._call.leaves]
     ins = [given or sharding for given, sharding in zip(given_ins or [None] * len(found), found)]
     outs = given_outs or [None] * len(traced.jaxpr.out_avals)

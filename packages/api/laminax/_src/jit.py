@@ -259,7 +259,7 @@ class _JitFunction:
             raise ValueError(f"{self.title}: `compiler_options` can only be passed to top-level `jax.jit`; got {dict(self.options.compiler_options)} for a "
                              "function that another one calls while it is traced. Give them to the outermost jit.")
         if self.is_sharded:
-            in_shardings, out_shardings = self._formats(traced, call)
+            in_shardings, out_shardings = self.formats(traced, call)
             leaves = constrain(leaves, in_shardings, f"jit({self.name})", call.namer(self.fun))
         if self.options.inline:
             outs = eval_jaxpr(closed.jaxpr, closed.consts, *leaves)
@@ -272,7 +272,7 @@ class _JitFunction:
     def place(self, traced: TracedFunction, call: Call, are_types: bool = False) -> runtime.Device | Partitioning:
         """Where a call outside of traces runs; with `are_types` some arguments are known by type and sharding only."""
         namer, mesh = call.namer(self.fun), self.mesh()
-        given = self._formats(traced, call) if self.is_sharded else (None, None)
+        given = self.formats(traced, call) if self.is_sharded else (None, None)
         layouts: tuple = ()
         if layouts_in_use or self.has_layouts or are_types:
             check_no_tracers(call.leaves)
@@ -301,7 +301,7 @@ class _JitFunction:
                              f"argument to jit. Call it outside of `with mesh:`, or leave device={self.options.device} out.")
         return mesh
 
-    def _formats(self, traced: TracedFunction, call: Call) -> tuple[list[Any] | None, list[Any] | None]:
+    def formats(self, traced: TracedFunction, call: Call) -> tuple[list[Any] | None, list[Any] | None]:
         """The caller's shardings, some with layouts, one or None per argument and result."""
         given = for_arguments(self.options.in_shardings, self.title, call.in_tree, self.mesh(), self.options.runs_on_entered_mesh)
         if given is not None:

@@ -8,6 +8,7 @@ import pytest
 from meshes import DEVICES, check_layout, on_mesh, put, value
 
 import laminax
+import laminax.export
 import laminax.numpy as jnp
 from laminax.experimental.layout import Format, Layout, with_layout_constraint
 from laminax.sharding import SingleDeviceSharding
@@ -161,6 +162,8 @@ def test_layouts_are_values():
     (lambda: laminax.make_array_from_callback((8, 4), None, lambda i: A[i]), TypeError, "sharding should be an instance of `jax.sharding`"),
     (lambda: with_layout_constraint(A, Format(COLUMNS, ONE)), ValueError, "must be of type `Layout`. Got .*Format"),
     (lambda: with_layout_constraint(A, None), ValueError, "must be of type `Layout`"),
+    (lambda: laminax.export.export(laminax.jit(lambda x: x, in_shardings=Format(COLUMNS, ONE)))(A), NotImplementedError,
+     "layouts are not part of exported functions"),
     (lambda: with_layout_constraint(A, Layout((0,))), ValueError, "One of with_layout_constraint arguments is incompatible"),
 ])
 def test_what_is_refused(call, error, message):

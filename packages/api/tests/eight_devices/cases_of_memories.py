@@ -7,6 +7,7 @@ import pytest
 from meshes import DEVICES, check_layout, on_mesh, put, value
 
 import laminax
+import laminax.export
 import laminax.numpy as jnp
 from laminax.memory import Space
 from laminax.sharding import SingleDeviceSharding
@@ -101,6 +102,15 @@ def test_gradients_go_back_to_where_values_are():
         assert found.sharding.memory_kind == "device"
     mapped = laminax.vmap(lambda x: laminax.device_put(x * 2, Space.Host))(put(A, "x"))
     assert mapped.sharding.memory_kind == HOST and np.array_equal(mapped, 2 * A)
+
+
+def test_exported_functions_keep_memories():
+    x, f = in_host(A, "x"), laminax.jit(lambda x: (x * 2, laminax.device_put(x, Space.Device) + 1))
+    exported = laminax.export.deserialize(laminax.export.export(f)(x).serialize())
+    assert [str(aval) for aval in (*exported.in_avals, *exported.out_avals)] == ["float32<host>[8,4]", "float32<host>[8,4]", "float32[8,4]"]
+    there, here = laminax.jit(lambda x: exported.call(x))(x)
+    assert there.sharding.memory_kind == HOST and here.sharding.memory_kind == "device"
+    assert np.array_equal(there, 2 * A) and np.array_equal(here, A + 1)
 
 
 def test_donated_arrays_are_reused_in_their_memory_only():

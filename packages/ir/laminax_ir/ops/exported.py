@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 from laminax_ir.avals import ShapedArray
+from laminax_ir.memory_spaces import MemorySpace
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.symbolic_solving import ShapeSpecification, evaluated
 
@@ -92,4 +93,7 @@ def _call_exported_shape(*avals: ShapedArray, program: StableHLOProgram) -> list
 
 def call_exported(program: StableHLOProgram, *operands) -> list:
     """Calls an exported program on operands of its avals' shapes and dtypes."""
+    if any(aval.memory_space is not MemorySpace.Device for aval in program.out_avals):
+        from laminax_ir.explicit_axes import record_explicitly
+        record_explicitly()
     return call_exported_p.bind(*operands, program=program)
