@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from laminax_ir import config
+from laminax_ir.abstract_meshes import AxisType
 from laminax_ir.array_layouts import in_use as layouts_in_use
 from laminax_ir.avals import ShapedArray, aval_in, placed_aval
 from laminax_ir.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
@@ -110,7 +111,10 @@ def compile_module(
     memory = assignment[0].default_memory().kind  # where XLA puts what nobody asks for elsewhere
     known = [(s if s.memory_kind == memory else s.with_memory_kind(memory), ndim) for s, ndim in known]
     in_shardings = _chosen_shardings(in_shardings, loaded.get_parameter_shardings, assignment, kept_avals, known)
-    out_shardings = _chosen_shardings(out_shardings, loaded.get_output_shardings, assignment, out_avals, known)
+    chosen = _chosen_shardings(out_shardings, loaded.get_output_shardings, assignment, out_avals, known)
+    if any(aval._split is not None for aval in in_avals):
+        chosen = [s if given is not None else _as_type_says(s, aval) for s, given, aval in zip(chosen, out_shardings, out_avals, strict=True)]
+    out_shardings = tuple(chosen)
     return Executable(
         loaded,
         name or "main",
@@ -123,6 +127,13 @@ def compile_module(
         is_pinned,
         (*keepalives, *host_callbacks),
     )
+
+
+def _as_type_says(sharding: shardings.Sharding, aval: ShapedArray) -> shardings.Sharding:
+    """What the compiler chose for a result of which the type says nothing though those of arguments do: axes of the mesh are the compiler's there."""
+    if aval._split is not None or not isinstance(sharding, shardings.NamedSharding) or not sharding.mesh.explicit_axes:
+        return sharding
+    return sharding.update(mesh=sharding.mesh.update(axis_types=(AxisType.Auto,) * len(sharding.mesh.axis_names)))
 
 
 def _typed_as(aval: ShapedArray, sharding: shardings.Sharding) -> ShapedArray:

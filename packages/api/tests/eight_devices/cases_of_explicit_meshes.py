@@ -7,7 +7,7 @@ import laminax
 import laminax.numpy as jnp
 from laminax import lax
 from laminax.errors import ShardingTypeError
-from laminax.sharding import AxisType, NamedSharding
+from laminax.sharding import AxisType, NamedSharding, reshard, use_abstract_mesh
 from laminax.sharding import PartitionSpec as P
 
 MESH = laminax.make_mesh((4, 2), ("x", "y"))
@@ -116,3 +116,15 @@ def test_iterating_over_a_split_axis_gives_whole_rows():
     assert len(rows) == 8 and all(laminax.typeof(row).str_short() == "f32[4]" for row in rows)
     np.testing.assert_array_equal(np.stack(rows), A)
     assert [laminax.typeof(row).str_short() for row in put(None, "y")] == ["f32[4@y]"] * 8
+
+
+def test_results_of_another_view_of_the_mesh_are_the_compilers_to_split():
+    with laminax.set_mesh(MESH):
+        @laminax.jit
+        def f(x):
+            with use_abstract_mesh(MESH.abstract_mesh.update_axis_types(dict.fromkeys("xy", AxisType.Auto))):
+                return reshard(x, P())
+
+        result = f(put("x"))
+        np.testing.assert_array_equal(np.asarray(result), A)
+        assert result.sharding.mesh.are_all_axes_auto and laminax.typeof(result).str_short() == "f32[8,4]"

@@ -476,7 +476,8 @@ def ragged_dot_general(lhs, rhs, group_sizes, ragged_dot_dimension_numbers: Ragg
       group_sizes: integers, [g], or [b..., x..., g] where x are lhs's axes of the same kind before the ragged one.
       ragged_dot_dimension_numbers: see `RaggedDotDimensionNumbers`.
       precision, preferred_element_type: as for `dot_general`.
-      group_offset, out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+      group_offset: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`. It must be given where an operand is split.
 
     Returns:
       An array of the dtype preferred_element_type, by default that of the operand with the higher precision, of the
@@ -490,12 +491,21 @@ def ragged_dot_general(lhs, rhs, group_sizes, ragged_dot_dimension_numbers: Ragg
                                         tuple(map(index, ragged)), tuple(map(index, group)))
     params = {"ragged_dot_dimension_numbers": numbers, "precision": canonicalize_precision("ragged_dot_general", precision),
               "preferred_element_type": canonical_preferred("ragged_dot_general", preferred_element_type),
-              "group_offset": group_offset, "out_sharding": out_sharding}
+              "group_offset": group_offset, "out_sharding": None}
     _, (lhs_batch, _) = numbers.dot_dimension_numbers
     if set(numbers.lhs_ragged_dimensions) & set(lhs_batch):  # every group is multiplied alike
         _ragged_dot_general_shape(get_aval(lhs), get_aval(rhs), get_aval(group_sizes), **params)
-        return dot_general(lhs, rhs, numbers.dot_dimension_numbers, precision, preferred_element_type)
+        return dot_general(lhs, rhs, numbers.dot_dimension_numbers, precision, preferred_element_type, out_sharding=out_sharding)
+    if out_sharding is not None:
+        ndim = _ragged_dot_general_shape(*map(_whole, (lhs, rhs, group_sizes)), **params).ndim
+        params["out_sharding"] = checked_out_sharding("ragged_dot_general", out_sharding, ndim)
     return ragged_dot_general_p.bind(lhs, rhs, group_sizes, **params)
+
+
+def _whole(x) -> ShapedArray:
+    """The type, without what it says of explicit mesh axes."""
+    aval = get_aval(x)
+    return aval if aval._whole is None else aval._whole
 
 
 def ragged_dot(lhs, rhs, group_sizes, precision: PrecisionLike = None, preferred_element_type=None, group_offset=None,
@@ -507,7 +517,8 @@ def ragged_dot(lhs, rhs, group_sizes, precision: PrecisionLike = None, preferred
       rhs: an array of shape [g, k, n].
       group_sizes: integers of shape [g]; the groups follow each other from row 0, rows after the last give zero.
       precision, preferred_element_type: as for `dot_general`.
-      group_offset, out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+      group_offset: must be None.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`. It must be given where an operand is split.
 
     Returns:
       An array of the dtype preferred_element_type, by default that of the operand with the higher precision, of

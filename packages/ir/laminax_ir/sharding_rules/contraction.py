@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laminax_ir.explicit_axes import sharding_rules
+from laminax_ir.explicit_axes import is_resolving, sharding_rules
 from laminax_ir.ops import contraction as op
 from laminax_ir.sharding_rules.agreement import entries_of, listed, refuse, without
 
@@ -26,3 +26,10 @@ def _dot_general(out, lhs, rhs, *, dimension_numbers, **_params):
         refuse("dot_general: Contracting dimensions are sharded and it is ambiguous how the output should be sharded. Please specify the output sharding "
                f"via the `out_sharding` parameter. Got {listed((lhs, rhs))} with the contracting axes {lhs_contracting} and {rhs_contracting}.")
     return (*batch, *without(left, (*lhs_contracting, *lhs_batch)), *without(right, (*rhs_contracting, *rhs_batch)))
+
+
+@sharding_rules(op.ragged_dot_general_p)
+def _ragged_dot_general(out, *avals, **_params):
+    if not is_resolving.value:
+        raise NotImplementedError(f"Explicit sharding inference for ragged_dot_general is not implemented. Please specify out_sharding. Got {listed(avals)}.")
+    return (None,) * out.ndim

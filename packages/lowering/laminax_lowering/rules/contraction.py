@@ -20,6 +20,7 @@ from laminax_ir.dot_algorithms import (
     concrete_algorithm,
     storage_dtype,
 )
+from laminax_ir.explicit_axes import abstract_mesh
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import contraction as op
 from laminax_ir.ops.cumulative import cumsum
@@ -129,15 +130,16 @@ def precision_text(precision) -> str:
 @lowering_rule(op.ragged_dot_general_p)
 def _ragged_dot_general(ctx, lhs, rhs, group_sizes, **params):
     """As dense products: per group, lhs with the other groups' part set to zero."""
-    program = _dense_program(lhs.aval.strip_weak_type(), rhs.aval.strip_weak_type(), group_sizes.aval.strip_weak_type(),
-                             tuple(params.items()))
+    program = _dense_program(*(x.aval.update(weak_type=False, sharding=None) for x in (lhs, rhs, group_sizes)),
+                             tuple({**params, "out_sharding": None}.items()))
     (result,) = ctx.run(program, [lhs, rhs, group_sizes])
     return result
 
 
 @functools.lru_cache(maxsize=256)
 def _dense_program(lhs: ShapedArray, rhs: ShapedArray, group_sizes: ShapedArray, params: tuple) -> ClosedJaxpr:
-    return stage(functools.partial(_ragged_by_masks, **dict(params)), [lhs, rhs, group_sizes], name="ragged_dot_general")
+    with abstract_mesh(None):  # between its operands and its result, whose types say it, the compiler decides how values are split
+        return stage(functools.partial(_ragged_by_masks, **dict(params)), [lhs, rhs, group_sizes], name="ragged_dot_general")
 
 
 def _ragged_by_masks(lhs, rhs, group_sizes, *, ragged_dot_dimension_numbers, precision, preferred_element_type,

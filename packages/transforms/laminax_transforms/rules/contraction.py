@@ -145,6 +145,7 @@ def _ragged_dot_general_transpose(ct, lhs, rhs, group_sizes, *, ragged_dot_dimen
     if get_aval(group_sizes).ndim > 1 and outer_ragged_axes(len(lhs.shape), numbers) != numbers[0][1][0]:
         raise NotImplementedError("ragged_dot_general: no transpose rule for group sizes that differ along axes outside the "
                                   "ragged one, except batch axes")
+    params["out_sharding"] = None if operand._split is None else _before(operand._split, permutation)
     result = ragged_dot_general_p.bind(first, second, group_sizes, ragged_dot_dimension_numbers=adjoint_numbers, **params)
     cts = [None, None, None]
     cts[position] = _as_operand(result, permutation, operand)
