@@ -168,3 +168,14 @@ def test_sizes_by_max_and_min():
     e = exported(lambda x: jnp.zeros((laminax.core.max_dim(x.shape[0] - 3, 0), laminax.core.min_dim(x.shape[0], 4))), "b")
     assert e.call(array(5)).shape == (2, 4) and e.call(array(2)).shape == (0, 2)
     assert laminax.core.is_constant_dim(3) and not laminax.core.is_constant_shape(e.in_avals[0].shape)
+
+
+@pytest.mark.parametrize("x64", [False, True])
+def test_a_shape_as_a_value(x64):
+    with laminax.enable_x64(x64):
+        e = exported(lambda x: lax.shape_as_value((*x.shape, 7)), "b, 2*c")
+        sizes = e.call(array(3, 4))
+    assert sizes.dtype == (np.int64 if x64 else np.int32) and sizes.tolist() == [3, 4, 7]
+    (b,) = symbolic_shape("b")
+    with pytest.raises(TypeError, match="the symbolic dimension 'b' is a number only in a program"):
+        lax.shape_as_value((b,))
