@@ -60,6 +60,19 @@ def test_a_library_gets_laminax(run):
     assert out == "done\n"
 
 
+def test_whether_jax_is_there_can_be_asked(run):
+    """As transformers asks, without an import."""
+    out = run("""
+        import laminax.experimental.as_jax
+        import importlib.util
+        import laminax
+        for name in ("jax", "jax.numpy", "jax.other"):
+            print(importlib.util.find_spec(name) is not None)
+        assert importlib.util.find_spec("jax").origin == laminax.__file__
+    """)
+    assert out == "True\nTrue\nFalse\n"
+
+
 def test_what_laminax_lacks_is_not_taken_from_an_installed_jax(run):
     out = run("""
         import laminax.experimental.as_jax
