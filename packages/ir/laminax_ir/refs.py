@@ -87,6 +87,10 @@ class AbstractRef:
         """The type of references to tangents."""
         return AbstractRef(self.inner_aval.to_tangent_aval())
 
+    def to_ct_aval(self) -> AbstractRef:
+        """The type of references to cotangents."""
+        return AbstractRef(self.inner_aval.to_ct_aval())
+
     def update(self, **changes: Any) -> AbstractRef:
         """The type of references to arrays that differ in the given fields."""
         return AbstractRef(self.inner_aval.update(**changes))
