@@ -149,7 +149,7 @@ def _typed_shardings(title: str, avals: Sequence[ShapedArray], known: Sequence[r
         if known is None:
             raise ValueError(f"{title}: {aval.str_short()} is split over {split.mesh}, which has no devices, and no argument is on such a mesh. Set a mesh of "
                              "devices with set_mesh(mesh), or pass arrays that are on one.")
-        found.append(runtime.NamedSharding(known, split.spec))
+        found.append(runtime.NamedSharding(known, split.spec, memory_kind=HOST_KIND if aval.memory_space is MemorySpace.Host else None))
     return found
 
 

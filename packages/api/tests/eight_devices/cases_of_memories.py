@@ -10,7 +10,7 @@ import laminax
 import laminax.export
 import laminax.numpy as jnp
 from laminax.memory import Space
-from laminax.sharding import SingleDeviceSharding
+from laminax.sharding import AxisType, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 A = value(8, 4)
 
@@ -102,6 +102,19 @@ def test_gradients_go_back_to_where_values_are():
         assert found.sharding.memory_kind == "device"
     mapped = laminax.vmap(lambda x: laminax.device_put(x * 2, Space.Host))(put(A, "x"))
     assert mapped.sharding.memory_kind == HOST and np.array_equal(mapped, 2 * A)
+
+
+def test_over_explicit_mesh_axes_types_say_both():
+    mesh = laminax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
+    here = NamedSharding(mesh, PartitionSpec("x", None))
+    there = here.with_memory_kind(HOST)
+    x, y = laminax.device_put(A, there), laminax.device_put(A, here)
+    assert str(x.aval) == "float32<host>[8@x,4]" and str(y.aval) == "float32[8@x,4]"
+    assert (x * 2).sharding == laminax.jit(lambda x: x * 2)(x).sharding == there
+    moved = laminax.jit(lambda x: laminax.device_put(x * 2, Space.Host))(y)
+    assert moved.sharding == there and moved.aval is x.aval and np.array_equal(moved, 2 * A)
+    found = laminax.jit(laminax.grad(lambda x: (laminax.device_put(x, Space.Device) ** 2).sum()))(x)
+    assert found.sharding == there and np.array_equal(found, 2 * A)
 
 
 def test_exported_functions_keep_memories():
