@@ -8,7 +8,7 @@ from laminax_ir.pytree import PyTreeDef, flatten_axes, tree_flatten, tree_unflat
 
 from laminax._src.extend.debug_info import DebugInfo
 from laminax._src.extend.linear_util import WrappedFun, transformation_with_aux2
-from laminax._src.jit import _abstract
+from laminax._src.jit import as_abstract
 from laminax._src.leaf_names import argument_names
 from laminax._src.program_names import function_code, source_info
 from laminax._src.tracing import Call, function_name
@@ -89,4 +89,4 @@ def safe_map(f: Callable, *args: Iterable[Any]) -> list[Any]:
 def shaped_abstractify(x: Any) -> Any:
     """The aval of a value, or of anything with a shape and a dtype."""
     from laminax_ir.avals import get_aval
-    return get_aval(_abstract(x))
+    return get_aval(as_abstract(x))

@@ -58,6 +58,11 @@ def client(platform: str | None = None) -> Client:
     return found if found is not None else _start(platform)
 
 
+def started_clients() -> dict[str, Client]:
+    """The clients that have started, by platform."""
+    return dict(_clients)
+
+
 def default_platform() -> str:
     """The default platform, under XLA's name for it ('cpu', 'cuda', 'rocm', 'tpu')."""
     if _default is None:

@@ -34,7 +34,7 @@ from laminax_ir.wrapping import wraps
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve as resolve_names
-from laminax._src.jit import _abstract
+from laminax._src.jit import as_abstract
 from laminax._src.layouts import put_in_format, sharding_of
 from laminax._src.memory import put_traced_in_memory, sharding_in
 from laminax._src.sharding_arguments import resolve
@@ -71,12 +71,12 @@ def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
     @wraps(fun)
     def make(*args, **kwargs) -> Any:
         call = Call(args, kwargs, argnums, ())
-        call.leaves = [_abstract(x) for x in call.leaves]
+        call.leaves = [as_abstract(x) for x in call.leaves]
         with extend_axis_env(*(axis_env or ())):
             traced = trace_call(fun, call, argument_avals("make_jaxpr", fun, call), "make_jaxpr")
         if not return_shape:
             return traced.closed
-        return traced.closed, tree_unflatten(traced.out_tree, [_struct(aval) for aval in traced.closed.out_avals])
+        return traced.closed, tree_unflatten(traced.out_tree, [as_struct(aval) for aval in traced.closed.out_avals])
 
     make.__name__ = f"make_jaxpr({getattr(fun, '__name__', 'fun')})"
     make.__module__ = "laminax"
@@ -84,7 +84,8 @@ def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
     return make
 
 
-def _struct(aval: ShapedArray) -> ShapeDtypeStruct:
+def as_struct(aval: ShapedArray) -> ShapeDtypeStruct:
+    """A type as what `eval_shape` returns."""
     sharding = None if aval._split is None else aval.sharding
     return ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type, named_shape=aval.named_shape)
 
@@ -104,13 +105,13 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
         return fun.eval_shape(*args, **kwargs)
     check_callable("eval_shape", fun)
     call = Call(args, kwargs, (), ())
-    call.leaves = [_abstract(x) for x in call.leaves]
+    call.leaves = [as_abstract(x) for x in call.leaves]
 
     def with_values(*args, **kwargs):  # a result may be a struct already
         return tree_map(lambda x: state.trace.new_input(ShapedArray(x.shape, x.dtype, x.weak_type)) if isinstance(x, ShapeDtypeStruct) else x, fun(*args, **kwargs))
 
     traced = trace_call(wraps(fun, updated=())(with_values), call, argument_avals("eval_shape", fun, call), "eval_shape")
-    return tree_unflatten(traced.out_tree, [_struct(aval) for aval in traced.closed.out_avals])
+    return tree_unflatten(traced.out_tree, [as_struct(aval) for aval in traced.closed.out_avals])
 
 
 @contextmanager

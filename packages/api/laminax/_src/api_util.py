@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Iterable
 
-from laminax._src.argument_names import _int_tuple, _string_tuple, inferred
+from laminax._src.argument_names import inferred, int_tuple, string_tuple
 from laminax.api_util import *  # noqa: F403
 
 
@@ -25,5 +25,5 @@ def infer_argnums_and_argnames(signature: inspect.Signature, argnums: int | Iter
       >>> infer_argnums_and_argnames(inspect.signature(lambda x, y: x), 1, None)
       ((1,), ('y',))
     """
-    return inferred(list(signature.parameters.values()), None if argnums is None else _int_tuple(argnums, "argnums"),
-                    None if argnames is None else _string_tuple(argnames, "argnames"))
+    return inferred(list(signature.parameters.values()), None if argnums is None else int_tuple(argnums, "argnums"),
+                    None if argnames is None else string_tuple(argnames, "argnames"))

@@ -28,8 +28,8 @@ def resolve(fun: Callable, argnums: Any, argnames: Any, what: str) -> tuple[tupl
       TypeError: if they are of another type.
       ValueError: if a position or name does not exist in the signature.
     """
-    nums = None if argnums is None else _int_tuple(argnums, f"{what}_argnums")
-    names = None if argnames is None else _string_tuple(argnames, f"{what}_argnames")
+    nums = None if argnums is None else int_tuple(argnums, f"{what}_argnums")
+    names = None if argnames is None else string_tuple(argnames, f"{what}_argnames")
     if not nums and not names:
         return (), ()
     parameters = _parameters(fun)
@@ -61,7 +61,7 @@ def _parameters(fun: Callable) -> list[inspect.Parameter] | None:
         return None
 
 
-def _int_tuple(value: Any, name: str) -> tuple[int, ...]:
+def int_tuple(value: Any, name: str) -> tuple[int, ...]:
     if isinstance(value, str):
         raise TypeError(f"jit: {name} must be an int or a collection of ints, got the string {value!r}")
     values = (value,) if hasattr(value, "__index__") else tuple(value) if isinstance(value, Iterable) else None
@@ -70,7 +70,7 @@ def _int_tuple(value: Any, name: str) -> tuple[int, ...]:
     return tuple(i.__index__() for i in values)
 
 
-def _string_tuple(value: Any, name: str) -> tuple[str, ...]:
+def string_tuple(value: Any, name: str) -> tuple[str, ...]:
     values = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else None
     if values is None or not all(isinstance(s, str) for s in values):
         raise TypeError(f"jit: {name} must be a string or a collection of strings, got {value!r}")

@@ -48,9 +48,9 @@ def initialize(coordinator_address: str | None = None, num_processes: int | None
     global _has_begun
     if _has_begun:
         raise RuntimeError("distributed.initialize should only be called once. Call distributed.shutdown() first.")
-    if backends._clients:
+    if started := backends.started_clients():
         raise RuntimeError("distributed.initialize() must be called before any computation, and before laminax.devices() and the like: "
-                           f"the platforms {sorted(backends._clients)} have started already.")
+                           f"the platforms {sorted(started)} have started already.")
     if num_processes is None:
         raise ValueError("distributed.initialize: num_processes must be given, clusters are not asked for it. Give num_processes=1, or "
                          "leave the call out: programs of one process need none.")

@@ -1,6 +1,6 @@
 """`jit`: compile a function on first call, run the executable from then on.
 
-A call goes to jaxlib's C++ `PjitFunction` first. When that has no entry, `_JitFunction.miss` traces (cached), and either
+A call goes to jaxlib's C++ `PjitFunction` first. When that has no entry, `JitFunction.miss` traces (cached), and either
 binds one call equation in the trace at work or compiles (cached) and runs, handing C++ what it needs for next time.
 """
 
@@ -120,7 +120,7 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
 
 
 def _jitted(fun: Callable, options: JitOptions) -> Any:
-    jit_function = _JitFunction(fun, options)
+    jit_function = JitFunction(fun, options)
     wrapped = runtime.make_jit_function(
         fun, jit_function.name, jit_function.miss, static_argnums=options.static_argnums,
         static_argnames=options.static_argnames, cache_key=options)
@@ -199,7 +199,7 @@ _programs: WeakKeyDictionary[ClosedJaxpr, dict[tuple, Program]] = WeakKeyDiction
 _PROGRAM_KEY = ("the device", "the donated arguments", "keep_unused", "whether a device was given", "the compiler options")
 
 
-class _JitFunction:
+class JitFunction:
     """The Python half of a jitted function."""
 
     def __init__(self, fun: Callable, options: JitOptions):
@@ -379,8 +379,8 @@ def clear_caches() -> None:
 # Methods of jitted functions
 
 
-def _abstract(x: Any) -> Any:
-    """Arguments of `lower` and `trace` may be shapes instead of arrays, and of a tracer only its type counts."""
+def as_abstract(x: Any) -> Any:
+    """An argument of `lower`, `trace` and the like, which may be a shape instead of an array; of a tracer only its type counts."""
     if isinstance(x, Tracer):
         return _AvalHolder(x.aval)
     if isinstance(x, AbstractRef):
@@ -423,8 +423,8 @@ register_value_type(_AvalHolder, lambda x: x.aval)
 @api_boundary
 def _trace(self, *args, **kwargs) -> Traced:
     """Traces the function for arguments (arrays, or anything with shape and dtype) without running it."""
-    jit_function: _JitFunction = self._laminax_jit
-    call, avals, traced = jit_function.traced(args, kwargs, _abstract)
+    jit_function: JitFunction = self._laminax_jit
+    call, avals, traced = jit_function.traced(args, kwargs, as_abstract)
     return Traced(jit_function, call, avals, traced)
 
 

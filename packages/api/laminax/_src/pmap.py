@@ -28,7 +28,7 @@ from laminax_transforms.named_axes import resolve_shared_sums
 
 from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve
-from laminax._src.jit import JitOptions, _JitFunction
+from laminax._src.jit import JitFunction, JitOptions
 from laminax._src.partitioning import Partitioning
 from laminax._src.tracing import Call, argument_avals, function_name, trace_cache, trace_call
 
@@ -248,7 +248,7 @@ def _inner_axes(closed: ClosedJaxpr, title: str) -> list[tuple[Hashable, int]]:
     return longest
 
 
-class _PmapFunction(_JitFunction):
+class _PmapFunction(JitFunction):
     """The Python half of a mapped function: jit of the function of whole arrays, on the devices it is mapped over."""
 
     def __init__(self, mapped: Callable, options: JitOptions, mapping: _Mapping):

@@ -21,7 +21,7 @@ from laminax._src.key_uses import mark_results, use_keys
 from laminax._src.tracing import Call, TracedFunction, function_name
 
 if TYPE_CHECKING:
-    from laminax._src.jit import _JitFunction
+    from laminax._src.jit import JitFunction
 
 
 class PureCall(Call):
@@ -95,7 +95,7 @@ def _is_spread(x: Any) -> bool:
     return isinstance(x, Ref) and len(getattr(getattr(x.load(), "sharding", None), "device_set", ())) > 1
 
 
-def run_with_refs(jitted: _JitFunction, call: Call, traced: TracedFunction) -> Any:
+def run_with_refs(jitted: JitFunction, call: Call, traced: TracedFunction) -> Any:
     """The result of a call of a jitted function that has references.
 
     Raises:

@@ -19,10 +19,10 @@ from laminax_ir.wrapping import wraps
 from laminax_lowering import lower
 
 from laminax._src import setup  # noqa: F401
-from laminax._src.api import _struct
+from laminax._src.api import as_struct
 from laminax._src.argument_names import resolve
 from laminax._src.executables import lowering_platform
-from laminax._src.jit import JitOptions, _abstract, _JitFunction
+from laminax._src.jit import JitFunction, JitOptions, as_abstract
 from laminax._src.tracing import Call, argument_avals, function_name, trace_call
 
 # More parameters than this are made one tuple where the caller leaves it open; some platforms have a limit.
@@ -65,20 +65,20 @@ def xla_computation(fun: Callable, static_argnums: int | Sequence[int] = (),
     axes = _checked_axes(axis_env)
     static, _ = resolve(fun, static_argnums, None, "static")
     donated, _ = resolve(fun, donate_argnums, None, "donate")
-    donating = _JitFunction(fun, JitOptions(donate_argnums=donated))
+    donating = JitFunction(fun, JitOptions(donate_argnums=donated))
     name = f"xla_computation_{function_name(fun)}"
 
     @api_boundary
     @wraps(fun)
     def make(*args, **kwargs) -> Any:
         call = Call(args, kwargs, static, ())
-        call.leaves = [_abstract(x) for x in call.leaves]
+        call.leaves = [as_abstract(x) for x in call.leaves]
         avals = argument_avals("xla_computation", fun, call)
         with extend_axis_env(*axes.items()):
             traced = trace_call(fun, call, avals, "xla_computation")
         closed = traced.closed
         in_specs = _flat_specs("in_parts", in_parts, tree_unflatten(call.in_tree, avals)[0], avals)
-        shapes = tree_unflatten(traced.out_tree, [_struct(aval) for aval in closed.out_avals])
+        shapes = tree_unflatten(traced.out_tree, [as_struct(aval) for aval in closed.out_avals])
         out_specs = _flat_specs("out_parts", out_parts, shapes, closed.out_avals)
         lowered = lower(closed, name=name, platform=_platform(backend), keep_unused=True, inline_consts=True,
                         donated=donating.donated(call),

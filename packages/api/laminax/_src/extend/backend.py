@@ -26,7 +26,7 @@ def get_backend(platform: Any = None) -> Any:
 def backends() -> dict[str, Any]:
     """The clients that have been started, by platform; the default one is started."""
     runtime.default_backend()
-    return dict(_backends._clients)
+    return _backends.started_clients()
 
 
 def backend_xla_version(platform: Any = None) -> int | None:
