@@ -70,6 +70,7 @@ _MODULE_OF = {
     "Sharding": "shardings",
     "SingleDeviceSharding": "shardings",
     "as_named": "shardings",
+    "has_terms": "shardings",
     "named_from_hlo": "shardings",
     "as_sharding": "shardings",
     "misfit": "shardings",

@@ -224,9 +224,10 @@ def reshard(x: ArrayImpl, sharding: shardings.Sharding, copy_semantics: Any = _R
 def _reshard_by_program(x: ArrayImpl, sharding: shardings.Sharding) -> ArrayImpl:
     """To the terms of a sum, or from them: the sum is made by a program on the devices that have them."""
     source = x._sharding
-    if source._internal_device_list != sharding._internal_device_list:  # where both have terms, they are those of different sums
-        if shardings.has_terms(source):
-            return reshard(reshard(x, _without_terms(source)), sharding)
+    is_elsewhere = source._internal_device_list != sharding._internal_device_list
+    if shardings.has_terms(source) and (is_elsewhere or shardings.has_terms(sharding) and source.spec.unreduced != sharding.spec.unreduced):
+        return reshard(reshard(x, _without_terms(source)), sharding)  # from the terms of one sum to those of another XLA does not go at once
+    if is_elsewhere:
         return reshard(reshard(x, _without_terms(sharding)), sharding)
     moved = None if _resharder is None else _resharder(x, sharding)
     if moved is None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import laminax_runtime as runtime
 from laminax_ir.array_layouts import Layout
 from laminax_ir.avals import ShapedArray
+from laminax_ir.ops.sharding import sharding_constraint_p
 from laminax_ir.staging import stage
 
 from laminax._src.executables import Program, compile_program
@@ -39,4 +41,11 @@ def _program(aval: ShapedArray, source: runtime.Sharding, target: runtime.Shardi
     if reason := runtime.misfit(target, aval.shape):
         raise ValueError(f"an array of type {aval.str_short()} {reason}")
     where = Partitioning(target._device_assignment, (source,), (target,))
-    return compile_program(stage(lambda x: [x], [aval], "reshard"), where, name="reshard")
+    return compile_program(stage(lambda x: [_moved(x, source, target)], [aval], "reshard"), where, name="reshard")
+
+
+def _moved(x: Any, source: runtime.Sharding, target: runtime.Sharding) -> Any:
+    """The value; where a sum is made or unmade, newer releases of Shardy want to be told in the program."""
+    if not runtime.has_terms(source) and not runtime.has_terms(target):
+        return x
+    return sharding_constraint_p.bind(x, sharding=target)

@@ -90,7 +90,9 @@ def test_values_are_made_terms_and_back():
     np.testing.assert_array_equal(terms_along(x, "y", 2), A[:2])
     for back in (reshard(x, P("x", None)), laminax.device_put(x, P()), laminax.jit(lambda x: reshard(x, P(None, "y")))(x)):
         np.testing.assert_array_equal(np.asarray(back), A)
-    np.testing.assert_array_equal(np.asarray(reshard(on(x, None, unreduced={"x"}), P())), A)  # from one sum to another
+    for other in (on(x, None, unreduced={"x"}), laminax.jit(lambda x: reshard(x, P(unreduced={"x"})))(x)):  # from one sum to another
+        assert short(other) == "f32[8,4]{U:x}"
+        np.testing.assert_array_equal(np.asarray(reshard(other, P())), A)
     assert short(reshard(A, P(reduced={"x"}))) == "f32[8,4]{R:x}"
     np.testing.assert_array_equal(np.asarray(reshard(A, P(reduced={"x"}))), A)
     assert x.sharding.shard_shape((8, 4)) == (2, 4) and x.sharding.replicated_axes == frozenset()

@@ -9,6 +9,7 @@ from typing import Any
 
 from laminax_ir.memory_spaces import MemorySpace, kind_of_space
 from laminax_ir.ops import sharding as op
+from laminax_lowering.explicit_axes import constrain
 from laminax_lowering.registry import lowering_rule
 from laminax_lowering.shardings import sharding_text
 from laminax_lowering.ssa_values import Value
@@ -17,6 +18,10 @@ from laminax_lowering.types import type_text
 
 @lowering_rule(op.reshard_p)
 def _lower_reshard(ctx, x, *, dst):
+    source = x.aval._split
+    if dst is not None and dst.spec.unreduced and source is not None and source.spec.unreduced and source.spec.unreduced != dst.spec.unreduced:
+        made = source.update(source.spec.update(unreduced=frozenset()))  # from the terms of one sum to those of another XLA does not go at once
+        x = constrain(ctx, x, x.aval.update(sharding=made))
     return Value(x.name, ctx.avals_out[0])  # what constrains it is its type
 
 
