@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 from laminax_ir.abstract_meshes import AbstractMesh
+from laminax_ir.array_layouts import Layout
 from laminax_ir.avals import ShapedArray
 from laminax_ir.extended_dtypes import key_dtype
+from laminax_ir.memory_spaces import MemorySpace
 from laminax_ir.ops.collectives import axis_index, psum
+from laminax_ir.ops.elementwise import sin
 from laminax_ir.ops.shard_map import bind_shard_map
-from laminax_ir.ops.sharding import device_put_p, sharding_constraint_p
+from laminax_ir.ops.sharding import device_put_p, in_memory, layout_constraint_p, sharding_constraint_p
 from laminax_ir.partition_specs import P
 from laminax_ir.staging import stage
 from laminax_ir.trace import extend_axis_env
@@ -38,6 +41,27 @@ def test_arguments_and_results():
     assert '%arg1: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh_0, [{}, {"all"}]>}, %arg2: tensor<8x4xf32>)' in text
     assert '-> (tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y", "x"}, {}]>}, tensor<8x4xf32>)' in text
     assert "mhlo.num_partitions = 8 : i32" in text
+
+
+@pytest.mark.parametrize("platform, marks", [("cpu", 0), ("cuda", 2), ("tpu", 2), (("cpu", "cuda"), 2)])
+def test_memories(platform, marks):
+    """Arguments and results say where they are; values inside are marked where they are moved, but for CPUs."""
+    program = stage(lambda x: [in_memory(in_memory(sin(x), MemorySpace.Device), MemorySpace.Host)], [A.update(memory_space=MemorySpace.Host)])
+    text = lower(program, platform=platform).text
+    assert text.count('{mhlo.memory_kind = "pinned_host"}') == 2
+    assert text.count('"annotate_device_placement"') == marks == text.count('_xla_buffer_placement = "pinned_host"') + text.count(
+        '_xla_buffer_placement = "device"')
+    moved = lower(program, platform=platform, result_memories=[None]).text  # to the device after all
+    assert moved.count('{mhlo.memory_kind = "pinned_host"}') == 1 and moved.count("annotate_device_placement") == marks + 1
+
+
+def test_layouts():
+    program = stage(lambda x, y: [layout_constraint_p.bind(x, layout=Layout((1, 0))), y], [A, A])
+    text = lower(program, arg_layouts=["{0,1}", "auto"], result_layouts=[None, "{1,0}"]).text
+    assert '%arg0: tensor<8x4xf32> {mhlo.layout_mode = "{0,1}"}' in text and '%arg1: tensor<8x4xf32> {mhlo.layout_mode = "auto"}' in text
+    assert '"stablehlo.custom_call"(%arg0) <{' in text or '"stablehlo.custom_call"(%arg0) {' in text
+    assert '-> (tensor<8x4xf32> {mhlo.layout_mode = "{0,1}"}, tensor<8x4xf32> {mhlo.layout_mode = "{1,0}"})' in text  # as the constraint says
+    assert text.count("[dense<[0, 1]> : tensor<2xindex>]") == 2 and '"LayoutConstraint"' in text  # of operand and result, from minor to major
 
 
 @pytest.mark.parametrize("primitive", [sharding_constraint_p, device_put_p])

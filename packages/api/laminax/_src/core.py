@@ -1,6 +1,7 @@
 """What libraries import from here is in `laminax.core` and `laminax.extend.core`."""
 
 from laminax_ir.keys import physical_aval
+from laminax_ir.memory_spaces import MemorySpace
 from laminax_ir.ops.state import AbstractRef, Ref, freeze, new_ref
 from laminax_ir.trace import eval_trace, state
 
@@ -13,4 +14,4 @@ def trace_state_clean() -> bool:
     return state.trace is eval_trace
 
 
-__all__ = ["AbstractRef", "Ref", "freeze", "new_ref", "physical_aval", "trace_state_clean"]
+__all__ = ["AbstractRef", "MemorySpace", "Ref", "freeze", "new_ref", "physical_aval", "trace_state_clean"]

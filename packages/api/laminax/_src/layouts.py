@@ -52,8 +52,6 @@ def _constrained(x: Any, layout: Layout) -> Any:
 
 def constrain_layout(x: Any, layout: Layout) -> Any:
     """The value in a layout, in the trace at work."""
-    if not in_use:
-        in_use.append(None)
     return layout_constraint_p.bind(x, layout=layout)
 
 
