@@ -44,6 +44,7 @@ def layout_of(traced: Traced) -> Layout:
 
     Raises:
       ValueError: if they are over different devices, or over meshes without devices of different sizes.
+      NotImplementedError: if there are layouts among them, or sums that are left open.
     """
     closed, jit_function, call = traced.jaxpr, traced._jit_function, traced._call
     inside = [where for where, _ in shardings_in(closed)]
@@ -59,6 +60,9 @@ def layout_of(traced: Traced) -> Layout:
             raise NotImplementedError(f"export({traced.fun_name}): layouts are not part of exported functions, got {where.in_layouts} for the arguments and "
                                       f"{where.out_layouts} for the results. Leave them out; the jit around a call of the exported function may have some.")
         count, in_shardings, out_shardings = len(where.devices), where.in_shardings, where.out_shardings
+    if sums := [s for s in (*in_shardings, *out_shardings) if isinstance(s, runtime.NamedSharding) and (s.spec.unreduced or s.spec.reduced)]:
+        raise NotImplementedError(f"export({traced.fun_name}): sums that are left open, unreduced or reduced, are not part of exported functions; got {sums[0]}. "
+                                  "Use reshard before, and in the function.")
     ins, outs = _without_devices(in_shardings, closed.in_avals), _without_devices(out_shardings, closed.out_avals)
     return Layout(count, ins, outs, is_split or any(map(_splits, (*ins, *outs))))
 

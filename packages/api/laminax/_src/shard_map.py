@@ -164,8 +164,8 @@ def _check_specs(name: str, specs: Any) -> None:
         if not isinstance(leaf, PartitionSpec):
             raise TypeError(f"shard_map: {name} must be a PartitionSpec or a pytree of them, got {leaf!r} of type {type(leaf).__name__}")
         if leaf.unreduced or leaf.reduced:
-            raise NotImplementedError(f"shard_map: {name} holds {leaf}: unreduced and reduced axes can only be used with meshes of axes of type "
-                                      "Explicit, which are not supported. Sum over the axes with lax.psum.")
+            raise NotImplementedError(f"shard_map: {name} holds {leaf}: types inside of shard_map do not say of sums that they are left open. Make them before "
+                                      "with reshard, or inside with lax.psum.")
 
 
 def _specs_of_types(args: tuple, names: Sequence[Hashable], mesh: Any) -> tuple:
@@ -248,7 +248,11 @@ def _check_types(title: str, avals: Sequence[ShapedArray], specs: Sequence[Parti
 
     Raises:
       ValueError: if one is not.
+      NotImplementedError: if one is a sum that is left open, or its cotangent is.
     """
+    if open_sums := [i for i, aval in enumerate(avals) if aval._split is not None and aval._split.has_sums]:
+        raise NotImplementedError(f"{title}: the argument {namer(open_sums[0])}, {avals[open_sums[0]].str_short()}, is unreduced or reduced along mesh axes, which "
+                                  "types inside of shard_map do not say. Use reshard on it first.")
     if set(names) != set(mesh.axis_names) or set(names) != set(mesh.explicit_axes):
         return
     for i, (aval, spec) in enumerate(zip(avals, specs)):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import laminax
+import laminax.export
 import laminax.numpy as jnp
 from laminax import lax
 from laminax.errors import ShardingTypeError
@@ -224,3 +225,12 @@ def test_types_of_cotangents():
     aval = laminax.typeof(on(A, "y", unreduced={"x"}))
     assert aval.to_ct_aval().str_short() == "f32[8@y,4]{R:x}" and aval.to_ct_aval().to_ct_aval() is aval
     assert laminax.typeof(on(A, "y")).to_ct_aval() is laminax.typeof(on(A, "y"))
+
+
+def test_programs_per_device_and_exports_refuse_them():
+    for sums in ({"unreduced": {"x"}}, {"reduced": {"x"}}):
+        x = on(A, **sums)
+        with pytest.raises(NotImplementedError, match="argument x.*is unreduced or reduced along mesh axes.*Use reshard"):
+            laminax.shard_map(lambda x: x, out_specs=P())(x)
+        with pytest.raises(NotImplementedError, match="export.*unreduced or reduced.*Use reshard"):
+            laminax.export.export(laminax.jit(lambda x: x.T))(x)
