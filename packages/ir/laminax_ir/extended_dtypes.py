@@ -137,7 +137,8 @@ def key_dtype(impl: str | PRNGImpl) -> KeyDType:
         key<fry>
     """
     if isinstance(impl, PRNGImpl):
-        return KeyDType(impl)
+        known = _key_dtypes.get(impl.name)
+        return known if known is not None and known.impl is impl else KeyDType(impl)
     try:
         return _key_dtypes[impl]
     except KeyError:

@@ -31,12 +31,17 @@ def physical_aval(aval: ShapedArray) -> ShapedArray:
     return aval.update(shape=(*aval.shape, *dtype.physical_shape), dtype=dtype.physical_dtype)
 
 
+_WORD = np.dtype(np.uint32)
+
+
 def check_key_data(name: str, impl: dtypes.PRNGImpl, words: Any) -> None:
     """Checks that an array, tracer or aval can be the words of keys of a generator.
 
     Raises:
       TypeError: if it is no uint32 array whose last axes are the generator's key shape.
     """
+    if getattr(words, "dtype", None) is _WORD and words.shape[-len(impl.key_shape):] == impl.key_shape:
+        return
     for attribute in ("ndim", "shape", "dtype"):
         if not hasattr(words, attribute):
             raise TypeError(f"{name}: JAX encountered invalid PRNG key data: an array with ndim, shape and dtype is expected, "

@@ -38,8 +38,7 @@ def shape_of_parameters(name: str, shape: Sequence[int] | None, *parameters: Any
     if shape is None:
         return broadcast_shapes(*shapes)
     shape = checked_shape(name, shape)
-    common = broadcast_shapes(shape, *shapes)
-    if common != shape:
+    if any(shapes) and (common := broadcast_shapes(shape, *shapes)) != shape:
         raise ValueError(f"{name} parameter shapes must be broadcast-compatible with shape argument, and the result of "
                          f"broadcasting the shapes must equal the shape argument, but got result {common} for shape "
                          f"argument {shape}.")
