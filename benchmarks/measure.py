@@ -238,10 +238,39 @@ def _eager_sin(bench: Bench):
     return lambda: sin(x)
 
 
+@quantity("eager_numpy", "eager x + numpy array", needs_program=False, in_turns=True)
+def _eager_numpy(bench: Bench):
+    x, y = _small_array(bench), _small_numpy_array()
+    return lambda: x + y
+
+
+@quantity("eager_normal", "eager random.normal", needs_program=False, in_turns=True)
+def _eager_normal(bench: Bench):
+    normal, key = bench.lib.random.normal, bench.lib.random.PRNGKey(0)
+    return lambda: normal(key, (8,))
+
+
+@quantity("dispatch_numpy", "jit(x + 1) of a numpy array, cached", needs_program=False, in_turns=True)
+def _dispatch_numpy(bench: Bench):
+    add_one, x = bench.lib.jit(lambda x: x + 1), _small_numpy_array()
+    return lambda: add_one(x)
+
+
+@quantity("compiled_call", "lower(x).compile()(x)", needs_program=False, in_turns=True)
+def _compiled_call(bench: Bench):
+    x = _small_array(bench)
+    compiled = bench.lib.jit(lambda x: x + 1).lower(x).compile()
+    return lambda: compiled(x)
+
+
 def _small_array(bench: Bench):
+    return bench.lib.device_put(_small_numpy_array())
+
+
+def _small_numpy_array():
     import numpy as np
 
-    return bench.lib.device_put(np.ones((8, 8), np.float32))
+    return np.ones((8, 8), np.float32)
 
 
 def count_equations(jaxpr: Any) -> int:

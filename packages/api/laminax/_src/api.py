@@ -298,6 +298,8 @@ def device_get(x: Any) -> Any:
 
 def block_until_ready(x: Any) -> Any:
     """Waits until every array of the pytree has been computed; returns x."""
+    if type(x) is runtime.ArrayImpl:
+        return x.block_until_ready()
     runtime.block_until_ready([leaf.base if isinstance(leaf, PRNGKeyArray) else leaf for leaf in tree_leaves(x)])
     return x
 
