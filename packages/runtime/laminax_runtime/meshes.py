@@ -323,8 +323,9 @@ def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[None]:
         ValueError: it has another number of devices than the mesh that is set.
 
     Example:
-        >>> with use_abstract_mesh(get_abstract_mesh().update_axis_types({"x": AxisType.Auto})):
-        ...     y = reshard(x, PartitionSpec())
+        >>> with set_mesh(mesh):
+        ...     with use_abstract_mesh(get_abstract_mesh().update_axis_types({"x": AxisType.Auto})):
+        ...         y = reshard(x, PartitionSpec())
     """
     if not isinstance(mesh, AbstractMesh):
         raise TypeError(f"use_abstract_mesh: expected an AbstractMesh, got {mesh!r} of type {type(mesh).__name__}")

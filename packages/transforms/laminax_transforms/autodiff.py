@@ -51,7 +51,7 @@ def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
       ValueError: if a tangent's shape is not that of its primal.
 
     Example:
-      >>> jvp(ops.elementwise.sin, (0.1,), (0.2,))
+      >>> jvp(lambda x: x ** 2, (3.0,), (1.0,))
     """
     check_callable("jvp", fun)
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):

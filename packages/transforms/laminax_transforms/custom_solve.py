@@ -45,7 +45,7 @@ def custom_linear_solve(matvec: Callable, b: Any, solve: Callable, transpose_sol
       ValueError: if one returns other shapes.
 
     Example:
-      >>> custom_linear_solve(lambda x: a @ x, b, lambda matvec, b: np.linalg.solve(a, b))
+      >>> custom_linear_solve(lambda x: 2.0 * x, b, lambda matvec, b: b / 2.0)
     """
     for name, fun in (("matvec", matvec), ("solve", solve), ("transpose_solve", transpose_solve)):
         if not callable(fun) and not (fun is None and name == "transpose_solve"):

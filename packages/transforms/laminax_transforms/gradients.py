@@ -43,7 +43,8 @@ def grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False,
       TypeError: if the result is not a scalar, or arguments or result are not of a differentiable dtype.
 
     Example:
-      >>> grad(ops.elementwise.tanh)(0.2)
+      >>> grad(lambda x: x ** 2)(3.0)
+      6.0
     """
     value_and_grad_fun = _value_and_grad("grad", fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 

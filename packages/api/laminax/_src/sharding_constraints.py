@@ -155,7 +155,8 @@ def reshard(x: Any, out_shardings: Any) -> Any:
       ValueError: if out_shardings is no prefix of x, no mesh is set for a partition spec, or one is longer than its array's shape.
 
     Example:
-      >>> reshard(x, PartitionSpec("data", None))
+      >>> with set_mesh(make_mesh((4, 2), ("data", "model"))):
+      ...     y = reshard(x, PartitionSpec("data", None))
     """
     if not in_use:
         return with_sharding_constraint(x, out_shardings)

@@ -1,0 +1,73 @@
+"""The example in each public docstring runs; what it is about but does not make, it finds here.
+
+What examples print is not compared: those of the lower layers show NumPy's arrays, which laminax makes its own.
+"""
+
+import functools
+import importlib
+import inspect
+import operator
+import pkgutil
+import sys
+from doctest import DocTestParser
+
+import numpy as np
+import pytest
+
+from laminax_ir import ops, staging
+from laminax_ir.avals import ShapedArray
+
+import laminax
+import laminax.numpy as jnp
+from laminax import lax
+from laminax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+
+MESH = laminax.make_mesh((4, 2), ("x", "data"), (AxisType.Auto,) * 2)
+GIVEN = {
+    "laminax": laminax, "np": np, "jnp": jnp, "operator": operator, "lax": lax, "ops": ops,
+    "elementwise": ops.elementwise, "partial": functools.partial, "stage": staging.stage, "ShapedArray": ShapedArray,
+    "Mesh": Mesh, "NamedSharding": NamedSharding, "PartitionSpec": PartitionSpec, "AxisType": AxisType, "array": jnp.array, "mesh": MESH,
+    "x": jnp.ones((8, 4)), "y": jnp.ones(8), "w": jnp.ones(4), "b": np.ones(3, np.float32),
+    "f": jnp.sin, "fast": jnp.sin, "slow_but_exact": jnp.sin, "step": jnp.sin, "table": np.ones((8, 4)),
+    "batches": iter([1.0]), "state": jnp.ones(3), "result_ct": jnp.ones(8), "jaxpr": laminax.make_jaxpr(lambda x: (x, -x))(1.0).jaxpr,
+}
+OTHERS = {  # what one example means by a name that is something else in the rest
+    "custom_root": {"a": 2.0, "bisect": lambda f, guess: 2.0 ** 0.5},
+    "symbolic_args_specs": {"f": lambda x, y: x.sum(1) * y},
+    "SparsifyEnv": {"x": laminax.experimental.sparse.BCOO.fromdense(jnp.eye(3)), "y": laminax.experimental.sparse.BCOO.fromdense(jnp.eye(3))},
+    "in_shardings_jax": {"exported": laminax.export.export(laminax.jit(jnp.sin, in_shardings=NamedSharding(MESH, PartitionSpec("x"))))(jnp.ones((8, 4)))},
+}
+NOT_RUN = {
+    "ffi_call": "calls a native library", "ffi_lowering": "calls a native library", "pycapsule": "loads a native library",
+    "initialize": "must be called before anything has run", "register_vmappable": "is about classes of a user's",
+}
+
+
+def public_examples():
+    """(name, docstring, module it is listed in, what is documented) of each public function, class and method of ours."""
+    seen = set()
+    modules = [name for _, name, _ in pkgutil.walk_packages(laminax.__path__, "laminax.") if "._src" not in name and "as_jax" not in name]
+    for module in map(importlib.import_module, ["laminax", *modules]):
+        for name in dir(module):
+            value = getattr(module, name, None)
+            if name.startswith("_") or not callable(value):
+                continue
+            methods = vars(value).items() if inspect.isclass(value) else ()
+            for label, documented in [(name, value), *((k, v) for k, v in methods if not k.startswith("_"))]:
+                documented = inspect.unwrap(documented) if inspect.isroutine(documented) else documented
+                text = documented.__doc__
+                if isinstance(text, str) and ">>>" in text and id(documented) not in seen and getattr(documented, "__module__", "").startswith("laminax"):
+                    seen.add(id(documented))
+                    yield pytest.param(label, text, module, documented, id=f"{module.__name__}.{label}")
+
+
+@pytest.mark.parametrize("name, text, module, documented", list(public_examples()))
+def test_example(name, text, module, documented, tmp_path, monkeypatch):
+    if name in NOT_RUN:
+        pytest.skip(NOT_RUN[name])
+    monkeypatch.chdir(tmp_path)  # profiles are written there
+    names = {n: getattr(laminax, n) for n in dir(laminax)} | GIVEN
+    names |= {k: v for k, v in vars(sys.modules[documented.__module__]).items() if not k.startswith("__")}
+    names |= {n: getattr(module, n) for n in dir(module) if not n.startswith("_")} | OTHERS.get(name, {})
+    for example in DocTestParser().get_examples(inspect.cleandoc(text)):
+        exec(compile(example.source, f"<example of {name}>", "single"), names)
