@@ -71,6 +71,11 @@ def one_array_over_both():
     numbers, rows = laminax.device_put_sharded(parts, [second, first])
     assert np.asarray(numbers).tolist() == [0, 1] and np.asarray(rows).tolist() == [[0, 1, 2, 3], [1, 2, 3, 4]]
     assert [shard.device for shard in rows.addressable_shards] == [second, first]
+    try:
+        laminax.device_put_sharded([(1.0, 2.0), [1.0, 2.0]], [second, first])
+        raise SystemExit("no error")
+    except ValueError as error:
+        assert "shards[0] is a tuple" in str(error) and "shards[1] is a list" in str(error)
     same = laminax.device_put_replicated({"w": np.ones(3, np.float32)}, laminax.local_devices())
     assert same["w"].shape == (2, 3) and same["w"].devices() == {first, second}
 

@@ -21,6 +21,7 @@ from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.pytree import (
     broadcast_prefix,
     keystr,
+    structure_errors,
     tree_flatten,
     tree_flatten_with_path,
     tree_leaves,
@@ -252,6 +253,9 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[runtime.Device])
         raise ValueError(f"device_put_sharded: len(shards) = {len(shards)} must equal len(devices) = {len(devices)}")
     if not shards:
         raise ValueError("device_put_sharded: at least one shard is needed")
+    for i, shard in enumerate(shards[1:], 1):
+        for mismatch in structure_errors(tree_structure(shards[0]), shard, exact=True):
+            raise mismatch("device_put_sharded", "shards[0]", f"shards[{i}]")
     return tree_map(lambda *leaves: _stack_over_devices(leaves, devices), *shards)
 
 
