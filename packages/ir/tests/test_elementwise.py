@@ -357,6 +357,14 @@ def test_select_n_picks_by_index_and_clips_it():
     np.testing.assert_array_equal(op.select_n(np.bool_(False), np.int32([5])), [5])
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int4"])
+def test_select_n_picks_by_integers_of_any_type(dtype):
+    which = np.array([0, 1, 2, 3, 7]).astype(dtype)
+    cases = [np.arange(5, dtype=np.float32) + 10 * i for i in range(3)]
+    np.testing.assert_array_equal(op.select_n(which, *cases), np.choose([0, 1, 2, 2, 2], cases))
+    np.testing.assert_array_equal(op.select(which, cases[1], cases[0]), np.where([0, 1, 1, 1, 1], cases[1], cases[0]))
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.int8, np.uint8, ml_dtypes.bfloat16], ids=str)
 def test_clamp_is_min_of_max(dtype):
     x = np.array([0, 1, 2, 3, 4, 5]).astype(dtype)
@@ -478,7 +486,7 @@ MALFORMED = [
     (op.pow, ["i32[]", "i32[]"], DTypeError, r"pow does not accept dtype int32"),
     (op.pow, ["f32[]", "f64[]"], DTypeError, r"pow: the exponent must be an integer or of the base's dtype float32, got float64"),
     (op.pow, ["f32[2]", "i32[3]"], ShapeError, r"pow got incompatible shapes"),
-    (op.select_n, ["f32[]", "f32[]"], DTypeError, r"`which` must be bool or int32, got float32"),
+    (op.select_n, ["f32[]", "f32[]"], DTypeError, r"`which` must be boolean or of an integer type, got float32"),
     (op.select_n, ["bool[]", "f32[]", "f32[]", "f32[]"], ShapeError, r"at most two cases, got 3"),
     (op.select_n, ["bool[]"], ShapeError, r"at least one case"),
     (op.select_n, ["bool[2]", "f32[3]", "f32[3]"], ShapeError, r"`which` must be a scalar or have the cases' shape \(3,\), got bool\[2\]"),

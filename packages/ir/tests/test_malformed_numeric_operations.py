@@ -37,7 +37,7 @@ ELEMENTWISE = {
     **{name: (getattr(op, name), {"*x": x, "*y": x}, {"*x": ["no array", object], "*y": [*bad, "no array", object]})
        for name, (x, bad) in PAIRS.items()},
     "integer_pow": (op.integer_pow, {"x": N, "y": 2}, {"x": [B, "no array"], "y": [-1, *INTEGER]}),
-    "select_n": (op.select_n, {"*which": B, "*case": X, "*other": X}, {"*which": [N.astype(np.int8), B[0], "no array"],
+    "select_n": (op.select_n, {"*which": B, "*case": X, "*other": X}, {"*which": [X, B[0], "no array"],
                                                                         "*other": [OTHER, N, "no array"]}),
     "select": (op.select, {"pred": B, "on_true": X, "on_false": X}, {"pred": [B[0], X], "on_true": [OTHER, N]}),
     "clamp": (op.clamp, {"min": f32(0), "x": X, "max": f32(1)}, {"min": [X[0], i32(0)], "max": [OTHER, "no array"], "x": [Z]}),

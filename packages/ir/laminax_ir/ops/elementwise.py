@@ -160,8 +160,8 @@ def _pow_shape(x: ShapedArray, y: ShapedArray) -> ShapedArray:
 def _select_n_shape(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
     if not cases:
         raise ShapeError("select_n: at least one case is needed")
-    if which.dtype != _BOOL and which.dtype != np.int32:
-        raise DTypeError(f"select_n: `which` must be bool or int32, got {dtypes.dtype_name(which.dtype)}")
+    if which.dtype != _BOOL and which.dtype != np.int32 and not dtypes.issubdtype(which.dtype, np.integer):
+        raise DTypeError(f"select_n: `which` must be boolean or of an integer type, got {dtypes.dtype_name(which.dtype)}")
     if which.dtype == _BOOL and len(cases) > 2:
         raise ShapeError(f"select_n: with a bool `which` there are at most two cases, got {len(cases)}")
     first = cases[0]
@@ -556,7 +556,7 @@ def select_n(which, *cases):
     """Elementwise choice between cases.
 
     Args:
-      which: bool or int32, rank 0 or of the cases' shape; False picks case 0, True case 1, i case i.
+      which: bool or an integer, rank 0 or of the cases' shape; False picks case 0, True case 1, i case i.
       *cases: arrays of one shape and dtype.
 
     Returns:

@@ -267,7 +267,8 @@ def _wrapping(dtype):
 def _select_n(which, *cases):
     if len(cases) == 1:
         return cases[0]
-    index = np.clip(which.astype(np.int32), 0, len(cases) - 1)
+    last = len(cases) - 1
+    index = np.where(which >= last, last, which)  # what is below 0 is none of the others
     result = cases[0]
     for i, case in enumerate(cases[1:], start=1):
         result = np.where(index == i, case, result)
