@@ -443,7 +443,7 @@ def check_for_leaks(trace: Trace) -> None:
 
 def _describe_holder(box: list) -> str:
     """What refers to the value in `box`, in a reader's words; empty when it is hard to say."""
-    for referrer in gc.get_referrers(*box):
+    for referrer in sorted(gc.get_referrers(*box), key=lambda x: isinstance(x, tuple)):  # which may be the arguments of a call under way
         entries = referrer if isinstance(referrer, dict) else getattr(referrer, "__dict__", {})
         for key in entries:
             if entries[key] is not box[0]:

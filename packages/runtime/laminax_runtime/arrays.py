@@ -277,8 +277,8 @@ class _Methods:
         width = np.get_printoptions()["linewidth"]
         text = np.array2string(self._value, prefix="Array(", suffix=",", separator=", ", max_line_width=width)
         last_line = len(text) - text.rfind("\n") + 1
-        space = " " * len("Array(") if last_line + len(dtype) + 2 > width else " "
-        return f"Array({text},{space}{dtype})" if space == " " else f"Array({text},\n{space}{dtype})"
+        space = " " * len("Array(") if last_line + len(dtype) + 2 > width else " "  # without a line break, as JAX prints it
+        return f"Array({text},{space}{dtype})"
 
     def __str__(self) -> str:
         return str(self._value) if _has_value(self) else repr(self)
