@@ -91,14 +91,16 @@ def chosen_layouts(title: str, closed: ClosedJaxpr, leaves: Sequence[Any], given
     """
     ins, outs = ([None] * len(avals) if side is None else [*map(layout_of, side)] for side, avals in zip(given, (closed.in_avals, closed.out_avals)))
     for i, (x, wanted, aval) in enumerate(zip(leaves, ins, closed.in_avals)):
-        _check_rank(f"{title}: One of jit arguments with pytree key path {name(i)}", wanted, aval)
         found = _layout_found(x)
         if wanted is None:
             ins[i] = found
-        elif isinstance(x, runtime.ArrayImpl) or found is not None:
+            continue
+        _check_rank(f"{title}: One of jit arguments with pytree key path {name(i)}", wanted, aval)
+        if isinstance(x, runtime.ArrayImpl) or found is not None:
             _check_agreement(title, x, found, wanted, aval, name(i))
     for i, (wanted, aval) in enumerate(zip(outs, closed.out_avals)):
-        _check_rank(f"{title}: One of jit outputs, result {i},", wanted, aval)
+        if wanted is not None:
+            _check_rank(f"{title}: One of jit outputs, result {i},", wanted, aval)
     return tuple(ins), tuple(outs)
 
 
