@@ -264,3 +264,14 @@ def test_locations_with_the_calls_around_a_line():
     assert [name.rpartition(".")[2] for name, _, _ in location(2)] == ["inner", "<lambda>"]
     plain = laminax.jit(outer).lower(1.0).as_text(debug_info=True)
     assert "callsite" not in plain
+
+
+def test_results_of_compiled_functions_are_checked():
+    compiled = laminax.jit(jnp.log).lower(np.float32(1)).compile()
+    assert np.isnan(compiled(np.float32(-1)))
+    with laminax.debug_nans(True):
+        assert compiled(np.float32(1)) == 0
+        for _ in range(2):
+            with pytest.raises(FloatingPointError, match=r"invalid value \(nan\) encountered in the compiled"):
+                compiled(np.float32(-1))
+    assert np.isnan(compiled(np.float32(-1)))

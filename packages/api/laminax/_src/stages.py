@@ -16,6 +16,7 @@ from laminax_ir.pytree import structure_errors, tree_flatten, tree_structure, tr
 from laminax_ir.refs import Ref, check_aliases
 from laminax_ir.trace import Tracer
 
+from laminax._src.checked_results import check_results, is_checking
 from laminax._src.executables import Program, deleted_argument_error, lowering_platform
 from laminax._src.partitioning import Partitioning, committed_sharding
 from laminax._src.ref_calls import RefUse, pure_call
@@ -283,6 +284,8 @@ class Compiled(_Stage):
             self._check_layouts(values)
         try:
             outs = self._program.run(values)
+            if is_checking():
+                check_results(outs, f"the compiled {self._name}")
             return tree_unflatten(self.out_tree, outs if use is None else use.write_back(leaves, outs)), outs, leaves
         except runtime.DeletedArrayError as error:
             raise deleted_argument_error(error, f"the compiled {self._name}", leaves, self._path) from None
