@@ -35,6 +35,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laminax_ir.abstract_meshes import AbstractMesh
+from laminax_ir.array_layouts import Layout
 from laminax_ir.avals import ShapeDtypeStruct, get_aval
 from laminax_ir.config import enable_x64
 from laminax_ir.keys import PRNGKeyArray
@@ -309,7 +310,7 @@ def test_collectives_of_one_participant(sizes, seed):
             same(*evaluated(lambda: [collectives.axis_index("i")]), np.int32(0))
 
 
-@covers("sharding_constraint", "device_put", "reshard", "stage", "dce_sink", "xla_metadata_value")
+@covers("sharding_constraint", "layout_constraint", "device_put", "reshard", "stage", "dce_sink", "xla_metadata_value")
 @few
 @given(sizes=sizes, seed=seeds)
 def test_placement_and_hints_change_nothing(sizes, seed):
@@ -318,11 +319,11 @@ def test_placement_and_hints_change_nothing(sizes, seed):
     def f(x, y):
         hints.dce_sink([x, y])
         return [sharding.sharding_constraint_p.bind(x, sharding=None), sharding.device_put_p.bind(y, sharding=None),
-                sharding.reshard_p.bind(x, dst=None)]
+                sharding.reshard_p.bind(x, dst=None), sharding.layout_constraint_p.bind(y, layout=Layout(tuple(range(np.ndim(y)))))]
 
     for dtype, shape in cases(EVERY, sizes):
         x, y = drawn(rng, dtype, shape), drawn(rng, dtype, shape[::-1])
-        for got, expected in zip(evaluated(f, x, y), (x, y, x), strict=True):
+        for got, expected in zip(evaluated(f, x, y), (x, y, x, y), strict=True):
             same(got, expected)
         same(hints.stage(x), x)
         same(hints.with_xla_metadata(x, layer=1), x)

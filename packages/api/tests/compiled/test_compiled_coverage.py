@@ -30,6 +30,7 @@ EXCEPTIONS = {
     "dim_as_value": "its value is known in exported programs only: test_export_symbolic runs it",
     "custom_vjp_tangent": "it is transposed before anything is compiled",
     "ffi_call": "it calls what a library registers: test_ffi runs it",
+    "buffer_callback": "it has no reference, since Python writes into buffers of the compiled program: test_buffer_callback runs it",
     "rng_uniform": "its numbers are the compiler's own",
     "scaled_dot": "its operands have dtypes of four and eight bits: test_scaled_dot compares it",
     "select_and_scatter": "JAX's general form of select_and_scatter_add: test_windows compares it",
