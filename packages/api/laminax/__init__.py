@@ -38,9 +38,11 @@ _NAMES = {
     "laminax_ir.ops.state": "Ref freeze new_ref",
     "laminax._src.effects": "effects_barrier",
     "laminax._src.numpy.dynamic_slices": "ds",
-    "laminax._src.api": """
-        block_until_ready copy_to_host_async device_get device_put device_put_replicated device_put_sharded disable_jit
-        ensure_compile_time_eval eval_shape live_arrays local_devices make_jaxpr named_call named_scope typeof""",
+    "laminax._src.abstract_calls": "eval_shape make_jaxpr typeof",
+    "laminax._src.scopes": "disable_jit ensure_compile_time_eval named_call named_scope",
+    "laminax._src.transfers": """
+        block_until_ready copy_to_host_async device_get device_put device_put_replicated device_put_sharded live_arrays
+        local_devices""",
     "laminax._src.xla_computation": "xla_computation",
     # arrays and devices
     "laminax_runtime": """
@@ -49,7 +51,7 @@ _NAMES = {
         process_index process_indices set_mesh""",
     "laminax._src.environment": "print_environment_info",
     # settings
-    "laminax._src.settings": """
+    "laminax._settings": """
         allow_f16_reductions array_garbage_collection_guard auto_pcast check_tracer_leaks checking_leaks config debug_infs debug_key_reuse debug_nans
         default_device
         default_matmul_precision default_prng_impl enable_checks enable_custom_prng enable_x64 explain_cache_misses
@@ -68,8 +70,8 @@ def __getattr__(name: str):
         return importlib.import_module(f"{__name__}.{name}")
     if (module := _MODULE_OF.get(name)) is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if module != "laminax._src.settings":  # settings are wanted before anything is loaded
-        importlib.import_module("laminax._src.setup")
+    if module != "laminax._settings":  # settings are wanted before anything is loaded
+        importlib.import_module("laminax._src")  # puts the layers together
     value = getattr(importlib.import_module(module), name)
     globals()[name] = value
     return value

@@ -14,7 +14,7 @@ from laminax_transforms.checkpoint import (
 )
 from laminax_transforms.rematerialization import Offloadable
 
-from laminax._src import setup  # noqa: F401
+import laminax._src  # noqa: F401  (puts the layers together)
 
 __all__ = [
     "Offloadable", "Recompute", "Saveable", "checkpoint", "checkpoint_name", "checkpoint_policies", "print_saved_residuals", "remat",

@@ -6,9 +6,9 @@ from typing import Any, Callable, Iterable, Sequence
 
 from laminax_ir.pytree import PyTreeDef, flatten_axes, tree_flatten, tree_unflatten
 
+from laminax._src.abstract_arguments import as_abstract
 from laminax._src.extend.debug_info import DebugInfo
 from laminax._src.extend.linear_util import WrappedFun, transformation_with_aux2
-from laminax._src.jit import as_abstract
 from laminax._src.leaf_names import argument_names
 from laminax._src.program_names import function_code, source_info
 from laminax._src.tracing import Call, function_name

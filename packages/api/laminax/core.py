@@ -25,8 +25,7 @@ from laminax_ir.primitive import Primitive
 from laminax_ir.symbolic_dims import InconclusiveDimensionOperation, is_constant_shape, is_symbolic_dim, max_dim, min_dim
 from laminax_ir.trace import Trace, Tracer, current_trace, eval_trace
 
-from laminax._src import setup  # noqa: F401
-from laminax._src.api import ensure_compile_time_eval
+from laminax._src.scopes import ensure_compile_time_eval
 
 __all__ = [
     "AbstractValue", "Atom", "ClosedJaxpr", "DropVar", "InconclusiveDimensionOperation", "Jaxpr", "JaxprEqn", "JaxprTypeError", "Literal", "ParamDict", "Primitive",

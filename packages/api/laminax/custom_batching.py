@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from laminax_transforms.custom_batching import custom_vmap, sequential_vmap
 
-from laminax._src import setup  # noqa: F401
+import laminax._src  # noqa: F401  (puts the layers together)
 
 __all__ = ["custom_vmap", "sequential_vmap"]

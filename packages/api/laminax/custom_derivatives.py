@@ -8,7 +8,7 @@ from laminax_transforms.custom_gradients import closure_convert, custom_gradient
 from laminax_transforms.custom_transposes import linear_call
 from laminax_transforms.rule_arguments import CustomVJPPrimal, SymbolicZero, custom_vjp_primal_tree_values, zero_from_primal
 
-from laminax._src import setup  # noqa: F401
+import laminax._src  # noqa: F401  (puts the layers together)
 
 __all__ = ["CustomVJPPrimal", "SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp", "custom_jvp_call_p",
            "custom_vjp", "custom_vjp_call_p", "custom_vjp_primal_tree_values", "linear_call", "zero_from_primal"]

@@ -7,7 +7,6 @@ from laminax_ir.ops.callbacks import debug_callback as callback
 from laminax_ir.ops.callbacks import debug_log as log
 from laminax_ir.ops.callbacks import debug_print as print
 
-from laminax._src import setup  # noqa: F401
 from laminax._src.breakpoints import debug_breakpoint as breakpoint
 from laminax._src.sharding_pictures import inspect_array_sharding, visualize_array_sharding, visualize_sharding
 

@@ -7,7 +7,7 @@ from typing import Any
 import laminax_runtime as runtime
 from laminax_runtime.dlpack import is_supported_dtype
 
-from laminax._src import setup  # noqa: F401
+import laminax._src  # noqa: F401  (puts the layers together)
 
 
 def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Any:

@@ -6,7 +6,7 @@ from laminax_ir.ops.ffi import ffi_call
 from laminax_lowering.rules.ffi import ffi_lowering
 from laminax_runtime.ffi import include_dir, pycapsule, register_ffi_target, register_ffi_target_as_batch_partitionable
 
-from laminax._src import setup  # noqa: F401
+import laminax._src  # noqa: F401  (puts the layers together)
 
 __all__ = [
     "ffi_call", "ffi_lowering", "include_dir", "pycapsule", "register_ffi_target", "register_ffi_target_as_batch_partitionable",

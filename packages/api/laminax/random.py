@@ -8,7 +8,7 @@ same numbers, on every platform and however the program is transformed or spread
   x = random.normal(subkey, (3,))
 """
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
     "random.binomial": "binomial multinomial",

@@ -2,6 +2,6 @@
 
 from laminax_ir.ops.state import AbstractRef, Ref, addupdate, empty_ref, free_ref, freeze, get, new_ref, set, swap
 
-from laminax._src import setup  # noqa: F401
+import laminax._src  # noqa: F401  (puts the layers together)
 
 __all__ = ["AbstractRef", "Ref", "addupdate", "empty_ref", "free_ref", "freeze", "get", "new_ref", "set", "swap"]

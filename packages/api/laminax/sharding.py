@@ -16,7 +16,6 @@ from laminax_runtime import (
     use_abstract_mesh,
 )
 
-from laminax._src import setup  # noqa: F401
 from laminax._src.abstract_devices import AbstractDevice
 from laminax._src.axis_modes import auto_axes, explicit_axes
 from laminax._src.refused import ManualAxisType

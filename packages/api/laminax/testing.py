@@ -1,6 +1,6 @@
 """Checks for the tests of your functions. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
     "testing": "assert_max_traces check_batching check_grads check_jvp check_vjp"})

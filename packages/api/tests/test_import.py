@@ -14,7 +14,7 @@ import laminax
 
 SUBMODULES = sorted(
     name.removeprefix("laminax.") for _, name, _ in pkgutil.walk_packages(laminax.__path__, "laminax.")
-    if "._src" not in name and name != "laminax.experimental.as_jax")  # importing that one changes what `import jax` means
+    if "._" not in name and name != "laminax.experimental.as_jax")  # importing that one changes what `import jax` means
 
 
 def run_python(code: str, **environment: str) -> str:

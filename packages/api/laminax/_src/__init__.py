@@ -1,6 +1,14 @@
-"""The implementation of the api: one module per subject. Users import from `laminax` and its public modules."""
+"""The implementation of the api: one module per subject. Users import from `laminax` and its public modules.
 
-from laminax._src.lazy import contents
+Importing this package puts the layers together, which do not know each other, and gives arrays their methods.
+"""
+
+from laminax._lazy import contents
+from laminax._src import setup
+from laminax._src.numpy import array_methods
+
+setup.compose()
+array_methods.install()
 
 # what older libraries reach from `jax` without importing it
 __all__, __getattr__, __dir__ = contents(__name__, {}, (

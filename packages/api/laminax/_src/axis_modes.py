@@ -20,7 +20,6 @@ from laminax_ir.tracebacks import api_boundary
 from laminax_ir.type_shardings import TypeSharding, type_sharding
 from laminax_ir.wrapping import wraps
 
-from laminax._src import setup  # noqa: F401
 from laminax._src.sharding_constraints import reshard
 
 

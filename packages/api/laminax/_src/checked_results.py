@@ -13,10 +13,13 @@ import numpy as np
 
 import laminax_runtime as runtime
 from laminax_ir import config, dtypes, source
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, jaxpr_as_fun
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from laminax_ir.ops import calls
 from laminax_ir.ops.linear_call import linear_call_p
 from laminax_ir.trace import state
+
+from laminax._src.executables import Program, where_to_run
+from laminax._src.regions import compile_program
 
 
 def is_checking() -> bool:
@@ -117,14 +120,17 @@ _BodyRuns = Iterator[tuple[str, ClosedJaxpr, Sequence[Any], Sequence[Any]]]
 
 
 def _compiled(closed: ClosedJaxpr) -> Callable[..., Sequence[Any]]:
-    from laminax._src.jit import jit
-    run = jit(jaxpr_as_fun(closed))
+    """A program as a function that is compiled on its first call, for where the arguments are then."""
+    program: Program | None = None
 
-    def run_unchecked(*args):
+    def run(*args: Any) -> Sequence[Any]:
+        nonlocal program
         with config.debug_nans(False), config.debug_infs(False):
-            return run(*args)
+            if program is None:
+                program = compile_program(closed, where_to_run("body", closed, args), name="body")
+            return program.run(args)
 
-    return run_unchecked
+    return run
 
 
 def _cond_runs(operands, *, branches, **_params) -> _BodyRuns:

@@ -6,7 +6,7 @@ import os
 
 from laminax_runtime import compilation_cache as _cache
 
-from laminax._src.settings import config
+from laminax._settings import config
 
 
 def set_cache_dir(path: str | os.PathLike[str]) -> None:

@@ -18,8 +18,8 @@ from laminax_ir.operation_attributes import changed_attributes
 from laminax_ir.pytree import tree_leaves
 from laminax_ir.wrapping import wraps
 
-from laminax._src.api import device_put
 from laminax._src.jit import jit
+from laminax._src.transfers import device_put
 
 _PLACES = {"device_host": "host", "device": "dense", "tpu_sparsecore": "sparseoffload"}  # as XLA calls them
 

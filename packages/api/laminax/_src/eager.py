@@ -17,20 +17,23 @@ from laminax_ir.avals import get_aval
 from laminax_ir.canonical_dtypes import float0, supported_dtypes
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import checkpoint_p
+from laminax_ir.primitive import Primitive
 from laminax_ir.pytree import tree_structure
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer, check_no_tracers, current_trace, eval_trace, state, tracing_threads
 from laminax_ir.tracebacks import api_boundary, shorten
 
 from laminax._src.checked_results import check_results, is_checking
-from laminax._src.executables import Program, compile_program, execution_device
+from laminax._src.executables import Program, execution_device
 from laminax._src.key_uses import mark_results, use_keys
 from laminax._src.partitioning import committed_sharding, names_shardings, place
 from laminax._src.phases import check_may_trace, phase
+from laminax._src.regions import compile_program
 
 _LEAF = tree_structure(0)
 _LIMIT = 8192
 _functions: dict[Any, Callable] = {}
+evaluators: dict[str, Callable[[Primitive, Sequence[Any], dict[str, Any]], Any]] = {}  # of families whose operations are no programs
 
 
 def evaluate(primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -52,9 +55,8 @@ def _operation(primitive, params: dict[str, Any]) -> Callable:
         raise NotImplementedError(f"Evaluation rule for '{primitive}' not implemented: give what computes it to def_impl")
     if primitive.family in ("callbacks", "collectives"):  # a Python function, or communication of one with itself
         return partial(_run_on_host, primitive, params)
-    if primitive.family == "sharding":  # a transfer
-        from laminax._src.sharding_constraints import evaluate as evaluate_placement
-        return lambda *operands: evaluate_placement(primitive, operands, params)
+    if (evaluator := evaluators.get(primitive.family)) is not None:
+        return lambda *operands: evaluator(primitive, operands, params)
     if primitive is checkpoint_p:
         return partial(_run_equations, params["jaxpr"], params["differentiated"])
     if primitive.multiple_results:

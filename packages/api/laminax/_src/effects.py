@@ -11,8 +11,6 @@ import numpy as np
 
 import laminax_runtime as runtime
 
-from laminax._src import setup  # noqa: F401
-
 _lock = threading.Lock()
 _running: list[Any] = []
 _LIMIT = 64

@@ -20,7 +20,8 @@ from laminax_ir.pytree import dispatch_registry
 from laminax_ir.trace import check_no_tracers
 from laminax_ir.user_warnings import warn_at_user
 
-from laminax._src.partitioning import Partitioning, layout_modes, memories, writable_shardings
+from laminax._src.effects import execute as execute_with_effects
+from laminax._src.partitioning import Partitioning, layout_modes, memories, names_shardings, place, writable_shardings
 from laminax._src.phases import phase
 
 if TYPE_CHECKING:  # loaded when something is lowered
@@ -53,8 +54,7 @@ class Program:
     def _execute(self, args: Sequence[Any]) -> list[Any]:
         if not self.effects:
             return self.executable.execute(args)
-        from laminax._src import effects
-        return effects.execute(self.executable, args, has_ordered(self.effects))
+        return execute_with_effects(self.executable, args, has_ordered(self.effects))
 
     def fastpath(self, out_tree: Any, outs: Sequence[Any], args: Sequence[Any]) -> runtime.FastpathData | None:
         """The data with which C++ runs the next such call itself, or None when it must not."""
@@ -77,6 +77,13 @@ def execution_device(args: Sequence[Any], device: runtime.Device | None = None,
     """
     check_no_tracers(args)
     return runtime.execution_device([_stored(x) for x in args], device, mesh)
+
+
+def where_to_run(name: str, closed: ClosedJaxpr, args: Sequence[Any]) -> runtime.Device | Partitioning:
+    """Where to run a program on these arguments: the device that they are on, or the devices that something names."""
+    mesh = runtime.current_mesh()
+    device = execution_device(args, mesh=mesh)
+    return place(name, closed, args, mesh=mesh) if device is None or names_shardings(closed) else device
 
 
 def deleted_argument_error(error: runtime.DeletedArrayError, title: str, args: Sequence[Any],
@@ -153,30 +160,6 @@ def lowering_platform(device: runtime.Device) -> str:
     return device.platform
 
 
-def compile_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str, donated: Sequence[bool] | None = None,
-                    keep_unused: bool = False, is_pinned: bool = False,
-                    compiler_options: Mapping[str, Any] | None = None) -> Program:
-    """Lowers and compiles a program.
-
-    Args:
-      closed: the program.
-      where: the device it runs on, or the devices that it is split over.
-      name: the function's name.
-      donated: which arguments may be overwritten.
-      keep_unused: whether the executable takes arguments that the program does not read.
-      is_pinned: whether results are committed to the device.
-      compiler_options: XLA options by name.
-    """
-    if not keep_unused:
-        from laminax._src.regions import compile_by_regions
-        program = compile_by_regions(closed, where, name=name, donated=donated, is_pinned=is_pinned, compiler_options=compiler_options)
-        if program is not None:
-            return program
-    lowered = lower_program(closed, where, name=name, donated=donated, keep_unused=keep_unused)
-    report_unusable_donations(lowered.unusable_donations, lowered.name)
-    return compile_lowered(lowered, closed, where, name=name, is_pinned=is_pinned, compiler_options=compiler_options)
-
-
 def lower_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, platform: str | Sequence[str] | None = None,
                   **options: Any) -> LoweredModule:
     """Lowers a program for where it runs; the platform is that of the devices unless another, or several, are given."""
@@ -194,7 +177,7 @@ def lower_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, 
 
 def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str,
                     is_pinned: bool = False, is_part: bool = False, compiler_options: Mapping[str, Any] | None = None) -> Program:
-    """Compiles a lowered program, or a part of one, for where it runs; arguments as for `compile_program`."""
+    """Compiles a lowered program, or a part of one, for where it runs; arguments as for `regions.compile_program`."""
     const_args = constants_of(closed, name)
     const_avals = [c.aval for c in const_args]
     kept = set(lowered.kept)

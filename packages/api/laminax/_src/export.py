@@ -27,7 +27,7 @@ from laminax_ir.symbolic_solving import ShapeSpecification
 from laminax_lowering import lower
 from laminax_transforms import custom_vjp, vjp
 
-from laminax._src import export_format, setup  # noqa: F401
+from laminax._src import export_format
 from laminax._src.executables import lowering_platform
 from laminax._src.export_shardings import Layout, hlo_shardings, layout_of, sharding_from_json, sharding_to_json, shardings_on
 from laminax._src.jit import jit

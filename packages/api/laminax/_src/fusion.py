@@ -14,6 +14,8 @@ from laminax_ir.recordings import RecordedFunction
 from laminax_ir.trace import eval_trace, state, tracing_threads
 from laminax_ir.tracebacks import shorten
 
+from laminax._src.jit import jit
+
 
 def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -> Callable:
     """Decorator: eagerly `jit(fun)`, in a trace `fun` itself.
@@ -32,7 +34,6 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
 
     def first_call(*args, **kwargs) -> Any:
         nonlocal compiled
-        from laminax._src.jit import jit
         compiled = jit(fun, static_argnames=tuple(static_argnames))  # with `disable_jit` it calls `fun`
         return compiled(*args, **kwargs)
 

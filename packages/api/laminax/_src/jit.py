@@ -12,19 +12,17 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 from weakref import WeakKeyDictionary, ref
 
 import laminax_runtime as runtime
-from laminax_ir import config, dtypes
+from laminax_ir import config
 from laminax_ir.arguments import check_callable
 from laminax_ir.array_layouts import in_use as layouts_in_use
-from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, aval_in, placed_aval, register_value_type
+from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
 from laminax_ir.ops.calls import call_jaxpr
-from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.pytree import tree_unflatten
-from laminax_ir.refs import AbstractRef
-from laminax_ir.trace import Tracer, check_no_tracers, eval_trace, state
+from laminax_ir.trace import check_no_tracers, eval_trace, state
 from laminax_ir.tracebacks import api_boundary, shorten
 
-from laminax._src import setup  # noqa: F401
+from laminax._src.abstract_arguments import AvalHolder, as_abstract
 from laminax._src.argument_names import resolve
 from laminax._src.checked_results import check_results, is_checking
 from laminax._src.executables import (
@@ -282,7 +280,7 @@ class JitFunction:
         if all(sharding is None for side in given for sharding in side or ()):  # None throughout says nothing
             device = execution_device(call.leaves, self.options.device, mesh)
             is_bound = layouts or names_shardings(traced.closed) or are_types and any(
-                type(x) is _AvalHolder and x.committed_sharding is not None for x in call.leaves)
+                type(x) is AvalHolder and x.committed_sharding is not None for x in call.leaves)
             if device is not None and not is_bound:
                 return device
             where = place(self.name, traced.closed, call.leaves, namer=namer, device=self.options.device, mesh=mesh)
@@ -377,47 +375,6 @@ def clear_caches() -> None:
 
 
 # Methods of jitted functions
-
-
-def as_abstract(x: Any) -> Any:
-    """An argument of `lower`, `trace` and the like, which may be a shape instead of an array; of a tracer only its type counts."""
-    if isinstance(x, Tracer):
-        return _AvalHolder(x.aval)
-    if isinstance(x, AbstractRef):
-        return _AvalHolder(x)
-    if isinstance(x, ShapeDtypeStruct) or (hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "aval")
-                                           and not hasattr(x, "__array__")):
-        dtype = x.dtype if dtypes.is_extended(x.dtype) else dtypes.canonicalize_dtype(x.dtype)
-        sharding = _on_current_mesh(getattr(x, "sharding", None), x)
-        aval = placed_aval(ShapedArray(x.shape, dtype, getattr(x, "weak_type", False)), sharding)
-        if isinstance(x, ShapedArray):  # a type says nothing of devices
-            return _AvalHolder(aval_in(aval, x.memory_space))
-        return _AvalHolder(aval, sharding, getattr(x, "_layout", None))
-    return x
-
-
-def _on_current_mesh(sharding: Any, x: Any) -> Any:
-    """The sharding of a struct; a partition spec refers to the mesh that is set."""
-    if not isinstance(sharding, PartitionSpec):
-        return sharding
-    if (mesh := runtime.current_mesh()) is None:
-        raise TypeError(f"lower: When specifying PartitionSpec to `ShapeDtypeStruct`, the context mesh cannot be empty; got {x}. Set a mesh with "
-                        "set_mesh(mesh), or give NamedSharding(mesh, spec).")
-    return runtime.NamedSharding(mesh, sharding)
-
-
-class _AvalHolder:
-    """An argument known by its aval, and maybe its sharding and layout, alone."""
-
-    __slots__ = ("aval", "committed_sharding", "layout")
-
-    def __init__(self, aval: ShapedArray, committed_sharding: Any = None, layout: Any = None):
-        self.aval = aval
-        self.committed_sharding = committed_sharding
-        self.layout = layout
-
-
-register_value_type(_AvalHolder, lambda x: x.aval)
 
 
 @api_boundary

@@ -13,8 +13,6 @@ from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops.sharding import layout_constraint_p
 from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_unflatten
 
-from laminax._src import setup  # noqa: F401
-
 __all__ = ["Format", "Layout", "with_layout_constraint"]
 
 

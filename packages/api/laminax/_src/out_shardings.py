@@ -9,9 +9,12 @@ import laminax_runtime as runtime
 from laminax_ir import explicit_axes
 from laminax_ir.avals import get_aval
 from laminax_ir.errors import ShardingTypeError
+from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.ops.sharding import reshard
 from laminax_ir.partition_specs import PartitionSpec
-from laminax_ir.trace import is_tracing
+from laminax_ir.trace import Tracer, is_tracing
+
+from laminax._src.sharding_constraints import put_traced
 
 
 def split_result(name: str, out_sharding: Any, compute: Callable[[], Any], *, leaves_sums: bool = False) -> Any:
@@ -30,7 +33,7 @@ def split_result(name: str, out_sharding: Any, compute: Callable[[], Any], *, le
     """
     if not is_tracing() and isinstance(out_sharding, runtime.NamedSharding) and out_sharding._is_concrete:
         result = _computed(name, compute, out_sharding.spec, leaves_sums)
-        return runtime.device_put(result, out_sharding) if isinstance(result, runtime.ArrayImpl) else _put_keys(result, out_sharding)
+        return _placed(result, out_sharding)
     explicit_axes.out_sharding(name, out_sharding, _ANY)  # before it is computed for nothing
     result = _computed(name, compute, getattr(out_sharding, "spec", out_sharding), leaves_sums)
     return reshard(result, explicit_axes.out_sharding(name, out_sharding, get_aval(result).ndim))
@@ -53,9 +56,12 @@ def _computed(name: str, compute: Callable[[], Any], spec: PartitionSpec, leaves
 _ANY = 64  # axes: more than arrays have
 
 
-def _put_keys(keys: Any, sharding: Any) -> Any:
-    from laminax._src.api import device_put
-    return device_put(keys, sharding)
+def _placed(x: Any, sharding: runtime.NamedSharding) -> Any:
+    if isinstance(x, Tracer):
+        return put_traced(x, sharding)
+    if isinstance(x, PRNGKeyArray):
+        return x._with_words(runtime.device_put(x.base, sharding), lambda used: used)
+    return runtime.device_put(x, sharding)
 
 
 def takes_out_sharding(fun: Callable) -> Callable:

@@ -26,7 +26,6 @@ from laminax_ir.staging import stage
 from laminax_ir.wrapping import wraps
 from laminax_transforms.named_axes import resolve_shared_sums
 
-from laminax._src import setup  # noqa: F401
 from laminax._src.argument_names import resolve
 from laminax._src.jit import JitFunction, JitOptions
 from laminax._src.partitioning import Partitioning

@@ -1,6 +1,6 @@
-"""Compiling a program by regions: many equal blocks as a few executables that are run in turn.
+"""Compiling a program, as a whole or by regions: many equal blocks as a few executables that are run in turn.
 
-Which programs that is, and where they are cut, is the lowering's to say (`laminax_lowering.regions`).
+Which programs are compiled by regions that is, and where they are cut, is the lowering's to say (`laminax_lowering.regions`).
 """
 
 from __future__ import annotations
@@ -26,6 +26,19 @@ from laminax._src.partitioning import Partitioning
 
 if TYPE_CHECKING:  # loaded when something is lowered
     from laminax_lowering import LoweredModule
+
+
+def compile_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str) -> Program:
+    """Lowers and compiles a program.
+
+    Args:
+      closed: the program.
+      where: the device it runs on, or the devices that it is split over.
+      name: the function's name.
+    """
+    if (program := compile_by_regions(closed, where, name=name)) is not None:
+        return program
+    return compile_lowered(lower_program(closed, where, name=name), closed, where, name=name)
 
 
 def compile_by_regions(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str, donated: Sequence[bool] | None = None,

@@ -11,8 +11,9 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.sharding import sharding_constraint_p
 from laminax_ir.staging import stage
 
-from laminax._src.executables import Program, compile_program
+from laminax._src.executables import Program
 from laminax._src.partitioning import Partitioning
+from laminax._src.regions import compile_program
 
 
 def reshard_by_program(x: runtime.ArrayImpl, sharding: runtime.Sharding) -> runtime.ArrayImpl | None:

@@ -1,25 +1,29 @@
 """Composition: what the layers, which do not know each other, must be told once per process.
 
-Importing this module installs the runtime as the evaluator of eager operations, keeps its C++ dispatch informed of
-tracing, and gives arrays and tracers their operators and methods. Every module of the api imports it.
+`compose` installs the runtime as the evaluator of eager operations, keeps its C++ dispatch informed of tracing, and gives
+arrays their operators. The package's `__init__` calls it; nobody else imports this module.
 """
 
 from __future__ import annotations
 
 import os
+from typing import Any, Sequence
 
 import laminax_runtime as runtime
 from laminax_ir import staging, trace
+from laminax_ir.array_layouts import Layout
 from laminax_ir.avals import register_value_type
 from laminax_ir.effects import set_call_context
 from laminax_ir.keys import PRNGKeyArray
+from laminax_ir.primitive import Primitive
 from laminax_ir.source import register_internal_folder
 from laminax_ir.trace import Tracer
 
-from laminax._src import eager
+from laminax._src import eager, effects
 
 
-def _compose() -> None:
+def compose() -> None:
+    """Tells the layers of each other."""
     if any(variable.startswith("JAX_") for variable in os.environ):
         from laminax_ir.fixed_options import warn_of_environment
         warn_of_environment()
@@ -28,38 +32,27 @@ def _compose() -> None:
     register_internal_folder(runtime.__file__)
     register_value_type(runtime.ArrayImpl, lambda array: array.aval)
     staging.literal_types.add(runtime.ArrayImpl)
+    eager.evaluators["sharding"] = _evaluate_placement
     trace.set_evaluator(eager.evaluate)
-    set_call_context(_callback_context)
+    set_call_context(effects.call_context)
     trace.set_tracing_hook(runtime.set_tracing)
     runtime.set_resharder(_reshard)
     runtime.set_relayouter(_relayout)
     runtime.register_array_type(Tracer)
     runtime.register_array_type(PRNGKeyArray)
-    _install_methods()
+    runtime.install_array_methods(eager.operator_table())
 
 
-def _reshard(x, sharding):
+def _evaluate_placement(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    from laminax._src.sharding_constraints import evaluate
+    return evaluate(primitive, operands, params)
+
+
+def _reshard(x: runtime.ArrayImpl, sharding: runtime.Sharding) -> runtime.ArrayImpl | None:
     from laminax._src.resharding import reshard_by_program
     return reshard_by_program(x, sharding)
 
 
-def _relayout(x, layout):
+def _relayout(x: runtime.ArrayImpl, layout: Layout) -> runtime.ArrayImpl:
     from laminax._src.resharding import relayout_by_program
     return relayout_by_program(x, layout)
-
-
-def _callback_context(flat):
-    from laminax._src.effects import call_context
-    return call_context(flat)
-
-
-def _install_methods() -> None:
-    from laminax._src.numpy import array_methods
-    runtime.install_array_methods({**eager.operator_table(), **array_methods.array_method_table()})
-    for name, member in array_methods.tracer_method_table().items():
-        setattr(Tracer, name, member)
-    for name, member in array_methods.key_method_table().items():
-        setattr(PRNGKeyArray, name, member)
-
-
-_compose()

@@ -29,7 +29,6 @@ from laminax_ir.tracebacks import api_boundary
 from laminax_ir.type_shardings import names_of
 from laminax_ir.wrapping import wraps
 
-from laminax._src import setup  # noqa: F401
 from laminax._src.partitioning import committed_sharding
 from laminax._src.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
 

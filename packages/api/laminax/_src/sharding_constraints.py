@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Sequence
 
 import laminax_runtime as runtime
 from laminax_ir.abstract_meshes import AxisType
@@ -15,13 +15,15 @@ from laminax_ir.memory_spaces import HOST_KIND, MemorySpace
 from laminax_ir.ops.sharding import device_put_p, layout_constraint_p, reshard_p, sharding_constraint_p
 from laminax_ir.ops.sharding import reshard as reshard_value
 from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
+from laminax_ir.primitive import Primitive
 from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_unflatten
 from laminax_ir.trace import Tracer, check_no_tracers, is_tracing, state
 from laminax_ir.type_shardings import in_use, names_of
 
-from laminax._src import setup  # noqa: F401
+from laminax._src.jit import jit
 from laminax._src.layouts import with_layout_constraint
 from laminax._src.memory import put_in_memory
+from laminax._src.partitioning import committed_sharding
 from laminax._src.sharding_arguments import bind_constraint, resolve
 
 
@@ -207,7 +209,7 @@ def put_traced(x: Any, sharding: runtime.Sharding, source: runtime.Sharding | No
     return state.trace.process(device_put_p, (x,), {"sharding": sharding, "source": source})
 
 
-def evaluate(primitive, operands, params: dict[str, Any]) -> Any:
+def evaluate(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     """A placement of a value outside of traces: a transfer, or a program where the compiler is to choose for some axes."""
     check_no_tracers(operands)
     (x,) = operands
@@ -220,7 +222,6 @@ def evaluate(primitive, operands, params: dict[str, Any]) -> Any:
         return put_in_memory(x, sharding)
     if primitive is sharding_constraint_p:
         if UNCONSTRAINED in getattr(sharding, "spec", ()):
-            from laminax._src.jit import jit
             return jit(lambda x: primitive.bind(x, **params))(x)
         _check_devices(x, sharding)
     return _put(x, sharding)
@@ -245,7 +246,6 @@ def _put(x: Any, sharding: runtime.Sharding) -> Any:
 
 
 def _check_devices(x: Any, sharding: runtime.Sharding) -> None:
-    from laminax._src.partitioning import committed_sharding
     found = committed_sharding(x)
     if found is not None and found._internal_device_list != sharding._internal_device_list:
         raise ValueError("with_sharding_constraint: Received incompatible devices for jitted computation. "

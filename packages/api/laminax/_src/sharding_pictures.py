@@ -10,8 +10,6 @@ import laminax_runtime as runtime
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.trace import Tracer
 
-from laminax._src import setup  # noqa: F401
-
 
 def inspect_array_sharding(value: Any, *, callback: Callable[[runtime.Sharding], None]) -> None:
     """Calls a function with the sharding of an array.

@@ -2,6 +2,4 @@
 
 from laminax_transforms.taylor import jet
 
-from laminax._src import setup  # noqa: F401
-
 __all__ = ["jet"]

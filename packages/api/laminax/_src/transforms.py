@@ -21,8 +21,6 @@ from laminax_transforms import (
     vmap,
 )
 
-from laminax._src import setup  # noqa: F401
-
 __all__ = [
     "checkpoint", "checkpoint_policies", "closure_convert", "custom_gradient", "custom_jvp", "custom_vjp", "grad", "hessian",
     "jacfwd", "jacobian", "jacrev", "jvp", "linear_transpose", "linearize", "remat", "value_and_grad", "vjp", "vmap",

@@ -18,11 +18,11 @@ from laminax_ir.tracebacks import api_boundary
 from laminax_ir.wrapping import wraps
 from laminax_lowering import lower
 
-from laminax._src import setup  # noqa: F401
-from laminax._src.api import as_struct
+from laminax._src.abstract_arguments import as_abstract
+from laminax._src.abstract_calls import as_struct
 from laminax._src.argument_names import resolve
 from laminax._src.executables import lowering_platform
-from laminax._src.jit import JitFunction, JitOptions, as_abstract
+from laminax._src.jit import JitFunction, JitOptions
 from laminax._src.tracing import Call, argument_avals, function_name, trace_call
 
 # More parameters than this are made one tuple where the caller leaves it open; some platforms have a limit.

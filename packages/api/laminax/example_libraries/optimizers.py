@@ -4,7 +4,7 @@ An optimizer is a triple (init_fun, update_fun, get_params). `init_fun(params)` 
 `update_fun(step, grads, state)` the next one, `get_params(state)` the parameters in it.
 """
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
     "example_libraries.optimizer_states": """

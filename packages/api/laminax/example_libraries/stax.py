@@ -4,7 +4,7 @@ A layer is a pair (init_fun, apply_fun). `init_fun(key, input_shape)` returns (o
 `apply_fun(params, inputs, **kwargs)` returns the outputs, and takes a key as `rng` where the layer is random.
 """
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
     "example_libraries.layers": """

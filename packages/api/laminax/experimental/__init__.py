@@ -20,7 +20,7 @@ def __getattr__(name: str):
         return importlib.import_module(f"{__name__}.{name}")
     if (module := _MODULE_OF.get(name)) is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    importlib.import_module("laminax._src.setup")
+    importlib.import_module("laminax._src")  # puts the layers together
     value = getattr(importlib.import_module(module), name)
     globals()[name] = value
     return value

@@ -1,5 +1,5 @@
 """Callbacks that write into the buffers of a program. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {"buffer_callbacks": "Buffer ExecutionContext ExecutionStage buffer_callback"})

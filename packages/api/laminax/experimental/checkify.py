@@ -1,6 +1,6 @@
 """Checks in compiled functions. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {"checkify": """
     DivisionByZeroError Error ErrorCategory FailedCheckError JaxRuntimeError NaNError OOBError all_checks automatic_checks check

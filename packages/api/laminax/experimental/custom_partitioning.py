@@ -1,6 +1,6 @@
 """Functions with partitioning rules of their own: they can be declared, and refuse to be called. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
     "custom_partitioning": "ArrayMapping BATCHING CompoundFactor SdyShardingRule custom_partitioning"})

@@ -1,5 +1,5 @@
 """How the elements of arrays lie in memory. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {"layouts": "Format Layout with_layout_constraint"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from laminax._src import setup  # noqa: F401
 from laminax._src.jit import pjit
 
 __all__ = ["pjit"]

@@ -1,5 +1,5 @@
 """Groups of operations to schedule together, which are not supported and say so. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {"refused": "scheduling_group xla_metadata_call"})

@@ -10,7 +10,6 @@ import pickle
 from dataclasses import replace
 from typing import Any, Sequence
 
-from laminax._src import setup  # noqa: F401
 from laminax._src.stages import Compiled
 
 __all__ = ["deserialize_and_load", "serialize"]

@@ -1,6 +1,6 @@
 """Devices to compile for. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
     "refused": "get_topology_desc", "topologies": "TopologyDescription get_attached_topology make_mesh"})

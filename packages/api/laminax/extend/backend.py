@@ -1,6 +1,6 @@
 """Clients of platforms and default devices. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
     "extend.backend": "backend_xla_version backends clear_in_memory_compilation_cache get_backend get_default_device",

@@ -1,6 +1,6 @@
 """Functions with a stack of transformations, of flat arguments. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {"extend.linear_util": """
     Store StoreException WrappedFun cache merge_linear_aux transformation transformation2 transformation_with_aux

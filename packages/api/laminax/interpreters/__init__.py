@@ -4,6 +4,6 @@
 JAX's form. What differs is `mlir`: laminax writes StableHLO as text, so a lowering rule gets laminax's context.
 """
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {}, ("ad", "batching", "mlir", "partial_eval", "pxla", "xla"))

@@ -1,6 +1,6 @@
 """Differentiation rules in JAX's form. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {"interpreters.ad": """
     JVPTrace JVPTracer UndefinedPrimal Zero add_jaxvals add_jaxvals_p add_tangents defbilinear defjvp defjvp2 deflinear

@@ -1,6 +1,6 @@
 """Batching rules in JAX's form. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {"interpreters.batching": """
     BatchTrace BatchTracer axis_primitive_batchers bdim_at_front broadcast defbroadcasting defreducer defvectorized

@@ -4,6 +4,6 @@ A rule gets laminax's writer of StableHLO text where JAX's gets objects of MLIR'
 makes or takes such objects is not here. Rules made by `lower_fun` from a Python function work as they are.
 """
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {"interpreters.mlir": "LoweringRule LoweringRuleContext emit_python_callback lower_fun register_lowering"})

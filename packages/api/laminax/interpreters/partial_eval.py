@@ -1,6 +1,6 @@
 """Programs made of functions, and thinned out. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {"interpreters.partial_eval": """
     DynamicJaxprTrace DynamicJaxprTracer PartialVal Val dce_jaxpr dce_jaxpr_consts dce_rules trace_to_jaxpr_dynamic

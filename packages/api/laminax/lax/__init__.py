@@ -77,7 +77,7 @@ def __getattr__(name: str):
         module = _module_of_primitive(name) if name.endswith("_p") else None
         if module is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    importlib.import_module("laminax._src.setup")
+    importlib.import_module("laminax._src")  # puts the layers together
     value = getattr(importlib.import_module(module), name)
     globals()[name] = value
     return value

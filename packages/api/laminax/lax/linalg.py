@@ -24,7 +24,7 @@ def __getattr__(name: str):
     modules = [_MODULE_OF[name]] if name in _MODULE_OF else _NAMES if name.endswith("_p") else []
     for module in map(importlib.import_module, modules):
         if hasattr(module, name):
-            importlib.import_module("laminax._src.setup")
+            importlib.import_module("laminax._src")  # puts the layers together
             value = globals()[name] = getattr(module, name)
             return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

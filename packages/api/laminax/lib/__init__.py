@@ -1,6 +1,6 @@
 """jaxlib's names as older programs look for them; `__version__` is jaxlib's. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, _find, __dir__ = contents(__name__, {}, ("xla_bridge", "xla_client"))
 

@@ -89,7 +89,7 @@ def __getattr__(name: str) -> Any:
         return numpy.exceptions.ComplexWarning
     if (module := _MODULE_OF.get(name)) is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    importlib.import_module("laminax._src.setup")
+    importlib.import_module("laminax._src")  # puts the layers together
     value = globals()[name] = getattr(importlib.import_module(f"laminax._src.numpy.{module}"), name)
     return value
 

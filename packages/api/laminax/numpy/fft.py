@@ -1,6 +1,6 @@
 """Discrete Fourier transforms, as in `numpy.fft`. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
     "numpy.fft": """

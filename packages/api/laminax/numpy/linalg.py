@@ -1,6 +1,6 @@
 """Linear algebra, as in `numpy.linalg`. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
     "numpy.linalg.determinants": "det slogdet",

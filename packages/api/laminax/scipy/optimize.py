@@ -1,5 +1,5 @@
 """Minimization, as in `scipy.optimize`. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {"scipy.minimization": "OptimizeResults minimize"})

@@ -1,6 +1,6 @@
 """Signal processing, as in `scipy.signal`. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
     "scipy.convolutions": "convolve convolve2d correlate correlate2d fftconvolve",

@@ -46,7 +46,7 @@ NOT_RUN = {
 def public_examples():
     """(name, docstring, module it is listed in, what is documented) of each public function, class and method of ours."""
     seen = set()
-    modules = [name for _, name, _ in pkgutil.walk_packages(laminax.__path__, "laminax.") if "._src" not in name and "as_jax" not in name]
+    modules = [name for _, name, _ in pkgutil.walk_packages(laminax.__path__, "laminax.") if "._" not in name and "as_jax" not in name]
     for module in map(importlib.import_module, ["laminax", *modules]):
         for name in dir(module):
             value = getattr(module, name, None)

@@ -12,8 +12,6 @@ import numpy as np
 import laminax_runtime as runtime
 from laminax_ir import dtypes
 
-from laminax._src import setup  # noqa: F401
-
 __array_api_version__ = "2024.12"
 
 _SIGNED = ("int8", "int16", "int32", "int64")

@@ -1,4 +1,4 @@
-"""The methods and properties that arrays and tracers share, by name, for whoever installs them.
+"""The methods and properties that arrays, tracers and arrays of keys share; `install` gives them these.
 
 Each is a function of `laminax.numpy` with the array as its first argument, imported on first use. What needs the
 values or the place of an array (`item`, `sharding`, ...) is the runtime's; the operators are the ir's.
@@ -13,9 +13,21 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
+from laminax_ir.keys import PRNGKeyArray
+from laminax_ir.trace import Tracer
 from laminax_ir.tracebacks import shorten
+from laminax_runtime import install_array_methods
 
 from laminax._src import key_places
+
+
+def install() -> None:
+    """Sets the members on the classes of arrays, tracers and arrays of keys, once per process."""
+    install_array_methods(array_method_table())
+    for name, member in tracer_method_table().items():
+        setattr(Tracer, name, member)
+    for name, member in key_method_table().items():
+        setattr(PRNGKeyArray, name, member)
 
 
 def array_method_table() -> dict[str, Any]:
@@ -168,7 +180,7 @@ def _to_device(self, device, *, stream: int | Any | None = None):
     """
     if stream is not None:
         raise NotImplementedError(f"to_device: the parameter stream is not supported; pass None, not {stream!r}")
-    from laminax._src.api import device_put
+    from laminax._src.transfers import device_put
     return device_put(self, device)
 
 

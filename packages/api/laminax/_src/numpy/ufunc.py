@@ -208,7 +208,7 @@ def _prepared(name: str, a: Any, axis: int | None, dtype: Any) -> tuple[Any, int
 
 def _computed_in(function: ufunc, a: Any, dtype: Any) -> tuple[Any, Any]:
     """The array, converted if a dtype is given, and the dtype of results: what the function returns for such elements."""
-    from laminax._src.api import eval_shape
+    from laminax._src.abstract_calls import eval_shape
     if dtype is not None:
         a = convert(a, dtype)
     element = ShapedArray((), get_aval(a).dtype)

@@ -13,7 +13,6 @@ import numpy as np
 
 import laminax.numpy as jnp
 from laminax import tree_util
-from laminax._src import setup  # noqa: F401
 from laminax._src.extend.core import concrete_or_error
 from laminax._src.sparse.base import JAXSparse, SparseInfo
 from laminax._src.sparse.conversion import count_stored_elements, entries_of, gather_entries, scatter_entries

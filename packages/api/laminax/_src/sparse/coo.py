@@ -8,7 +8,6 @@ import numpy as np
 
 import laminax.numpy as jnp
 from laminax import tree_util
-from laminax._src import setup  # noqa: F401
 from laminax._src.sparse.base import JAXSparse, is_sparse
 from laminax._src.sparse.bcoo import BCOO, bcoo_fromdense
 from laminax._src.sparse.entries import is_inside

@@ -12,7 +12,6 @@ from typing import Any, Callable
 
 import laminax.numpy as jnp
 from laminax import eval_shape, jit, lax
-from laminax._src import setup  # noqa: F401
 
 _EXACT = lax.Precision.HIGHEST
 

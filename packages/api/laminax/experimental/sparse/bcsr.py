@@ -1,6 +1,6 @@
 """Sparse arrays as batches of compressed rows. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
     "sparse.bcsr": """

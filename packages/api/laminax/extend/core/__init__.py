@@ -1,6 +1,6 @@
 """Programs, their parts and traces, for libraries that work on them. A table of contents: names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {"extend.core": """
     ClosedJaxpr DropVar Effect Effects InconclusiveDimensionOperation Jaxpr JaxprEqn JaxprTypeError Literal Primitive Var array_types check_jaxpr

@@ -13,7 +13,7 @@ _ALIASES = {"add_jaxvals_p": "add_p", "remat_p": "checkpoint_p"}
 
 
 def _all() -> dict[str, Primitive]:
-    importlib.import_module("laminax._src.setup")
+    importlib.import_module("laminax._src")  # puts the layers together
     found = {}
     for module in _MODULES:
         for name, value in vars(importlib.import_module(f"laminax_ir.ops.{module}")).items():

@@ -1,6 +1,6 @@
 """Probability distributions and statistics, as in `scipy.stats`. A table of contents: modules and names load on first use."""
 
-from laminax._src.lazy import contents
+from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(
     __name__, {"scipy.statistics": "mode rankdata sem", "scipy.kde": "gaussian_kde"},

@@ -28,7 +28,6 @@ def contents(
             return importlib.import_module(f"{package}.{name}")
         if (module := module_of.get(name)) is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        importlib.import_module("laminax._src.setup")
         value = getattr(importlib.import_module(f"laminax._src.{module}"), name)
         setattr(sys.modules[package], name, value)
         return value
