@@ -9,11 +9,13 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.arguments import check_callable, function_name
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like, register_value_type
+from laminax_ir.ops.collectives import psum_shared
 from laminax_ir.ops.elementwise import convert_element_type_p
 from laminax_ir.pytree import keystr, structure_errors, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 from laminax_ir.refs import Ref
 from laminax_ir.tracebacks import api_boundary
 from laminax_ir.weak_scalars import shaped, weak_scalar
+from laminax_transforms.differentiated_refs import with_dual_refs
 from laminax_transforms.differentiation import jvp_flat, linearize_flat
 from laminax_transforms.flat_functions import FlatFunction, check_array_leaves
 from laminax_transforms.gradient_refs import (
@@ -26,7 +28,6 @@ from laminax_transforms.gradient_refs import (
 )
 from laminax_transforms.linear import LinearProgram
 from laminax_transforms.linear_functions import LinearFunction, register_linear_function
-from laminax_transforms.mapped_refs import with_dual_refs
 from laminax_transforms.named_axes import checked_reduce_axes
 from laminax_transforms.zeros import ZERO, instantiate, instantiate_cotangent
 
@@ -315,7 +316,6 @@ def summed_over_axes(cts: list[Any], primals: Sequence[Any], reduce_axes: Sequen
     """Cotangents, those of primals that are shared along the named axes summed over them; they may be `ZERO`."""
     if not reduce_axes:
         return cts
-    from laminax_ir.ops.collectives import psum_shared
     return [ct if ct is ZERO else psum_shared(ct, x, reduce_axes) for ct, x in zip(cts, primals)]
 
 

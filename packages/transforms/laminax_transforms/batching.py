@@ -7,29 +7,20 @@ positions of the batch axes. Unmapped values stay as they are.
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
-from typing import Any, Callable, Hashable, Sequence
+from typing import Any, Callable, Sequence
 from weakref import WeakKeyDictionary
 
 from laminax_ir import config, source
 from laminax_ir.avals import ShapedArray, get_aval, remove_axis
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr
-from laminax_ir.ops.shape import broadcast_in_dim, expand_dims, transpose
+from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, extend_axis_env, name_scope, state
 from laminax_ir.type_shardings import in_use
-from laminax_transforms.custom_rules import batch_custom_jvp, batch_custom_vjp
+from laminax_transforms.batch_axes import Axis, move_batch_axis
+from laminax_transforms.custom_batches import BatchFunction, batch_custom_jvp, batch_custom_vjp
 from laminax_transforms.explicit_batches import with_out_sharding
 from laminax_transforms.mapped_refs import mapped_write_error
 from laminax_transforms.registry import axis_primitives, batching_rules
-
-
-@dataclass(frozen=True)
-class Axis:
-    """A mapped axis: its size, its name (None: nameless), and the mesh axes it is sharded over, if any."""
-    size: int
-    name: Hashable = None
-    spmd_name: Hashable = None
-    mesh_axes: Hashable = None  # the explicit mesh axes that it is split over, as an entry of a spec
 
 
 class BatchTracer(Tracer):
@@ -128,20 +119,26 @@ class BatchTrace(Trace):
         """A tracer for the value; the value itself when it is not mapped."""
         return value if batch_axis is None else BatchTracer(self, value, batch_axis)
 
-    def process_custom_jvp(self, call):
-        return self._process_custom(call, "process_custom_jvp")
-
-    def process_custom_vjp(self, call):
-        return self._process_custom(call, "process_custom_vjp")
-
-    def _process_custom(self, call, method: str):
-        pairs = [self.split(x) for x in call.operands]
-        values, batch_axes = [v for v, _ in pairs], [b for _, b in pairs]
-        batch_call = batch_custom_jvp if method == "process_custom_jvp" else batch_custom_vjp
-        batched, results_batched = batch_call(call, self.axis, self.mapping, values, batch_axes)
+    def process_custom_jvp(self, call: CustomJVPCall) -> list[Any]:
+        values, batch_axes = self._split_all(call.operands)
+        batched, results_batched = batch_custom_jvp(call, over_axis(self.axis, self.mapping), self.axis.size, values, batch_axes)
         with current_trace(self.parent):
-            results = getattr(self.parent, method)(batched)
-        return [BatchTracer(self, r, 0) for r in results] if results_batched() else results
+            results = self.parent.process_custom_jvp(batched)
+        return self._join_all(results, results_batched())
+
+    def process_custom_vjp(self, call: CustomVJPCall) -> list[Any]:
+        values, batch_axes = self._split_all(call.operands)
+        batched, results_batched = batch_custom_vjp(call, over_axis(self.axis, self.mapping), self.axis.size, values, batch_axes)
+        with current_trace(self.parent):
+            results = self.parent.process_custom_vjp(batched)
+        return self._join_all(results, results_batched())
+
+    def _split_all(self, operands: Sequence[Any]) -> tuple[list[Any], list[int | None]]:
+        pairs = [self.split(x) for x in operands]
+        return [v for v, _ in pairs], [b for _, b in pairs]
+
+    def _join_all(self, results: Sequence[Any], is_batched: bool) -> list[Any]:
+        return [BatchTracer(self, r, 0) for r in results] if is_batched else list(results)
 
 
 def names_axis(primitive, params: dict[str, Any]) -> bool:
@@ -191,72 +188,8 @@ def batch_flat(fun: Callable[..., Sequence[Any]], axis: Axis, args: Sequence[Any
     return [move_batch_axis(v, b, want, axis.size, axis.mesh_axes) for (v, b), want in zip(pairs, out_axes)], list(out_axes)
 
 
-def move_batch_axis(x: Any, batch_axis: int | None, target: int | None, size: int, mesh_axes: Hashable = None) -> Any:
-    """Moves the batch axis to `target`, broadcasting a value that is not mapped; the new axis is split over the explicit mesh axes.
-
-    Raises:
-      ValueError: if a mapped value is to become unmapped.
-    """
-    if target is None:
-        if batch_axis is not None:
-            raise ValueError("a mapped value was to be returned unmapped")
-        return x
-    if batch_axis is None:
-        x = broadcast_batch(x, size, target)
-        if mesh_axes is not None:
-            from laminax_transforms.explicit_batches import split_batch
-            x = split_batch(x, target, mesh_axes)
-        return x
-    return move_axis(x, batch_axis, target)
-
-
-def broadcast_batch(x: Any, size: int, axis: int) -> Any:
-    """`x` repeated `size` times along a new axis."""
-    shape = get_aval(x).shape
-    axes = tuple(i for i in range(len(shape) + 1) if i != axis)
-    return broadcast_in_dim(x, (*shape[:axis], size, *shape[axis:]), axes)
-
-
-def move_axis(x: Any, source: int, target: int) -> Any:
-    """`x` with one axis moved; itself when it is there already."""
-    if source == target:
-        return x
-    order = [i for i in range(len(get_aval(x).shape)) if i != source]
-    order.insert(target, source)
-    return transpose(x, tuple(order))
-
-
-def batch_axis_first(x: Any, batch_axis: int | None, size: int) -> Any:
-    """`x` with the batch axis in front, broadcast if it has none: the normal form many rules start from."""
-    return move_batch_axis(x, batch_axis, 0, size)
-
-
-def batch_elementwise(primitive) -> Callable:
-    """The batching rule of an elementwise operation on operands that broadcast against each other."""
-    def rule(_axis, operands, batch_axes, params):
-        if len(operands) == 1:
-            return primitive.bind(operands[0], **params), batch_axes[0]
-        first_shape = None
-        aligned = True
-        for x, b in zip(operands, batch_axes):  # the common case: all mapped alike, or scalars beside them
-            if b is not None:
-                if first_shape is None:
-                    first_shape, axis = len(x.shape), b
-                aligned = aligned and b == axis and len(x.shape) == first_shape
-            else:
-                aligned = aligned and not getattr(x, "shape", ())
-        if aligned:
-            return primitive.bind(*operands, **params), axis
-        rank = max(len(get_aval(x).shape) - (b is not None) for x, b in zip(operands, batch_axes))
-        return primitive.bind(*[align(x, b, rank) for x, b in zip(operands, batch_axes)], **params), 0
-    return rule
-
-
-def align(x: Any, batch_axis: int | None, rank: int) -> Any:
-    """Batch axis in front and `rank` axes behind it; scalars that are not mapped stay scalars."""
-    shape = get_aval(x).shape
-    if batch_axis is None:
-        return expand_dims(x, (0,)) if shape else x
-    x = move_axis(x, batch_axis, 0)
-    missing = rank - (len(shape) - 1)
-    return expand_dims(x, tuple(range(1, 1 + missing))) if missing else x
+def over_axis(axis: Axis, mapping: object = None) -> BatchFunction:
+    """`batch_flat` over one axis, for who hands functions over; `mapping` as there."""
+    def batch(fun: Callable[..., Sequence[Any]], args: Sequence[Any], in_axes: Sequence[int | None]) -> tuple[list[Any], list[int | None]]:
+        return batch_flat(fun, axis, args, in_axes, mapping=mapping)
+    return batch

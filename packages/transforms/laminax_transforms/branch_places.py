@@ -7,6 +7,8 @@ from typing import Any, Sequence
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.keys import physical_aval
+from laminax_ir.ops.random_bits import random_wrap
 from laminax_ir.staging import stage
 from laminax_transforms.zeros import zeros_of
 
@@ -53,6 +55,4 @@ def with_places(branch: ClosedJaxpr, count: int, places: Sequence[int], avals: S
 def _empty(aval: ShapedArray) -> Any:
     if not dtypes.is_extended(aval.dtype):
         return zeros_of(aval)
-    from laminax_ir.keys import physical_aval
-    from laminax_ir.ops.random_bits import random_wrap
     return random_wrap(zeros_of(physical_aval(aval)), impl=aval.dtype.impl)

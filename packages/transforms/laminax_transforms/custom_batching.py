@@ -14,6 +14,7 @@ from laminax_ir.trace import eval_trace, state
 from laminax_ir.tracebacks import api_boundary
 from laminax_transforms.decorated import DecoratedFunction
 from laminax_transforms.flat_functions import FlatFunction, check_array_leaves
+from laminax_transforms.mapping import map as sequential_map
 
 
 class custom_vmap(DecoratedFunction):
@@ -106,7 +107,6 @@ def sequential_vmap(fun: Callable) -> custom_vmap:
     Args:
       fun: the function of one example.
     """
-    from laminax_transforms.mapping import map as sequential_map
     mapped_fun = custom_vmap(fun)
 
     @mapped_fun.def_vmap

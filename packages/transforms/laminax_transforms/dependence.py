@@ -16,7 +16,8 @@ from laminax_ir.ops.calls import checkpoint_p, custom_vmap_call_p, jit_p
 from laminax_ir.ops.control_flow import cond_p, scan_p, while_p
 from laminax_ir.primitive import Primitive
 from laminax_ir.staging import stage
-from laminax_transforms.jaxpr_transforms import add_batch_axis, cached_by_jaxpr
+from laminax_transforms.batch_axes import add_batch_axis
+from laminax_transforms.derived_programs import cached_by_jaxpr
 from laminax_transforms.registry import axis_primitives, batching_rules, jvp_rules, zero_derivatives
 
 Flags = tuple[bool, ...]

@@ -13,10 +13,11 @@ from laminax_ir import config, source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.manual_axes import checked_axes
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, name_scope, state
-from laminax_transforms.custom_rules import linearize_custom_vjp
+from laminax_transforms.custom_vjp_tangents import linearize_custom_vjp
+from laminax_transforms.differentiated_refs import differentiated_write_error
 from laminax_transforms.linear import LinearProgram, LinearTracer, TangentTrace
-from laminax_transforms.mapped_refs import differentiated_write_error
 from laminax_transforms.registry import jvp_rules, linearize_rules
+from laminax_transforms.varying import tangents_like
 from laminax_transforms.zeros import ZERO
 
 
@@ -208,7 +209,6 @@ def linearize_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any],
         outputs = fun(*arguments)
         pairs = [trace.split(x) for x in outputs]
     if checked_axes():  # inside of a program per device
-        from laminax_transforms.varying import tangents_like
         with current_trace(tangent_trace):
             pairs = tangents_like(pairs)
     if config.check_leaks.value:

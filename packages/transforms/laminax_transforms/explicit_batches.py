@@ -16,9 +16,10 @@ def mesh_axes_of(name: str, args: Sequence[Any], in_axes: Sequence[int | None], 
     Raises:
       ValueError: if they differ, or `spmd_axis_name` is given too.
     """
-    entries = [aval._split.spec.partitions[b] for aval, b in ((get_aval(x), b) for x, b in zip(args, in_axes)) if b is not None and aval._split is not None]
+    mapped = [(get_aval(x), b) for x, b in zip(args, in_axes) if b is not None]  # what is not mapped may be anything
+    entries = [aval._split.spec.partitions[b] for aval, b in mapped if aval._split is not None]
     if len(set(entries)) > 1:
-        listed = ", ".join(f"{get_aval(x).str_short()} along axis {b}" for x, b in zip(args, in_axes) if b is not None)
+        listed = ", ".join(f"{aval.str_short()} along axis {b}" for aval, b in mapped)
         raise ValueError(f"{name}: Mapped away dimension of inputs passed to vmap should be sharded the same. Got inconsistent axis specs: "
                          f"{', '.join(map(repr, entries))}, for {listed}. Use reshard on some of them.")
     entry = entries[0] if entries else None

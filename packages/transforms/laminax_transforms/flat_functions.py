@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 from laminax_ir.arguments import function_name
 from laminax_ir.avals import is_array_like
@@ -49,3 +49,18 @@ class FlatFunction:
                 check_returned(function_name(self.fun), state.trace.name.partition("(")[0], result)
                 check_array_leaves(f"{self.result_name} {function_name(self.fun)}", result, self.accepts)
         return leaves
+
+
+def with_refs_made(fun: Callable[..., Sequence[Any]], refs: Sequence[tuple], make: Callable[..., Ref]) -> Callable[..., Sequence[Any]]:
+    """A flat function that gets references of a transformation in the places of some arguments.
+
+    Args:
+      fun: the function that is transformed.
+      refs: for each reference the argument's place, and what `make(trace, *parts)` makes it of in the trace of the transformation.
+    """
+    def with_refs(*flat: Any) -> Sequence[Any]:
+        arguments = list(flat)
+        for place, *parts in refs:
+            arguments[place] = make(state.trace, *parts)
+        return fun(*arguments)
+    return with_refs

@@ -6,7 +6,7 @@ from typing import Any
 
 from laminax_ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.ops.calls import checkpoint_p, jit_p
-from laminax_transforms.jaxpr_transforms import cached_by_jaxpr
+from laminax_transforms.derived_programs import cached_by_jaxpr
 
 ALL_CALLS = (jit_p, checkpoint_p)
 

@@ -7,38 +7,21 @@ tangents, which are mapped), so a function called many times in a program is dif
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import wraps
-from typing import Any, Callable, Container, Hashable, Iterator, Sequence
+from typing import Any, Container, Iterator, Sequence
 
 from laminax_ir import config
-from laminax_ir.avals import ShapedArray, insert_axis
+from laminax_ir.avals import ShapedArray
 from laminax_ir.check import check_jaxpr
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
 from laminax_ir.staging import StagedTracer, StagingTrace, stage, trace_type_for
-from laminax_ir.trace import current_trace, no_names, state
+from laminax_ir.trace import current_trace, state
+from laminax_transforms.batch_axes import Axis, add_batch_axis
+from laminax_transforms.batching import batch_flat
+from laminax_transforms.derived_programs import cached_by_jaxpr
 from laminax_transforms.differentiation import jvp_flat, linearize_flat
 from laminax_transforms.linear import LinearEqn, LinearProgram, live_equations
 from laminax_transforms.partly_linear import split_equation
 from laminax_transforms.zeros import ZERO, instantiate, instantiate_cotangent, zeros_of
-
-
-def cached_by_jaxpr(transform: Callable) -> Callable:
-    """Remembers `transform(closed, *key)` with the closed jaxpr, for as long as that lives."""
-
-    @wraps(transform)
-    def lookup(closed: ClosedJaxpr, *key):
-        question = (lookup, *key)
-        found = closed.derived.get(question)
-        if found is None:
-            previous = state.source, state.name_stack
-            state.source, state.name_stack = None, no_names  # the program's own positions, not those of whoever asks first
-            try:
-                found = closed.remember(question, transform(closed, *key))
-            finally:
-                state.source, state.name_stack = previous
-        return found
-
-    return lookup
 
 
 @dataclass(frozen=True)
@@ -275,17 +258,16 @@ class BatchedJaxpr:
 
 
 @cached_by_jaxpr
-def batch_jaxpr(closed: ClosedJaxpr, axis, in_axes: tuple[int | None, ...],
+def batch_jaxpr(closed: ClosedJaxpr, axis: Axis, in_axes: tuple[int | None, ...],
                 out_axes: tuple[int | None, ...] | None = None) -> BatchedJaxpr:
     """The program that applies `closed` to a batch.
 
     Args:
       closed: the program for one example.
-      axis: the mapped axis (`batching.Axis`).
+      axis: the mapped axis.
       in_axes: the batch axis of each input.
       out_axes: where the batch axis of each result must be; as it comes by default.
     """
-    from laminax_transforms.batching import batch_flat
     found: list[int | None] = []
 
     def fun(*args):
@@ -295,10 +277,3 @@ def batch_jaxpr(closed: ClosedJaxpr, axis, in_axes: tuple[int | None, ...],
 
     in_avals = [add_batch_axis(aval, axis.size, b, axis.mesh_axes) for aval, b in zip(closed.in_avals, in_axes)]
     return BatchedJaxpr(stage(fun, in_avals, closed.jaxpr.debug_info), tuple(found))
-
-
-def add_batch_axis(aval: ShapedArray, size: int, batch_axis: int | None, mesh_axes: Hashable = None) -> ShapedArray:
-    """The aval with an axis of the given size inserted, which is split over explicit mesh axes; itself for None."""
-    if batch_axis is None:
-        return aval
-    return insert_axis(aval, batch_axis, size, mesh_axes)

@@ -21,9 +21,10 @@ from laminax_ir.primitive import Primitive
 from laminax_ir.staging import literal_types
 from laminax_ir.trace import NameStack, Trace, Tracer, current_trace, state
 from laminax_ir.type_shardings import in_use
-from laminax_transforms.mapped_refs import differentiated_write_error
+from laminax_transforms.differentiated_refs import differentiated_write_error
 from laminax_transforms.partly_linear import as_equation, split_equation
 from laminax_transforms.registry import transpose_rule
+from laminax_transforms.varying import added, entered, summed_like, varying_like
 from laminax_transforms.zeros import ZERO, zeros_of
 
 
@@ -250,7 +251,6 @@ class LinearProgram:
             cts = [ct if ct is ZERO or aval is None else _as_cotangent(ct, aval) for ct, aval in zip(cts, self.out_avals)]
         has_checked_axes = bool(checked_axes())
         if has_checked_axes:  # inside of a program per device
-            from laminax_transforms.varying import added, entered, summed_like, varying_like
             cts = [varying_like(ct, aval) for ct, aval in zip(cts, self.out_avals)]
         env: list[Any] = [ZERO] * self.size
         for index, ct in zip(self.results, cts):

@@ -13,7 +13,8 @@ from laminax_ir.avals import get_aval
 from laminax_ir.ops.shape import iota
 from laminax_ir.pytree import broadcast_over
 from laminax_ir.trace import current_trace, state
-from laminax_transforms.batching import BatchTrace, move_batch_axis
+from laminax_transforms.batch_axes import move_batch_axis
+from laminax_transforms.batching import BatchTrace
 
 
 class _MappedType(NamedTuple):

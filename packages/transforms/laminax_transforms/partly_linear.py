@@ -16,6 +16,7 @@ from laminax_ir.explicit_axes import typed_results
 from laminax_ir.jaxpr import JaxprEqn, Var
 from laminax_ir.primitive import Primitive
 from laminax_ir.type_shardings import in_use
+from laminax_transforms.dependence import call_results
 
 
 def split_equation(eqn: JaxprEqn, linear: Sequence[bool]) -> tuple[JaxprEqn, JaxprEqn | None] | None:
@@ -25,7 +26,6 @@ def split_equation(eqn: JaxprEqn, linear: Sequence[bool]) -> tuple[JaxprEqn, Jax
       eqn: an equation with several results.
       linear: which operands are linear.
     """
-    from laminax_transforms.dependence import call_results  # needs linear programs, whose tape asks this question
     dependent = call_results(eqn.primitive, eqn.params, linear)
     if dependent is None or all(dependent) or eqn.effects:  # in two calls the effects would happen twice
         return None

@@ -20,6 +20,7 @@ from typing import Any, Callable
 from laminax_ir import ops  # noqa: F401  (rules refer to it in their documentation)
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops import elementwise
+from laminax_ir.ops.shape import broadcast_in_dim
 from laminax_ir.primitive import Primitive, RuleTable
 from laminax_ir.trace import state
 from laminax_transforms.zeros import ZERO, instantiate
@@ -113,7 +114,6 @@ def define_linear(primitive: Primitive) -> None:
 
 def broadcast_like(x, shape: tuple[int, ...]):
     """`x` (rank 0, or with axes of size 1) broadcast to `shape`."""
-    from laminax_ir.ops.shape import broadcast_in_dim
     rank = len(get_aval(x).shape)  # a Python number has no shape
     return broadcast_in_dim(x, shape, tuple(range(len(shape) - rank, len(shape))))
 

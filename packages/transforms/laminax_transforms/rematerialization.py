@@ -21,8 +21,9 @@ from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effe
 from laminax_ir.memory_spaces import HOST_KIND, space_of_kind
 from laminax_ir.ops.calls import custom_vjp_call_p
 from laminax_ir.ops.sharding import device_put_p
+from laminax_transforms.derived_programs import cached_by_jaxpr
 from laminax_transforms.inlining import inline_calls
-from laminax_transforms.jaxpr_transforms import cached_by_jaxpr, linearize_jaxpr
+from laminax_transforms.jaxpr_transforms import linearize_jaxpr
 from laminax_transforms.rematerialized_control_flow import Choice, split_control_flow
 
 Policy = Callable[..., Any]

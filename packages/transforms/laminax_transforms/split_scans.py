@@ -14,8 +14,9 @@ from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, eval_jaxpr
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.control_primitives import bind_scan
 from laminax_ir.ops.reduction import reduce_sum
-from laminax_transforms.batching import Axis
-from laminax_transforms.jaxpr_transforms import batch_jaxpr, cached_by_jaxpr
+from laminax_transforms.batch_axes import Axis
+from laminax_transforms.derived_programs import cached_by_jaxpr
+from laminax_transforms.jaxpr_transforms import batch_jaxpr
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from laminax_ir.staging import stage
 from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, state
 from laminax_ir.tracebacks import api_boundary
 from laminax_ir.weak_scalars import shaped
-from laminax_transforms.jaxpr_transforms import cached_by_jaxpr
+from laminax_transforms.derived_programs import cached_by_jaxpr
 from laminax_transforms.registry import broadcast_like
 from laminax_transforms.taylor_series import Series, constant, find_rule, full_terms, is_constant
 from laminax_transforms.zeros import ZERO, zeros_of

@@ -22,7 +22,7 @@ from laminax_ir.ops.collective_primitives import axis_size
 from laminax_ir.ops.collectives import psum_p, vary
 from laminax_ir.ops.elementwise import div
 from laminax_ir.staging import stage
-from laminax_transforms.jaxpr_transforms import cached_by_jaxpr
+from laminax_transforms.derived_programs import cached_by_jaxpr
 from laminax_transforms.zeros import ZERO
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Hashable
+import inspect
+from typing import Any, Callable, Hashable, NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,8 @@ from laminax_ir.refs import Ref, check_aliases
 from laminax_ir.tracebacks import api_boundary
 from laminax_ir.type_shardings import in_use
 from laminax_ir.wrapping import wraps
-from laminax_transforms.batching import Axis, batch_flat
+from laminax_transforms.batch_axes import Axis, move_batch_axis
+from laminax_transforms.batching import batch_flat
 from laminax_transforms.explicit_batches import mesh_axes_of
 from laminax_transforms.flat_functions import FlatFunction, check_array_leaves
 from laminax_transforms.mapped_refs import with_mapped_refs
@@ -56,8 +58,25 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
       >>> vmap(lambda x, y: x @ y, in_axes=(0, None))
     """
     check_callable("vmap", fun)
-    if isinstance(in_axes, list):
-        in_axes = tuple(in_axes)
+    in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+    _check_axes(in_axes, out_axes)
+
+    @api_boundary
+    @wraps(fun, updated=())
+    def vmap_fun(*args: Any, **kwargs: Any) -> Any:
+        call = _taken_apart(fun, in_axes, out_axes, axis_size, args, kwargs)
+        name = f"vmap({function_name(fun)})"
+        mesh_axes = mesh_axes_of(name, call.flat, call.flat_axes, spmd_axis_name) if in_use else None
+        axis = Axis(call.size, axis_name, spmd_axis_name, mesh_axes)
+        results, result_axes = batch_flat(call.example_fun, axis, call.flat, call.flat_axes, name=name)
+        out_tree = call.flat_fun.out_tree
+        return tree_unflatten(out_tree, _place_results(fun, axis, results, result_axes, out_tree, out_axes))
+
+    vmap_fun.__doc__ = _documentation(fun)
+    return vmap_fun
+
+
+def _check_axes(in_axes: Any, out_axes: Any) -> None:
     if not (in_axes is None or type(in_axes) in (int, tuple) or hasattr(in_axes, "__index__") or is_map_spec(in_axes)):
         raise TypeError(f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
                         f"arguments passed to the function, but got {in_axes!r}.")
@@ -67,41 +86,46 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
                 raise TypeError(f"vmap {what} must be an int, None, or (nested) container with those types as leaves, "
                                 f"but got {axes!r}.")
 
-    @api_boundary
-    @wraps(fun, updated=())
-    def vmap_fun(*args, **kwargs):
-        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
-            raise ValueError(f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
-                             f"arguments passed to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}")
-        typed, given = any_mapped_types(), axis_size
-        flat, in_tree = tree_flatten((args, kwargs), has_mapped_type) if typed else tree_flatten((args, kwargs))
-        whole = tree_unflatten(in_tree, [_Leaf()] * len(flat)) if typed else (args, kwargs)  # where axes are for a value of those types
-        flat_axes = _flat_in_axes(fun, in_axes, *whole)
-        accepts = _is_mappable if typed else is_array_like
-        is_mapping_refs = False
-        if not all(accepts(x) for x, b in zip(flat, flat_axes) if b is not None):  # what is not mapped may be anything
-            check_array_leaves(f"vmap({function_name(fun)}): argument ", args, accepts)
-            is_mapping_refs = True
-        if typed:  # those values are mapped by their own functions, and are arguments without an axis to the batching interpreter
-            specs = flat_axes
-            given = size_of_mapped(function_name(fun), flat, specs, axis_size)
-            flat_axes = [None if has_mapped_type(x) else _plain_axis(fun, "in_axes", b) for x, b in zip(flat, flat_axes)]
-        size = _mapped_size(fun, *whole, in_axes, flat, flat_axes, given)
-        flat_fun = FlatFunction(lambda a, k: fun(*a, **k), in_tree, result_name="Output from batched function", accepts=accepts,
-                                 is_leaf=has_mapped_type if typed else None)
-        flat_fun.fun.__name__ = function_name(fun)
-        example_fun = with_mapped_types(flat_fun, specs, out_axes) if typed else flat_fun
-        flat_axes = [None if b is None else b % get_aval(x).ndim for x, b in zip(flat, flat_axes)]
-        if is_mapping_refs:
-            example_fun, flat_axes = _mapping_refs(fun, example_fun, args, kwargs, flat, flat_axes)
-        mesh_axes = mesh_axes_of(f"vmap({function_name(fun)})", flat, flat_axes, spmd_axis_name) if in_use else None
-        axis = Axis(size, axis_name, spmd_axis_name, mesh_axes)
-        results, result_axes = batch_flat(example_fun, axis, flat, flat_axes, name=f"vmap({function_name(fun)})")
-        return tree_unflatten(flat_fun.out_tree,
-                              _place_results(fun, axis, results, result_axes, flat_fun.out_tree, out_axes))
 
-    vmap_fun.__doc__ = _documentation(fun)
-    return vmap_fun
+class _Call(NamedTuple):
+    """A call of a mapped function, taken apart.
+
+    flat_fun: the function of one example, flat; knows the structure of the result once it was called.
+    example_fun: what the batching interpreter runs: `flat_fun`, with what stands for arguments of other types than arrays.
+    flat, flat_axes: the arguments, and where each is mapped; None for those that the batching interpreter hands on as they are.
+    size: of the mapped axis.
+    """
+    flat_fun: FlatFunction
+    example_fun: Callable
+    flat: list[Any]
+    flat_axes: list[int | None]
+    size: int
+
+
+def _taken_apart(fun: Callable, in_axes: Any, out_axes: Any, axis_size: int | None, args: tuple, kwargs: dict[str, Any]) -> _Call:
+    if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+        raise ValueError(f"vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
+                         f"arguments passed to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}")
+    typed, given = any_mapped_types(), axis_size
+    is_leaf, accepts = (has_mapped_type, _is_mappable) if typed else (None, is_array_like)
+    flat, in_tree = tree_flatten((args, kwargs), is_leaf)
+    whole = tree_unflatten(in_tree, [_Leaf()] * len(flat)) if typed else (args, kwargs)  # where axes are for a value of those types
+    specs = flat_axes = _flat_in_axes(fun, in_axes, *whole)
+    is_mapping_refs = False
+    if not all(accepts(x) for x, b in zip(flat, flat_axes) if b is not None):  # what is not mapped may be anything
+        check_array_leaves(f"vmap({function_name(fun)}): argument ", args, accepts)
+        is_mapping_refs = True
+    if typed:  # those values are mapped by their own functions, and are arguments without an axis to the batching interpreter
+        given = size_of_mapped(function_name(fun), flat, specs, axis_size)
+        flat_axes = [None if has_mapped_type(x) else _plain_axis(fun, "in_axes", b) for x, b in zip(flat, specs)]
+    size = _mapped_size(fun, *whole, in_axes, flat, flat_axes, given)
+    flat_fun = FlatFunction(lambda a, k: fun(*a, **k), in_tree, result_name="Output from batched function", accepts=accepts, is_leaf=is_leaf)
+    flat_fun.fun.__name__ = function_name(fun)
+    example_fun: Callable = with_mapped_types(flat_fun, specs, out_axes) if typed else flat_fun
+    flat_axes = [None if b is None else b % get_aval(x).ndim for x, b in zip(flat, flat_axes)]
+    if is_mapping_refs:
+        example_fun, flat_axes = _mapping_refs(fun, example_fun, args, kwargs, flat, flat_axes)
+    return _Call(flat_fun, example_fun, flat, flat_axes, size)
 
 
 def _mapping_refs(fun, example_fun, args, kwargs, flat, flat_axes) -> tuple[Callable, list[int | None]]:
@@ -199,7 +223,6 @@ def _described_arguments(fun, args, kwargs) -> list[str]:
 
 def _argument_paths(fun, args, kwargs) -> list[str]:
     """`x['tokens']` for each leaf, with the function's own parameter names where they are known."""
-    import inspect
     try:
         names = list(inspect.signature(fun).bind_partial(*args).arguments)
         kinds = inspect.signature(fun).parameters
@@ -216,7 +239,6 @@ def _argument_paths(fun, args, kwargs) -> list[str]:
 
 def _place_results(fun, axis: Axis, results, result_axes, out_tree, out_axes) -> list[Any]:
     """Moves each result's mapped axis to where out_axes wants it."""
-    from laminax_transforms.batching import move_batch_axis
     try:
         wanted = broadcast_over(out_axes, out_tree, lambda x: x is None)
     except ValueError as error:

@@ -9,6 +9,8 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import elementwise
+from laminax_ir.ops.shape import broadcast, full, full_like
+from laminax_ir.ops.sharding import in_memory, reshard
 from laminax_ir.symbolic_dims import is_constant_shape
 
 
@@ -52,11 +54,9 @@ def cotangent_of_dtype(ct: Any, dtype: Any) -> Any:
 
 def zeros_of(aval: ShapedArray) -> Any:
     """Zeros of an aval, weakly typed if it is, made under the current trace; float0 zeros are NumPy arrays, unless of symbolic sizes."""
-    from laminax_ir.ops.shape import broadcast, full, full_like
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0) if is_constant_shape(aval.shape) else broadcast(np.zeros((), dtypes.float0), aval.shape)
     zeros = full_like(aval, 0) if aval.weak_type else full(aval.shape, 0, aval.dtype)
     if aval._whole is None:
         return zeros
-    from laminax_ir.ops.sharding import in_memory, reshard
     return in_memory(reshard(zeros, aval._split), aval.memory_space)

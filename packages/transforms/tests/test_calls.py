@@ -23,7 +23,7 @@ from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
 from laminax_transforms import checkpoint, grad, jvp, linearize, vjp, vmap
-from laminax_transforms.batching import Axis
+from laminax_transforms.batch_axes import Axis
 from laminax_transforms.jaxpr_transforms import batch_jaxpr, linearize_jaxpr, transpose_jaxpr
 from laminax_transforms.zeros import ZERO
 

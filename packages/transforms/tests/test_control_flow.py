@@ -25,7 +25,7 @@ from laminax_ir.pytree import tree_flatten, tree_map
 from laminax_ir.reference.evaluate import reference_rule
 from laminax_ir.staging import stage
 from laminax_transforms import custom_jvp, custom_vjp, grad, jvp, linear_transpose, linearize, value_and_grad, vjp, vmap
-from laminax_transforms.batching import Axis
+from laminax_transforms.batch_axes import Axis
 from laminax_transforms.dependence import batched_results, tangent_results
 from laminax_transforms.mapping import map as lax_map
 from laminax_transforms.registry import batching_rule

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from laminax_ir import abstract_meshes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
+from laminax_ir.type_shardings import in_use
 from laminax_transforms import grad, vmap
 from laminax_transforms.mapped_types import register_vmappable, unregister_vmappable
 
@@ -54,6 +56,14 @@ def test_values_are_mapped_over_a_named_axis(name, place):
     rows = np.moveaxis(np.sin(X), "ij".index(name), place)
     np.testing.assert_allclose(out.data, rows, rtol=1e-6)
     assert sorted(out.names) == ["i", "j"]
+
+
+def test_values_are_mapped_where_types_say_how_arrays_are_split():
+    """The entry of the mapped axis in the specs was asked of values that have no type, once a mesh with explicit axes had been made."""
+    abstract_meshes.AbstractMesh((2,), ("x",), (abstract_meshes.AxisType.Explicit,))
+    assert in_use
+    out = vmap(lambda x: Named(x.names, op.sin(x.data)), NamedAxis("i"), NamedAxis("i"), axis_size=3)(Named("ij", X))
+    np.testing.assert_allclose(out.data, np.sin(X), rtol=1e-6)
 
 
 def test_beside_arrays_and_inside_of_other_transformations():

@@ -5,8 +5,8 @@ from __future__ import annotations
 from laminax_ir.ops import callbacks as op
 from laminax_ir.ops.shape import concatenate, expand_dims
 from laminax_ir.ops.slicing import index_in_dim
-from laminax_transforms.batching import batch_axis_first, move_axis
-from laminax_transforms.jaxpr_transforms import add_batch_axis
+from laminax_transforms.batch_axes import add_batch_axis, batch_axis_first, move_axis
+from laminax_transforms.mapping import map as sequential_map
 from laminax_transforms.registry import axis_batching_rule, jvp_rules, transpose_rule
 
 
@@ -70,7 +70,6 @@ def batch_by_method(axis, operands, batch_axes, vmap_method: str | None, call, n
 
 def _looped(fun, operands, mapped, size: int):
     """One example after the other."""
-    from laminax_transforms.mapping import map as sequential_map
 
     def one(chosen):
         found = iter(chosen)

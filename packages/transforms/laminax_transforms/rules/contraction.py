@@ -19,7 +19,7 @@ from laminax_ir.ops.contraction import (
 )
 from laminax_ir.ops.shape import broadcast_in_dim, transpose
 from laminax_ir.type_shardings import TypeSharding
-from laminax_transforms.batching import batch_axis_first
+from laminax_transforms.batch_axes import batch_axis_first
 from laminax_transforms.registry import axis_batching_rule, batching_rule, define_jvp, is_linear, transpose_rule
 from laminax_transforms.zeros import ZERO, cotangent_of_dtype
 

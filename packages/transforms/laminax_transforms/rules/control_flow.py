@@ -15,14 +15,16 @@ from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.control_flow import common_constants, cond_p, platform_index_p
 from laminax_ir.ops.scalar_operands import scalar_like
-from laminax_transforms.batching import move_batch_axis
+from laminax_transforms.batch_axes import move_batch_axis
 from laminax_transforms.branch_places import shared_places, with_places
 from laminax_transforms.dependence import Flags, batched_results, cotangent_parameters, tangent_results, union
-from laminax_transforms.jaxpr_transforms import LinearizedJaxpr, batch_jaxpr, cached_by_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
+from laminax_transforms.derived_programs import cached_by_jaxpr
+from laminax_transforms.jaxpr_transforms import LinearizedJaxpr, batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 from laminax_transforms.registry import axis_batching_rule, define_zero_derivative, is_linear, jvp_rules, linearize_rule, transpose_rule
 from laminax_transforms.rules import control_flow_scan  # noqa: F401  (it registers its rules)
 from laminax_transforms.rules.control_flow_values import absent, front_axes, nonzero_flags, present, spread
 from laminax_transforms.rules.control_flow_while import beside, has_io, select_examples
+from laminax_transforms.varying import branches_alike, varying_axes
 from laminax_transforms.zeros import ZERO
 
 define_zero_derivative(platform_index_p)
@@ -128,7 +130,6 @@ def _cond_transpose(cts, index, *operands, branches, **params):
     linear = tuple(is_linear(x) for x in operands)
     all_take_the_same = True
     if checked_axes():  # inside of a program per device
-        from laminax_transforms.varying import branches_alike, varying_axes
         branches, all_take_the_same = branches_alike(branches, index), not varying_axes(index)
     jaxprs, consts, flags = _transpose_branches(branches[0], branches[1:], linear, nonzero_flags(cts), all_take_the_same)
     fixed = absent(operands, linear)

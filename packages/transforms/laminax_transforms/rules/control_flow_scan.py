@@ -16,9 +16,10 @@ from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_ja
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.control_flow import bind_scan, scan_p
-from laminax_transforms.batching import move_batch_axis
+from laminax_transforms.batch_axes import move_batch_axis
 from laminax_transforms.dependence import Flags, batched_results, cotangent_parameters, linear_parts, scan_fixpoint, tangent_results, union
-from laminax_transforms.jaxpr_transforms import batch_jaxpr, cached_by_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
+from laminax_transforms.derived_programs import cached_by_jaxpr
+from laminax_transforms.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 from laminax_transforms.registry import axis_batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
 from laminax_transforms.rules.control_flow_values import absent, front_axes, full_tangents, in_groups, nonzero_flags, present, spread
 from laminax_transforms.split_scans import SplitStep, run_split_scan, split_step

@@ -15,9 +15,10 @@ from laminax_ir.ops.reduction import reduce_or
 from laminax_ir.ops.shape import broadcast_in_dim
 from laminax_ir.ops.sharding import in_memory
 from laminax_ir.staging import stage
-from laminax_transforms.batching import move_batch_axis
+from laminax_transforms.batch_axes import move_batch_axis
 from laminax_transforms.dependence import Flags, batched_results, scan_fixpoint, union
-from laminax_transforms.jaxpr_transforms import batch_jaxpr, cached_by_jaxpr
+from laminax_transforms.derived_programs import cached_by_jaxpr
+from laminax_transforms.jaxpr_transforms import batch_jaxpr
 from laminax_transforms.registry import axis_batching_rule, jvp_rules, linearize_rule, transpose_rule
 from laminax_transforms.rules.control_flow_scan import DerivedBody, jvp_body
 from laminax_transforms.rules.control_flow_values import front_axes, full_tangents, in_groups, nonzero_flags, present, spread

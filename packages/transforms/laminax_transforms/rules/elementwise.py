@@ -42,7 +42,7 @@ from laminax_ir.ops.elementwise_avals import broadcast_avals
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import full, full_like, reshape
-from laminax_transforms.batching import align, batch_elementwise, move_axis
+from laminax_transforms.batch_axes import align, batch_elementwise, move_axis
 from laminax_transforms.registry import (
     batching_rules,
     broadcast_like,

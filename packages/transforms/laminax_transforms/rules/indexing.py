@@ -16,7 +16,7 @@ from laminax_ir.ops import indexing as op
 from laminax_ir.ops.elementwise import add, convert_element_type, div, eq, mul, neg, select
 from laminax_ir.ops.indexing import GatherDimensionNumbers, ScatterDimensionNumbers, gather, gather_p, scatter_add
 from laminax_ir.ops.shape import full, iota, reshape
-from laminax_transforms.batching import batch_axis_first, move_axis
+from laminax_transforms.batch_axes import batch_axis_first, move_axis
 from laminax_transforms.registry import batching_rule, define_jvp, is_linear, jvp_rule, transpose_rule
 from laminax_transforms.zeros import zeros_of
 

@@ -34,7 +34,7 @@ from laminax_ir.ops.linalg import adjoint, matmul, swap_last, triangle, triangul
 from laminax_ir.ops.reduction import argmax, reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, broadcasted_iota, concatenate, expand_dims, full_like, pad
 from laminax_ir.ops.slicing import slice as slice_
-from laminax_transforms.batching import batch_axis_first
+from laminax_transforms.batch_axes import batch_axis_first
 from laminax_transforms.registry import axis_batching_rule, define_zero_derivative, jvp_rule, transpose_rule
 from laminax_transforms.zeros import ZERO
 

@@ -6,8 +6,9 @@ from laminax_ir.avals import get_aval
 from laminax_ir.jaxpr import eval_jaxpr
 from laminax_ir.ops.elementwise import add_p
 from laminax_ir.ops.linear_call import bind_linear_call, linear_call_p
-from laminax_transforms.batching import batch_axis_first
-from laminax_transforms.custom_rules import batch_backward
+from laminax_transforms.batch_axes import batch_axis_first
+from laminax_transforms.batching import over_axis
+from laminax_transforms.custom_batches import batch_backward
 from laminax_transforms.differentiation import jvp_flat
 from laminax_transforms.jaxpr_transforms import batch_jaxpr
 from laminax_transforms.registry import axis_batching_rule, is_linear, jvp_rules, transpose_rule
@@ -52,7 +53,7 @@ def _linear_call_batch(axis, operands, batch_axes, *, call, transpose, num_resid
     batched = batch_jaxpr(call, axis, (*residual_axes, *[0] * count), (0,) * out_count).jaxpr
 
     def batched_transpose(residuals, cts):
-        return batch_backward(transpose, axis, None, residuals, residual_axes, cts, [0] * out_count, [0] * count)
+        return batch_backward(transpose, over_axis(axis), axis.size, residuals, residual_axes, cts, [0] * out_count, [0] * count)
 
     batched_transpose.__name__ = getattr(transpose, "__name__", "transpose")
     return bind_linear_call(batched, batched_transpose, operands[:num_residuals], linear, name), [0] * out_count

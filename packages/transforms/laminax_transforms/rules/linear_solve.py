@@ -11,7 +11,7 @@ from laminax_ir.jaxpr import eval_jaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.linear_solve import SolveParts, bind_solve, custom_linear_solve_p, split_operands
-from laminax_transforms.batching import move_batch_axis
+from laminax_transforms.batch_axes import move_batch_axis
 from laminax_transforms.dependence import batched_results
 from laminax_transforms.differentiation import jvp_flat
 from laminax_transforms.jaxpr_transforms import batch_jaxpr

@@ -6,7 +6,7 @@ from laminax_ir.avals import get_aval
 from laminax_ir.ops import random_bits as op
 from laminax_ir.ops.shape import concatenate, expand_dims, reshape
 from laminax_ir.ops.slicing import slice_in_dim
-from laminax_transforms.batching import batch_elementwise, move_axis
+from laminax_transforms.batch_axes import batch_elementwise, move_axis
 from laminax_transforms.registry import batching_rule, batching_rules, define_zero_derivative
 
 define_zero_derivative(op.threefry2x32_p, op.iota_2x32_shape_p, op.rng_bit_generator_p, op.random_seed_p, op.random_wrap_p,

@@ -15,7 +15,8 @@ from laminax_ir.ops.elementwise import add, convert_element_type, div, eq, mul
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, concatenate, full, reshape, transpose
 from laminax_ir.ops.slicing import slice_in_dim
-from laminax_transforms.batching import Axis, batch_flat, move_axis
+from laminax_transforms.batch_axes import Axis, move_axis
+from laminax_transforms.batching import batch_flat
 from laminax_transforms.differentiation import jvp_flat
 from laminax_transforms.registry import (
     axis_batching_rule,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from laminax_ir.ops.scaled_dot import scaled_dot_p
-from laminax_transforms.batching import batch_axis_first
+from laminax_transforms.batch_axes import batch_axis_first
 from laminax_transforms.registry import axis_batching_rule
 
 

@@ -13,7 +13,7 @@ from laminax_ir.ops.elementwise import select, sub
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, concatenate, full, pad, reshape, rev, transpose
 from laminax_ir.ops.slicing import slice, slice_in_dim
-from laminax_transforms.batching import batch_axis_first, broadcast_batch, move_axis
+from laminax_transforms.batch_axes import batch_axis_first, broadcast_batch, move_axis
 from laminax_transforms.registry import batching_rule, define_linear, is_linear, jvp_rule, transpose_rule
 from laminax_transforms.zeros import instantiate_cotangent, zeros_of
 

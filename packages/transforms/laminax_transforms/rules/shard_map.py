@@ -22,7 +22,8 @@ from laminax_ir.ops.shape import reshape
 from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p, unmentioned_axes
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.staging import stage
-from laminax_transforms.jaxpr_transforms import batch_jaxpr, cached_by_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
+from laminax_transforms.derived_programs import cached_by_jaxpr
+from laminax_transforms.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 from laminax_transforms.registry import axis_batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
 from laminax_transforms.zeros import ZERO
 

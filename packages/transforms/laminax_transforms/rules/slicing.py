@@ -11,7 +11,7 @@ from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode, S
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import broadcast_in_dim, concatenate, full, pad
 from laminax_ir.ops.slicing import dynamic_slice_p, dynamic_update_slice_p
-from laminax_transforms.batching import batch_axis_first
+from laminax_transforms.batch_axes import batch_axis_first
 from laminax_transforms.registry import batching_rule, define_jvp, define_linear, is_linear, jvp_rule, transpose_rule
 from laminax_transforms.rules.indexing import batch_scatter, gather_batch
 from laminax_transforms.zeros import zero_cotangent, zeros_of

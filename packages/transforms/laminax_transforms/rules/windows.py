@@ -17,7 +17,7 @@ from laminax_ir.ops.elementwise import ge_p, le_p
 from laminax_ir.ops.reduction import split_operands
 from laminax_ir.ops.shape import broadcast_in_dim, pad
 from laminax_ir.ops.slicing import slice as slice_array
-from laminax_transforms.batching import batch_axis_first
+from laminax_transforms.batch_axes import batch_axis_first
 from laminax_transforms.differentiation import jvp_flat
 from laminax_transforms.registry import (
     axis_batching_rule,

@@ -7,7 +7,7 @@ from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.elementwise import add, cos, mul, sin, square
 from laminax_ir.staging import stage
 from laminax_transforms import checkpoint, checkpoint_name, checkpoint_policies, custom_jvp, custom_vjp
-from laminax_transforms.batching import broadcast_batch
+from laminax_transforms.batch_axes import broadcast_batch
 from laminax_transforms.custom_batching import custom_vmap
 
 from .case import Case
