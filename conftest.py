@@ -19,7 +19,7 @@ def lower_layers_on_the_reference_evaluator(request, monkeypatch):
     """The tests of ir and transforms mean the NumPy evaluator, also where the api's, in the same process, installed another."""
     if request.path.parts[-3:-1] not in (("ir", "tests"), ("transforms", "tests")):
         return
-    if (trace := sys.modules.get("laminax_ir.trace")) is not None:
-        monkeypatch.setattr(trace.eval_trace, "evaluate", trace._reference_evaluator)
+    if (setup := sys.modules.get("laminax_ir.setup")) is not None:
+        monkeypatch.setattr(sys.modules["laminax_ir.trace"].eval_trace, "evaluate", setup.evaluate_with_numpy)
     if (effects := sys.modules.get("laminax_ir.effects")) is not None:
         monkeypatch.setattr(effects, "call_context", effects._numpy_copies)

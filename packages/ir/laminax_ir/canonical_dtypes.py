@@ -17,6 +17,7 @@ import numpy as np
 from laminax_ir import config
 from laminax_ir.arguments import called_with
 from laminax_ir.extended_dtypes import ExtendedDType
+from laminax_ir.warning_counts import count_warning
 
 # The dtype of the tangents of integers and booleans: the vector space of dimension 0.
 float0 = np.dtype([("float0", np.void, 0)])
@@ -138,7 +139,6 @@ def check_user_dtype_supported(dtype: Any, fun_name: str | None = None) -> Any:
         return canonical
     requested = supported_dtype(dtype)
     if requested in _narrowed:
-        from laminax_ir.trace import count_warning  # which imports this module
         count_warning()
         where = f" requested in {fun_name}" if fun_name else ""
         warnings.warn(

@@ -18,7 +18,7 @@ from laminax_ir.errors import JaxprTypeError
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, joined_effects
 from laminax_ir.manual_axes import running_along
 from laminax_ir.primitive import Primitive, RuleTable
-from laminax_ir.refs import AbstractRef
+from laminax_ir.ref_types import AbstractRef
 from laminax_ir.type_shardings import in_use
 
 check_rules = RuleTable("type-checking", "laminax_ir.ops")

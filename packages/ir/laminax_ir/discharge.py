@@ -14,19 +14,22 @@ from __future__ import annotations
 from typing import Any, Callable, NamedTuple, Sequence
 from weakref import WeakKeyDictionary
 
-from laminax_ir import ref_indexing, source
+from laminax_ir import ref_indexing
 from laminax_ir.avals import ShapedArray
+from laminax_ir.effects import has_refs
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
 from laminax_ir.manual_axes import running_along
+from laminax_ir.name_stacks import NameStack, Transform, no_names
 from laminax_ir.ops import state as ops
 from laminax_ir.ops.calls import CustomVJPCall, checkpoint_p, custom_vjp_call_p, jit_p, run_forward
 from laminax_ir.ops.control_primitives import cond_p, scan_p, while_p
 from laminax_ir.ops.shard_map import shard_map_p
 from laminax_ir.primitive import Primitive
-from laminax_ir.refs import AbstractRef, Ref, ValueRef, check_aliases, freeze, has_refs, new_ref, read, write
+from laminax_ir.ref_types import AbstractRef
+from laminax_ir.refs import Ref, ValueRef, check_aliases, freeze, new_ref, read, write
 from laminax_ir.staged_refs import call_with_refs
 from laminax_ir.staging import StagingTrace, stage
-from laminax_ir.trace import NameStack, Trace, no_names, state
+from laminax_ir.trace import state
 
 
 class DischargingTrace(StagingTrace):
@@ -35,7 +38,6 @@ class DischargingTrace(StagingTrace):
     __slots__ = ()
 
     records_refs = False
-    new_ref = Trace.new_ref
 
     def process_custom_vjp(self, call):
         if any(isinstance(x, Ref) for x in call.operands):
@@ -154,7 +156,7 @@ def eval_with_refs(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))
     previous = state.source
-    names = state.name_stack if any(type(name) is not source.Transform for name in state.name_stack) else no_names
+    names = state.name_stack if any(type(name) is not Transform for name in state.name_stack) else no_names
     try:
         for eqn in jaxpr.eqns:
             operands = [v.val if type(v) is Literal else env[v] for v in eqn.invars]

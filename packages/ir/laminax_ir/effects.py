@@ -49,6 +49,38 @@ def has_ordered(effects: Iterable) -> bool:
     return any(getattr(effect, "is_ordered", False) for effect in effects)
 
 
+class RefEffect(Effect):
+    """What a program does to references that it does not own; on its own: takes one, and leaves it alone."""
+
+
+class ReadEffect(RefEffect):
+    """Reads a reference."""
+
+
+class WriteEffect(RefEffect):
+    """Replaces what is in a reference."""
+
+
+class AccumEffect(RefEffect):
+    """Adds to what is in a reference."""
+
+
+class InternalRefEffect(RefEffect):
+    """Makes a reference, which nobody else sees."""
+
+
+ref_effect = RefEffect("Ref")
+read_effect = ReadEffect("Read")
+write_effect = WriteEffect("Write")
+accum_effect = AccumEffect("Accum")
+internal_effect = InternalRefEffect("InternalRef")
+
+
+def has_refs(effects: Iterable[Effect]) -> bool:
+    """Whether a program with these effects has references: its own, its caller's, or some that it closes over."""
+    return any(isinstance(effect, RefEffect) for effect in effects)
+
+
 CallContext = Callable[[Sequence[np.ndarray]], AbstractContextManager[list[Any]]]
 
 

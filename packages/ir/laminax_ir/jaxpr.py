@@ -10,8 +10,9 @@ from typing import Any, Callable, Iterable, Iterator, Sequence
 
 from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.name_stacks import NameStack, Transform, no_names
 from laminax_ir.primitive import Primitive
-from laminax_ir.trace import NameStack, no_names, state
+from laminax_ir.trace import state
 from laminax_ir.type_shardings import in_use
 
 no_effects: frozenset = frozenset()
@@ -202,7 +203,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
     if len(args) != len(jaxpr.invars):
         raise TypeError(f"eval_jaxpr: the jaxpr takes {len(jaxpr.invars)} arguments, got {len(args)}")
     if jaxpr.effects:
-        from laminax_ir.refs import has_refs
+        from laminax_ir.effects import has_refs
         if has_refs(jaxpr.effects):
             from laminax_ir.discharge import eval_with_refs
             return eval_with_refs(jaxpr, consts, *args)
@@ -218,7 +219,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
     last_use = {v: eqn for eqn in jaxpr.eqns for v in eqn.invars if type(v) is not Literal}
     last_use.update((v, None) for v in jaxpr.outvars if type(v) is not Literal)
     previous_source = state.source
-    names = state.name_stack if any(type(name) is not source.Transform for name in state.name_stack) else no_names  # scopes that the caller is in
+    names = state.name_stack if any(type(name) is not Transform for name in state.name_stack) else no_names  # scopes that the caller is in
     try:
         for eqn in jaxpr.eqns:
             operands = [v.val if type(v) is Literal else env[v] for v in eqn.invars]

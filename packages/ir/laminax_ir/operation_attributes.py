@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from laminax_ir import config
-from laminax_ir.source import Attributes
-from laminax_ir.trace import NameStack, state
+from laminax_ir.name_stacks import Attributes, NameStack
+from laminax_ir.trace import state
 
 in_use: list[None] = []  # an entry once there have been any: until then nobody need look
 

@@ -19,7 +19,8 @@ from laminax_ir.ops.shape import expand_dims
 from laminax_ir.ops.shape_arguments import common_shape
 from laminax_ir.primitive import Primitive
 from laminax_ir.recordings import recorded
-from laminax_ir.trace import Tracer, count_warning, state
+from laminax_ir.trace import Tracer, state
+from laminax_ir.warning_counts import count_warning
 
 _SCALARS = frozenset((bool, int, float, complex))
 _BOOL = np.dtype(bool)

@@ -18,6 +18,7 @@ import numpy as np
 from laminax_ir import dtypes, printer_params, source
 from laminax_ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from laminax_ir.layout import Break, Doc, Group, Nest, Text, concat, join, render
+from laminax_ir.name_stacks import scope_path
 from laminax_ir.printer_params import equation_rule, equation_rules
 
 
@@ -158,7 +159,7 @@ class Printer:
         if self.options.source_info:
             notes.append(_full_position(eqn.source_info))
         if self.options.name_stack:
-            notes.append(f"[{source.scope_path('', eqn.source_info.name_stack)}]")
+            notes.append(f"[{scope_path('', eqn.source_info.name_stack)}]")
         return tuple(notes)
 
     def parameter(self, value: Any) -> Doc:

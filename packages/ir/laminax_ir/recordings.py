@@ -17,10 +17,12 @@ import numpy as np
 
 from laminax_ir import config_options, source
 from laminax_ir.jaxpr import JaxprEqn, Literal, Var, no_effects
+from laminax_ir.name_stacks import NameStack
 from laminax_ir.pytree import flatten
 from laminax_ir.refs import Ref
 from laminax_ir.staging import StagedTracer, StagingTrace, literal_types
-from laminax_ir.trace import NameStack, Trace, Tracer, eval_trace, state
+from laminax_ir.trace import Trace, Tracer, eval_trace, state
+from laminax_ir.warning_counts import given as warnings_given
 
 _new = object.__new__
 _LIMIT = 256  # recordings per function
@@ -82,12 +84,12 @@ class RecordedFunction:
             return _replay(recording, program, levels, operands)
         if key in self.recordings or state.source is not None:  # equations on behalf of others do not show their scopes
             return self.fun(*args, **kwargs)
-        start, warnings = len(program.eqns), state.warnings
+        start, warnings = len(program.eqns), warnings_given.count
         result = self.fun(*args, **kwargs)
         if len({x.variable for x in operands}) == len(operands):  # else the equations would not tell which operand is meant
             if len(self.recordings) >= _LIMIT:
                 self.recordings.clear()
-            self.recordings[key] = None if state.warnings != warnings else _recording(program, levels, program.eqns[start:], operands, result)
+            self.recordings[key] = None if warnings_given.count != warnings else _recording(program, levels, program.eqns[start:], operands, result)
         return result
 
 

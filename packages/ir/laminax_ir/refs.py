@@ -12,100 +12,15 @@ from __future__ import annotations
 import inspect
 import operator
 from typing import Any, Callable, Iterable, Sequence
-from weakref import WeakValueDictionary
 
 from laminax_ir import ref_indexing
-from laminax_ir.avals import ShapedArray, get_aval, register_reference_type
-from laminax_ir.effects import Effect
+from laminax_ir.avals import get_aval, register_reference_type
+from laminax_ir.errors import UnexpectedTracerError
 from laminax_ir.pytree import keystr, leaf_paths, register_pytree_node, tree_flatten_with_path
+from laminax_ir.ref_contents import array_operations, checked_value, typed_as
 from laminax_ir.ref_indexing import Place, without_arrays
+from laminax_ir.ref_types import AbstractRef
 from laminax_ir.trace import Trace, Tracer, current_trace, eval_trace, state
-
-
-class RefEffect(Effect):
-    """What a program does to references that it does not own; on its own: takes one, and leaves it alone."""
-
-
-class ReadEffect(RefEffect):
-    """Reads a reference."""
-
-
-class WriteEffect(RefEffect):
-    """Replaces what is in a reference."""
-
-
-class AccumEffect(RefEffect):
-    """Adds to what is in a reference."""
-
-
-class InternalRefEffect(RefEffect):
-    """Makes a reference, which nobody else sees."""
-
-
-ref_effect = RefEffect("Ref")
-read_effect = ReadEffect("Read")
-write_effect = WriteEffect("Write")
-accum_effect = AccumEffect("Accum")
-internal_effect = InternalRefEffect("InternalRef")
-
-
-def has_refs(effects: Iterable[Effect]) -> bool:
-    """Whether a program with these effects has references: its own, its caller's, or some that it closes over."""
-    return any(isinstance(effect, RefEffect) for effect in effects)
-
-
-class AbstractRef:
-    """The type of a reference to an array of the type `inner_aval`. Interned: equality is identity."""
-
-    __slots__ = ("inner_aval", "__weakref__")
-
-    inner_aval: ShapedArray
-    _split = None  # over explicit mesh axes references are whole
-    memory_space = None
-    _whole = None
-
-    def __new__(cls, inner_aval: ShapedArray):
-        found = _interned.get(inner_aval)
-        if found is None:
-            found = object.__new__(cls)
-            found.inner_aval = inner_aval
-            _interned[inner_aval] = found
-        return found
-
-    def __reduce__(self):
-        return AbstractRef, (self.inner_aval,)
-
-    shape = property(operator.attrgetter("inner_aval.shape"), doc="Sizes of the axes.")
-    dtype = property(operator.attrgetter("inner_aval.dtype"), doc="The dtype of the elements.")
-    ndim = property(operator.attrgetter("inner_aval.ndim"), doc="The number of axes.")
-    size = property(operator.attrgetter("inner_aval.size"), doc="The number of elements.")
-    weak_type = property(operator.attrgetter("inner_aval.weak_type"), doc="Whether the dtype yields to that of other operands.")
-    named_shape = property(operator.attrgetter("inner_aval.named_shape"), doc="The named axes that the array varies over.")
-    _named = property(operator.attrgetter("inner_aval._named"))
-
-    def to_tangent_aval(self) -> AbstractRef:
-        """The type of references to tangents."""
-        return AbstractRef(self.inner_aval.to_tangent_aval())
-
-    def to_ct_aval(self) -> AbstractRef:
-        """The type of references to cotangents."""
-        return AbstractRef(self.inner_aval.to_ct_aval())
-
-    def update(self, **changes: Any) -> AbstractRef:
-        """The type of references to arrays that differ in the given fields."""
-        return AbstractRef(self.inner_aval.update(**changes))
-
-    def str_short(self, short_dtypes: bool = True) -> str:
-        """The printed form used in jaxprs, `Ref{f32[2,3]}`."""
-        return f"Ref{{{self.inner_aval.str_short(short_dtypes)}}}"
-
-    def __repr__(self):
-        return self.str_short(short_dtypes=False)
-
-    __str__ = __repr__
-
-
-_interned: WeakValueDictionary[ShapedArray, AbstractRef] = WeakValueDictionary()
 
 
 class Ref:
@@ -241,8 +156,7 @@ class ValueRef(Ref):
 
 def take(ref: ValueRef) -> Any:
     """The value of a reference outside of traces for whom may destroy it: a copy, unless nobody else has it."""
-    from laminax_ir.ops.elementwise import copy_p
-    return ref.load() if ref.is_own else copy_p.bind(ref.load())
+    return ref.load() if ref.is_own else array_operations().copied(ref.load())
 
 
 def give(ref: ValueRef, value: Any) -> None:
@@ -358,7 +272,11 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None)
     except TypeError:
         raise TypeError("Error interpreting argument to new_ref as a JAX value. The problematic value is of type "
                         f"{type(init_val)} and was passed to new_ref at position 0. Give an array or a scalar.") from None
-    return state.trace.new_ref(init_val, AbstractRef(aval))
+    home = state.trace.home_of_ref(init_val)
+    with current_trace(home):
+        if home.records_refs:
+            return home.record_new_ref(init_val, AbstractRef(aval))
+        return ValueRef(home, AbstractRef(aval), init_val if isinstance(init_val, Tracer) else array_operations().copied(init_val), is_own=True)
 
 
 def read(ref: Ref, places: tuple[Place, ...] = ()) -> Any:
@@ -369,12 +287,12 @@ def read(ref: Ref, places: tuple[Place, ...] = ()) -> Any:
     if ref._trace is trace:
         if not places and type(ref) is ValueRef:
             ref.is_own = False
-        return ref_indexing.read(ref.load(), places)
+        return array_operations().part(ref.load(), places)
     inner = [trace.without_part(x) for place in places for x in place.arrays]
     if any(x is None for x in inner):  # an index that only this trace knows
         with current_trace(_outer(trace, ref)):
             whole = read(ref)
-        return ref_indexing.read(whole, places)
+        return array_operations().part(whole, places)
     with current_trace(_outer(trace, ref)):
         return read(ref, ref_indexing.with_arrays(places, inner))
 
@@ -387,7 +305,7 @@ def write(name: str, ref: Ref, places: tuple[Place, ...], value: Any, returns_ol
       value: of exactly the shape of the part and its dtype.
       returns_old: whether to return what was there.
     """
-    value = ref_indexing.checked_value(name, ref.aval.inner_aval, places, value)
+    value = checked_value(name, ref.aval.inner_aval, places, value)
     return _write(name == "ref_addupdate", ref, places, value, returns_old)
 
 
@@ -397,8 +315,8 @@ def _write(adds: bool, ref: Ref, places: tuple[Place, ...], value: Any, returns_
         return trace.record_ref("addupdate" if adds else "swap", ref, places, value)
     if ref._trace is trace:
         old = ref.load()
-        part = ref_indexing.read(old, places) if returns_old else None  # of what is replaced: the reference has it no more
-        ref.store(ref_indexing.written(old, places, ref_indexing.typed_as(ref.aval.inner_aval, value), adds))
+        part = array_operations().part(old, places) if returns_old else None  # of what is replaced: the reference has it no more
+        ref.store(array_operations().with_part(old, places, typed_as(ref.aval.inner_aval, value), adds))
         return part
     outer = _outer(trace, ref)
     trace.check_writes_ref(ref)
@@ -418,7 +336,6 @@ def _outer(trace: Trace, ref: Ref) -> Trace:
 
 def lost_ref_error(ref: Ref) -> Exception:
     """For a reference that is met where the trace that it lives in is not at work."""
-    from laminax_ir.errors import UnexpectedTracerError
     name = ref._trace.name or "a transformation"
     made = f", which was {ref.origin()}," if ref.origin() else ""
     return UnexpectedTracerError(f"a reference of type {ref.aval}{made} was used outside of {name}, the traced function it belongs to. Make "

@@ -12,11 +12,12 @@ import os
 import sys
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any, NamedTuple, Sequence
+from typing import Any, NamedTuple
 
 from laminax_ir import config
 from laminax_ir.config_options import subscribe
-from laminax_ir.trace import NameStack, no_names, state
+from laminax_ir.name_stacks import NameStack, no_names
+from laminax_ir.trace import state
 
 _own_folders: list[str] = [os.path.dirname(os.path.abspath(__file__)) + os.sep]
 _library_paths: list[str] = []
@@ -125,50 +126,6 @@ def position(info: SourceInfo) -> Position | None:
             return Position(info.code.co_filename, line or info.code.co_firstlineno, (column or 0) + 1,
                             info.code.co_qualname)
     return Position(info.code.co_filename, info.code.co_firstlineno, 1, info.code.co_qualname)
-
-
-class Transform(str):
-    """The name of a transformation in a name stack, `jvp`: it goes around the name after it, `jvp(layer)`."""
-
-    __slots__ = ()
-
-
-class Attributes(str):
-    """What a name stack has that is no name: changes of operations' attributes for the compiler (see `operation_attributes`).
-
-    As text it tells itself from other changes; None takes an attribute away.
-    """
-
-    changes: dict[str, str | None]
-
-    def __new__(cls, changes: dict[str, str | None]) -> Attributes:
-        self = super().__new__(cls, f"attributes {sorted(changes.items())!r}")
-        self.changes = changes
-        return self
-
-
-JVP, VMAP, TRANSPOSE = Transform("jvp"), Transform("vmap"), Transform("transpose")
-
-
-def scope_path(scope: str, name_stack: Sequence[str], operation: str = "") -> str:
-    """The name of an operation in the compiler's metadata: `jit(f)/jvp(layer)/sin`.
-
-    Args:
-      scope: the calls around the program that it is in, `jit(f)`, or "".
-      name_stack: names that are inside one another, and transformations of what they have inside.
-      operation: the operation's own name.
-    """
-    path: list[str] = []
-    for name in reversed(name_stack):
-        if type(name) is Attributes:
-            continue
-        if type(name) is not Transform:
-            path.insert(0, name)
-        elif path:
-            path[0] = f"{name}({path[0]})"
-        else:
-            path.append(f"{name}()")
-    return "/".join([part for part in (scope, *path, operation) if part])
 
 
 def summarize(info: SourceInfo) -> str:

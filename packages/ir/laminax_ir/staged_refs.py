@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 from laminax_ir import source
-from laminax_ir.effects import Effect
+from laminax_ir.effects import Effect, ref_effect
 from laminax_ir.jaxpr import JaxprEqn, Literal, Var, joined_effects
 from laminax_ir.primitive import Primitive
 from laminax_ir.ref_indexing import Place, without_arrays
-from laminax_ir.refs import AbstractRef, Ref, ref_effect
+from laminax_ir.ref_primitives import addupdate_p, freeze_p, get_p, new_ref_p, swap_p
+from laminax_ir.ref_types import AbstractRef
+from laminax_ir.refs import Ref, not_owned_error
 from laminax_ir.staging import StagedTracer, StagingTrace
 from laminax_ir.trace import state
 
@@ -47,20 +49,17 @@ def input_ref(trace: StagingTrace, var: Var) -> StagedRef:
 
 def new_ref(trace: StagingTrace, value: Any, aval: AbstractRef) -> StagedRef:
     """Records that a reference is made."""
-    from laminax_ir.ops.state import new_ref_p
     eqn = _record(trace, [_atom(trace, value)], [Var(aval)], new_ref_p, {"kind": None, "memory_space": None})
     return StagedRef(trace, eqn.outvars[0], eqn)
 
 
 def record(trace: StagingTrace, operation: str, ref: Ref, places: tuple[Place, ...], value: Any) -> Any:
     """Records an operation on one reference; returns its result."""
-    from laminax_ir.ops import state as ops
-    from laminax_ir.refs import not_owned_error
     if operation == "freeze":
         if not isinstance(ref, StagedRef) or ref._trace is not trace or ref.eqn is None:
             raise not_owned_error("freeze", ref)
-        return call_with_refs(trace, ops.freeze_p, (ref,), {})
-    primitive = {"get": ops.get_p, "swap": ops.swap_p, "addupdate": ops.addupdate_p}[operation]
+        return call_with_refs(trace, freeze_p, (ref,), {})
+    primitive = {"get": get_p, "swap": swap_p, "addupdate": addupdate_p}[operation]
     values = () if operation == "get" else (value,)
     arrays = [x for place in places for x in place.arrays]
     return call_with_refs(trace, primitive, (ref, *values, *arrays), {"places": without_arrays(places)})

@@ -7,7 +7,7 @@ tracer, which whoever binds the jaxpr passes along.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -15,10 +15,16 @@ from laminax_ir import canonical_dtypes, config, dtypes, source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.gc_pause import paused_collection
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
+from laminax_ir.leaks import check_for_leaks, leaked_tracer_error
+from laminax_ir.name_stacks import no_names
 from laminax_ir.operation_attributes import names_of_programs
 from laminax_ir.symbolic_dims import SymbolicDim
-from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, leaked_tracer_error, no_names, state
+from laminax_ir.trace import Trace, Tracer, current_trace, state
 from laminax_ir.type_shardings import in_use
+
+if TYPE_CHECKING:
+    from laminax_ir.ref_types import AbstractRef
+    from laminax_ir.refs import Ref
 
 _new = object.__new__
 
@@ -74,7 +80,8 @@ class StagingTrace(Trace):
             return input_ref(self, var)
         return StagedTracer(self, aval, var, None)
 
-    def new_ref(self, value: Any, aval):
+    def record_new_ref(self, value: Any, aval: AbstractRef) -> Ref:
+        """Records that a reference is made."""
         from laminax_ir import staged_refs
         return staged_refs.new_ref(self, value, aval)
 
@@ -251,7 +258,6 @@ def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], na
       LeakedTracerError: if the function uses a tracer of a finished trace, or, with the option
         `check_leaks`, keeps one of its own.
     """
-    import laminax_ir.operators  # noqa: F401  (gives tracers their arithmetic; the operations it needs import this module)
     trace = trace_type_for(in_avals, trace_type)(name or getattr(fun, "__name__", "<unnamed>"), argument_names)
     outer_names = state.name_stack  # those are the caller's; the program may have others
     state.name_stack = no_names if config.operation_attributes.value is None else names_of_programs()
@@ -264,7 +270,7 @@ def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], na
         trace.ended = True
         state.name_stack = outer_names
     if closed.jaxpr.effects and not keeps_refs:
-        from laminax_ir.refs import has_refs
+        from laminax_ir.effects import has_refs
         if has_refs(closed.jaxpr.effects):
             from laminax_ir.discharge import without_refs
             closed = without_refs(closed)

@@ -8,7 +8,6 @@ the sizes of the named axes and the source position that transposed equations in
 
 from __future__ import annotations
 
-import gc
 import operator
 import threading
 from contextlib import contextmanager
@@ -17,12 +16,12 @@ from typing import Any, Callable, Sequence
 from laminax_ir.avals import ShapedArray, register_value_type
 from laminax_ir.errors import (
     ConcretizationTypeError,
-    LeakedTracerError,
     TracerArrayConversionError,
     TracerBoolConversionError,
     TracerIntegerConversionError,
     UnboundAxisNameError,
 )
+from laminax_ir.name_stacks import NameStack, no_names
 from laminax_ir.python_scalars import check_has_truth_value, check_is_index, check_is_scalar
 
 
@@ -39,7 +38,7 @@ class Trace:
     records_tangents = False  # whether it passes what touches no tangent on to its parent
     is_recorded = False  # whether equations can be copied through it (see `recordings`)
     recording_key: Any = None  # then, on what it depends what they are; None: they are the parent's. With a key, it has `split` and `join`
-    records_refs = False  # whether operations on references are recorded, with `new_ref`, `record_ref` and `call_with_refs`
+    records_refs = False  # whether operations on references are recorded, with `record_new_ref` and `record_ref`
 
     def __init__(self, name: str = "", argument_names: Sequence[str] | Callable[[int], str] | None = None):
         self.ended = False
@@ -65,11 +64,9 @@ class Trace:
         """Interprets one operation; returns its result, or the list of them if it has several."""
         raise NotImplementedError
 
-    def new_ref(self, value: Any, aval):
-        """A reference that lives in this trace, with a value of this trace in it (see `refs`)."""
-        from laminax_ir.ops.elementwise import copy_p
-        from laminax_ir.refs import ValueRef
-        return ValueRef(self, aval, value if isinstance(value, Tracer) else copy_p.bind(value), is_own=True)
+    def home_of_ref(self, value: Any) -> Trace:
+        """The trace where a reference lives that is made under this one, with `value` in it (see `refs`)."""
+        return self
 
     def without_part(self, x: Any) -> Any | None:
         """The value as the parent has it; None if this trace has a part in it, such as a tangent."""
@@ -95,14 +92,14 @@ class Trace:
 class EvalTrace(Trace):
     """The bottom of the stack: computes values.
 
-    The evaluator is the NumPy reference until a runtime installs its own with `set_evaluator`.
+    `laminax_ir.setup` installs the NumPy reference as the evaluator, and a runtime its own in its place.
     """
 
     __slots__ = ("evaluate",)
 
     def __init__(self):
         super().__init__()
-        self.evaluate: Callable = _reference_evaluator
+        self.evaluate: Callable = _no_evaluator
 
     def process(self, primitive, operands, params):
         return self.evaluate(primitive, operands, params)
@@ -128,10 +125,8 @@ class ConstantFoldingTrace(Trace):
         with current_trace(trace):
             return trace.process(primitive, operands, params)
 
-    def new_ref(self, value, aval):
-        trace = self.parent if isinstance(value, Tracer) else eval_trace
-        with current_trace(trace):
-            return trace.new_ref(value, aval)
+    def home_of_ref(self, value: Any) -> Trace:
+        return self.parent.home_of_ref(value) if isinstance(value, Tracer) else eval_trace
 
     def process_custom_jvp(self, call):
         return self._process_custom(call, "process_custom_jvp")
@@ -145,42 +140,16 @@ class ConstantFoldingTrace(Trace):
             return getattr(trace, method)(call)
 
 
-def _reference_evaluator(primitive, operands, params):
-    from laminax_ir.reference.evaluate import evaluate_primitive
-    check_no_tracers(operands)
-    return evaluate_primitive(primitive, operands, params)
-
-
-def check_no_tracers(operands: Sequence[Any]) -> None:
-    """For evaluators: a tracer among the operands has outlived its trace.
-
-    Raises:
-      LeakedTracerError: naming the tracer's origin.
-    """
-    for x in operands:
-        if isinstance(x, Tracer):
-            raise leaked_tracer_error(x)
+def _no_evaluator(primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    raise RuntimeError(f"{primitive}: nothing computes operations yet. Import laminax_ir.setup, which has NumPy do it, or laminax.")
 
 
 eval_trace = EvalTrace()
 
 
-def set_evaluator(evaluate: Callable) -> None:
-    """Installs the function that computes one operation: `evaluate(primitive, operands, params)`."""
+def set_evaluator(evaluate: Callable[[Any, Sequence[Any], dict[str, Any]], Any]) -> None:
+    """Registers the function that computes one operation on values: `evaluate(primitive, operands, params)`; a later one takes its place."""
     eval_trace.evaluate = evaluate
-
-
-class NameStack(tuple):
-    """Names that are inside one another, and transformations of what they have inside; as text, `foo/vmap(bar)`."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        from laminax_ir.source import scope_path
-        return scope_path("", self)
-
-
-no_names = NameStack()
 
 
 class _State(threading.local):
@@ -188,7 +157,6 @@ class _State(threading.local):
     axis_sizes: dict[Any, int] = {}
     source = None  # overrides the user's frame, for equations made on behalf of an earlier one
     name_stack: NameStack = no_names
-    warnings: int = 0  # see `count_warning`
 
 
 state = _State()
@@ -258,12 +226,6 @@ class ended_afterwards:
 def is_tracing() -> bool:
     """Whether operations are being interpreted by anything but plain evaluation."""
     return state.trace is not eval_trace
-
-
-def count_warning() -> None:
-    """To be called where a warning depends on the arguments of the function at work: every equal call must give it again, so
-    that this one is not recorded (see `recordings`)."""
-    state.warnings += 1
 
 
 @contextmanager
@@ -405,55 +367,3 @@ _BOOL_HINT = ("Use where, lax.cond or lax.select instead of Python control flow,
 _STATIC_HINT = "Mark the argument it comes from as static (static_argnums), or keep the computation in array operations."
 
 register_value_type(Tracer, lambda tracer: tracer.aval)
-
-
-def leaked_tracer_error(tracer: Tracer) -> LeakedTracerError:
-    """The error for a tracer met where its trace is not at work any more."""
-    from laminax_ir import source
-    trace = tracer._trace
-    traced = f"a value traced by {trace.name}" if trace.name else "a traced value"
-    how = "after that trace had ended" if trace.ended else "outside the function being traced"
-    what, where = tracer.origin()
-    used = source.summarize(source.current(3))
-    return LeakedTracerError(
-        f"Encountered an unexpected tracer: {traced} was used {how}.\n  value: {tracer.aval.str_short(short_dtypes=False)}"
-        + (f", {what}" if what else "") + (f", which was created on line {where}" if where else "") + (f", and used at {used}" if used else "")
-        + "\nReturn it from the transformed function instead of saving it to an object or to global state. LAMINAX_CHECK_LEAKS=1 reports it "
-        "as soon as the function returns.")
-
-
-def check_for_leaks(trace: Trace) -> None:
-    """Looks for tracers of an ended trace that are still alive. Slow: it searches the whole heap.
-
-    Raises:
-      LeakedTracerError: if there is one; the message says what keeps it.
-    """
-    gc.collect()
-    leaked = [x for x in gc.get_referrers(trace) if isinstance(x, Tracer) and x._trace is trace]
-    if not leaked:
-        return
-    tracer = leaked.pop()
-    leaked.clear()
-    origin, holder = tracer.describe_origin(), _describe_holder([tracer])
-    raise LeakedTracerError(
-        f"a value traced by {trace.name or 'a transformation'} is still alive after that trace has ended.\n"
-        f"  value: {tracer.aval.str_short()}" + (f", {origin}" if origin else "") + (f"; kept by {holder}" if holder else "")
-        + "\nReturn it from the transformed function instead of keeping it.")
-
-
-def _describe_holder(box: list) -> str:
-    """What refers to the value in `box`, in a reader's words; empty when it is hard to say."""
-    for referrer in sorted(gc.get_referrers(*box), key=lambda x: isinstance(x, tuple)):  # which may be the arguments of a call under way
-        entries = referrer if isinstance(referrer, dict) else getattr(referrer, "__dict__", {})
-        for key in entries:
-            if entries[key] is not box[0]:
-                continue
-            if entries is not referrer:
-                return f"the attribute {key} of a {type(referrer).__name__}"
-            return f"the global variable {key} of {entries['__name__']}" if "__builtins__" in entries \
-                else f"the entry {key!r} of a dict"
-        if referrer is not box and isinstance(referrer, (list, tuple, set)):
-            return f"a {type(referrer).__name__}"
-        if type(referrer).__name__ == "cell":
-            return "a variable that a function closed over"
-    return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from laminax_ir import source
-from laminax_ir.trace import count_warning
+from laminax_ir.warning_counts import count_warning
 
 
 def warn_at_user(message: str, category: type[Warning] = UserWarning) -> None:

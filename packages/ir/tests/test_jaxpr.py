@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from laminax_ir import operators  # noqa: F401  (arithmetic on tracers)
+import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir.avals import ShapedArray
 from laminax_ir.check import check_jaxpr
 from laminax_ir.dce import dce_closed_jaxpr, dce_jaxpr

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from laminax_ir import operators  # noqa: F401  (arithmetic on tracers)
+import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir.avals import ShapedArray
 from laminax_ir.manual_axes import checked_axes, manual_axes, running_along
 from laminax_ir.ops import collectives as op

@@ -19,7 +19,8 @@ from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.recordings import RecordedFunction
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.staging import stage
-from laminax_ir.trace import count_warning, name_scope, state
+from laminax_ir.trace import name_scope, state
+from laminax_ir.warning_counts import count_warning
 
 X, Y = np.array([0.5, 1.0, -2.0], np.float32), np.array([3.0, 0.25, 1.5], np.float32)
 

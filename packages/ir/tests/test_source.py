@@ -9,7 +9,8 @@ import types
 import numpy as np
 import pytest
 
-from laminax_ir import operators, source  # noqa: F401  (arithmetic on tracers)
+import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
+from laminax_ir import source
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr

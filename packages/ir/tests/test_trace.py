@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from laminax_ir import operators  # noqa: F401  (arithmetic on tracers)
+import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir import trace as trace_module
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.errors import (

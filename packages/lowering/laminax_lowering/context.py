@@ -6,12 +6,13 @@ from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes, source
+from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.effects import has_ordered
 from laminax_ir.explicit_axes import is_explicit
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from laminax_ir.keys import PRNGKeyArray, physical_aval
+from laminax_ir.name_stacks import scope_path
 from laminax_ir.operation_attributes import in_use
 from laminax_lowering.module_context import ModuleContext
 from laminax_lowering.registry import find_rule, rules_for
@@ -330,7 +331,7 @@ class FunctionWriter:
         consts = [self.constant_array(c, v.aval) for c, v in zip(closed.consts, closed.jaxpr.constvars)]
         outer = self.scope
         if scope:
-            self.scope = source.scope_path(outer, (*self.eqn.source_info.name_stack, *scope))
+            self.scope = scope_path(outer, (*self.eqn.source_info.name_stack, *scope))
         try:
             return self.run_jaxpr(closed.jaxpr, [*consts, *operands])
         finally:

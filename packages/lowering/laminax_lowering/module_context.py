@@ -7,6 +7,7 @@ from typing import Any, Callable, Mapping
 from laminax_ir import source
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.name_stacks import scope_path
 from laminax_lowering.outlining import CallPlan
 from laminax_lowering.shardings import MeshTable
 from laminax_lowering.ssa_values import Value
@@ -132,6 +133,6 @@ class _Locations(dict):
         self.info = info
 
     def __missing__(self, name: str) -> str:
-        path = string_text(source.scope_path(self.scope, self.info.name_stack, name))
+        path = string_text(scope_path(self.scope, self.info.name_stack, name))
         text = self[name] = f" loc({self.module._alias(f'{path}({self.module._file_location(self.info)})')})"
         return text

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-import laminax_ir.operators  # noqa: F401  (arithmetic on tracers)
+import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.control_flow import cond, platform_dependent, switch

@@ -1,6 +1,6 @@
 """laminax-transforms: differentiation and batching of programs of `laminax_ir`, without a compiler."""
 
-from laminax_ir import operators as _operators  # noqa: F401  (arithmetic on tracers)
+from laminax_ir import setup as _setup  # noqa: F401  (arithmetic on tracers)
 from laminax_ir.source import register_internal_folder as _register_internal_folder
 from laminax_transforms.autodiff import jvp, linearize, vjp
 from laminax_transforms.checkpoint import (

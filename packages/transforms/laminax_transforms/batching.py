@@ -13,8 +13,10 @@ from weakref import WeakKeyDictionary
 from laminax_ir import config, source
 from laminax_ir.avals import ShapedArray, get_aval, remove_axis
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr
+from laminax_ir.leaks import check_for_leaks
+from laminax_ir.name_stacks import VMAP
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall
-from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, extend_axis_env, name_scope, state
+from laminax_ir.trace import Trace, Tracer, current_trace, ended_afterwards, extend_axis_env, name_scope, state
 from laminax_ir.type_shardings import in_use
 from laminax_transforms.batch_axes import Axis, move_batch_axis
 from laminax_transforms.custom_batches import BatchFunction, batch_custom_jvp, batch_custom_vjp
@@ -177,7 +179,7 @@ def batch_flat(fun: Callable[..., Sequence[Any]], axis: Axis, args: Sequence[Any
       The results and their batch axes.
     """
     trace = BatchTrace(state.trace, axis, name, mapping)
-    with ended_afterwards(trace), extend_axis_env((axis.name, axis.size)), current_trace(trace), name_scope(source.VMAP):
+    with ended_afterwards(trace), extend_axis_env((axis.name, axis.size)), current_trace(trace), name_scope(VMAP):
         outputs = fun(*[trace.join(x, b) for x, b in zip(args, in_axes)])
         pairs = [trace.split(x) for x in outputs]
     if config.check_leaks.value:

@@ -10,11 +10,12 @@ from weakref import WeakKeyDictionary
 from laminax_ir import config_options, dtypes, source
 from laminax_ir.arguments import check_callable, function_name
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.effects import has_refs
 from laminax_ir.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
 from laminax_ir.ops.calls import bind_checkpoint, close_over_constants, name_p
 from laminax_ir.ops.contraction import dot_general_p
 from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
-from laminax_ir.refs import check_aliases, check_returned, has_refs, is_traced
+from laminax_ir.refs import check_aliases, check_returned, is_traced
 from laminax_ir.staging import StagingTrace, stage, trace_type_for
 from laminax_ir.trace import Tracer, current_trace, eval_trace, state
 from laminax_ir.tracebacks import api_boundary

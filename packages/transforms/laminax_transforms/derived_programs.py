@@ -6,7 +6,8 @@ from functools import wraps
 from typing import Any, Callable, Hashable
 
 from laminax_ir.jaxpr import ClosedJaxpr
-from laminax_ir.trace import no_names, state
+from laminax_ir.name_stacks import no_names
+from laminax_ir.trace import state
 
 
 def cached_by_jaxpr(transform: Callable) -> Callable:

@@ -11,8 +11,10 @@ from typing import Any, Callable, Mapping, Sequence
 
 from laminax_ir import config, source
 from laminax_ir.avals import ShapedArray, get_aval
+from laminax_ir.leaks import check_for_leaks
 from laminax_ir.manual_axes import checked_axes
-from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, name_scope, state
+from laminax_ir.name_stacks import JVP
+from laminax_ir.trace import Trace, Tracer, current_trace, ended_afterwards, name_scope, state
 from laminax_transforms.custom_vjp_tangents import linearize_custom_vjp
 from laminax_transforms.differentiated_refs import differentiated_write_error
 from laminax_transforms.linear import LinearProgram, LinearTracer, TangentTrace
@@ -168,7 +170,7 @@ def jvp_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents
         results, program = linearize_flat(fun, primals, [t is not ZERO for t in tangents], name)
         return results, program.apply([t for t in tangents if t is not ZERO])
     trace = JVPTrace(state.trace, name)
-    with ended_afterwards(trace), current_trace(trace), name_scope(source.JVP):
+    with ended_afterwards(trace), current_trace(trace), name_scope(JVP):
         outputs = fun(*[trace.join(p, t) for p, t in zip(primals, tangents)])
         pairs = [trace.split(x) for x in outputs]
     if config.check_leaks.value:
@@ -205,7 +207,7 @@ def linearize_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any],
             arguments.append(DualTracer(trace, x, inputs[-1]))
         else:
             arguments.append(x)
-    with ended_afterwards(trace), current_trace(trace), name_scope(source.JVP):
+    with ended_afterwards(trace), current_trace(trace), name_scope(JVP):
         outputs = fun(*arguments)
         pairs = [trace.split(x) for x in outputs]
     if checked_axes():  # inside of a program per device

@@ -10,7 +10,8 @@ from typing import Any, Callable, Sequence
 
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.pytree import keystr, register_pytree_node, tree_flatten_with_path, tree_unflatten
-from laminax_ir.refs import AbstractRef, Ref, ValueRef, read, write
+from laminax_ir.ref_types import AbstractRef
+from laminax_ir.refs import Ref, ValueRef, read, write
 from laminax_ir.trace import state
 from laminax_transforms.linear import LinearProgram
 from laminax_transforms.zeros import ZERO

@@ -15,11 +15,12 @@ from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.explicit_axes import is_resolving, typed_results
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
 from laminax_ir.manual_axes import checked_axes
+from laminax_ir.name_stacks import JVP, TRANSPOSE, NameStack
 from laminax_ir.ops.elementwise import add_p
 from laminax_ir.ops.sharding import in_memory, reshard
 from laminax_ir.primitive import Primitive
 from laminax_ir.staging import literal_types
-from laminax_ir.trace import NameStack, Trace, Tracer, current_trace, state
+from laminax_ir.trace import Trace, Tracer, current_trace, state
 from laminax_ir.type_shardings import in_use
 from laminax_transforms.differentiated_refs import differentiated_write_error
 from laminax_transforms.partly_linear import as_equation, split_equation
@@ -176,8 +177,8 @@ class TangentTrace(Trace):
 def _transposed_names(stack: NameStack) -> NameStack:
     """The names of what transposes an operation: inside of `transpose`, which is around the differentiation."""
     for i in range(len(stack) - 1, -1, -1):
-        if stack[i] is source.JVP:
-            return NameStack((*stack[:i], source.TRANSPOSE, *stack[i:]))
+        if stack[i] is JVP:
+            return NameStack((*stack[:i], TRANSPOSE, *stack[i:]))
     return stack
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 from laminax_ir.avals import remove_axis
-from laminax_ir.refs import AbstractRef, Ref, read, write
+from laminax_ir.ref_types import AbstractRef
+from laminax_ir.refs import Ref, read, write
 from laminax_ir.trace import current_trace
 from laminax_transforms.batch_axes import move_batch_axis
 from laminax_transforms.flat_functions import with_refs_made

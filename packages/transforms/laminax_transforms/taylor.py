@@ -17,10 +17,11 @@ from laminax_ir import config, dtypes, source
 from laminax_ir.arguments import check_callable
 from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.leaks import check_for_leaks
 from laminax_ir.ops.elementwise import convert_element_type, convert_element_type_p, mul
 from laminax_ir.pytree import tree_flatten, tree_structure, tree_unflatten, treedef_is_leaf
 from laminax_ir.staging import stage
-from laminax_ir.trace import Trace, Tracer, check_for_leaks, current_trace, ended_afterwards, state
+from laminax_ir.trace import Trace, Tracer, current_trace, ended_afterwards, state
 from laminax_ir.tracebacks import api_boundary
 from laminax_ir.weak_scalars import shaped
 from laminax_transforms.derived_programs import cached_by_jaxpr

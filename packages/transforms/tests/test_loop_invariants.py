@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numeric_checks import check_derivatives, check_vmap
 
-from laminax_ir import operators  # noqa: F401  (arithmetic on tracers)
+import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.config import enable_x64
 from laminax_ir.ops import elementwise as op

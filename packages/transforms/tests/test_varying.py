@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir import operators  # noqa: F401  (arithmetic on tracers)
+import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir.avals import ShapedArray
 from laminax_ir.dce import dce_jaxpr
 from laminax_ir.manual_axes import running_along

@@ -8,7 +8,7 @@ import laminax_runtime as runtime
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, aval_in, placed_aval, register_value_type
 from laminax_ir.partition_specs import PartitionSpec
-from laminax_ir.refs import AbstractRef
+from laminax_ir.ref_types import AbstractRef
 from laminax_ir.trace import Tracer
 
 

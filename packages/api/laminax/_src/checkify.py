@@ -15,8 +15,9 @@ import numpy as np
 from laminax_ir import config, dtypes, source
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.discharge import pure_program
-from laminax_ir.effects import Effect
+from laminax_ir.effects import Effect, has_refs
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subjaxprs
+from laminax_ir.leaks import check_no_tracers
 from laminax_ir.manual_axes import running_along
 from laminax_ir.ops import indexing, slicing
 from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, jit_p
@@ -27,9 +28,8 @@ from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.pytree import register_pytree_node_class, tree_flatten, tree_map, tree_unflatten
-from laminax_ir.refs import has_refs
 from laminax_ir.staging import stage
-from laminax_ir.trace import Tracer, check_no_tracers
+from laminax_ir.trace import Tracer
 from laminax_ir.tracebacks import api_boundary
 from laminax_lowering.registry import lowering_rule
 from laminax_transforms import custom_jvp, custom_vjp, jvp, vjp

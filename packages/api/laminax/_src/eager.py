@@ -16,11 +16,12 @@ from laminax_ir import config, config_options, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.canonical_dtypes import float0, supported_dtypes
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.leaks import check_no_tracers
 from laminax_ir.ops.calls import checkpoint_p
 from laminax_ir.primitive import Primitive
 from laminax_ir.pytree import tree_structure
 from laminax_ir.staging import stage
-from laminax_ir.trace import Tracer, check_no_tracers, current_trace, eval_trace, state, tracing_threads
+from laminax_ir.trace import Tracer, current_trace, eval_trace, state, tracing_threads
 from laminax_ir.tracebacks import api_boundary, shorten
 
 from laminax._src.checked_results import check_results, is_checking

@@ -16,8 +16,8 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.effects import has_ordered
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray, keys_of_words, physical_aval
+from laminax_ir.leaks import check_no_tracers
 from laminax_ir.pytree import dispatch_registry
-from laminax_ir.trace import check_no_tracers
 from laminax_ir.user_warnings import warn_at_user
 
 from laminax._src.effects import execute as execute_with_effects

@@ -17,9 +17,10 @@ from laminax_ir.arguments import check_callable
 from laminax_ir.array_layouts import in_use as layouts_in_use
 from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.leaks import check_no_tracers
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.pytree import tree_unflatten
-from laminax_ir.trace import check_no_tracers, eval_trace, state
+from laminax_ir.trace import eval_trace, state
 from laminax_ir.tracebacks import api_boundary, shorten
 
 from laminax._src.abstract_arguments import AvalHolder, as_abstract

@@ -13,7 +13,8 @@ from weakref import WeakKeyDictionary
 from laminax_ir import config
 from laminax_ir.jaxpr import ClosedJaxpr, Var
 from laminax_ir.pytree import tree_unflatten
-from laminax_ir.refs import AbstractRef, Ref, check_aliases, give, take
+from laminax_ir.ref_types import AbstractRef
+from laminax_ir.refs import Ref, check_aliases, give, take
 from laminax_ir.trace import eval_trace, state
 
 from laminax._src.checked_results import check_results, is_checking

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any, Sequence
 
+import laminax_ir.setup  # noqa: F401  (puts that layer's own rooms together)
 import laminax_runtime as runtime
 from laminax_ir import staging, trace
 from laminax_ir.array_layouts import Layout

@@ -10,6 +10,7 @@ from laminax_ir.array_layouts import Format
 from laminax_ir.avals import get_aval, split_aval
 from laminax_ir.explicit_axes import context_mesh, out_sharding, record_explicitly
 from laminax_ir.keys import PRNGKeyArray, keys_of_words
+from laminax_ir.leaks import check_no_tracers
 from laminax_ir.manual_axes import manual_mesh
 from laminax_ir.memory_spaces import HOST_KIND, MemorySpace
 from laminax_ir.ops.sharding import device_put_p, layout_constraint_p, reshard_p, sharding_constraint_p
@@ -17,7 +18,7 @@ from laminax_ir.ops.sharding import reshard as reshard_value
 from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_ir.primitive import Primitive
 from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_unflatten
-from laminax_ir.trace import Tracer, check_no_tracers, is_tracing, state
+from laminax_ir.trace import Tracer, is_tracing, state
 from laminax_ir.type_shardings import in_use, names_of
 
 from laminax._src.jit import jit

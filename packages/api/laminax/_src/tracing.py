@@ -14,9 +14,10 @@ from weakref import WeakKeyDictionary, ref
 
 from laminax_ir import config, config_options
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.effects import has_refs
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.pytree import flatten, keystr, tree_flatten_with_path
-from laminax_ir.refs import Ref, check_returned, has_refs
+from laminax_ir.refs import Ref, check_returned
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer, state
 

@@ -1,7 +1,7 @@
 """Types and operations of one's own: they can be defined, so that libraries that do can be imported, and not be used."""
 
 from laminax_ir.avals import AbstractValue, ShapedArray
-from laminax_ir.refs import AbstractRef
+from laminax_ir.ref_types import AbstractRef
 from laminax_ir.refs import RefView as TransformedRef
 
 from laminax._src.hijax import (

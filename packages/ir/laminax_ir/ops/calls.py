@@ -12,9 +12,9 @@ from typing import Any, Callable, Sequence
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.check import call_faults, check_rule
 from laminax_ir.dce import dce_closed_jaxpr, dce_rule
+from laminax_ir.effects import has_refs
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
-from laminax_ir.refs import has_refs
 from laminax_ir.staging import StagingTrace, stage
 from laminax_ir.trace import state
 

@@ -11,11 +11,12 @@ from weakref import WeakKeyDictionary
 from laminax_ir import config_options
 from laminax_ir.arguments import function_name
 from laminax_ir.avals import ShapedArray, is_array_like
+from laminax_ir.effects import has_refs
 from laminax_ir.jaxpr import ClosedJaxpr, no_effects
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from laminax_ir.recordings import forget_recordings
-from laminax_ir.refs import Ref, argument_namer, check_aliases, check_returned, has_refs, is_traced
+from laminax_ir.refs import Ref, argument_namer, check_aliases, check_returned, is_traced
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer, state
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from stablehlo_runner import check, run
 
-import laminax_ir.operators  # noqa: F401  (arithmetic on tracers)
+import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir import config
 from laminax_ir.avals import get_aval
 from laminax_ir.keys import PRNGKeyArray

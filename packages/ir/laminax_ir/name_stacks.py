@@ -1,0 +1,61 @@
+"""Name stacks: the names around an operation, of scopes and of transformations, and how they read in the compiler's metadata."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+
+class Transform(str):
+    """The name of a transformation in a name stack, `jvp`: it goes around the name after it, `jvp(layer)`."""
+
+    __slots__ = ()
+
+
+class Attributes(str):
+    """What a name stack has that is no name: changes of operations' attributes for the compiler (see `operation_attributes`).
+
+    As text it tells itself from other changes; None takes an attribute away.
+    """
+
+    changes: dict[str, str | None]
+
+    def __new__(cls, changes: dict[str, str | None]) -> Attributes:
+        self = super().__new__(cls, f"attributes {sorted(changes.items())!r}")
+        self.changes = changes
+        return self
+
+
+JVP, VMAP, TRANSPOSE = Transform("jvp"), Transform("vmap"), Transform("transpose")
+
+
+def scope_path(scope: str, name_stack: Sequence[str], operation: str = "") -> str:
+    """The name of an operation in the compiler's metadata: `jit(f)/jvp(layer)/sin`.
+
+    Args:
+      scope: the calls around the program that it is in, `jit(f)`, or "".
+      name_stack: names that are inside one another, and transformations of what they have inside.
+      operation: the operation's own name.
+    """
+    path: list[str] = []
+    for name in reversed(name_stack):
+        if type(name) is Attributes:
+            continue
+        if type(name) is not Transform:
+            path.insert(0, name)
+        elif path:
+            path[0] = f"{name}({path[0]})"
+        else:
+            path.append(f"{name}()")
+    return "/".join([part for part in (scope, *path, operation) if part])
+
+
+class NameStack(tuple):
+    """Names that are inside one another, and transformations of what they have inside; as text, `foo/vmap(bar)`."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return scope_path("", self)
+
+
+no_names = NameStack()

@@ -1,0 +1,37 @@
+"""Composition: what the rooms of this package, of which the earlier ones do not know the later ones, must be told once per process.
+
+Importing this module gives tracers their arithmetic and references the operations that read and write arrays, and has NumPy compute
+operations outside of transformations until a runtime does. Whoever traces functions that compute with operators, or calls operations on values, imports it; `laminax_transforms` and
+`laminax` do so for their users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import laminax_ir.operators  # noqa: F401  (gives tracers their arithmetic)
+from laminax_ir.leaks import check_no_tracers
+from laminax_ir.primitive import Primitive
+from laminax_ir.ref_contents import ArrayOperations, set_array_operations
+from laminax_ir.trace import set_evaluator
+
+
+def evaluate_with_numpy(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    """The evaluator of operations on values that this package has: the reference."""
+    from laminax_ir.reference.evaluate import evaluate_primitive  # heavy, and not needed where a runtime computes
+    check_no_tracers(operands)
+    return evaluate_primitive(primitive, operands, params)
+
+
+def _operations_of_references() -> ArrayOperations:
+    from laminax_ir import array_parts  # for programs with references only
+    return array_parts
+
+
+def _compose() -> None:
+    set_array_operations(_operations_of_references)
+    set_evaluator(evaluate_with_numpy)
+
+
+_compose()
