@@ -9,8 +9,9 @@ _MODULE_OF = {
         "celu", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "identity", "leaky_relu",
         "log1mexp", "log_sigmoid", "mish", "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign", "softplus", "sparse_plus",
         "sparse_sigmoid", "squareplus", "swish", "tanh"), "laminax._src.nn.activations"),
-    **dict.fromkeys(("log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "standardize"),
+    **dict.fromkeys(("log_softmax", "logmeanexp", "one_hot", "softmax", "standardize"),
                     "laminax._src.nn.normalization"),
+    "logsumexp": "laminax._src.numpy.logarithmic_sums",
     "dot_product_attention": "laminax._src.nn.attention",
     **dict.fromkeys(("get_scaled_dot_general_config", "scaled_dot_general", "scaled_matmul"), "laminax._src.refused"),
 }

@@ -38,7 +38,8 @@ _NAMES = {
         vsplit vstack""",
     "repeating": "repeat resize roll tile trim_zeros",
     "padding": "pad",
-    "taking": "place put put_along_axis take take_along_axis",
+    "taking": "take take_along_axis",
+    "placing": "place put put_along_axis",
     "matrix_products": "cross dot inner kron matmul matvec outer tensordot vdot vecdot vecmat",
     "diagonals": """diag diag_indices diag_indices_from diagflat diagonal fill_diagonal mask_indices trace tri tril tril_indices
         tril_indices_from triu triu_indices triu_indices_from vander""",

@@ -3,7 +3,7 @@
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "nn.normalization": "logsumexp",
+    "numpy.logarithmic_sums": "logsumexp",
     "scipy.hypergeometric": "hyp2f1",
     "scipy.combinatorics": "bernoulli boxcox boxcox1p comb poch",
     "scipy.integral_functions": "dawsn erfcx exp1 expi expn fresnel owens_t sici spence wofz",

@@ -59,7 +59,7 @@ def dot_product_attention(query, key, value, bias=None, mask=None, *, scale: flo
     result = result.reshape(shape)
     if not return_residual:
         return result
-    from laminax._src.nn.normalization import logsumexp
+    from laminax._src.numpy.logarithmic_sums import logsumexp
     residual = jnp.moveaxis(logsumexp(logits, axis=-1), 1, 2)
     return result, residual if len(shape) == 4 else residual[0]
 

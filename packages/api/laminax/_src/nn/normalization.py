@@ -1,4 +1,4 @@
-"""Sums of exponentials, softmax, standardisation, one-hot codes."""
+"""Means of exponentials, softmax, standardisation, one-hot codes."""
 
 from __future__ import annotations
 
@@ -12,52 +12,8 @@ from laminax_transforms import custom_jvp, stop_gradient
 
 import laminax.numpy as jnp
 from laminax._src.fusion import fused
-from laminax._src.numpy.arguments import concrete_int, inexact, promote_inexact, user_dtype
-
-
-def logsumexp(a, axis=None, b=None, keepdims: bool = False, return_sign: bool = False, where=None):
-    """log(sum(b * exp(a))), without overflow.
-
-    Args:
-      a: an array, floating or complex (integers are taken as floats).
-      axis: int, tuple of ints, or None for all axes.
-      b: factors, broadcast against `a`.
-      keepdims: whether summed axes stay with size 1.
-      return_sign: whether to return also the sign of the sum; the logarithm is then that of its absolute value. Without
-        it, a negative sum gives NaN.
-      where: bool mask of the elements to include.
-
-    Returns:
-      The array, or a pair (logarithm, sign) with `return_sign`.
-    """
-    axis = tuple(axis) if isinstance(axis, list) else axis
-    return _logsumexp(a, b, where, axis=axis, keepdims=keepdims, return_sign=return_sign)
-
-
-@fused(static_argnames=("axis", "keepdims", "return_sign"))
-def _logsumexp(a, b, where, *, axis, keepdims, return_sign):
-    if b is None:
-        a = jnp.asarray(inexact("logsumexp", a))
-    else:
-        a, b = jnp.broadcast_arrays(*promote_inexact("logsumexp", a, b))
-        a = jnp.where(b != 0, a, -jnp.inf)
-    is_complex = jnp.iscomplexobj(a)
-    largest = jnp.max(a.real if is_complex else a, axis=axis, keepdims=True, where=where, initial=-jnp.inf)
-    shift = stop_gradient(jnp.where(jnp.isfinite(largest), largest, jnp.zeros_like(largest)))
-    terms = jnp.exp(a - shift.astype(a.dtype))
-    if b is not None:
-        terms = terms * b
-    total = jnp.sum(terms, axis=axis, keepdims=keepdims, where=where)
-    sign = jnp.sign(total)
-    magnitude = jnp.abs(total) if return_sign or (b is not None and not is_complex) else total
-    if not keepdims:
-        shift = jnp.squeeze(shift, axis=axis)
-    result = jnp.log(magnitude) + shift.astype(magnitude.dtype)
-    if return_sign:
-        return result, sign
-    if b is not None and not is_complex:
-        result = jnp.where(sign < 0, jnp.nan, result)
-    return result
+from laminax._src.numpy.arguments import concrete_int, inexact, user_dtype
+from laminax._src.numpy.logarithmic_sums import logsumexp
 
 
 def logmeanexp(x, axis=None, where=None, keepdims: bool = False):
@@ -189,4 +145,4 @@ def _one_hot(x, *, num_classes, dtype, axis):
     return jnp.asarray(jnp.expand_dims(x, axis) == classes, dtype=dtype)
 
 
-__all__ = ["log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "standardize"]
+__all__ = ["log_softmax", "logmeanexp", "one_hot", "softmax", "standardize"]

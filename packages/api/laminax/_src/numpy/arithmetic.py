@@ -27,7 +27,9 @@ from laminax._src.numpy.arguments import (
     strong,
     strong_unless_scalar,
 )
+from laminax._src.numpy.conditions import _where
 from laminax._src.numpy.elementary import named
+from laminax._src.numpy.reshaping import broadcast_arrays
 from laminax._src.numpy.ufunc import builtin_ufunc
 
 
@@ -79,7 +81,6 @@ def divmod(x, y, /):
 @fused
 def fmod(x, y, /):
     """Remainder of x / y with the sign of x, elementwise; of integers and 0 it is 0."""
-    from laminax._src.numpy.selection import _where
     x, y = promote_arrays("fmod", *promote_numeric("fmod", x, y))
     dtype = dtype_of(x)
     if dtypes.issubdtype(dtype, dtypes.integer):
@@ -154,10 +155,8 @@ def fmin(x1, x2):
 
 
 def _ignoring_nan(name: str, better: Callable, x1, x2):
-    from laminax._src.numpy.logic import isnan
-    from laminax._src.numpy.selection import where
     x1, x2 = promote_arrays(name, x1, x2)
-    return where(op.bitwise_or(better(x1, x2), isnan(x2)), x1, x2)
+    return _where(op.bitwise_or(better(x1, x2), op.ne(x2, x2)), x1, x2)
 
 
 @fused
@@ -180,35 +179,32 @@ def hypot(x1, x2, /):
     dtype = dtype_of(x1)
     if dtypes.issubdtype(dtype, dtypes.complexfloating):
         raise ValueError("jnp.hypot is not well defined for complex-valued inputs; numpy.abs gives the magnitude of a complex number")
-    from laminax._src.numpy.selection import where
     x1, x2 = op.abs(x1), op.abs(x2)
     infinite = op.bitwise_or(op.eq(x1, scalar_like(math.inf, dtype)), op.eq(x2, scalar_like(math.inf, dtype)))
     large, small = op.max(x1, x2), op.min(x1, x2)
     zero = op.eq(large, scalar_like(0.0, dtype))
     one = scalar_like(1.0, dtype)
-    ratio = op.div(small, where(zero, one, large))
+    ratio = op.div(small, _where(zero, one, large))
     length = op.mul(large, op.sqrt(op.add(one, op.square(ratio))))
-    return strong_unless_scalar(where(infinite, scalar_like(math.inf, dtype), where(zero, large, length)), x1, x2)
+    return strong_unless_scalar(_where(infinite, scalar_like(math.inf, dtype), _where(zero, large, length)), x1, x2)
 
 
 @fused
 def heaviside(x1, x2, /):
     """The step function: 0 below 0, x2 at 0, 1 above, elementwise."""
-    from laminax._src.numpy.selection import where
     x1, x2 = promote_inexact("heaviside", x1, x2)
     dtype = dtype_of(x1)
     if dtypes.issubdtype(dtype, dtypes.complexfloating):
         raise TypeError("heaviside: complex numbers have no order")
     zero = scalar_like(0.0, dtype)
-    step = where(op.gt(x1, zero), scalar_like(1.0, dtype), where(op.lt(x1, zero), zero, x1))
-    result = where(op.eq(x1, zero), x2, step)
+    step = _where(op.gt(x1, zero), scalar_like(1.0, dtype), _where(op.lt(x1, zero), zero, x1))
+    result = _where(op.eq(x1, zero), x2, step)
     return strong(result) if shape_of(x1) else result
 
 
 @fused
 def gcd(x1, x2):
     """Greatest common divisor of integers, elementwise, by Euclid's algorithm; gcd(0, 0) is 0."""
-    from laminax._src.numpy.reshaping import broadcast_arrays
     x1, x2 = _integers("gcd", x1, x2)
     x1, x2 = broadcast_arrays(operators.absolute(x1), operators.absolute(x2))
     dtype = dtype_of(x1)
@@ -229,14 +225,13 @@ def gcd(x1, x2):
 @fused
 def lcm(x1, x2):
     """Least common multiple of integers, elementwise; 0 if either is 0."""
-    from laminax._src.numpy.selection import where
     x1, x2 = _integers("lcm", x1, x2)
     x1, x2 = operators.absolute(x1), operators.absolute(x2)
     zero = scalar_like(0, dtype_of(x1))
     divisor = gcd(x1, x2)
     empty = op.eq(divisor, zero)
     one = scalar_like(1, dtype_of(x1))
-    return strong_unless_scalar(where(empty, zero, op.mul(x1, op.div(x2, where(empty, one, divisor)))), x1, x2)
+    return strong_unless_scalar(_where(empty, zero, op.mul(x1, op.div(x2, _where(empty, one, divisor)))), x1, x2)
 
 
 def _integers(name: str, *args):

@@ -13,9 +13,9 @@ from laminax_ir.ops.scalar_operands import scalar_like
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import axis_tuple, convert, dtype_of, ensure_array, refuse_out, shape_of, user_dtype
+from laminax._src.numpy.conditions import _where
 from laminax._src.numpy.reducing import DOC, WHERE_DOC, accumulation_dtype, checked_mask, reduce_over_axes, static_axis
 from laminax._src.numpy.reductions import _sum
-from laminax._src.numpy.selection import _where
 
 
 def mean(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, *, where=None):

@@ -16,7 +16,8 @@ from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.trace import Tracer, is_tracing
 
-from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_array, is_host_value, user_dtype
+from laminax._src.fusion import fused
+from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_array, is_host_value, promote_dtypes, user_dtype
 from laminax._src.out_shardings import split_result
 
 
@@ -165,8 +166,15 @@ def _leaves_of(values: Any, leaves: list) -> tuple[int, ...]:
 
 
 def _stacked(values: Any) -> Any:
-    from laminax._src.numpy.joining import stack
-    return stack([_stacked(v) for v in values]) if isinstance(values, (list, tuple)) else as_array(values)
+    """Nested sequences of arrays of one shape as one array, in their common dtype."""
+    if not isinstance(values, (list, tuple)):
+        return as_array(values)
+    return _joined([_stacked(v) for v in values])
+
+
+@fused
+def _joined(arrays: list) -> Any:
+    return shape_ops.concatenate([shape_ops.expand_dims(x, (0,)) for x in promote_dtypes("array", *arrays)], 0)
 
 
 def _strong(x: Any) -> Any:

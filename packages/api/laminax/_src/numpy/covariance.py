@@ -15,6 +15,7 @@ from laminax_ir.ops.scalar_operands import scalar_like
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import convert, ensure_array, ensure_arrays, is_kind, promote_inexact, shape_of, user_dtype
+from laminax._src.numpy.diagonals import _diagonal
 from laminax._src.numpy.joining import concatenate
 from laminax._src.numpy.matrix_products import _dot
 
@@ -102,7 +103,6 @@ def corrcoef(x, y=None, rowvar: bool = True, dtype=None):
 
 @fused(static_argnames=("rowvar", "dtype"))
 def _corrcoef(x, y, rowvar, dtype):
-    from laminax._src.numpy.diagonals import _diagonal
     c = _cov(x, y, None, None, rowvar, 1, dtype)
     if len(c.shape) == 0:
         return op.div(c, c)

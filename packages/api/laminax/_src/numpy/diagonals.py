@@ -16,6 +16,7 @@ from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.symbolic_dims import is_constant_shape
 
 from laminax._src.fusion import fused
+from laminax._src.numpy import reductions
 from laminax._src.numpy.arguments import (
     as_array,
     concrete_int,
@@ -30,8 +31,14 @@ from laminax._src.numpy.arguments import (
     user_dtype,
     weak_like,
 )
+from laminax._src.numpy.conditions import _where
+from laminax._src.numpy.creation import ones
+from laminax._src.numpy.placing import refuse_inplace
 from laminax._src.numpy.reducing import sum_dtype
-from laminax._src.numpy.selection import _where
+from laminax._src.numpy.repeating import resize
+from laminax._src.numpy.reshaping import moveaxis, ravel
+from laminax._src.numpy.sorting import nonzero
+from laminax._src.numpy.updates import update
 
 
 def trace(a, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype=None, out: None = None):
@@ -62,8 +69,6 @@ def _trace_of(a, offset, axis1, axis2, dtype):
 
 
 def _trace(a, offset, axis1, axis2, dtype):
-    from laminax._src.numpy.reductions import sum
-    from laminax._src.numpy.reshaping import moveaxis
     a = ensure_array("trace", a)
     if len(shape_of(a)) < 2:
         raise ValueError(f"trace requires an array of at least two dimensions, got {get_aval(a).str_short()}")
@@ -74,7 +79,7 @@ def _trace(a, offset, axis1, axis2, dtype):
     mask = _band(shape_of(a)[-2:], offset, op.eq)
     if dtype is None:
         dtype = sum_dtype(dtype_of(a))
-    return sum(_where(mask, a, np.zeros((), dtype_of(a))[()]), axis=(-2, -1), dtype=dtype)
+    return reductions.sum(_where(mask, a, np.zeros((), dtype_of(a))[()]), axis=(-2, -1), dtype=dtype)
 
 
 # XLA's CPU compiler unrolls comparisons of indices in small matrices: a causal mask of [32, 32] takes it 440 ms, as a constant 60.
@@ -162,7 +167,6 @@ def diagonal(a, offset: int = 0, axis1: int = 0, axis2: int = 1):
 
 @fused(static_argnames=("offset", "axis1", "axis2"))
 def _diagonal(a, offset, axis1, axis2):
-    from laminax._src.numpy.reshaping import moveaxis
     a = ensure_array("diagonal", a)
     rank = len(shape_of(a))
     if rank < 2:
@@ -205,7 +209,6 @@ def _diag(v, k):
 
 def diagflat(v, k: int = 0):
     """A matrix with the elements of the flat v on diagonal k."""
-    from laminax._src.numpy.reshaping import ravel
     return strong(diag(ravel(v), k))
 
 
@@ -221,8 +224,7 @@ def fill_diagonal(a, val, wrap: bool = False, *, inplace: bool = True):
     Returns:
       A changed copy of a.
     """
-    from laminax._src.numpy.taking import _refuse_inplace
-    _refuse_inplace("fill_diagonal", inplace)
+    refuse_inplace("fill_diagonal", inplace)
     if wrap:
         raise NotImplementedError("fill_diagonal: wrap=True is not supported")
     a, val = as_array(ensure_array("fill_diagonal", a)), ensure_array("fill_diagonal", val)
@@ -231,9 +233,6 @@ def fill_diagonal(a, val, wrap: bool = False, *, inplace: bool = True):
     if len(a.shape) > 2 and len(set(a.shape)) > 1:
         raise ValueError(f"fill_diagonal: all dimensions of input must be of equal length, got {get_aval(a).str_short()}")
     places = np.arange(min(a.shape), dtype=np.int32)
-    from laminax._src.numpy.repeating import resize
-    from laminax._src.numpy.reshaping import ravel
-    from laminax._src.numpy.updates import update
     values = val if not shape_of(val) else resize(ravel(val), places.shape)
     return update("set", a, (places,) * len(a.shape), values, unique_indices=True, indices_are_sorted=True)
 
@@ -289,8 +288,6 @@ def _matrix_args(name, arr, k):
 
 def mask_indices(n: int, mask_func, k: int = 0, *, size: int | None = None) -> tuple:
     """The indices where `mask_func(ones((n, n)), k)` is not 0, such as those of a triangle with `triu`."""
-    from laminax._src.numpy.creation import ones
-    from laminax._src.numpy.sorting import nonzero
     return nonzero(mask_func(ones((n, n)), k), size=size)
 
 

@@ -34,10 +34,11 @@ from laminax._src.numpy.arguments import (
     shape_of,
     weak_like,
 )
+from laminax._src.numpy.conditions import _where
 from laminax._src.numpy.conversion import asarray
+from laminax._src.numpy.cumulative import cumsum
 from laminax._src.numpy.joining import concatenate
 from laminax._src.numpy.reshaping import moveaxis, ravel
-from laminax._src.numpy.selection import _where
 from laminax._src.numpy.sorting import searchsorted
 from laminax._src.numpy.taking import _take
 
@@ -281,7 +282,6 @@ def unwrap(p, discont=None, axis: int = -1, period=2 * math.pi):
       axis: the axis.
       period: the period.
     """
-    from laminax._src.numpy.cumulative import cumsum
     p = ensure_array("unwrap", p)
     is_integer = is_kind(p, dtypes.integer) and dtypes.issubdtype(dtypes.result_type(period), dtypes.integer)
     dtype = dtypes.result_type(p, period) if is_integer else dtypes.to_inexact_dtype(dtypes.result_type(p, period))

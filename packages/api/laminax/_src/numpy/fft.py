@@ -32,6 +32,8 @@ from laminax._src.numpy.arguments import (
     shape_of,
     user_dtype,
 )
+from laminax._src.numpy.conversion import placed
+from laminax._src.numpy.repeating import roll
 
 _NORMS = ("backward", "ortho", "forward")
 _INVERSE = (FftType.IFFT, FftType.IRFFT)
@@ -322,7 +324,6 @@ def _size_argument(name: str, n: Any) -> int:
 
 
 def _frequencies(name: str, cycles: np.ndarray, n: int, d: Any, dtype: Any, device: Any) -> Any:
-    from laminax._src.numpy.conversion import placed
     if isinstance(d, (list, tuple)) or shape_of(ensure_array(name, d)):
         raise ValueError(f"{name}: the d argument only takes a single value, got d = {d!r}")
     dtype = user_dtype(name, float if dtype is None else dtype)
@@ -352,7 +353,6 @@ def ifftshift(x, axes: int | Sequence[int] | None = None):
 
 
 def _shifted(name: str, x: Any, axes: Any, by) -> Any:
-    from laminax._src.numpy.repeating import roll
     x = as_array(ensure_array(name, x))
     axes = axis_tuple(name, axes, len(x.shape))
     return roll(x, tuple(by(x.shape[axis]) for axis in axes), axes) if axes else x

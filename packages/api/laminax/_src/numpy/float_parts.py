@@ -14,19 +14,19 @@ from laminax_ir.ops.scalar_operands import scalar_like
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import convert, dtype_of, ensure_arrays, inexact, is_kind, promote_inexact, refuse_out, strong
+from laminax._src.numpy.conditions import _where
+from laminax._src.numpy.logic import signbit
 from laminax._src.numpy.rounding import truncated
 
 
 @fused
 def copysign(x1, x2, /):
     """|x1| with the sign of x2, elementwise; signed zeros count."""
-    from laminax._src.numpy.logic import signbit
-    from laminax._src.numpy.selection import where
     size, sign = promote_inexact("copysign", x1, x2)
     if is_kind(size, dtypes.complexfloating):
         raise TypeError("copysign: complex numbers are not accepted")
     size = op.abs(size)
-    result = where(signbit(sign), op.neg(size), size)
+    result = _where(signbit(sign), op.neg(size), size)
     return result if get_aval(sign).weak_type else strong(result)
 
 
@@ -42,7 +42,6 @@ def spacing(x, /):
     Raises:
       ValueError: for complex numbers.
     """
-    from laminax._src.numpy.selection import where
     x = inexact("spacing", x)
     dtype = dtype_of(x)
     if dtypes.issubdtype(dtype, dtypes.complexfloating):
@@ -50,8 +49,8 @@ def spacing(x, /):
     outward = op.nextafter(x, copysign(scalar_like(math.inf, dtype), x))
     distance = op.sub(outward, x)
     # Next to 0 the distance is subnormal, which compilers take for 0 in arithmetic; the neighbour itself keeps its bits.
-    distance = where(op.eq(x, scalar_like(0.0, dtype)), outward, distance)
-    return strong(where(op.is_finite(x), distance, scalar_like(math.nan, dtype)))
+    distance = _where(op.eq(x, scalar_like(0.0, dtype)), outward, distance)
+    return strong(_where(op.is_finite(x), distance, scalar_like(math.nan, dtype)))
 
 
 @fused
@@ -110,22 +109,21 @@ def _frexp_jvp(primals, tangents):
 
 
 def _frexp(x):
-    from laminax._src.numpy.selection import where
     dtype = dtype_of(x)
     info = dtypes.finfo(dtype)
     integer = np.dtype(f"int{info.bits}")
     mask, bias = (1 << (info.bits - info.nmant - 1)) - 1, 1 - info.minexp
     normal = op.mul(x, scalar_like(2.0 ** info.nmant, dtype))  # subnormal numbers become normal by this factor
     subnormal = op.lt(op.abs(x), scalar_like(float(info.tiny), dtype))
-    scaled = where(subnormal, normal, x)
+    scaled = _where(subnormal, normal, x)
     raw = op.bitcast_convert_type(scaled, integer)
     field = op.bitwise_and(op.shift_right_logical(raw, scalar_like(info.nmant, integer)), scalar_like(mask, integer))
     exponent = op.sub(field, scalar_like(bias - 1, integer))
-    exponent = op.sub(exponent, where(subnormal, scalar_like(info.nmant, integer), scalar_like(0, integer)))
+    exponent = op.sub(exponent, _where(subnormal, scalar_like(info.nmant, integer), scalar_like(0, integer)))
     cleared = op.bitwise_and(raw, scalar_like(~(mask << info.nmant), integer))
     mantissa = op.bitcast_convert_type(op.bitwise_or(cleared, scalar_like((bias - 1) << info.nmant, integer)), dtype)
     special = op.bitwise_or(op.bitwise_not(op.is_finite(x)), op.eq(x, scalar_like(0.0, dtype)))
-    return [where(special, x, mantissa), convert(where(special, scalar_like(0, integer), exponent), np.dtype(np.int32))]
+    return [_where(special, x, mantissa), convert(_where(special, scalar_like(0, integer), exponent), np.dtype(np.int32))]
 
 
 @fused

@@ -27,11 +27,12 @@ from laminax._src.numpy.arguments import (
     promote_dtypes,
     shape_of,
 )
+from laminax._src.numpy.conditions import _where
 from laminax._src.numpy.conversion import asarray
 from laminax._src.numpy.differences import diff
+from laminax._src.numpy.joining import stack
 from laminax._src.numpy.ranges import linspace
 from laminax._src.numpy.reshaping import ravel
-from laminax._src.numpy.selection import _where
 from laminax._src.numpy.sorting import searchsorted
 from laminax._src.out_shardings import split_result
 
@@ -176,7 +177,6 @@ def histogram2d(x, y, bins=10, range: Sequence | None = None, weights=None, dens
     Returns:
       (counts, edges of x, edges of y).
     """
-    from laminax._src.numpy.joining import stack
     x, y = promote_dtypes("histogram2d", x, y)
     if not isinstance(bins, (list, tuple)) and len(shape_of(bins)) == 1:
         bins = [bins, bins]

@@ -19,6 +19,7 @@ from laminax_runtime import ArrayImpl
 
 from laminax._src.numpy import dynamic_slices
 from laminax._src.numpy.arguments import is_kind
+from laminax._src.numpy.conversion import asarray
 
 
 class Slice(NamedTuple):
@@ -285,7 +286,6 @@ def _sequence_as_array(item: Sequence) -> Any:
     """A list as an array of NumPy, so that the values of a mask are known; a list of arrays as an array of ours."""
     leaves = tree_leaves(item)
     if any(isinstance(leaf, (Tracer, ArrayImpl)) for leaf in leaves):
-        from laminax._src.numpy.conversion import asarray
         return asarray(item)
     return np.asarray(item, None if leaves else np.int32)
 

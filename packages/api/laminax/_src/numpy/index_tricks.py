@@ -16,6 +16,7 @@ from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.trace import Tracer
 
 from laminax._src.fusion import fused
+from laminax._src.numpy import reductions
 from laminax._src.numpy.arguments import (
     as_array,
     concrete_numpy,
@@ -29,11 +30,13 @@ from laminax._src.numpy.arguments import (
     shape_of,
     user_dtype,
 )
+from laminax._src.numpy.conditions import _where
 from laminax._src.numpy.conversion import asarray
 from laminax._src.numpy.joining import concatenate, stack
 from laminax._src.numpy.ranges import arange, linspace, meshgrid
 from laminax._src.numpy.reshaping import broadcast_arrays, ravel
-from laminax._src.numpy.selection import _where
+from laminax._src.numpy.sorting import nonzero
+from laminax._src.numpy.taking import take
 
 
 class _Grid:
@@ -137,7 +140,6 @@ s_, index_exp = np.s_, np.index_exp
 
 def ix_(*args) -> tuple:
     """Index arrays for the product of index vectors: each gets an axis of its own; bool vectors mean where they hold."""
-    from laminax._src.numpy.sorting import nonzero
     vectors = []
     for x in ensure_arrays("ix_", *args):
         if len(shape_of(x)) != 1:
@@ -250,7 +252,6 @@ def delete(arr, obj, axis: int | None = None, *, assume_unique_indices: bool = F
         arr, axis = ravel(arr), 0
     axis = one_axis("delete", axis, len(arr.shape))
     size = arr.shape[axis]
-    from laminax._src.numpy.taking import take
     if assume_unique_indices and not isinstance(obj, (int, slice)) and is_kind(obj, dtypes.integer):
         return _delete_unique(arr, ravel(obj), axis=axis)
     if isinstance(obj, slice):
@@ -272,8 +273,6 @@ def delete(arr, obj, axis: int | None = None, *, assume_unique_indices: bool = F
 @fused(static_argnames=("axis",))
 def _delete_unique(arr, obj, axis):
     """Element n of the result is element n plus the number of deleted ones before it."""
-    from laminax._src.numpy.reductions import sum
-    from laminax._src.numpy.taking import take
     size = arr.shape[axis]
     obj = convert(obj, np.dtype(np.int32))
     obj = _where(op.lt(obj, 0), op.add(obj, size), obj)
@@ -281,7 +280,7 @@ def _delete_unique(arr, obj, axis):
     ordered = sort(op.clamp(0, obj, size - 1), 0)
     shifted = op.sub(ordered, shape_ops.iota(np.int32, ordered.shape[0]))
     places = shape_ops.iota(np.int32, size - ordered.shape[0])
-    before = sum(operators.less_equal(shape_ops.expand_dims(shifted, (1,)), shape_ops.expand_dims(places, (0,))), axis=0)
+    before = reductions.sum(operators.less_equal(shape_ops.expand_dims(shifted, (1,)), shape_ops.expand_dims(places, (0,))), axis=0)
     return take(arr, op.add(places, before), axis, mode="clip")
 
 
@@ -333,13 +332,11 @@ def insert(arr, obj, values, axis: int | None = None):
     is_new[targets] = True
     source[targets] = size + np.arange(count)
     source[~is_new] = np.arange(size)
-    from laminax._src.numpy.taking import take
     return take(concatenate([arr, values], axis), source.astype(np.int32), axis, mode="clip")
 
 
 def _insert_at(arr, values, place, count: int, axis: int):
     """The values put in before one place, which is traced."""
-    from laminax._src.numpy.taking import take
     size = arr.shape[axis]
     values = shape_ops.broadcast_to_shape(values, tuple(count if i == axis else n for i, n in enumerate(arr.shape)))
     place = convert(place, np.dtype(np.int32))

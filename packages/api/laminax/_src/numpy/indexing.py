@@ -37,6 +37,7 @@ from laminax._src.numpy.index_items import (
     scalar_masks_removed,
     separate,
 )
+from laminax._src.numpy.joining import unstack
 
 
 def getitem(x: Any, index: Any) -> Any:
@@ -191,7 +192,6 @@ def iterate(x: Any):
         raise TypeError("iteration over a 0-d array")  # NumPy's words
     if (split := get_aval(x)._split) is not None and split.spec.partitions[0] is not None and not isinstance(x, Tracer):
         return map(device_put, x._value)  # parts cannot be cut out of an axis that is split over explicit mesh axes
-    from laminax._src.numpy.joining import unstack
     chunk = 64  # one program cuts a chunk; its size bounds the cost of compiling it
     if state.trace is not eval_trace or x.shape[0] <= chunk:
         return iter(unstack(x))

@@ -1,4 +1,4 @@
-"""Sums of numbers given by their logarithms, `logaddexp` and `logaddexp2`, which neither overflow nor lose digits."""
+"""Sums of numbers given by their logarithms, `logaddexp`, `logaddexp2` and `logsumexp`, which neither overflow nor lose digits."""
 
 from __future__ import annotations
 
@@ -10,13 +10,75 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.calls import CustomJVPCall
 from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_transforms import stop_gradient
+from laminax_transforms.zeros import ZERO
 
-from laminax._src.numpy import ufunc_methods as methods
-from laminax._src.numpy.arguments import dtype_of, is_kind, promote_inexact
+from laminax._src.fusion import fused
+from laminax._src.numpy.arguments import as_array, convert, dtype_of, inexact, is_kind, promote_inexact
+from laminax._src.numpy.conditions import _where
+from laminax._src.numpy.creation import zeros_like
+from laminax._src.numpy.elementary import exp, log
+from laminax._src.numpy.logic import iscomplexobj, isfinite
+from laminax._src.numpy.reductions import max, sum
+from laminax._src.numpy.reshaping import broadcast_arrays, squeeze
+from laminax._src.numpy.rounding import abs, sign
 from laminax._src.numpy.ufunc import builtin_ufunc
 
 
-@builtin_ufunc(-math.inf, is_composite=True, reduce=methods.logsumexp)
+def logsumexp(a, axis=None, b=None, keepdims: bool = False, return_sign: bool = False, where=None):
+    """log(sum(b * exp(a))), without overflow.
+
+    Args:
+      a: an array, floating or complex (integers are taken as floats).
+      axis: int, tuple of ints, or None for all axes.
+      b: factors, broadcast against `a`.
+      keepdims: whether summed axes stay with size 1.
+      return_sign: whether to return also the sign of the sum; the logarithm is then that of its absolute value. Without
+        it, a negative sum gives NaN.
+      where: bool mask of the elements to include.
+
+    Returns:
+      The array, or a pair (logarithm, sign) with `return_sign`.
+    """
+    axis = tuple(axis) if isinstance(axis, list) else axis
+    return _logsumexp(a, b, where, axis=axis, keepdims=keepdims, return_sign=return_sign)
+
+
+@fused(static_argnames=("axis", "keepdims", "return_sign"))
+def _logsumexp(a, b, where, *, axis, keepdims, return_sign):
+    if b is None:
+        a = as_array(inexact("logsumexp", a))
+    else:
+        a, b = broadcast_arrays(*promote_inexact("logsumexp", a, b))
+        a = _where(b != 0, a, -math.inf)
+    is_complex = iscomplexobj(a)
+    largest = max(a.real if is_complex else a, axis=axis, keepdims=True, where=where, initial=-math.inf)
+    shift = stop_gradient(_where(isfinite(largest), largest, zeros_like(largest)))
+    terms = exp(a - shift.astype(a.dtype))
+    if b is not None:
+        terms = terms * b
+    total = sum(terms, axis=axis, keepdims=keepdims, where=where)
+    signs = sign(total)
+    magnitude = abs(total) if return_sign or (b is not None and not is_complex) else total
+    if not keepdims:
+        shift = squeeze(shift, axis=axis)
+    result = log(magnitude) + shift.astype(magnitude.dtype)
+    if return_sign:
+        return result, signs
+    if b is not None and not is_complex:
+        result = _where(signs < 0, math.nan, result)
+    return result
+
+
+def _reduce(a, *, axis, dtype, keepdims, initial, where):
+    """`logaddexp.reduce`: log(sum(exp(a))), without overflow."""
+    if dtype is not None:
+        a = convert(a, dtypes.to_inexact_dtype(dtype))
+    result = logsumexp(a, axis=axis, keepdims=keepdims, where=where)
+    return result if initial is None else convert(logaddexp(initial, result), dtype_of(result))
+
+
+@builtin_ufunc(-math.inf, is_composite=True, reduce=_reduce)
 def logaddexp(x1, x2, /):
     """log(exp(x1) + exp(x2)), elementwise, without overflow; the derivative at (-inf, -inf) is NaN, as JAX has it."""
     x1, x2 = promote_inexact("logaddexp", x1, x2)
@@ -50,7 +112,6 @@ def _logaddexp_jvp(primals, tangents):
 
 def _weighted_tangents(function, power, primals, tangents):
     """The derivative of log(sum of powers): the weight of each operand is its power over the sum."""
-    from laminax_transforms.zeros import ZERO
     out = function(*primals)
     total = ZERO
     for x, x_dot in zip(primals, tangents):
@@ -70,7 +131,14 @@ def _without_infinity(x):
     return op.select(op.eq(x, scalar_like(math.inf, dtype)), shape_ops.full(get_aval(x).shape, 0, dtype), x)
 
 
-@builtin_ufunc(-math.inf, is_composite=True, reduce=methods.logsumexp2)
+def _reduce2(a, *, axis, dtype, keepdims, initial, where):
+    """`logaddexp2.reduce`: log2(sum(2**a)), which is that of the natural logarithm for a * log(2), over log(2)."""
+    a = convert(a, dtypes.to_inexact_dtype(dtype_of(a) if dtype is None else dtype))
+    scaled = None if initial is None else initial * math.log(2)
+    return _reduce(a * math.log(2), axis=axis, dtype=dtype, keepdims=keepdims, initial=scaled, where=where) / math.log(2)
+
+
+@builtin_ufunc(-math.inf, is_composite=True, reduce=_reduce2)
 def logaddexp2(x1, x2, /):
     """log2(2**x1 + 2**x2), elementwise, without overflow; the derivative at (-inf, -inf) is NaN, as JAX has it."""
     x1, x2 = promote_inexact("logaddexp2", x1, x2)

@@ -31,6 +31,8 @@ from laminax._src.numpy.arguments import (
     shape_of,
     strong,
 )
+from laminax._src.numpy.conditions import truth_of
+from laminax._src.numpy.conversion import asarray
 from laminax._src.numpy.ufunc import builtin_ufunc
 
 _BOOL = np.dtype(bool)
@@ -67,17 +69,10 @@ greater_equal = _comparison("greater_equal", operators.greater_equal, "x >= y")
 # --- logic ---
 
 
-def _truth(x: Any) -> Any:
-    """The truth value of each element: whether it is not 0."""
-    if type(x) in dtypes.python_scalar_types:
-        return bool(x)
-    return x if dtype_of(x) == _BOOL else op.ne(x, scalar_like(0, dtype_of(x)))
-
-
 def _logical(name: str, function: Callable, text: str) -> Callable:
     def fun(x, y, /):
         x, y = ensure_arrays(name, x, y)
-        result = function(*operators.promote_shapes(name, _truth(x), _truth(y)))
+        result = function(*operators.promote_shapes(name, truth_of(x), truth_of(y)))
         return _as_weak_as(result, x, y)
 
     fun.__module__ = __name__
@@ -114,7 +109,7 @@ logical_xor = builtin_ufunc(False, reduce=methods.logical("xor"))(
 def logical_not(x, /):
     """Whether x is not true, elementwise; numbers are true where they are not 0."""
     x = ensure_array("logical_not", x)
-    return _as_weak_as(op.bitwise_not(_truth(x)), x)
+    return _as_weak_as(op.bitwise_not(truth_of(x)), x)
 
 
 # --- bits ---
@@ -262,7 +257,6 @@ def iscomplexobj(x: Any) -> bool:
         return False
     dtype = getattr(x, "dtype", None)
     if dtype is None:
-        from laminax._src.numpy.conversion import asarray
         dtype = asarray(x).dtype
     return bool(dtypes.issubdtype(dtype, dtypes.complexfloating))
 
@@ -314,7 +308,7 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     both_nan = op.bitwise_and(isnan(a), isnan(b))
     if isinstance(equal_nan, (bool, np.bool_)):
         return op.bitwise_or(result, both_nan) if equal_nan else result
-    return op.bitwise_or(result, op.bitwise_and(both_nan, _truth(equal_nan)))
+    return op.bitwise_or(result, op.bitwise_and(both_nan, truth_of(equal_nan)))
 
 
 @fused
@@ -334,7 +328,7 @@ def _all_equal(a1, a2, equal_nan):
     same = op.eq(a1, a2)
     if is_kind(a1, dtypes.inexact):
         both_nan = op.bitwise_and(op.ne(a1, a1), op.ne(a2, a2))
-        same = op.bitwise_or(same, op.bitwise_and(both_nan, _truth(equal_nan)))
+        same = op.bitwise_or(same, op.bitwise_and(both_nan, truth_of(equal_nan)))
     return strong(reduce_and(same, tuple(range(len(same.shape)))))
 
 
@@ -367,7 +361,6 @@ def array_equiv(a1, a2):
 
 
 def _whole_equality(name: str, a1, a2, equal_nan, compatible):
-    from laminax._src.numpy.conversion import asarray
     try:
         a1, a2 = asarray(a1), asarray(a2)
     except (TypeError, ValueError):

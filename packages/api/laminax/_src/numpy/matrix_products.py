@@ -28,6 +28,8 @@ from laminax._src.numpy.arguments import (
     shape_of,
     user_dtype,
 )
+from laminax._src.numpy.joining import stack
+from laminax._src.numpy.reshaping import broadcast_arrays, moveaxis
 from laminax._src.out_shardings import split_result
 
 
@@ -159,7 +161,6 @@ def vecdot(x1, x2, /, *, axis: int = -1, precision=None, preferred_element_type=
 
 @fused(static_argnames=("axis", "precision", "preferred"))
 def _vecdot(x1, x2, axis, precision, preferred):
-    from laminax._src.numpy.reshaping import moveaxis
     x1, x2 = ensure_arrays("vecdot", x1, x2)
     if not shape_of(x1) or not shape_of(x2) or shape_of(x1)[axis] != shape_of(x2)[axis]:
         raise ValueError(f"vecdot requires one size along axis {axis}, got shapes {shape_of(x1)} and {shape_of(x2)}")
@@ -271,8 +272,6 @@ def cross(a, b, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | N
 
 @fused(static_argnames=("axisa", "axisb", "axisc"))
 def _cross(a, b, axisa, axisb, axisc):
-    from laminax._src.numpy.joining import stack
-    from laminax._src.numpy.reshaping import broadcast_arrays, moveaxis
     a, b = promote_dtypes("cross", a, b)
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):

@@ -12,9 +12,9 @@ from laminax_ir.ops import reduction
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import dtype_of, ensure_array, is_kind, refuse_out, shape_of, user_dtype
 from laminax._src.numpy.averages import VAR_DTYPE, VAR_MORE, _mean, _var
+from laminax._src.numpy.conditions import _where
 from laminax._src.numpy.reducing import DOC, DTYPE_DOC, INITIAL_DOC, WHERE_DOC, checked_mask, neutral_scalar, static_axis
 from laminax._src.numpy.reductions import _all, _argmax, _argmin, _max, _min, _prod, _sum
-from laminax._src.numpy.selection import _where
 
 
 def without_nan(name: str, a: Any, value: Any) -> tuple[Any, Any]:

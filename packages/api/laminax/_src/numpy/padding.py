@@ -13,8 +13,13 @@ from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.symbolic_dims import SymbolicDim
 
 from laminax._src.fusion import fused
+from laminax._src.numpy import averages, quantiles, reductions
+from laminax._src.numpy.apply import apply_along_axis
 from laminax._src.numpy.arguments import as_array, concrete_int, convert, dtype_of, ensure_array, is_host_value, one_axis, shape_of
+from laminax._src.numpy.conversion import asarray
+from laminax._src.numpy.ranges import linspace
 from laminax._src.numpy.reshaping import broadcast_to
+from laminax._src.numpy.taking import take
 
 
 def pad(array, pad_width, mode: str | Callable = "constant", **kwargs):
@@ -92,7 +97,6 @@ def _end_values(name: str, values: Any, rank: int, dtype: Any) -> list[tuple[Any
     """A value for each end of each axis."""
     values = np.asarray(values) if isinstance(values, (list, tuple)) and _is_host_nested(values) else values
     if isinstance(values, (list, tuple)):
-        from laminax._src.numpy.conversion import asarray
         values = asarray(values)
     if shape_of(values) == ():
         value = convert(values, dtype)
@@ -108,7 +112,6 @@ def _is_host_nested(values: Any) -> bool:
 
 def _pad_constant(array, constant_values, widths):
     if isinstance(constant_values, (list, tuple)):
-        from laminax._src.numpy.conversion import asarray
         constant_values = asarray(constant_values)
     return _pad_with_constants(array, constant_values, widths=widths)
 
@@ -154,7 +157,6 @@ def _pad_copies(array, widths, mode, odd):
 
 def _taken(array, places: np.ndarray, axis: int):
     """Elements at known places along an axis, as few slices where they are runs."""
-    from laminax._src.numpy.taking import take
     runs = _runs(places)
     if len(runs) > 6:
         return take(array, places.astype(np.int32), axis, mode="clip")
@@ -214,14 +216,12 @@ def _pad_odd(array, axis: int, low: int, high: int, mode: str):
 
 def _pad_ramp(array, end_values, widths):
     if isinstance(end_values, (list, tuple)):
-        from laminax._src.numpy.conversion import asarray
         end_values = asarray(end_values)
     return _pad_ramps(array, end_values, widths=widths)
 
 
 @fused(static_argnames=("widths",))
 def _pad_ramps(array, end_values, widths):
-    from laminax._src.numpy.ranges import linspace
     dtype = dtype_of(array)
     for axis, (ends, (low, high)) in enumerate(zip(_end_values("pad", end_values, len(widths), dtype), widths)):
         pieces = [array]
@@ -237,7 +237,6 @@ def _pad_ramps(array, end_values, widths):
 
 @fused(static_argnames=("widths", "mode", "lengths"))
 def _pad_statistic(array, widths, mode, lengths):
-    from laminax._src.numpy import averages, quantiles, reductions
     function = {"maximum": reductions.max, "minimum": reductions.min, "mean": averages.mean,
                 "median": quantiles.median}[mode]
     dtype = dtype_of(array)
@@ -262,7 +261,6 @@ def _pad_statistic(array, widths, mode, lengths):
 
 
 def _pad_with_function(array, widths, function: Callable, kwargs: dict):
-    from laminax._src.numpy.apply import apply_along_axis
     array = shape_ops.pad(array, convert(0, dtype_of(array)), [(low, high, 0) for low, high in widths])
     for axis in range(len(array.shape)):
         array = apply_along_axis(lambda vector, axis=axis: function(vector, widths[axis], axis, kwargs), axis, array)

@@ -14,6 +14,7 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.slicing import slice_in_dim
 
 from laminax._src.fusion import fused
+from laminax._src.numpy import reductions
 from laminax._src.numpy.arguments import (
     as_array,
     concrete_numpy,
@@ -27,11 +28,14 @@ from laminax._src.numpy.arguments import (
 )
 from laminax._src.numpy.conversion import asarray
 from laminax._src.numpy.creation import zeros
+from laminax._src.numpy.diagonals import diag, vander
 from laminax._src.numpy.joining import concatenate
+from laminax._src.numpy.matrix_products import dot
 from laminax._src.numpy.reductions import argmax
 from laminax._src.numpy.repeating import roll, trim_zeros
 from laminax._src.numpy.reshaping import atleast_1d, broadcast_to
 from laminax._src.numpy.selection import where
+from laminax._src.numpy.signals import convolve
 from laminax._src.numpy.sorting import argsort
 
 
@@ -92,7 +96,6 @@ def polymul(a1, a2, *, trim_leading_zeros: bool = False):
       a1, a2: the coefficients.
       trim_leading_zeros: whether zeros in front are removed first, which needs known values.
     """
-    from laminax._src.numpy.signals import convolve
     a1, a2 = map(atleast_1d, promote_inexact("polymul", a1, a2))
     if trim_leading_zeros and (a1.shape[0] > 1 or a2.shape[0] > 1):
         a1, a2 = trim_zeros(a1, "f"), trim_zeros(a2, "f")
@@ -234,7 +237,6 @@ def _roots_behind_zeros(p):
 def _companion_eigenvalues(p):
     from laminax_ir.ops.linalg import eig
 
-    from laminax._src.numpy.diagonals import diag
     n = p.shape[0] - 1
     below = diag(shape_ops.full((n - 1,), 1, p.dtype), -1) if n > 1 else shape_ops.full((1, 1), 0, p.dtype)
     first = op.neg(op.div(p[1:], shape_ops.broadcast_to_shape(p[0], (n,))))
@@ -257,9 +259,6 @@ def polyfit(x, y, deg: int, rcond: float | None = None, full: bool = False, w=No
     Raises:
       ValueError, TypeError: if the shapes do not fit.
     """
-    from laminax._src.numpy import reductions
-    from laminax._src.numpy.diagonals import vander
-    from laminax._src.numpy.matrix_products import dot
     from laminax.numpy import linalg
     deg = operator.index(deg)
     if deg < 0:

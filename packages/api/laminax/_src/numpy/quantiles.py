@@ -31,6 +31,7 @@ from laminax._src.numpy.arguments import (
 )
 from laminax._src.numpy.reducing import static_axis
 from laminax._src.numpy.reshaping import moveaxis
+from laminax._src.numpy.taking import _take_along_axis
 from laminax._src.out_shardings import split_result
 
 _INT32 = np.dtype(np.int32)
@@ -215,7 +216,6 @@ def _weighted(flat, weights, is_nan, q, q_rank: int):
 
 def _at(ordered, places, q_rank: int):
     """Elements of the last axis at places of shape [*q, *rest]."""
-    from laminax._src.numpy.taking import _take_along_axis
     rank = len(ordered.shape) - 1
     if q_rank:
         last = moveaxis(places, tuple(range(q_rank)), tuple(range(rank, rank + q_rank)))

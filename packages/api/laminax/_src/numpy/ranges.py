@@ -20,8 +20,11 @@ from laminax_ir.symbolic_dims import SymbolicDim, is_dimension, max_dim
 from laminax_ir.trace import Tracer, is_tracing
 
 from laminax._src.fusion import fused
+from laminax._src.numpy import reshaping
 from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_arrays, one_axis, promote_inexact, user_dtype
+from laminax._src.numpy.arithmetic import power
 from laminax._src.numpy.conversion import placed
+from laminax._src.numpy.reshaping import broadcast_arrays, moveaxis
 from laminax._src.out_shardings import split_result
 
 
@@ -146,7 +149,6 @@ def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, retste
 
 @fused(static_argnames=("num", "endpoint", "dtype", "axis", "with_step"))
 def _linspace(start, stop, num, endpoint, dtype, axis, with_step):
-    from laminax._src.numpy.reshaping import broadcast_arrays, moveaxis
     start, stop = promote_inexact("linspace", start, stop)
     computed = dtype_of(start)
     start, stop = broadcast_arrays(convert(start, computed), convert(stop, computed))
@@ -181,7 +183,6 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
       base: the base.
       dtype: the dtype, by default the float that the arguments promote to.
     """
-    from laminax._src.numpy.arithmetic import power
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     result = power(base, exponents)
     dtype = user_dtype("logspace", dtype)
@@ -203,7 +204,6 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 
 @fused(static_argnames=("num", "endpoint", "axis"))
 def _geomspace(start, stop, num, endpoint, axis):
-    from laminax._src.numpy import reshaping
     start, stop = promote_inexact("geomspace", start, stop)
     dtype = dtype_of(start)
     start, stop = reshaping.broadcast_arrays(convert(start, dtype), convert(stop, dtype))

@@ -19,7 +19,7 @@ from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.trace import Tracer
 
 from laminax._src.numpy.arguments import axis_tuple, convert, dtype_of, ensure_array, shape_of
-from laminax._src.numpy.selection import _where
+from laminax._src.numpy.conditions import _where
 
 BOOL = np.dtype(bool)
 

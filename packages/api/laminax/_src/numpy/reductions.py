@@ -13,7 +13,7 @@ from laminax_ir.ops.scalar_operands import scalar_like
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import axis_tuple, dtype_of, ensure_array, one_axis, refuse_out, shape_of, strong, user_dtype
-from laminax._src.numpy.logic import _truth
+from laminax._src.numpy.conditions import truth_of
 from laminax._src.numpy.reducing import (
     DOC,
     DTYPE_DOC,
@@ -130,7 +130,7 @@ def _truth_reduction(name, a, axis, keepdims, where, reduce, neutral):
     a = ensure_array(name, a)
     shape = shape_of(a)
     axes = axis_tuple(name, axis, len(shape))
-    truth = _truth(a)
+    truth = truth_of(a)
     if where is not None:
         truth = masked(name, truth, where, neutral)
     return with_kept_axes(strong(reduce(truth, axes)), shape, axes, keepdims)

@@ -31,6 +31,7 @@ from laminax._src.numpy.arguments import (
 )
 from laminax._src.numpy.joining import unstack
 from laminax._src.numpy.reshaping import broadcast_to, ravel
+from laminax._src.numpy.taking import take
 from laminax._src.out_shardings import split_result
 
 
@@ -79,7 +80,6 @@ def repeat(a, repeats, axis: int | None = None, *, total_repeat_length: int | No
         if counts.shape != (a.shape[axis],):
             raise ValueError(f"repeat: there must be one count for each of the {a.shape[axis]} elements of axis {axis}, or one "
                              f"for all, got shape {counts.shape}")
-        from laminax._src.numpy.taking import take
         return take(a, np.repeat(np.arange(a.shape[axis], dtype=np.int32), counts), axis, mode="clip")
     return _repeat_to_length(a, repeats, axis=axis, length=operator.index(total_repeat_length))
 
@@ -96,7 +96,6 @@ def _repeat_evenly(a, count, axis):
 @fused(static_argnames=("axis", "length"))
 def _repeat_to_length(a, repeats, axis, length):
     """Marks where each element's run begins; the running count of marks is the element's number."""
-    from laminax._src.numpy.taking import take
     count = a.shape[axis]
     repeats = broadcast_to(convert(repeats, np.dtype(np.int32)), (count,))
     if count == 0 or length == 0:

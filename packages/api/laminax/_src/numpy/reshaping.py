@@ -15,6 +15,7 @@ from laminax_ir.trace import Tracer
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import as_array, axis_tuple, ensure_array, ensure_arrays, one_axis, shape_of
+from laminax._src.numpy.conversion import asarray
 from laminax._src.out_shardings import split_result
 
 # --- shape ---
@@ -209,7 +210,6 @@ def atleast_3d(*arys):
 def _at_least(name: str, arrays: tuple, new_axes: tuple[tuple[int, ...], ...]):
     """The arrays with the new axes for their rank, where there are any."""
     if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)):
-        from laminax._src.numpy.conversion import asarray
         arrays = (asarray(arrays[0]),)
     arrays = ensure_arrays(name, *arrays)
     ranks = [len(shape_of(x)) for x in arrays]

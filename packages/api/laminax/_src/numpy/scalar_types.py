@@ -8,6 +8,8 @@ import numpy as np
 
 from laminax_ir import dtypes
 
+from laminax._src.numpy.conversion import array
+
 
 class ScalarType(type):
     """The type of `float32` and its like; each has its NumPy dtype as the attribute `dtype`."""
@@ -15,7 +17,6 @@ class ScalarType(type):
     dtype: np.dtype
 
     def __call__(cls, x: Any) -> Any:
-        from laminax._src.numpy.conversion import array
         return array(x, dtype=cls.dtype)
 
     def __eq__(cls, other: Any) -> bool:

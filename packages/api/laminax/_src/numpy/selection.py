@@ -15,6 +15,7 @@ from laminax_ir.ops.shape import broadcast_shapes, broadcast_to_shape
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import (
     as_array,
+    concrete_numpy,
     convert,
     dtype_of,
     ensure_array,
@@ -26,7 +27,7 @@ from laminax._src.numpy.arguments import (
     shape_of,
     strong,
 )
-from laminax._src.numpy.logic import _truth
+from laminax._src.numpy.conditions import _where, repeated
 
 _BOOL = np.dtype(bool)
 
@@ -53,28 +54,6 @@ def where(condition, x=None, y=None, /, *, size: int | None = None, fill_value=N
     if size is not None or fill_value is not None:
         raise ValueError("where: size and fill_value are for the form with a condition alone")
     return _where(condition, x, y)
-
-
-@fused
-def _where(condition, x, y):
-    condition, x, y = ensure_arrays("where", condition, x, y)
-    condition = _truth(condition)
-    x, y = promote_dtypes("where", x, y)
-    shapes = shape_of(condition), shape_of(x), shape_of(y)
-    if shapes[0] == shapes[1] == shapes[2]:
-        return op.select(condition, x, y)
-    try:
-        shape = broadcast_shapes(*shapes)
-    except ValueError:
-        raise ValueError(f"where: incompatible shapes for broadcasting: condition {shapes[0]}, x {shapes[1]}, "
-                         f"y {shapes[2]}") from None
-    if shapes[0]:  # a scalar condition need not be repeated
-        condition = broadcast_to_shape(condition, shape)
-    return op.select(condition, _repeated(x, shape), _repeated(y, shape))
-
-
-def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
-    return x if shape_of(x) == shape else broadcast_to_shape(x, shape)
 
 
 @fused
@@ -123,7 +102,6 @@ def choose(a, choices, out: None = None, mode: str = "raise"):
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"choose: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
     if mode == "raise":
-        from laminax._src.numpy.arguments import concrete_numpy
         values = concrete_numpy("choose(mode='raise')", "the index array", a)
         if values.size and (values.min() < 0 or values.max() >= len(choices)):
             raise ValueError(f"choose: an index is out of range for {len(choices)} choices; use mode='clip' or 'wrap'")
@@ -137,7 +115,7 @@ def _choose(a, choices, mode):
     a = operators.remainder(a, count) if mode == "wrap" else op.clamp(0, a, count - 1)
     choices = promote_dtypes("choose", *choices)
     shape = broadcast_shapes(shape_of(a), *map(shape_of, choices))
-    return op.select_n(broadcast_to_shape(a, shape), *[_repeated(c, shape) for c in choices])
+    return op.select_n(broadcast_to_shape(a, shape), *[repeated(c, shape) for c in choices])
 
 
 def piecewise(x, condlist, funclist: list, *args: Any, **kw: Any):

@@ -38,9 +38,10 @@ from laminax._src.numpy.arguments import (
     strong,
     weak_like,
 )
+from laminax._src.numpy.conditions import _where
 from laminax._src.numpy.joining import concatenate
 from laminax._src.numpy.reshaping import moveaxis, ravel
-from laminax._src.numpy.selection import _where
+from laminax._src.numpy.sorting import _nonzero, _searchsorted, compress
 from laminax._src.numpy.taking import _take
 
 _INT32 = np.dtype(np.int32)
@@ -230,7 +231,6 @@ def _isin(element, test_elements, invert, method):
         found = op.eq(values, shape_ops.reshape(tests, (1,) * len(shape) + (count,)))
         result = reduce_or(found, (len(shape),))
     else:
-        from laminax._src.numpy.sorting import _searchsorted
         tests = sorting_ops.sort(tests, 0)
         place = op.min(_searchsorted(tests, element, "left", "sort" if method == "sort" else "scan"), np.int32(count - 1))
         result = op.eq(_take(tests, place, 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False), element)
@@ -256,7 +256,6 @@ def setdiff1d(ar1, ar2, assume_unique: bool = False, *, size: int | None = None,
         values = concrete_numpy("setdiff1d", "the arrays", ar1)
         others = concrete_numpy("setdiff1d", "the arrays", ar2)
         return as_array(np.setdiff1d(values, others, assume_unique).astype(dtype_of(ar1)))
-    from laminax._src.numpy.sorting import compress
     fill = 0 if fill_value is None else fill_value
     if not assume_unique:
         count = ar1.shape[0]
@@ -295,7 +294,6 @@ def intersect1d(ar1, ar2, assume_unique: bool = False, return_indices: bool = Fa
 @fused(static_argnames=("size", "return_indices"))
 def _intersect(ar1, ar2, fill_value, size, return_indices):
     """The unique elements of the first array, those found in the second moved to the front in order."""
-    from laminax._src.numpy.sorting import _nonzero
     n1, n2 = ar1.shape[0], ar2.shape[0]
     if not n1 or not n2 or not size:
         values = shape_ops.full((size,), 0, dtype_of(ar1))
@@ -317,7 +315,6 @@ def _intersect(ar1, ar2, fill_value, size, return_indices):
     if not return_indices:
         return result
     order2 = sorting_ops.sort((ar2, shape_ops.iota(_INT32, n2)), 0, True, num_keys=1)
-    from laminax._src.numpy.sorting import _searchsorted
     at2 = op.min(_searchsorted(order2[0], chosen, "left", "scan"), np.int32(n2 - 1))
     index1 = _take(first1, place, 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False)
     index2 = _take(order2[1], at2, 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False)
@@ -341,7 +338,6 @@ def setxor1d(ar1, ar2, assume_unique: bool = False, *, size: int | None = None, 
 
 @fused(static_argnames=("size",))
 def _setxor(ar1, ar2, fill_value, size):
-    from laminax._src.numpy.sorting import _nonzero
     n1, n2 = ar1.shape[0], ar2.shape[0]
     joined = shape_ops.concatenate([ar1, ar2], 0) if n1 and n2 else (ar1 if n1 else ar2)
     total = n1 + n2

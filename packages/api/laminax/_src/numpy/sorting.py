@@ -36,8 +36,10 @@ from laminax._src.numpy.arguments import (
     shape_of,
     user_dtype,
 )
-from laminax._src.numpy.logic import _truth
-from laminax._src.numpy.selection import _where
+from laminax._src.numpy.conditions import _where, truth_of
+from laminax._src.numpy.joining import stack, unstack
+from laminax._src.numpy.reshaping import ravel
+from laminax._src.numpy.taking import _take, take
 
 _INT32 = np.dtype(np.int32)
 
@@ -120,7 +122,6 @@ def lexsort(keys: Any, axis: int = -1):
       axis: the axis to sort along.
     """
     if not isinstance(keys, (list, tuple)):
-        from laminax._src.numpy.joining import unstack
         keys = unstack(keys)
     if not len(keys):
         raise TypeError("lexsort: need sequence of keys with len > 0")
@@ -248,7 +249,7 @@ def _nonzero(a, fills, size):
     total = math.prod(shape)
     if total == 0 or size == 0:
         return [shape_ops.broadcast_to_shape(convert(fill, dtype), (size,)) for fill in fills]
-    mask = convert(shape_ops.reshape(_truth(a), (total,)), dtype)
+    mask = convert(shape_ops.reshape(truth_of(a), (total,)), dtype)
     count = cumulative_sum_of(mask, 0)
     dims = indexing_ops.ScatterDimensionNumbers((), (0,), (0,))
     starts = shape_ops.full((size,), 0, dtype)
@@ -268,13 +269,11 @@ def _nonzero(a, fills, size):
 
 def flatnonzero(a, *, size: int | None = None, fill_value=None):
     """The places of the elements of the flat array that are not 0; parameters as for `nonzero`."""
-    from laminax._src.numpy.reshaping import ravel
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
 def argwhere(a, *, size: int | None = None, fill_value=None):
     """The indices of the elements that are not 0, one in each row: [n, rank]; parameters as for `nonzero`."""
-    from laminax._src.numpy.joining import stack
     a = ensure_array("argwhere", a)
     rank = len(shape_of(a))
     if rank == 0:
@@ -298,8 +297,6 @@ def compress(condition, a, axis: int | None = None, *, size: int | None = None, 
     condition, a = ensure_arrays("compress", condition, a)
     if len(shape_of(condition)) != 1:
         raise ValueError(f"compress: condition must be 1D, got {get_aval(condition).str_short()}")
-    from laminax._src.numpy.reshaping import ravel
-    from laminax._src.numpy.taking import take
     if axis is None:
         a, axis = ravel(a), 0
     axis = one_axis("compress", axis, len(shape_of(a)))
@@ -323,7 +320,6 @@ def compress(condition, a, axis: int | None = None, *, size: int | None = None, 
 
 def extract(condition, arr, *, size: int | None = None, fill_value=0):
     """The elements of the flat array where a condition holds; parameters as for `compress`."""
-    from laminax._src.numpy.reshaping import ravel
     return compress(ravel(condition), arr, None, size=size, fill_value=fill_value)
 
 
@@ -356,7 +352,6 @@ def searchsorted(a, v, side: str = "left", sorter=None, *, method: str = "scan")
     if len(shape_of(a)) != 1:
         raise ValueError(f"a should be 1-dimensional; got a.ndim={len(shape_of(a))}")
     if sorter is not None:
-        from laminax._src.numpy.taking import take
         a = take(a, ensure_array("searchsorted", sorter), 0, mode="clip")
     return _searchsorted(a, v, side=side, method=method)
 
@@ -409,7 +404,6 @@ def _binary_search(a, v, side):
     """Halves the interval as often as the size needs, for all values at once."""
     from laminax_ir.ops.indexing import GatherScatterMode
 
-    from laminax._src.numpy.taking import _take
     size, shape = shape_of(a)[0], shape_of(v)
     low, high = shape_ops.full(shape, 0, _INT32), shape_ops.full(shape, size if type(size) is int else scalar_like(size, _INT32), _INT32)
     last = np.int32(size - 1) if type(size) is int else scalar_like(size - 1, _INT32)

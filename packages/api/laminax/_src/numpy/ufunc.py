@@ -21,7 +21,10 @@ from laminax_runtime import ArrayImpl
 
 from laminax._src.eager import compiled_function
 from laminax._src.fusion import fused
+from laminax._src.numpy.apply import vectorize
 from laminax._src.numpy.arguments import as_array, convert, ensure_array, ensure_arrays, one_axis, shape_of, user_dtype
+from laminax._src.numpy.conditions import _where
+from laminax._src.numpy.reshaping import moveaxis
 
 
 class ufunc:
@@ -198,7 +201,6 @@ def _refuse(name: str, **parameters: Any) -> None:
 
 def _prepared(name: str, a: Any, axis: int | None, dtype: Any) -> tuple[Any, int | None]:
     """The array in a dtype, the axis in front."""
-    from laminax._src.numpy.reshaping import moveaxis
     a = as_array(a if dtype is None else convert(a, dtype))
     if axis is None:
         return shape_ops.reshape(a, (a.size,)), None
@@ -219,7 +221,6 @@ def _computed_in(function: ufunc, a: Any, dtype: Any) -> tuple[Any, Any]:
 def _reduce(a, initial, where, *, function, axis, dtype, keepdims):
     from laminax_ir.ops.loops import scan
 
-    from laminax._src.numpy.selection import _where
     name, shape = f"{function.__name__}.reduce", shape_of(a)
     if where is not None:
         where, _ = _prepared(name, shape_ops.broadcast_to_shape(where, shape), axis, np.dtype(bool))
@@ -249,8 +250,6 @@ def _reduce(a, initial, where, *, function, axis, dtype, keepdims):
 def _accumulate(a, *, function, axis, dtype):
     from laminax_ir.ops.loops import scan
 
-    from laminax._src.numpy.joining import concatenate
-    from laminax._src.numpy.reshaping import moveaxis
     a, dtype = _computed_in(function, a, dtype)
     x, axis = _prepared(f"{function.__name__}.accumulate", a, axis, None)
     first = convert(x[:1], dtype)
@@ -262,7 +261,7 @@ def _accumulate(a, *, function, axis, dtype):
         return accumulated, accumulated
 
     _, rest = scan(step, first[0], x[1:])
-    return moveaxis(concatenate([first, rest]), 0, axis)
+    return moveaxis(shape_ops.concatenate([first, rest], 0), 0, axis)
 
 
 def _flat_positions(a: Any, indices: Any) -> tuple[Any, tuple[int, ...]]:
@@ -289,12 +288,10 @@ def _at(a, positions, b, *, function, shape):
 def _reduceat(a, indices, *, function, axis, dtype):
     from laminax_ir.ops.loops import scan
 
-    from laminax._src.numpy.joining import append
-    from laminax._src.numpy.ranges import arange
-    from laminax._src.numpy.reshaping import moveaxis
     a, dtype = _computed_in(function, a, dtype)
     x, axis = _prepared(f"{function.__name__}.reduceat", a, axis, None)
-    ends = append(indices[1:], convert(x.shape[0], get_aval(indices).dtype))
+    number = get_aval(indices).dtype
+    ends = shape_ops.concatenate([indices[1:], shape_ops.full((1,), x.shape[0], number)], 0)
 
     def step(accumulated, position_and_row):
         position, row = position_and_row
@@ -303,7 +300,7 @@ def _reduceat(a, indices, *, function, axis, dtype):
         combined = convert(function(accumulated, shape_ops.expand_dims(row, (0,))), dtype)
         return op.select(shape_ops.broadcast_to_shape(inside, accumulated.shape), combined, accumulated), None
 
-    result, _ = scan(step, convert(x[indices], dtype), (arange(x.shape[0], dtype=get_aval(indices).dtype), x))
+    result, _ = scan(step, convert(x[indices], dtype), (shape_ops.iota(number, x.shape[0]), x))
     return moveaxis(result, 0, axis)
 
 
@@ -380,5 +377,4 @@ def frompyfunc(func: Callable, /, nin: int, nout: int, *, identity: Any = None) 
       >>> frompyfunc(lambda x, y: x * y % 7, nin=2, nout=1, identity=1).reduce(arange(1, 5))
       Array(3, dtype=int32)
     """
-    from laminax._src.numpy.apply import vectorize
     return ufunc(func, nin, nout, identity=identity, call=vectorize(func))

@@ -1,22 +1,22 @@
 """The methods of built-in ufuncs for which there is better than a loop: `add.reduce` is a sum, `maximum.at` one scatter.
 
-They are called by the methods of `ufunc`, which have checked the arguments.
+They are called by the methods of `ufunc`, which have checked the arguments. Reductions and running sums are loaded when they are first
+called: `add` is used by every program, its methods by few.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Callable
 
 import numpy as np
 
-from laminax_ir import dtypes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import reduction
 from laminax_ir.ops import shape as shape_ops
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import axis_tuple, convert, dtype_of, shape_of
+from laminax._src.numpy.conditions import _where, truth_of
 
 
 def update(kind: str) -> Callable:
@@ -63,8 +63,7 @@ _BITS = {"and": -1, "or": 0, "xor": 0}
 def logical(name: str) -> Callable:
     """The reduction of truth values by an operation on bits."""
     def reduce(a, *, axis, dtype, keepdims, initial, where):
-        from laminax._src.numpy.logic import _truth
-        result = _bits(_truth(a), None if initial is None else _truth(initial), where, name=name, neutral=_TRUTH[name], axis=axis,
+        result = _bits(truth_of(a), None if initial is None else truth_of(initial), where, name=name, neutral=_TRUTH[name], axis=axis,
                        keepdims=bool(keepdims))
         return result if dtype is None else convert(result, dtype)
     return reduce
@@ -80,7 +79,6 @@ def bitwise(name: str) -> Callable:
 
 @fused(static_argnames=("name", "neutral", "axis", "keepdims"))
 def _bits(a, initial, where, *, name, neutral, axis, keepdims):
-    from laminax._src.numpy.selection import _where
     axes, dtype = axis_tuple(f"bitwise_{name}.reduce", axis, len(shape_of(a))), dtype_of(a)
     if where is not None:
         a = _where(where, a, np.asarray(neutral).astype(dtype)[()])
@@ -90,18 +88,3 @@ def _bits(a, initial, where, *, name, neutral, axis, keepdims):
     return shape_ops.expand_dims(result, axes) if keepdims else result
 
 
-def logsumexp(a, *, axis, dtype, keepdims, initial, where):
-    """`logaddexp.reduce`: log(sum(exp(a))), without overflow."""
-    from laminax._src.nn.normalization import logsumexp as implementation
-    from laminax._src.numpy.logarithmic_sums import logaddexp
-    if dtype is not None:
-        a = convert(a, dtypes.to_inexact_dtype(dtype))
-    result = implementation(a, axis=axis, keepdims=keepdims, where=where)
-    return result if initial is None else convert(logaddexp(initial, result), dtype_of(result))
-
-
-def logsumexp2(a, *, axis, dtype, keepdims, initial, where):
-    """`logaddexp2.reduce`: log2(sum(2**a)), which is that of the natural logarithm for a * log(2), over log(2)."""
-    a = convert(a, dtypes.to_inexact_dtype(dtype_of(a) if dtype is None else dtype))
-    scaled = None if initial is None else initial * math.log(2)
-    return logsumexp(a * math.log(2), axis=axis, dtype=dtype, keepdims=keepdims, initial=scaled, where=where) / math.log(2)

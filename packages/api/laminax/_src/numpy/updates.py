@@ -16,6 +16,7 @@ from laminax_ir.ops.indexing import GatherScatterMode, ScatterDimensionNumbers
 
 from laminax._src.fusion import fused
 from laminax._src.numpy.arguments import convert, dtype_of, ensure_array, shape_of
+from laminax._src.numpy.conversion import asarray
 from laminax._src.numpy.gather_plans import make_plan
 from laminax._src.numpy.index_items import Computed, Window, parse_index, scalar_masks_removed, separate
 from laminax._src.numpy.indexing import read
@@ -46,7 +47,6 @@ def update(kind: str, x: Any, index: Any, values: Any, *, indices_are_sorted: bo
     mode = GatherScatterMode.FILL_OR_DROP if mode is None else GatherScatterMode.from_any(mode)
     if values is not None:
         if isinstance(values, (list, tuple)):
-            from laminax._src.numpy.conversion import asarray
             values = asarray(values)
         if type(values) is int and values >= 2**31 and dtypes.issubdtype(x.dtype, dtypes.unsignedinteger):
             values = x.dtype.type(values)  # which need not fit in the default integer dtype

@@ -13,8 +13,8 @@ from laminax_ir.ops import linalg as la
 from laminax_ir.pytree import register_pytree_node_class
 
 import laminax.numpy as jnp
-from laminax._src.nn.normalization import logsumexp
 from laminax._src.numpy.arguments import ensure_arrays, inexact
+from laminax._src.numpy.logarithmic_sums import logsumexp
 from laminax._src.scipy.distributions import described
 from laminax._src.scipy.special import ndtr
 
