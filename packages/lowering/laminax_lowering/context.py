@@ -14,7 +14,9 @@ from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from laminax_ir.keys import PRNGKeyArray, physical_aval
 from laminax_ir.name_stacks import scope_path
 from laminax_ir.operation_attributes import in_use
+from laminax_lowering.explicit_axes import constrained
 from laminax_lowering.module_context import ModuleContext
+from laminax_lowering.operation_attributes import attributed
 from laminax_lowering.registry import find_rule, rules_for
 from laminax_lowering.ssa_values import AtomValues, Constants, Value
 from laminax_lowering.types import dense, splat, string_text, type_text, types_text
@@ -364,10 +366,8 @@ class FunctionWriter:
             if rule is None:
                 rule = find_rule(primitive, self.platforms)
                 if has_attributes:
-                    from laminax_lowering.operation_attributes import attributed
                     rule = attributed(rule)
                 if is_split:
-                    from laminax_lowering.explicit_axes import constrained
                     rule = constrained(primitive, rule)
                 rules[primitive] = rule
             if eqn.source_info is not place:

@@ -17,7 +17,7 @@ from laminax_ir.array_layouts import Format
 from laminax_ir.avals import ShapedArray, placed_aval
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.python_scalars import check_has_truth_value, check_is_index, check_is_scalar
-from laminax_runtime import _jaxlib, shardings
+from laminax_runtime import _jaxlib, dlpack_exports, layouts, shardings
 from laminax_runtime.errors import DeletedArrayError
 from laminax_runtime.members import add_members, set_members
 
@@ -159,8 +159,6 @@ class _Methods:
     @property
     def format(self) -> Format:
         """How the elements lie in memory, and how the array is split over devices; the layout is None once it was deleted."""
-        from laminax_runtime import layouts
-
         return layouts.format_of(self)
 
     @property
@@ -301,18 +299,11 @@ class _Methods:
     def __deepcopy__(self, memo: dict) -> ArrayImpl:
         return self.__copy__()
 
-    def __reduce__(self):
-        return _from_value, (self._value, self.weak_type)
-
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        from laminax_runtime import dlpack
-
-        return dlpack.to_dlpack(self, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        return dlpack_exports.to_dlpack(self, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        from laminax_runtime import dlpack
-
-        return dlpack.dlpack_device(self)
+        return dlpack_exports.dlpack_device(self)
 
     # what jaxlib 0.10.2 calls when an array is made from parts that it has not checked
 
@@ -388,12 +379,6 @@ def _gather(array: ArrayImpl) -> np.ndarray:
     for part in parts:
         value[indices[_device_of(part)]] = part._single_device_array_to_np_array_did_copy()[0]
     return value
-
-
-def _from_value(value: np.ndarray, weak_type: bool) -> ArrayImpl:
-    from laminax_runtime import transfer
-
-    return transfer.device_put(value, weak_type=weak_type)
 
 
 set_members(ArrayImpl, _Methods)

@@ -10,12 +10,10 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-
-import numpy as np
+from collections.abc import Callable
 
 from laminax_ir import config_options
-from laminax_ir.avals import ShapedArray
-from laminax_runtime import _jaxlib, arrays, ffi, guards, options, plugins, shardings  # noqa: F401  (arrays: its methods must be set)
+from laminax_runtime import _jaxlib, ffi, options, plugins
 from laminax_runtime.errors import PlatformError
 
 Client = _jaxlib.Client
@@ -29,6 +27,7 @@ _clients: dict[str, Client] = {}
 _failures: dict[str, str] = {}
 _registered: list[plugins.Plugin] = []
 _default: str | None = None
+_start_hooks: list[Callable[[Client], None]] = []
 
 
 def register_plugin(name: str, library_path: str, **client_options) -> None:
@@ -56,6 +55,17 @@ def client(platform: str | None = None) -> Client:
     """
     found = _clients.get(platform) if platform is not None else _clients.get(_default)
     return found if found is not None else _start(platform)
+
+
+def when_started(hook: Callable[[Client], None]) -> None:
+    """Registers what is done with each client before anybody gets it; at once with those that have started.
+
+    The layer of arrays makes the first array so (see `transfer`); devices alone need none.
+    """
+    with _lock:
+        for started in _clients.values():
+            hook(started)
+        _start_hooks.append(hook)
 
 
 def started_clients() -> dict[str, Client]:
@@ -129,7 +139,8 @@ def _start_first_of(names: tuple[str, ...], requested: str) -> str:
         if name not in _failures:
             try:
                 started = _make_client(name)
-                _answer_lookups(started)
+                for hook in _start_hooks:
+                    hook(started)
                 if not _clients:
                     os.register_at_fork(before=_warn_of_fork)
                 _clients[name] = started
@@ -197,20 +208,3 @@ def _how_to_install(name: str) -> str:
             f"No plugin for {name} is installed; install {packages[name]} in the version of jaxlib, {_jaxlib.version}."
         )
     return f"There is no plugin of this name; the known platforms are {', '.join(_KNOWN)}."
-
-
-_has_answered_lookups = False
-
-
-def _answer_lookups(started: Client) -> None:
-    """Makes the first array, for which jaxlib looks up a module of jax, while our stand-in for it is there."""
-    global _has_answered_lookups
-    devices = started.local_devices()
-    if _has_answered_lookups or not devices:
-        return
-    zero = np.zeros((), np.int32)
-    with _jaxlib.answered_jax_lookups(), guards.unguarded_transfers():
-        sharding = shardings.on_device(devices[0])
-        array = _jaxlib.batched_device_put(ShapedArray((), zero.dtype), sharding, [zero], devices[:1])
-        array._single_device_array_to_np_array_did_copy()
-    _has_answered_lookups = True

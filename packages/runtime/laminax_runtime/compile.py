@@ -22,7 +22,7 @@ from laminax_ir.abstract_meshes import AxisType
 from laminax_ir.array_layouts import in_use as layouts_in_use
 from laminax_ir.avals import ShapedArray, aval_in, placed_aval
 from laminax_ir.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
-from laminax_runtime import _jaxlib, arrays, ffi, layouts, options, placement, shardings, transfer
+from laminax_runtime import _jaxlib, arrays, compilation_cache, ffi, layouts, options, placement, shardings, transfer
 from laminax_runtime.arrays import ArrayImpl
 
 
@@ -99,8 +99,6 @@ def compile_module(
         if host_callbacks or keepalives:  # it holds addresses of this process
             loaded = _compile_and_load(text, assignment, compile_options, host_callbacks)
             if config.explain_cache_misses.value and options.enable_compilation_cache.value:
-                from laminax_runtime import compilation_cache
-
                 compilation_cache.log_not_stored(name or "main", "because it uses host callbacks, or addresses of this process")
         else:
             loaded = _load_or_compile(text, assignment, compile_options, name or "main", is_part)
@@ -208,8 +206,6 @@ _BUILD_OPTIONS = {"exec_time_optimization_effort", "memory_fitting_effort", "opt
 
 def _load_or_compile(text, assignment, compile_options, name, is_part):
     """The program from the disk, or else from the compiler, and then to the disk if that took long."""
-    from laminax_runtime import compilation_cache  # not needed before the first compilation
-
     key = compilation_cache.make_key(text, assignment, compile_options)
     if key is None:
         return _compile_and_load(text, assignment, compile_options, ())

@@ -1,4 +1,4 @@
-"""DLPack: sharing single-device arrays with other libraries without copying.
+"""DLPack: arrays over the memory of other libraries, without copying.
 
 Source: the DLPack specification and the array API standard's `__dlpack__`.
 """
@@ -12,49 +12,10 @@ import numpy as np
 from laminax_ir import canonical_dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_runtime import _jaxlib, arrays, placement, shardings, transfer
+from laminax_runtime.dlpack_exports import CPU, CUDA, CUDA_HOST, ROCM
 
 # What DLPack has types for beside NumPy's own.
 _OTHER_DTYPES = frozenset(("bfloat16",))
-
-# DLDeviceType
-_CPU, _CUDA, _CUDA_HOST, _ROCM = 1, 2, 3, 10
-
-
-def dlpack_device(array: arrays.ArrayImpl) -> tuple[int, int]:
-    """The DLPack device type and number of the array's device.
-
-    Raises:
-        BufferError: the array is on several devices, or on one that DLPack does not know.
-    """
-    device = _only_device(array)
-    if device.platform == "cpu":
-        return _CPU, 0
-    if device.platform == "gpu":
-        if "rocm" in device.client.platform_version:
-            return _ROCM, device.local_hardware_id
-        return (_CUDA_HOST if array.sharding.memory_kind == "pinned_host" else _CUDA), device.local_hardware_id
-    raise BufferError(f"__dlpack__: arrays on {device.platform} cannot be shared; only those on CPU and GPU can")
-
-
-def to_dlpack(array: arrays.ArrayImpl, *, stream=None, max_version=None, dl_device=None, copy=None) -> Any:
-    """The capsule that `array.__dlpack__` returns; its arguments are the standard's.
-
-    Raises:
-        BufferError: the array is on several devices, or cannot be shared as asked.
-    """
-    arrays._check_alive(array)
-    own = dlpack_device(array)
-    if dl_device is not None and tuple(dl_device) != own:
-        if tuple(dl_device) != (_CPU, 0) or copy is False:
-            raise BufferError(f"__dlpack__: the array is on DLPack device {own}, not on {tuple(dl_device)}")
-        array, copy = transfer.device_put(array, placement.local_devices(backend="cpu")[0]), True
-    elif copy:
-        array = array.__copy__()
-    try:
-        return _jaxlib.export_dlpack(array, stream, max_version, bool(copy))
-    except _jaxlib.XlaRuntimeError as error:
-        raise BufferError(f"__dlpack__: {array.aval.str_short()} cannot be shared: {error}") from None
-
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> arrays.ArrayImpl:
     """An array over the memory of another library's array.
@@ -109,17 +70,10 @@ def is_supported_dtype(dtype: Any) -> bool:
     return dtype.kind in "biufc" or dtype.name in _OTHER_DTYPES
 
 
-def _only_device(array: arrays.ArrayImpl) -> Any:
-    assignment = array.sharding._device_assignment
-    if len(assignment) != 1:
-        raise BufferError(f"__dlpack__: the array is spread over {len(assignment)} devices; only one can be shared")
-    return assignment[0]
-
-
 def _device(kind: int, number: int) -> Any:
-    if kind in (_CPU, _CUDA_HOST):
+    if kind in (CPU, CUDA_HOST):
         return placement.local_devices(backend="cpu")[0]
-    if kind in (_CUDA, _ROCM):
+    if kind in (CUDA, ROCM):
         for device in placement.local_devices(backend="gpu"):
             if device.local_hardware_id == number:
                 return device

@@ -7,7 +7,7 @@ from typing import Any
 
 from laminax_ir.array_layouts import AUTO, Format, Layout, in_use
 from laminax_runtime import _jaxlib
-from laminax_runtime.arrays import ArrayImpl
+from laminax_runtime._jaxlib import ArrayImpl
 
 
 def layout_from_jaxlib(layout: _jaxlib.PjRtLayout) -> Layout:

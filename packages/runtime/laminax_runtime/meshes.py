@@ -18,7 +18,7 @@ from laminax_ir.abstract_meshes import AbstractMesh, AxisType, NamedGrid, normal
 from laminax_ir.explicit_axes import abstract_mesh, record_explicitly
 from laminax_ir.manual_axes import mesh_of_shard_map
 from laminax_ir.type_shardings import in_use
-from laminax_runtime import _jaxlib, context, options
+from laminax_runtime import _jaxlib, context, options, placement
 
 
 class Mesh(contextlib.ContextDecorator, NamedGrid):
@@ -145,8 +145,6 @@ _meshes: weakref.WeakValueDictionary[tuple, Mesh] = weakref.WeakValueDictionary(
 
 
 def _from_ids(platform: str | None, ids: np.ndarray, axis_names: tuple, axis_types: tuple | None = None) -> Mesh:
-    from laminax_runtime import placement
-
     by_id = {device.id: device for device in placement.devices(platform)}
     grid = np.empty(ids.shape, dtype=object)
     for position, device_id in np.ndenumerate(ids):
@@ -177,8 +175,6 @@ def make_mesh(
         >>> make_mesh((4, 2), ("data", "model"))
         Mesh(axis_sizes=(4, 2), axis_names=('data', 'model'), axis_types=(Explicit, Explicit))
     """
-    from laminax_runtime import placement
-
     sizes = _axis_sizes(axis_shapes)
     names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
     if len(sizes) != len(names):

@@ -16,7 +16,7 @@ import numpy as np
 
 from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_ir.type_shardings import TypeSharding, sharding_of_type
-from laminax_runtime import _jaxlib, meshes
+from laminax_runtime import _jaxlib, meshes, placement
 from laminax_runtime.members import set_members
 
 GSPMDSharding = _jaxlib.GSPMDSharding
@@ -282,8 +282,6 @@ def _memory(sharding: Sharding) -> str:
 
 
 def _device_from_id(platform: str, device_id: int) -> Device:
-    from laminax_runtime import placement
-
     for device in placement.devices(platform):
         if device.id == device_id:
             return device

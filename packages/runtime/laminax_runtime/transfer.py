@@ -14,9 +14,10 @@ import numpy as np
 
 from laminax_ir import canonical_dtypes, config
 from laminax_ir.avals import ShapedArray, get_aval, placed_aval
-from laminax_runtime import _jaxlib, arrays, context, guards, placement, shardings  # noqa: F401  (context: jaxlib's x64 setting)
+from laminax_runtime import _jaxlib, arrays, backends, context, guards, placement, shardings  # noqa: F401  (context: jaxlib's x64 setting)
 from laminax_runtime.arrays import ArrayImpl
 from laminax_runtime.errors import UnsupportedValueError
+from laminax_runtime.members import set_members
 
 _COPY = _jaxlib.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
 _SHARE = _jaxlib.HostBufferSemantics.ZERO_COPY
@@ -280,3 +281,32 @@ def device_get(x: Any) -> Any:
 def block_until_ready(values: Iterable[Any]) -> None:
     """Waits until the arrays among the values have been computed; what went wrong in computing them is raised here."""
     _jaxlib.batched_block_until_ready([x for x in values if type(x) is ArrayImpl])
+
+
+def _array_from_value(value: np.ndarray, weak_type: bool) -> ArrayImpl:
+    """What a pickled array is made of again."""
+    return device_put(value, weak_type=weak_type)
+
+
+def _reduce_array(array: ArrayImpl) -> tuple[Callable[..., ArrayImpl], tuple[np.ndarray, bool]]:
+    return _array_from_value, (array._value, array.weak_type)
+
+
+# The method of arrays that needs a transfer. Whatever makes arrays (transfers, compiled programs, DLPack) imports this module.
+set_members(ArrayImpl, {"__reduce__": _reduce_array})
+
+
+def _make_first_array(client: _jaxlib.Client) -> None:
+    """Makes the first array, for which jaxlib looks up a module of jax, while our stand-in for it is there."""
+    global _has_first_array
+    devices = client.local_devices()
+    if _has_first_array or not devices:
+        return
+    with _jaxlib.answered_jax_lookups(), guards.unguarded_transfers():
+        array = put_numpy(np.zeros((), np.int32), _aval((), np.dtype(np.int32), False), shardings.on_device(devices[0]), True, may_share=False)
+        array._single_device_array_to_np_array_did_copy()
+    _has_first_array = True
+
+
+_has_first_array = False
+backends.when_started(_make_first_array)
