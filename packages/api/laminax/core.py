@@ -8,19 +8,8 @@ from typing import Any, Iterator
 from laminax_ir.avals import AbstractValue, ShapedArray, ShapeDtypeStruct, get_aval
 from laminax_ir.check import check_jaxpr
 from laminax_ir.errors import JaxprTypeError
-from laminax_ir.jaxpr import (
-    Atom,
-    ClosedJaxpr,
-    DropVar,
-    Jaxpr,
-    JaxprEqn,
-    Literal,
-    Var,
-    eval_jaxpr,
-    jaxpr_as_fun,
-    no_effects,
-    subjaxprs,
-)
+from laminax_ir.evaluation import eval_jaxpr, jaxpr_as_fun
+from laminax_ir.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, no_effects, subjaxprs
 from laminax_ir.primitive import Primitive
 from laminax_ir.symbolic_dims import InconclusiveDimensionOperation, is_constant_shape, is_symbolic_dim, max_dim, min_dim
 from laminax_ir.trace import Trace, Tracer, current_trace, eval_trace

@@ -11,7 +11,7 @@ import operator
 import sys
 from typing import Any
 
-from laminax_ir.symbolic_dims import SymbolicDim
+from laminax_ir.sizes import is_expression
 
 
 def as_int(name: str, what: str, value: Any) -> int:
@@ -28,7 +28,7 @@ def as_int(name: str, what: str, value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError as error:
-        if type(value) is SymbolicDim:
+        if is_expression(value):
             return value
         if type(error) is not TypeError:  # a traced value's, which says what to do
             raise

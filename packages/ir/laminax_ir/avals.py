@@ -18,7 +18,7 @@ from laminax_ir import config, dtypes
 from laminax_ir.arguments import called_with
 from laminax_ir.array_layouts import AUTO, Format
 from laminax_ir.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
-from laminax_ir.symbolic_dims import SymbolicDim
+from laminax_ir.sizes import size_types
 from laminax_ir.type_shardings import TypeSharding, as_sharding, axis_text, in_use, parts_of, sums_text, type_sharding
 
 _interned: dict[tuple, weakref.ref] = {}
@@ -169,12 +169,9 @@ class ShapedArray:
 AbstractValue = ShapedArray
 
 
-_SIZES = frozenset((int, SymbolicDim))
-
-
 def _intern(cls, shape, dtype, weak_type, named) -> ShapedArray:
     """Makes the aval, or finds it under its normal form (tuple of ints, canonical dtype object)."""
-    shape = tuple(size if type(size) in _SIZES else int(size) for size in shape)
+    shape = tuple(size if type(size) in size_types else int(size) for size in shape)
     for size in shape:
         if type(size) is int and size < 0:
             raise ValueError(f"ShapedArray: the shape {shape} has a negative axis size")

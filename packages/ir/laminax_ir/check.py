@@ -15,10 +15,12 @@ import numpy as np
 from laminax_ir import dtypes, source
 from laminax_ir.avals import ShapedArray, aval_in, get_aval, is_array_like
 from laminax_ir.errors import JaxprTypeError
+from laminax_ir.explicit_axes import is_resolving
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, joined_effects
 from laminax_ir.manual_axes import running_along
 from laminax_ir.primitive import Primitive, RuleTable
 from laminax_ir.ref_types import AbstractRef
+from laminax_ir.result_types import typed_results
 from laminax_ir.type_shardings import in_use
 
 check_rules = RuleTable("type-checking", "laminax_ir.ops")
@@ -214,7 +216,6 @@ def _rule_faults(jaxpr: Jaxpr, eqn: JaxprEqn) -> Iterable[str]:
 def _result_types(primitive, in_avals, out_avals, params) -> list[ShapedArray]:
     """What the rules say; of how values are split over explicit mesh axes nothing, which depends on where the program is traced."""
     if in_use and any(aval._whole is not None for aval in (*in_avals, *out_avals)):
-        from laminax_ir.explicit_axes import is_resolving, typed_results
         with is_resolving(True):
             return typed_results(primitive, in_avals, params)
     result = primitive.shape_rule(*in_avals, **params)

@@ -6,16 +6,36 @@ variable is assigned once. A `ClosedJaxpr` carries the values of its constvars.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Iterator, Sequence
+from typing import Any, Callable, Iterable, Iterator, Protocol, Sequence
 
 from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.name_stacks import NameStack, Transform, no_names
 from laminax_ir.primitive import Primitive
-from laminax_ir.trace import state
-from laminax_ir.type_shardings import in_use
 
 no_effects: frozenset = frozenset()
+
+
+class ProgramPrinter(Protocol):
+    """What writes programs as text. Printers know programs, which are told of one by `set_printer`."""
+
+    def format_jaxpr(self, jaxpr: Jaxpr, **options: bool) -> str:
+        """A program as text."""
+
+    def format_eqn(self, eqn: JaxprEqn) -> str:
+        """One equation as text."""
+
+
+def _no_printer() -> ProgramPrinter:
+    raise RuntimeError("nothing prints programs yet. Import laminax_ir.setup, or laminax.")
+
+
+_load_printer: Callable[[], ProgramPrinter] = _no_printer
+
+
+def set_printer(load: Callable[[], ProgramPrinter]) -> None:
+    """Registers the function that gives the printer; it is called whenever something is printed, and may import it."""
+    global _load_printer
+    _load_printer = load
 
 
 class Var:
@@ -86,8 +106,7 @@ class JaxprEqn:
         return JaxprEqn(**fields)
 
     def __repr__(self):
-        from laminax_ir.printer import format_eqn
-        return format_eqn(self)
+        return _load_printer().format_eqn(self)
 
 
 class Jaxpr:
@@ -130,8 +149,7 @@ class Jaxpr:
 
     def pretty_print(self, **options) -> str:
         """The program as text; options as for `laminax_ir.printer.format_jaxpr`."""
-        from laminax_ir.printer import format_jaxpr
-        return format_jaxpr(self, **options)
+        return _load_printer().format_jaxpr(self, **options)
 
     __repr__ = __str__ = lambda self: self.pretty_print()
 
@@ -186,62 +204,6 @@ def joined_effects(eqns: Iterable[JaxprEqn]) -> frozenset:
         if eqn.effects:
             effects = effects | eqn.effects
     return effects
-
-
-def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source_info: bool = True) -> list[Any]:
-    """Runs a jaxpr by binding its equations one by one under the current trace; values are let go after their last use.
-
-    Args:
-      jaxpr: the program.
-      consts: values of its constvars.
-      *args: values of its invars.
-      propagate_source_info: whether new equations point at the lines that made the old ones.
-
-    Returns:
-      The list of results.
-    """
-    if len(args) != len(jaxpr.invars):
-        raise TypeError(f"eval_jaxpr: the jaxpr takes {len(jaxpr.invars)} arguments, got {len(args)}")
-    if jaxpr.effects:
-        from laminax_ir.effects import has_refs
-        if has_refs(jaxpr.effects):
-            from laminax_ir.discharge import eval_with_refs
-            return eval_with_refs(jaxpr, consts, *args)
-    if in_use:
-        from laminax_ir.explicit_axes import is_explicit, is_resolving, record_explicitly
-        if is_explicit(jaxpr):
-            record_explicitly()
-            if not is_resolving.value:  # its types have been checked, in the context that it was traced in
-                with is_resolving(True):
-                    return eval_jaxpr(jaxpr, consts, *args, propagate_source_info=propagate_source_info)
-    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
-    env.update(zip(jaxpr.invars, args))
-    last_use = {v: eqn for eqn in jaxpr.eqns for v in eqn.invars if type(v) is not Literal}
-    last_use.update((v, None) for v in jaxpr.outvars if type(v) is not Literal)
-    previous_source = state.source
-    names = state.name_stack if any(type(name) is not Transform for name in state.name_stack) else no_names  # scopes that the caller is in
-    try:
-        for eqn in jaxpr.eqns:
-            operands = [v.val if type(v) is Literal else env[v] for v in eqn.invars]
-            if propagate_source_info and previous_source is None:
-                origin = eqn.source_info
-                state.source = None if origin.code is None else origin if not names else \
-                    origin._replace(name_stack=NameStack((*names, *origin.name_stack)))
-            result = state.trace.process(eqn.primitive, operands, eqn.params)
-            env.update((v, x) for v, x in zip(eqn.outvars, result if eqn.primitive.multiple_results else (result,)) if v in last_use)
-            for v in eqn.invars:
-                if type(v) is not Literal and last_use[v] is eqn:
-                    env.pop(v, None)  # an operand may be there twice
-    finally:
-        state.source = previous_source
-    return [v.val if type(v) is Literal else env[v] for v in jaxpr.outvars]
-
-
-def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
-    """The closed jaxpr as a Python function of its flat arguments, returning the list of results."""
-    def fun(*args):
-        return eval_jaxpr(closed.jaxpr, closed.consts, *args)
-    return fun
 
 
 def subjaxprs(eqn: JaxprEqn) -> list[Jaxpr]:

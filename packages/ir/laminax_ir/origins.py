@@ -8,7 +8,7 @@ from laminax_ir import source
 
 if TYPE_CHECKING:
     from laminax_ir.jaxpr import JaxprEqn
-    from laminax_ir.staging import StagedTracer
+    from laminax_ir.staging_trace import StagedTracer
 
 _MOST_LINES = 5
 

@@ -33,17 +33,19 @@ class Primitive:
       name: the printed name, `reduce_sum`.
       multiple_results: whether `bind` returns a list.
       family: the module of `laminax_ir.ops` that defines it; rule modules of the other layers are named alike.
+      module: the module that defines it, if that is another, for pickling.
 
     A primitive has a shape rule `shape_rule(*avals, **params)`, which checks the operands and returns the
     result's aval (a list of them with `multiple_results`), and optionally an effects rule
     `effects_rule(*avals, **params)`, which returns the set of effects.
     """
 
-    __slots__ = ("name", "multiple_results", "family", "shape_rule", "effects_rule", "impl", "__weakref__")
+    __slots__ = ("name", "multiple_results", "family", "module", "shape_rule", "effects_rule", "impl", "__weakref__")
     call_primitive = False  # whether it takes the function that it calls: interpreters of programs ask it, as of JAX's primitives
 
-    def __init__(self, name: str, *, multiple_results: bool = False, family: str | None = None):
+    def __init__(self, name: str, *, multiple_results: bool = False, family: str | None = None, module: str | None = None):
         self.name = name
+        self.module = module or f"laminax_ir.ops.{family}"
         self.multiple_results = multiple_results
         self.family = family
         self.shape_rule: Callable = _NoShapeRule(name)
@@ -90,12 +92,11 @@ class Primitive:
         return self.name
 
     def __reduce__(self):
-        return _find_primitive, (self.family, self.name)
+        return _find_primitive, (self.module, self.name)
 
 
-def _find_primitive(family: str, name: str) -> Primitive:
-    module = importlib.import_module(f"laminax_ir.ops.{family}")
-    return getattr(module, f"{name.replace('-', '_')}_p")  # `scatter-add` is `scatter_add_p`
+def _find_primitive(module: str, name: str) -> Primitive:
+    return getattr(importlib.import_module(module), f"{name.replace('-', '_')}_p")  # `scatter-add` is `scatter_add_p`
 
 
 def shape_rule(primitive: Primitive) -> Callable[[Callable], Callable]:

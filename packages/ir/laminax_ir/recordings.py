@@ -20,7 +20,7 @@ from laminax_ir.jaxpr import JaxprEqn, Literal, Var, no_effects
 from laminax_ir.name_stacks import NameStack
 from laminax_ir.pytree import flatten
 from laminax_ir.refs import Ref
-from laminax_ir.staging import StagedTracer, StagingTrace, literal_types
+from laminax_ir.staging_trace import StagedTracer, StagingTrace, literal_types
 from laminax_ir.trace import Trace, Tracer, eval_trace, state
 from laminax_ir.warning_counts import given as warnings_given
 

@@ -327,6 +327,17 @@ def _write(adds: bool, ref: Ref, places: tuple[Place, ...], value: Any, returns_
         return _write(adds, ref, ref_indexing.with_arrays(places, arrays[1:]), arrays[0], returns_old)
 
 
+def values_in(operands: Sequence[Any]) -> list[Any]:
+    """The operands with the arrays in them in the places of references."""
+    return [read(x) if isinstance(x, Ref) else x for x in operands]
+
+
+def write_back(operands: Sequence[Any], written: Sequence[bool], values: Sequence[Any]) -> None:
+    """Writes to those operands, references, for which `written` says so: one value for each of them."""
+    for ref, value in zip([x for x, is_written in zip(operands, written) if is_written], values):
+        write("ref_set", ref, (), value)
+
+
 def _outer(trace: Trace, ref: Ref) -> Trace:
     """The trace around one where a reference does not live."""
     if trace is eval_trace or ref._trace.ended:

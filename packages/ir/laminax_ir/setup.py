@@ -1,7 +1,7 @@
 """Composition: what the rooms of this package, of which the earlier ones do not know the later ones, must be told once per process.
 
-Importing this module gives tracers their arithmetic and references the operations that read and write arrays, and has NumPy compute
-operations outside of transformations until a runtime does. Whoever traces functions that compute with operators, or calls operations on values, imports it; `laminax_transforms` and
+Importing this module gives tracers their arithmetic, references the operations that read and write arrays, and programs their printer,
+and has NumPy compute operations outside of transformations until a runtime does. Whoever traces functions that compute with operators, or calls operations on values, imports it; `laminax_transforms` and
 `laminax` do so for their users.
 """
 
@@ -11,9 +11,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import laminax_ir.operators  # noqa: F401  (gives tracers their arithmetic)
+from laminax_ir.explicit_staging import choose_trace_type
+from laminax_ir.jaxpr import ProgramPrinter, set_printer
 from laminax_ir.leaks import check_no_tracers
 from laminax_ir.primitive import Primitive
 from laminax_ir.ref_contents import ArrayOperations, set_array_operations
+from laminax_ir.staging_trace import set_explicit_trace_type
 from laminax_ir.trace import set_evaluator
 
 
@@ -29,7 +32,14 @@ def _operations_of_references() -> ArrayOperations:
     return array_parts
 
 
+def _printer() -> ProgramPrinter:
+    from laminax_ir import printer  # for programs that are looked at
+    return printer
+
+
 def _compose() -> None:
+    set_printer(_printer)
+    set_explicit_trace_type(choose_trace_type)
     set_array_operations(_operations_of_references)
     set_evaluator(evaluate_with_numpy)
 

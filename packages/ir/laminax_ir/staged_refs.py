@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir import source
 from laminax_ir.effects import Effect, ref_effect
@@ -12,8 +12,10 @@ from laminax_ir.ref_indexing import Place, without_arrays
 from laminax_ir.ref_primitives import addupdate_p, freeze_p, get_p, new_ref_p, swap_p
 from laminax_ir.ref_types import AbstractRef
 from laminax_ir.refs import Ref, not_owned_error
-from laminax_ir.staging import StagedTracer, StagingTrace
 from laminax_ir.trace import state
+
+if TYPE_CHECKING:  # which uses this module
+    from laminax_ir.staging_trace import StagingTrace
 
 
 class StagedRef(Ref):
@@ -71,7 +73,7 @@ def call_with_refs(trace: StagingTrace, primitive: Primitive, operands: Sequence
     result = primitive.shape_rule(*[x.aval for x in atoms], **params)
     avals = result if primitive.multiple_results else [result]
     eqn = _record(trace, atoms, [Var(aval) for aval in avals], primitive, params)
-    outs = [StagedTracer(trace, var.aval, var, eqn) for var in eqn.outvars]
+    outs = trace.results_of(eqn)
     return outs if primitive.multiple_results else outs[0]
 
 
@@ -85,7 +87,7 @@ def _record(trace: StagingTrace, invars: list, outvars: list[Var], primitive: Pr
 def _atom(trace: StagingTrace, x: Any) -> Literal | Var:
     """The atom for an operand, which may be a reference: of this program, or one that it closes over."""
     if not isinstance(x, Ref):
-        return x.variable if type(x) is StagedTracer and x._trace is trace else trace.lift(x)
+        return trace.lift(x)
     if isinstance(x, StagedRef) and x._trace is trace:
         return x.variable
     key = ~id(x)  # that of no operand

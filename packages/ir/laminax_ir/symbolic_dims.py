@@ -14,6 +14,10 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, NamedTuple, 
 
 import numpy as np
 
+from laminax_ir.avals import register_value_type
+from laminax_ir.sizes import register_size_type
+from laminax_ir.symbolic_values import dim_as_value, dim_aval
+
 if TYPE_CHECKING:
     from laminax_ir.symbolic_scope import SymbolicScope
 
@@ -205,7 +209,6 @@ class SymbolicDim:
 
     def __jax_array__(self):
         """The number that it stands for where the program runs, a weakly typed integer."""
-        from laminax_ir.ops.symbolic import dim_as_value
         return dim_as_value(self)
 
     def __reduce__(self):
@@ -218,6 +221,9 @@ class SymbolicDim:
     def __deepcopy__(self, _memo):
         return self
 
+
+register_size_type(SymbolicDim)
+register_value_type(SymbolicDim, lambda _: dim_aval())
 
 DimSize = Union[int, SymbolicDim]
 Factor = Union[str, Operation]

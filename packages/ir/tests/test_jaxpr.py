@@ -14,7 +14,8 @@ import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the eval
 from laminax_ir.avals import ShapedArray
 from laminax_ir.check import check_jaxpr
 from laminax_ir.dce import dce_closed_jaxpr, dce_jaxpr
-from laminax_ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, Literal, eval_jaxpr, jaxpr_as_fun, programs_within, subjaxprs
+from laminax_ir.evaluation import eval_jaxpr, jaxpr_as_fun
+from laminax_ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, Literal, programs_within, subjaxprs
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule

@@ -10,7 +10,7 @@ import pytest
 
 from laminax_ir.avals import ShapedArray, aval_in, get_aval, insert_axis, placed_aval, remove_axis
 from laminax_ir.check import check_jaxpr
-from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
 from laminax_ir.memory_spaces import MemorySpace, kind_of_space, space_of_kind
 from laminax_ir.ops.contraction import dot
 from laminax_ir.ops.control_flow import cond

@@ -5,7 +5,7 @@ import pytest
 
 from laminax_ir import config, config_options
 from laminax_ir.avals import ShapedArray
-from laminax_ir.jaxpr import jaxpr_as_fun
+from laminax_ir.evaluation import jaxpr_as_fun
 from laminax_ir.name_stacks import scope_path
 from laminax_ir.operation_attributes import attributes_of, changed_attributes
 from laminax_ir.ops import elementwise as op

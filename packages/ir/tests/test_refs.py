@@ -10,7 +10,7 @@ from laminax_ir.check import check_jaxpr
 from laminax_ir.discharge import discharged
 from laminax_ir.effects import InternalRefEffect, ReadEffect, RefEffect, WriteEffect
 from laminax_ir.errors import NonConcreteBooleanIndexError, UnexpectedTracerError
-from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
 from laminax_ir.ops.control_flow import cond, switch
 from laminax_ir.ops.elementwise import lt, mul, sin_p
 from laminax_ir.ops.loops import fori_loop, scan, while_loop

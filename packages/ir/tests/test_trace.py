@@ -19,7 +19,8 @@ from laminax_ir.errors import (
     TracerIntegerConversionError,
 )
 from laminax_ir.ops import elementwise as op
-from laminax_ir.staging import StagingTrace, stage
+from laminax_ir.staging import stage
+from laminax_ir.staging_trace import StagingTrace
 from laminax_ir.trace import (
     Trace,
     current_trace,

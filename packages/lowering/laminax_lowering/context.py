@@ -9,7 +9,6 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.effects import has_ordered
-from laminax_ir.explicit_axes import is_explicit
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from laminax_ir.keys import PRNGKeyArray, physical_aval
 from laminax_ir.name_stacks import scope_path

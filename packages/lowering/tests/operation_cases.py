@@ -8,7 +8,7 @@ from typing import Callable, NamedTuple, Sequence
 
 import numpy as np
 
-from laminax_ir import ops
+from laminax_ir import ops, symbolic_values
 from laminax_ir.abstract_meshes import AbstractMesh
 from laminax_ir.array_layouts import Layout
 from laminax_ir.avals import ShapedArray, ShapeDtypeStruct
@@ -45,7 +45,6 @@ from laminax_ir.ops import (
     sorting,
     special,
     stacking,
-    symbolic,
     windows,
 )
 from laminax_ir.partition_specs import PartitionSpec
@@ -243,7 +242,7 @@ _SINE = """module @sine {
 _define([F32], call_exported=lambda x: exported.call_exported(
     exported.StableHLOProgram("sine", _SINE, ["cuda"], [F32], [F32], is_for_any_platform=True), x))
 (_SIZE,) = parse_shape("b", SymbolicScope())
-_define([ShapedArray((_SIZE,), np.float32)], dim_as_value=lambda x: symbolic.dim_as_value(x.shape[0]))
+_define([ShapedArray((_SIZE,), np.float32)], dim_as_value=lambda x: symbolic_values.dim_as_value(x.shape[0]))
 _define([F32], buffer_callback=lambda x: buffer_callbacks.buffer_callback(
     print, ShapeDtypeStruct((3, 4), np.float32), has_side_effect=True, input_output_aliases={0: 0})(x))
 _define([F32], ffi_call=lambda x: ffi.ffi_call("native", ShapeDtypeStruct((3, 4), np.float32), output_layouts=(1, 0))(x, scale=np.float32(2)))

@@ -15,7 +15,8 @@ import numpy as np
 
 from laminax_ir import config_options
 from laminax_ir.abstract_meshes import AbstractMesh, AxisType, NamedGrid, normal_axis_types
-from laminax_ir.explicit_axes import abstract_mesh, record_explicitly
+from laminax_ir.explicit_axes import abstract_mesh
+from laminax_ir.explicit_staging import record_explicitly
 from laminax_ir.manual_axes import mesh_of_shard_map
 from laminax_ir.type_shardings import in_use
 from laminax_runtime import _jaxlib, context, options, placement

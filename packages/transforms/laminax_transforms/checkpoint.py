@@ -16,7 +16,8 @@ from laminax_ir.ops.calls import bind_checkpoint, close_over_constants, name_p
 from laminax_ir.ops.contraction import dot_general_p
 from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
 from laminax_ir.refs import check_aliases, check_returned, is_traced
-from laminax_ir.staging import StagingTrace, stage, trace_type_for
+from laminax_ir.staging import stage
+from laminax_ir.staging_trace import StagingTrace, trace_type_for
 from laminax_ir.trace import Tracer, current_trace, eval_trace, state
 from laminax_ir.tracebacks import api_boundary
 from laminax_ir.wrapping import wraps

@@ -9,7 +9,8 @@ from typing import Any, Callable
 from laminax_ir import dtypes
 from laminax_ir.arguments import function_name
 from laminax_ir.avals import get_aval
-from laminax_ir.jaxpr import Jaxpr, eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
+from laminax_ir.jaxpr import Jaxpr
 from laminax_ir.pytree import register_pytree_node, tree_flatten, tree_unflatten
 from laminax_ir.staging import stage
 from laminax_ir.trace import Tracer

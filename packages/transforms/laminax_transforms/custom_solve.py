@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import CustomJVPCall, close_over_constants
 from laminax_ir.ops.linear_solve import SolveParts, bind_solve

@@ -12,8 +12,10 @@ from typing import Any, Container, Iterator, Sequence
 from laminax_ir import config
 from laminax_ir.avals import ShapedArray
 from laminax_ir.check import check_jaxpr
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
-from laminax_ir.staging import StagedTracer, StagingTrace, stage, trace_type_for
+from laminax_ir.evaluation import eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from laminax_ir.staging import stage
+from laminax_ir.staging_trace import StagedTracer, StagingTrace, trace_type_for
 from laminax_ir.trace import current_trace, state
 from laminax_transforms.batch_axes import Axis, add_batch_axis
 from laminax_transforms.batching import batch_flat

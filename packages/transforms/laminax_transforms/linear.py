@@ -12,14 +12,15 @@ from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
 from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.explicit_axes import is_resolving, typed_results
+from laminax_ir.explicit_axes import is_resolving
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
 from laminax_ir.manual_axes import checked_axes
 from laminax_ir.name_stacks import JVP, TRANSPOSE, NameStack
 from laminax_ir.ops.elementwise import add_p
 from laminax_ir.ops.sharding import in_memory, reshard
 from laminax_ir.primitive import Primitive
-from laminax_ir.staging import literal_types
+from laminax_ir.result_types import typed_results
+from laminax_ir.staging_trace import literal_types
 from laminax_ir.trace import Trace, Tracer, current_trace, state
 from laminax_ir.type_shardings import in_use
 from laminax_transforms.differentiated_refs import differentiated_write_error

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any, Hashable, Iterable, Sequence
 
 from laminax_ir.avals import get_aval
-from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import collectives as op
 from laminax_ir.ops.calls import checkpoint_p, jit_p
 from laminax_ir.staging import stage

@@ -12,9 +12,9 @@ from typing import Any, Sequence
 
 from laminax_ir.avals import ShapedArray
 from laminax_ir.dce import dce_rules
-from laminax_ir.explicit_axes import typed_results
 from laminax_ir.jaxpr import JaxprEqn, Var
 from laminax_ir.primitive import Primitive
+from laminax_ir.result_types import typed_results
 from laminax_ir.type_shardings import in_use
 from laminax_transforms.dependence import call_results
 

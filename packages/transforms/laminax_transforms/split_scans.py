@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Sequence
 
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, Literal
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.control_primitives import bind_scan
 from laminax_ir.ops.reduction import reduce_sum

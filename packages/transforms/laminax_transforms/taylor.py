@@ -16,7 +16,8 @@ import numpy as np
 from laminax_ir import config, dtypes, source
 from laminax_ir.arguments import check_callable
 from laminax_ir.avals import get_aval, is_array_like
-from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.leaks import check_for_leaks
 from laminax_ir.ops.elementwise import convert_element_type, convert_element_type_p, mul
 from laminax_ir.pytree import tree_flatten, tree_structure, tree_unflatten, treedef_is_leaf

@@ -15,7 +15,8 @@ from typing import Any, Sequence
 import numpy as np
 
 from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops.calls import checkpoint_p, jit_p
 from laminax_ir.ops.collective_primitives import axis_size

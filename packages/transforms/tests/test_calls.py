@@ -14,7 +14,8 @@ from numeric_checks import check_derivatives, check_vmap
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.check import check_jaxpr
 from laminax_ir.config import check, enable_x64
-from laminax_ir.jaxpr import ClosedJaxpr, jaxpr_as_fun
+from laminax_ir.evaluation import jaxpr_as_fun
+from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, call_jaxpr
 from laminax_ir.ops.control_flow import cond

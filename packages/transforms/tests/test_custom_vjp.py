@@ -14,7 +14,7 @@ from custom_rule_cases import WRAPPINGS, X, jit, scaled_vjp, total, x64_and_chec
 from laminax_ir.avals import get_aval
 from laminax_ir.dce import dce_jaxpr
 from laminax_ir.errors import UnexpectedTracerError
-from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import loops
 from laminax_ir.staging import stage

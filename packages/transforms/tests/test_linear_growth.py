@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from laminax_ir.avals import ShapedArray
-from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import bind_checkpoint
 from laminax_ir.ops.contraction import dot_general

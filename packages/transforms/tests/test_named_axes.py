@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from laminax_ir.avals import get_aval
-from laminax_ir.jaxpr import jaxpr_as_fun
+from laminax_ir.evaluation import jaxpr_as_fun
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.collectives import all_gather, axis_index, psum
 from laminax_ir.ops.elementwise import convert_element_type, sin

@@ -15,7 +15,8 @@ import laminax_runtime as runtime
 from laminax_ir import config, config_options, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.canonical_dtypes import float0, supported_dtypes
-from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.leaks import check_no_tracers
 from laminax_ir.ops.calls import checkpoint_p
 from laminax_ir.primitive import Primitive

@@ -17,7 +17,8 @@ from laminax_ir.abstract_meshes import AbstractMesh
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.discharge import without_refs
 from laminax_ir.effects import has_refs
-from laminax_ir.jaxpr import ClosedJaxpr, jaxpr_as_fun
+from laminax_ir.evaluation import jaxpr_as_fun
+from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops.exported import StableHLOProgram, call_exported
 from laminax_ir.pytree import leaf_paths, structure_errors, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 from laminax_ir.staging import stage

@@ -16,7 +16,8 @@ from laminax_ir import config
 from laminax_ir.arguments import check_callable
 from laminax_ir.array_layouts import in_use as layouts_in_use
 from laminax_ir.avals import ShapedArray
-from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.leaks import check_no_tracers
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.pytree import tree_unflatten

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import laminax_runtime as runtime
-from laminax_ir.explicit_axes import record_explicitly
+from laminax_ir.explicit_staging import record_explicitly
 from laminax_ir.keys import PRNGKeyArray, keys_of_words
 from laminax_ir.memory_spaces import MemorySpace, kind_of_space
 from laminax_ir.ops.sharding import in_memory

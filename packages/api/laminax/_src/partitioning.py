@@ -14,12 +14,12 @@ from weakref import WeakKeyDictionary
 import laminax_runtime as runtime
 from laminax_ir import source
 from laminax_ir.avals import ShapedArray
-from laminax_ir.explicit_axes import is_explicit
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray, physical_aval
 from laminax_ir.memory_spaces import HOST_KIND, MemorySpace
 from laminax_ir.ops.sharding import constrains_layouts, shardings_in
 from laminax_ir.partition_specs import PartitionSpec
+from laminax_ir.result_types import is_explicit
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ import laminax_runtime as runtime
 from laminax_ir.abstract_meshes import AbstractMesh
 from laminax_ir.arguments import check_callable
 from laminax_ir.avals import ShapedArray
-from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.manual_axes import manual_axes, running_along
 from laminax_ir.ops.shape import expand_dims, squeeze
 from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p

@@ -11,7 +11,7 @@ from typing import Any, Sequence
 
 import laminax_ir.setup  # noqa: F401  (puts that layer's own rooms together)
 import laminax_runtime as runtime
-from laminax_ir import staging, trace
+from laminax_ir import staging_trace, trace
 from laminax_ir.array_layouts import Layout
 from laminax_ir.avals import register_value_type
 from laminax_ir.effects import set_call_context
@@ -32,7 +32,7 @@ def compose() -> None:
     register_internal_folder(trace.__file__)
     register_internal_folder(runtime.__file__)
     register_value_type(runtime.ArrayImpl, lambda array: array.aval)
-    staging.literal_types.add(runtime.ArrayImpl)
+    staging_trace.literal_types.add(runtime.ArrayImpl)
     eager.evaluators["sharding"] = _evaluate_placement
     trace.set_evaluator(eager.evaluate)
     set_call_context(effects.call_context)

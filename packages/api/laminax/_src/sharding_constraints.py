@@ -8,7 +8,8 @@ import laminax_runtime as runtime
 from laminax_ir.abstract_meshes import AxisType
 from laminax_ir.array_layouts import Format
 from laminax_ir.avals import get_aval, split_aval
-from laminax_ir.explicit_axes import context_mesh, out_sharding, record_explicitly
+from laminax_ir.explicit_axes import context_mesh, out_sharding
+from laminax_ir.explicit_staging import record_explicitly
 from laminax_ir.keys import PRNGKeyArray, keys_of_words
 from laminax_ir.leaks import check_no_tracers
 from laminax_ir.manual_axes import manual_mesh

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from laminax_ir import dtypes
+from laminax_ir import (
+    dtypes,
+)
 from laminax_ir.avals import ShapeDtypeStruct, get_aval
-from laminax_ir.ops import symbolic  # noqa: F401  (makes values of symbolic dimensions)
 from laminax_ir.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from laminax_ir.symbolic_dims import DimSize, SymbolicDim, is_symbolic_dim
 from laminax_ir.symbolic_parsing import parse_shape

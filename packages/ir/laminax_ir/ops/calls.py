@@ -15,7 +15,9 @@ from laminax_ir.dce import dce_closed_jaxpr, dce_rule
 from laminax_ir.effects import has_refs
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 from laminax_ir.primitive import Primitive, effects_rule, shape_rule
-from laminax_ir.staging import StagingTrace, stage
+from laminax_ir.refs import Ref, ValueRef, values_in, write_back
+from laminax_ir.staging import stage
+from laminax_ir.staging_trace import StagingTrace
 from laminax_ir.trace import state
 
 jit_p = Primitive("jit", multiple_results=True, family="calls")
@@ -288,6 +290,42 @@ class CustomVJPCall:
         program, consts = close_over_constants(stage(self.fun, avals, self.name, keeps_refs=True, trace_type=trace_type))
         params = {"call_jaxpr": program, "fwd": self.fwd, "bwd": self.bwd, "name": self.name, "num_consts": len(consts)}
         return custom_vjp_call_p, [*consts, *self.operands], params
+
+    def bind_without_refs(self) -> list[Any]:
+        """Makes the call, which has references among its operands, as one of arrays, whose last values are further results. They have no cotangents, and the
+        backward pass cannot reach the references: it runs when they are values of a program that has ended."""
+        operands = self.operands
+        avals = [x.aval if isinstance(x, Ref) else None for x in operands]
+        written: list[bool] = []
+
+        def boxed(values: Sequence[Any]) -> list[Any]:
+            return [x if aval is None else ValueRef(state.trace, aval, x) for aval, x in zip(avals, values)]
+
+        def last_values(args: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+            if not written:
+                written.extend(isinstance(arg, Ref) and arg.value is not x for arg, x in zip(args, values))
+            return [arg.value for arg, is_written in zip(args, written) if is_written]
+
+        def fun(*values):
+            args = boxed(values)
+            results = self.fun(*args)
+            return [*results, *last_values(args, values)]
+
+        def fwd(values, perturbed):
+            args = boxed(values)
+            results, residuals, bwd = run_forward(self.fwd, self.bwd, args, perturbed)
+            if any(isinstance(x, Ref) for x in residuals):
+                raise NotImplementedError(f"custom_vjp function {self.name}: its forward rule hands a reference to the backward rule, and the call is "
+                                          "inside of a loop, a branch or a checkpointed function, which is not supported. Call it outside of them, or "
+                                          "hand over the array in the reference.")
+            count = len(results)
+            return [*results, *last_values(args, values)], residuals, lambda residuals, cts: bwd(residuals, cts[:count])
+
+        fwd.__name__ = getattr(self.fwd, "__name__", "fwd")
+        outs = CustomVJPCall(fun, fwd, self.bwd, values_in(operands), self.name).bind()
+        count = len(outs) - sum(written)
+        write_back(operands, written, outs[count:])
+        return outs[:count]
 
 
 def run_forward(fwd: Callable, bwd: Callable, operands: Sequence[Any], perturbed: Sequence[bool]) -> tuple[list, list, Callable]:

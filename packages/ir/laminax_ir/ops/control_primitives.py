@@ -18,6 +18,7 @@ from laminax_ir.avals import ShapedArray, get_aval, insert_axis, remove_axis
 from laminax_ir.check import check_rule
 from laminax_ir.dce import dce_closed_jaxpr, dce_rule
 from laminax_ir.errors import ShapeError
+from laminax_ir.explicit_axes import is_resolving
 from laminax_ir.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Var
 from laminax_ir.ops.calls import bind_program
 from laminax_ir.ops.elementwise_avals import joined_named_shape
@@ -82,7 +83,6 @@ def _is_split_alike(a: ShapedArray, b: ShapedArray) -> bool:
     first, second = getattr(a, "_split", None), getattr(b, "_split", None)
     if first == second:
         return True
-    from laminax_ir.explicit_axes import is_resolving
     return is_resolving.value or all(split is None or split.is_whole for split in (first, second))
 
 

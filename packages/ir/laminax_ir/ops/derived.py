@@ -11,9 +11,9 @@ from laminax_ir.dtypes import result_type, scalar_dtype
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.shape import broadcast_in_dim, full
 from laminax_ir.ops.stacking import stack
-from laminax_ir.ops.symbolic import dim_as_value
 from laminax_ir.pytree import tree_flatten, tree_unflatten
 from laminax_ir.symbolic_dims import SymbolicDim
+from laminax_ir.symbolic_values import dim_as_value
 
 
 def optimization_barrier(operand, /):

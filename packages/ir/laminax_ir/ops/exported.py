@@ -94,6 +94,6 @@ def _call_exported_shape(*avals: ShapedArray, program: StableHLOProgram) -> list
 def call_exported(program: StableHLOProgram, *operands) -> list:
     """Calls an exported program on operands of its avals' shapes and dtypes."""
     if any(aval.memory_space is not MemorySpace.Device for aval in program.out_avals):
-        from laminax_ir.explicit_axes import record_explicitly
+        from laminax_ir.explicit_staging import record_explicitly
         record_explicitly()
     return call_exported_p.bind(*operands, program=program)

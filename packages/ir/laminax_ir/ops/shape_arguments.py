@@ -9,6 +9,7 @@ import numpy as np
 from laminax_ir.arguments import as_int
 from laminax_ir.avals import get_aval
 from laminax_ir.errors import ShapeError, TracerIntegerConversionError
+from laminax_ir.explicit_axes import out_sharding
 from laminax_ir.symbolic_dims import SymbolicDim, size_of
 
 
@@ -125,5 +126,4 @@ def is_array_value(x: Any) -> bool:
 
 def checked_out_sharding(name: str, sharding: Any, ndim: int) -> Any:
     """An `out_sharding` that is given, as operations have it as a parameter; see `explicit_axes.out_sharding`."""
-    from laminax_ir.explicit_axes import out_sharding
     return out_sharding(name, sharding, ndim)

@@ -14,7 +14,8 @@ from laminax_ir.abstract_meshes import AxisType
 from laminax_ir.avals import ShapedArray, split_aval
 from laminax_ir.check import call_faults, check_rule
 from laminax_ir.dce import dce_rule
-from laminax_ir.jaxpr import ClosedJaxpr, eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.manual_axes import running_along
 from laminax_ir.ops.calls import bind_program, close_over_constants, dce_of_call
 from laminax_ir.ops.collectives import vary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
 from laminax_ir.manual_axes import running_along
 from laminax_ir.ops import shard_map as op
 from laminax_ir.reference.evaluate import reference_rule

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from laminax_ir.explicit_axes import sharding_rules
 from laminax_ir.ops import callbacks as op
+from laminax_ir.result_types import sharding_rules
 
 
 @sharding_rules(op.debug_callback_p, op.pure_callback_p, op.io_callback_p)

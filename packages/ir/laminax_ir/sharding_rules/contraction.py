@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from laminax_ir.explicit_axes import is_resolving, sharding_rules
+from laminax_ir.explicit_axes import is_resolving
 from laminax_ir.ops import contraction as op
+from laminax_ir.result_types import sharding_rules, sum_rules
+from laminax_ir.sharding_rules import sums
 from laminax_ir.sharding_rules.agreement import entries_of, listed, refuse, without
 
 
@@ -33,3 +35,6 @@ def _ragged_dot_general(out, *avals, **_params):
     if not is_resolving.value:
         raise NotImplementedError(f"Explicit sharding inference for ragged_dot_general is not implemented. Please specify out_sharding. Got {listed(avals)}.")
     return (None,) * out.ndim
+
+
+sum_rules(op.dot_general_p)(sums.contracted)

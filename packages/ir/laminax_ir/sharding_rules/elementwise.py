@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from laminax_ir.explicit_axes import sharding_rules
 from laminax_ir.ops import elementwise as op
 from laminax_ir.primitive import Primitive
+from laminax_ir.result_types import sharding_rules, sum_rules
+from laminax_ir.sharding_rules import sums
 from laminax_ir.sharding_rules.agreement import elementwise_rule, entries_of, joined, listed
 
 _OTHERS = (op.select_n_p, op.bitcast_convert_type_p, op.optimization_barrier_p)
@@ -33,3 +34,16 @@ def _bitcast(out, x, *, new_dtype):
 @sharding_rules(op.optimization_barrier_p)
 def _optimization_barrier(outs, *avals):
     return [entries_of(aval) for aval in avals]
+
+
+# Sums over mesh axes that have not been made
+
+_SUMS = {
+    **dict.fromkeys((op.add_p, op.sub_p), sums.added),
+    **dict.fromkeys((op.neg_p, op.copy_p, op.stop_gradient_p, op.conj_p, op.real_p, op.imag_p, op.reduce_precision_p), sums.kept),
+    op.convert_element_type_p: sums.kept_or_given, op.complex_p: sums.all_alike("complex"), op.mul_p: sums.multiplied, op.div_p: sums.divided,
+    op.select_n_p: sums.selected, op.optimization_barrier_p: sums.each_kept,
+}
+for _primitive, _rule in _SUMS.items():
+    sum_rules.add(_primitive, _rule)
+sums.elementwise_sums(*(p for p in vars(op).values() if isinstance(p, Primitive) and p.family == "elementwise" and p not in _SUMS))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from laminax_ir.explicit_axes import sharding_rules
 from laminax_ir.ops.fft import fft_p
+from laminax_ir.result_types import sharding_rules
 from laminax_ir.sharding_rules.agreement import only_batch
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from laminax_ir.explicit_axes import sharding_rules
 from laminax_ir.ops import hints as op
+from laminax_ir.result_types import sharding_rules
 from laminax_ir.sharding_rules.agreement import elementwise_rule
 
 elementwise_rule(op.stage_p)

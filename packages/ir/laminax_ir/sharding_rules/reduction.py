@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from laminax_ir.explicit_axes import sharding_rules
 from laminax_ir.ops import reduction as op
+from laminax_ir.result_types import sharding_rules, sum_rules
+from laminax_ir.sharding_rules import sums
 from laminax_ir.sharding_rules.agreement import entries_of, joined, listed, without
 
 
@@ -18,3 +19,6 @@ def _reduce_general(outs, *avals, dimensions, jaxpr):
     operands, _ = op.split_operands("reduce", avals)
     entries = joined(operands, operands[0].shape, lambda: f"reduce: operands must have the same shardings, got {listed(operands)}. Use reshard on some of them.")
     return [without(entries, dimensions)] * len(outs)
+
+
+sum_rules(op.reduce_sum_p)(sums.summed)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from laminax_ir.avals import ShapedArray
-from laminax_ir.explicit_axes import sharding_rules
 from laminax_ir.ops import shape_primitives as op
+from laminax_ir.result_types import sharding_rules, sum_rules
+from laminax_ir.sharding_rules import sums
 from laminax_ir.sharding_rules.agreement import entries_of, joined, listed, of_parts, refuse, without
 from laminax_ir.type_shardings import names_of, parts_of
 
@@ -147,3 +148,11 @@ def _axis_groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[list[
                 j += 1
         groups.append((a, b))
     return groups
+
+
+# Sums over mesh axes that have not been made
+
+sum_rules(op.transpose_p, op.squeeze_p, op.rev_p, op.split_p, op.pad_p)(sums.kept)
+sum_rules(op.broadcast_in_dim_p, op.iota_p)(sums.kept_or_given)
+sum_rules(op.concatenate_p)(sums.all_alike("concatenate"))
+sum_rules(op.reshape_p)(sums.reshaped)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from laminax_ir.explicit_axes import sharding_rules
 from laminax_ir.ops import slicing as op
+from laminax_ir.result_types import sharding_rules, sum_rules
+from laminax_ir.sharding_rules import sums
 from laminax_ir.sharding_rules.agreement import entries_of, listed, of_parts, refuse
 
 
@@ -22,3 +23,10 @@ def _dynamic_update_slice(out, x, update, *_start_indices):
     if entries_of(x) != entries_of(update):
         refuse(f"dynamic_update_slice operand sharding must be equal to update sharding, got {listed((x, update))}. Use reshard on the update.")
     return entries_of(x)
+
+
+# Sums over mesh axes that have not been made
+
+sum_rules(op.slice_p)(sums.kept)
+sum_rules(op.dynamic_slice_p)(sums.without_terms)
+sum_rules(op.dynamic_update_slice_p)(sums.updated)

@@ -5,5 +5,8 @@ from __future__ import annotations
 from laminax_ir.ops import special
 from laminax_ir.primitive import Primitive
 from laminax_ir.sharding_rules.agreement import elementwise_rule
+from laminax_ir.sharding_rules.sums import elementwise_sums
 
-elementwise_rule(*{p for p in vars(special).values() if isinstance(p, Primitive) and p.family == "special"})
+_PRIMITIVES = {p for p in vars(special).values() if isinstance(p, Primitive) and p.family == "special"}
+elementwise_rule(*_PRIMITIVES)
+elementwise_sums(*_PRIMITIVES)

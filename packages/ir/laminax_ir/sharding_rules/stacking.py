@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from laminax_ir.explicit_axes import sharding_rules
 from laminax_ir.ops import stacking as op
+from laminax_ir.result_types import sharding_rules, sum_rules
+from laminax_ir.sharding_rules import sums
 from laminax_ir.sharding_rules.agreement import entries_of, joined, listed, refuse, without
 
 
@@ -19,3 +20,9 @@ def _unstack(outs, x, *, axis):
     if entries[axis] is not None:
         refuse(f"unstack: axis {axis} of {x.str_short()} is split, and cannot be taken apart. Use reshard on the operand.")
     return [without(entries, (axis,))] * len(outs)
+
+
+# Sums over mesh axes that have not been made
+
+sum_rules(op.unstack_p)(sums.kept)
+sum_rules(op.stack_p)(sums.all_alike("stack"))

@@ -2,7 +2,8 @@
 
 Along an `unreduced` axis each device has a term of a sum that is the array. What is linear can be done to the terms; a product may be with an
 array that is whole there, which must be `reduced`, since its cotangent is such a sum again. `reduced` arrays are whole, and go through all
-operations that are done element by element. Here this is said once for all operations; a rule gives the two sets of axes of the results.
+operations that are done element by element. A rule gives the two sets of axes of the results; the modules of the families
+say which operations have which.
 Source: JAX's documentation, "Autodiff and explicit sharding".
 """
 
@@ -14,41 +15,12 @@ from typing import Any
 from laminax_ir.avals import ShapedArray
 from laminax_ir.errors import ShardingTypeError
 from laminax_ir.explicit_axes import is_resolving, sums_left_open
-from laminax_ir.ops import contraction, elementwise, reduction, shape_primitives, slicing, stacking
 from laminax_ir.primitive import Primitive
+from laminax_ir.result_types import Sums, has_sums, sum_rules
 from laminax_ir.sharding_rules.agreement import listed, refuse
 from laminax_ir.type_shardings import TypeSharding, names_of
 
-Sums = tuple[frozenset, frozenset]  # the axes of `unreduced`, and those of `reduced`
 _NONE: Sums = (frozenset(), frozenset())
-
-
-def sums_of_results(primitive: Primitive, outs: Sequence[ShapedArray], avals: Sequence[ShapedArray], params: dict[str, Any],
-                    given: TypeSharding | None) -> list[Sums]:
-    """The sums that are left open in each result of an operation.
-
-    Args:
-      primitive: the operation.
-      outs: the types of the results, whole.
-      avals: those of the operands.
-      params: the parameters.
-      given: the sharding that the user asks for.
-
-    Raises:
-      ShardingTypeError: if the operands do not go together.
-      NotImplementedError: if the operation takes no such operands.
-    """
-    rule = _RULES.get(primitive.name)
-    if rule is not None:
-        return [rule(avals, given, params)] * len(outs)
-    if primitive is elementwise.optimization_barrier_p:
-        return [(_unreduced(aval), _reduced(aval)) for aval in avals]
-    if primitive.family in ("elementwise", "special"):
-        return [_elementwise(primitive, avals)] * len(outs)
-    if any(map(_has_sums, avals)) or given is not None and given.has_sums:
-        raise NotImplementedError(f"unreduced/reduced rule for {primitive} is not implemented: the operation takes no sums over mesh axes that have not been "
-                                  f"made, nor values whose cotangents are such sums; got {listed(avals)}. Use reshard on the operands first.")
-    return [_NONE] * len(outs)
 
 
 def _unreduced(aval: ShapedArray) -> frozenset:
@@ -57,10 +29,6 @@ def _unreduced(aval: ShapedArray) -> frozenset:
 
 def _reduced(aval: ShapedArray) -> frozenset:
     return frozenset() if aval._split is None else aval._split.spec.reduced
-
-
-def _has_sums(aval: ShapedArray) -> bool:
-    return aval._split is not None and aval._split.has_sums
 
 
 def _common_reduced(avals: Sequence[ShapedArray]) -> frozenset:
@@ -72,7 +40,7 @@ def _common_reduced(avals: Sequence[ShapedArray]) -> frozenset:
         refuse(f"All inputs should be reduced across the same mesh axes, got {listed(avals)}. Use reshard on some of them.")
     names = frozenset().union(*sets)
     for aval in avals:
-        if not aval.ndim and not _has_sums(aval):
+        if not aval.ndim and not has_sums(aval):
             continue
         split = set() if aval._split is None else set(aval._split.spec.names())
         if split & names:
@@ -84,14 +52,22 @@ def _common_reduced(avals: Sequence[ShapedArray]) -> frozenset:
     return names
 
 
-def _elementwise(primitive: Primitive, avals: Sequence[ShapedArray]) -> Sums:
-    if any(map(_unreduced, avals)):
-        raise NotImplementedError(f"unreduced rule for {primitive} is not implemented: it is not linear, and cannot be done to the terms of sums that have not "
-                                  f"been made; got {listed(avals)}. Use reshard to make the sums first.")
-    return frozenset(), _common_reduced(avals)
+def elementwise_sums(*primitives: Primitive) -> None:
+    """Gives operations the rule of those that go element by element, and are not linear."""
+    for primitive in primitives:
+        sum_rules.add(primitive, _elementwise(primitive))
 
 
-def _added(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+def _elementwise(primitive: Primitive) -> Callable[..., Sums]:
+    def rule(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+        if any(map(_unreduced, avals)):
+            raise NotImplementedError(f"unreduced rule for {primitive} is not implemented: it is not linear, and cannot be done to the terms of sums that have "
+                                      f"not been made; got {listed(avals)}. Use reshard to make the sums first.")
+        return frozenset(), _common_reduced(avals)
+    return rule
+
+
+def added(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
     """Terms are added to terms."""
     x, y = avals
     reduced, left, right = _common_reduced(avals), _unreduced(x), _unreduced(y)
@@ -106,7 +82,7 @@ def _added(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dic
     return left & right, reduced
 
 
-def _multiplied(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+def multiplied(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
     """Terms are multiplied with what is whole, and so reduced."""
     x, y = avals
     left, right = _unreduced(x), _unreduced(y)
@@ -122,14 +98,14 @@ def _multiplied(avals: Sequence[ShapedArray], given: TypeSharding | None, params
     return left or right, reduced - (left or right)
 
 
-def _divided(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+def divided(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
     if _unreduced(avals[1]):
         raise NotImplementedError("unreduced rule for div is not implemented: a quotient is not linear in the divisor, which is a sum that has not been made; "
                                   f"got {listed(avals)}. Use reshard to make the sum first.")
-    return _multiplied(avals, given, params)
+    return multiplied(avals, given, params)
 
 
-def _selected(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+def selected(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
     """The cases are terms, or none is; which of them is whole."""
     which, *cases = avals
     if _unreduced(which):
@@ -146,34 +122,34 @@ def _alike(name: str, avals: Sequence[ShapedArray]) -> Sums:
     return found.pop()
 
 
-def _all_alike(name: str) -> Callable[..., Sums]:
+def all_alike(name: str) -> Callable[..., Sums]:
     return lambda avals, given, params: _alike(name, avals)
 
 
-def _kept(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+def kept(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
     """What is done to an array can be done to the terms."""
-    return _unreduced(avals[0]), _reduced(avals[0])
+    return (_unreduced(avals[0]), _reduced(avals[0])) if avals else _NONE
 
 
-def _kept_or_given(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
-    return _kept(avals, None, params) if given is None else (given.spec.unreduced, given.spec.reduced)
+def kept_or_given(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+    return kept(avals, None, params) if given is None else (given.spec.unreduced, given.spec.reduced)
 
 
-def _reshaped(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
-    found = _kept(avals, None, params)
+def reshaped(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+    found = kept(avals, None, params)
     if given is not None and found != (given.spec.unreduced, given.spec.reduced) and not is_resolving.value:
         raise ValueError("reshape: out_sharding passed to reshape must be unreduced and reduced over the same mesh axes as operand. Got out_sharding: "
                          f"{given.spec} and operand type: {avals[0].str_short()}. Use reshard to make the sum, before or after.")
     return found if given is None else (given.spec.unreduced, given.spec.reduced)
 
 
-def _without_terms(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+def without_terms(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
     if _unreduced(avals[0]):
         raise NotImplementedError(f"unreduced rule for dynamic_slice is not implemented; got {listed(avals)}. Use reshard to make the sum first.")
     return frozenset(), _reduced(avals[0])
 
 
-def _summed(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+def summed(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
     """Where an axis is summed that is split, each device may keep its own sum."""
     (x,) = avals
     if given is None:
@@ -192,7 +168,7 @@ def _summed_entries(x: ShapedArray, axes: Sequence[int]) -> frozenset:
     return frozenset() if x._split is None else frozenset(name for axis in axes for name in names_of(x._split.spec.partitions[axis]))
 
 
-def _contracted(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+def contracted(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
     """Where contracted axes are split alike, each device may keep its own sum."""
     lhs, rhs = avals
     if _unreduced(lhs) or _unreduced(rhs):
@@ -215,19 +191,11 @@ def _contracted(avals: Sequence[ShapedArray], given: TypeSharding | None, params
     return given.spec.unreduced, given.spec.reduced
 
 
-_RULES: dict[str, Callable[[Sequence[ShapedArray], TypeSharding | None, dict[str, Any]], Sums]] = {
-    **dict.fromkeys((str(p) for p in (elementwise.add_p, elementwise.sub_p)), _added),
-    **dict.fromkeys((str(p) for p in (
-        elementwise.neg_p, elementwise.copy_p, elementwise.stop_gradient_p, elementwise.conj_p, elementwise.real_p, elementwise.imag_p, elementwise.reduce_precision_p, shape_primitives.transpose_p,
-        shape_primitives.squeeze_p, shape_primitives.rev_p, shape_primitives.split_p, shape_primitives.pad_p, slicing.slice_p, stacking.unstack_p)), _kept),
-    **dict.fromkeys((str(p) for p in (elementwise.convert_element_type_p, shape_primitives.broadcast_in_dim_p, shape_primitives.iota_p)), _kept_or_given),
-    **{str(p): _all_alike(str(p)) for p in (shape_primitives.concatenate_p, stacking.stack_p, elementwise.complex_p)},
-    str(elementwise.mul_p): _multiplied,
-    str(elementwise.div_p): _divided,
-    str(elementwise.select_n_p): _selected,
-    str(shape_primitives.reshape_p): _reshaped,
-    str(slicing.dynamic_slice_p): _without_terms,
-    str(slicing.dynamic_update_slice_p): lambda avals, given, params: _alike("dynamic_update_slice", avals[:2]),
-    str(reduction.reduce_sum_p): _summed,
-    str(contraction.dot_general_p): _contracted,
-}
+def each_kept(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> list[Sums]:
+    """Each operand is a result."""
+    return [kept([aval], None, params) for aval in avals]
+
+
+def updated(avals: Sequence[ShapedArray], given: TypeSharding | None, params: dict[str, Any]) -> Sums:
+    """A part of the first operand is replaced by the second; the others are indices."""
+    return _alike("dynamic_update_slice", avals[:2])

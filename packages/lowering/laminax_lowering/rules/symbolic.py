@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from laminax_ir.ops.symbolic import dim_as_value_p
 from laminax_ir.symbolic_dims import SymbolicDim
+from laminax_ir.symbolic_values import dim_as_value_p
 from laminax_lowering.registry import lowering_rule
 
 

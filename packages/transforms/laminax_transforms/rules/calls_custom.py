@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from laminax_ir.avals import get_aval
 from laminax_ir.dce import dce_jaxpr
-from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
 from laminax_ir.ops.calls import (
     CustomJVPCall,
     CustomVJPCall,

@@ -10,7 +10,8 @@ from typing import Any, Sequence
 
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.jaxpr import ClosedJaxpr, Var, eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr, Var
 from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.control_flow import common_constants, cond_p, platform_index_p

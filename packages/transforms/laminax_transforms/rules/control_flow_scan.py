@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Sequence
 
 from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.control_flow import bind_scan, scan_p

@@ -7,7 +7,8 @@ from typing import Any
 
 from laminax_ir.avals import get_aval
 from laminax_ir.effects import debug_effect
-from laminax_ir.jaxpr import ClosedJaxpr, Var, eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr, Var
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.control_flow import while_p

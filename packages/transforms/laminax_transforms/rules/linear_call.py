@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from laminax_ir.avals import get_aval
-from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
 from laminax_ir.ops.elementwise import add_p
 from laminax_ir.ops.linear_call import bind_linear_call, linear_call_p
 from laminax_transforms.batch_axes import batch_axis_first

@@ -7,7 +7,7 @@ solve with its transpose. How the user's functions solve is never differentiated
 from __future__ import annotations
 
 from laminax_ir.avals import get_aval
-from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.linear_solve import SolveParts, bind_solve, custom_linear_solve_p, split_operands

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
-from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
 from laminax_ir.ops import reduction as op
 from laminax_ir.ops.elementwise import add, convert_element_type, div, eq, mul
 from laminax_ir.ops.reduction import reduce_sum

@@ -14,7 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from laminax_ir.avals import get_aval
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr, programs_within
+from laminax_ir.evaluation import eval_jaxpr
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, programs_within
 from laminax_ir.manual_axes import running_along
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.collectives import psum_p

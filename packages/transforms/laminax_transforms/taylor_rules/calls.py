@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laminax_ir.jaxpr import eval_jaxpr
+from laminax_ir.evaluation import eval_jaxpr
 from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p, jit_p, name_p
 from laminax_transforms.rules.calls import call_like
 from laminax_transforms.taylor import joined, separated, taylor_flat, taylor_jaxpr

@@ -14,12 +14,13 @@ from laminax_ir.canonical_dtypes import supported_dtypes
 from laminax_ir.check import check_jaxpr
 from laminax_ir.effects import Effect
 from laminax_ir.errors import ConcretizationTypeError, InconclusiveDimensionOperation, JaxprTypeError
-from laminax_ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, jaxpr_as_fun, no_effects
+from laminax_ir.evaluation import jaxpr_as_fun
+from laminax_ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, no_effects
 from laminax_ir.jaxpr import subjaxprs as _subjaxprs_of_equation
 from laminax_ir.keys import PRNGKeyArray
 from laminax_ir.primitive import Primitive
 from laminax_ir.source import SourceInfo, unknown
-from laminax_ir.staging import StagingTrace
+from laminax_ir.staging_trace import StagingTrace
 from laminax_ir.trace import Trace, Tracer, current_trace, eval_trace, state
 from laminax_runtime import ArrayImpl
 from laminax_transforms.batching import BatchTrace

@@ -7,7 +7,8 @@ from typing import Any, Callable, Sequence
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.dce import dce_jaxpr, dce_rules
 from laminax_ir.jaxpr import Jaxpr
-from laminax_ir.staging import StagedTracer, StagingTrace, stage
+from laminax_ir.staging import stage
+from laminax_ir.staging_trace import StagedTracer, StagingTrace
 from laminax_ir.trace import current_trace
 
 __all__ = ["DynamicJaxprTrace", "DynamicJaxprTracer", "dce_jaxpr", "dce_rules"]

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray, register_value_type
+from laminax_ir.avals import ShapedArray
 from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.symbolic_dims import SymbolicDim
 from laminax_ir.trace import is_tracing
 
-dim_as_value_p = Primitive("dim_as_value", family="symbolic")
+dim_as_value_p = Primitive("dim_as_value", family="symbolic", module=__name__)
 
 
-def _aval() -> ShapedArray:
-    """A weak integer, as a Python int is."""
+def dim_aval() -> ShapedArray:
+    """The type of a size as a value: a weak integer, as a Python int is."""
     return ShapedArray((), dtypes.scalar_dtype(int), True)
 
 
-register_value_type(SymbolicDim, lambda _: _aval())
-
-
 @shape_rule(dim_as_value_p)
-def _dim_as_value_shape(*, dim: SymbolicDim) -> ShapedArray:
-    return _aval()
+def _dim_as_value_shape(*, dim: Any) -> ShapedArray:
+    return dim_aval()
 
 
-def dim_as_value(dim: SymbolicDim):
+def dim_as_value(dim: Any) -> Any:
     """The size that a symbolic dimension stands for, a weakly typed integer, in the program that is traced.
 
     Raises:
