@@ -13,6 +13,7 @@ from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from laminax_ir.keys import PRNGKeyArray, physical_aval
 from laminax_ir.name_stacks import scope_path
 from laminax_ir.operation_attributes import in_use
+from laminax_ir.result_types import is_explicit
 from laminax_lowering.explicit_axes import constrained
 from laminax_lowering.module_context import ModuleContext
 from laminax_lowering.operation_attributes import attributed
