@@ -31,6 +31,11 @@ def physical_aval(aval: ShapedArray) -> ShapedArray:
     return aval.update(shape=(*aval.shape, *dtype.physical_shape), dtype=dtype.physical_dtype)
 
 
+def stored_aval(aval: ShapedArray) -> ShapedArray:
+    """The type of the array that stores a value on a device: a key's words, and booleans for float0, which carries nothing."""
+    return aval.update(dtype=np.bool_) if aval.dtype == dtypes.float0 else physical_aval(aval)
+
+
 _WORD = np.dtype(np.uint32)
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Sequence
 
 from laminax_ir.array_layouts import in_use as layouts_in_use
 from laminax_ir.avals import ShapedArray
+from laminax_ir.calling_conventions import CallingConvention
 from laminax_ir.gc_pause import paused_collection
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
-from laminax_ir.keys import physical_aval
+from laminax_ir.keys import physical_aval, stored_aval
 from laminax_ir.memory_spaces import HOST_KIND, MemorySpace
 from laminax_ir.ops.calls import jit_p
 from laminax_ir.ops.sharding import layout_constraint_p
@@ -25,32 +26,26 @@ PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
 @dataclass(frozen=True)
 class LoweredModule:
-    """A module and its calling convention.
+    """A module, how it is called, and what it was made of.
 
     text: StableHLO, MLIR's generic form.
     name: the module's name.
     platforms: what it is for; with several, its first argument is the number of the one that runs it, i32[].
+    convention: how it is called, for who compiles and runs it.
     consts: values to pass before the arguments.
     kept: indices of the arguments the module takes (after the consts); the others are unused.
-    in_avals, out_avals: of all arguments and results.
-    donated: which arguments' buffers may be overwritten.
-    keepalives: objects that must live as long as the compiled program (callbacks).
+    in_avals, out_avals: of all arguments and results, as the program has them.
     unusable_donations: donated arguments that no result can take the place of.
-    host_callbacks: functions that the program calls, by their index in the text.
-    has_dynamic_shapes: whether some shapes are not known before sizes are given to it or to what it calls.
     """
     text: str
     name: str
     platforms: tuple[str, ...]
+    convention: CallingConvention
     consts: tuple[Any, ...]
     kept: tuple[int, ...]
     in_avals: tuple[ShapedArray, ...]
     out_avals: tuple[ShapedArray, ...]
-    donated: tuple[bool, ...] = ()
-    keepalives: tuple[Any, ...] = field(default=(), compare=False)
     unusable_donations: tuple[ShapedArray, ...] = ()
-    host_callbacks: tuple[Callable, ...] = field(default=(), compare=False)
-    has_dynamic_shapes: bool = False
 
 
 def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[str] = "cpu", donated: Sequence[bool] | None = None,
@@ -135,10 +130,26 @@ def _lower(closed, name, platforms, donated, keep_unused, arg_names, result_name
     if module.has_dynamic_shapes:
         attributes["jax.uses_shape_polymorphism"] = "true"
     text = module.text(attributes)
-    return LoweredModule(text, module.name, platforms, tuple(closed.consts), tuple(kept), tuple(closed.in_avals),
-                         tuple(closed.out_avals), donated, tuple(module.keepalives),
-                         tuple(jaxpr.invars[i].aval for i in unusable),
-                         tuple(module.host_callbacks), module.has_dynamic_shapes)
+    convention = _convention(closed, module, kept, donated, any(layout is not None for layout in (*(arg_layouts or ()), *(result_layouts or ()))))
+    return LoweredModule(text, module.name, platforms, convention, tuple(closed.consts), tuple(kept), tuple(closed.in_avals),
+                         tuple(closed.out_avals), tuple(jaxpr.invars[i].aval for i in unusable))
+
+
+def _convention(closed: ClosedJaxpr, module: ModuleContext, kept: Sequence[int], donated: Sequence[bool], has_layouts: bool) -> CallingConvention:
+    """How the module is called, constants first."""
+    n_consts = len(closed.consts)
+    is_kept = [False] * len(closed.in_avals)
+    for i in kept:
+        is_kept[i] = True
+    return CallingConvention(
+        in_avals=tuple([stored_aval(v.aval) for v in (*closed.jaxpr.constvars, *closed.jaxpr.invars)]),
+        out_avals=tuple(map(stored_aval, closed.out_avals)),
+        kept=(*[True] * n_consts, *is_kept),
+        donated=(*[False] * n_consts, *donated),
+        has_layouts=has_layouts,
+        has_dynamic_shapes=module.has_dynamic_shapes,
+        host_callbacks=tuple(module.host_callbacks),
+        keepalives=tuple(module.keepalives))
 
 
 def _memory_of_type(aval: ShapedArray) -> str | None:

@@ -24,7 +24,7 @@ def f(x):
 
 def test_custom_calls():
     module = lower(stage(f, [F32]))
-    assert len(module.host_callbacks) == 3
+    assert len(module.convention.host_callbacks) == 3
     assert ('"stablehlo.custom_call"(%arg0) {api_version = 4 : i32, backend_config = {index = 0 : ui64}, call_target_name = '
             '"xla_ffi_python_cpu_callback", has_side_effect = false, operand_layouts = [dense<[1, 0]> : tensor<2xindex>], '
             "result_layouts = [dense<> : tensor<0xindex>]} : (tensor<2x3xf32>) -> tensor<f32>") in module.text
@@ -32,9 +32,9 @@ def test_custom_calls():
     assert '%3 = "stablehlo.custom_call"(%2)' in module.text
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     with pytest.raises(ValueError, match=r"expected \(\), got \(2, 3\)"):
-        module.host_callbacks[0](x)
+        module.convention.host_callbacks[0](x)
     token = np.bool_(False)
-    assert module.host_callbacks[2](token) == (token,)
+    assert module.convention.host_callbacks[2](token) == (token,)
 
 
 def test_platforms():

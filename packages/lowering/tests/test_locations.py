@@ -126,3 +126,17 @@ def test_arguments_and_results_have_names():
 def test_a_donated_argument_that_no_result_can_take_is_left_alone():
     module = lower(stage(lambda x: [el.eq(x, x)], [F32]), donated=[True])
     assert "aliasing_output" not in module.text and "buffer_donor" not in module.text and module.unusable_donations == (F32,)
+
+
+def test_the_convention_says_how_main_is_called():
+    table = np.arange(3, dtype=np.float32)
+    closed = stage(lambda x, _unused, y: [el.add(x, table), y], [F32, F32, F32])
+    assert len(closed.consts) == 1
+    module = lower(closed, donated=(True, False, False), arg_layouts=(None, None, "{0}"))
+    convention = module.convention
+    assert convention.kept == (*[True] * len(closed.consts), True, False, True) and module.kept == (0, 2)
+    assert convention.donated == (*[False] * len(closed.consts), True, False, False)
+    assert convention.has_layouts and not convention.has_dynamic_shapes and not convention.needs_this_process
+    assert not lower(closed).convention.has_layouts
+    assert len(convention.in_avals) == len(closed.consts) + 3 and convention.out_avals == (F32, F32)
+    assert convention.parameters == (0, 1, 3)

@@ -48,6 +48,7 @@ _MODULE_OF = {
     "Array": "arrays",
     "ArrayImpl": "arrays",
     "Shard": "arrays",
+    "check_alive": "arrays",
     "from_dlpack": "dlpack",
     "install_array_methods": "arrays",
     "make_array_from_callback": "assembly",

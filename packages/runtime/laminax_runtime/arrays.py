@@ -169,13 +169,13 @@ class _Methods:
     @property
     def device(self) -> Any:
         """The device that holds the array, or the sharding if there are several."""
-        _check_alive(self)
+        check_alive(self)
         assignment = self._sharding._device_assignment
         return assignment[0] if len(assignment) == 1 else self._sharding
 
     def devices(self) -> set[Any]:
         """The devices that hold a part of the array."""
-        _check_alive(self)
+        check_alive(self)
         return self._sharding.device_set
 
     @property
@@ -191,7 +191,7 @@ class _Methods:
     @property
     def addressable_shards(self) -> list[Shard]:
         """The parts on this process's devices."""
-        _check_alive(self)
+        check_alive(self)
         sharding, shape = self._sharding, self.shape
         return [Shard(_device_of(part), sharding, shape, part) for part in _parts(self)]
 
@@ -211,7 +211,7 @@ class _Methods:
     @property
     def _value(self) -> np.ndarray:
         """The value as a read-only NumPy array: a view where the device's memory is the host's, else a kept copy."""
-        _check_alive(self)
+        check_alive(self)
         if self._npy_value is not None:
             return self._npy_value
         if self._sharding.is_fully_replicated and self._sharding.has_addressable_devices:
@@ -225,7 +225,7 @@ class _Methods:
 
     def copy_to_host_async(self) -> None:
         """Begins to bring the value to the host, for a later `np.asarray`."""
-        _check_alive(self)
+        check_alive(self)
         if self._npy_value is None:
             if self._sharding.is_fully_replicated and self._sharding.has_addressable_devices:
                 self._copy_single_device_array_to_host_async()
@@ -266,7 +266,7 @@ class _Methods:
     # how it prints
 
     def __repr__(self) -> str:
-        _check_alive(self)
+        check_alive(self)
         dtype = f"dtype={self.dtype.name}" + (", weak_type=True" if self.weak_type else "")
         if not _has_value(self):
             return f"Array(shape={self.shape}, {dtype}{f', sharding={self._sharding}' if shardings.has_terms(self._sharding) else ''})"
@@ -289,7 +289,7 @@ class _Methods:
     # copies and exports
 
     def __copy__(self) -> ArrayImpl:
-        _check_alive(self)
+        check_alive(self)
         sharding = self._sharding
         (copy,) = _jaxlib.batched_copy_to_devices(
             [self], [sharding._internal_device_list], [sharding], [_jaxlib.ArrayCopySemantics.ALWAYS_COPY]
@@ -312,10 +312,11 @@ class _Methods:
         return [by_device[device] for device in sharding._addressable_device_assignment]
 
     def _check_if_deleted(self) -> None:
-        _check_alive(self)
+        check_alive(self)
 
 
-def _check_alive(array: ArrayImpl) -> None:
+def check_alive(array: ArrayImpl) -> None:
+    """Raises DeletedArrayError if the array was deleted or donated."""
     if array.is_deleted():
         raise DeletedArrayError(
             f"Array has been deleted with shape={array.aval.str_short(short_dtypes=False)}. "

@@ -13,6 +13,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,38 +22,37 @@ from laminax_ir import config
 from laminax_ir.abstract_meshes import AxisType
 from laminax_ir.array_layouts import in_use as layouts_in_use
 from laminax_ir.avals import ShapedArray, aval_in, placed_aval
+from laminax_ir.calling_conventions import CallingConvention
 from laminax_ir.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
 from laminax_runtime import _jaxlib, arrays, compilation_cache, ffi, layouts, options, placement, shardings, transfer
 from laminax_runtime.arrays import ArrayImpl
 
+# A sharding over a program's devices, and the rank of its array if it is one's.
+KnownSharding = tuple[shardings.Sharding, int | None]
+
 
 def compile_module(
     text: str,
+    convention: CallingConvention,
     *,
-    in_avals: Sequence[ShapedArray],
-    out_avals: Sequence[ShapedArray],
-    kept: Sequence[bool] | None = None,
+    name: str = "main",
     devices: Sequence[placement.Device] | None = None,
     in_shardings: Sequence[shardings.Sharding | None] | None = None,
     out_shardings: Sequence[shardings.Sharding | None] | None = None,
-    known_shardings: Sequence[tuple[shardings.Sharding, int | None]] = (),
+    known_shardings: Sequence[KnownSharding] = (),
     num_replicas: int = 1,
     num_partitions: int | None = None,
     compiler_options: Mapping[str, Any] | None = None,
-    host_callbacks: Sequence[Callable[..., Any]] = (),
-    keepalives: Sequence[Any] = (),
     is_pinned: bool = False,
     is_part: bool = False,
-    name: str | None = None,
 ) -> Executable:
     """Compiles a StableHLO module whose `main` takes and returns flat lists of arrays.
 
     Args:
         text: the module. Donation is expressed in it, by the arguments' attributes `tf.aliasing_output` and
             `jax.buffer_donor`; sharding by Shardy's or GSPMD's attributes.
-        in_avals: one per argument of the caller.
-        out_avals: one per result.
-        kept: for each argument of the caller, whether `main` has a parameter for it; by default all.
+        convention: how it is called.
+        name: what the program is called in errors.
         devices: where it runs, `num_replicas * num_partitions` of them; by default one, the default device.
         in_shardings: one per parameter of `main`, as in the text, or None where XLA is to choose; by default on the
             only device, or else all XLA's choice.
@@ -62,11 +62,8 @@ def compile_module(
         num_replicas: how many copies of the program run, each on its own data.
         num_partitions: over how many devices XLA splits each copy; by default all that are left.
         compiler_options: XLA's debug options by name, such as {"xla_cpu_enable_fast_math": True}.
-        host_callbacks: callables that the program's send and receive operations reach.
-        keepalives: objects that must live as long as the executable, such as callbacks it holds addresses of.
         is_pinned: whether the results are committed to the devices even if no argument is.
         is_part: whether it is a part of a larger program, which the cache on disk keeps however fast the part compiles.
-        name: what the program is called in errors.
 
     Returns:
         The executable, ready to run.
@@ -82,53 +79,52 @@ def compile_module(
             f"compile_module: {num_replicas} replicas of {num_partitions} partitions need "
             f"{num_replicas * num_partitions} devices, got {len(assignment)}"
         )
-    if "jax.uses_shape_polymorphism = true" in text.partition("\n")[0]:
+    parameter_avals = [convention.in_avals[i] for i in convention.parameters]
+    wanted_in = _one_each("in_shardings", in_shardings, parameter_avals)
+    wanted_out = _one_each("out_shardings", out_shardings, convention.out_avals)
+    compile_options = _compile_options(assignment, num_replicas, num_partitions, compiler_options, wanted_in, wanted_out)
+    if convention.has_layouts and not layouts_in_use:
+        layouts_in_use.append(None)
+    loaded = _compile_as_called(text, convention, assignment, compile_options, name, is_part)
+    known = _known_shardings(wanted_in, parameter_avals, known_shardings, assignment)
+    found_in = _chosen_shardings(wanted_in, loaded.get_parameter_shardings, assignment, parameter_avals, known)
+    found_out = _chosen_shardings(wanted_out, loaded.get_output_shardings, assignment, convention.out_avals, known)
+    if any(aval._split is not None for aval in convention.in_avals):
+        found_out = tuple([s if given is not None else _with_automatic_axes(s, aval)
+                           for s, given, aval in zip(found_out, wanted_out, convention.out_avals, strict=True)])
+    typed = tuple([_typed_as(aval, s) for aval, s in zip(convention.out_avals, found_out, strict=True)])
+    return Executable(loaded, name, assignment, replace(convention, out_avals=typed), found_in, found_out, is_pinned)
+
+
+def _compile_as_called(text: str, convention: CallingConvention, assignment: tuple[placement.Device, ...], compile_options: _jaxlib.CompileOptions,
+                       name: str, is_part: bool) -> _jaxlib.LoadedExecutable:
+    """The module as jaxlib's executable: from the compiler, or from the disk where its convention lets it be kept there."""
+    if convention.has_dynamic_shapes:
         text = _jaxlib.refined_text(text)
     ffi.ensure_kernels(text, assignment[0].client)
-    kept = tuple(kept) if kept is not None else (True,) * len(in_avals)
-    kept_avals = [aval for aval, is_kept in zip(in_avals, kept, strict=True) if is_kept]
-    in_shardings = _one_each("in_shardings", in_shardings, kept_avals)
-    out_shardings = _one_each("out_shardings", out_shardings, out_avals)
-    compile_options = _compile_options(
-        assignment, num_replicas, num_partitions, compiler_options, in_shardings, out_shardings
-    )
-    if "mhlo.layout_mode" in text and not layouts_in_use:
-        layouts_in_use.append(None)
-    _dump_if_asked(text, name or "main")
+    _dump_if_asked(text, name)
     try:
-        if host_callbacks or keepalives:  # it holds addresses of this process
-            loaded = _compile_and_load(text, assignment, compile_options, host_callbacks)
-            if config.explain_cache_misses.value and options.enable_compilation_cache.value:
-                compilation_cache.log_not_stored(name or "main", "because it uses host callbacks, or addresses of this process")
-        else:
-            loaded = _load_or_compile(text, assignment, compile_options, name or "main", is_part)
+        if not convention.needs_this_process:
+            return _load_or_compile(text, assignment, compile_options, name, is_part)
+        loaded = _compile_and_load(text, assignment, compile_options, convention.host_callbacks)
     except _jaxlib.XlaRuntimeError as error:
-        error.add_note(f"This came from compiling {name or 'a module'} for {assignment[0]}, with jaxlib {_jaxlib.version}.")
+        error.add_note(f"This came from compiling {name} for {assignment[0]}, with jaxlib {_jaxlib.version}.")
         raise
-    known = [(s, aval.ndim) for s, aval in zip(in_shardings, kept_avals, strict=True) if s is not None] + [*known_shardings]
-    memory = assignment[0].default_memory().kind  # where XLA puts what nobody asks for elsewhere
-    known = [(s if s.memory_kind == memory else s.with_memory_kind(memory), ndim) for s, ndim in known]
-    in_shardings = _chosen_shardings(in_shardings, loaded.get_parameter_shardings, assignment, kept_avals, known)
-    chosen = _chosen_shardings(out_shardings, loaded.get_output_shardings, assignment, out_avals, known)
-    if any(aval._split is not None for aval in in_avals):
-        chosen = [s if given is not None else _as_type_says(s, aval) for s, given, aval in zip(chosen, out_shardings, out_avals, strict=True)]
-    out_shardings = tuple(chosen)
-    return Executable(
-        loaded,
-        name or "main",
-        assignment,
-        tuple(in_avals),
-        tuple([_typed_as(aval, s) for aval, s in zip(out_avals, out_shardings, strict=True)]),
-        kept,
-        in_shardings,
-        out_shardings,
-        is_pinned,
-        (*keepalives, *host_callbacks),
-    )
+    if config.explain_cache_misses.value and options.enable_compilation_cache.value:
+        compilation_cache.log_not_stored(name, "because it uses host callbacks, or addresses of this process")
+    return loaded
 
 
-def _as_type_says(sharding: shardings.Sharding, aval: ShapedArray) -> shardings.Sharding:
-    """What the compiler chose for a result of which the type says nothing though those of arguments do: axes of the mesh are the compiler's there."""
+def _known_shardings(given: Sequence[shardings.Sharding | None], avals: Sequence[ShapedArray], known: Sequence[KnownSharding],
+                     assignment: Sequence[placement.Device]) -> list[KnownSharding]:
+    """In whose words the compiler's choices are put, all in the memory where XLA puts what nobody asks for elsewhere."""
+    memory = assignment[0].default_memory().kind
+    all_known = [(s, aval.ndim) for s, aval in zip(given, avals, strict=True) if s is not None] + [*known]
+    return [(s if s.memory_kind == memory else s.with_memory_kind(memory), ndim) for s, ndim in all_known]
+
+
+def _with_automatic_axes(sharding: shardings.Sharding, aval: ShapedArray) -> shardings.Sharding:
+    """The compiler's choice for a result whose type does not say how it is split: over a mesh whose axes are the compiler's, not explicit ones."""
     if aval._split is not None or not isinstance(sharding, shardings.NamedSharding) or not sharding.mesh.explicit_axes:
         return sharding
     return sharding.update(mesh=sharding.mesh.update(axis_types=(AxisType.Auto,) * len(sharding.mesh.axis_names)))
@@ -161,7 +157,8 @@ def _one_each(name: str, given: Sequence[Any] | None, avals: Sequence[ShapedArra
     return (None,) * len(avals) if given is None else tuple(given)
 
 
-def _compile_options(assignment, num_replicas, num_partitions, compiler_options, in_shardings, out_shardings):
+def _compile_options(assignment: Sequence[placement.Device], num_replicas: int, num_partitions: int, compiler_options: Mapping[str, Any] | None,
+                     in_shardings: Sequence[shardings.Sharding | None], out_shardings: Sequence[shardings.Sharding | None]) -> _jaxlib.CompileOptions:
     result = _jaxlib.CompileOptions()
     build = result.executable_build_options
     result.num_replicas = build.num_replicas = num_replicas
@@ -183,7 +180,7 @@ def _compile_options(assignment, num_replicas, num_partitions, compiler_options,
     return result
 
 
-def _set_efforts(build) -> None:
+def _set_efforts(build: Any) -> None:
     """What the options of laminax say about optimizations."""
     if (level := options.optimization_level.value) != "UNKNOWN":
         build.optimization_level = _EFFORTS[level]
@@ -204,7 +201,8 @@ _EFFORTS = {"UNKNOWN": 0, "O0": 9, "O1": 19, "O2": 29, "O3": 39}  # XLA's enumer
 _BUILD_OPTIONS = {"exec_time_optimization_effort", "memory_fitting_effort", "optimization_level", "memory_fitting_level"}
 
 
-def _load_or_compile(text, assignment, compile_options, name, is_part):
+def _load_or_compile(text: str, assignment: tuple[placement.Device, ...], compile_options: _jaxlib.CompileOptions, name: str,
+                     is_part: bool) -> _jaxlib.LoadedExecutable:
     """The program from the disk, or else from the compiler, and then to the disk if that took long."""
     key = compilation_cache.make_key(text, assignment, compile_options)
     if key is None:
@@ -217,7 +215,8 @@ def _load_or_compile(text, assignment, compile_options, name, is_part):
     return loaded
 
 
-def _compile_and_load(text, assignment, compile_options, host_callbacks):
+def _compile_and_load(text: str, assignment: Sequence[placement.Device], compile_options: _jaxlib.CompileOptions,
+                      host_callbacks: Sequence[Callable[..., Any]]) -> _jaxlib.LoadedExecutable:
     client = assignment[0].client
     device_list = _jaxlib.DeviceList(assignment)
     if not host_callbacks:
@@ -227,7 +226,8 @@ def _compile_and_load(text, assignment, compile_options, host_callbacks):
         return client.compile_and_load(module, device_list, compile_options, list(host_callbacks))
 
 
-def _chosen_shardings(given, read_back, assignment, avals, known) -> tuple[shardings.Sharding, ...]:
+def _chosen_shardings(given: tuple[shardings.Sharding | None, ...], read_back: Callable[[], Any], assignment: Sequence[placement.Device],
+                      avals: Sequence[ShapedArray], known: Sequence[KnownSharding]) -> tuple[shardings.Sharding, ...]:
     """The caller's shardings, and XLA's choice where there is none, in the memory of the type."""
     if None not in given:
         return given
@@ -236,7 +236,8 @@ def _chosen_shardings(given, read_back, assignment, avals, known) -> tuple[shard
                   for wanted, s, aval in zip(given, found, avals, strict=True)])
 
 
-def _choices(given, read_back, assignment, avals, known) -> tuple[shardings.Sharding, ...]:
+def _choices(given: Sequence[shardings.Sharding | None], read_back: Callable[[], Any], assignment: Sequence[placement.Device],
+             avals: Sequence[ShapedArray], known: Sequence[KnownSharding]) -> tuple[shardings.Sharding, ...]:
     if len(assignment) == 1:
         if not any(isinstance(s, shardings.NamedSharding) for s, _ in known):
             return tuple(shardings.on_device(assignment[0]) if s is None else s for s in given)
@@ -255,7 +256,8 @@ def _choices(given, read_back, assignment, avals, known) -> tuple[shardings.Shar
 class Executable:
     """A compiled program with its calling convention.
 
-    `in_avals` and `kept` are one per argument of the caller; `in_shardings` one per parameter of the program.
+    `in_avals` and `kept` are one per argument of the caller; `in_shardings` one per parameter of the program. The types of the results
+    in its convention are those where they are.
     """
 
     def __init__(
@@ -263,25 +265,22 @@ class Executable:
         loaded: _jaxlib.LoadedExecutable,
         name: str,
         devices: tuple[placement.Device, ...],
-        in_avals: tuple[ShapedArray, ...],
-        out_avals: tuple[ShapedArray, ...],
-        kept: tuple[bool, ...],
+        convention: CallingConvention,
         in_shardings: tuple[shardings.Sharding, ...],
         out_shardings: tuple[shardings.Sharding, ...],
         is_pinned: bool,
-        keepalives: tuple[Any, ...],
     ) -> None:
         self.loaded = loaded
         self.name = name
         self.devices = devices
-        self.in_avals = in_avals
-        self.out_avals = out_avals
-        self.kept = kept
+        self.convention = convention
+        self.in_avals = convention.in_avals
+        self.out_avals = convention.out_avals
+        self.kept = convention.kept
         self.in_shardings = in_shardings
         self.out_shardings = out_shardings
         self.is_pinned = is_pinned
-        self._keepalives = keepalives
-        self._are_all_kept = all(kept)
+        self._are_all_kept = all(convention.kept)
         self._handlers: dict[bool, list[Any]] = {}
         self._parameter_layouts: list[Any] | None = None
         self._lock = threading.Lock()
@@ -377,12 +376,12 @@ class Executable:
         return self.devices[0].client.serialize_executable(self.loaded)
 
     def __reduce__(self):
-        if self._keepalives:
+        if self.convention.needs_this_process:
             raise TypeError(f"{self.name} cannot be pickled: it calls functions of this process. Leave the callbacks out.")
         device_ids = [device.id for device in self.devices]
         return _load_executable, (
             self.serialize(), sorted(set(_CALL_TARGET.findall(self.as_text()))), self.name, self.devices[0].platform, device_ids,
-            self.in_avals, self.out_avals, self.kept, self.in_shardings, self.out_shardings, self.is_pinned,
+            self.convention, self.in_shardings, self.out_shardings, self.is_pinned,
         )
 
     def __repr__(self) -> str:
@@ -392,14 +391,14 @@ class Executable:
 _CALL_TARGET = re.compile(r'custom_call_target="([^"]*)"')
 
 
-def _load_executable(serialized, call_targets, name, platform, device_ids, in_avals, out_avals, kept, *rest) -> Executable:
+def _load_executable(serialized: bytes, call_targets: Sequence[str], name: str, platform: str, device_ids: Sequence[int], convention: CallingConvention,
+                     in_shardings: tuple[shardings.Sharding, ...], out_shardings: tuple[shardings.Sharding, ...], is_pinned: bool) -> Executable:
     """A pickled executable, on devices of the same ids."""
     by_id = {device.id: device for device in placement.devices(platform)}
     if missing := [i for i in device_ids if i not in by_id]:
         raise ValueError(f"the pickled executable {name} runs on {platform} devices {missing}, which this process does not have")
     devices = tuple(by_id[i] for i in device_ids)
     ffi.ensure_kernels(" ".join(f'"{target}"' for target in call_targets), devices[0].client)
-    in_shardings, out_shardings, is_pinned = rest
     compile_options = _compile_options(devices, 1, len(devices), None, in_shardings, out_shardings)
     try:
         loaded = devices[0].client.deserialize_executable(serialized, _jaxlib.DeviceList(devices), compile_options)
@@ -407,7 +406,7 @@ def _load_executable(serialized, call_targets, name, platform, device_ids, in_av
         error.add_note(f"This came from loading the pickled executable {name} with jaxlib {_jaxlib.version}; it runs with the "
                        "version and on the kind of machine that compiled it.")
         raise
-    return Executable(loaded, name, devices, in_avals, out_avals, kept, in_shardings, out_shardings, is_pinned, ())
+    return Executable(loaded, name, devices, convention, in_shardings, out_shardings, is_pinned)
 
 
 def place_constant(x: ArrayImpl, sharding: shardings.Sharding) -> ArrayImpl:
@@ -425,6 +424,6 @@ def place_argument(x: Any, sharding: shardings.Sharding) -> ArrayImpl:
         DeletedArrayError: it is an array that was deleted or donated.
     """
     if type(x) is ArrayImpl:
-        arrays._check_alive(x)
+        arrays.check_alive(x)
         return x if x._sharding is sharding else transfer.reshard(x, sharding)
     return transfer.device_put(x, sharding)

@@ -173,7 +173,7 @@ def _can_change(value: np.ndarray) -> bool:
 
 
 def _put_array(x: ArrayImpl, target: Any, aval: ShapedArray | None, weak_type: bool | None, donate: bool) -> ArrayImpl:
-    arrays._check_alive(x)
+    arrays.check_alive(x)
     if aval is not None and aval.dtype != x.dtype:
         raise ValueError(f"device_put: {x.aval.str_short()} cannot become {aval.str_short()} by a transfer")
     sharding = x._sharding if target is None else shardings.as_sharding(target)

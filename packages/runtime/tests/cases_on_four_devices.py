@@ -8,12 +8,12 @@ import weakref
 
 import numpy as np
 import pytest
-from stablehlo_modules import aval, module, tensor, unary
+from stablehlo_modules import aval, compile_text, module, tensor, unary
 
 import laminax_runtime as runtime
 from laminax_ir.abstract_meshes import AxisType
 from laminax_ir.partition_specs import P
-from laminax_runtime import GSPMDSharding, Mesh, NamedSharding, SingleDeviceSharding, compile_module, device_put, shardings
+from laminax_runtime import GSPMDSharding, Mesh, NamedSharding, SingleDeviceSharding, device_put, shardings
 from laminax_runtime._jaxlib import HloSharding
 
 
@@ -258,7 +258,7 @@ def test_shardings_that_xla_chooses_for_some(rng):
     text = module([a, a], [a, a], [f'%0 = "stablehlo.add"(%arg0, %arg1) : ({t}, {t}) -> {t}', "%0, %arg1"], attributes)
     text = text.replace("func.func", 'sdy.mesh @mesh = <["x"=2, "y"=2]>\n  func.func', 1)
     sharding = NamedSharding(mesh_2x2(), P("x", "y"))
-    executable = compile_module(text, in_avals=[a, a], out_avals=[a, a], devices=runtime.devices(), in_shardings=[sharding, None])
+    executable = compile_text(text, in_avals=[a, a], out_avals=[a, a], devices=runtime.devices(), in_shardings=[sharding, None])
     value = rng.normal(size=(8, 4)).astype(np.float32)
     total, same = executable.execute([value, value])
     np.testing.assert_array_equal(np.asarray(total), value + value)
@@ -266,7 +266,7 @@ def test_shardings_that_xla_chooses_for_some(rng):
     assert executable.in_shardings[0] is sharding and executable.out_shardings[0] is sharding
     assert all(isinstance(s, NamedSharding) for s in (*executable.in_shardings, *executable.out_shardings))
     with pytest.raises(ValueError, match="1 in_shardings were given for 2 arrays"):
-        compile_module(text, in_avals=[a, a], out_avals=[a, a], devices=runtime.devices(), in_shardings=[sharding])
+        compile_text(text, in_avals=[a, a], out_avals=[a, a], devices=runtime.devices(), in_shardings=[sharding])
 
 
 def test_spmd_program_with_shardy(rng):
@@ -288,7 +288,7 @@ def test_spmd_program_with_shardy(rng):
         attributes,
     ).replace("func.func", 'sdy.mesh @mesh = <["x"=2, "y"=2]>\n  func.func', 1)
     sharding = NamedSharding(mesh_2x2(), P("x", "y"))
-    executable = compile_module(
+    executable = compile_text(
         text, in_avals=[a], out_avals=[out], devices=runtime.devices(), in_shardings=[sharding], is_pinned=True
     )
     value = rng.normal(size=(8, 4)).astype(np.float32)
@@ -312,7 +312,7 @@ def test_execution_follows_committed_arguments():
 def test_a_program_on_another_device():
     second = runtime.devices()[1]
     a = aval((3,))
-    executable = compile_module(unary("negate", a), in_avals=[a], out_avals=[a], devices=[second])
+    executable = compile_text(unary("negate", a), in_avals=[a], out_avals=[a], devices=[second])
     (out,) = executable.execute([np.ones(3, np.float32)])
     assert out.devices() == {second} and out.tolist() == [-1, -1, -1] and not out.committed
     (out,) = executable.execute([device_put(np.ones(3), second)])
@@ -321,7 +321,7 @@ def test_a_program_on_another_device():
 
 def test_wrong_number_of_devices():
     with pytest.raises(ValueError, match="2 replicas of 3 partitions need 6 devices, got 4"):
-        compile_module("", in_avals=[], out_avals=[], devices=runtime.devices(), num_replicas=2, num_partitions=3)
+        compile_text("", in_avals=[], out_avals=[], devices=runtime.devices(), num_replicas=2, num_partitions=3)
 
 
 def test_dlpack_moves_between_devices_only_by_copies():

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from laminax_ir.avals import ShapedArray
+from laminax_ir.calling_conventions import CallingConvention
+from laminax_runtime import compile_module
+from laminax_runtime.compile import Executable
 
 _ELEMENT_TYPES = {
     "bool": "i1", "int2": "i2", "int4": "i4", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
@@ -44,3 +47,11 @@ def binary(op: str, a: ShapedArray, attributes=None) -> str:
 def unary(op: str, a: ShapedArray, attributes=None) -> str:
     t = tensor(a)
     return module([a], [a], [f'%0 = "stablehlo.{op}"(%arg0) : ({t}) -> {t}', "%0"], attributes)
+
+
+def compile_text(text: str, *, in_avals, out_avals, kept=None, host_callbacks=(), keepalives=(), has_layouts=False, **options) -> Executable:
+    """`compile_module` of a module whose arguments are all kept, unless it is said, and none donated as far as the convention says."""
+    convention = CallingConvention(
+        tuple(in_avals), tuple(out_avals), (True,) * len(in_avals) if kept is None else tuple(kept), (False,) * len(in_avals),
+        has_layouts=has_layouts, host_callbacks=tuple(host_callbacks), keepalives=tuple(keepalives))
+    return compile_module(text, convention, **options)

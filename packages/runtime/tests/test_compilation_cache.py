@@ -8,10 +8,10 @@ import warnings
 import numpy as np
 import platformdirs
 import pytest
-from stablehlo_modules import aval, binary, unary
+from stablehlo_modules import aval, binary, compile_text, unary
 
 from laminax_ir.config import explain_cache_misses, log_compiles
-from laminax_runtime import XlaRuntimeError, compilation_cache, compile_module, device_put, monitoring, options
+from laminax_runtime import XlaRuntimeError, compilation_cache, device_put, monitoring, options
 
 A = aval((4,))
 
@@ -30,7 +30,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def compiled(text=None, **given):
-    return compile_module(text or unary("negate", A), in_avals=[A], out_avals=[A], **given)
+    return compile_text(text or unary("negate", A), in_avals=[A], out_avals=[A], **given)
 
 
 def counted():
@@ -80,7 +80,7 @@ def test_source_locations_do_not_count(folder):
 
 def test_donation_survives(folder):
     for _ in range(2):
-        program = compile_module(binary("add", A, {0: "{tf.aliasing_output = 0 : i32}"}), in_avals=[A, A], out_avals=[A])
+        program = compile_text(binary("add", A, {0: "{tf.aliasing_output = 0 : i32}"}), in_avals=[A, A], out_avals=[A])
         x, y = device_put(np.ones(4, np.float32)), device_put(np.ones(4, np.float32))
         assert program.execute([x, y])[0].tolist() == [2, 2, 2, 2]
         assert x.is_deleted() and not y.is_deleted()
@@ -211,10 +211,10 @@ def test_remote_folders_are_refused(value):
 
 PROGRAM = """
     import numpy as np
-    from stablehlo_modules import aval, unary
-    from laminax_runtime import compile_module, compilation_cache
+    from stablehlo_modules import aval, compile_text, unary
+    from laminax_runtime import compilation_cache
     a = aval((4,))
-    program = compile_module(unary("negate", a), in_avals=[a], out_avals=[a], compiler_options={
+    program = compile_text(unary("negate", a), in_avals=[a], out_avals=[a], compiler_options={
         "xla_llvm_disable_expensive_passes": True, "xla_backend_optimization_level": 1})
     print(program.execute([np.ones(4, np.float32)])[0].tolist(), compilation_cache.statistics.hits)
 """

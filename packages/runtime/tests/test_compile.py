@@ -3,14 +3,15 @@
 import ml_dtypes  # noqa: F401  (registers the narrow dtypes' names)
 import numpy as np
 import pytest
-from stablehlo_modules import aval, binary, module, tensor, unary
+from stablehlo_modules import aval, binary, compile_text, module, tensor, unary
 
 import laminax_runtime as runtime
-from laminax_runtime import DeletedArrayError, XlaRuntimeError, compile_module, device_put, options
+from laminax_ir.calling_conventions import CallingConvention
+from laminax_runtime import DeletedArrayError, XlaRuntimeError, device_put, options
 
 
 def compile_unary(op, a, **options):
-    return compile_module(unary(op, a), in_avals=[a], out_avals=[a], **options)
+    return compile_text(unary(op, a), in_avals=[a], out_avals=[a], **options)
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (0, 2), (2, 3)])
@@ -18,7 +19,7 @@ def compile_unary(op, a, **options):
 def test_add(rng, shape, dtype):
     a = aval(shape, dtype)
     x, y = (np.asarray(rng.integers(0, 3, size=shape)).astype(dtype) for _ in range(2))
-    (out,) = compile_module(binary("add", a), in_avals=[a, a], out_avals=[a]).execute([x, y])
+    (out,) = compile_text(binary("add", a), in_avals=[a, a], out_avals=[a]).execute([x, y])
     assert out.aval is a
     np.testing.assert_array_equal(np.asarray(out), x + y)
 
@@ -27,7 +28,7 @@ def test_add(rng, shape, dtype):
 def test_narrow_types_pass_through(dtype):
     a = aval((5,), dtype)
     x = np.array([0, 1, 1, 0, 1], dtype)
-    (out,) = compile_module(module([a], [a], ["%arg0"]), in_avals=[a], out_avals=[a]).execute([x])
+    (out,) = compile_text(module([a], [a], ["%arg0"]), in_avals=[a], out_avals=[a]).execute([x])
     np.testing.assert_array_equal(np.asarray(out), x)
 
 
@@ -35,7 +36,7 @@ def test_several_outputs_and_weak_types():
     a, weak = aval((2,)), aval((), "int32", weak_type=True)
     t = tensor(a)
     text = module([a, weak], [a, weak, a], [f'%0 = "stablehlo.negate"(%arg0) : ({t}) -> {t}', "%0, %arg1, %arg0"])
-    executable = compile_module(text, in_avals=[a, weak], out_avals=[a, weak, a])
+    executable = compile_text(text, in_avals=[a, weak], out_avals=[a, weak, a])
     first, second, third = executable.execute([np.array([1, 2], np.float32), 7])
     assert first.tolist() == [-1, -2] and third.tolist() == [1, 2]
     assert int(second) == 7 and second.weak_type and second.aval is weak
@@ -44,18 +45,18 @@ def test_several_outputs_and_weak_types():
 def test_no_arguments_and_no_results():
     a = aval((), "int32")
     text = module([], [a], ['%0 = "stablehlo.constant"() {value = dense<5> : tensor<i32>} : () -> tensor<i32>', "%0"])
-    (five,) = compile_module(text, in_avals=[], out_avals=[a]).execute([])
+    (five,) = compile_text(text, in_avals=[], out_avals=[a]).execute([])
     assert int(five) == 5
-    assert compile_module(module([a], [], [""]), in_avals=[a], out_avals=[]).execute([5]) == []
+    assert compile_text(module([a], [], [""]), in_avals=[a], out_avals=[]).execute([5]) == []
 
 
 def test_dropped_arguments():
     a = aval((2,))
-    executable = compile_module(unary("negate", a), in_avals=[a, a, a], out_avals=[a], kept=[False, True, False])
+    executable = compile_text(unary("negate", a), in_avals=[a, a, a], out_avals=[a], kept=[False, True, False])
     (out,) = executable.execute([None, np.ones(2, np.float32), None])
     assert out.tolist() == [-1, -1]
     with pytest.raises(TypeError, match="double takes 3 arrays, got 1"):
-        compile_module(
+        compile_text(
             unary("negate", a), in_avals=[a, a, a], out_avals=[a], kept=[False, True, False], name="double"
         ).execute([1])
 
@@ -63,7 +64,7 @@ def test_dropped_arguments():
 @pytest.mark.parametrize("attribute", ["{tf.aliasing_output = 0 : i32}", "{jax.buffer_donor = true}"])
 def test_donation_deletes_the_argument(attribute):
     a = aval((4,))
-    executable = compile_module(binary("add", a, {0: attribute}), in_avals=[a, a], out_avals=[a], name="step")
+    executable = compile_text(binary("add", a, {0: attribute}), in_avals=[a, a], out_avals=[a], name="step")
     x, y = device_put(np.ones(4, np.float32)), device_put(np.ones(4))
     pointer = x.unsafe_buffer_pointer()
     (out,) = executable.execute([x, y])
@@ -109,12 +110,12 @@ def test_compiler_options():
 
 def test_invalid_modules():
     with pytest.raises(XlaRuntimeError, match="custom op 'nonsense' is unknown") as error:
-        compile_module("nonsense", in_avals=[], out_avals=[], name="train_step")
+        compile_text("nonsense", in_avals=[], out_avals=[], name="train_step")
     assert "compiling train_step for cpu:0" in error.value.__notes__[0]
     a, b = aval((2,)), aval((3,))
     wrong = f'%0 = "stablehlo.add"(%arg0, %arg1) : ({tensor(a)}, {tensor(b)}) -> {tensor(a)}'
     with pytest.raises(XlaRuntimeError, match="op requires the same shape for all operands"):
-        compile_module(module([a, b], [a], [wrong, "%0"]), in_avals=[a, b], out_avals=[a])
+        compile_text(module([a, b], [a], [wrong, "%0"]), in_avals=[a, b], out_avals=[a])
 
 
 def test_lapack_is_there_when_a_program_names_it(rng):
@@ -129,7 +130,7 @@ def test_lapack_is_there_when_a_program_names_it(rng):
     )
     root = rng.normal(size=(3, 3)).astype(np.float32)
     matrix = root @ root.T + 3 * np.eye(3, dtype=np.float32)
-    executable = compile_module(module([a], [a, info], [call, "%0#0, %0#1"]), in_avals=[a], out_avals=[a, info])
+    executable = compile_text(module([a], [a, info], [call, "%0#0, %0#1"]), in_avals=[a], out_avals=[a, info])
     factor, status = executable.execute([matrix])
     lower = np.tril(np.asarray(factor))
     assert int(status) == 0
@@ -154,7 +155,7 @@ def test_failures_while_running_are_raised_where_the_value_is_needed():
         [f'%0 = "stablehlo.custom_call"(%arg0) {{call_target_name = "nobody"}} : ({tensor(a)}) -> {tensor(a)}', "%0"],
     )
     with pytest.raises(XlaRuntimeError, match="nobody"):
-        compile_module(text, in_avals=[a], out_avals=[a]).execute([1])[0].block_until_ready()
+        compile_text(text, in_avals=[a], out_avals=[a]).execute([1])[0].block_until_ready()
 
 
 def test_modules_are_left_in_a_folder(tmp_path):
@@ -165,3 +166,24 @@ def test_modules_are_left_in_a_folder(tmp_path):
     first, second = sorted((tmp_path / "dump").iterdir())
     assert first.name.endswith("-step.mlir") and second.name.endswith("-a_b.mlir")
     assert first.read_text() == unary("negate", aval((4,)))
+
+
+def test_layouts_are_looked_at_where_the_convention_says_so_and_not_where_the_text_has_the_word(monkeypatch):
+    """An argument of this name was enough to slow down every later call: the module's text was searched for the attribute."""
+    import laminax_runtime.compile as compiling
+
+    in_use: list[None] = []
+    monkeypatch.setattr(compiling, "layouts_in_use", in_use)
+    a = aval((2,))
+    text = unary("negate", a).replace("%arg0: tensor<2xf32>", '%arg0: tensor<2xf32> loc("x[\'mhlo.layout_mode\']")', 1)
+    assert "mhlo.layout_mode" in text
+    compile_text(text, in_avals=[a], out_avals=[a])
+    assert not in_use
+    compile_text(unary("negate", a), in_avals=[a], out_avals=[a], has_layouts=True)
+    assert in_use
+
+
+def test_a_convention_has_flags_for_each_argument():
+    a = aval((2,))
+    with pytest.raises(ValueError, match=r"2 arguments, but 1 flags in kept and 2 in donated\. Give one per argument, the constants included"):
+        CallingConvention((a, a), (a,), (True,), (False, False))

@@ -6,11 +6,11 @@ import weakref
 
 import numpy as np
 import pytest
-from stablehlo_modules import aval, binary, module, tensor, unary
+from stablehlo_modules import aval, binary, compile_text, module, tensor, unary
 
 import laminax_runtime as runtime
 from laminax_ir import config, config_options, pytree
-from laminax_runtime import DeletedArrayError, compile_module, device_put
+from laminax_runtime import DeletedArrayError, device_put
 
 
 class Jitted:
@@ -31,7 +31,7 @@ class Jitted:
         self.misses.append(leaves)
         avals = [device_put(x).aval for x in leaves]
         text, out_avals = self.make_text(*avals)
-        executable = compile_module(text, in_avals=avals, out_avals=out_avals)
+        executable = compile_text(text, in_avals=avals, out_avals=out_avals)
         outs = executable.execute(leaves)
         data = None
         if not runtime.is_tracing():
@@ -226,7 +226,7 @@ def test_eager_functions_ignore_disable_jit_and_traces():
         def miss(self, x):
             self.misses.append(x)
             a = device_put(x).aval
-            executable = compile_module(unary("negate", a), in_avals=[a], out_avals=[a])
+            executable = compile_text(unary("negate", a), in_avals=[a], out_avals=[a])
             outs = executable.execute([x])
             return outs[0], runtime.fastpath_data(executable, self.out_tree, outs, [x]), False
 

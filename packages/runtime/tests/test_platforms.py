@@ -134,14 +134,14 @@ def test_dispatch_on_the_cpu_can_wait_for_the_results(run_python):
     out = run_python(
         """
         import numpy as np
-        from stablehlo_modules import aval
+        from stablehlo_modules import aval, compile_text
         import laminax_runtime as runtime
         a = aval((600, 600))
         text = "func.func public @main(%x: tensor<600x600xf32>) -> tensor<600x600xf32> {\\n"
         for i in range(4):
             text += f"%{i} = stablehlo.dot_general %{i - 1 if i else 'x'}, %x, contracting_dims = [1] x [0] : "
             text += "(tensor<600x600xf32>, tensor<600x600xf32>) -> tensor<600x600xf32>\\n"
-        program = runtime.compile_module(text + "return %3 : tensor<600x600xf32>\\n}", in_avals=[a], out_avals=[a])
+        program = compile_text(text + "return %3 : tensor<600x600xf32>\\n}", in_avals=[a], out_avals=[a])
         print(program.execute([np.zeros((600, 600), np.float32)])[0].is_ready())
     """,
         JAX_CPU_ENABLE_ASYNC_DISPATCH="0",

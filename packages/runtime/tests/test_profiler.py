@@ -6,9 +6,9 @@ import socket
 
 import numpy as np
 import pytest
-from stablehlo_modules import aval, unary
+from stablehlo_modules import aval, compile_text, unary
 
-from laminax_runtime import compile_module, device_put, profiler
+from laminax_runtime import device_put, profiler
 
 A = aval((4,))
 
@@ -21,7 +21,7 @@ def recorded(folder):
 
 
 def test_a_trace_has_the_annotated_events(tmp_path):
-    program = compile_module(unary("negate", A), in_avals=[A], out_avals=[A], name="negation")
+    program = compile_text(unary("negate", A), in_avals=[A], out_avals=[A], name="negation")
     x = np.ones(4, np.float32)
 
     @profiler.annotate_function

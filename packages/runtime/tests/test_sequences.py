@@ -4,21 +4,21 @@ import pickle
 
 import numpy as np
 import pytest
-from stablehlo_modules import aval, binary, unary
+from stablehlo_modules import aval, binary, compile_text, unary
 
 import laminax_runtime as runtime
-from laminax_runtime import DeletedArrayError, ExecutableSequence, Step, compile_module, device_put, options
+from laminax_runtime import DeletedArrayError, ExecutableSequence, Step, device_put, options
 
 A = aval((3,))
 DONATED = {0: "{tf.aliasing_output = 0 : i32}"}
 
 
 def adding(attributes=None):
-    return compile_module(binary("add", A, attributes), in_avals=[A, A], out_avals=[A], is_part=True)
+    return compile_text(binary("add", A, attributes), in_avals=[A, A], out_avals=[A], is_part=True)
 
 
 def negating(attributes=None):
-    return compile_module(unary("negate", A, attributes), in_avals=[A], out_avals=[A], is_part=True)
+    return compile_text(unary("negate", A, attributes), in_avals=[A], out_avals=[A], is_part=True)
 
 
 def sequence(steps, results, num_args=2, consumed=(), is_pinned=False):

@@ -15,7 +15,7 @@ from laminax_ir import canonical_dtypes, config, dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.effects import has_ordered
 from laminax_ir.jaxpr import ClosedJaxpr
-from laminax_ir.keys import PRNGKeyArray, keys_of_words, physical_aval
+from laminax_ir.keys import PRNGKeyArray, keys_of_words, stored_aval
 from laminax_ir.leaks import check_no_tracers
 from laminax_ir.pytree import dispatch_registry
 from laminax_ir.user_warnings import warn_at_user
@@ -96,6 +96,13 @@ def deleted_argument_error(error: runtime.DeletedArrayError, title: str, args: S
     return runtime.DeletedArrayError(f"{error} It is the argument {' '.join(named)} of {title}.")
 
 
+def check_none_deleted(args: Sequence[Any]) -> None:
+    """Raises DeletedArrayError for the first argument that was deleted or donated."""
+    for x in args:
+        if isinstance(stored := _stored(x), runtime.ArrayImpl):
+            runtime.check_alive(stored)
+
+
 def overflow_error(error: OverflowError, title: str, args: Sequence[Any], namer: Callable[[int], str]) -> OverflowError:
     """The error of a call with the name of the argument that its dtype does not hold."""
     for i, x in enumerate(args):
@@ -108,17 +115,15 @@ def overflow_error(error: OverflowError, title: str, args: Sequence[Any], namer:
     return error
 
 
-def note_repeated_arguments(error: Exception, title: str, args: Sequence[Any], namer: Callable[[int], str]) -> None:
-    """Adds to XLA's error about a donated buffer that is used twice in one call which arguments are the same array."""
-    if "donate" not in str(error):
-        return
-    by_array: dict[int, list[str]] = {}
+def note_repeated_arguments(error: Exception, title: str, args: Sequence[Any], donated: Sequence[bool], namer: Callable[[int], str]) -> None:
+    """Adds to an error of XLA, which refuses a donated buffer that is used twice in one call, which arguments are the same array."""
+    by_array: dict[int, list[int]] = {}
     for i, x in enumerate(args):
         if isinstance(stored := _stored(x), runtime.ArrayImpl):
-            by_array.setdefault(id(stored), []).append(namer(i))
-    for names in by_array.values():
-        if len(names) > 1:
-            error.add_note(f"{title}: the arguments {' and '.join(names)} are the same array, and donated. Give copies, x.copy(), or do "
+            by_array.setdefault(id(stored), []).append(i)
+    for places in by_array.values():
+        if len(places) > 1 and any(donated[i] for i in places):
+            error.add_note(f"{title}: the arguments {' and '.join(map(namer, places))} are the same array, and donated. Give copies, x.copy(), or do "
                            "not donate.")
 
 
@@ -142,11 +147,6 @@ def _wrapped(out: Any, aval: ShapedArray) -> Any:
     if dtypes.is_extended(aval.dtype):
         return keys_of_words(aval.dtype, out)
     return np.zeros(aval.shape, dtypes.float0) if aval.dtype == dtypes.float0 else out
-
-
-def stored_aval(aval: ShapedArray) -> ShapedArray:
-    """The type of the array that stores a value."""
-    return aval.update(dtype=np.bool_) if aval.dtype == dtypes.float0 else physical_aval(aval)
 
 
 def _is_wrapped(aval: ShapedArray) -> bool:
@@ -179,21 +179,13 @@ def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.
                     is_pinned: bool = False, is_part: bool = False, compiler_options: Mapping[str, Any] | None = None) -> Program:
     """Compiles a lowered program, or a part of one, for where it runs; arguments as for `regions.compile_program`."""
     const_args = constants_of(closed, name)
-    const_avals = [c.aval for c in const_args]
-    kept = set(lowered.kept)
     layout: dict[str, Any] = {"devices": [where], "is_pinned": is_pinned, "is_part": is_part}
     if isinstance(where, Partitioning):
         layout = {"devices": where.devices, "is_pinned": where.is_pinned, "out_shardings": where.out_shardings,
                   "in_shardings": [*[None] * len(const_args), *(where.in_shardings[i] for i in lowered.kept)],
                   "known_shardings": [(s, None) for s in where.meshes]}
     with phase("Compiling", f"jit({name})", closed.in_avals):
-        executable = runtime.compile_module(
-            lowered.text,
-            in_avals=[*const_avals, *map(stored_aval, closed.in_avals)],
-            out_avals=[stored_aval(aval) for aval in closed.out_avals],
-            kept=[*[True] * len(const_args), *(i in kept for i in range(len(closed.in_avals)))],
-            compiler_options=compiler_options, name=lowered.name, keepalives=lowered.keepalives,
-            host_callbacks=lowered.host_callbacks, **layout)
+        executable = runtime.compile_module(lowered.text, lowered.convention, name=lowered.name, compiler_options=compiler_options, **layout)
     with runtime.unguarded_transfers():
         const_args = [runtime.place_constant(c, sharding) for c, sharding in zip(const_args, executable.in_shardings)]
     return program_of(closed, executable, const_args)

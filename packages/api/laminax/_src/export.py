@@ -376,14 +376,14 @@ def _export_program(closed: ClosedJaxpr, name: str, in_tree: Any, out_tree: Any,
     is_symbolic = not all(is_constant_shape(aval.shape) for aval in closed.in_avals)
     lowered = lower(closed, name=name, arg_names=_argument_names(in_tree) if is_symbolic else None, platform=platforms, keep_unused=keep_unused, inline_consts=True, num_partitions=layout.nr_devices,
                     arg_shardings=layout.in_shardings, result_shardings=layout.out_shardings)
-    if lowered.host_callbacks or lowered.keepalives:
+    if lowered.convention.needs_this_process:
         raise NotImplementedError(f"export({name}): the program calls back into this process, which an exported function cannot. "
                                   "Remove its callbacks, such as debug.print and pure_callback.")
     text = _without_locations(lowered.text)
     _check_custom_calls(name, text, checks)
     return Exported(name, in_tree, closed.in_avals, out_tree, closed.out_avals, runtime.serialize_module(text), platforms, checks,
                     layout, lambda: _export_vjp(closed, name, platforms, checks, layout), module_kept_var_idx=lowered.kept,
-                    has_dynamic_shapes=lowered.has_dynamic_shapes)
+                    has_dynamic_shapes=lowered.convention.has_dynamic_shapes)
 
 
 def _export_vjp(closed: ClosedJaxpr, name: str, platforms: Sequence[str], checks: Sequence[DisabledSafetyCheck],

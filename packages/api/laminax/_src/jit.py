@@ -250,7 +250,7 @@ class JitFunction:
         except OverflowError as error:
             raise overflow_error(error, f"jit({self.name})", call.leaves, call.namer(self.fun)) from None
         except runtime.XlaRuntimeError as error:
-            note_repeated_arguments(error, f"jit({self.name})", call.leaves, call.namer(self.fun))
+            note_repeated_arguments(error, f"jit({self.name})", call.leaves, self.donated(call), call.namer(self.fun))
             raise
 
     def bind(self, call: Call, traced: TracedFunction) -> Any:

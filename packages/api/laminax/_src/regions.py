@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 import laminax_runtime as runtime
 from laminax_ir.config_options import with_overrides_of_this_thread
 from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.keys import stored_aval
 
 from laminax._src.executables import (
     Program,
@@ -20,7 +21,6 @@ from laminax._src.executables import (
     lowering_platform,
     program_of,
     report_unusable_donations,
-    stored_aval,
 )
 from laminax._src.partitioning import Partitioning
 

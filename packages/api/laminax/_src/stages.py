@@ -17,7 +17,7 @@ from laminax_ir.refs import Ref, check_aliases
 from laminax_ir.trace import Tracer
 
 from laminax._src.checked_results import check_results, is_checking
-from laminax._src.executables import Program, deleted_argument_error, lowering_platform
+from laminax._src.executables import Program, check_none_deleted, deleted_argument_error, lowering_platform
 from laminax._src.partitioning import Partitioning, committed_sharding
 from laminax._src.ref_calls import RefUse, pure_call
 
@@ -238,10 +238,15 @@ class Compiled(_Stage):
     def __call__(self, *args, **kwargs) -> Any:
         try:
             return self._dispatch(*args, **kwargs)
-        except ValueError as error:
-            if "deleted or donated" not in str(error):
-                raise
-        return self._run(args, kwargs)[0]  # says which argument was deleted, as jaxlib does not
+        except runtime.DeletedArrayError:
+            raise
+        except ValueError:  # jaxlib 0.10.2 raises it for a deleted argument, and does not say which
+            leaves = tree_flatten((args, kwargs))[0]
+            try:
+                check_none_deleted(leaves)
+            except runtime.DeletedArrayError as error:
+                raise deleted_argument_error(error, f"the compiled {self._name}", leaves, self._path) from None
+            raise
 
     @cached_property
     def _dispatch(self) -> Callable:

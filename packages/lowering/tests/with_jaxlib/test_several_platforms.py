@@ -97,7 +97,7 @@ def test_ordered_effects_go_through_the_branches():
 
     module = lower(stage(lambda x: [fun(x)], [F32]), platform=("cpu", "cuda"))
     verify_text(module.text)
-    assert len(module.host_callbacks) == 4  # one per platform and call
+    assert len(module.convention.host_callbacks) == 4  # one per platform and call
     first, second = [line for line in module.text.splitlines() if '"stablehlo.case"' in line]
     assert first.partition(":2 =")[0] and second.partition(":2 =")[0]  # the token and the result
 
