@@ -326,6 +326,7 @@ def test_placement_and_hints_change_nothing(sizes, seed):
         for got, expected in zip(evaluated(f, x, y), (x, y, x, y), strict=True):
             same(got, expected)
         same(hints.stage(x), x)
+        same(hints.todense(x), x)
         same(hints.with_xla_metadata(x, layer=1), x)
 
 

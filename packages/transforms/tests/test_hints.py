@@ -6,7 +6,7 @@ from numeric_checks import check_derivatives, check_vmap
 from laminax_ir.avals import ShapedArray
 from laminax_ir.operation_attributes import attributes_of, changed_attributes
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops.hints import dce_sink, stage_p, with_xla_metadata
+from laminax_ir.ops.hints import dce_sink, stage_p, todense, with_xla_metadata
 from laminax_ir.staging import stage
 from laminax_transforms import grad, vmap
 
@@ -15,6 +15,8 @@ def test_stage():
     x = np.array([0.5, 1.5])
     check_derivatives(lambda x: stage_p.bind(op.sin(x)) * stage_p.bind(2.0), x)
     check_vmap(lambda x: stage_p.bind(op.sin(x)), [x], [0])
+    check_derivatives(lambda x: todense(op.sin(x)) * todense(2.0), x)
+    check_vmap(lambda x: todense(op.sin(x)), [x], [0])
 
 
 def test_a_sink_keeps_the_primal():

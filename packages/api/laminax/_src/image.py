@@ -16,8 +16,8 @@ from laminax_ir.avals import get_aval
 from laminax_ir.ops.contraction import Precision
 from laminax_ir.ops.shape_arguments import canonical_shape
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import canonical_axes, ensure_array, inexact, shape_of
 
 

@@ -17,10 +17,10 @@ from laminax_ir import dtypes
 from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.ops.loops import scan, while_loop
 from laminax_ir.pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from laminax_transforms import closure_convert, custom_vjp, vjp, vmap
 
-import laminax.numpy as jnp
 from laminax._src.flatten_util import ravel_pytree
-from laminax._src.transforms import closure_convert, custom_vjp, vjp
+from laminax._src.numpy import namespace as jnp
 
 _NODES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
 _STAGES = (
@@ -83,7 +83,6 @@ def odeint(func: Callable, y0: Any, t: Any, *args: Any, rtol: float = 1.4e-8, at
     rest = [jnp.asarray(x) for x, real in zip(leaves, is_real) if not real]
     control = _Control(float(rtol), float(atol), float(mxstep), float(hmax))
     solution = _solve(slope, control, flat_y0, t, reals, rest)
-    from laminax._src.transforms import vmap
     return vmap(unravel)(solution)
 
 

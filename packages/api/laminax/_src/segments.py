@@ -13,10 +13,9 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused, split_result
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import concrete_numpy, dtype_of, ensure_arrays, shape_of
-from laminax._src.out_shardings import split_result
 
 _STATIC = ("kind", "num_segments", "indices_are_sorted", "unique_indices", "bucket_size", "mode")
 

@@ -11,6 +11,7 @@ from laminax_ir.pytree import tree_leaves, tree_map
 from laminax_ir.trace import Tracer
 
 stage_p = Primitive("stage", family="hints")
+todense_p = Primitive("todense", family="hints")
 dce_sink_p = Primitive("dce_sink", multiple_results=True, family="hints")
 xla_metadata_value_p = Primitive("xla_metadata_value", family="hints")
 
@@ -18,7 +19,8 @@ keep_effect = Effect("Keep")
 
 
 @shape_rule(stage_p)
-def _stage_shape(x: ShapedArray) -> ShapedArray:
+@shape_rule(todense_p)
+def _same_shape(x: ShapedArray) -> ShapedArray:
     return x
 
 
@@ -47,6 +49,18 @@ def stage(x, /):
       The same value, of x's shape, dtype and weak type: x itself if it is traced already.
     """
     return x if isinstance(x, Tracer) else stage_p.bind(x)
+
+
+def todense(x, /):
+    """The value, with the word that a function for sparse arrays is to have all its elements here.
+
+    Args:
+      x: an array or scalar.
+
+    Returns:
+      The same value, of x's shape, dtype and weak type.
+    """
+    return todense_p.bind(x)
 
 
 def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:

@@ -6,8 +6,8 @@ from laminax_ir.ops import hints as op
 from laminax_ir.reference.evaluate import reference_rule
 
 
-@reference_rule(op.stage_p)
-def _stage(x):
+@reference_rule(op.stage_p, op.todense_p)
+def _same(x):
     return x
 
 

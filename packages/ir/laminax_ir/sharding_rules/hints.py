@@ -7,6 +7,7 @@ from laminax_ir.result_types import sharding_rules
 from laminax_ir.sharding_rules.agreement import elementwise_rule
 
 elementwise_rule(op.stage_p)
+elementwise_rule(op.todense_p)
 elementwise_rule(op.xla_metadata_value_p)
 
 

@@ -8,8 +8,8 @@ from laminax_lowering.operation_attributes import give_attributes
 from laminax_lowering.registry import lowering_rule
 
 
-@lowering_rule(op.stage_p)
-def _stage(ctx, x):
+@lowering_rule(op.stage_p, op.todense_p)
+def _same(ctx, x):
     return x
 
 

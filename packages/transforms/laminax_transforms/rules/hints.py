@@ -6,10 +6,11 @@ from laminax_ir.ops import hints as op
 from laminax_transforms.registry import batching_rule, define_linear, jvp_rule, transpose_rule
 
 define_linear(op.stage_p)
+define_linear(op.todense_p)
 define_linear(op.xla_metadata_value_p)
 
 
-@transpose_rule(op.stage_p, op.xla_metadata_value_p)
+@transpose_rule(op.stage_p, op.todense_p, op.xla_metadata_value_p)
 def _same_transpose(ct, x, **_params):
     return [ct]
 
@@ -17,6 +18,11 @@ def _same_transpose(ct, x, **_params):
 @batching_rule(op.stage_p)
 def _stage_batch(operands, batch_axes):
     return op.stage_p.bind(*operands), batch_axes[0]
+
+
+@batching_rule(op.todense_p)
+def _todense_batch(operands, batch_axes):
+    return op.todense_p.bind(*operands), batch_axes[0]
 
 
 @batching_rule(op.xla_metadata_value_p)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Callable, Sequence
 
-import laminax.numpy as jnp
-from laminax import random
 from laminax._src.example_libraries.layers import Layer, without_parameters
+from laminax._src.numpy import namespace as jnp
+from laminax._src.random import keys as random_keys
 
 
 def serial(*layers: Layer) -> Layer:
@@ -34,7 +34,7 @@ def serial(*layers: Layer) -> Layer:
     def init_fun(rng, input_shape):
         params = []
         for init in init_funs:
-            rng, layer_rng = random.split(rng)
+            rng, layer_rng = random_keys.split(rng)
             input_shape, layer_params = init(layer_rng, input_shape)
             params.append(layer_params)
         return input_shape, params
@@ -64,7 +64,7 @@ def _check_one_each(name: str, what: str, given: Sequence, layers: Sequence) -> 
 
 
 def _keys(rng: Any, count: int) -> Any:
-    return [None] * count if rng is None else random.split(rng, count)
+    return [None] * count if rng is None else random_keys.split(rng, count)
 
 
 def parallel(*layers: Layer) -> Layer:
@@ -86,7 +86,7 @@ def parallel(*layers: Layer) -> Layer:
 
     def init_fun(rng, input_shape):
         _check_one_each("parallel", "input_shape", input_shape, init_funs)
-        keys = random.split(rng, len(init_funs))
+        keys = random_keys.split(rng, len(init_funs))
         output_shapes, params = zip(*[init(key, shape) for init, key, shape in zip(init_funs, keys, input_shape)])
         return output_shapes, params
 

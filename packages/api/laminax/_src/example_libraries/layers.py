@@ -10,11 +10,14 @@ import functools
 import math
 from typing import Any, Callable, Sequence
 
-import laminax.numpy as jnp
-from laminax import lax, random
+from laminax_ir.ops import convolution, shape_tuples
+
 from laminax._src.nn.activations import elu, gelu, leaky_relu, relu, selu, sigmoid, softplus
 from laminax._src.nn.initializers import Initializer, glorot_normal, normal, ones, zeros
 from laminax._src.nn.normalization import log_softmax, softmax, standardize
+from laminax._src.numpy import namespace as jnp
+from laminax._src.random import keys as random_keys
+from laminax._src.random import samplers
 
 Layer = tuple[Callable, Callable]
 DimensionNumbers = tuple[str, str, str]
@@ -42,7 +45,7 @@ def Dense(out_dim: int, W_init: Initializer = glorot_normal(), b_init: Initializ
       (-1, 10)
     """
     def init_fun(rng, input_shape):
-        W_key, b_key = random.split(rng)
+        W_key, b_key = random_keys.split(rng)
         return (*input_shape[:-1], out_dim), (W_init(W_key, (input_shape[-1], out_dim)), b_init(b_key, (out_dim,)))
 
     def apply_fun(params, inputs, **kwargs):
@@ -72,12 +75,12 @@ def GeneralConv(dimension_numbers: DimensionNumbers, out_chan: int, filter_shape
       ValueError: if dimension_numbers, filter_shape, strides or the input's shape do not fit each other.
     """
     strides = tuple(strides or (1,) * len(filter_shape))
-    init_fun = _convolution_init("GeneralConv", lax.conv_general_shape_tuple, dimension_numbers, out_chan, filter_shape, strides,
+    init_fun = _convolution_init("GeneralConv", shape_tuples.conv_general_shape_tuple, dimension_numbers, out_chan, filter_shape, strides,
                                  padding, W_init, b_init)
 
     def apply_fun(params, inputs, **kwargs):
         W, b = params
-        return lax.conv_general_dilated(inputs, W, strides, padding, dimension_numbers=dimension_numbers) + b
+        return convolution.conv_general_dilated(inputs, W, strides, padding, dimension_numbers=dimension_numbers) + b
 
     return init_fun, apply_fun
 
@@ -99,7 +102,7 @@ def _convolution_init(name: str, shape_of_result: Callable, dimension_numbers: D
         kernel_shape = tuple([{"I": in_chan, "O": out_chan}[c] if c in "IO" else next(sizes) for c in rhs_spec])
         bias_shape = tuple([out_chan if c == "C" else 1 for c in out_spec])
         output_shape = shape_of_result(input_shape, kernel_shape, strides, padding, dimension_numbers)
-        W_key, b_key = random.split(rng)
+        W_key, b_key = random_keys.split(rng)
         return output_shape, (W_init(W_key, kernel_shape), b_init(b_key, bias_shape))
 
     return init_fun
@@ -107,7 +110,7 @@ def _convolution_init(name: str, shape_of_result: Callable, dimension_numbers: D
 
 def _three_strings(name: str, dimension_numbers: Any) -> DimensionNumbers:
     try:
-        lax.conv_general_permutations(dimension_numbers)
+        shape_tuples.conv_general_permutations(dimension_numbers)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name}: dimension_numbers must be three strings such as ('NHWC', 'HWIO', 'NHWC'), with the same spatial "
                           f"axes in each, got {dimension_numbers!r}") from error
@@ -134,12 +137,12 @@ def GeneralConvTranspose(dimension_numbers: DimensionNumbers, out_chan: int, fil
       ValueError: if dimension_numbers, filter_shape, strides or the input's shape do not fit each other.
     """
     strides = tuple(strides or (1,) * len(filter_shape))
-    init_fun = _convolution_init("GeneralConvTranspose", lax.conv_transpose_shape_tuple, dimension_numbers, out_chan, filter_shape,
+    init_fun = _convolution_init("GeneralConvTranspose", shape_tuples.conv_transpose_shape_tuple, dimension_numbers, out_chan, filter_shape,
                                  strides, padding, W_init, b_init)
 
     def apply_fun(params, inputs, **kwargs):
         W, b = params
-        return lax.conv_transpose(inputs, W, strides, padding, dimension_numbers=dimension_numbers) + b
+        return convolution.conv_transpose(inputs, W, strides, padding, dimension_numbers=dimension_numbers) + b
 
     return init_fun, apply_fun
 
@@ -168,7 +171,7 @@ def BatchNorm(axis: int | Sequence[int] = (0, 1, 2), epsilon: float = 1e-5, cent
 
     def init_fun(rng, input_shape):
         shape = tuple([size for i, size in enumerate(input_shape) if i not in axes])
-        beta_key, gamma_key = random.split(rng)
+        beta_key, gamma_key = random_keys.split(rng)
         return input_shape, (beta_init(beta_key, shape) if center else (), gamma_init(gamma_key, shape) if scale else ())
 
     def apply_fun(params, inputs, **kwargs):
@@ -247,9 +250,9 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
         rng = kwargs.get("rng")
         if rng is None:
             raise ValueError("Dropout: apply_fun needs a key, but rng is None. Call it as apply_fun(params, inputs, rng=key), with a key "
-                             "made for example by random.key(0).")
+                             "made for example by random_keys.key(0).")
         if mode != "train":
             return inputs
-        return jnp.where(random.bernoulli(rng, rate, inputs.shape), inputs / rate, 0)
+        return jnp.where(samplers.bernoulli(rng, rate, inputs.shape), inputs / rate, 0)
 
     return init_fun, apply_fun

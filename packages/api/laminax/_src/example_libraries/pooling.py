@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 from laminax_ir.avals import get_aval
+from laminax_ir.ops import convolution, shape_tuples, windows
+from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.reduction import identity
 
-import laminax.numpy as jnp
-from laminax import lax
 from laminax._src.example_libraries.layers import Layer
+from laminax._src.numpy import namespace as jnp
 
 
 def MaxPool(window_shape: Sequence[int], strides: Sequence[int] | None = None, padding: Any = "VALID",
@@ -74,17 +75,17 @@ def _pooling(name: str, monoid: str, window_shape: Sequence[int], strides: Seque
             raise ValueError(f"{name}: the input's shape must have {rank + 2} sizes for a window of {rank} axes, got {tuple(input_shape)}")
         unknown = [axis for axis in others if input_shape[axis] < 0]  # a batch of -1, which the window leaves as it is
         shape = [1 if axis in unknown else size for axis, size in enumerate(input_shape)]
-        pads = lax.padtype_to_pads(shape, window, steps, padding) if isinstance(padding, str) else padding
-        result = lax.reduce_window_shape_tuple(shape, window, steps, pads)
+        pads = convolution.padtype_to_pads(shape, window, steps, padding) if isinstance(padding, str) else padding
+        result = shape_tuples.reduce_window_shape_tuple(shape, window, steps, pads)
         return tuple([input_shape[axis] if axis in unknown else size for axis, size in enumerate(result)]), ()
 
     def reduce_windows(inputs):
-        return lax.reduce_window(inputs, identity(monoid, get_aval(inputs).dtype), _REDUCERS[monoid], window, steps, padding)
+        return windows.reduce_window(inputs, identity(monoid, get_aval(inputs).dtype), _REDUCERS[monoid], window, steps, padding)
 
     return init_fun, reduce_windows
 
 
-_REDUCERS = {"max": lax.max, "sum": lax.add}
+_REDUCERS = {"max": op.max, "sum": op.add}
 
 
 def _batch_and_channels(rank: int, spec: str | None) -> tuple[int, int]:

@@ -6,8 +6,8 @@ from typing import Any, Callable
 
 import numpy as np
 
-import laminax.numpy as jnp
 from laminax._src.example_libraries.optimizer_states import Step
+from laminax._src.numpy import namespace as jnp
 
 Schedule = Callable[[Step], float]
 

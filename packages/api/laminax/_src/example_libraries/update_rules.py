@@ -10,9 +10,9 @@ from typing import Any
 
 from laminax_ir.pytree import tree_leaves, tree_map
 
-import laminax.numpy as jnp
 from laminax._src.example_libraries.optimizer_states import optimizer
 from laminax._src.example_libraries.schedules import Schedule, make_schedule
+from laminax._src.numpy import namespace as jnp
 
 
 def _first(state):

@@ -13,7 +13,7 @@ from laminax_ir.avals import ShapedArray, is_array_like
 from laminax_ir.canonical_dtypes import supported_dtypes
 from laminax_ir.check import check_jaxpr
 from laminax_ir.effects import Effect
-from laminax_ir.errors import ConcretizationTypeError, InconclusiveDimensionOperation, JaxprTypeError
+from laminax_ir.errors import InconclusiveDimensionOperation, JaxprTypeError
 from laminax_ir.evaluation import jaxpr_as_fun
 from laminax_ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, no_effects
 from laminax_ir.jaxpr import subjaxprs as _subjaxprs_of_equation
@@ -115,25 +115,6 @@ def primal_dtype_to_tangent_dtype(primal_dtype: Any) -> Any:
 def valid_jaxtype(x: Any) -> bool:
     """Whether x is an array, a tracer or a number."""
     return is_array_like(x)
-
-
-def concrete_or_error(force: Callable | None, val: Any, context: str = "") -> Any:
-    """The value itself, converted by `force`.
-
-    Args:
-      force: a conversion such as `int`; None for none.
-      val: a value.
-      context: what needs it, for the message.
-
-    Raises:
-      ConcretizationTypeError: if it is traced.
-    """
-    if isinstance(val, Tracer):
-        known = val.concrete_value()
-        if known is None:
-            raise ConcretizationTypeError(f"a concrete value is expected where {val.aval.str_short()} is traced. {context}".strip())
-        val = known
-    return val if force is None else force(val)
 
 
 # --- traces ---

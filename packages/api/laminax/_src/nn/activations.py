@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from laminax_ir.ops.elementwise import logistic
+from laminax_ir.ops.special import erfc
 from laminax_transforms import custom_jvp
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import as_array, ensure_array, inexact, strong
 
 
@@ -48,7 +50,6 @@ relu6.__wrapped__.defjvps(lambda tangent, _result, x: jnp.where((x > 0) & (x < 6
 @fused
 def sigmoid(x):
     """Logistic function, 1 / (1 + exp(-x))."""
-    from laminax.lax import logistic
     return logistic(jnp.asarray(x) if not hasattr(x, "dtype") else x) if _is_inexact(x) else logistic(jnp.asarray(x, float))
 
 
@@ -182,7 +183,6 @@ def gelu(x, approximate: bool = True):
     if approximate:
         inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x ** 3))
         return x * (0.5 * (1.0 + jnp.tanh(inner)))
-    from laminax.lax import erfc
     return 0.5 * x * erfc(-x * math.sqrt(0.5))
 
 

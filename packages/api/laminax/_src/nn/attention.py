@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-import laminax.numpy as jnp
 from laminax._src.nn.normalization import softmax
+from laminax._src.numpy import namespace as jnp
 
 
 def dot_product_attention(query, key, value, bias=None, mask=None, *, scale: float | None = None, is_causal: bool = False,

@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 from typing import Any, Callable, Sequence
 
-import laminax.numpy as jnp
-from laminax import random
-from laminax._src.out_shardings import takes_out_sharding
+from laminax._src.floor import takes_out_sharding
+from laminax._src.numpy import namespace as jnp
+from laminax._src.numpy.linalg import factorizations
+from laminax._src.random import keys as random_keys
+from laminax._src.random import samplers
 
 Initializer = Callable[..., Any]
 
@@ -45,7 +47,7 @@ def uniform(scale=1e-2, dtype: Any = None) -> Initializer:
     """An initializer drawing uniformly from [0, scale)."""
     @takes_out_sharding
     def init(key, shape, dtype=dtype, out_sharding=None):
-        return random.uniform(key, shape, _dtype(dtype)) * jnp.array(scale, _dtype(dtype))
+        return samplers.uniform(key, shape, _dtype(dtype)) * jnp.array(scale, _dtype(dtype))
     return init
 
 
@@ -53,7 +55,7 @@ def normal(stddev=1e-2, dtype: Any = None) -> Initializer:
     """An initializer drawing from the normal distribution with mean 0 and standard deviation `stddev`."""
     @takes_out_sharding
     def init(key, shape, dtype=dtype, out_sharding=None):
-        return random.normal(key, shape, _dtype(dtype)) * jnp.array(stddev, _dtype(dtype))
+        return samplers.normal(key, shape, _dtype(dtype)) * jnp.array(stddev, _dtype(dtype))
     return init
 
 
@@ -61,7 +63,7 @@ def truncated_normal(stddev=1e-2, dtype: Any = None, lower=-2.0, upper=2.0) -> I
     """An initializer drawing stddev times the normal distribution truncated to [lower, upper]."""
     @takes_out_sharding
     def init(key, shape, dtype=dtype, out_sharding=None):
-        return random.truncated_normal(key, lower, upper, shape, _dtype(dtype)) * jnp.array(stddev, _dtype(dtype))
+        return samplers.truncated_normal(key, lower, upper, shape, _dtype(dtype)) * jnp.array(stddev, _dtype(dtype))
     return init
 
 
@@ -94,11 +96,11 @@ def variance_scaling(scale, mode: str, distribution: str, in_axis: int | Sequenc
         fan_in, fan_out = _fans(tuple(shape), in_axis, out_axis, batch_axis)
         variance = jnp.array(scale / _FANS[mode](fan_in, fan_out), dtype=dtype)
         if distribution == "normal":
-            return random.normal(key, shape, dtype) * jnp.sqrt(variance)
+            return samplers.normal(key, shape, dtype) * jnp.sqrt(variance)
         if distribution == "uniform":
             if is_complex:
                 return _complex_within(key, shape, variance.dtype, jnp.sqrt) * jnp.sqrt(2 * variance)  # a disc of radius 1 has variance 1/2
-            return random.uniform(key, shape, dtype, -1) * jnp.sqrt(3 * variance)
+            return samplers.uniform(key, shape, dtype, -1) * jnp.sqrt(3 * variance)
         if is_complex:
             # |z| < 2 of the complex normal distribution, whose |z|**2 has the distribution 1 - exp(-|z|**2)
             draw = _complex_within(key, shape, variance.dtype, lambda u: jnp.sqrt(-jnp.log1p(math.expm1(-4) * u)))
@@ -106,17 +108,17 @@ def variance_scaling(scale, mode: str, distribution: str, in_axis: int | Sequenc
             return draw * (jnp.sqrt(variance) / jnp.array(0.95311164380491208, dtype))
         # the standard deviation of the normal distribution truncated to [-2, 2]
         stddev = jnp.sqrt(variance) / jnp.array(0.87962566103423978, dtype)
-        return random.truncated_normal(key, -2, 2, shape, dtype) * stddev
+        return samplers.truncated_normal(key, -2, 2, shape, dtype) * stddev
 
     return init
 
 
 def _complex_within(key, shape: Sequence[int], dtype: Any, radius: Callable):
     """Complex numbers of uniform phase, whose absolute values are a function of uniform draws from [0, 1)."""
-    radius_key, phase_key = random.split(key)
+    radius_key, phase_key = random_keys.split(key)
     real = jnp.zeros((), dtype).real.dtype
-    phases = 2 * jnp.pi * random.uniform(phase_key, shape, real)
-    return radius(random.uniform(radius_key, shape, real)).astype(dtype) * jnp.exp(1j * phases.astype(dtype))
+    phases = 2 * jnp.pi * samplers.uniform(phase_key, shape, real)
+    return radius(samplers.uniform(radius_key, shape, real)).astype(dtype) * jnp.exp(1j * phases.astype(dtype))
 
 
 _FANS: dict[str, Callable[[float, float], float]] = {
@@ -171,7 +173,7 @@ def orthogonal(scale=1.0, column_axis: int = -1, dtype: Any = None) -> Initializ
         columns = shape[column_axis]
         rows = math.prod(shape) // columns
         tall = (max(rows, columns), min(rows, columns))
-        q, r = jnp.linalg.qr(random.normal(key, tall, dtype))
+        q, r = factorizations.qr(samplers.normal(key, tall, dtype))
         q = q * jnp.sign(jnp.diag(r))[None]  # makes the distribution uniform
         q = q if rows >= columns else q.T
         q = q.reshape(*(size for i, size in enumerate(shape) if i != column_axis % len(shape)), columns)

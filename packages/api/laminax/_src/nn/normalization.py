@@ -7,11 +7,12 @@ from functools import partial
 from typing import Any
 
 from laminax_ir import config, dtypes
+from laminax_ir.ops.elementwise import rsqrt
 from laminax_ir.user_warnings import warn_at_user
 from laminax_transforms import custom_jvp, stop_gradient
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import concrete_int, inexact, user_dtype
 from laminax._src.numpy.logarithmic_sums import logsumexp
 
@@ -113,7 +114,6 @@ def standardize(x, axis: int | tuple[int, ...] | None = -1, mean=None, variance=
         variance = jnp.mean(jnp.square(jnp.subtract(x, mean)), axis, keepdims=True, where=where)
     elif variance is None:
         variance = jnp.mean(jnp.square(x), axis, keepdims=True, where=where) - jnp.square(mean)
-    from laminax.lax import rsqrt
     return jnp.subtract(x, mean) * rsqrt(jnp.asarray(variance + epsilon))
 
 

@@ -25,7 +25,7 @@ def apply_along_axis(func1d: Callable, axis: int, arr, *args: Any, **kwargs: Any
       arr: an array.
       *args, **kwargs: passed on to the function.
     """
-    from laminax import vmap
+    from laminax_transforms import vmap  # loaded when something is mapped
     arr = as_array(ensure_array("apply_along_axis", arr))
     axis = one_axis("apply_along_axis", axis, len(arr.shape))
     mapped = lambda x: func1d(x, *args, **kwargs)  # noqa: E731
@@ -117,7 +117,7 @@ def _parse_signature(signature: str) -> tuple[list[tuple[str, ...]], list[tuple[
 
 
 def _vectorized(core: Callable, arrays: list, parsed) -> Any:
-    from laminax import vmap
+    from laminax_transforms import vmap  # loaded when something is mapped
     inputs, outputs = parsed if parsed is not None else ([()] * len(arrays), None)
     if len(inputs) != len(arrays):
         raise TypeError(f"vectorize: wrong number of positional arguments: expected {len(inputs)}, got {len(arrays)}")

@@ -7,12 +7,13 @@ an array is a cost that should be seen where it arises. `laminax.numpy.array` ma
 from __future__ import annotations
 
 import operator
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval, is_array_like
+from laminax_ir.errors import ConcretizationTypeError
 from laminax_ir.operators import as_dtype, promote_shapes
 from laminax_ir.ops.elementwise import convert_element_type_p
 from laminax_ir.ops.shape_arguments import canonical_axes, canonical_axis
@@ -206,7 +207,6 @@ def concrete_int(name: str, parameter: str, value: Any) -> int:
         if isinstance(value, Tracer):
             if (known := value.concrete_value()) is not None:  # of a differentiated number, say
                 return int(known)
-            from laminax_ir.errors import ConcretizationTypeError
             raise ConcretizationTypeError(f"Abstract tracer value encountered where concrete value is expected. {name}: {parameter} must "
                                           f"be a concrete integer, got {value.aval.str_short()}. {error}") from None
         raise type(error)(f"{name}: {parameter} must be a concrete integer, got {value!r}. {error}") from None
@@ -226,7 +226,6 @@ def concrete_numpy(name: str, what: str, x: Any, advice: str = "") -> np.ndarray
     if isinstance(x, Tracer):
         value = x.concrete_value()
         if value is None:
-            from laminax_ir.errors import ConcretizationTypeError
             if advice:
                 raise ConcretizationTypeError(f"{name}: the value of {what}, {x.aval.str_short()}, is not known while the function is "
                                               f"traced. {advice}")
@@ -237,3 +236,20 @@ def concrete_numpy(name: str, what: str, x: Any, advice: str = "") -> np.ndarray
     return np.asarray(x)
 
 
+def concrete_or_error(force: Callable | None, val: Any, context: str = "") -> Any:
+    """The value itself, converted by `force`.
+
+    Args:
+      force: a conversion such as `int`; None for none.
+      val: a value.
+      context: what needs it, for the message.
+
+    Raises:
+      ConcretizationTypeError: if it is traced.
+    """
+    if isinstance(val, Tracer):
+        known = val.concrete_value()
+        if known is None:
+            raise ConcretizationTypeError(f"a concrete value is expected where {val.aval.str_short()} is traced. {context}".strip())
+        val = known
+    return val if force is None else force(val)

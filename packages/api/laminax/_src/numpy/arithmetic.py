@@ -13,7 +13,7 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.trace import Tracer
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy import ufunc_methods as methods
 from laminax._src.numpy.arguments import (
     convert,

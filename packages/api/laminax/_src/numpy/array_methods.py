@@ -19,6 +19,7 @@ from laminax_ir.tracebacks import shorten
 from laminax_runtime import install_array_methods
 
 from laminax._src import key_places
+from laminax._src.floor import device_put
 
 
 def install() -> None:
@@ -180,7 +181,6 @@ def _to_device(self, device, *, stream: int | Any | None = None):
     """
     if stream is not None:
         raise NotImplementedError(f"to_device: the parameter stream is not supported; pass None, not {stream!r}")
-    from laminax._src.transfers import device_put
     return device_put(self, device)
 
 

@@ -11,7 +11,7 @@ from laminax_ir.ops import reduction
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.scalar_operands import scalar_like
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy.arguments import axis_tuple, convert, dtype_of, ensure_array, refuse_out, shape_of, user_dtype
 from laminax._src.numpy.conditions import _where
 from laminax._src.numpy.reducing import DOC, WHERE_DOC, accumulation_dtype, checked_mask, reduce_over_axes, static_axis

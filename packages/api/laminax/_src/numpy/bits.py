@@ -13,7 +13,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.reduction import reduce_or
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy.arguments import convert, dtype_of, ensure_array, is_kind, one_axis, shape_of
 
 _UINT8 = np.dtype(np.uint8)

@@ -11,7 +11,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import broadcast_shapes, broadcast_to_shape
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy.arguments import dtype_of, ensure_arrays, promote_dtypes, shape_of
 
 _BOOL = np.dtype(bool)

@@ -16,9 +16,8 @@ from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.trace import Tracer, is_tracing
 
-from laminax._src.fusion import fused
+from laminax._src.floor import device_put, fused, split_result
 from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_array, is_host_value, promote_dtypes, user_dtype
-from laminax._src.out_shardings import split_result
 
 
 def array(object: Any, dtype: Any = None, *, copy: bool = True, order: str | None = "K", ndmin: int = 0, device: Any = None,
@@ -185,7 +184,6 @@ def _strong(x: Any) -> Any:
 def placed(x: Any, device: Any) -> Any:
     if device is None:
         return x
-    from laminax import device_put
     return device_put(x, device)
 
 

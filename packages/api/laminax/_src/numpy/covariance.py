@@ -13,7 +13,7 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.scalar_operands import scalar_like
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy.arguments import convert, ensure_array, ensure_arrays, is_kind, promote_inexact, shape_of, user_dtype
 from laminax._src.numpy.diagonals import _diagonal
 from laminax._src.numpy.joining import concatenate

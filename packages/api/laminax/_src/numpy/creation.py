@@ -14,10 +14,9 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.trace import is_tracing
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused, split_result
 from laminax._src.numpy.arguments import as_array, convert, ensure_array, is_kind, user_dtype
 from laminax._src.numpy.conversion import placed, with_dtype
-from laminax._src.out_shardings import split_result
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None):

@@ -12,7 +12,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.scalar_operands import scalar_like
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy.arguments import convert, dtype_of, ensure_array, one_axis, refuse_out, shape_of, strong, user_dtype
 from laminax._src.numpy.nan_reductions import without_nan
 from laminax._src.numpy.reducing import BOOL, static_axis, sum_dtype

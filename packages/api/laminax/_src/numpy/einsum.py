@@ -19,7 +19,7 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.contraction import dot_general
 from laminax_ir.ops.reduction import reduce_or, reduce_sum
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused, split_result
 from laminax._src.numpy.arguments import (
     convert,
     dtype_of,
@@ -30,7 +30,6 @@ from laminax._src.numpy.arguments import (
     shape_of,
     user_dtype,
 )
-from laminax._src.out_shardings import split_result
 
 Path = tuple[tuple[int, ...], ...]
 

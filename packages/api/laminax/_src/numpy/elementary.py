@@ -15,8 +15,7 @@ from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.trace import Tracer, eval_trace, state, tracing_threads
 from laminax_runtime import ArrayImpl
 
-from laminax._src.eager import compiled_function
-from laminax._src.fusion import fused
+from laminax._src.floor import compiled_function, fused
 from laminax._src.numpy.arguments import (
     as_array,
     dtype_of,

@@ -21,7 +21,7 @@ from laminax_ir.ops.fft import FftType
 from laminax_ir.ops.fft import fft as fft_of_last_axes
 from laminax_ir.ops.scalar_operands import scalar_like
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy.arguments import (
     as_array,
     axis_tuple,

@@ -12,7 +12,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import CustomJVPCall
 from laminax_ir.ops.scalar_operands import scalar_like
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy.arguments import convert, dtype_of, ensure_arrays, inexact, is_kind, promote_inexact, refuse_out, strong
 from laminax._src.numpy.conditions import _where
 from laminax._src.numpy.logic import signbit

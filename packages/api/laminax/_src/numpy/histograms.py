@@ -15,7 +15,7 @@ from laminax_ir.ops import indexing as indexing_ops
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import slicing as slicing_ops
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused, split_result
 from laminax._src.numpy import reductions
 from laminax._src.numpy.arguments import (
     as_array,
@@ -34,7 +34,6 @@ from laminax._src.numpy.joining import stack
 from laminax._src.numpy.ranges import linspace
 from laminax._src.numpy.reshaping import ravel
 from laminax._src.numpy.sorting import searchsorted
-from laminax._src.out_shardings import split_result
 
 _INT32 = np.dtype(np.int32)
 

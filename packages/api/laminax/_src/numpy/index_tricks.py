@@ -15,7 +15,7 @@ from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.trace import Tracer
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy import reductions
 from laminax._src.numpy.arguments import (
     as_array,

@@ -21,7 +21,7 @@ from laminax_ir.ops.slicing import dynamic_slice_p
 from laminax_ir.trace import Tracer, eval_trace, state
 from laminax_runtime import device_put
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy.arguments import convert, shape_of
 from laminax._src.numpy.gather_plans import from_the_front, make_plan
 from laminax._src.numpy.index_items import (

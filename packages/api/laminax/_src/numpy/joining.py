@@ -10,7 +10,7 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.trace import Tracer
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy.arguments import (
     as_array,
     concrete_int,

@@ -13,7 +13,7 @@ from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_transforms import stop_gradient
 from laminax_transforms.zeros import ZERO
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy.arguments import as_array, convert, dtype_of, inexact, is_kind, promote_inexact
 from laminax._src.numpy.conditions import _where
 from laminax._src.numpy.creation import zeros_like

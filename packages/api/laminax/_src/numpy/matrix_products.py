@@ -16,7 +16,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.contraction import dot_general
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused, split_result
 from laminax._src.numpy.arguments import (
     axis_tuple,
     convert,
@@ -30,7 +30,6 @@ from laminax._src.numpy.arguments import (
 )
 from laminax._src.numpy.joining import stack
 from laminax._src.numpy.reshaping import broadcast_arrays, moveaxis
-from laminax._src.out_shardings import split_result
 
 
 def _precision(precision: Any) -> Any:

@@ -9,7 +9,7 @@ from laminax_ir import dtypes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import reduction
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy.arguments import dtype_of, ensure_array, is_kind, refuse_out, shape_of, user_dtype
 from laminax._src.numpy.averages import VAR_DTYPE, VAR_MORE, _mean, _var
 from laminax._src.numpy.conditions import _where

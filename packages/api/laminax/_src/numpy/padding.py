@@ -12,7 +12,7 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.symbolic_dims import SymbolicDim
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy import averages, quantiles, reductions
 from laminax._src.numpy.apply import apply_along_axis
 from laminax._src.numpy.arguments import as_array, concrete_int, convert, dtype_of, ensure_array, is_host_value, one_axis, shape_of

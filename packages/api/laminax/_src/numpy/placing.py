@@ -12,7 +12,7 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.cumulative import cumsum
 from laminax_ir.ops.indexing import GatherScatterMode
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy.arguments import as_array, convert, ensure_arrays, one_axis, shape_of
 from laminax._src.numpy.conditions import truth_of
 from laminax._src.numpy.repeating import resize

@@ -13,7 +13,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.slicing import slice_in_dim
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy import reductions
 from laminax._src.numpy.arguments import (
     as_array,
@@ -30,6 +30,7 @@ from laminax._src.numpy.conversion import asarray
 from laminax._src.numpy.creation import zeros
 from laminax._src.numpy.diagonals import diag, vander
 from laminax._src.numpy.joining import concatenate
+from laminax._src.numpy.linalg import equations
 from laminax._src.numpy.matrix_products import dot
 from laminax._src.numpy.reductions import argmax
 from laminax._src.numpy.repeating import roll, trim_zeros
@@ -259,7 +260,6 @@ def polyfit(x, y, deg: int, rcond: float | None = None, full: bool = False, w=No
     Raises:
       ValueError, TypeError: if the shapes do not fit.
     """
-    from laminax.numpy import linalg
     deg = operator.index(deg)
     if deg < 0:
         raise ValueError(f"polyfit: expected deg >= 0, got {deg}")
@@ -281,13 +281,13 @@ def polyfit(x, y, deg: int, rcond: float | None = None, full: bool = False, w=No
         lhs = operators.multiply(lhs, shape_ops.expand_dims(w, (1,)))
         rhs = operators.multiply(rhs, shape_ops.expand_dims(w, (1,)) if len(rhs.shape) == 2 else w)
     scale = op.sqrt(reductions.sum(operators.multiply(lhs, lhs), axis=0))
-    c, residuals, rank, s = linalg.lstsq(operators.true_divide(lhs, shape_ops.expand_dims(scale, (0,))), rhs, rcond)
+    c, residuals, rank, s = equations.lstsq(operators.true_divide(lhs, shape_ops.expand_dims(scale, (0,))), rhs, rcond)
     c = operators.true_divide(c, shape_ops.expand_dims(scale, (1,)) if len(c.shape) == 2 else scale)
     if full:
         return c, residuals, rank, s, asarray(rcond)
     if not cov:
         return c
-    base = linalg.inv(dot(shape_ops.transpose(lhs, (1, 0)), lhs))
+    base = equations.inv(dot(shape_ops.transpose(lhs, (1, 0)), lhs))
     if cov == "unscaled":
         factor = 1.0
     else:

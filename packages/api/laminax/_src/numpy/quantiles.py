@@ -18,7 +18,7 @@ from laminax_ir.ops.reduction import reduce_or, reduce_sum
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.slicing import slice_in_dim
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused, split_result
 from laminax._src.numpy.arguments import (
     as_array,
     axis_tuple,
@@ -32,7 +32,6 @@ from laminax._src.numpy.arguments import (
 from laminax._src.numpy.reducing import static_axis
 from laminax._src.numpy.reshaping import moveaxis
 from laminax._src.numpy.taking import _take_along_axis
-from laminax._src.out_shardings import split_result
 
 _INT32 = np.dtype(np.int32)
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")

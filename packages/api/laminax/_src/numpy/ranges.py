@@ -19,13 +19,12 @@ from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.symbolic_dims import SymbolicDim, is_dimension, max_dim
 from laminax_ir.trace import Tracer, is_tracing
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused, split_result
 from laminax._src.numpy import reshaping
 from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_arrays, one_axis, promote_inexact, user_dtype
 from laminax._src.numpy.arithmetic import power
 from laminax._src.numpy.conversion import placed
 from laminax._src.numpy.reshaping import broadcast_arrays, moveaxis
-from laminax._src.out_shardings import split_result
 
 
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None, out_sharding: Any = None):
@@ -292,7 +291,7 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any
       Array([[0, 1],
              [1, 2]], dtype=int32)
     """
-    from laminax import vmap
+    from laminax_transforms import vmap  # loaded when something is mapped
     shape = canonical_shape("fromfunction", shape)
     mapped = lambda *args: function(*args, **kwargs)  # noqa: E731
     for axis in reversed(range(len(shape))):

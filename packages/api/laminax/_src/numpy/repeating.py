@@ -17,7 +17,7 @@ from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.symbolic_dims import SymbolicDim
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused, split_result
 from laminax._src.numpy.arguments import (
     as_array,
     axis_tuple,
@@ -32,7 +32,6 @@ from laminax._src.numpy.arguments import (
 from laminax._src.numpy.joining import unstack
 from laminax._src.numpy.reshaping import broadcast_to, ravel
 from laminax._src.numpy.taking import take
-from laminax._src.out_shardings import split_result
 
 
 def tile(A, reps: int | Sequence[int]):

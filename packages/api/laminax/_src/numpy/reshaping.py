@@ -13,10 +13,9 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.trace import Tracer
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused, split_result
 from laminax._src.numpy.arguments import as_array, axis_tuple, ensure_array, ensure_arrays, one_axis, shape_of
 from laminax._src.numpy.conversion import asarray
-from laminax._src.out_shardings import split_result
 
 # --- shape ---
 

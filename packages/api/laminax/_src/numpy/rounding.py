@@ -12,7 +12,7 @@ from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.scalar_operands import scalar_like
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy.arguments import as_array, convert, dtype_of, ensure_array, inexact, is_kind, promote_numeric, refuse_out, strong
 from laminax._src.numpy.ufunc import builtin_ufunc
 

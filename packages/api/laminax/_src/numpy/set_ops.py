@@ -23,7 +23,7 @@ from laminax_ir.ops.indexing import GatherScatterMode
 from laminax_ir.ops.reduction import reduce_or, reduce_sum
 from laminax_ir.ops.scalar_operands import scalar_like
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy.arguments import (
     as_array,
     concrete_numpy,

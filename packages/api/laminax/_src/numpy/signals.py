@@ -14,7 +14,7 @@ from laminax_ir.ops import special
 from laminax_ir.ops.calls import CustomJVPCall
 from laminax_ir.ops.scalar_operands import scalar_like
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy.arguments import as_array, concrete_int, convert, dtype_of, ensure_arrays, inexact, shape_of, user_dtype, weak_like
 
 _MODES = ("full", "same", "valid")

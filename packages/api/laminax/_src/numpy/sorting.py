@@ -21,7 +21,7 @@ from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.trace import Tracer
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy.arguments import (
     as_array,
     concrete_numpy,

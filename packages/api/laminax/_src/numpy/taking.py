@@ -14,7 +14,7 @@ from laminax_ir.ops import indexing as indexing_ops
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy import reductions
 from laminax._src.numpy.arguments import convert, dtype_of, ensure_arrays, is_kind, one_axis, refuse_out, shape_of
 from laminax._src.numpy.gather_plans import from_the_front, index_dtype, make_plan

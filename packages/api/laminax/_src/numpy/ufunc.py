@@ -19,8 +19,7 @@ from laminax_ir.trace import Tracer, eval_trace, state
 from laminax_ir.tracebacks import shorten
 from laminax_runtime import ArrayImpl
 
-from laminax._src.eager import compiled_function
-from laminax._src.fusion import fused
+from laminax._src.floor import compiled_function, eval_shape, fused
 from laminax._src.numpy.apply import vectorize
 from laminax._src.numpy.arguments import as_array, convert, ensure_array, ensure_arrays, one_axis, shape_of, user_dtype
 from laminax._src.numpy.conditions import _where
@@ -210,7 +209,6 @@ def _prepared(name: str, a: Any, axis: int | None, dtype: Any) -> tuple[Any, int
 
 def _computed_in(function: ufunc, a: Any, dtype: Any) -> tuple[Any, Any]:
     """The array, converted if a dtype is given, and the dtype of results: what the function returns for such elements."""
-    from laminax._src.abstract_calls import eval_shape
     if dtype is not None:
         a = convert(a, dtype)
     element = ShapedArray((), get_aval(a).dtype)

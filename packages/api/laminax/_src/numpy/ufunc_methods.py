@@ -14,7 +14,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import reduction
 from laminax_ir.ops import shape as shape_ops
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
 from laminax._src.numpy.arguments import axis_tuple, convert, dtype_of, shape_of
 from laminax._src.numpy.conditions import _where, truth_of
 

@@ -14,13 +14,12 @@ from laminax_ir.ops import indexing as indexing_ops
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.indexing import GatherScatterMode, ScatterDimensionNumbers
 
-from laminax._src.fusion import fused
+from laminax._src.floor import fused, split_result
 from laminax._src.numpy.arguments import convert, dtype_of, ensure_array, shape_of
 from laminax._src.numpy.conversion import asarray
 from laminax._src.numpy.gather_plans import make_plan
 from laminax._src.numpy.index_items import Computed, Window, parse_index, scalar_masks_removed, separate
 from laminax._src.numpy.indexing import read
-from laminax._src.out_shardings import split_result
 
 _SCATTERS: dict[str, Callable] = {
     "set": indexing_ops.scatter, "add": indexing_ops.scatter_add, "subtract": indexing_ops.scatter_sub,

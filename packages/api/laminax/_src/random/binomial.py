@@ -15,8 +15,8 @@ from laminax_ir.ops.cumulative import cumsum
 from laminax_ir.ops.loops import scan, while_loop
 from laminax_ir.ops.random_bits import random_clone
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import ensure_arrays
 from laminax._src.random.arguments import checked_dtype, checked_shape, shape_of_parameters
 from laminax._src.random.keys import split, split_typed, typed_key

@@ -10,9 +10,9 @@ from typing import Any, Sequence
 
 from laminax_ir import dtypes
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
-from laminax._src.out_shardings import takes_out_sharding
+from laminax._src.floor import fused, takes_out_sharding
+from laminax._src.numpy import namespace as jnp
+from laminax._src.numpy.linalg import factorizations
 from laminax._src.random.arguments import checked_dtype, checked_shape, converted, shape_of_parameters, to_shape
 from laminax._src.random.gamma import chisquare, gamma
 from laminax._src.random.keys import split_typed, typed_key
@@ -142,7 +142,7 @@ def orthogonal(key: Any, n: int, shape: Sequence[int] = (), dtype: Any = None, m
 
 @fused(static_argnames=("n", "m", "shape", "dtype"))
 def _orthogonal(key, *, n, m, shape, dtype):
-    q, r = jnp.linalg.qr(normal(key, (*shape, max(n, m), min(n, m)), dtype))
+    q, r = factorizations.qr(normal(key, (*shape, max(n, m), min(n, m)), dtype))
     diagonal = jnp.diagonal(r, axis1=-2, axis2=-1)
     x = q * (diagonal / jnp.abs(diagonal).astype(diagonal.dtype))[..., None, :]
     return jnp.swapaxes(x, -1, -2) if n < m else x

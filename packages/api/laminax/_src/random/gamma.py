@@ -23,8 +23,7 @@ from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.ops.special import random_gamma_grad
 from laminax_transforms.zeros import ZERO
 
-from laminax._src.fusion import fused
-from laminax._src.out_shardings import takes_out_sharding
+from laminax._src.floor import fused, takes_out_sharding
 from laminax._src.random.arguments import (
     checked_dtype,
     converted,

@@ -20,7 +20,7 @@ from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.trace import Tracer, eval_trace, state
 from laminax_ir.user_warnings import warn_at_user
 
-from laminax._src.eager import as_array
+from laminax._src.floor import as_array
 
 # What generator is meant
 

@@ -12,8 +12,7 @@ from laminax_ir.ops import elementwise as e
 from laminax_ir.ops.linalg import cholesky, eigh, matmul, svd
 from laminax_ir.ops.shape import expand_dims, squeeze
 
-from laminax._src.fusion import fused
-from laminax._src.out_shardings import takes_out_sharding
+from laminax._src.floor import fused, takes_out_sharding
 from laminax._src.random.arguments import checked_dtype, converted, shape_of_parameters, to_rank, to_shape
 from laminax._src.random.keys import typed_key
 from laminax._src.random.samplers import _normal_real

@@ -18,8 +18,7 @@ from laminax_ir.ops.reduction import reduce_or
 from laminax_ir.ops.shape import full, full_like
 from laminax_ir.ops.special import lgamma
 
-from laminax._src.fusion import fused
-from laminax._src.out_shardings import takes_out_sharding
+from laminax._src.floor import fused, takes_out_sharding
 from laminax._src.random.arguments import checked_dtype, converted, shape_of_parameters, to_shape
 from laminax._src.random.keys import split_typed, typed_key
 from laminax._src.random.samplers import _unit_uniform

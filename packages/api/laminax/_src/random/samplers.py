@@ -19,8 +19,7 @@ from laminax_ir.ops.shape import expand_dims, squeeze
 from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.ops.special import erf, erf_inv
 
-from laminax._src.fusion import fused
-from laminax._src.out_shardings import split_result, takes_out_sharding
+from laminax._src.floor import fused, split_result, takes_out_sharding
 from laminax._src.random.arguments import (
     checked_dtype,
     checked_shape,

@@ -19,8 +19,7 @@ from laminax_ir.ops.shape_arguments import canonical_axis
 from laminax_ir.ops.slicing import index_in_dim, slice_in_dim
 from laminax_ir.ops.sorting import sort_key_val, top_k
 
-from laminax._src.fusion import fused
-from laminax._src.out_shardings import takes_out_sharding
+from laminax._src.floor import fused, takes_out_sharding
 from laminax._src.random.arguments import checked_shape, converted, shape_of_parameters
 from laminax._src.random.keys import split_typed, typed_key
 from laminax._src.random.samplers import gumbel, randint, uniform

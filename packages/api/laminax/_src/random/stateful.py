@@ -15,8 +15,9 @@ from laminax_ir.ops.state import Ref, new_ref
 from laminax_ir.pytree import register_dataclass
 from laminax_ir.trace import is_tracing
 
-import laminax.numpy as jnp
-from laminax import random
+from laminax._src.numpy import namespace as jnp
+from laminax._src.random import keys as random_keys
+from laminax._src.random import samplers
 
 
 @register_dataclass
@@ -33,9 +34,9 @@ class StatefulPRNG:
 
     def key(self, shape: int | Sequence[int] = ()):
         """The next key, or an array of new ones of the given shape."""
-        key = random.fold_in(self._base_key, self._counter[...])
+        key = random_keys.fold_in(self._base_key, self._counter[...])
         self._counter[...] += 1
-        return key if _is_empty(shape) else random.split(key, shape)
+        return key if _is_empty(shape) else random_keys.split(key, shape)
 
     def random(self, size: int | Sequence[int] | None = None, dtype: Any = float):
         """Uniform floats in [0, 1); parameters as for `uniform`."""
@@ -49,17 +50,17 @@ class StatefulPRNG:
           size: the shape of the result, an int or ints; by default that of low and high together.
           dtype: a float dtype.
         """
-        return random.uniform(self.key(), _shape(size, low, high), dtype, low, high)
+        return samplers.uniform(self.key(), _shape(size, low, high), dtype, low, high)
 
     def normal(self, loc: Any = 0, scale: Any = 1, size: int | Sequence[int] | None = None, *, dtype: Any = float):
         """Normal floats of mean loc and standard deviation scale; parameters otherwise as for `uniform`."""
-        return loc + scale * random.normal(self.key(), _shape(size, loc, scale), dtype)
+        return loc + scale * samplers.normal(self.key(), _shape(size, loc, scale), dtype)
 
     def integers(self, low: Any, high: Any = None, size: int | Sequence[int] | None = None, *, dtype: Any = int):
         """Uniform integers in [low, high), or in [0, low) without high; `dtype` is an integer dtype, size as for `uniform`."""
         if high is None:
             low, high = 0, low
-        return random.randint(self.key(), _shape(size, low, high), low, high, dtype)
+        return samplers.randint(self.key(), _shape(size, low, high), low, high, dtype)
 
     def split(self, num: int | Sequence[int]) -> StatefulPRNG:
         """Independent generators as one with an array of keys of shape `num`: what `vmap` maps over."""
@@ -106,4 +107,4 @@ def stateful_rng(seed: Any = None, *, impl: Any = None) -> StatefulPRNG:
         if is_tracing():
             raise TypeError("stateful_rng: in a traced function a seed must be given; without one every call would draw the same numbers")
         seed = int(np.random.default_rng().integers(2**32))
-    return StatefulPRNG(random.key(seed, impl=impl), new_ref(0))
+    return StatefulPRNG(random_keys.key(seed, impl=impl), new_ref(0))

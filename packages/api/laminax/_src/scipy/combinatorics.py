@@ -9,8 +9,8 @@ import numpy as np
 
 from laminax_ir import dtypes
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import promote_inexact
 from laminax._src.scipy.integral_functions import bernoulli_numbers
 from laminax._src.scipy.special import gammaln, gammasgn

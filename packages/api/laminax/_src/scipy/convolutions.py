@@ -10,8 +10,9 @@ from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.convolution import conv_general_dilated
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import fft
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import axis_tuple, convert, ensure_arrays, shape_of
 
 _MODES = ("full", "same", "valid")
@@ -158,9 +159,9 @@ def _fftconvolve(in1, in2, mode, axes):
         return in1 * in2
     lengths = [in1.shape[i] + in2.shape[i] - 1 for i in axes]
     if dtypes.issubdtype(in1.dtype, dtypes.complexfloating):
-        full = jnp.fft.ifftn(jnp.fft.fftn(in1, lengths, axes) * jnp.fft.fftn(in2, lengths, axes), lengths, axes)
+        full = fft.ifftn(fft.fftn(in1, lengths, axes) * fft.fftn(in2, lengths, axes), lengths, axes)
     else:
-        full = jnp.fft.irfftn(jnp.fft.rfftn(in1, lengths, axes) * jnp.fft.rfftn(in2, lengths, axes), lengths, axes)
+        full = fft.irfftn(fft.rfftn(in1, lengths, axes) * fft.rfftn(in2, lengths, axes), lengths, axes)
     if mode == "full":
         return full
     index = [slice(None)] * full.ndim

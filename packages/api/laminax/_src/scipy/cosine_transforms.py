@@ -14,8 +14,9 @@ from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.elementwise import complex as complex_of
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import fft
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import axis_tuple, inexact, one_axis, shape_of
 
 
@@ -100,7 +101,7 @@ def _phases(n: int, sign: int, x: Any) -> Any:
 def _dct(x, n, axis, ortho):
     x = _sized(x, n, axis)
     order = np.concatenate([np.arange(0, n, 2), np.arange(1, n, 2)[::-1]])
-    result = 2 * (jnp.fft.fft(x[..., order]) * _phases(n, -1, x)).real
+    result = 2 * (fft.fft(x[..., order]) * _phases(n, -1, x)).real
     if ortho:
         result = result * _along_last(_ortho_factors(n), result, result.dtype)
     return jnp.moveaxis(result, -1, axis)
@@ -119,6 +120,6 @@ def _idct(x, n, axis, ortho):
         x = x / _along_last(_ortho_factors(n), x, x.dtype)
     mirrored = jnp.concatenate([jnp.zeros_like(x[..., :1]), x[..., :0:-1]], axis=-1)
     phases = _phases(n, 1, x)
-    both = jnp.fft.ifft(complex_of(*(part.astype(phases.real.dtype) for part in (x, -mirrored))) * phases / 2).real
+    both = fft.ifft(complex_of(*(part.astype(phases.real.dtype) for part in (x, -mirrored))) * phases / 2).real
     order = np.concatenate([np.arange(0, n, 2), np.arange(1, n, 2)[::-1]])
     return jnp.moveaxis(both[..., np.argsort(order)], -1, axis).astype(x.dtype)

@@ -13,8 +13,8 @@ from typing import Any, Callable, Sequence
 
 from laminax_ir.avals import get_aval
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import promote_inexact
 
 _MEANINGS = {

@@ -18,8 +18,8 @@ from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.loops import fori_loop
 from laminax_ir.ops.special import lgamma
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import ensure_arrays, promote_inexact
 from laminax._src.scipy.special import gammasgn
 

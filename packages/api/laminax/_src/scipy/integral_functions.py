@@ -18,8 +18,8 @@ from laminax_ir.ops.loops import fori_loop
 from laminax_ir.ops.special import erfc
 from laminax_transforms import custom_jvp
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import convert, inexact, promote_inexact, strong
 
 _EULER = 0.57721566490153286

@@ -14,8 +14,8 @@ from laminax_ir.avals import get_aval
 from laminax_ir.ops.elementwise import round as round_away
 from laminax_ir.trace import Tracer
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import convert, ensure_array, ensure_arrays, shape_of
 
 # --- in arrays ---

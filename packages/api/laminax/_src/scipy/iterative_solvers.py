@@ -19,7 +19,8 @@ from laminax_ir.ops.loops import fori_loop, while_loop
 from laminax_ir.pytree import tree_flatten, tree_leaves, tree_map, tree_structure
 from laminax_transforms.custom_solve import custom_linear_solve
 
-import laminax.numpy as jnp
+from laminax._src.numpy import namespace as jnp
+from laminax._src.numpy.linalg import equations
 from laminax._src.scipy.linalg import solve_triangular
 
 _matmul = functools.partial(jnp.matmul, precision="highest")
@@ -219,7 +220,7 @@ def _solve_whole_basis(product, basis, right, limit):
         return basis, hessenberg.at[:, j].set(column)
 
     basis, hessenberg = fori_loop(0, steps, extend, (basis, jnp.zeros((steps + 1, steps), right.dtype)))
-    return basis, jnp.linalg.lstsq(hessenberg, right)[0]
+    return basis, equations.lstsq(hessenberg, right)[0]
 
 
 def _solve_growing_basis(product, basis, right, limit):

@@ -12,9 +12,12 @@ from laminax_ir import dtypes
 from laminax_ir.ops import linalg as la
 from laminax_ir.pytree import register_pytree_node_class
 
-import laminax.numpy as jnp
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import ensure_arrays, inexact
+from laminax._src.numpy.linalg import equations
 from laminax._src.numpy.logarithmic_sums import logsumexp
+from laminax._src.random import keys as random_keys
+from laminax._src.random import multivariate, selection
 from laminax._src.scipy.distributions import described
 from laminax._src.scipy.special import ndtr
 
@@ -66,7 +69,7 @@ class gaussian_kde:
         factor = self._factor(bw_method)
         covariance = jnp.atleast_2d(jnp.cov(dataset, rowvar=True, bias=False, aweights=weights))
         self._set("covariance", covariance * factor ** 2)
-        self._set("inv_cov", jnp.linalg.inv(covariance) / factor ** 2)
+        self._set("inv_cov", equations.inv(covariance) / factor ** 2)
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -175,10 +178,9 @@ class gaussian_kde:
         Returns:
           [d, *shape].
         """
-        from laminax import random
-        index_key, noise_key = random.split(key)
-        indices = random.choice(index_key, self.n, shape=shape, p=self.weights)
-        noise = random.multivariate_normal(noise_key, jnp.zeros(self.d, self.covariance.dtype), self.covariance, shape=shape,
+        index_key, noise_key = random_keys.split(key)
+        indices = selection.choice(index_key, self.n, shape=shape, p=self.weights)
+        noise = multivariate.multivariate_normal(noise_key, jnp.zeros(self.d, self.covariance.dtype), self.covariance, shape=shape,
                                            dtype=self.dataset.dtype)
         return self.dataset[:, indices] + jnp.moveaxis(noise, -1, 0)
 

@@ -10,7 +10,8 @@ from typing import Any, Callable, NamedTuple
 
 from laminax_ir.ops.loops import fori_loop, while_loop
 
-import laminax.numpy as jnp
+from laminax._src.numpy import namespace as jnp
+from laminax._src.numpy.linalg import norms
 from laminax._src.scipy.minimization import OptimizeResults, dot, evaluated_scalar, line_search
 
 
@@ -49,7 +50,7 @@ def minimize_limited_memory(evaluate: Callable, x0, maxcor, ftol, gtol, maxfun, 
             (s.moves, move), (s.changes, change), (s.inverse_products, 1 / safe)])
         scale = jnp.where(is_curved, product / jnp.where(is_curved, dot(change, change), 1), s.scale)
         evaluations, iterations = s.evaluations + count, s.iterations + 1
-        converged = jnp.linalg.norm(g, ord=norm) < gtol
+        converged = norms.norm(g, ord=norm) < gtol
         status = jnp.zeros((), int)
         for number, is_so in [(4, s.f - f < ftol), (3, evaluations >= maxgrad), (2, evaluations >= maxfun), (1, iterations >= maxiter), (5, failed)]:
             status = jnp.where(is_so, number, status)
@@ -57,7 +58,7 @@ def minimize_limited_memory(evaluate: Callable, x0, maxcor, ftol, gtol, maxfun, 
 
     memory = jnp.zeros((maxcor, len(x0)), x0.dtype)
     start = _State(x0, f, g, memory, memory, jnp.zeros(maxcor, x0.dtype), jnp.ones((), x0.dtype), 1, 0,
-                   jnp.linalg.norm(g, ord=norm) < gtol, jnp.asarray(0 if maxiter > 0 else 1))
+                   norms.norm(g, ord=norm) < gtol, jnp.asarray(0 if maxiter > 0 else 1))
     end = while_loop(lambda s: ~s.converged & (s.status == 0), step, start)
     return OptimizeResults(end.x, end.converged, end.status, end.f, end.g, None, end.evaluations, end.evaluations, end.iterations)
 

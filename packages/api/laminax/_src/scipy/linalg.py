@@ -12,8 +12,8 @@ from laminax_ir.avals import get_aval
 from laminax_ir.ops import linalg as la
 from laminax_ir.ops.linalg_primitives import real_dtype
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import convert, dtype_of, ensure_arrays, inexact, shape_of
 from laminax._src.numpy.linalg import determinants, equations, factorizations
 

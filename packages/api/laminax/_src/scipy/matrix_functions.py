@@ -11,15 +11,16 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import linalg as la
+from laminax_ir.ops import slicing
 from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.linalg_primitives import real_dtype
 from laminax_ir.ops.loops import fori_loop, while_loop
 from laminax_transforms import jvp
 
-import laminax.numpy as jnp
-from laminax import lax
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import convert, dtype_of, inexact, shape_of
+from laminax._src.numpy.linalg import equations, factorizations, norms
 from laminax._src.scipy.linalg import _promoted
 
 # The [m/m] Padé approximant of exp is q(x) / q(-x); it is exact to rounding where the 1-norm is below theta.
@@ -88,7 +89,7 @@ def _expm_of_matrix(a, upper_triangular, max_squarings):
     if upper_triangular:
         result = la.triangular_solve(even - odd, even + odd, left_side=True)
     else:
-        result = jnp.linalg.solve(even - odd, even + odd)
+        result = equations.solve(even - odd, even + odd)
 
     def square(i, r):
         return cond(i < squarings, lambda r: _product(r, r), lambda r: r, r)
@@ -175,7 +176,7 @@ def _rsf2csf(T, Z):
         """The block of rows m - 1 and m, from the last one up."""
         T, Z = matrices
         m = n - 1 - i
-        block = lax.dynamic_slice(T, (m - 1, m - 1), (2, 2))
+        block = slicing.dynamic_slice(T, (m - 1, m - 1), (2, 2))
         (a, b), (c, d) = block
         half = (a - d) / 2
         mu = half + jnp.sqrt(half * half + b * c)
@@ -184,9 +185,9 @@ def _rsf2csf(T, Z):
         cosine, sine = jnp.where(is_block, mu / r, 1), jnp.where(is_block, c / r, 0)
         rotation = jnp.stack([jnp.stack([cosine.conj(), sine]), jnp.stack([-sine, cosine])])
         back = rotation.conj().T
-        T = lax.dynamic_update_slice(T, _product(rotation, lax.dynamic_slice(T, (m - 1, 0), (2, n))), (m - 1, 0))
-        T = lax.dynamic_update_slice(T, _product(lax.dynamic_slice(T, (0, m - 1), (n, 2)), back), (0, m - 1))
-        Z = lax.dynamic_update_slice(Z, _product(lax.dynamic_slice(Z, (0, m - 1), (n, 2)), back), (0, m - 1))
+        T = slicing.dynamic_update_slice(T, _product(rotation, slicing.dynamic_slice(T, (m - 1, 0), (2, n))), (m - 1, 0))
+        T = slicing.dynamic_update_slice(T, _product(slicing.dynamic_slice(T, (0, m - 1), (n, 2)), back), (0, m - 1))
+        Z = slicing.dynamic_update_slice(Z, _product(slicing.dynamic_slice(Z, (0, m - 1), (n, 2)), back), (0, m - 1))
         return T.at[m, m - 1].set(0), Z
 
     matrices = T.astype(dtype), Z.astype(dtype)
@@ -323,9 +324,9 @@ def _sylvester_by_schur(A, B, C):
 
 
 def _sylvester_by_eigenvectors(A, B, C):
-    (a, U), (b, V) = jnp.linalg.eig(A), jnp.linalg.eig(B)
+    (a, U), (b, V) = factorizations.eig(A), factorizations.eig(B)
     sums = a[:, None] + b
-    return _product(U, jnp.linalg.solve(U, _product(convert(C, U.dtype), V)) / sums, jnp.linalg.inv(V)), sums
+    return _product(U, equations.solve(U, _product(convert(C, U.dtype), V)) / sums, equations.inv(V)), sums
 
 
 # --- polar decomposition ---
@@ -368,7 +369,7 @@ def _polar(a, side, method, eps, max_iterations):
         raise ValueError(f"polar: a must be a matrix, got {get_aval(a).str_short()}")
     m, n = a.shape
     if method == "svd":
-        u, s, vh = jnp.linalg.svd(a, full_matrices=False)
+        u, s, vh = factorizations.svd(a, full_matrices=False)
         s = convert(s, a.dtype)
         return _product(u, vh), _product(la.adjoint(vh) * s[None], vh) if side == "right" else _product(u * s[None], la.adjoint(u))
     if m < n if side == "right" else m > n:
@@ -387,7 +388,7 @@ def _orthonormal_factor(a, eps, max_iterations):
         return a
     rounding = float(dtypes.finfo(real).eps)
     tolerance = 10 * rounding / 2 if eps is None else float(eps)
-    norm = jnp.linalg.norm(a, "fro")
+    norm = norms.norm(a, "fro")
     x = a / jnp.where(norm == 0, 1, norm).astype(a.dtype)
     eye = jnp.eye(n, dtype=a.dtype)
 
@@ -404,7 +405,7 @@ def _orthonormal_factor(a, eps, max_iterations):
         q = 0.25 * (p - 1) ** 2
         r = p + q - 1
         new = _halley_step(x, p, q, r, eye)
-        change = jnp.linalg.norm(new - x, "fro")
+        change = norms.norm(new - x, "fro")
         return new, jnp.minimum(bound * (p + q * square) / (1 + r * square), 1), change, count + 1
 
     start = jnp.full((), rounding, real)  # smaller singular values cannot be told from 0

@@ -8,10 +8,11 @@ from typing import Any, Callable, Mapping, NamedTuple
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.loops import while_loop
+from laminax_transforms import value_and_grad
 
-import laminax.numpy as jnp
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import inexact
-from laminax._src.transforms import value_and_grad
+from laminax._src.numpy.linalg import norms
 
 _LIMITED_MEMORY = "l-bfgs-experimental-do-not-rely-on-this"
 _DECREASE, _SLOPE = 1e-4, 0.9  # of the conditions of Wolfe
@@ -120,10 +121,10 @@ def _bfgs(evaluate, x0, gtol, maxiter, norm, line_search_maxiter) -> OptimizeRes
         scaled = jnp.where((s.iterations == 0) & (curvature > 0), first * s.inverse, s.inverse)
         updated = dot(dot(left, scaled), left.T) + rho * jnp.outer(move, move)
         inverse = jnp.where(curvature > 0, updated, s.inverse)
-        converged = jnp.linalg.norm(g, ord=norm) < gtol
+        converged = norms.norm(g, ord=norm) < gtol
         return _State(s.x + move, f, g, inverse, s.evaluations + count, s.iterations + 1, converged, failed & ~converged)
 
-    start = _State(x0, f, g, eye, 1, 0, jnp.linalg.norm(g, ord=norm) < gtol, jnp.zeros((), bool))
+    start = _State(x0, f, g, eye, 1, 0, norms.norm(g, ord=norm) < gtol, jnp.zeros((), bool))
     end = while_loop(lambda s: ~s.converged & ~s.failed & (s.iterations < maxiter), step, start)
     status = jnp.where(end.converged, 0, jnp.where(end.failed, 3, 1))
     return OptimizeResults(end.x, end.converged, status, end.f, end.g, end.inverse, end.evaluations, end.evaluations, end.iterations)

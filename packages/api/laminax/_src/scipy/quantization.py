@@ -7,9 +7,10 @@ from typing import Any
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import convert, ensure_arrays
+from laminax._src.numpy.linalg import norms
 
 
 def vq(obs, code_book, check_finite: bool = True) -> tuple[Any, Any]:
@@ -39,5 +40,5 @@ def _vq(obs, code_book):
                          f"{get_aval(obs).str_short()} and {get_aval(code_book).str_short()}")
     if obs.ndim == 1:
         obs, code_book = obs[:, None], code_book[:, None]
-    distances = jnp.linalg.norm(obs[:, None, :] - code_book[None, :, :], axis=-1)
+    distances = norms.norm(obs[:, None, :] - code_book[None, :, :], axis=-1)
     return jnp.argmin(distances, axis=-1), jnp.min(distances, axis=-1)

@@ -14,8 +14,8 @@ from laminax_ir.ops.special import lgamma
 from laminax_ir.ops.special import zeta as lax_zeta
 from laminax_transforms import custom_jvp, jvp
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import concrete_numpy, ensure_arrays, inexact, promote_inexact
 
 

@@ -12,8 +12,10 @@ from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.pytree import register_dataclass
 
-import laminax.numpy as jnp
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import inexact, strong
+from laminax._src.numpy.linalg import factorizations, norms
+from laminax._src.random import samplers
 
 
 def _vectors(name: str, x: Any, size: int) -> Any:
@@ -51,7 +53,7 @@ class Rotation:
     def from_quat(cls, quat):
         """Of quaternions of any length but 0, [4] or [n, 4]."""
         quat = _vectors("from_quat", quat, 4)
-        return cls(quat / jnp.linalg.norm(quat, axis=-1, keepdims=True))
+        return cls(quat / norms.norm(quat, axis=-1, keepdims=True))
 
     @classmethod
     def from_matrix(cls, matrix):
@@ -114,8 +116,7 @@ class Rotation:
     @classmethod
     def random(cls, random_key, num: int | None = None):
         """A rotation drawn uniformly, or `num` of them."""
-        from laminax import random
-        return cls.from_quat(random.normal(random_key, (4,) if num is None else (num, 4)))
+        return cls.from_quat(samplers.normal(random_key, (4,) if num is None else (num, 4)))
 
     @classmethod
     def concatenate(cls, rotations: Sequence[Rotation]):
@@ -227,7 +228,7 @@ class Rotation:
         """The rotation nearest to all, by the squares of the distances of their matrices; weights [n] are equal by default."""
         quat = jnp.atleast_2d(self.quat)
         weighted = quat if weights is None else jnp.asarray(weights)[:, None] * quat
-        _, vectors = jnp.linalg.eigh(jnp.matmul(weighted.T, quat, precision="highest"))
+        _, vectors = factorizations.eigh(jnp.matmul(weighted.T, quat, precision="highest"))
         return Rotation.from_quat(vectors[:, -1])
 
 

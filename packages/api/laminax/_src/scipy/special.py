@@ -18,8 +18,8 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import special
 from laminax_transforms import custom_jvp
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import (
     dtype_of,
     ensure_array,

@@ -11,8 +11,8 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import dtype_of, ensure_array, inexact, promote_dtypes, shape_of, strong, user_dtype
 
 # --- made of arrays ---

@@ -11,8 +11,9 @@ from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.ops.elementwise import complex as complex_of
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import fft
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import convert, ensure_arrays, inexact, one_axis, shape_of
 
 _BOUNDARIES = {"even": "reflect", "odd": "odd", "constant": "edge", "zeros": "constant", None: None}
@@ -118,7 +119,7 @@ def _short_transforms(x, window, noverlap, nfft, detrend_type, onesided):
     if detrend_type:
         segments = detrend_type(segments) if callable(detrend_type) else _detrend(segments, axis=-1, type=detrend_type, bp=(0,))
     windowed = segments * _along_axis(window, -1, segments, x.dtype)
-    transform = jnp.fft.rfft(windowed, nfft) if onesided else jnp.fft.fft(windowed, nfft)
+    transform = fft.rfft(windowed, nfft) if onesided else fft.fft(windowed, nfft)
     return jnp.swapaxes(transform, -1, -2)
 
 
@@ -279,7 +280,7 @@ def istft(Zxx, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None, 
     noverlap, nfft = _sizes("istft", nperseg, noverlap, nfft)
     window, _ = _window("istft", window, nperseg, nperseg)
     step, count = nperseg - noverlap, Z.shape[-1]
-    segments = jnp.fft.irfft(Z, nfft, axis=-2) if input_onesided else jnp.fft.ifft(Z, nfft, axis=-2)
+    segments = fft.irfft(Z, nfft, axis=-2) if input_onesided else fft.ifft(Z, nfft, axis=-2)
     segments = segments[..., :nperseg, :] * _along_axis(window * np.sum(window), -2, segments, segments.real.dtype)
     length = nperseg + (count - 1) * step
     places = np.arange(count)[None, :] * step + np.arange(nperseg)[:, None]

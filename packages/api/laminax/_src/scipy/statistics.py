@@ -10,8 +10,8 @@ import numpy as np
 
 from laminax_ir import dtypes
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import dtype_of, ensure_array, inexact, one_axis, shape_of
 
 _NAN_POLICIES = ("propagate", "omit", "raise")

@@ -6,9 +6,11 @@ import math
 import operator
 from typing import Sequence
 
-import laminax.numpy as jnp
-from laminax import lax
-from laminax._src.fusion import fused
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import shape as shape_ops
+
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.sparse.bcoo import BCOO
 from laminax._src.sparse.entries import batch_places, broadcast_batches, is_inside, labels, masked, over_dense, places, take, where_kept
 from laminax._src.sparse.layout import bcoo_broadcast_in_dim, bcoo_update_layout, whole_batches, without_columns
@@ -65,7 +67,7 @@ def bcoo_multiply_dense(sp_mat: BCOO, v):
 def bcoo_divide_dense(sp_mat: BCOO, v):
     """The values of the quotient of a sparse array and a dense one, element by element; as `bcoo_multiply_dense`."""
     v = jnp.asarray(v)
-    return lax.div(sp_mat.data, _met("bcoo_divide_dense", sp_mat, v, 1))
+    return op.div(sp_mat.data, _met("bcoo_divide_dense", sp_mat, v, 1))
 
 
 def _met(name: str, mat: BCOO, v, fill_value: int):
@@ -81,7 +83,7 @@ def _gathered(indices, v, *, shape: tuple[int, ...], fill_value: int):
     v = v.reshape((1,) * (len(shape) - v.ndim) + v.shape)
     repeated = [axis for axis in range(n_batch + n_sparse) if v.shape[axis] == 1]  # all entries meet the same element there
     at = tuple(where for axis, where in enumerate(places(indices, shape[:n_batch])) if axis not in repeated)
-    v = lax.squeeze(v, repeated)
+    v = shape_ops.squeeze(v, repeated)
     return v.at[at].get(mode="fill", fill_value=fill_value) if at else v.reshape((1,) * (n_batch + 1) + v.shape)
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.trace import Tracer
 
-from laminax._src.transfers import block_until_ready
+from laminax._src.floor import block_until_ready
 
 
 class SparseEfficiencyError(ValueError):

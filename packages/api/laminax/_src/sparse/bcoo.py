@@ -11,15 +11,16 @@ from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
-import laminax.numpy as jnp
-from laminax import tree_util
-from laminax._src.extend.core import concrete_or_error
+from laminax_ir import pytree
+from laminax_transforms.mapped_types import register_vmappable
+
+from laminax._src.numpy import namespace as jnp
+from laminax._src.numpy.arguments import concrete_or_error
 from laminax._src.sparse.base import JAXSparse, SparseInfo
 from laminax._src.sparse.conversion import count_stored_elements, entries_of, gather_entries, scatter_entries
-from laminax.interpreters.batching import register_vmappable
 
 
-@tree_util.register_pytree_node_class
+@pytree.register_pytree_node_class
 class BCOO(JAXSparse):
     """A sparse array as the values and the coordinates of its entries, with batch and dense axes.
 

@@ -10,9 +10,11 @@ from typing import Any, Sequence
 
 import numpy as np
 
-import laminax.numpy as jnp
-from laminax import tree_util
-from laminax._src.fusion import fused
+from laminax_ir import pytree
+from laminax_transforms.mapped_types import register_vmappable
+
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.sparse.base import JAXSparse, SparseInfo, is_sparse
 from laminax._src.sparse.bcoo import BCOO, bcoo_fromdense, give_operators, sparsified
 from laminax._src.sparse.conversion import gather_entries
@@ -20,10 +22,9 @@ from laminax._src.sparse.entries import batch_places, is_inside
 from laminax._src.sparse.layout import bcoo_broadcast_in_dim, bcoo_concatenate, whole_batches
 from laminax._src.sparse.ordering import bcoo_sort_indices
 from laminax._src.sparse.products import bcoo_dot_general
-from laminax.interpreters.batching import register_vmappable
 
 
-@tree_util.register_pytree_node_class
+@pytree.register_pytree_node_class
 class BCSR(JAXSparse):
     """A sparse array as the values of its entries, their columns, and where each row begins, with batch and dense axes.
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-import laminax.numpy as jnp
-from laminax import vmap
-from laminax._src.fusion import fused
+from laminax_transforms import vmap
+
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.sparse.entries import add_at, is_first, masked, places
 
 

@@ -6,15 +6,16 @@ from typing import Any, Sequence
 
 import numpy as np
 
-import laminax.numpy as jnp
-from laminax import tree_util
+from laminax_ir import pytree
+
+from laminax._src.numpy import namespace as jnp
 from laminax._src.sparse.base import JAXSparse, is_sparse
 from laminax._src.sparse.bcoo import BCOO, bcoo_fromdense
 from laminax._src.sparse.entries import is_inside
 from laminax._src.sparse.products import bcoo_dot_general
 
 
-@tree_util.register_pytree_node_class
+@pytree.register_pytree_node_class
 class COO(JAXSparse):
     """A sparse matrix as the values, the rows and the columns of its entries. BCOO does more.
 

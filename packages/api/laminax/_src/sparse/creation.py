@@ -9,8 +9,11 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
-import laminax.numpy as jnp
-from laminax import random, vmap
+from laminax_transforms import vmap
+
+from laminax._src.numpy import namespace as jnp
+from laminax._src.random import keys as random_keys
+from laminax._src.random import samplers, selection
 from laminax._src.sparse.base import JAXSparse
 from laminax._src.sparse.bcoo import BCOO
 from laminax._src.sparse.bcsr import BCSR
@@ -65,7 +68,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, index_dtype
 
 def random_bcoo(key: Any, shape: Sequence[int], *, dtype: Any = np.float64, indices_dtype: Any = None, nse: int | float = 0.2,
                 n_batch: int = 0, n_dense: int = 0, unique_indices: bool = True, sorted_indices: bool = False,
-                generator: Callable = random.uniform, **kwds: Any) -> BCOO:
+                generator: Callable = samplers.uniform, **kwds: Any) -> BCOO:
     """A sparse array of random values at random places.
 
     Args:
@@ -94,13 +97,13 @@ def random_bcoo(key: Any, shape: Sequence[int], *, dtype: Any = np.float64, indi
     if not 0 <= nse <= places and (unique_indices or nse < 0):
         raise ValueError(f"random_bcoo: got {nse=}, expected to be between 0 and {places}")
     indices_dtype = jnp.asarray(0).dtype if indices_dtype is None else np.dtype(indices_dtype)
-    data_key, index_key = random.split(key)
+    data_key, index_key = random_keys.split(key)
 
     def of_batch(key):
-        flat = random.choice(key, places, (nse,), replace=not unique_indices) if nse else jnp.zeros(0, np.int32)
+        flat = selection.choice(key, places, (nse,), replace=not unique_indices) if nse else jnp.zeros(0, np.int32)
         return jnp.sort(flat) if sorted_indices else flat
 
-    keys = random.split(index_key, batch) if batch else index_key
+    keys = random_keys.split(index_key, batch) if batch else index_key
     flat = reduce(lambda f, _: vmap(f), batch, of_batch)(keys)
     columns = [c.astype(indices_dtype) for c in jnp.unravel_index(flat, sparse)] if sparse else []
     indices = jnp.stack(columns, axis=-1) if columns else jnp.zeros((*flat.shape, 0), indices_dtype)

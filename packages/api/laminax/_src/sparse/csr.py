@@ -6,8 +6,9 @@ from typing import Any, Sequence
 
 import numpy as np
 
-import laminax.numpy as jnp
-from laminax import tree_util
+from laminax_ir import pytree
+
+from laminax._src.numpy import namespace as jnp
 from laminax._src.sparse.base import JAXSparse
 from laminax._src.sparse.bcoo import BCOO
 from laminax._src.sparse.bcsr import BCSR, bcsr_fromdense
@@ -57,7 +58,7 @@ class _Compressed(JAXSparse):
         return object.__new__(cls)._set(("data", "indices", "indptr", "shape"), (*children, aux_data))
 
 
-@tree_util.register_pytree_node_class
+@pytree.register_pytree_node_class
 class CSR(_Compressed):
     """A sparse matrix as compressed rows. BCSR does more.
 
@@ -93,7 +94,7 @@ class CSR(_Compressed):
         return matrix_product(self, self._rows(), other)
 
 
-@tree_util.register_pytree_node_class
+@pytree.register_pytree_node_class
 class CSC(_Compressed):
     """A sparse matrix as compressed columns.
 

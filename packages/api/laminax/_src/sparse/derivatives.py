@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any, Callable, Sequence
 
-import laminax as _laminax
-import laminax.numpy as jnp
-from laminax import tree_util
+import laminax_transforms as transforms
+from laminax_ir import pytree
+
+from laminax._src.numpy import namespace as jnp
 from laminax._src.sparse.base import is_sparse, with_data
 from laminax._src.sparse.bcoo import BCOO
 
@@ -25,7 +26,7 @@ def value_and_grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: boo
       A function of the same arguments. The gradient with respect to a sparse array is one with the same indices: of the stored entries, zero
       ones elsewhere are not computed.
     """
-    return _of_values(_laminax.value_and_grad, fun, argnums, has_aux, kwargs,
+    return _of_values(transforms.value_and_grad, fun, argnums, has_aux, kwargs,
                       lambda result, parts, _tree: (result[0], _as_sparse(parts, result[1])))
 
 
@@ -37,13 +38,13 @@ def grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False,
       BCOO(float32[3, 3], nse=3)
     """
     if has_aux:
-        return _of_values(_laminax.grad, fun, argnums, True, kwargs, lambda result, parts, _tree: (_as_sparse(parts, result[0]), result[1]))
-    return _of_values(_laminax.grad, fun, argnums, False, kwargs, lambda result, parts, _tree: _as_sparse(parts, result))
+        return _of_values(transforms.grad, fun, argnums, True, kwargs, lambda result, parts, _tree: (_as_sparse(parts, result[0]), result[1]))
+    return _of_values(transforms.grad, fun, argnums, False, kwargs, lambda result, parts, _tree: _as_sparse(parts, result))
 
 
 def jacfwd(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any) -> Callable:
     """`laminax.jacfwd` of a function of sparse arrays; see `jacrev`."""
-    return _jacobian(_laminax.jacfwd, fun, argnums, has_aux, kwargs)
+    return _jacobian(transforms.jacfwd, fun, argnums, has_aux, kwargs)
 
 
 def jacrev(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any) -> Callable:
@@ -58,7 +59,7 @@ def jacrev(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = Fals
     Returns:
       A function of the same arguments. The Jacobian with respect to a sparse array is one whose first batch axes are those of the result.
     """
-    return _jacobian(_laminax.jacrev, fun, argnums, has_aux, kwargs)
+    return _jacobian(transforms.jacrev, fun, argnums, has_aux, kwargs)
 
 
 jacobian = jacrev
@@ -66,7 +67,7 @@ jacobian = jacrev
 
 def _jacobian(transform: Callable, fun: Callable, argnums, has_aux: bool, kwargs: dict[str, Any]) -> Callable:
     def rebuilt(jac, parts, out_tree):
-        return tree_util.tree_unflatten(out_tree, [_as_sparse(parts, of_one) for of_one in out_tree.flatten_up_to(jac)])
+        return pytree.tree_unflatten(out_tree, [_as_sparse(parts, of_one) for of_one in out_tree.flatten_up_to(jac)])
 
     if has_aux:
         return _of_values(transform, fun, argnums, True, kwargs, lambda result, parts, tree: (rebuilt(result[0], parts, tree), result[1]))
@@ -87,16 +88,16 @@ def _of_values(transform: Callable, fun: Callable, argnums: int | Sequence[int],
 
         def of_values(values):
             nonlocal out_tree
-            given = tree_util.tree_map(lambda x, data: with_data(x, data) if is_sparse(x) else data, parts, values, is_leaf=is_sparse)
+            given = pytree.tree_map(lambda x, data: with_data(x, data) if is_sparse(x) else data, parts, values, is_leaf=is_sparse)
             whole = list(args)
             for n, x in zip(picked, given if isinstance(argnums, (tuple, list)) else (given,)):
                 whole[n] = x
             result = fun(*whole, **fun_kwargs)
-            out_tree = tree_util.tree_structure(result[0] if has_aux else result)
+            out_tree = pytree.tree_structure(result[0] if has_aux else result)
             return result
 
         of_values.__name__ = getattr(fun, "__name__", "fun")
-        values = tree_util.tree_map(lambda x: x.data if is_sparse(x) else x, parts, is_leaf=is_sparse)
+        values = pytree.tree_map(lambda x: x.data if is_sparse(x) else x, parts, is_leaf=is_sparse)
         return finish(transform(of_values, has_aux=has_aux, **kwargs)(values), parts, out_tree)
 
     return transformed
@@ -104,7 +105,7 @@ def _of_values(transform: Callable, fun: Callable, argnums: int | Sequence[int],
 
 def _as_sparse(parts: Any, derivatives: Any) -> Any:
     """Derivatives with respect to values, as those with respect to the sparse arrays."""
-    return tree_util.tree_map(lambda x, d: _with_leading_batch(x, d) if is_sparse(x) else d, parts, derivatives, is_leaf=is_sparse)
+    return pytree.tree_map(lambda x, d: _with_leading_batch(x, d) if is_sparse(x) else d, parts, derivatives, is_leaf=is_sparse)
 
 
 def _with_leading_batch(x: Any, data: Any):

@@ -10,10 +10,13 @@ from __future__ import annotations
 import operator
 from typing import Any, Callable
 
-import laminax.numpy as jnp
-from laminax import eval_shape, jit, lax
+from laminax_ir.ops import contraction, loops
 
-_EXACT = lax.Precision.HIGHEST
+from laminax._src.floor import eval_shape, jit
+from laminax._src.numpy import namespace as jnp
+from laminax._src.numpy.linalg import factorizations, norms
+
+_EXACT = contraction.Precision.HIGHEST
 
 
 def lobpcg_standard(A: Any, X: Any, m: int = 100, tol: Any = None):  # noqa: N803
@@ -77,19 +80,19 @@ def _search(product: Callable, X, m: int, tol):  # noqa: N803
     def best(basis):
         """The eigenvalues of the matrix on a space with this orthonormal basis, decreasing, and its eigenvectors."""
         projected = _product(basis.T, product(basis))
-        values, vectors = jnp.linalg.eigh((projected + projected.T) / 2)
+        values, vectors = factorizations.eigh((projected + projected.T) / 2)
         return values[::-1][:k], _product(basis, vectors[:, ::-1][:, :k])
 
     def residuals(theta, X):  # noqa: N803
         AX = product(X)  # noqa: N806
         R = AX - X * theta[None, :]  # noqa: N806
-        size = jnp.linalg.norm(R, axis=0)
-        is_done = size < 10 * n * tol * (theta + jnp.linalg.norm(AX, axis=0))
+        size = norms.norm(R, axis=0)
+        is_done = size < 10 * n * tol * (theta + norms.norm(AX, axis=0))
         return R, jnp.all(is_done)
 
     def step(state):
         i, _, X, P, R, _ = state  # noqa: N806
-        basis = jnp.linalg.qr(jnp.concatenate([X, _unit(_without(X, R)), _unit(P)], axis=1))[0]
+        basis = factorizations.qr(jnp.concatenate([X, _unit(_without(X, R)), _unit(P)], axis=1))[0]
         theta, new = best(basis)
         change = _without(X, new)
         R, is_done = residuals(theta, new)  # noqa: N806
@@ -98,9 +101,9 @@ def _search(product: Callable, X, m: int, tol):  # noqa: N803
     def goes_on(state):
         return (state[0] < m) & ~state[-1]
 
-    theta, X = best(jnp.linalg.qr(X)[0])  # noqa: N806
+    theta, X = best(factorizations.qr(X)[0])  # noqa: N806
     R, is_done = residuals(theta, X)  # noqa: N806
-    i, theta, X, *_ = lax.while_loop(goes_on, step, (jnp.asarray(0), theta, X, jnp.zeros_like(X), R, is_done))  # noqa: N806
+    i, theta, X, *_ = loops.while_loop(goes_on, step, (jnp.asarray(0), theta, X, jnp.zeros_like(X), R, is_done))  # noqa: N806
     return theta, X, i
 
 
@@ -113,5 +116,5 @@ def _without(X, Y):  # noqa: N803
 
 def _unit(X):  # noqa: N803
     """Columns of length 1, or 0."""
-    size = jnp.linalg.norm(X, axis=0, keepdims=True)
+    size = norms.norm(X, axis=0, keepdims=True)
     return X / jnp.where(size > 0, size, 1)

@@ -10,14 +10,16 @@ from typing import Any, Sequence
 
 import numpy as np
 
-import laminax.numpy as jnp
-from laminax import lax
+from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops import sorting as sorting_ops
+
+from laminax._src.numpy import namespace as jnp
 
 
 def batch_places(batch_shape: Sequence[int], dtype: Any) -> tuple[Any, ...]:
     """For each batch axis the number of the batch, int[1, ..., size, ..., 1] with one axis more for the entries."""
     rank = len(batch_shape) + 1
-    return tuple(lax.broadcasted_iota(dtype, (1,) * axis + (size,) + (1,) * (rank - axis - 1), axis) for axis, size in enumerate(batch_shape))
+    return tuple(shape_ops.broadcasted_iota(dtype, (1,) * axis + (size,) + (1,) * (rank - axis - 1), axis) for axis, size in enumerate(batch_shape))
 
 
 def columns(indices: Any) -> tuple[Any, ...]:
@@ -76,7 +78,7 @@ def add_at(x: Any, at: Any, values: Any) -> Any:
 def sort(indices: Any) -> tuple[Any, Any]:
     """The indices in lexicographic order, and the order: which of the entries is first, second and so on, int32[*batch, nse]."""
     shape = indices.shape[:-1]
-    *ordered, order = lax.sort((*columns(indices), lax.broadcasted_iota(np.int32, shape, len(shape) - 1)),
+    *ordered, order = sorting_ops.sort((*columns(indices), shape_ops.broadcasted_iota(np.int32, shape, len(shape) - 1)),
                                dimension=-1, num_keys=indices.shape[-1])
     return jnp.stack(ordered, axis=-1), order
 
@@ -96,6 +98,6 @@ def is_first(indices: Any) -> Any:
     """bool[*batch, nse]: whether no entry before has the same index."""
     label = labels(indices)
     *batch, nse = label.shape
-    number = lax.broadcasted_iota(np.int32, label.shape, len(batch))
+    number = shape_ops.broadcasted_iota(np.int32, label.shape, len(batch))
     first = jnp.full(label.shape, nse, np.int32).at[(*batch_places(batch, np.int32), label)].min(number)
     return take(first, label) == number

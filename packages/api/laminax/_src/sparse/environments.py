@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple, Sequence
 
-import laminax.numpy as jnp
-from laminax import tree_util
+from laminax_ir import pytree
+
+from laminax._src.numpy import namespace as jnp
 from laminax._src.sparse.base import is_sparse
 from laminax._src.sparse.bcoo import BCOO
 from laminax._src.sparse.bcsr import BCSR
@@ -107,7 +108,7 @@ def arrays_to_spvalues(spenv: SparsifyEnv, args: Any) -> Any:
         _, *rest = x._info
         buffers = dict(zip(("data", "indices", "indptr"), x._bufs))
         return spenv.sparse(x.shape, **buffers, indices_sorted=rest[0], unique_indices=rest[1])
-    return tree_util.tree_map(value, args, is_leaf=is_sparse)
+    return pytree.tree_map(value, args, is_leaf=is_sparse)
 
 
 def spvalues_to_arrays(spenv: SparsifyEnv, spvalues: Any) -> Any:
@@ -119,7 +120,7 @@ def spvalues_to_arrays(spenv: SparsifyEnv, spvalues: Any) -> Any:
         if value.is_bcsr():
             return BCSR((spenv.data(value), spenv.indices(value), spenv.indptr(value)), **known)
         return BCOO((spenv.data(value), spenv.indices(value)), **known)
-    return tree_util.tree_map(array, spvalues, is_leaf=_is_value)
+    return pytree.tree_map(array, spvalues, is_leaf=_is_value)
 
 
 def _is_value(x: Any) -> bool:
@@ -135,6 +136,6 @@ def sparsify_raw(f: Callable) -> Callable:
     """
     def wrapped(spenv: SparsifyEnv, *spvalues: SparsifyValue, **params: Any):
         results = sparsify(lambda *args: f(*args, **params))(*spvalues_to_arrays(spenv, spvalues))
-        flat, tree = tree_util.tree_flatten(results, is_leaf=is_sparse)
+        flat, tree = pytree.tree_flatten(results, is_leaf=is_sparse)
         return arrays_to_spvalues(spenv, flat), tree
     return wrapped

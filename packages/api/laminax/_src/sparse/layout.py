@@ -9,8 +9,9 @@ from warnings import warn
 
 import numpy as np
 
-import laminax.numpy as jnp
-from laminax import lax
+from laminax_ir.ops import shape as shape_ops
+
+from laminax._src.numpy import namespace as jnp
 from laminax._src.sparse.base import SparseEfficiencyError, SparseEfficiencyWarning
 from laminax._src.sparse.bcoo import BCOO
 from laminax._src.sparse.entries import broadcast_batches, columns, is_inside, masked, where_kept
@@ -81,7 +82,7 @@ def _batch_made_sparse(mat: BCOO, n_batch: int) -> BCOO:
     mat = whole_batches(mat)
     merged = mat.shape[n_batch:mat.n_batch]
     within = (*mat.shape[:mat.n_batch], mat.nse)
-    new = [lax.broadcasted_iota(mat.indices.dtype, (*within, 1), axis) for axis in range(n_batch, mat.n_batch)]
+    new = [shape_ops.broadcasted_iota(mat.indices.dtype, (*within, 1), axis) for axis in range(n_batch, mat.n_batch)]
     nse = math.prod(merged) * mat.nse
     indices = jnp.concatenate([*new, mat.indices], axis=-1).reshape(*mat.shape[:n_batch], nse, len(merged) + mat.n_sparse)
     data = mat.data.reshape(*mat.shape[:n_batch], nse, *split_shape(mat)[2])
@@ -94,7 +95,7 @@ def _dense_made_sparse(mat: BCOO, n_dense: int) -> BCOO:
     shared = mat.indices.shape[:mat.n_batch]
     of_data = mat.data.shape[:mat.n_batch]
     ranks = (1,) * (mat.n_batch + 1)
-    new = [jnp.broadcast_to(lax.broadcasted_iota(mat.indices.dtype, (*ranks, *moved), mat.n_batch + 1 + axis), (*shared, mat.nse, *moved))
+    new = [jnp.broadcast_to(shape_ops.broadcasted_iota(mat.indices.dtype, (*ranks, *moved), mat.n_batch + 1 + axis), (*shared, mat.nse, *moved))
            for axis in range(len(moved))]
     old = [jnp.broadcast_to(c.reshape(c.shape + (1,) * len(moved)), (*shared, mat.nse, *moved)) for c in columns(mat.indices)]
     nse = mat.nse * math.prod(moved)
@@ -105,7 +106,7 @@ def _dense_made_sparse(mat: BCOO, n_dense: int) -> BCOO:
 def _first_sparse_made_batch(mat: BCOO) -> BCOO:
     _, sparse, _ = split_shape(mat)
     axis = mat.n_batch
-    number = lax.broadcasted_iota(mat.indices.dtype, (1,) * axis + (sparse[0], 1), axis)
+    number = shape_ops.broadcasted_iota(mat.indices.dtype, (1,) * axis + (sparse[0], 1), axis)
     inside = is_inside(mat.indices, sparse)
     first, *_ = columns(mat.indices)
     kept = (jnp.expand_dims(first, axis) == number) & jnp.expand_dims(inside, axis)
@@ -180,8 +181,8 @@ def bcoo_broadcast_in_dim(mat: BCOO, *, shape: Sequence[int], broadcast_dimensio
     batch, sparse, dense = shape[:n_batch], shape[n_batch:first_dense], shape[first_dense:]
     batch_axes = axes[:old_batch]
     dense_axes = tuple(n_batch + 1 + axis - first_dense for axis in axes[old_batch + old_sparse:])
-    data = lax.broadcast_in_dim(mat.data, (*batch, mat.nse, *dense), (*batch_axes, n_batch, *dense_axes))
-    indices = lax.broadcast_in_dim(mat.indices, (*batch, mat.nse, old_sparse), (*batch_axes, n_batch, n_batch + 1))
+    data = shape_ops.broadcast_in_dim(mat.data, (*batch, mat.nse, *dense), (*batch_axes, n_batch, *dense_axes))
+    indices = shape_ops.broadcast_in_dim(mat.indices, (*batch, mat.nse, old_sparse), (*batch_axes, n_batch, n_batch + 1))
     old = {axis - n_batch: k for k, axis in enumerate(axes[old_batch:old_batch + old_sparse])}
     repeated = [size if axis not in old or mat.shape[old_batch + old[axis]] != size else 1 for axis, size in enumerate(sparse)]
     data, indices = _repeat_entries(data, indices, mat.shape[old_batch:old_batch + old_sparse], sparse, old, repeated)
@@ -267,7 +268,7 @@ def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
     data, indices = without_columns(arr, [axis - arr.n_batch for axis in axes if arr.n_batch <= axis < arr.n_batch + arr.n_sparse])
     batch = tuple(axis for axis in axes if axis < arr.n_batch)
     dense = tuple(axis - arr.n_sparse + 1 for axis in axes if axis >= arr.n_batch + arr.n_sparse)
-    return BCOO((lax.squeeze(data, (*batch, *dense)), lax.squeeze(indices, batch)),
+    return BCOO((shape_ops.squeeze(data, (*batch, *dense)), shape_ops.squeeze(indices, batch)),
                 **arr._info._replace(shape=tuple(size for axis, size in enumerate(arr.shape) if axis not in axes))._asdict())
 
 
@@ -292,7 +293,7 @@ def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
     dense = [axis - operand.n_sparse + 1 for axis in axes if axis >= end]
     sparse = split_shape(operand)[1]
     reversed_ = [axis - n_batch for axis in axes if n_batch <= axis < end]
-    data, indices = lax.rev(operand.data, (*batch, *dense)), lax.rev(operand.indices, tuple(batch))
+    data, indices = shape_ops.rev(operand.data, (*batch, *dense)), shape_ops.rev(operand.indices, tuple(batch))
     if reversed_:
         rows = [sparse[k] - 1 - c if k in reversed_ else c for k, c in enumerate(columns(indices))]
         indices = where_kept(is_inside(indices, sparse), jnp.stack(rows, axis=-1), sparse)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax_ir.errors import ConcretizationTypeError
+
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.sparse.base import SparseInfo
 from laminax._src.sparse.bcoo import BCOO
 from laminax._src.sparse.entries import add_at, batch_places, broadcast_batches, is_inside, labels, sort, take, where_kept
-from laminax.errors import ConcretizationTypeError
 
 
 def bcoo_sort_indices(mat: BCOO) -> BCOO:

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-import laminax.numpy as jnp
-from laminax import ShapeDtypeStruct, eval_shape, lax
-from laminax._src.fusion import fused
+from laminax_ir.avals import ShapeDtypeStruct
+from laminax_ir.ops import contraction, convolution
+
+from laminax._src.floor import eval_shape, fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.sparse.base import is_sparse
 from laminax._src.sparse.bcoo import BCOO
 from laminax._src.sparse.conversion import gather_entries
@@ -53,7 +55,7 @@ def bcoo_dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: N
         out = _sparse_by_dense(rhs, lhs, ((rhs_contracting, lhs_contracting), (rhs_batch, lhs_batch)), preferred)
         n_batch, n_rhs = len(lhs_batch), rhs.ndim - len(rhs_batch) - len(rhs_contracting)  # the free axes of rhs came first
         return jnp.moveaxis(out, range(n_batch, n_batch + n_rhs), range(out.ndim - n_rhs, out.ndim))
-    return lax.dot_general(_dense(lhs), _dense(rhs), numbers, preferred_element_type=preferred)
+    return contraction.dot_general(_dense(lhs), _dense(rhs), numbers, preferred_element_type=preferred)
 
 
 def _dense(x: Any):
@@ -68,7 +70,7 @@ def _canonical(dimension_numbers: Any) -> _Numbers:
 
 def _checked(name: str, lhs: Any, rhs: Any, numbers: _Numbers, preferred: Any):
     """The result's shape and dtype; bad arguments are refused in the words of dot_general."""
-    return eval_shape(lambda a, b: lax.dot_general(a, b, numbers, preferred_element_type=preferred),
+    return eval_shape(lambda a, b: contraction.dot_general(a, b, numbers, preferred_element_type=preferred),
                       ShapeDtypeStruct(lhs.shape, lhs.dtype), ShapeDtypeStruct(rhs.shape, rhs.dtype))
 
 
@@ -144,7 +146,7 @@ def _sampled(lhs, rhs, indices, *, dimension_numbers: _Numbers, out_shape: tuple
     n_batch, (nse, n_sparse) = indices.ndim - 2, indices.shape[-2:]
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
     if n_batch + n_sparse != len(out_shape) or not out_shape:
-        return gather_entries(indices, lax.dot_general(lhs, rhs, dimension_numbers))
+        return gather_entries(indices, contraction.dot_general(lhs, rhs, dimension_numbers))
     lhs_free = [axis for axis in range(lhs.ndim) if axis not in lhs_contracting and axis not in lhs_batch]
     rhs_free = [axis for axis in range(rhs.ndim) if axis not in rhs_contracting and axis not in rhs_batch]
     at = places(indices, out_shape[:n_batch])
@@ -235,7 +237,7 @@ def bcoo_conv_general_dilated(lhs: Any, rhs: Any, *, window_strides: Any, paddin
     Raises:
       NotImplementedError: for convolutions of other kinds.
     """
-    numbers = lax.conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
+    numbers = convolution.conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)
     plain = all(tuple(spec) == tuple(range(lhs.ndim)) for spec in numbers)
     if lhs.ndim != 3 or lhs.shape[:2] != (1, 1) or rhs.shape[:2] != (1, 1) or not plain:
         raise NotImplementedError("bcoo_conv_general_dilated: only convolutions along one axis, of one batch and one feature, are supported; got "
@@ -247,9 +249,9 @@ def bcoo_conv_general_dilated(lhs: Any, rhs: Any, *, window_strides: Any, paddin
     if feature_group_count != 1 or batch_group_count != 1 or out_sharding is not None:
         raise NotImplementedError("bcoo_conv_general_dilated: feature_group_count and batch_group_count must be 1, and out_sharding None; got "
                                   f"{feature_group_count}, {batch_group_count}, {out_sharding!r}")
-    out = eval_shape(lambda a, b: lax.conv_general_dilated(a, b, window_strides, padding, preferred_element_type=preferred_element_type),
+    out = eval_shape(lambda a, b: convolution.conv_general_dilated(a, b, window_strides, padding, preferred_element_type=preferred_element_type),
                      ShapeDtypeStruct(lhs.shape, lhs.dtype), ShapeDtypeStruct(rhs.shape, rhs.dtype))
-    ((before, _),) = lax.padtype_to_pads(lhs.shape[2:], rhs.shape[2:], (1,), padding) if isinstance(padding, str) else padding
+    ((before, _),) = convolution.padtype_to_pads(lhs.shape[2:], rhs.shape[2:], (1,), padding) if isinstance(padding, str) else padding
     data, indices = _convolve(*_along_one_axis(lhs), *_along_one_axis(rhs), size=lhs.shape[2], rhs_size=rhs.shape[2], before=operator.index(before),
                               out_size=out.shape[2], out_dtype=np.dtype(out.dtype))
     return at_most_one_per_place(BCOO((data[None, None], indices[None, None]), shape=out.shape))

@@ -6,28 +6,31 @@ from typing import Any, Callable
 
 import numpy as np
 
+from laminax_ir import pytree
+from laminax_ir.avals import ShapeDtypeStruct
 from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir.ops import control_flow, loops, special
 from laminax_ir.ops import elementwise as op
-from laminax_ir.ops import special
 from laminax_ir.ops.calls import CustomJVPCall, checkpoint_p, custom_jvp_call_p, jit_p, name_p
 from laminax_ir.ops.contraction import dot_general_p
 from laminax_ir.ops.control_flow import platform_switch
 from laminax_ir.ops.control_primitives import cond_p, scan_p, while_p
 from laminax_ir.ops.convolution import conv_general_dilated_p
+from laminax_ir.ops.hints import todense_p
 from laminax_ir.ops.indexing import gather_p
 from laminax_ir.ops.reduction import reduce_sum_p
 from laminax_ir.ops.shape import broadcast_in_dim_p, concatenate_p, reshape_p, rev_p, squeeze_p, transpose_p
 from laminax_ir.ops.slicing import dynamic_slice_p, slice_p
 from laminax_transforms.zeros import ZERO
 
-import laminax.numpy as jnp
-from laminax import ShapeDtypeStruct, eval_shape, lax, make_jaxpr, tree_util
+from laminax._src.floor import eval_shape, make_jaxpr
+from laminax._src.numpy import namespace as jnp
 from laminax._src.sparse import arithmetic, bcsr, layout, products, slicing
 from laminax._src.sparse.base import is_sparse, with_data
 from laminax._src.sparse.bcoo import BCOO
 from laminax._src.sparse.bcsr import BCSR
 from laminax._src.sparse.entries import broadcast_batches, places
-from laminax._src.sparse.transform import interpret, sparse_rules, todense_p
+from laminax._src.sparse.transform import interpret, sparse_rules
 
 DENSE_RESULTS = frozenset((  # not 0 at 0
     op.acos_p, op.acosh_p, op.cos_p, op.cosh_p, op.exp_p, op.exp2_p, op.log_p, op.logistic_p, op.rsqrt_p, op.is_finite_p, op.not_p,
@@ -270,8 +273,8 @@ def _custom_jvp_call(*operands, call_jaxpr: ClosedJaxpr, jvp: Callable, name: st
         for x in results:
             source = next((a for a in args if is_sparse(a) and is_sparse(x) and a.indices is x.indices and a.shape == x.shape), None)
             if source is None:
-                own, tree = tree_util.tree_flatten(x)
-                rebuild.append(lambda values, tree=tree: tree_util.tree_unflatten(tree, [next(values) for _ in range(tree.num_leaves)]))
+                own, tree = pytree.tree_flatten(x)
+                rebuild.append(lambda values, tree=tree: pytree.tree_unflatten(tree, [next(values) for _ in range(tree.num_leaves)]))
             else:
                 own = [x.data]
                 rebuild.append(lambda values, source=source: with_data(source, next(values)))
@@ -328,8 +331,8 @@ def _without_flags(values):
 def _cond(index, *operands, branches, branches_platforms=None):
     functions = [lambda *args, branch=branch: _without_flags(interpret(branch, args)) for branch in branches]
     types = [eval_shape(f, *operands) for f in functions]
-    trees = [tree_util.tree_structure(t) for t in types]
-    shapes = [[(x.shape, x.dtype) for x in tree_util.tree_leaves(t)] for t in types]
+    trees = [pytree.tree_structure(t) for t in types]
+    shapes = [[(x.shape, x.dtype) for x in pytree.tree_leaves(t)] for t in types]
     for k, (tree, shape) in enumerate(zip(trees, shapes)):
         if tree != trees[0] or shape != shapes[0]:
             said = "true_fun and false_fun output" if len(branches) == 2 else f"branches 0 and {k} output"
@@ -337,14 +340,14 @@ def _cond(index, *operands, branches, branches_platforms=None):
                             f"{types[0] if len(branches) == 2 else types[k]}.")
     if branches_platforms is not None:
         return platform_switch(index, functions, operands, branches_platforms)
-    return lax.switch(index, functions, *operands)
+    return control_flow.switch(index, functions, *operands)
 
 
 @_rule(while_p)
 def _while(*operands, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int, **_params):
     cond_consts, rest = operands[:cond_nconsts], operands[cond_nconsts:]
     body_consts, carry = rest[:body_nconsts], rest[body_nconsts:]
-    return lax.while_loop(lambda c: interpret(cond_jaxpr, (*cond_consts, *c))[0],
+    return loops.while_loop(lambda c: interpret(cond_jaxpr, (*cond_consts, *c))[0],
                           lambda c: _without_flags(interpret(body_jaxpr, (*body_consts, *c))), _without_flags(carry))
 
 
@@ -362,5 +365,5 @@ def _scan(*operands, jaxpr: ClosedJaxpr, length: int, reverse: bool, unroll: int
             raise NotImplementedError("sparse rule for scan is not implemented for results that are stacked and sparse. Use todense in the body.")
         return _without_flags(results[:num_carry]), results[num_carry:]
 
-    carry, stacked = lax.scan(step, _without_flags(carry), list(slices), length=length, reverse=reverse, unroll=unroll)
+    carry, stacked = loops.scan(step, _without_flags(carry), list(slices), length=length, reverse=reverse, unroll=unroll)
     return [*carry, *stacked]

@@ -8,13 +8,17 @@ from typing import Any, Sequence
 
 import numpy as np
 
-import laminax.numpy as jnp
-from laminax import eval_shape, lax, vmap
+from laminax_ir.avals import ShapeDtypeStruct
+from laminax_ir.ops import indexing as indexing_ops
+from laminax_ir.ops import slicing
+from laminax_transforms import vmap
+
+from laminax._src.floor import eval_shape
+from laminax._src.numpy import namespace as jnp
 from laminax._src.sparse.base import SparseInfo
 from laminax._src.sparse.bcoo import BCOO
 from laminax._src.sparse.entries import columns, masked, where_kept
 from laminax._src.sparse.layout import at_most_one_per_place, bcoo_squeeze, bcoo_transpose, bcoo_update_layout, whole_batches
-from laminax.typing import ArrayLike
 
 
 def bcoo_slice(mat: BCOO, *, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None) -> BCOO:
@@ -68,13 +72,13 @@ def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Seq
     def part(x, axes):
         taken = {k: axis for k, axis in axes.items() if x.shape[k] == mat.shape[axis]}
         zero = jnp.zeros((), start[0].dtype) if start else None
-        return lax.dynamic_slice(x, [start[taken[k]] if k in taken else zero for k in range(x.ndim)],
+        return slicing.dynamic_slice(x, [start[taken[k]] if k in taken else zero for k in range(x.ndim)],
                                  [sizes[taken[k]] if k in taken else x.shape[k] for k in range(x.ndim)])
 
     return _sliced(mat, part, start, sizes, (1,) * mat.ndim)
 
 
-def _clamped(start: ArrayLike, size: int, taken: int):
+def _clamped(start: Any, size: int, taken: int):
     start = jnp.asarray(start).astype(np.int32)
     return jnp.clip(jnp.where(start < 0, start + size, start), 0, size - taken)
 
@@ -116,14 +120,14 @@ def bcoo_gather(operand: BCOO, start_indices: Any, dimension_numbers: Any, slice
     Raises:
       NotImplementedError: for the mode "fill", or batching dimensions.
     """
-    mode = lax.GatherScatterMode.from_any(mode)
-    if mode == lax.GatherScatterMode.FILL_OR_DROP or fill_value is not None:
+    mode = indexing_ops.GatherScatterMode.from_any(mode)
+    if mode == indexing_ops.GatherScatterMode.FILL_OR_DROP or fill_value is not None:
         raise NotImplementedError("bcoo_gather: mode 'fill' is not supported for sparse arrays. Use mode='clip' or 'promise_in_bounds'.")
     numbers = dimension_numbers
     if numbers.operand_batching_dims or numbers.start_indices_batching_dims:
         raise NotImplementedError(f"bcoo_gather: batching dimensions are not supported for sparse arrays, got {numbers}. Use vmap of batch axes.")
     start_indices, sizes = jnp.asarray(start_indices), tuple(map(operator.index, slice_sizes))
-    wanted = eval_shape(lambda x, i: lax.gather(x, i, numbers, sizes), _struct(operand), start_indices).shape  # checks the arguments
+    wanted = eval_shape(lambda x, i: indexing_ops.gather(x, i, numbers, sizes), _struct(operand), start_indices).shape  # checks the arguments
     places = start_indices.shape[:-1]
     count = math.prod(places)
     starts = start_indices.reshape(count, start_indices.shape[-1])
@@ -152,7 +156,6 @@ def bcoo_gather(operand: BCOO, start_indices: Any, dimension_numbers: Any, slice
 
 
 def _struct(mat: BCOO):
-    from laminax import ShapeDtypeStruct
     return ShapeDtypeStruct(mat.shape, mat.dtype)
 
 

@@ -6,8 +6,12 @@ from typing import Any
 
 import numpy as np
 
-import laminax.numpy as jnp
-from laminax import ShapeDtypeStruct, lax, pure_callback
+from laminax_ir.avals import ShapeDtypeStruct
+from laminax_ir.ops.callbacks import pure_callback
+from laminax_transforms.custom_solve import custom_linear_solve
+from laminax_transforms.rule_arguments import stop_gradient
+
+from laminax._src.numpy import namespace as jnp
 from laminax._src.sparse.csr import CSR
 
 _ORDERS = {0: "NATURAL", 1: "COLAMD", 2: "MMD_AT_PLUS_A", 3: "MMD_ATA"}  # SuperLU's names of column orderings
@@ -48,7 +52,7 @@ def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reo
     if reorder not in _ORDERS:
         raise ValueError(f"spsolve: reorder must be one of {list(_ORDERS)}, got {reorder!r}")
 
-    fixed = lax.stop_gradient(data)  # what the solution depends on is said by `product`
+    fixed = stop_gradient(data)  # what the solution depends on is said by `product`
 
     def product(x):
         return CSR((data, indices, indptr), shape=(b.size, b.size)) @ x
@@ -60,7 +64,7 @@ def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reo
             return pure_callback(on_host, ShapeDtypeStruct(right.shape, right.dtype), fixed, indices, indptr, right, vmap_method="sequential")
         return solve
 
-    return lax.custom_linear_solve(product, b, solver(False), solver(True))
+    return custom_linear_solve(product, b, solver(False), solver(True))
 
 
 def _solve_on_host(data, indices, indptr, b, *, is_transposed: bool, order: str) -> np.ndarray:

@@ -9,19 +9,20 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any, Callable, Sequence
 
+from laminax_ir import pytree
 from laminax_ir.arguments import check_callable
+from laminax_ir.avals import ShapeDtypeStruct
 from laminax_ir.jaxpr import ClosedJaxpr, Literal
+from laminax_ir.ops.hints import todense as mark_dense
 from laminax_ir.primitive import Primitive
 from laminax_ir.trace import Tracer, state
 from laminax_ir.tracebacks import api_boundary
 
-import laminax.numpy as jnp
-from laminax import ShapeDtypeStruct, make_jaxpr, tree_util
+from laminax._src.floor import make_jaxpr
+from laminax._src.numpy import namespace as jnp
 from laminax._src.sparse.base import is_sparse
 from laminax._src.sparse.bcoo import BCOO
 from laminax._src.sparse.bcsr import BCSR
-from laminax.extend import core as _core
-from laminax.interpreters import ad, batching, mlir
 
 sparse_rules: dict[Primitive, Callable] = {}
 """`rule(*operands, **params)` of operations for operands of which one, or several, are BCOO or BCSR arrays."""
@@ -50,7 +51,7 @@ def sparsify(f: Callable, use_tracer: bool = False) -> Callable:
     @api_boundary
     @wraps(f)
     def sparse_fun(*args, **kwargs):
-        flat, in_tree = tree_util.tree_flatten((args, kwargs), is_leaf=is_sparse)
+        flat, in_tree = pytree.tree_flatten((args, kwargs), is_leaf=is_sparse)
         for x in flat:
             if is_sparse(x) and not isinstance(x, (BCOO, BCSR)):
                 raise NotImplementedError(f"sparsify: sparse arguments must be BCOO or BCSR arrays, got {x!r}")
@@ -58,13 +59,13 @@ def sparsify(f: Callable, use_tracer: bool = False) -> Callable:
 
         def flat_fun(*values):
             nonlocal out_tree
-            inner_args, inner_kwargs = tree_util.tree_unflatten(in_tree, values)
-            results, out_tree = tree_util.tree_flatten(f(*inner_args, **inner_kwargs))
+            inner_args, inner_kwargs = pytree.tree_unflatten(in_tree, values)
+            results, out_tree = pytree.tree_flatten(f(*inner_args, **inner_kwargs))
             return results
 
         flat_fun.__name__ = getattr(f, "__name__", "f")
         program = make_jaxpr(flat_fun)(*[ShapeDtypeStruct(x.shape, x.dtype) if is_sparse(x) else x for x in flat])
-        return tree_util.tree_unflatten(out_tree, interpret(program, flat))
+        return pytree.tree_unflatten(out_tree, interpret(program, flat))
 
     return sparse_fun
 
@@ -108,14 +109,6 @@ def _rule(primitive: Primitive) -> Callable:
 
 # --- todense: the operation that says that dense is what is wanted ---
 
-todense_p = _core.Primitive("todense")
-todense_p.def_impl(lambda x: x)
-todense_p.def_abstract_eval(lambda x: x)
-ad.deflinear(todense_p, lambda ct: [todense_p.bind(ct)])
-batching.defvectorized(todense_p)
-mlir.register_lowering(todense_p, lambda ctx, x: [x])
-
-
 def todense(arr: Any):
     """The array with all its elements; in a function for `sparsify`, whether its argument is sparse or not.
 
@@ -124,4 +117,4 @@ def todense(arr: Any):
     """
     if is_sparse(arr):
         return arr.todense()
-    return todense_p.bind(arr) if isinstance(arr, Tracer) else jnp.asarray(arr)
+    return mark_dense(arr) if isinstance(arr, Tracer) else jnp.asarray(arr)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import laminax.numpy as jnp
+from laminax._src.numpy import namespace as jnp
 from laminax._src.scipy.distributions import broadcast, documented, exponential, logarithm, standardized, where_probability
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]

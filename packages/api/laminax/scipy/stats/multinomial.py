@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import ensure_array, promote_inexact
 from laminax._src.scipy.special import gammaln, xlogy
 

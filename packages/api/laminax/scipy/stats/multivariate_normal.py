@@ -6,8 +6,8 @@ import math
 
 from laminax_ir.ops import linalg as la
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import inexact, promote_dtypes
 from laminax._src.scipy.distributions import described
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-import laminax.numpy as jnp
+from laminax._src.numpy import namespace as jnp
 from laminax._src.scipy.distributions import (
     broadcast,
     documented,

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.scipy.distributions import broadcast, documented, exponential, where_supported
 from laminax._src.scipy.special import gammaincc, gammaln, xlogy
 

@@ -9,8 +9,8 @@ import numpy as np
 from laminax_ir.ops import linalg as la
 from laminax_transforms import custom_jvp
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import dtype_of, shape_of
 from laminax._src.numpy.linalg.equations import solve_matrices
 from laminax._src.numpy.linalg.matrices import as_square, permuted_rows, product

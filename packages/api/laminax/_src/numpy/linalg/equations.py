@@ -18,8 +18,8 @@ from laminax_ir.ops import linalg as la
 from laminax_transforms import custom_jvp, stop_gradient
 from laminax_transforms.custom_solve import custom_linear_solve
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import axis_tuple, convert, dtype_of, ensure_array, ensure_arrays, shape_of
 from laminax._src.numpy.linalg.factorizations import hermitian_svd
 from laminax._src.numpy.linalg.matrices import (

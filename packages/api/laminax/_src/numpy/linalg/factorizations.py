@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from laminax_ir.ops import linalg as la
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import dtype_of
 from laminax._src.numpy.linalg.matrices import as_matrices, as_square
 

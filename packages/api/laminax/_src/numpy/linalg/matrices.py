@@ -8,7 +8,7 @@ from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.errors import ShapeError
 
-import laminax.numpy as jnp
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import dtype_of, inexact, shape_of
 
 

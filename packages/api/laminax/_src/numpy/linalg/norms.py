@@ -10,8 +10,8 @@ from laminax_ir.avals import get_aval
 from laminax_ir.ops import linalg as la
 from laminax_ir.ops.linalg_primitives import real_dtype
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import axis_tuple, dtype_of, inexact, shape_of
 from laminax._src.numpy.linalg.equations import inv
 from laminax._src.numpy.linalg.matrices import as_matrices, as_square, for_each_matrix, relative_spacing

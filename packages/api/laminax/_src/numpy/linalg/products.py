@@ -7,8 +7,8 @@ from typing import Any, Sequence
 
 from laminax_ir.avals import get_aval
 
-import laminax.numpy as jnp
-from laminax._src.fusion import fused
+from laminax._src.floor import fused
+from laminax._src.numpy import namespace as jnp
 from laminax._src.numpy.arguments import dtype_of, ensure_array, ensure_arrays, shape_of, user_dtype
 from laminax._src.numpy.linalg.equations import inv
 from laminax._src.numpy.linalg.matrices import MatrixShapeError
