@@ -8,7 +8,8 @@ import numpy as np
 
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import indexing, shape, slicing
-from laminax_ir.ops.elementwise import add_p, convert_element_type, convert_element_type_p, copy_p
+from laminax_ir.ops.conversion import convert_element_type_p
+from laminax_ir.ops.elementwise import add_p, convert_element_type, copy_p
 from laminax_ir.ops.slicing import wrapped_index
 from laminax_ir.ref_indexing import COMPUTED, Place, Span, around, width
 from laminax_ir.trace import eval_trace, state

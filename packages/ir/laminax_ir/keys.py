@@ -14,6 +14,7 @@ import numpy as np
 from laminax_ir import config, dtypes
 from laminax_ir.avals import ShapedArray, register_value_type
 from laminax_ir.errors import DTypeError, ShapeError
+from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.pytree import dispatch_registry
 from laminax_ir.trace import Tracer
 
@@ -56,6 +57,15 @@ def check_key_data(name: str, impl: dtypes.PRNGImpl, words: Any) -> None:
     if tuple(words.shape[-len(impl.key_shape):]) != impl.key_shape:
         raise ShapeError(f"{name}: JAX encountered invalid PRNG key data: a key of {impl.name} has shape {impl.key_shape}, so the shape "
                          f"must end with it; got {tuple(words.shape)}. Make keys with random.key or random.PRNGKey.")
+
+
+random_wrap_p = Primitive("random_wrap", family="random_bits")  # keys of words; the other operations on keys are in `ops.random_bits`
+
+
+@shape_rule(random_wrap_p)
+def _random_wrap_shape(words: ShapedArray, *, impl) -> ShapedArray:
+    check_key_data("random_wrap", impl, words)
+    return ShapedArray(words.shape[:-len(impl.key_shape)], dtypes.key_dtype(impl), named_shape=words.named_shape)
 
 
 class PRNGKeyArray:
@@ -207,8 +217,7 @@ class PRNGKeyArray:
     def _with_words(self, words: Any, arranged: Callable[[np.ndarray], np.ndarray]):
         """Some of these keys, arranged otherwise: their words, and how the marks of used ones are arranged."""
         if isinstance(words, Tracer):  # an index was traced
-            from laminax_ir.ops.random_bits import random_wrap
-            return random_wrap(words, impl=self.impl)
+            return random_wrap_p.bind(words, impl=self.impl)
         keys = PRNGKeyArray(self.impl, words)
         if config.debug_key_reuse.value:
             keys._used = arranged(self.used())

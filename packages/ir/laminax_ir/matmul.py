@@ -7,6 +7,7 @@ from laminax_ir.errors import ShapeError
 from laminax_ir.ops.contraction import dot_general
 from laminax_ir.ops.shape import broadcast_to_shape, squeeze
 from laminax_ir.ops.shape_arguments import common_shape
+from laminax_ir.promoted_operands import promote_dtypes
 
 
 def matmul(x, y, *, precision=None, preferred_element_type=None):
@@ -22,7 +23,6 @@ def matmul(x, y, *, precision=None, preferred_element_type=None):
       ValueError: for a scalar operand.
       TypeError: if the contracted sizes differ or leading axes do not broadcast.
     """
-    from laminax_ir.operators import promote_dtypes
     x_shape, y_shape = get_aval(x).shape, get_aval(y).shape
     if not x_shape or not y_shape:
         raise ValueError(f"matmul: operands must have at least one axis, got {get_aval(x).str_short()} and "

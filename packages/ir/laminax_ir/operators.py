@@ -5,91 +5,26 @@ The api installs the same functions on the runtime's arrays and adds methods and
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import Any, Callable
 
 import numpy as np
 
-from laminax_ir import config, dtypes
+from laminax_ir import dtypes
 from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.errors import DTypeError
 from laminax_ir.keys import PRNGKeyArray
+from laminax_ir.matmul import matmul as matrix_product
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.scalar_operands import scalar_like
-from laminax_ir.ops.shape import expand_dims
+from laminax_ir.ops.shape import broadcast_to_shape, full
 from laminax_ir.ops.shape_arguments import common_shape
 from laminax_ir.primitive import Primitive
+from laminax_ir.promoted_operands import as_dtype, promote, promote_shapes
 from laminax_ir.recordings import recorded
 from laminax_ir.trace import Tracer, state
-from laminax_ir.warning_counts import count_warning
 
 _SCALARS = frozenset((bool, int, float, complex))
 _BOOL = np.dtype(bool)
-
-
-def promote_dtypes(*operands: Any) -> list[Any]:
-    """Converts operands to their common dtype under the promotion lattice; scalars become constants of it."""
-    if len(operands) == 2 and isinstance(operands[0], Tracer) and isinstance(operands[1], Tracer) \
-            and operands[0].aval.dtype is operands[1].aval.dtype:
-        return list(operands)
-    dtype, weak = dtypes.result_type(*operands, return_weak_type_flag=True)
-    return [as_dtype(x, dtype, weak) for x in operands]
-
-
-def as_dtype(x: Any, dtype: Any, weak: bool) -> Any:
-    """One operand in the dtype that promotion chose."""
-    if type(x) in _SCALARS:
-        # a bool is a strong type: where it makes a strong number, a Python number, which is a weak one, will not do
-        return _cast_scalar(x, dtype) if weak or type(x) is not bool else np.asarray(x).astype(dtype)[()]
-    aval = get_aval(x)
-    if aval.dtype == dtype:
-        return x
-    return op.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak)
-
-
-def _cast_scalar(x: Any, dtype: Any) -> Any:
-    for kind in (float, complex):
-        if dtypes.scalar_dtype(kind) == dtype:
-            return kind(x)
-    return scalar_like(int(x) if type(x) is bool and dtype != _BOOL else x, dtype)
-
-
-def promote_shapes(name: str, *operands: Any) -> list[Any]:
-    """Gives operands of rank above 0 the same rank by NumPy's broadcasting rule, adding axes of size 1 in front."""
-    ranks = [len(np.shape(x)) if type(x) in _SCALARS else len(x.shape) for x in operands]
-    highest = max(ranks)
-    if all(rank in (0, highest) for rank in ranks):
-        return list(operands)
-    if config.numpy_rank_promotion.value != "allow":
-        _report_rank_promotion(name, operands)
-    return [x if rank in (0, highest) else expand_dims(x, tuple(range(highest - rank)))
-            for x, rank in zip(operands, ranks)]
-
-
-def _report_rank_promotion(name, operands):
-    import warnings
-    shapes, advice = " ".join(str(np.shape(x)) for x in operands), "Give them the same rank with reshape or None indexing."
-    if config.numpy_rank_promotion.value == "raise":
-        raise ValueError(f"Operands could not be broadcast together for {name} on shapes {shapes} and with the config option "
-                         f"jax_numpy_rank_promotion='raise'. {advice}")
-    count_warning()
-    warnings.warn(f"Following NumPy automatic rank promotion for {name} on shapes {shapes}, because of the config option "
-                  f"numpy_rank_promotion='warn'. {advice}", stacklevel=4)
-
-
-def promote(name: str, *operands: Any) -> list[Any]:
-    """Promotes dtypes, then ranks: what every NumPy-style binary function does first."""
-    try:
-        return promote_shapes(name, *promote_dtypes(*operands))
-    except dtypes.TypePromotionError as error:
-        _refuse_extended(name, operands, error)
-        raise
-
-
-def _refuse_extended(name: str, operands: Sequence[Any], error: Exception) -> None:
-    """Raises what functions raise for operands that are keys, also where the others are not."""
-    avals = [get_aval(x) for x in operands]
-    if any(dtypes.is_extended(aval.dtype) for aval in avals):
-        raise DTypeError(f"{name} does not accept dtypes {', '.join(str(aval.dtype) for aval in avals)}. {error}") from None
 
 
 def _fast_scalar(x: Any, dtype: Any) -> Any:
@@ -225,7 +160,6 @@ def _checked_division_dtype(name: str, x: Any):
 
 def _select(pred, on_true, on_false):
     shape = common_shape(get_aval(pred).shape, get_aval(on_true).shape, get_aval(on_false).shape)
-    from laminax_ir.ops.shape import broadcast_to_shape
     return op.select(*[broadcast_to_shape(x, shape) for x in (pred, on_true, on_false)])
 
 
@@ -271,7 +205,6 @@ def _integer_power(x, y):
     dtype = get_aval(x).dtype
     one, zero = scalar_like(1, dtype), scalar_like(0, dtype)
     shape = common_shape(get_aval(x).shape, get_aval(y).shape)
-    from laminax_ir.ops.shape import broadcast_to_shape, full
     x, y = broadcast_to_shape(x, shape), broadcast_to_shape(y, shape)
     result, base = full(shape, 1, dtype), x
     negative = op.lt(y, zero) if dtypes.issubdtype(dtype, dtypes.signedinteger) else None
@@ -302,8 +235,7 @@ def absolute(x):
 
 def matmul(x, y):
     """x @ y, as `numpy.matmul`; see `laminax_ir.ops.contraction`."""
-    from laminax_ir.matmul import matmul as implementation
-    return implementation(x, y)
+    return matrix_product(x, y)
 
 
 BINARY_OPERATORS: dict[str, Callable] = {

@@ -11,10 +11,12 @@
 from __future__ import annotations
 
 import re
-from typing import Sequence
+from typing import TYPE_CHECKING, Sequence
 
 from laminax_ir.symbolic_dims import DimSize, max_dim, min_dim, variable
-from laminax_ir.symbolic_scope import SymbolicScope
+
+if TYPE_CHECKING:  # which reads its constraints with this module
+    from laminax_ir.symbolic_scope import SymbolicScope
 
 _TOKEN = re.compile(r"\s*(?:(\d+(?![\w.]))|([A-Za-z_]\w*)|(\.\.\.|[-+*^(),]))")
 _FUNCTIONS = {"floordiv": lambda x, y: x // y, "mod": lambda x, y: x % y, "max": max_dim, "min": min_dim}

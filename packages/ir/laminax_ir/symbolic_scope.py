@@ -12,6 +12,7 @@ from typing import Any, Iterable, Iterator, Sequence
 from laminax_ir import source
 from laminax_ir.symbolic_bounds import Interval, Unsatisfiable, bounds, definition
 from laminax_ir.symbolic_dims import DimSize, Operation, Product, SymbolicDim, operation
+from laminax_ir.symbolic_parsing import parse_dimension
 
 
 class SymbolicScope:
@@ -89,7 +90,6 @@ class SymbolicScope:
     # Constraints
 
     def _add(self, text: str) -> None:
-        from laminax_ir.symbolic_parsing import parse_dimension
         sign = next((sign for sign in ("==", ">=", "<=") if sign in text), None)
         if sign is None:
             raise ValueError(f"Constraint parsing error: must contain one of '==' or '>=' or '<='; got {text!r}")

@@ -14,7 +14,7 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import ShapedArray, register_value_type
-from laminax_ir.ops.elementwise import convert_element_type_p
+from laminax_ir.ops.conversion import convert_element_type_p
 from laminax_ir.staging_trace import StagingTrace, literal_types
 from laminax_ir.trace import state
 

@@ -22,7 +22,7 @@ from malformed import (
     wrong_calls,
 )
 
-from laminax_ir.ops import cumulative, indexing, reduction, shape, slicing, sorting, stacking, windows
+from laminax_ir.ops import cumulative, indexing, reduction, shape, shape_arguments, slicing, sorting, stacking, windows
 from laminax_ir.ops import elementwise as op
 
 f32, i32 = np.float32, np.int32
@@ -44,7 +44,7 @@ SHAPES = {
     "broadcast_in_dim": (shape.broadcast_in_dim, {"operand": X, "shape": (2, 3, 4), "broadcast_dimensions": (1, 2)},
                          {"shape": [(2, 3, 5), (2, 3, -1), (2, 3, 1.5), "x"], "broadcast_dimensions": [*AXES, (1,), (2, 1), (-2, -1)]}),
     "broadcast": (shape.broadcast, {"operand": X, "sizes": (2,)}, {"sizes": SHAPE}),
-    "broadcast_shapes": (shape.broadcast_shapes, {"*a": (3, 4), "*b": (1, 4)}, {"*b": [(3, 5), (2.5,), ("x",)]}),
+    "broadcast_shapes": (shape_arguments.broadcast_shapes, {"*a": (3, 4), "*b": (1, 4)}, {"*b": [(3, 5), (2.5,), ("x",)]}),
     "broadcast_to_rank": (shape.broadcast_to_rank, {"x": X, "rank": 3}, {"rank": [1, *INTEGER]}),
     "broadcast_to_shape": (shape.broadcast_to_shape, {"x": X, "shape": (2, 3, 4)}, {"shape": [(2, 3, 5), (4,), (2, 3, 1.5)]}),
     "reshape": (shape.reshape, {"operand": X, "new_sizes": (4, 3), "dimensions": (1, 0)},

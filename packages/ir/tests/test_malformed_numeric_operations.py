@@ -156,7 +156,7 @@ HELPERS = {
     op: set(), special: set(),
     contraction: {"canonicalize_precision", "refuse_out_sharding", "free_axes", "contraction_dtype",
                   "canonicalize_dot_dimension_numbers", "canonical_preferred", "outer_ragged_axes", "dot_general_shape"},
-    scaled_dot: {"scaled_product"}, fft: set(), orthogonal: set(), polar: set(), derived: {"optimization_barrier", "shape_as_value"},
+    scaled_dot: {"scaled_product"}, fft: set(), orthogonal: set(), polar: set(), derived: {"optimization_barrier"},
     convolution: {"dilated", "windows_along", "padtype_to_pads", "canonical_pads", "check_per_axis", "int_tuple", "transposed_pads"},
     linalg: {"check_all_singular_values", "adjoint", "swap_last", "matmul", "triangle", "symmetrize"},
 }

@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from laminax_ir import config, dtypes, operators
+from laminax_ir import config, dtypes, operators, promoted_operands
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.config import enable_x64
 from laminax_ir.reference.evaluate import evaluate
@@ -231,8 +231,8 @@ def test_floor_division_of_large_floats_is_exact():
 
 def test_bools_make_strong_numbers():
     """A bool is a strong type, so the quotient of two is no weak float, though a Python float is one."""
-    assert not get_aval(operators.as_dtype(True, F32, False)).weak_type
-    assert get_aval(operators.as_dtype(2, F32, True)).weak_type
+    assert not get_aval(promoted_operands.as_dtype(True, F32, False)).weak_type
+    assert get_aval(promoted_operands.as_dtype(2, F32, True)).weak_type
     quotient, = stage(lambda: [operators.true_divide(True, True)], []).out_avals
     assert quotient is ShapedArray((), F32)
 

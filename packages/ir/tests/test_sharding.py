@@ -7,7 +7,8 @@ import numpy as np
 from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.control_flow import cond
-from laminax_ir.ops.sharding import device_put_p, sharding_constraint_p, shardings_in
+from laminax_ir.ops.placements import shardings_in
+from laminax_ir.ops.sharding import device_put_p, sharding_constraint_p
 from laminax_ir.staging import stage
 
 

@@ -10,7 +10,7 @@ from laminax_ir import dtypes
 from laminax_ir.arguments import check_callable, function_name
 from laminax_ir.avals import ShapedArray, get_aval, is_array_like, register_value_type
 from laminax_ir.ops.collectives import psum_shared
-from laminax_ir.ops.elementwise import convert_element_type_p
+from laminax_ir.ops.conversion import convert_element_type_p
 from laminax_ir.pytree import keystr, structure_errors, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
 from laminax_ir.refs import Ref
 from laminax_ir.tracebacks import api_boundary

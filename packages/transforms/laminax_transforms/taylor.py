@@ -19,7 +19,8 @@ from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.evaluation import eval_jaxpr
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.leaks import check_for_leaks
-from laminax_ir.ops.elementwise import convert_element_type, convert_element_type_p, mul
+from laminax_ir.ops.conversion import convert_element_type_p
+from laminax_ir.ops.elementwise import convert_element_type, mul
 from laminax_ir.pytree import tree_flatten, tree_structure, tree_unflatten, treedef_is_leaf
 from laminax_ir.staging import stage
 from laminax_ir.trace import Trace, Tracer, current_trace, ended_afterwards, state

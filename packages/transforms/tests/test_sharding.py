@@ -9,8 +9,9 @@ import pytest
 
 from laminax_ir.abstract_meshes import AbstractMesh
 from laminax_ir.avals import ShapedArray
+from laminax_ir.ops.placements import shardings_in
 from laminax_ir.ops.reduction import reduce_sum
-from laminax_ir.ops.sharding import device_put_p, sharding_constraint_p, shardings_in
+from laminax_ir.ops.sharding import device_put_p, sharding_constraint_p
 from laminax_ir.partition_specs import UNCONSTRAINED, P
 from laminax_ir.staging import stage
 from laminax_transforms import grad, jvp, vmap

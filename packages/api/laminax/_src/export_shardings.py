@@ -13,7 +13,7 @@ import laminax_runtime as runtime
 from laminax_ir.abstract_meshes import AbstractMesh
 from laminax_ir.avals import ShapedArray
 from laminax_ir.keys import physical_aval
-from laminax_ir.ops.sharding import shardings_in
+from laminax_ir.ops.placements import shardings_in
 from laminax_ir.partition_specs import PartitionSpec
 
 from laminax._src.layouts import sharding_of

@@ -17,7 +17,7 @@ from laminax_ir.avals import ShapedArray
 from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.keys import PRNGKeyArray, physical_aval
 from laminax_ir.memory_spaces import HOST_KIND, MemorySpace
-from laminax_ir.ops.sharding import constrains_layouts, shardings_in
+from laminax_ir.ops.placements import constrains_layouts, shardings_in
 from laminax_ir.partition_specs import PartitionSpec
 from laminax_ir.result_types import is_explicit
 

@@ -29,8 +29,9 @@ _NAMES = {
         argmax argmin reduce reduce_and reduce_max reduce_min reduce_or reduce_prod reduce_sum reduce_xor""",
     "laminax_ir.ops.cumulative": "associative_scan cumlogsumexp cummax cummin cumprod cumsum",
     "laminax_ir.ops.shape": """
-        broadcast broadcast_in_dim broadcast_shapes broadcast_to_rank broadcasted_iota collapse concatenate expand_dims full
+        broadcast broadcast_in_dim broadcast_to_rank broadcasted_iota collapse concatenate expand_dims full
         full_like iota pad reshape rev split squeeze tile transpose""",
+    "laminax_ir.ops.shape_arguments": "broadcast_shapes",
     "laminax_ir.ops.stacking": "stack unstack",
     "laminax_ir.ops.indexing": """
         GatherDimensionNumbers GatherScatterMode ScatterDimensionNumbers gather index_take scatter scatter_add scatter_apply
@@ -57,7 +58,8 @@ _NAMES = {
     "laminax_ir.ops.hints": "dce_sink stage",
     "laminax_ir.ops.sharding": "",
     "laminax._src.sharding_constraints": "with_sharding_constraint",
-    "laminax_ir.ops.derived": "broadcast_like dtype empty optimization_barrier reciprocal shape_as_value",
+    "laminax_ir.ops.derived": "broadcast_like dtype empty optimization_barrier reciprocal",
+    "laminax_ir.ops.symbolic": "shape_as_value",
     "laminax_ir.ops.refused": "after_all create_token precv psend ragged_all_to_all",
     "laminax_transforms.rule_arguments": "stop_gradient",
     "laminax_transforms.custom_solve": "custom_linear_solve custom_root",

@@ -160,14 +160,17 @@ def pmean(x, axis_name, *, axis_index_groups=None):
       NameError: if no enclosing vmap or pmap defines a name.
       ValueError: if the groups do not cover the axis evenly.
     """
-    from laminax_ir.operators import true_divide
     names, axes = _split_axes("pmean", axis_name)
     groups = normal_groups("pmean", axis_index_groups, axis_size(names), same_size=True)
 
     def mean(leaf):
         shape = get_aval(leaf).shape
         count = group_size(names, groups) * math.prod(shape[canonical_axis("pmean", a, len(shape))] for a in axes)
-        return true_divide(psum(leaf, axis_name, axis_index_groups=axis_index_groups), count)
+        total = psum(leaf, axis_name, axis_index_groups=axis_index_groups)
+        aval = get_aval(total)
+        if not dtypes.issubdtype(aval.dtype, dtypes.inexact):
+            total = op.convert_element_type(total, dtypes.to_inexact_dtype(aval.dtype), weak_type=aval.weak_type)
+        return op.div(total, float(count))
 
     return tree_map(mean, x)
 
@@ -217,7 +220,7 @@ def all_gather(x, axis_name, *, axis_index_groups=None, axis: int = 0, tiled: bo
 
 def _gathered_by_sum(x, names: tuple, axis: int, count: int):
     """All participants' blocks one after the other: a sum, of which it is known that all have the same, of each block beside zeros."""
-    from laminax_ir.ops.slicing import dynamic_update_slice_in_dim
+    from laminax_ir.ops.slicing import dynamic_update_slice_in_dim  # for this one function: most programs need no slices
     aval = get_aval(x)
     whole = full_like(x, 0, shape=(*aval.shape[:axis], aval.shape[axis] * count, *aval.shape[axis + 1:]))
     place = op.mul(axis_index(names), np.int32(aval.shape[axis]))

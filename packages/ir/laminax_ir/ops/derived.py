@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from laminax_ir.avals import get_aval
-from laminax_ir.dtypes import result_type, scalar_dtype
+from laminax_ir.dtypes import result_type
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.shape import broadcast_in_dim, full
-from laminax_ir.ops.stacking import stack
 from laminax_ir.pytree import tree_flatten, tree_unflatten
-from laminax_ir.symbolic_dims import SymbolicDim
-from laminax_ir.symbolic_values import dim_as_value
 
 
 def optimization_barrier(operand, /):
@@ -97,22 +92,3 @@ def dtype(x) -> Any:
       TypeError: if x is none of these.
     """
     return result_type(x)
-
-
-def shape_as_value(shape):
-    """A shape as an array of its sizes.
-
-    Args:
-      shape: a sequence of n ints, or expressions in symbolic dimensions.
-
-    Returns:
-      A NumPy array of shape [n] and dtype int32; with symbolic dimensions, a value of the program, of int64 where there are 64-bit types.
-
-    Raises:
-      TypeError: for symbolic dimensions outside of programs.
-    """
-    if not any(type(size) is SymbolicDim for size in shape):
-        return np.asarray(shape, np.int32)
-    sizes = [dim_as_value(size) if type(size) is SymbolicDim else size for size in shape]
-    dtype = scalar_dtype(int)
-    return stack([op.convert_element_type(size, dtype) for size in sizes])

@@ -19,6 +19,7 @@ from laminax_ir.accuracy import AccuracyMode, Tolerance, check_accuracy
 from laminax_ir.arguments import as_int, with_name
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.errors import DTypeError, ShapeError
+from laminax_ir.ops.conversion import convert_element_type_p
 from laminax_ir.ops.dtype_kinds import (
     ANY,
     COMPLEX,
@@ -131,7 +132,6 @@ le_to_p = binary_primitive("le_to", REAL_BOOL, _bool_dtype)
 pow_p = Primitive("pow", family="elementwise")
 select_n_p = Primitive("select_n", family="elementwise")
 clamp_p = Primitive("clamp", family="elementwise")
-convert_element_type_p = Primitive("convert_element_type", family="elementwise")
 bitcast_convert_type_p = Primitive("bitcast_convert_type", family="elementwise")
 reduce_precision_p = unary_primitive("reduce_precision", FLOATING)
 stop_gradient_p = unary_primitive("stop_gradient", ANY)  # `is_discarded=True` says that no result depends on it
@@ -186,16 +186,6 @@ def _clamp_shape(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedA
         if bound.shape not in ((), x.shape):
             raise ShapeError(f"clamp: `{name}` must be a scalar or have the operand's shape {x.shape}, got {bound.str_short()}")
     return x.update(named_shape=joined_named_shape((low, x, high)))
-
-
-@shape_rule(convert_element_type_p)
-def _convert_shape(x: ShapedArray, *, new_dtype, weak_type, sharding=None) -> ShapedArray:
-    if x.dtype is not new_dtype and (dtypes.is_extended(x.dtype) or dtypes.is_extended(new_dtype)) and x.dtype != new_dtype:
-        raise ValueError(f"Cannot convert_element_type from {dtypes.dtype_name(x.dtype)} to {dtypes.dtype_name(new_dtype)}: random keys "
-                         f"cannot be converted, got {x.str_short()}. Use random.key_data and random.wrap_key_data.")
-    if x._named:
-        return x.update(dtype=new_dtype, weak_type=weak_type)
-    return ShapedArray(x.shape, new_dtype, weak_type)
 
 
 @shape_rule(bitcast_convert_type_p)

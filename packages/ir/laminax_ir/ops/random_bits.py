@@ -18,7 +18,7 @@ import numpy as np
 from laminax_ir import config, dtypes
 from laminax_ir.avals import ShapedArray
 from laminax_ir.errors import DTypeError, ShapeError
-from laminax_ir.keys import check_key_data, physical_aval
+from laminax_ir.keys import physical_aval, random_wrap_p
 from laminax_ir.ops.elementwise_avals import broadcast_avals, joined_named_shape
 from laminax_ir.ops.shape_arguments import canonical_shape, checked_out_sharding
 from laminax_ir.ops.sharding import reshard
@@ -32,7 +32,6 @@ iota_2x32_shape_p = Primitive("iota_2x32_shape", multiple_results=True, family="
 rng_bit_generator_p = Primitive("rng_bit_generator", multiple_results=True, family="random_bits")
 rng_uniform_p = Primitive("rng_uniform", family="random_bits")
 random_seed_p = Primitive("random_seed", family="random_bits")
-random_wrap_p = Primitive("random_wrap", family="random_bits")
 random_unwrap_p = Primitive("random_unwrap", family="random_bits")
 random_split_p = Primitive("random_split", family="random_bits")
 random_fold_in_p = Primitive("random_fold_in", family="random_bits")
@@ -215,12 +214,6 @@ def random_seed(seeds, impl):
     if type(seeds) is int:
         seeds = np.asarray(seeds, np.int64).astype(dtypes.canonicalize_dtype(np.int64))
     return random_seed_p.bind(seeds, impl=dtypes.key_dtype(impl).impl)
-
-
-@shape_rule(random_wrap_p)
-def _random_wrap_shape(words: ShapedArray, *, impl) -> ShapedArray:
-    check_key_data("random_wrap", impl, words)
-    return ShapedArray(words.shape[:-len(impl.key_shape)], dtypes.key_dtype(impl), named_shape=words.named_shape)
 
 
 def random_wrap(words, *, impl):

@@ -7,6 +7,7 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
 from laminax_ir.errors import DTypeError
+from laminax_ir.ops.conversion import convert_element_type_p
 from laminax_ir.symbolic_dims import SymbolicDim
 
 PYTHON_SCALARS = frozenset((bool, int, float, complex))
@@ -37,8 +38,7 @@ def scalar_like(value, dtype):
             return value
     except KeyError:
         if kind is SymbolicDim:  # known where the program runs
-            from laminax_ir.ops.elementwise import convert_element_type
-            return convert_element_type(value.__jax_array__(), dtype)
+            return convert_element_type_p.bind(value.__jax_array__(), new_dtype=dtype, weak_type=False)
         raise
     if kind is complex and not dtypes.issubdtype(dtype, dtypes.complexfloating):
         raise DTypeError(f"the complex scalar {value} cannot be used beside an array of dtype {dtypes.dtype_name(dtype)}; "

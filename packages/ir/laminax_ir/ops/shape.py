@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 import math
-from typing import Any, Sequence
+from typing import Sequence
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from laminax_ir.ops.shape_primitives import (
     tile_p,
     transpose_p,
 )
+from laminax_ir.ops.sharding import device_put_p, reshard
 from laminax_ir.symbolic_dims import size_of
 from laminax_ir.trace import eval_trace, state
 from laminax_ir.type_shardings import in_use
@@ -98,48 +99,6 @@ def broadcast(operand, sizes: Sequence[int], *, out_sharding=None):
         return operand
     shape = (*sizes, *shape_of(operand))
     return broadcast_in_dim(operand, shape, tuple(range(len(sizes), len(shape))), out_sharding=out_sharding)
-
-
-def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The shape that arrays of the given shapes broadcast to by NumPy's rules.
-
-    Args:
-      *shapes: sequences of ints; shorter ones are padded with leading 1.
-
-    Returns:
-      A tuple of ints, as long as the longest shape.
-
-    Raises:
-      TypeError: if something is not a sequence of non-negative ints.
-      ValueError: if two sizes of an axis differ and neither is 1.
-
-    Example:
-      >>> broadcast_shapes((8, 1, 6), (7, 1))
-      (8, 7, 6)
-    """
-    shapes = [_as_shape(shape) for shape in shapes]
-    if len(set(shapes)) == 1:
-        return shapes[0]
-    rank = builtins.max([len(shape) for shape in shapes], default=0)
-    result = []
-    for sizes in zip(*((1,) * (rank - len(shape)) + shape for shape in shapes)):
-        wide = {size for size in sizes if size != 1}
-        if len(wide) > 1:
-            raise ValueError(f"broadcast_shapes: Incompatible shapes for broadcasting: {', '.join(map(str, shapes))}; "
-                             f"the sizes {', '.join(map(str, sizes))} must be equal or 1")
-        result.append(wide.pop() if wide else 1)
-    return tuple(result)
-
-
-def _as_shape(given: Any) -> tuple[int, ...]:
-    try:
-        shape = tuple([size_of(size) for size in given])
-    except TypeError:
-        raise TypeError(f"broadcast_shapes: Shapes must be 1D sequences of concrete values of integer type, got {given}") from None
-    if builtins.any(size < 0 for size in shape):
-        raise TypeError("broadcast_shapes: Only non-negative indices are allowed when broadcasting static shapes, but got shape "
-                        f"{given}")
-    return shape
 
 
 def broadcast_to_rank(x, rank: int):
@@ -482,7 +441,6 @@ def full(shape: Sequence[int], fill_value, dtype=None, *, sharding=None):
       TypeError: if the value is not a scalar, or complex where a real dtype is asked for, or `sharding` is none.
     """
     if sharding is not None:
-        from laminax_ir.ops.sharding import device_put_p
         if not hasattr(sharding, "is_equivalent_to"):
             raise TypeError(f"full: sharding must be a Sharding, such as NamedSharding(mesh, spec), got {sharding!r}")
         return device_put_p.bind(full(shape, fill_value, dtype), sharding=sharding, source=None)
@@ -535,7 +493,6 @@ def full_like(x, fill_value, dtype=None, shape: Sequence[int] | None = None, sha
     if sharding is None and shape is None and state.trace is eval_trace and getattr(x, "committed", False) and not x.weak_type:
         sharding = x.sharding
     if in_use and shape is None and sharding is None and is_array_like(x) and (split := get_aval(x)._split) is not None:
-        from laminax_ir.ops.sharding import reshard
         return reshard(full_like(x, fill_value, dtype, shape_of(x)), split)
     shape = shape_of(x) if shape is None else canonical_shape("full_like", shape)
     if dtype is not None:

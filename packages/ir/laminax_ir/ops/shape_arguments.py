@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -99,6 +99,48 @@ def as_ints(name: str, what: str, values: Any) -> tuple[int, ...]:
         raise ShapeError(f"{name}: {what} must be a sequence of integers, got {values!r}") from None
 
 
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that arrays of the given shapes broadcast to by NumPy's rules.
+
+    Args:
+      *shapes: sequences of ints; shorter ones are padded with leading 1.
+
+    Returns:
+      A tuple of ints, as long as the longest shape.
+
+    Raises:
+      TypeError: if something is not a sequence of non-negative ints.
+      ValueError: if two sizes of an axis differ and neither is 1.
+
+    Example:
+      >>> broadcast_shapes((8, 1, 6), (7, 1))
+      (8, 7, 6)
+    """
+    shapes = [_as_shape(shape) for shape in shapes]
+    if len(set(shapes)) == 1:
+        return shapes[0]
+    rank = max([len(shape) for shape in shapes], default=0)
+    result = []
+    for sizes in zip(*((1,) * (rank - len(shape)) + shape for shape in shapes)):
+        wide = {size for size in sizes if size != 1}
+        if len(wide) > 1:
+            raise ValueError(f"broadcast_shapes: Incompatible shapes for broadcasting: {', '.join(map(str, shapes))}; "
+                             f"the sizes {', '.join(map(str, sizes))} must be equal or 1")
+        result.append(wide.pop() if wide else 1)
+    return tuple(result)
+
+
+def _as_shape(given: Any) -> tuple[int, ...]:
+    try:
+        shape = tuple([size_of(size) for size in given])
+    except TypeError:
+        raise TypeError(f"broadcast_shapes: Shapes must be 1D sequences of concrete values of integer type, got {given}") from None
+    if any(size < 0 for size in shape):
+        raise TypeError("broadcast_shapes: Only non-negative indices are allowed when broadcasting static shapes, but got shape "
+                        f"{given}")
+    return shape
+
+
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that arrays of these are broadcast to.
 
@@ -108,7 +150,6 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*shapes)
     except TypeError:  # of symbolic dimensions
-        from laminax_ir.ops.shape import broadcast_shapes
         return broadcast_shapes(*shapes)
 
 

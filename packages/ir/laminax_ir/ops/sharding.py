@@ -12,9 +12,7 @@ from laminax_ir.array_layouts import Layout
 from laminax_ir.array_layouts import in_use as layouts_in_use
 from laminax_ir.avals import ShapedArray, aval_in, get_aval, split_aval
 from laminax_ir.errors import ShapeError
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, programs_within, subjaxprs
 from laminax_ir.memory_spaces import MemorySpace, space_of_kind
-from laminax_ir.ops.shard_map import shard_map_p
 from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
 from laminax_ir.primitive import Primitive, shape_rule
 from laminax_ir.trace import state
@@ -78,42 +76,8 @@ def _layout_constraint_shape(x: ShapedArray, *, layout: Layout) -> ShapedArray:
     return x
 
 
-def constrains_layouts(program: ClosedJaxpr | Jaxpr) -> bool:
-    """Whether a program says of some value how its elements lie in memory."""
-    return bool(layouts_in_use) and any(eqn.primitive is layout_constraint_p for jaxpr in programs_within(program) for eqn in jaxpr.eqns)
-
-
 def in_memory(x: Any, space: MemorySpace) -> Any:
     """The value in a kind of memory; itself if that is where its type says it is."""
     if get_aval(x).memory_space is space:
         return x
     return state.trace.process(device_put_p, (x,), {"sharding": space, "source": None})
-
-
-_PLACING = frozenset((sharding_constraint_p, device_put_p))
-
-
-def shardings_in(program: ClosedJaxpr | Jaxpr) -> list[tuple[Any, JaxprEqn]]:
-    """What the operations of a program say of where it runs, nested programs included, each with the equation.
-
-    Shardings of those that place values, and meshes of programs per device.
-    """
-    found: list[tuple[Any, JaxprEqn]] = []
-    _collect(program, found, set())
-    return found
-
-
-def _collect(program: ClosedJaxpr | Jaxpr, found: list[tuple[Any, JaxprEqn]], seen: set[int]) -> None:
-    """Adds what a program says, unless it has been seen: a program may be called from many places."""
-    if id(program) in seen:
-        return
-    seen.add(id(program))
-    for eqn in [eqn for eqn in program.eqns if (primitive := eqn.primitive).multiple_results or primitive in _PLACING]:
-        if eqn.primitive in _PLACING:
-            if not isinstance(eqn.params["sharding"], MemorySpace):
-                found.append((eqn.params["sharding"], eqn))
-        elif eqn.primitive is shard_map_p:
-            found.append((eqn.params["mesh"], eqn))
-        else:  # every operation that holds programs has a list of results
-            for inner in subjaxprs(eqn):
-                _collect(inner, found, seen)

@@ -25,9 +25,16 @@ def philox2x32(key: np.ndarray, counters: np.ndarray) -> np.ndarray:
 
 
 def philox4x32(key: np.ndarray, counters: np.ndarray) -> np.ndarray:
-    """u32[n, 4] from a key u32[2] and counters u32[n, 4]."""
-    from laminax_ir.reference.random_bits import philox
-    return philox(key, counters)
+    """u32[n, 4] from a key u32[2] and counters u32[n, 4], with 10 rounds."""
+    x = counters.astype(np.uint64)
+    low_half = np.uint64(0xFFFFFFFF)
+    k1, k2 = (int(word) for word in key)
+    for _ in range(10):
+        first, second = x[:, 0] * np.uint64(0xD2511F53), x[:, 2] * np.uint64(0xCD9E8D57)
+        x = np.stack([second >> np.uint64(32) ^ x[:, 1] ^ np.uint64(k1), second & low_half,
+                      first >> np.uint64(32) ^ x[:, 3] ^ np.uint64(k2), first & low_half], -1)
+        k1, k2 = (k1 + 0x9E3779B9) % 2**32, (k2 + 0xBB67AE85) % 2**32
+    return x.astype(np.uint32)
 
 
 _ROTATIONS = np.array([10, 26, 11, 21, 13, 27, 23, 5, 6, 20, 17, 11, 25, 10, 18, 20]).reshape(8, 2)

@@ -82,19 +82,6 @@ def _threefry_words(key: np.ndarray, count: int) -> np.ndarray:
 # Philox-4x32 and XLA's generator
 
 
-def philox(key: np.ndarray, counter: np.ndarray) -> np.ndarray:
-    """Philox-4x32 with 10 rounds: u32[n, 4] from a key u32[2] and counters u32[n, 4]."""
-    x = counter.astype(np.uint64)
-    low_half = np.uint64(0xFFFFFFFF)
-    k1, k2 = (int(word) for word in key)
-    for _ in range(10):
-        first, second = x[:, 0] * np.uint64(0xD2511F53), x[:, 2] * np.uint64(0xCD9E8D57)
-        x = np.stack([second >> np.uint64(32) ^ x[:, 1] ^ np.uint64(k1), second & low_half,
-                      first >> np.uint64(32) ^ x[:, 3] ^ np.uint64(k2), first & low_half], -1)
-        k1, k2 = (k1 + 0x9E3779B9) % 2**32, (k2 + 0xBB67AE85) % 2**32
-    return x.astype(np.uint32)
-
-
 @reference_rule(ops.rng_bit_generator_p)
 def generate(state, *, shape, dtype, algorithm, out_sharding=None) -> list[np.ndarray]:
     """The generator of XLA's CPU compiler, whose default is Philox: the new state and the bits.
@@ -129,7 +116,7 @@ def _expand_philox(key: np.ndarray, counter: int, shape: tuple[int, ...], width:
     hashes = -(-size * width // 16)
     first = counter + (_joined(key) << 64)
     counters = [[(first + i) >> shift & 0xFFFFFFFF for shift in (0, 32, 64, 96)] for i in range(hashes)]
-    words = philox(key, np.array(counters, np.uint32).reshape(hashes, 4))
+    words = counter_generators.philox4x32(key, np.array(counters, np.uint32).reshape(hashes, 4))
     return words.view(f"u{width}").ravel()[:size].reshape(shape), hashes
 
 

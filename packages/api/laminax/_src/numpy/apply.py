@@ -12,6 +12,7 @@ import numpy as np
 from laminax_ir import config
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops.shape_arguments import broadcast_shapes
 
 from laminax._src.numpy.arguments import as_array, ensure_array, ensure_arrays, one_axis, shape_of
 
@@ -134,7 +135,7 @@ def _vectorized(core: Callable, arrays: list, parsed) -> Any:
                 raise ValueError(f"vectorize: inconsistent size for core dimension {name!r}: {size} vs {sizes[name]}")
     if config.numpy_rank_promotion.value != "allow" and len({len(own) for x, own in zip(arrays, leading) if x.shape}) > 1:
         _report_rank_promotion([tuple(x.shape) for x in arrays])
-    shape = shape_ops.broadcast_shapes(*leading) if leading else ()
+    shape = broadcast_shapes(*leading) if leading else ()
     squeezed = []
     for x, own in zip(arrays, leading):  # axes of size 1 are not mapped, which broadcasts them
         stretched = tuple(i for i, n in enumerate(own) if n == 1 and shape[len(shape) - len(own) + i] != 1)

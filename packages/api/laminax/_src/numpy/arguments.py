@@ -14,9 +14,9 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval, is_array_like
 from laminax_ir.errors import ConcretizationTypeError
-from laminax_ir.operators import as_dtype, promote_shapes
-from laminax_ir.ops.elementwise import convert_element_type_p
+from laminax_ir.ops.conversion import convert_element_type_p
 from laminax_ir.ops.shape_arguments import canonical_axes, canonical_axis
+from laminax_ir.promoted_operands import as_dtype, promote_shapes
 from laminax_ir.symbolic_dims import size_of
 from laminax_ir.trace import Tracer, is_tracing
 
@@ -88,14 +88,14 @@ def promote_inexact(name: str, *args: Any) -> list[Any]:
 
 def promote_arrays(name: str, *args: Any) -> list[Any]:
     """Operands in their common dtype and, but for scalars, one rank."""
-    from laminax_ir.operators import promote
+    from laminax_ir.promoted_operands import promote
     return promote(name, *ensure_arrays(name, *args))
 
 
 def promote_dtypes(name: str, *args: Any) -> list[Any]:
     """Operands in their common dtype; shapes are left alone."""
-    from laminax_ir import operators
-    return operators.promote_dtypes(*ensure_arrays(name, *args))
+    from laminax_ir import promoted_operands
+    return promoted_operands.promote_dtypes(*ensure_arrays(name, *args))
 
 
 def inexact(name: str, x: Any) -> Any:

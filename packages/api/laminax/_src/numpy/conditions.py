@@ -9,7 +9,8 @@ import numpy as np
 from laminax_ir import dtypes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.scalar_operands import scalar_like
-from laminax_ir.ops.shape import broadcast_shapes, broadcast_to_shape
+from laminax_ir.ops.shape import broadcast_to_shape
+from laminax_ir.ops.shape_arguments import broadcast_shapes
 
 from laminax._src.floor import fused
 from laminax._src.numpy.arguments import dtype_of, ensure_arrays, promote_dtypes, shape_of

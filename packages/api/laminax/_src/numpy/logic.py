@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from laminax_ir import dtypes, operators
+from laminax_ir import dtypes, operators, promoted_operands
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
@@ -72,7 +72,7 @@ greater_equal = _comparison("greater_equal", operators.greater_equal, "x >= y")
 def _logical(name: str, function: Callable, text: str) -> Callable:
     def fun(x, y, /):
         x, y = ensure_arrays(name, x, y)
-        result = function(*operators.promote_shapes(name, truth_of(x), truth_of(y)))
+        result = function(*promoted_operands.promote_shapes(name, truth_of(x), truth_of(y)))
         return _as_weak_as(result, x, y)
 
     fun.__module__ = __name__

@@ -8,7 +8,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes, operators
+from laminax_ir import dtypes, operators, promoted_operands
 from laminax_ir import matmul as matmul_module
 from laminax_ir.avals import get_aval
 from laminax_ir.errors import ShapeError
@@ -63,8 +63,8 @@ def _dot(a, b, precision, preferred):
     a, b = promote_dtypes("dot", a, b)
     a_rank, b_rank = len(shape_of(a)), len(shape_of(b))
     if not a_rank or not b_rank:
-        return _converted(op.mul(*operators.promote_shapes("dot", a, b)), preferred) if dtype_of(a) != np.bool_ \
-            else op.bitwise_and(*operators.promote_shapes("dot", a, b))
+        return _converted(op.mul(*promoted_operands.promote_shapes("dot", a, b)), preferred) if dtype_of(a) != np.bool_ \
+            else op.bitwise_and(*promoted_operands.promote_shapes("dot", a, b))
     summed = max(b_rank - 2, 0)
     if shape_of(a)[-1] != shape_of(b)[summed]:
         raise ShapeError(f"dot: dot_general requires contracting dimensions to have the same shape, got ({shape_of(a)[-1]},) and "

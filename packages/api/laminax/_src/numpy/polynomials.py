@@ -11,6 +11,7 @@ from laminax_ir import dtypes, operators
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops.shape_arguments import broadcast_shapes
 from laminax_ir.ops.slicing import slice_in_dim
 
 from laminax._src.floor import fused
@@ -55,7 +56,7 @@ def polyval(p, x, *, unroll: int = 16):
 def _polyval(p, x, unroll):
     p, x = promote_dtypes("polyval", p, x)
     p = as_array(p)
-    shape = shape_ops.broadcast_shapes(p.shape[1:], shape_of(x))
+    shape = broadcast_shapes(p.shape[1:], shape_of(x))
     x = shape_ops.broadcast_to_shape(as_array(x), shape)
     y = shape_ops.full(shape, 0, dtype_of(p))
     if p.shape[0] > unroll:

@@ -10,6 +10,7 @@ import numpy as np
 
 from laminax_ir.avals import get_aval
 from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops import shape_arguments
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.trace import Tracer
 
@@ -174,7 +175,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     Raises:
       ValueError: if there is none.
     """
-    return shape_ops.broadcast_shapes(*[(s,) if isinstance(s, (int, np.integer)) else tuple(s) for s in shapes])
+    return shape_arguments.broadcast_shapes(*[(s,) if isinstance(s, (int, np.integer)) else tuple(s) for s in shapes])
 
 
 def broadcast_arrays(*args) -> list:
@@ -187,7 +188,7 @@ def broadcast_arrays(*args) -> list:
     shapes = [tuple(x.shape) for x in arrays]
     if len(set(shapes)) == 1:
         return arrays
-    common = shape_ops.broadcast_shapes(*shapes)
+    common = shape_arguments.broadcast_shapes(*shapes)
     return [x if s == common else shape_ops.broadcast_to_shape(x, common) for x, s in zip(arrays, shapes)]
 
 

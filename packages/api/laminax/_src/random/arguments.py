@@ -8,9 +8,9 @@ import numpy as np
 
 from laminax_ir import dtypes
 from laminax_ir.avals import get_aval
-from laminax_ir.ops.elementwise import convert_element_type_p
-from laminax_ir.ops.shape import broadcast_in_dim, broadcast_shapes
-from laminax_ir.ops.shape_arguments import canonical_shape
+from laminax_ir.ops.conversion import convert_element_type_p
+from laminax_ir.ops.shape import broadcast_in_dim
+from laminax_ir.ops.shape_arguments import broadcast_shapes, canonical_shape
 
 
 def checked_shape(name: str, shape: Sequence[int]) -> tuple[int, ...]:

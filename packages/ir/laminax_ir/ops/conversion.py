@@ -1,0 +1,21 @@
+"""The primitive that converts dtypes: one of the family `elementwise`, apart from it because Python scalars beside arrays need it too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from laminax_ir import dtypes
+from laminax_ir.avals import ShapedArray
+from laminax_ir.primitive import Primitive, shape_rule
+
+convert_element_type_p = Primitive("convert_element_type", family="elementwise")
+
+
+@shape_rule(convert_element_type_p)
+def _convert_shape(x: ShapedArray, *, new_dtype: Any, weak_type: bool, sharding: Any = None) -> ShapedArray:
+    if x.dtype is not new_dtype and (dtypes.is_extended(x.dtype) or dtypes.is_extended(new_dtype)) and x.dtype != new_dtype:
+        raise ValueError(f"Cannot convert_element_type from {dtypes.dtype_name(x.dtype)} to {dtypes.dtype_name(new_dtype)}: random keys "
+                         f"cannot be converted, got {x.str_short()}. Use random.key_data and random.wrap_key_data.")
+    if x._named:
+        return x.update(dtype=new_dtype, weak_type=weak_type)
+    return ShapedArray(x.shape, new_dtype, weak_type)

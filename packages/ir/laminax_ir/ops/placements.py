@@ -1,0 +1,45 @@
+"""What programs say of where they run, and of how their values lie in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from laminax_ir.array_layouts import in_use as layouts_in_use
+from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, programs_within, subjaxprs
+from laminax_ir.memory_spaces import MemorySpace
+from laminax_ir.ops.shard_map import shard_map_p
+from laminax_ir.ops.sharding import device_put_p, layout_constraint_p, sharding_constraint_p
+
+
+def constrains_layouts(program: ClosedJaxpr | Jaxpr) -> bool:
+    """Whether a program says of some value how its elements lie in memory."""
+    return bool(layouts_in_use) and any(eqn.primitive is layout_constraint_p for jaxpr in programs_within(program) for eqn in jaxpr.eqns)
+
+
+_PLACING = frozenset((sharding_constraint_p, device_put_p))
+
+
+def shardings_in(program: ClosedJaxpr | Jaxpr) -> list[tuple[Any, JaxprEqn]]:
+    """What the operations of a program say of where it runs, nested programs included, each with the equation.
+
+    Shardings of those that place values, and meshes of programs per device.
+    """
+    found: list[tuple[Any, JaxprEqn]] = []
+    _collect(program, found, set())
+    return found
+
+
+def _collect(program: ClosedJaxpr | Jaxpr, found: list[tuple[Any, JaxprEqn]], seen: set[int]) -> None:
+    """Adds what a program says, unless it has been seen: a program may be called from many places."""
+    if id(program) in seen:
+        return
+    seen.add(id(program))
+    for eqn in [eqn for eqn in program.eqns if (primitive := eqn.primitive).multiple_results or primitive in _PLACING]:
+        if eqn.primitive in _PLACING:
+            if not isinstance(eqn.params["sharding"], MemorySpace):
+                found.append((eqn.params["sharding"], eqn))
+        elif eqn.primitive is shard_map_p:
+            found.append((eqn.params["mesh"], eqn))
+        else:  # every operation that holds programs has a list of results
+            for inner in subjaxprs(eqn):
+                _collect(inner, found, seen)
