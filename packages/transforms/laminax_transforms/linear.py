@@ -2,8 +2,7 @@
 
 While a derivative rule runs, the tangent trace is current. Operations that touch no tangent go straight to
 the parent trace; the others are linear in the tangents by construction and are recorded on a tape, with the
-parent's values they use as residuals. Transposition walks the tape backwards and sums one cotangent per
-linear value. Source: Radul et al., "You Only Linearize Once", POPL 2023.
+parent's values they use as residuals. `transposition` walks the tape backwards. Source: Radul et al., "You Only Linearize Once", POPL 2023.
 """
 
 from __future__ import annotations
@@ -14,10 +13,7 @@ from laminax_ir import source
 from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.explicit_axes import is_resolving
 from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
-from laminax_ir.manual_axes import checked_axes
-from laminax_ir.name_stacks import JVP, TRANSPOSE, NameStack
 from laminax_ir.ops.elementwise import add_p
-from laminax_ir.ops.sharding import in_memory, reshard
 from laminax_ir.primitive import Primitive
 from laminax_ir.result_types import typed_results
 from laminax_ir.staging_trace import literal_types
@@ -25,8 +21,7 @@ from laminax_ir.trace import Trace, Tracer, current_trace, state
 from laminax_ir.type_shardings import in_use
 from laminax_transforms.differentiated_refs import differentiated_write_error
 from laminax_transforms.partly_linear import as_equation, split_equation
-from laminax_transforms.registry import transpose_rule
-from laminax_transforms.varying import added, entered, summed_like, varying_like
+from laminax_transforms.transposition import Accumulation, accumulation, transpose_equations
 from laminax_transforms.zeros import ZERO, zeros_of
 
 
@@ -175,14 +170,6 @@ class TangentTrace(Trace):
                              [x.index for x in inputs], results, avals, len(self.origins))
 
 
-def _transposed_names(stack: NameStack) -> NameStack:
-    """The names of what transposes an operation: inside of `transpose`, which is around the differentiation."""
-    for i in range(len(stack) - 1, -1, -1):
-        if stack[i] is JVP:
-            return NameStack((*stack[:i], TRANSPOSE, *stack[i:]))
-    return stack
-
-
 def live_equations(tape: Sequence[LinearEqn], results: Iterable[int | None]) -> list[LinearEqn]:
     """The equations that the results depend on, and those without a result, which have effects; in order."""
     needed = {index for index in results if index is not None}
@@ -244,66 +231,26 @@ class LinearProgram:
           used_up: whether the program is not needed again. Each equation is then let go once it is transposed, and with it
             its residuals: a gradient needs less memory at once.
         """
-        is_split = bool(in_use) and any(
-            aval is not None and aval._whole is not None for avals in (self.in_avals, self.out_avals, *(eqn.out_avals for eqn in self.eqns)) for aval in avals)
-        if is_split:  # over explicit mesh axes, or in other memory: cotangents are split, and where, as the values are
-            if not is_resolving.value:
-                with is_resolving(True):
-                    return self.transpose(cts, sums_shared, used_up)
-            cts = [ct if ct is ZERO or aval is None else _as_cotangent(ct, aval) for ct, aval in zip(cts, self.out_avals)]
-        has_checked_axes = bool(checked_axes())
-        if has_checked_axes:  # inside of a program per device
-            cts = [varying_like(ct, aval) for ct, aval in zip(cts, self.out_avals)]
+        how = accumulation((*self.in_avals, *self.out_avals, *(aval for eqn in self.eqns for aval in eqn.out_avals)) if in_use else (), sums_shared)
+        if how is None or is_resolving.value or not how.is_split:
+            return self._transposed(cts, how, used_up)
+        with is_resolving(True):
+            return self._transposed(cts, how, used_up)
+
+    def _transposed(self, cts: Sequence[Any], how: Accumulation | None, used_up: bool) -> list[Any]:
         env: list[Any] = [ZERO] * self.size
-        for index, ct in zip(self.results, cts):
+        add = add_p.bind if how is None else how.added
+        for index, ct, aval in zip(self.results, cts, self.out_avals):
             if index is not None and ct is not ZERO:
-                env[index] = ct if env[index] is ZERO else add_p.bind(env[index], ct)
+                ct = ct if how is None else how.conformed(ct, aval)
+                env[index] = ct if env[index] is ZERO else add(env[index], ct)
         previous = state.source
-        origin = where = None  # several equations in a row come from one operation
-        stack = transposed = ()
-        eqns = self.eqns if used_up else list(self.eqns)
         try:
-            while eqns:
-                eqn = eqns.pop()
-                if eqn.primitive.multiple_results:
-                    ct = [env[index] for index in eqn.outputs]
-                    if all(c is ZERO for c in ct):
-                        continue
-                    for index in eqn.outputs:
-                        env[index] = ZERO
-                    if has_checked_axes:
-                        ct, eqn = entered(ct, eqn, sums_shared)
-                else:
-                    output = eqn.output
-                    ct = env[output]
-                    if ct is ZERO:
-                        continue
-                    env[output] = ZERO  # not needed any more: free it early
-                if eqn.source is not origin:
-                    origin = where = eqn.source
-                    if names := origin[2]:
-                        if names is not stack:
-                            stack, transposed = names, _transposed_names(names)
-                        where = _new_tuple(source.SourceInfo, (origin[0], origin[1], transposed))
-                state.source = where
-                in_cts = transpose_rule[eqn.primitive](ct, *eqn.operands, **eqn.params)
-                for position, index in eqn.inputs:
-                    term = in_cts[position]
-                    if term is not None and term is not ZERO:
-                        total = env[index]
-                        if is_split:
-                            term = _as_cotangent(term, eqn.operands[position])
-                        if has_checked_axes:
-                            term = varying_like(term, eqn.operands[position])
-                            if total is not ZERO:
-                                total, term = added(total, term, sums_shared)
-                        env[index] = term if total is ZERO else add_p.bind(total, term)
+            transpose_equations(self.eqns if used_up else list(self.eqns), env, how)
         finally:
             state.source = previous
         in_cts = [env[index] for index in self.inputs]
-        if has_checked_axes and sums_shared:
-            return [summed_like(ct, aval) for ct, aval in zip(in_cts, self.in_avals)]
-        return in_cts
+        return in_cts if how is None else how.finished(in_cts, self.in_avals)
 
     def residuals(self) -> list[Any]:
         """The parent's values that the program uses, each once, in order."""
@@ -340,12 +287,6 @@ class LinearProgram:
         outvars = [env[index] for index in self.results if index is not None]
         invars = [residual_vars[id(x)] for x in residuals] + [env[index] for index in self.inputs]
         return Jaxpr([], invars, outvars, eqns), residuals
-
-
-def _as_cotangent(ct: Any, primal_aval: ShapedArray) -> Any:
-    """A cotangent split over explicit mesh axes as those of its primal are, in the memory of its primal."""
-    split = primal_aval._split
-    return in_memory(reshard(ct, None if split is None else split.of_cotangents()), primal_aval.memory_space)
 
 
 def _is_literal(x: Any) -> bool:
