@@ -20,6 +20,6 @@ def lower_layers_on_the_reference_evaluator(request, monkeypatch):
     if request.path.parts[-3:-1] not in (("ir", "tests"), ("transforms", "tests")):
         return
     if (setup := sys.modules.get("laminax_ir.setup")) is not None:
-        monkeypatch.setattr(sys.modules["laminax_ir.trace"].eval_trace, "evaluate", setup.evaluate_with_numpy)
-    if (effects := sys.modules.get("laminax_ir.effects")) is not None:
+        monkeypatch.setattr(sys.modules["laminax_ir.tracing.trace"].eval_trace, "evaluate", setup.evaluate_with_numpy)
+    if (effects := sys.modules.get("laminax_ir.programs.effects")) is not None:
         monkeypatch.setattr(effects, "call_context", effects._numpy_copies)

@@ -25,12 +25,12 @@ from typing import Any
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.contraction import dot_general
 from laminax_ir.ops.reduction import reduce_sum
-from laminax_ir.staging import stage
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.lower import lower
 from laminax_transforms import grad, jvp, vmap
 

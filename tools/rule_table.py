@@ -15,11 +15,11 @@ import re
 from collections.abc import Iterator
 
 from laminax_ir import ops
-from laminax_ir.primitive import Primitive
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.reference.evaluate import reference_rule
 from laminax_lowering.lower import PLATFORMS
-from laminax_lowering.registry import lowering_rules, platform_rules, unsupported
-from laminax_transforms.registry import batching_rules, jvp_rules, linearize_rules, transpose_rule, zero_derivatives
+from laminax_lowering.writing.registry import lowering_rules, platform_rules, unsupported
+from laminax_transforms.base.registry import batching_rules, jvp_rules, linearize_rules, transpose_rule, zero_derivatives
 
 PACKAGES = pathlib.Path(__file__).absolute().parents[1] / "packages"
 TESTED_LAYERS = ("ir", "transforms", "lowering", "api")

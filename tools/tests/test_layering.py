@@ -31,10 +31,10 @@ ALLOWED = {
 # absl have the options as its flags. The api takes the
 # names of window functions from SciPy, as JAX does, and its solver of sparse linear equations.
 ALLOWED_IN_MODULE = {
-    "packages/api/laminax/_src/scipy/spectra.py": {"scipy"},
-    "packages/api/laminax/_src/sparse/solving.py": {"scipy"},
-    "packages/ir/laminax_ir/_pytree_jaxlib.py": {"jaxlib"},
-    "packages/ir/laminax_ir/absl_flags.py": {"absl"},
+    "packages/api/laminax/_src/numerics/scipy/spectra.py": {"scipy"},
+    "packages/api/laminax/_src/numerics/sparse/solving.py": {"scipy"},
+    "packages/ir/laminax_ir/pytrees/jaxlib_backend.py": {"jaxlib"},
+    "packages/ir/laminax_ir/options/absl_flags.py": {"absl"},
     "packages/ir/laminax_ir/reference/special.py": {"scipy"},
     "packages/runtime/laminax_runtime/_jaxlib.py": {"jaxlib"},
 }

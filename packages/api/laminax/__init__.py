@@ -22,34 +22,34 @@ _SUBMODULES = frozenset((
 
 _NAMES = {
     # transformations
-    "laminax._src.jit": "clear_caches jit",
-    "laminax._src.pmap": "pmap",
-    "laminax._src.shard_map": "shard_map smap",
-    "laminax._src.sharding_constraints": "reshard",
-    "laminax._src.passes": "fwd_and_bwd",
+    "laminax._src.compiling.jit": "clear_caches jit",
+    "laminax._src.parallel.pmap": "pmap",
+    "laminax._src.parallel.shard_map": "shard_map smap",
+    "laminax._src.parallel.sharding_constraints": "reshard",
+    "laminax._src.compiling.passes": "fwd_and_bwd",
     "laminax._src.transforms": """
         checkpoint checkpoint_policies closure_convert custom_gradient custom_jvp custom_vjp grad hessian jacfwd jacobian jacrev jvp
         linear_transpose linearize remat value_and_grad vjp vmap""",
     # programs, shapes, names
-    "laminax_ir.avals": "ShapeDtypeStruct",
-    "laminax_ir.dtypes": "float0",
-    "laminax_ir.partition_specs": "P",
+    "laminax_ir.types.avals": "ShapeDtypeStruct",
+    "laminax_ir.types.dtypes": "float0",
+    "laminax_ir.types.partition_specs": "P",
     "laminax_ir.ops.callbacks": "pure_callback",
     "laminax_ir.ops.state": "Ref freeze new_ref",
-    "laminax._src.effects": "effects_barrier",
-    "laminax._src.numpy.dynamic_slices": "ds",
-    "laminax._src.abstract_calls": "eval_shape make_jaxpr typeof",
-    "laminax._src.scopes": "disable_jit ensure_compile_time_eval named_call named_scope",
-    "laminax._src.transfers": """
+    "laminax._src.compiling.effects": "effects_barrier",
+    "laminax._src.numerics.numpy.dynamic_slices": "ds",
+    "laminax._src.compiling.abstract_calls": "eval_shape make_jaxpr typeof",
+    "laminax._src.compiling.scopes": "disable_jit ensure_compile_time_eval named_call named_scope",
+    "laminax._src.parallel.transfers": """
         block_until_ready copy_to_host_async device_get device_put device_put_replicated device_put_sharded live_arrays
         local_devices""",
-    "laminax._src.xla_computation": "xla_computation",
+    "laminax._src.exporting.xla_computation": "xla_computation",
     # arrays and devices
     "laminax_runtime": """
         Array Device default_backend device_count devices host_count host_id host_ids local_device_count make_array_from_callback
         make_array_from_process_local_data make_array_from_single_device_arrays make_mesh NamedSharding Shard process_count
         process_index process_indices set_mesh""",
-    "laminax._src.environment": "print_environment_info",
+    "laminax._src.debugging.environment": "print_environment_info",
     # settings
     "laminax._settings": """
         allow_f16_reductions array_garbage_collection_guard auto_pcast check_tracer_leaks checking_leaks config debug_infs debug_key_reuse debug_nans

@@ -5,7 +5,7 @@ Loads neither jaxlib nor NumPy's relatives, so that platforms and device counts 
 
 from __future__ import annotations
 
-from laminax_ir.config import (
+from laminax_ir.options.config import (
     check,
     check_leaks,
     config,
@@ -25,8 +25,8 @@ from laminax_ir.config import (
     softmax_custom_jvp,
     threefry_partitionable,
 )
-from laminax_ir.config_options import find
-from laminax_runtime.options import (
+from laminax_ir.options.config_options import find
+from laminax_runtime.base.options import (
     array_garbage_collection_guard,
     default_device,
     no_execution,

@@ -1,5 +1,5 @@
 """What `vjp(...)[1].with_refs` is told, and what its function returns, for each argument."""
 
-from laminax_transforms.gradient_refs import DidntWant, DontWant, GradRef, GradValue
+from laminax_transforms.differentiation.gradient_refs import DidntWant, DontWant, GradRef, GradValue
 
 __all__ = ["DidntWant", "DontWant", "GradRef", "GradValue"]

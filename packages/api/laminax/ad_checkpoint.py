@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laminax_transforms.checkpoint import (
+from laminax_transforms.rematerializing.checkpoint import (
     Recompute,
     Saveable,
     checkpoint,
@@ -12,7 +12,7 @@ from laminax_transforms.checkpoint import (
     remat,
     saved_residuals,
 )
-from laminax_transforms.rematerialization import Offloadable
+from laminax_transforms.rematerializing.rematerialization import Offloadable
 
 import laminax._src  # noqa: F401  (puts the layers together)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Callable, Iterable, Sequence
 
-from laminax_ir.pytree import PyTreeDef, flatten_axes, tree_flatten, tree_unflatten
+from laminax_ir.pytrees.pytree import PyTreeDef, flatten_axes, tree_flatten, tree_unflatten
 
-from laminax._src.abstract_arguments import as_abstract
-from laminax._src.extend.debug_info import DebugInfo
-from laminax._src.extend.linear_util import WrappedFun, transformation_with_aux2
-from laminax._src.leaf_names import argument_names
-from laminax._src.program_names import function_code, source_info
-from laminax._src.tracing import Call, function_name
+from laminax._src.base.leaf_names import argument_names
+from laminax._src.base.program_names import function_code, source_info
+from laminax._src.compiling.abstract_arguments import as_abstract
+from laminax._src.compiling.tracing import Call, function_name
+from laminax._src.names.extend.debug_info import DebugInfo
+from laminax._src.names.extend.linear_util import WrappedFun, transformation_with_aux2
 
 __all__ = ["debug_info", "flatten_axes", "flatten_fun", "flatten_fun_nokwargs", "safe_map", "shaped_abstractify"]
 
@@ -88,5 +88,5 @@ def safe_map(f: Callable, *args: Iterable[Any]) -> list[Any]:
 
 def shaped_abstractify(x: Any) -> Any:
     """The aval of a value, or of anything with a shape and a dtype."""
-    from laminax_ir.avals import get_aval
+    from laminax_ir.types.avals import get_aval
     return get_aval(as_abstract(x))

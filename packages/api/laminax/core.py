@@ -5,16 +5,16 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import Any, Iterator
 
-from laminax_ir.avals import AbstractValue, ShapedArray, ShapeDtypeStruct, get_aval
-from laminax_ir.check import check_jaxpr
-from laminax_ir.errors import JaxprTypeError
-from laminax_ir.evaluation import eval_jaxpr, jaxpr_as_fun
-from laminax_ir.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, no_effects, subjaxprs
-from laminax_ir.primitive import Primitive
-from laminax_ir.symbolic_dims import InconclusiveDimensionOperation, is_constant_shape, is_symbolic_dim, max_dim, min_dim
-from laminax_ir.trace import Trace, Tracer, current_trace, eval_trace
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, no_effects, subjaxprs
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.recording.evaluation import eval_jaxpr, jaxpr_as_fun
+from laminax_ir.symbolic.symbolic_dims import InconclusiveDimensionOperation, is_constant_shape, is_symbolic_dim, max_dim, min_dim
+from laminax_ir.tracing.trace import Trace, Tracer, current_trace, eval_trace
+from laminax_ir.types.avals import AbstractValue, ShapedArray, ShapeDtypeStruct, get_aval
+from laminax_ir.types.errors import JaxprTypeError
 
-from laminax._src.scopes import ensure_compile_time_eval
+from laminax._src.compiling.scopes import ensure_compile_time_eval
 
 __all__ = [
     "AbstractValue", "Atom", "ClosedJaxpr", "DropVar", "InconclusiveDimensionOperation", "Jaxpr", "JaxprEqn", "JaxprTypeError", "Literal", "ParamDict", "Primitive",

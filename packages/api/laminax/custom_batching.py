@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laminax_transforms.custom_batching import custom_vmap, sequential_vmap
+from laminax_transforms.custom.custom_batching import custom_vmap, sequential_vmap
 
 import laminax._src  # noqa: F401  (puts the layers together)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from laminax_ir.ops.calls import custom_jvp_call_p, custom_vjp_call_p
-from laminax_transforms.custom_derivatives import custom_jvp, custom_vjp
-from laminax_transforms.custom_gradients import closure_convert, custom_gradient
-from laminax_transforms.custom_transposes import linear_call
-from laminax_transforms.rule_arguments import CustomVJPPrimal, SymbolicZero, custom_vjp_primal_tree_values, zero_from_primal
+from laminax_transforms.custom.custom_derivatives import custom_jvp, custom_vjp
+from laminax_transforms.custom.custom_gradients import closure_convert, custom_gradient
+from laminax_transforms.custom.custom_transposes import linear_call
+from laminax_transforms.custom.rule_arguments import CustomVJPPrimal, SymbolicZero, custom_vjp_primal_tree_values, zero_from_primal
 
 import laminax._src  # noqa: F401  (puts the layers together)
 

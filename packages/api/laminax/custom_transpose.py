@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laminax_transforms.custom_transposes import custom_transpose
+from laminax_transforms.custom.custom_transposes import custom_transpose
 
 import laminax._src  # noqa: F401  (puts the layers together)
 

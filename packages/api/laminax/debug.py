@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from laminax_ir.effects import DebugEffect, OrderedDebugEffect
 from laminax_ir.ops.callbacks import debug_callback as callback
 from laminax_ir.ops.callbacks import debug_log as log
 from laminax_ir.ops.callbacks import debug_print as print
+from laminax_ir.programs.effects import DebugEffect, OrderedDebugEffect
 
-from laminax._src.breakpoints import debug_breakpoint as breakpoint
-from laminax._src.sharding_pictures import inspect_array_sharding, visualize_array_sharding, visualize_sharding
+from laminax._src.debugging.breakpoints import debug_breakpoint as breakpoint
+from laminax._src.parallel.sharding_pictures import inspect_array_sharding, visualize_array_sharding, visualize_sharding
 
 __all__ = [
     "DebugEffect", "OrderedDebugEffect", "breakpoint", "callback", "inspect_array_sharding", "log", "print", "visualize_array_sharding",

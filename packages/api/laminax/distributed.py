@@ -2,4 +2,4 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"distributed": "initialize is_initialized shutdown"})
+__all__, __getattr__, __dir__ = contents(__name__, {"placement.distributed": "initialize is_initialized shutdown"})

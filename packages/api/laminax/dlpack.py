@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import laminax_runtime as runtime
-from laminax_runtime.dlpack import is_supported_dtype
+from laminax_runtime.arrays.dlpack import is_supported_dtype
 
 import laminax._src  # noqa: F401  (puts the layers together)
 

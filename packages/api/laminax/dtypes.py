@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laminax_ir.dtypes import (
+from laminax_ir.types.dtypes import (
     TypePromotionError,
     bfloat16,
     extended,
@@ -14,9 +14,9 @@ from laminax_ir.dtypes import (
     result_type,
     scalar_type_of,
 )
-from laminax_ir.dtypes import bit_width as itemsize_bits
+from laminax_ir.types.dtypes import bit_width as itemsize_bits
 
-from laminax._src.host_dtypes import canonicalize_dtype
+from laminax._src.numerics.host_dtypes import canonicalize_dtype
 
 __all__ = [
     "TypePromotionError", "bfloat16", "canonicalize_dtype", "extended", "finfo", "float0", "iinfo", "issubdtype", "itemsize_bits",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laminax_ir.errors import (
+from laminax_ir.types.errors import (
     ConcretizationTypeError,
     DTypeError,
     InconclusiveDimensionOperation,
@@ -20,7 +20,7 @@ from laminax_ir.errors import (
     UnboundAxisNameError,
     UnexpectedTracerError,
 )
-from laminax_runtime.errors import DeletedArrayError, PlatformError, UnsupportedValueError
+from laminax_runtime.base.errors import DeletedArrayError, PlatformError, UnsupportedValueError
 
 _FROM_JAXLIB = ("JaxRuntimeError", "XlaRuntimeError")  # what XLA raises; jaxlib is loaded only for who asks
 
@@ -34,6 +34,6 @@ __all__ = [
 
 def __getattr__(name: str):
     if name in _FROM_JAXLIB:
-        from laminax_runtime import errors
+        from laminax_runtime.base import errors
         return getattr(errors, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,7 @@ arguments, 3 one that takes those that are read only. Exported for several platf
 before them, i32[]. Sizes are no arguments: `main` asks its arguments for theirs.
 """
 
-from laminax._src.export import (
+from laminax._src.exporting.export import (
     DisabledSafetyCheck,
     Exported,
     default_export_platform,
@@ -15,8 +15,8 @@ from laminax._src.export import (
     maximum_supported_calling_convention_version,
     minimum_supported_calling_convention_version,
 )
-from laminax._src.export_format import register_namedtuple_serialization, register_pytree_node_serialization
-from laminax._src.symbolic_shapes import SymbolicScope, is_symbolic_dim, symbolic_args_specs, symbolic_shape
+from laminax._src.exporting.export_format import register_namedtuple_serialization, register_pytree_node_serialization
+from laminax._src.exporting.symbolic_shapes import SymbolicScope, is_symbolic_dim, symbolic_args_specs, symbolic_shape
 
 __all__ = [
     "DisabledSafetyCheck", "Exported", "SymbolicScope", "default_export_platform", "deserialize", "export", "is_symbolic_dim",

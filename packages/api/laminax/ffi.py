@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from laminax_ir.ops.ffi import ffi_call
 from laminax_lowering.rules.ffi import ffi_lowering
-from laminax_runtime.ffi import include_dir, pycapsule, register_ffi_target, register_ffi_target_as_batch_partitionable
+from laminax_runtime.backends.ffi import include_dir, pycapsule, register_ffi_target, register_ffi_target_as_batch_partitionable
 
 import laminax._src  # noqa: F401  (puts the layers together)
 

@@ -2,4 +2,4 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"flatten_util": "ravel_pytree"})
+__all__, __getattr__, __dir__ = contents(__name__, {"numerics.flatten_util": "ravel_pytree"})

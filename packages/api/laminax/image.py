@@ -2,4 +2,4 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"image": "ResizeMethod resize scale_and_translate"})
+__all__, __getattr__, __dir__ = contents(__name__, {"numerics.image": "ResizeMethod resize scale_and_translate"})

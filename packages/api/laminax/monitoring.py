@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laminax_runtime.monitoring import (
+from laminax_runtime.base.monitoring import (
     clear_event_listeners,
     record_event,
     record_event_duration_secs,

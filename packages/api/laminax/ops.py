@@ -2,4 +2,4 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"segments": "segment_max segment_min segment_prod segment_sum"})
+__all__, __getattr__, __dir__ = contents(__name__, {"numerics.segments": "segment_max segment_min segment_prod segment_sum"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laminax_runtime.profiler import (
+from laminax_runtime.running.profiler import (
     ProfileData,
     ProfileEvent,
     ProfileOptions,

@@ -11,13 +11,13 @@ same numbers, on every platform and however the program is transformed or spread
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "random.binomial": "binomial multinomial",
-    "random.composed": "ball double_sided_maxwell f generalized_normal orthogonal wald",
-    "random.gamma": "beta chisquare dirichlet gamma loggamma t",
-    "random.keys": "PRNGKey clone fold_in key key_data key_dtype key_impl split wrap_key_data",
-    "random.multivariate": "multivariate_normal",
-    "random.poisson": "poisson",
-    "random.samplers": """bernoulli bits cauchy exponential geometric gumbel laplace logistic lognormal maxwell normal
+    "numerics.random.binomial": "binomial multinomial",
+    "numerics.random.composed": "ball double_sided_maxwell f generalized_normal orthogonal wald",
+    "numerics.random.gamma": "beta chisquare dirichlet gamma loggamma t",
+    "numerics.random.keys": "PRNGKey clone fold_in key key_data key_dtype key_impl split wrap_key_data",
+    "numerics.random.multivariate": "multivariate_normal",
+    "numerics.random.poisson": "poisson",
+    "numerics.random.samplers": """bernoulli bits cauchy exponential geometric gumbel laplace logistic lognormal maxwell normal
         pareto rademacher randint rayleigh triangular truncated_normal uniform weibull_min""",
-    "random.selection": "categorical choice permutation",
+    "numerics.random.selection": "categorical choice permutation",
 })

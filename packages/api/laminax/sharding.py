@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from laminax_ir.abstract_meshes import AbstractMesh, AxisType
-from laminax_ir.partition_specs import P, PartitionSpec
+from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
+from laminax_ir.types.partition_specs import P, PartitionSpec
 from laminax_runtime import (
     GSPMDSharding,
     Mesh,
@@ -16,10 +16,10 @@ from laminax_runtime import (
     use_abstract_mesh,
 )
 
-from laminax._src.abstract_devices import AbstractDevice
-from laminax._src.axis_modes import auto_axes, explicit_axes
-from laminax._src.refused import ManualAxisType
-from laminax._src.sharding_constraints import make_single_device_sharding, reshard
+from laminax._src.names.refused import ManualAxisType
+from laminax._src.parallel.axis_modes import auto_axes, explicit_axes
+from laminax._src.parallel.sharding_constraints import make_single_device_sharding, reshard
+from laminax._src.placement.abstract_devices import AbstractDevice
 
 __all__ = [
     "AbstractDevice", "AbstractMesh", "AxisType", "GSPMDSharding", "ManualAxisType", "Mesh", "NamedSharding", "P", "PartitionSpec",

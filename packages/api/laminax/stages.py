@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from laminax._src.stages import ArgInfo, Compiled, CompilerOptions, Lowered, Traced, Wrapped
+from laminax._src.compiling.stages import ArgInfo, Compiled, CompilerOptions, Lowered, Traced, Wrapped
 
 __all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "Traced", "Wrapped"]

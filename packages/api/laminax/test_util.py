@@ -2,4 +2,4 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"testing": "check_grads check_jvp check_vjp"})
+__all__, __getattr__, __dir__ = contents(__name__, {"debugging.testing": "check_grads check_jvp check_vjp"})

@@ -3,4 +3,4 @@
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "testing": "assert_max_traces check_batching check_grads check_jvp check_vjp"})
+    "debugging.testing": "assert_max_traces check_batching check_grads check_jvp check_vjp"})

@@ -90,7 +90,7 @@ def test_what_laminax_lacks_is_not_taken_from_an_installed_jax(run):
 def test_helpers_that_guides_import_from_the_private_modules():
     """Guides that write interpreters of programs, and optree, take them from there."""
     import laminax
-    from laminax._src import util, xla_bridge
+    from laminax._src.names import util, xla_bridge
 
     assert util.safe_zip([1, 2], "ab") == [(1, "a"), (2, "b")] and util.safe_map(max, [1, 5], [4, 2]) == [4, 5]
     with pytest.raises(ValueError, match="zip"):

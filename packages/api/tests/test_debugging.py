@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from laminax_ir.trace import eval_trace, state
+from laminax_ir.tracing.trace import eval_trace, state
 from laminax_runtime import is_tracing
 
 import laminax

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from laminax_ir.trace import eval_trace
+from laminax_ir.tracing.trace import eval_trace
 
 import laminax
 import laminax.numpy as jnp

@@ -346,7 +346,7 @@ def test_damaged_and_other_data(change, message):
 
 
 def test_other_calling_conventions(monkeypatch):
-    from laminax._src import export as implementation
+    from laminax._src.exporting import export as implementation
     assert export.minimum_supported_calling_convention_version <= deserialize(blob()).calling_convention_version
     assert deserialize(blob()).calling_convention_version == export.maximum_supported_calling_convention_version == 3
     monkeypatch.setattr(implementation, "minimum_supported_calling_convention_version", 4)

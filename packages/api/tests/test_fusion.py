@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from laminax_ir import source
+from laminax_ir.tracing import source
 
 import laminax
 import laminax.numpy as jnp
-from laminax._src import eager
-from laminax._src.fusion import fused
+from laminax._src.compiling import eager
+from laminax._src.compiling.fusion import fused
 
 
 @fused(static_argnames=("axes", "scale"))

@@ -3,8 +3,8 @@
 import pytest
 
 import laminax
-from laminax._src import core
-from laminax._src.state.types import AbstractRef, RefEffect
+from laminax._src.names import core
+from laminax._src.names.state.types import AbstractRef, RefEffect
 from laminax.experimental import cur_qdd, hijax
 from laminax.extend.core import Effect
 from laminax.ref import new_ref

@@ -43,7 +43,7 @@ def test_using_jit_loads_no_rules_and_starts_no_client():
         import laminax
         laminax.jit, laminax.grad, laminax.vmap, laminax.lax, laminax.numpy, laminax.random, laminax.nn, laminax.tree
         step = laminax.jit(laminax.grad(lambda x: x))
-        import laminax_runtime.backends as backends
+        import laminax_runtime.backends.backends as backends
         assert not backends._clients
         loaded = [name for name in sys.modules if ".rules." in name or name.split(".")[0] in ("jax", "scipy")]
         assert not loaded, loaded
@@ -57,7 +57,7 @@ def test_a_first_program_loads_what_it_needs():
         import sys
         import laminax
         laminax.jit(lambda x: x * 2 + 1).lower(1.0)
-        unneeded = {"laminax_ir.printer", "laminax_ir.layout", "laminax_ir.discharge", "laminax_ir.symbolic_solving", "fractions"}
+        unneeded = {"laminax_ir.programs.printer", "laminax_ir.programs.layout", "laminax_ir.recording.discharge", "laminax_ir.symbolic.symbolic_solving", "fractions"}
         assert not unneeded & sys.modules.keys(), unneeded & sys.modules.keys()
         print("fine")""") == "fine"
 
@@ -68,7 +68,7 @@ def test_settings_can_be_made_before_jaxlib_is_loaded():
         import laminax
         laminax.config.update("num_cpu_devices", 3)
         laminax.config.update("jax_platforms", "cpu")
-        assert "jaxlib" not in sys.modules or not sys.modules["laminax_runtime.backends"]._clients
+        assert "jaxlib" not in sys.modules or not sys.modules["laminax_runtime.backends.backends"]._clients
         assert laminax.device_count() == 3
         print("fine")""") == "fine"
 

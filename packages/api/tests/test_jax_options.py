@@ -68,7 +68,7 @@ def test_levels_of_optimization_compile_anew_and_compute_the_same():
 
 
 def test_disable_most_optimizations_reaches_the_compiler():
-    from laminax_runtime import compile as compiler
+    from laminax_runtime.compiling import compile as compiler
     (device,) = laminax.devices()[:1]
     build = compiler._compile_options((device,), 1, 1, None, (), ()).executable_build_options
     assert build.debug_options.xla_backend_optimization_level != 0
@@ -95,7 +95,7 @@ def test_what_checkpoint_keeps_is_logged(caplog):
 
 
 def test_logs_on_stderr(capsys):
-    from laminax_runtime import loggers
+    from laminax_runtime.base import loggers
     loggers._handler.setStream(sys.stderr)
     for name, value in (("jax_logging_level", "INFO"), ("jax_debug_log_modules", "laminax, other")):
         with option(name, value):

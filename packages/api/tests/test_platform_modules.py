@@ -16,7 +16,7 @@ from laminax import distributed, memory
 @pytest.fixture
 def fresh(monkeypatch):
     """As in a process in which nothing has started."""
-    from laminax_runtime import backends
+    from laminax_runtime.backends import backends
     monkeypatch.setattr(backends, "_clients", {})
     yield
     distributed.shutdown()
@@ -54,7 +54,7 @@ def test_live_devices_are_all_of_one_process(monkeypatch):
     from laminax.experimental import multihost_utils
     with pytest.raises(RuntimeError, match=r"distributed.initialize\(\) has not been called"), multihost_utils.live_devices([]):
         pass
-    monkeypatch.setattr("laminax._src.distributed._has_begun", True)
+    monkeypatch.setattr("laminax._src.placement.distributed._has_begun", True)
     with multihost_utils.live_devices(laminax.devices()) as live:
         assert live == laminax.devices()
 

@@ -11,7 +11,8 @@ import zlib
 import numpy as np
 import pytest
 
-from laminax_ir import config, dtypes
+from laminax_ir.options import config
+from laminax_ir.types import dtypes
 
 import laminax
 from laminax import random

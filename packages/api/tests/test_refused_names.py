@@ -73,7 +73,7 @@ def test_a_library_with_kernels_can_be_imported():
 
 def test_what_writers_of_checkpoints_ask_for_is_there():
     """orbax derives from the interface, asks who the processes are, and annotates with names that may be refused."""
-    from laminax._src.distributed import global_state
+    from laminax._src.placement.distributed import global_state
     from laminax.experimental.array_serialization import serialization
 
     assert (global_state.process_id, global_state.num_processes, global_state.client) == (0, 1, None)

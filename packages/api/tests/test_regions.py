@@ -5,7 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from laminax_runtime import ExecutableSequence, options
+from laminax_runtime import ExecutableSequence
+from laminax_runtime.base import options
 
 import laminax
 import laminax.numpy as jnp

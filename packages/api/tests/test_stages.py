@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from laminax_ir import config
+from laminax_ir.options import config
 
 import laminax
 import laminax.numpy as jnp

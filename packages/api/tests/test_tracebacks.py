@@ -12,7 +12,7 @@ import pytest
 import laminax
 import laminax.numpy as jnp
 from laminax import lax
-from laminax._src import traceback_util
+from laminax._src.names import traceback_util
 from laminax.experimental import checkify
 
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import laminax_ir.operators  # noqa: F401  (gives tracers their arithmetic)
-from laminax_ir.explicit_staging import choose_trace_type
-from laminax_ir.jaxpr import ProgramPrinter, set_printer
-from laminax_ir.leaks import check_no_tracers
-from laminax_ir.primitive import Primitive
-from laminax_ir.ref_contents import ArrayOperations, set_array_operations
-from laminax_ir.staging_trace import set_explicit_trace_type
-from laminax_ir.trace import set_evaluator
+import laminax_ir.functions.operators  # noqa: F401  (gives tracers their arithmetic)
+from laminax_ir.programs.jaxpr import ProgramPrinter, set_printer
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.recording.explicit_staging import choose_trace_type
+from laminax_ir.recording.staging_trace import set_explicit_trace_type
+from laminax_ir.refs.ref_contents import ArrayOperations, set_array_operations
+from laminax_ir.tracing.leaks import check_no_tracers
+from laminax_ir.tracing.trace import set_evaluator
 
 
 def evaluate_with_numpy(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -28,12 +28,12 @@ def evaluate_with_numpy(primitive: Primitive, operands: Sequence[Any], params: d
 
 
 def _operations_of_references() -> ArrayOperations:
-    from laminax_ir import array_parts  # for programs with references only
+    from laminax_ir.functions import array_parts  # for programs with references only
     return array_parts
 
 
 def _printer() -> ProgramPrinter:
-    from laminax_ir import printer  # for programs that are looked at
+    from laminax_ir.programs import printer  # for programs that are looked at
     return printer
 
 

@@ -19,12 +19,12 @@ import numpy as np
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 
-from laminax_ir import dtypes
-from laminax_ir.avals import get_aval
-from laminax_ir.check import check_jaxpr
-from laminax_ir.primitive import Primitive
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference import evaluate as reference
-from laminax_ir.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
 
 BOOL = [np.dtype(bool)]
 SIGNED, UNSIGNED = list(dtypes.signed_dtypes), list(dtypes.unsigned_dtypes)

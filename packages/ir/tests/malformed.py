@@ -13,7 +13,7 @@ import re
 import numpy as np
 import pytest
 
-from laminax_ir import dtypes
+from laminax_ir.types import dtypes
 
 AXIS = [99, -99, 1.5, "x"]  # negative ones count from the end
 PLAIN_AXIS = [99, -1, 1.5, "x"]  # or are refused

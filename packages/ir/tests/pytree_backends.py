@@ -1,6 +1,6 @@
 """Both pytree backends in one process, for tests that run over each.
 
-A process uses one backend, chosen when `laminax_ir.pytree` is imported. The fixture `pytree` here imports
+A process uses one backend, chosen when `laminax_ir.pytrees.pytree` is imported. The fixture `pytree` here imports
 that module and its parts once per backend, and shows one set of them in `sys.modules` for the length of a
 test, so that pickling by name finds the right registry.
 """
@@ -20,11 +20,11 @@ BACKENDS = ["python", "jaxlib"]
 
 @pytest.fixture(params=BACKENDS, name="pytree")
 def pytree_fixture(request, monkeypatch) -> ModuleType:
-    """`laminax_ir.pytree` with each backend in turn."""
+    """`laminax_ir.pytrees.pytree` with each backend in turn."""
     modules = load_backend(request.param)
     for name, module in modules.items():
         monkeypatch.setitem(sys.modules, name, module)
-    return modules["laminax_ir.pytree"]
+    return modules["laminax_ir.pytrees.pytree"]
 
 
 def load_backend(name: str) -> dict[str, ModuleType]:
@@ -43,7 +43,7 @@ def _load_backend(name: str) -> dict[str, ModuleType] | ImportError:
     variable = os.environ.get("LAMINAX_PYTREE_BACKEND")
     os.environ["LAMINAX_PYTREE_BACKEND"] = name
     try:
-        importlib.import_module("laminax_ir.pytree")
+        importlib.import_module("laminax_ir.pytrees.pytree")
         return _take_pytree_modules()
     except ImportError as error:
         return error
@@ -57,5 +57,5 @@ def _load_backend(name: str) -> dict[str, ModuleType] | ImportError:
 
 
 def _take_pytree_modules() -> dict[str, ModuleType]:
-    names = [name for name in sys.modules if name.startswith(("laminax_ir.pytree", "laminax_ir._pytree"))]
+    names = [name for name in sys.modules if name.startswith(("laminax_ir.pytrees.pytree", "laminax_ir._pytree"))]
     return {name: sys.modules.pop(name) for name in names}

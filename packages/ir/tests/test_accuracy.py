@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from laminax_ir.accuracy import AccuracyMode, Tolerance
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import elementwise as op
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.accuracy import AccuracyMode, Tolerance
+from laminax_ir.types.avals import ShapedArray
 
 X = np.array([0.25, 0.5, 0.75], np.float32)
 FUNCTIONS = [(op.exp, np.exp), (op.exp2, np.exp2), (op.expm1, np.expm1), (op.log, np.log), (op.log1p, np.log1p), (op.sin, np.sin),

@@ -4,9 +4,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.sorting import approx_max_k, approx_min_k
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from laminax_ir.arguments import as_int, called_with
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import TracerIntegerConversionError
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import indexing, reduction, shape
 from laminax_ir.ops.calls import custom_vjp_tangent_p
 from laminax_ir.ops.loops import scan
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.arguments import as_int, called_with
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import TracerIntegerConversionError
 
 X = np.ones((2, 3), np.float32)
 

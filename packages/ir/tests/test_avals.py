@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray, ShapeDtypeStruct, get_aval, is_array_like, register_value_type
-from laminax_ir.config import enable_x64
+from laminax_ir.options.config import enable_x64
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval, is_array_like, register_value_type
 
 F32 = np.dtype(np.float32)
 
@@ -45,7 +45,7 @@ def test_the_order_of_named_axes_does_not_matter():
 
 
 def test_avals_that_nobody_uses_are_forgotten():
-    from laminax_ir import avals
+    from laminax_ir.types import avals
     ShapedArray((7, 11, 13), F32)
     gc.collect()
     assert not any(key[0] == (7, 11, 13) and ref() is not None for key, ref in list(avals._interned.items()))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir import config, dtypes
-from laminax_ir.avals import ShapedArray, ShapeDtypeStruct
-from laminax_ir.check import check_jaxpr
-from laminax_ir.dce import dce_jaxpr
-from laminax_ir.effects import Effect, debug_effect, has_ordered, io_effect, ordered_debug_effect, ordered_io_effect
 from laminax_ir.ops.callbacks import debug_callback, debug_print, io_callback, pure_callback
+from laminax_ir.options import config
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.programs.dce import dce_jaxpr
+from laminax_ir.programs.effects import Effect, debug_effect, has_ordered, io_effect, ordered_debug_effect, ordered_io_effect
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct
 
 F32 = ShapedArray((3,), np.float32)
 S32 = ShapeDtypeStruct((3,), np.float32)

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
-from laminax_ir.avals import ShapedArray
-from laminax_ir.check import check_jaxpr
-from laminax_ir.config import check
-from laminax_ir.errors import JaxprTypeError
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import CustomJVPCall, call_jaxpr, jit_p
-from laminax_ir.primitive import Primitive, effects_rule, shape_rule
-from laminax_ir.staging import stage
+from laminax_ir.options.config import check
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import JaxprTypeError
 
 
 def f32(*shape, weak=False):

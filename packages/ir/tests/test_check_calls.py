@@ -10,16 +10,16 @@ import re
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.check import check_jaxpr
-from laminax_ir.errors import JaxprTypeError
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, bind_checkpoint
 from laminax_ir.ops.control_flow import cond, switch
 from laminax_ir.ops.loops import scan, while_loop
 from laminax_ir.ops.shape import iota
-from laminax_ir.staging import stage
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import JaxprTypeError
 
 
 def aval(shape=(), dtype=np.float32):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import UnboundAxisNameError
 from laminax_ir.ops.collective_primitives import axis_size
 from laminax_ir.ops.collectives import (
     all_gather,
@@ -23,8 +21,10 @@ from laminax_ir.ops.collectives import (
     pswapaxes,
 )
 from laminax_ir.ops.elementwise import add, convert_element_type
-from laminax_ir.staging import stage
-from laminax_ir.trace import extend_axis_env
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.trace import extend_axis_env
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import UnboundAxisNameError
 
 F32 = np.dtype("float32")
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.check import check_jaxpr
-from laminax_ir.errors import UnexpectedTracerError
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.callbacks import debug_callback
 from laminax_ir.ops.composite import ArrayAttribute, composite
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import UnexpectedTracerError
 
 F32 = ShapedArray((2, 3), np.float32)
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

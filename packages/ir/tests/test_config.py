@@ -11,9 +11,9 @@ import threading
 
 import pytest
 
-from laminax_ir import config, config_options
-from laminax_ir.config import enable_x64, numpy_dtype_promotion
-from laminax_ir.config_options import UNSET
+from laminax_ir.options import config, config_options
+from laminax_ir.options.config import enable_x64, numpy_dtype_promotion
+from laminax_ir.options.config_options import UNSET
 
 
 @pytest.fixture(autouse=True)
@@ -320,7 +320,7 @@ def test_the_environment_sets_global_values():
     environment = {"LAMINAX_ENABLE_X64": "true", "LAMINAX_CHECK_LEAKS": "1", "LAMINAX_DEFAULT_MATMUL_PRECISION": "none"}
     done = run_with(
         environment,
-        "from laminax_ir import config as c, config_options as o; import threading\n"
+        "from laminax_ir.options import config as c, config_options as o; import threading\n"
         "print(c.enable_x64.value, c.check_leaks.value, c.default_matmul_precision.value, c.disable_jit.value)\n"
         "threading.Thread(target=lambda: print(c.enable_x64.value, dict(o.trace_key().values)['enable_x64'])).start()",
     )
@@ -328,7 +328,7 @@ def test_the_environment_sets_global_values():
 
 
 def test_a_wrong_environment_variable_is_named():
-    done = run_with({"LAMINAX_ENABLE_X64": "maybe"}, "import laminax_ir.config")
+    done = run_with({"LAMINAX_ENABLE_X64": "maybe"}, "import laminax_ir.options.config")
     assert "ValueError: LAMINAX_ENABLE_X64 cannot be 'maybe': it must be True or False" in done.stderr
 
 
@@ -345,7 +345,7 @@ def test_a_layer_above_can_define_its_own_option():
 
 
 def test_the_generators_that_can_be_chosen_are_the_ones_there_are():
-    from laminax_ir.extended_dtypes import prng_impls
+    from laminax_ir.types.extended_dtypes import prng_impls
 
     for name in prng_impls:
         with config.default_prng_impl(name):

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from laminax_ir import config
-from laminax_ir.avals import ShapedArray
-from laminax_ir.dot_algorithms import DotAlgorithm, DotAlgorithmPreset
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import contraction
 from laminax_ir.ops.contraction import Precision, RaggedDotDimensionNumbers
 from laminax_ir.ops.convolution import conv
-from laminax_ir.staging import stage
+from laminax_ir.options import config
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.dot_algorithms import DotAlgorithm, DotAlgorithmPreset
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 f32 = np.float32
 

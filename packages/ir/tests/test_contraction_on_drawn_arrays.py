@@ -27,12 +27,12 @@ from drawn_arrays import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.config import enable_x64
 from laminax_ir.ops import contraction
 from laminax_ir.ops.contraction import RaggedDotDimensionNumbers
 from laminax_ir.ops.scaled_dot import scaled_dot
-from laminax_ir.staging import stage
+from laminax_ir.options.config import enable_x64
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -8,21 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
-from laminax_ir import config
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.check import check_jaxpr
-from laminax_ir.dce import dce_jaxpr
-from laminax_ir.errors import ConcretizationTypeError, UnexpectedTracerError
-from laminax_ir.keys import PRNGKeyArray
+from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.control_flow import cond, platform_dependent, switch
 from laminax_ir.ops.control_tracing import forget_traced_functions
 from laminax_ir.ops.loops import fori_loop, scan, while_loop
 from laminax_ir.ops.random_bits import random_bits, random_split
 from laminax_ir.ops.slicing import index_in_dim
-from laminax_ir.primitive import Primitive, effects_rule, shape_rule
-from laminax_ir.pytree import tree_flatten
-from laminax_ir.staging import stage
+from laminax_ir.options import config
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.programs.dce import dce_jaxpr
+from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.pytrees.pytree import tree_flatten
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.errors import ConcretizationTypeError, UnexpectedTracerError
 
 f32 = np.float32
 X = np.arange(3, dtype=f32)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import convolution
 from laminax_ir.ops.convolution import ConvDimensionNumbers, conv_dimension_numbers
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 f32 = np.float32
 conv = convolution.conv_general_dilated

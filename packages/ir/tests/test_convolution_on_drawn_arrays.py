@@ -26,8 +26,8 @@ from drawn_arrays import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laminax_ir.config import enable_x64
 from laminax_ir.ops.convolution import ConvDimensionNumbers, conv_general_dilated
+from laminax_ir.options.config import enable_x64
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -6,15 +6,16 @@ The vectors are those of Random123 (kat_vectors): a counter and a key of zeros, 
 import numpy as np
 import pytest
 
-from laminax_ir import config, dtypes
-from laminax_ir.avals import ShapedArray
-from laminax_ir.counter_generators import _philox2x32, _philox4x32, _threefry4x32
-from laminax_ir.generators import word_program
-from laminax_ir.keys import PRNGKeyArray
+from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops import random_bits as ops
+from laminax_ir.options import config
+from laminax_ir.random.counter_generators import _philox2x32, _philox4x32, _threefry4x32
+from laminax_ir.random.generators import word_program
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference import counter_generators as reference
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
 
 IMPLS = ("philox2x32", "philox4x32", "threefry4x32")
 PI = (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344, 0xA4093822, 0x299F31D0, 0x082EFA98, 0xEC4E6C89)

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import DTypeError
 from laminax_ir.ops import cumulative
 from laminax_ir.ops.elementwise import add, mul
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import DTypeError
 
 f32 = np.float32
 oracles = {"cumsum": np.add, "cumprod": np.multiply, "cummax": np.maximum, "cummin": np.minimum}

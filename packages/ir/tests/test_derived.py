@@ -4,12 +4,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from laminax_ir.config import enable_x64
-from laminax_ir.dtypes import key_dtype
-from laminax_ir.errors import DTypeError
 from laminax_ir.ops import refused
 from laminax_ir.ops.derived import broadcast_like, dtype, empty
 from laminax_ir.ops.elementwise import mul, mulhi
+from laminax_ir.options.config import enable_x64
+from laminax_ir.types.dtypes import key_dtype
+from laminax_ir.types.errors import DTypeError
 
 f32 = np.float32
 

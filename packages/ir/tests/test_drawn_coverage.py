@@ -11,7 +11,7 @@ import pytest
 from drawn_arrays import FAMILIES, NOT_EVALUATED, operations_of
 
 import laminax_ir.ops
-from laminax_ir.primitive import Primitive
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.reference.evaluate import reference_rule
 
 MODULES = [importlib.import_module(f"laminax_ir.ops.{module.name}") for module in pkgutil.iter_modules(laminax_ir.ops.__path__)]

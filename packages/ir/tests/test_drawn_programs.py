@@ -34,11 +34,7 @@ from drawn_arrays import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laminax_ir.abstract_meshes import AbstractMesh
-from laminax_ir.array_layouts import Layout
-from laminax_ir.avals import ShapeDtypeStruct, get_aval
-from laminax_ir.config import enable_x64
-from laminax_ir.keys import PRNGKeyArray
+from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops import collectives, hints, sharding
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.callbacks import debug_callback, io_callback, pure_callback
@@ -56,10 +52,14 @@ from laminax_ir.ops.control_flow import cond, platform_dependent, switch
 from laminax_ir.ops.linear_call import bind_linear_call
 from laminax_ir.ops.loops import fori_loop, scan, while_loop
 from laminax_ir.ops.shard_map import bind_shard_map
-from laminax_ir.partition_specs import P
+from laminax_ir.options.config import enable_x64
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
-from laminax_ir.trace import extend_axis_env
+from laminax_ir.tracing.trace import extend_axis_env
+from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.array_layouts import Layout
+from laminax_ir.types.avals import ShapeDtypeStruct, get_aval
+from laminax_ir.types.partition_specs import P
 
 
 @pytest.fixture(autouse=True, scope="module")

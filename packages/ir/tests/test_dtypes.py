@@ -18,7 +18,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from laminax_ir import config, dtypes
+from laminax_ir.options import config
+from laminax_ir.types import dtypes
 
 NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 ML_FLOATS = [n for n in dir(ml_dtypes) if n.startswith(("bfloat", "float8_", "float6_", "float4_"))]
@@ -447,7 +448,7 @@ def test_key_dtypes_are_immutable_and_unknown_generators_refused():
 def test_the_modules_import_only_numpy_and_ml_dtypes():
     code = (
         "import sys, numpy, ml_dtypes; before = set(sys.modules)\n"
-        "import laminax_ir.dtypes\n"
+        "import laminax_ir.types.dtypes\n"
         "print(*sorted({m.partition('.')[0] for m in set(sys.modules) - before} - sys.stdlib_module_names))"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

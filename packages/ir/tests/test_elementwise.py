@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
-from laminax_ir.config import enable_x64
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import elementwise as op
-from laminax_ir.staging import stage
+from laminax_ir.options.config import enable_x64
+from laminax_ir.recording.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 
 @pytest.fixture(autouse=True)

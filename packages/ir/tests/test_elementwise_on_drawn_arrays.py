@@ -41,9 +41,9 @@ from drawn_arrays import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laminax_ir import dtypes
-from laminax_ir.config import enable_x64
 from laminax_ir.ops import elementwise as op
+from laminax_ir.options.config import enable_x64
+from laminax_ir.types import dtypes
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from laminax_ir import config
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.fft import FftType, fft
-from laminax_ir.staging import stage
+from laminax_ir.options import config
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
 
 
 def by_definition(x, sign):

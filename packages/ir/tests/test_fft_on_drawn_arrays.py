@@ -13,9 +13,9 @@ from drawn_arrays import COMPLEX, EVERY, cases, covers, drawn, every_operation_i
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laminax_ir import dtypes
-from laminax_ir.config import enable_x64
 from laminax_ir.ops.fft import fft
+from laminax_ir.options.config import enable_x64
+from laminax_ir.types import dtypes
 
 
 @pytest.fixture(autouse=True, scope="module")

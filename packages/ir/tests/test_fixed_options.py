@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from laminax_ir.config import config
-from laminax_ir.fixed_options import FIXED
+from laminax_ir.options.config import config
+from laminax_ir.options.fixed_options import FIXED
 
 
 @pytest.mark.parametrize("name", FIXED)
@@ -29,13 +29,13 @@ def run(program, *arguments, **environment):
 
 
 def test_jax_variables_set_options_behind_laminax_ones():
-    program = "from laminax_ir.config import config; print(config.enable_x64, config.check_leaks, config.random_seed_offset)"
+    program = "from laminax_ir.options.config import config; print(config.enable_x64, config.check_leaks, config.random_seed_offset)"
     assert run(program, JAX_ENABLE_X64="1", JAX_CHECK_TRACER_LEAKS="true", JAX_RANDOM_SEED_OFFSET="7")[0] == ["True", "True", "7"]
     assert run(program, JAX_ENABLE_X64="1", LAMINAX_ENABLE_X64="0")[0] == ["False", "False", "0"]
 
 
 def test_variables_that_ask_for_what_is_missing_are_warned_of():
-    program = "from laminax_ir import fixed_options as f; f.warn_of_environment()"
+    program = "from laminax_ir.options import fixed_options as f; f.warn_of_environment()"
     assert "JAX_ENABLE_PGLE=true has no effect" in run(program, JAX_ENABLE_PGLE="true")[1]
     assert run(program, JAX_ENABLE_PGLE="0", JAX_USE_SHARDY_PARTITIONER="1", JAX_USE_MAGMA="auto")[1] == ""
 
@@ -45,7 +45,7 @@ def test_absl_flags():
     program = """if True:
         import sys
         from absl import app, flags
-        from laminax_ir.config import config
+        from laminax_ir.options.config import config
         flags.DEFINE_integer("steps", 1, "")
         def show(argv):
             print(config.enable_x64, config.numpy_rank_promotion, config.random_seed_offset, flags.FLAGS.steps, *argv[1:])

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.dce import dce_jaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.hints import dce_sink, keep_effect, with_xla_metadata
 from laminax_ir.ops.hints import stage as staged_value
+from laminax_ir.programs.dce import dce_jaxpr
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
-from laminax_ir.trace import Tracer
+from laminax_ir.tracing.trace import Tracer
+from laminax_ir.types.avals import ShapedArray, get_aval
 
 F32 = ShapedArray((2,), np.float32)
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import DTypeError, ShapeError
-from laminax_ir.keys import PRNGKeyArray
+from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise, slicing
 from laminax_ir.ops import indexing as ops
 from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
 from laminax_ir.ops.shape import full, squeeze
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 DTYPES = ["float32", "int8", "uint32", "complex64", ml_dtypes.bfloat16]
 shapes = st.lists(st.integers(0, 4), max_size=3).map(tuple)
@@ -126,7 +126,7 @@ def test_default_fill_value(dtype, expected):
 
 
 def test_unsigned_indices_beyond_int64_are_out_of_bounds():
-    from laminax_ir import config
+    from laminax_ir.options import config
     with config.enable_x64(True):
         result = ops.gather(array((3,)), np.array([[2**64 - 1]], np.uint64), GatherDimensionNumbers((), (0,), (0,)), (1,), mode="clip")
     same(result, np.array([3], np.float32))

@@ -30,10 +30,10 @@ from drawn_arrays import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laminax_ir.config import enable_x64
 from laminax_ir.ops import indexing as ops
 from laminax_ir.ops import slicing
 from laminax_ir.ops.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
+from laminax_ir.options.config import enable_x64
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -11,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
-from laminax_ir.avals import ShapedArray
-from laminax_ir.check import check_jaxpr
-from laminax_ir.dce import dce_closed_jaxpr, dce_jaxpr
-from laminax_ir.evaluation import eval_jaxpr, jaxpr_as_fun
-from laminax_ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, Literal, programs_within, subjaxprs
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr
-from laminax_ir.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.programs.dce import dce_closed_jaxpr, dce_jaxpr
+from laminax_ir.programs.jaxpr import ClosedJaxpr, DropVar, Jaxpr, Literal, programs_within, subjaxprs
+from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.recording.evaluation import eval_jaxpr, jaxpr_as_fun
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate, reference_rule
-from laminax_ir.staging import stage
+from laminax_ir.types.avals import ShapedArray
 
 F32 = np.dtype(np.float32)
 X = np.array([1.0, 2.0, 3.0], np.float32)

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import KeyReuseError
-from laminax_ir.key_reuse import key_uses
 from laminax_ir.ops import shape, slicing
 from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.loops import scan, while_loop
 from laminax_ir.ops.random_bits import random_bits, random_clone, random_fold_in, random_split
-from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.staging import stage
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.random.key_reuse import key_uses
+from laminax_ir.recording.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import KeyReuseError
 
 KEY = dtypes.key_dtype("threefry2x32")
 

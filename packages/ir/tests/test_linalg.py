@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir import config
 from laminax_ir.ops import linalg as op
+from laminax_ir.options import config
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 SHAPES = [(3, 3), (5, 2), (2, 5), (1, 1), (2, 4, 3), (2, 3, 4, 4), (0, 3, 3), (3, 0)]

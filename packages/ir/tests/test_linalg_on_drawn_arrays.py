@@ -12,12 +12,12 @@ from drawn_arrays import EVERY, covers, every_operation_is_covered, more, seeds
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laminax_ir import dtypes
-from laminax_ir.avals import get_aval
-from laminax_ir.config import enable_x64
 from laminax_ir.ops import linalg, orthogonal
 from laminax_ir.ops.linear_solve import SolveParts, bind_solve
-from laminax_ir.staging import stage
+from laminax_ir.options.config import enable_x64
+from laminax_ir.recording.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
-from laminax_ir.avals import ShapedArray
-from laminax_ir.manual_axes import checked_axes, manual_axes, running_along
 from laminax_ir.ops import collectives as op
 from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.loops import fori_loop, while_loop
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.slicing import dynamic_index_in_dim
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.manual_axes import checked_axes, manual_axes, running_along
+from laminax_ir.types.avals import ShapedArray
 
 SAME = ShapedArray((4,), np.float32)
 VARIES = ShapedArray((4,), np.float32, named_shape={"i": 4})

@@ -8,10 +8,6 @@ import pickle
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray, aval_in, get_aval, insert_axis, placed_aval, remove_axis
-from laminax_ir.check import check_jaxpr
-from laminax_ir.evaluation import eval_jaxpr
-from laminax_ir.memory_spaces import MemorySpace, kind_of_space, space_of_kind
 from laminax_ir.ops.contraction import dot
 from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.elementwise import add, gt, mul, sin
@@ -19,7 +15,11 @@ from laminax_ir.ops.loops import scan, while_loop
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, transpose
 from laminax_ir.ops.sharding import in_memory
-from laminax_ir.staging import stage
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray, aval_in, get_aval, insert_axis, placed_aval, remove_axis
+from laminax_ir.types.memory_spaces import MemorySpace, kind_of_space, space_of_kind
 
 HOST, DEVICE = MemorySpace.Host, MemorySpace.Device
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

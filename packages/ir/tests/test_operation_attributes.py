@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from laminax_ir import config, config_options
-from laminax_ir.avals import ShapedArray
-from laminax_ir.evaluation import jaxpr_as_fun
-from laminax_ir.name_stacks import scope_path
-from laminax_ir.operation_attributes import attributes_of, changed_attributes
 from laminax_ir.ops import elementwise as op
-from laminax_ir.staging import stage
-from laminax_ir.trace import name_scope
+from laminax_ir.options import config, config_options
+from laminax_ir.recording.evaluation import jaxpr_as_fun
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.name_stacks import scope_path
+from laminax_ir.tracing.operation_attributes import attributes_of, changed_attributes
+from laminax_ir.tracing.trace import name_scope
+from laminax_ir.types.avals import ShapedArray
 
 F32 = ShapedArray((2,), np.float32)
 

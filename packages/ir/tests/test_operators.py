@@ -13,11 +13,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from laminax_ir import config, dtypes, operators, promoted_operands
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.config import enable_x64
+from laminax_ir.functions import operators, promoted_operands
+from laminax_ir.options import config
+from laminax_ir.options.config import enable_x64
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, get_aval
 
 
 def staged(fun, *values):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import ConcretizationTypeError, TracerArrayConversionError
 from laminax_ir.ops.elementwise import add, gt
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import ConcretizationTypeError, TracerArrayConversionError
 
 F32 = ShapedArray((), np.float32)
 

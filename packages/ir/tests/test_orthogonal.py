@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from laminax_ir.config import enable_x64
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import orthogonal as op
 from laminax_ir.ops.linalg import geqrf
+from laminax_ir.options.config import enable_x64
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 
 @pytest.fixture(autouse=True)

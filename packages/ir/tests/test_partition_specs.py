@@ -5,8 +5,8 @@ import pickle
 
 import pytest
 
-from laminax_ir.abstract_meshes import AbstractMesh, AxisType
-from laminax_ir.partition_specs import UNCONSTRAINED, P, PartitionSpec
+from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
+from laminax_ir.types.partition_specs import UNCONSTRAINED, P, PartitionSpec
 
 
 @pytest.mark.parametrize("spec, entries, text", [

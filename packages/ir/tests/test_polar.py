@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from laminax_ir.config import enable_x64
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.polar import qdwh
+from laminax_ir.options.config import enable_x64
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 
 @pytest.mark.parametrize("dtype, shape, tolerance", [("float32", (4, 4), 2e-6), ("float64", (5, 3), 1e-14), ("complex64", (4, 2), 2e-6),

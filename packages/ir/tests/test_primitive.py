@@ -9,11 +9,11 @@ import types
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import elementwise, indexing
-from laminax_ir.primitive import Primitive, RuleTable, shape_rule
+from laminax_ir.programs.primitive import Primitive, RuleTable, shape_rule
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import reference_rule
-from laminax_ir.staging import stage
+from laminax_ir.types.avals import ShapedArray
 
 
 def in_module(name: str, function):

@@ -7,18 +7,19 @@ import textwrap
 import numpy as np
 import pytest
 
-from laminax_ir import layout, operators  # noqa: F401  (arithmetic on tracers)
-from laminax_ir.avals import ShapedArray
-from laminax_ir.jaxpr import Jaxpr, JaxprEqn, Literal, Var
+from laminax_ir.functions import operators  # noqa: F401  (arithmetic on tracers)
 from laminax_ir.ops import contraction  # noqa: F401  (says how dot_general is printed)
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, call_jaxpr
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, iota
-from laminax_ir.primitive import Primitive
-from laminax_ir.printer_params import equation_rule, hide_params
-from laminax_ir.staging import stage
-from laminax_ir.trace import name_scope
+from laminax_ir.programs import layout  # noqa: F401  (arithmetic on tracers)
+from laminax_ir.programs.jaxpr import Jaxpr, JaxprEqn, Literal, Var
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.programs.printer_params import equation_rule, hide_params
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.trace import name_scope
+from laminax_ir.types.avals import ShapedArray
 
 
 def f32(*shape):

@@ -12,7 +12,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from laminax_ir import config, dtypes
+from laminax_ir.options import config
+from laminax_ir.types import dtypes
 
 # --- the documented lattice ---
 

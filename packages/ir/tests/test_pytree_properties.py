@@ -227,8 +227,8 @@ def test_an_error_is_found_exactly_when_it_is_not_a_prefix(trees_of, prefix, ful
 @law
 @given(tree=trees)
 def test_the_backends_agree(tree):
-    python = register_box(load_backend("python")["laminax_ir.pytree"])
-    jaxlib = register_box(load_backend("jaxlib")["laminax_ir.pytree"])
+    python = register_box(load_backend("python")["laminax_ir.pytrees.pytree"])
+    jaxlib = register_box(load_backend("jaxlib")["laminax_ir.pytrees.pytree"])
     (p_leaves, p_def), (j_leaves, j_def) = python.tree_flatten(tree), jaxlib.tree_flatten(tree)
     assert p_leaves == j_leaves and repr(p_def) == repr(j_def)
     assert (p_def.num_leaves, p_def.num_nodes) == (j_def.num_leaves, j_def.num_nodes)

@@ -222,7 +222,7 @@ def test_the_registry_pickles_as_itself(pytree):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_treedef_pickled_in_one_process_loads_in_another(backend):
     load_backend(backend)
-    make = "from laminax_ir import pytree; t = pytree.tree_structure({'a': 0, 'b': (0, None)});"
+    make = "from laminax_ir.pytrees import pytree; t = pytree.tree_structure({'a': 0, 'b': (0, None)});"
     data = run_with_backend(backend, f"{make} import pickle; print(pickle.dumps(t).hex())")
     load = f"{make} import pickle; print(pickle.loads(bytes.fromhex({data!r})) == t)"
     assert run_with_backend(backend, load) == "True"

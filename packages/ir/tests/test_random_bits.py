@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from laminax_ir import config, dtypes
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.generators import threefry_program, word_program
-from laminax_ir.keys import PRNGKeyArray, physical_aval
+from laminax_ir.key_arrays.keys import PRNGKeyArray, physical_aval
 from laminax_ir.ops import random_bits as ops
+from laminax_ir.options import config
+from laminax_ir.random.generators import threefry_program, word_program
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.counter_generators import philox4x32
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, get_aval
 
 IMPLS = ("threefry2x32", "rbg", "unsafe_rbg")
 FRY = dtypes.key_dtype("threefry2x32")

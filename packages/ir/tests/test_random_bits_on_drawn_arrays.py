@@ -14,9 +14,10 @@ from drawn_arrays import FLOATS, INTEGERS, cases, covers, drawn, every_operation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laminax_ir import config, dtypes
-from laminax_ir.keys import PRNGKeyArray
+from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops import random_bits as ops
+from laminax_ir.options import config
+from laminax_ir.types import dtypes
 
 IMPLS = ("threefry2x32", "rbg", "unsafe_rbg")
 M32 = 2**32 - 1

@@ -7,20 +7,21 @@ import warnings
 import numpy as np
 import pytest
 
-from laminax_ir import operators, source
-from laminax_ir.avals import ShapedArray
-from laminax_ir.check import check_jaxpr
-from laminax_ir.config import enable_x64
-from laminax_ir.jaxpr import Literal
+from laminax_ir.functions import operators
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.control_tracing import forget_traced_functions
 from laminax_ir.ops.loops import scan
-from laminax_ir.primitive import Primitive, effects_rule, shape_rule
-from laminax_ir.recordings import RecordedFunction
+from laminax_ir.options.config import enable_x64
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.programs.jaxpr import Literal
+from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.recording.recordings import RecordedFunction
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
-from laminax_ir.trace import name_scope, state
-from laminax_ir.warning_counts import count_warning
+from laminax_ir.tracing import source
+from laminax_ir.tracing.trace import name_scope, state
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.warning_counts import count_warning
 
 X, Y = np.array([0.5, 1.0, -2.0], np.float32), np.array([3.0, 0.25, 1.5], np.float32)
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import elementwise, reduction
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 f32 = np.float32
 inf, nan = np.inf, np.nan

@@ -36,9 +36,9 @@ from drawn_arrays import (
 )
 from hypothesis import given
 
-from laminax_ir.config import enable_x64
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import reduction
+from laminax_ir.options.config import enable_x64
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
-from laminax_ir.check import check_jaxpr
-from laminax_ir.discharge import discharged
-from laminax_ir.effects import InternalRefEffect, ReadEffect, RefEffect, WriteEffect
-from laminax_ir.errors import NonConcreteBooleanIndexError, UnexpectedTracerError
-from laminax_ir.evaluation import eval_jaxpr
 from laminax_ir.ops.control_flow import cond, switch
 from laminax_ir.ops.elementwise import lt, mul, sin_p
 from laminax_ir.ops.loops import fori_loop, scan, while_loop
 from laminax_ir.ops.state import Ref, addupdate, addupdate_p, free_ref, freeze, freeze_p, get, get_p, new_ref, new_ref_p, set, swap, swap_p
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.programs.effects import InternalRefEffect, ReadEffect, RefEffect, WriteEffect
+from laminax_ir.recording.discharge import discharged
+from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types.errors import NonConcreteBooleanIndexError, UnexpectedTracerError
 
 INDICES = [
     0, -1, (2, 1), ..., (..., 2), (1, ...), slice(None), slice(1, 3), slice(0, 4, 2), (slice(1, 4, 2), slice(1, None, 2)), (slice(2, 2),),

@@ -4,8 +4,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.scaled_dot import scaled_dot, scaled_product
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 F8, E8, F32 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e8m0fnu, np.float32
 

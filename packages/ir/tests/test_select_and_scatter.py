@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.windows import select_and_scatter, select_and_scatter_add
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 F32 = np.float32
 

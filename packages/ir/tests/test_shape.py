@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import DTypeError, ShapeError
-from laminax_ir.keys import PRNGKeyArray
+from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops import shape as ops
 from laminax_ir.ops.shape_arguments import broadcast_shapes
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 DTYPES = ["float32", "int8", "uint32", "bool", "complex64", "float16", ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, "int4"]
 

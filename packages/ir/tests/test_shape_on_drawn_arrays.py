@@ -28,10 +28,10 @@ from drawn_arrays import (
 )
 from hypothesis import given
 
-from laminax_ir import dtypes
-from laminax_ir.config import enable_x64
 from laminax_ir.ops import shape as op
 from laminax_ir.ops.stacking import stack, unstack
+from laminax_ir.options.config import enable_x64
+from laminax_ir.types import dtypes
 
 
 @pytest.fixture(autouse=True, scope="module")

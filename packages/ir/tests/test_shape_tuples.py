@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import ShapeError
 from laminax_ir.ops import convolution, elementwise
 from laminax_ir.ops import shape_tuples as op
 from laminax_ir.ops.windows import reduce_window
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import ShapeError
 
 
 def shape_of(fun, *shapes):

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from laminax_ir.abstract_meshes import AbstractMesh
-from laminax_ir.avals import ShapedArray
-from laminax_ir.check import check_jaxpr
-from laminax_ir.dce import dce_jaxpr
 from laminax_ir.ops.collectives import axis_index, psum
 from laminax_ir.ops.shard_map import bind_shard_map, global_aval, local_aval, shard_map_p, unmentioned_axes
-from laminax_ir.partition_specs import P
-from laminax_ir.staging import stage
-from laminax_ir.trace import extend_axis_env
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.programs.dce import dce_jaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.trace import extend_axis_env
+from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.partition_specs import P
 
 MESH = AbstractMesh((4, 2), ("x", "y"))
 

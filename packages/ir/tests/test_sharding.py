@@ -4,12 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.placements import shardings_in
 from laminax_ir.ops.sharding import device_put_p, sharding_constraint_p
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
 
 
 def test_placement_does_not_change_a_value():

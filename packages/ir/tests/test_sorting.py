@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import sorting as ops
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 NAN = float("nan")
 HARD = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, NAN, -NAN, 2.5, 2.5]

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
-from laminax_ir import source
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.shape import broadcast_to_shape
-from laminax_ir.staging import stage
-from laminax_ir.trace import name_scope
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing import source
+from laminax_ir.tracing.trace import name_scope
+from laminax_ir.types.avals import ShapedArray
 
 F32 = ShapedArray((3,), np.dtype(np.float32))
 

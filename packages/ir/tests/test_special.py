@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from laminax_ir import config
-from laminax_ir.avals import ShapedArray
+from laminax_ir.functions.special_programs import special_program
 from laminax_ir.ops import special as op
+from laminax_ir.options import config
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.special_programs import special_program
-from laminax_ir.staging import stage
+from laminax_ir.types.avals import ShapedArray
 
 scipy_special = pytest.importorskip("scipy.special")
 f64 = np.float64

@@ -12,10 +12,10 @@ import pytest
 from drawn_arrays import EVERY, FLOATS, cases, covers, drawn, every_operation_is_covered, few, rounded, seeds, sizes, wide
 from hypothesis import given
 
-from laminax_ir import dtypes
-from laminax_ir.config import enable_x64
 from laminax_ir.ops import special
 from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.options.config import enable_x64
+from laminax_ir.types import dtypes
 
 scipy_special = pytest.importorskip("scipy.special")
 

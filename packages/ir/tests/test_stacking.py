@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.stacking import stack, unstack
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 0), (2, 3, 4)])

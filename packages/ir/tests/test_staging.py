@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 
 import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
-from laminax_ir.avals import ShapedArray
-from laminax_ir.check import check_jaxpr
-from laminax_ir.config import check_leaks
-from laminax_ir.errors import LeakedTracerError, UnboundAxisNameError
-from laminax_ir.evaluation import jaxpr_as_fun
-from laminax_ir.jaxpr import Literal
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr, close_over_constants
-from laminax_ir.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.options.config import check_leaks
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.programs.jaxpr import Literal
+from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.recording.evaluation import jaxpr_as_fun
+from laminax_ir.recording.staging import stage
+from laminax_ir.recording.staging_trace import StagedTracer
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
-from laminax_ir.staging_trace import StagedTracer
-from laminax_ir.trace import axis_size, extend_axis_env, is_tracing
+from laminax_ir.tracing.trace import axis_size, extend_axis_env, is_tracing
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import LeakedTracerError, UnboundAxisNameError
 
 
 def f32(*shape):

@@ -5,11 +5,11 @@ import math
 
 import pytest
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.symbolic_dims import InconclusiveDimensionOperation, SymbolicDim, max_dim, min_dim
-from laminax_ir.symbolic_parsing import parse_shape
-from laminax_ir.symbolic_scope import SymbolicScope
-from laminax_ir.symbolic_solving import ShapeSpecification
+from laminax_ir.symbolic.symbolic_dims import InconclusiveDimensionOperation, SymbolicDim, max_dim, min_dim
+from laminax_ir.symbolic.symbolic_parsing import parse_shape
+from laminax_ir.symbolic.symbolic_scope import SymbolicScope
+from laminax_ir.symbolic.symbolic_solving import ShapeSpecification
+from laminax_ir.types.avals import ShapedArray
 
 SCOPE = SymbolicScope()
 A, B = parse_shape("a, b", SCOPE)

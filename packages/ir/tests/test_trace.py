@@ -10,18 +10,11 @@ import numpy as np
 import pytest
 
 import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
-from laminax_ir import trace as trace_module
-from laminax_ir.avals import ShapedArray, get_aval, is_array_like
-from laminax_ir.errors import (
-    ConcretizationTypeError,
-    TracerArrayConversionError,
-    TracerBoolConversionError,
-    TracerIntegerConversionError,
-)
 from laminax_ir.ops import elementwise as op
-from laminax_ir.staging import stage
-from laminax_ir.staging_trace import StagingTrace
-from laminax_ir.trace import (
+from laminax_ir.recording.staging import stage
+from laminax_ir.recording.staging_trace import StagingTrace
+from laminax_ir.tracing import trace as trace_module
+from laminax_ir.tracing.trace import (
     Trace,
     current_trace,
     eval_trace,
@@ -30,6 +23,13 @@ from laminax_ir.trace import (
     set_evaluator,
     state,
     tracing_threads,
+)
+from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.types.errors import (
+    ConcretizationTypeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
 )
 
 

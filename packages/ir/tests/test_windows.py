@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import elementwise, windows
 from laminax_ir.ops.elementwise import ge_p, lt_p
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 f32 = np.float32
 inf = np.inf

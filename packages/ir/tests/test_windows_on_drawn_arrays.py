@@ -31,9 +31,9 @@ from drawn_arrays import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laminax_ir.config import enable_x64
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import windows
+from laminax_ir.options.config import enable_x64
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Sequence
 
-from laminax_ir.array_layouts import in_use as layouts_in_use
-from laminax_ir.avals import ShapedArray
-from laminax_ir.calling_conventions import CallingConvention
-from laminax_ir.gc_pause import paused_collection
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
-from laminax_ir.keys import physical_aval, stored_aval
-from laminax_ir.memory_spaces import HOST_KIND, MemorySpace
+from laminax_ir.key_arrays.keys import physical_aval, stored_aval
 from laminax_ir.ops.calls import jit_p
 from laminax_ir.ops.sharding import layout_constraint_p
-from laminax_ir.symbolic_dims import SymbolicDim
-from laminax_lowering.context import FunctionWriter, live_equations
-from laminax_lowering.module_context import ModuleContext
-from laminax_lowering.outlining import plan_calls
-from laminax_lowering.shardings import MeshTable, sharding_attribute
-from laminax_lowering.types import string_text, symbol_text
+from laminax_ir.programs.calling_conventions import CallingConvention
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim
+from laminax_ir.tracing.gc_pause import paused_collection
+from laminax_ir.types.array_layouts import in_use as layouts_in_use
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace
+from laminax_lowering.planning.outlining import plan_calls
+from laminax_lowering.writing.context import FunctionWriter, live_equations
+from laminax_lowering.writing.module_context import ModuleContext
+from laminax_lowering.writing.shardings import MeshTable, sharding_attribute
+from laminax_lowering.writing.types import string_text, symbol_text
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
@@ -114,8 +114,8 @@ def _lower(closed, name, platforms, donated, keep_unused, arg_names, result_name
                       *_arg_attributes(module.meshes, closed.in_avals, aliases, arg_shardings, arg_memories, arg_layouts)]
     result_attributes = _result_attributes(module.meshes, closed.out_avals, result_names, result_shardings, result_memories, result_layouts)
     if is_dynamic:
-        from laminax_ir.symbolic_solving import ShapeSpecification
-        from laminax_lowering.dynamic_shapes import write_dynamic
+        from laminax_ir.symbolic.symbolic_solving import ShapeSpecification
+        from laminax_lowering.writing.dynamic_shapes import write_dynamic
         write_dynamic(module, closed, name, ShapeSpecification(closed.in_avals, arg_names or [f"args[{i}]" for i in range(n_args)]), live,
                       arg_attributes, result_attributes)
     else:

@@ -16,15 +16,15 @@ import math
 from dataclasses import dataclass
 from typing import Container, Iterable, Sequence
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from laminax_ir.ops.calls import checkpoint_p, jit_p
 from laminax_ir.ops.control_primitives import scan_p
-from laminax_lowering.context import live_equations
-from laminax_lowering.equal_programs import ProgramTable
+from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.lower import donation_aliases
-from laminax_lowering.outlining import OUTLINE_MIN_EQUATIONS, CallPlan, plan_calls, program_size
-from laminax_lowering.repeats import HEAVY, cut_run, find_runs, heavy_work
+from laminax_lowering.planning.equal_programs import ProgramTable
+from laminax_lowering.planning.outlining import OUTLINE_MIN_EQUATIONS, CallPlan, plan_calls, program_size
+from laminax_lowering.planning.repeats import HEAVY, cut_run, find_runs, heavy_work
+from laminax_lowering.writing.context import live_equations
 
 REGION_MIN_CALLS = 8
 # Operations on numbers: half a millisecond of one core, or a tenth of an accelerator. A region costs the CPU 100 to 200 us, for its

@@ -8,12 +8,7 @@ from typing import Callable, NamedTuple, Sequence
 
 import numpy as np
 
-from laminax_ir import ops, symbolic_values
-from laminax_ir.abstract_meshes import AbstractMesh
-from laminax_ir.array_layouts import Layout
-from laminax_ir.avals import ShapedArray, ShapeDtypeStruct
-from laminax_ir.dtypes import key_dtype
-from laminax_ir.jaxpr import ClosedJaxpr
+from laminax_ir import ops
 from laminax_ir.ops import (
     buffer_callbacks,
     callbacks,
@@ -47,12 +42,18 @@ from laminax_ir.ops import (
     stacking,
     windows,
 )
-from laminax_ir.partition_specs import PartitionSpec
-from laminax_ir.primitive import Primitive
-from laminax_ir.staging import stage
-from laminax_ir.symbolic_parsing import parse_shape
-from laminax_ir.symbolic_scope import SymbolicScope
-from laminax_ir.trace import extend_axis_env
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.recording.staging import stage
+from laminax_ir.symbolic import symbolic_values
+from laminax_ir.symbolic.symbolic_parsing import parse_shape
+from laminax_ir.symbolic.symbolic_scope import SymbolicScope
+from laminax_ir.tracing.trace import extend_axis_env
+from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.array_layouts import Layout
+from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct
+from laminax_ir.types.dtypes import key_dtype
+from laminax_ir.types.partition_specs import PartitionSpec
 
 AXES = (("i", 4), ("j", 2))  # the named axes around every case
 

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from laminax_ir.avals import get_aval
-from laminax_ir.jaxpr import ClosedJaxpr
-from laminax_ir.keys import physical_aval
+from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types.avals import get_aval
 from laminax_lowering import lower
 
 

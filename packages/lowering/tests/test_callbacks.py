@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray, ShapeDtypeStruct
 from laminax_ir.ops.callbacks import debug_callback, io_callback, pure_callback
 from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.loops import scan, while_loop
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct
 from laminax_lowering import lower
 
 F32 = ShapedArray((2, 3), np.float32)

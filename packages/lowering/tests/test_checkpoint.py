@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.calls import bind_checkpoint, name_p
 from laminax_ir.ops.elementwise import cos, sin
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering import lower
 
 F32 = ShapedArray((3,), np.float32)

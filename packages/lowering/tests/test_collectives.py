@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.collectives import (
     all_gather,
     all_to_all,
@@ -15,8 +14,9 @@ from laminax_ir.ops.collectives import (
     psum,
     psum_scatter,
 )
-from laminax_ir.staging import stage
-from laminax_ir.trace import extend_axis_env
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.trace import extend_axis_env
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering import lower
 
 ENV = (("i", 4), ("j", 2))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.contraction import dot, dot_general, ragged_dot
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering import lower
 
 f32 = np.float32

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
-from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.control_flow import cond, platform_dependent, switch
 from laminax_ir.ops.loops import scan, while_loop
-from laminax_ir.pytree import tree_flatten
-from laminax_ir.staging import stage
+from laminax_ir.pytrees.pytree import tree_flatten
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import get_aval
 from laminax_lowering import lower
 
 X = np.arange(6, dtype=np.float32)

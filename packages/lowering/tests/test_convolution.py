@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import elementwise, windows
 from laminax_ir.ops.convolution import conv_general_dilated
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering import lower
 
 f32 = np.float32

@@ -5,16 +5,16 @@ import sys
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray, ShapeDtypeStruct
 from laminax_ir.ops import elementwise as el
 from laminax_ir.ops.callbacks import pure_callback
 from laminax_ir.ops.calls import bind_checkpoint, call_jaxpr
 from laminax_ir.ops.loops import scan
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import reshape, transpose
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct
 from laminax_lowering import lower
-from laminax_lowering.equal_programs import ProgramTable
+from laminax_lowering.planning.equal_programs import ProgramTable
 
 F32 = ShapedArray((3, 3), np.dtype(np.float32))
 

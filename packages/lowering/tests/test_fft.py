@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.fft import fft
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering import lower
 
 

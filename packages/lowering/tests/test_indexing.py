@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import indexing as ops
 from laminax_ir.ops import slicing
 from laminax_ir.ops.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering import lower
 
 X = ShapedArray((3, 4), np.float32)

@@ -8,11 +8,11 @@ import re
 import numpy as np
 import pytest
 
-from laminax_ir import config
-from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops import linalg as op
+from laminax_ir.options import config
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_lowering import lower
 from laminax_lowering.rules.linalg_programs import solve_tridiagonal, svd_by_polar
 

@@ -4,14 +4,14 @@ import re
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.name_stacks import JVP, VMAP, NameStack, scope_path
 from laminax_ir.ops import elementwise as el
 from laminax_ir.ops.calls import bind_checkpoint, call_jaxpr
 from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.loops import scan, while_loop
-from laminax_ir.staging import stage
-from laminax_ir.trace import name_scope, state
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.name_stacks import JVP, VMAP, NameStack, scope_path
+from laminax_ir.tracing.trace import name_scope, state
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering import lower
 
 F32 = ShapedArray((3,), np.dtype(np.float32))

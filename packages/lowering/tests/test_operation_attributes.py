@@ -5,16 +5,16 @@ import re
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.operation_attributes import changed_attributes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import reduction
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.hints import with_xla_metadata
 from laminax_ir.ops.loops import while_loop
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.operation_attributes import changed_attributes
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering import lower
-from laminax_lowering.operation_attributes import _with_attributes
+from laminax_lowering.writing.operation_attributes import _with_attributes
 
 F32 = ShapedArray((2,), np.float32)
 

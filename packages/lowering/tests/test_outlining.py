@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.elementwise import sin
-from laminax_ir.staging import stage
-from laminax_lowering import lower, outlining
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
+from laminax_lowering import lower
+from laminax_lowering.planning import outlining
 
 F32 = ShapedArray((4,), np.dtype(np.float32))
 KEPT = 'inlineable = "false"'

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import random_bits as ops
 from laminax_ir.ops.elementwise import bitwise_xor
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering import lower
 
 KEY = ShapedArray((), dtypes.key_dtype("threefry2x32"))

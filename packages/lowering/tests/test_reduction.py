@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import cumulative, elementwise, reduction
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering import lower
 
 f32 = np.float32

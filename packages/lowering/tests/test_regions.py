@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.effects import ordered_debug_effect
-from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops.calls import bind_checkpoint, call_jaxpr
 from laminax_ir.ops.contraction import dot
 from laminax_ir.ops.elementwise import add, mul, sin
+from laminax_ir.programs.effects import ordered_debug_effect
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering import regions
 from laminax_lowering.regions import plan_regions, work
 

@@ -5,17 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.contraction import dot
 from laminax_ir.ops.convolution import conv
 from laminax_ir.ops.elementwise import add, cos, mul, sin
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import reshape
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering import regions
+from laminax_lowering.planning.repeats import Run, find_runs, heavy_work
 from laminax_lowering.regions import plan_regions
-from laminax_lowering.repeats import Run, find_runs, heavy_work
 
 N = 8
 MATRIX = ShapedArray((N, N), np.dtype(np.float32))
@@ -158,7 +158,7 @@ def test_what_differs_and_depends_on_no_layer_is_done_before_them():
 
 
 def test_large_values_are_not_made_before_all_layers(monkeypatch):
-    from laminax_lowering import repeats
+    from laminax_lowering.planning import repeats
     def fun(w, x):
         for i in range(10):
             x = layer(w, mul(x, mul(w, np.float32(i))))

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import shape as ops
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering import lower
 
 F32 = ShapedArray((2, 1, 3), np.float32)

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from laminax_ir.abstract_meshes import AbstractMesh
-from laminax_ir.array_layouts import Layout
-from laminax_ir.avals import ShapedArray
-from laminax_ir.extended_dtypes import key_dtype
-from laminax_ir.memory_spaces import MemorySpace
 from laminax_ir.ops.collectives import axis_index, psum
 from laminax_ir.ops.elementwise import sin
 from laminax_ir.ops.shard_map import bind_shard_map
 from laminax_ir.ops.sharding import device_put_p, in_memory, layout_constraint_p, sharding_constraint_p
-from laminax_ir.partition_specs import P
-from laminax_ir.staging import stage
-from laminax_ir.trace import extend_axis_env
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.trace import extend_axis_env
+from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.array_layouts import Layout
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.extended_dtypes import key_dtype
+from laminax_ir.types.memory_spaces import MemorySpace
+from laminax_ir.types.partition_specs import P
 from laminax_lowering import lower
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import sorting as ops
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering import lower
 
 X = ShapedArray((3, 4), np.float32)

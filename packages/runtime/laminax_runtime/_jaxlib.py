@@ -25,7 +25,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from laminax_ir.avals import ShapedArray
+from laminax_ir.types.avals import ShapedArray
 from laminax_runtime import _one_process
 
 _one_process.prepare()

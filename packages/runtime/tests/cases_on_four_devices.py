@@ -11,10 +11,11 @@ import pytest
 from stablehlo_modules import aval, compile_text, module, tensor, unary
 
 import laminax_runtime as runtime
-from laminax_ir.abstract_meshes import AxisType
-from laminax_ir.partition_specs import P
-from laminax_runtime import GSPMDSharding, Mesh, NamedSharding, SingleDeviceSharding, device_put, shardings
+from laminax_ir.types.abstract_meshes import AxisType
+from laminax_ir.types.partition_specs import P
+from laminax_runtime import GSPMDSharding, Mesh, NamedSharding, SingleDeviceSharding, device_put
 from laminax_runtime._jaxlib import HloSharding
+from laminax_runtime.arrays import shardings
 
 
 def mesh_2x2() -> Mesh:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.calling_conventions import CallingConvention
+from laminax_ir.programs.calling_conventions import CallingConvention
+from laminax_ir.types.avals import ShapedArray
 from laminax_runtime import compile_module
-from laminax_runtime.compile import Executable
+from laminax_runtime.compiling.compile import Executable
 
 _ELEMENT_TYPES = {
     "bool": "i1", "int2": "i2", "int4": "i4", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import laminax_runtime as runtime
-from laminax_ir import config
-from laminax_runtime import DeletedArrayError, device_put, dlpack
+from laminax_ir.options import config
+from laminax_runtime import DeletedArrayError, device_put
+from laminax_runtime.arrays import dlpack
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (0,), (2, 0, 3), (2, 3), (1, 5, 7)])

@@ -10,8 +10,10 @@ import platformdirs
 import pytest
 from stablehlo_modules import aval, binary, compile_text, unary
 
-from laminax_ir.config import explain_cache_misses, log_compiles
-from laminax_runtime import XlaRuntimeError, compilation_cache, device_put, monitoring, options
+from laminax_ir.options.config import explain_cache_misses, log_compiles
+from laminax_runtime import XlaRuntimeError, device_put
+from laminax_runtime.base import monitoring, options
+from laminax_runtime.compiling import compilation_cache
 
 A = aval((4,))
 
@@ -212,7 +214,7 @@ def test_remote_folders_are_refused(value):
 PROGRAM = """
     import numpy as np
     from stablehlo_modules import aval, compile_text, unary
-    from laminax_runtime import compilation_cache
+    from laminax_runtime.compiling import compilation_cache
     a = aval((4,))
     program = compile_text(unary("negate", a), in_avals=[a], out_avals=[a], compiler_options={
         "xla_llvm_disable_expensive_passes": True, "xla_backend_optimization_level": 1})

@@ -6,8 +6,9 @@ import pytest
 from stablehlo_modules import aval, binary, compile_text, module, tensor, unary
 
 import laminax_runtime as runtime
-from laminax_ir.calling_conventions import CallingConvention
-from laminax_runtime import DeletedArrayError, XlaRuntimeError, device_put, options
+from laminax_ir.programs.calling_conventions import CallingConvention
+from laminax_runtime import DeletedArrayError, XlaRuntimeError, device_put
+from laminax_runtime.base import options
 
 
 def compile_unary(op, a, **options):
@@ -170,7 +171,7 @@ def test_modules_are_left_in_a_folder(tmp_path):
 
 def test_layouts_are_looked_at_where_the_convention_says_so_and_not_where_the_text_has_the_word(monkeypatch):
     """An argument of this name was enough to slow down every later call: the module's text was searched for the attribute."""
-    import laminax_runtime.compile as compiling
+    import laminax_runtime.compiling.compile as compiling
 
     in_use: list[None] = []
     monkeypatch.setattr(compiling, "layouts_in_use", in_use)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from laminax_runtime.disk_cache import DamagedEntryError, DiskCache
+from laminax_runtime.compiling.disk_cache import DamagedEntryError, DiskCache
 
 
 def files(folder):

@@ -9,7 +9,8 @@ import pytest
 from stablehlo_modules import aval, binary, compile_text, module, tensor, unary
 
 import laminax_runtime as runtime
-from laminax_ir import config, config_options, pytree
+from laminax_ir.options import config, config_options
+from laminax_ir.pytrees import pytree
 from laminax_runtime import DeletedArrayError, device_put
 
 

@@ -29,7 +29,7 @@ KERNELS = {
 
 PROGRAM = """
 from jax_cuda13_plugin import _hybrid, cuda_plugin_extension as extension
-from laminax_runtime import ffi
+from laminax_runtime.backends import ffi
 
 class Client:
     platform, platform_version = "cuda", "PJRT C API cuda 13000"
@@ -91,7 +91,7 @@ print(_hybrid.started)
 
 def test_a_missing_package_is_named(run_python):
     out = run_python("""
-from laminax_runtime import PlatformError, ffi
+from laminax_runtime import PlatformError; from laminax_runtime.backends import ffi
 
 class Client:
     platform, platform_version = "gpu", "rocm 70000"

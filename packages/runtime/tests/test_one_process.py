@@ -41,7 +41,7 @@ print(attempt("laminax_runtime._jaxlib"))
 def test_laminax_first(run_python, fake_jax, use):
     out = run_python(
         "import importlib, importlib.util, sys\nimport numpy as np\nimport laminax_runtime\n"
-        "from laminax_ir.partition_specs import PartitionSpec\n"
+        "from laminax_ir.types.partition_specs import PartitionSpec\n"
         + _TRY
         + f"""
 def print_array():

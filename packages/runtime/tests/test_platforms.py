@@ -3,7 +3,7 @@
 import pytest
 
 import laminax_runtime as runtime
-from laminax_ir.config import config
+from laminax_ir.options.config import config
 
 
 def test_import_starts_nothing(run_python):
@@ -13,10 +13,10 @@ def test_import_starts_nothing(run_python):
         import sys, threading, os
         import laminax_runtime
         assert "jaxlib" not in sys.modules
-        from laminax_runtime import dispatch, compile, transfer
+        from laminax_runtime.running import dispatch; from laminax_runtime.compiling import compile; from laminax_runtime.arrays import transfer
         print(threading.active_count(), len(os.listdir("/proc/self/task")) if os.path.exists("/proc/self/task") else 1)
         print([name for name in ("scipy", "jax") if name in sys.modules])
-        from laminax_runtime import backends
+        from laminax_runtime.backends import backends
         print(backends._clients)
     """,
         OPENBLAS_NUM_THREADS="1",
@@ -63,7 +63,7 @@ def test_unknown_platform(run_python):
         ({"XLA_FLAGS": "--xla_force_host_platform_device_count=3"}, ""),
         ({"LAMINAX_NUM_CPU_DEVICES": "3"}, ""),
         ({"JAX_NUM_CPU_DEVICES": "3"}, ""),
-        ({}, "from laminax_ir.config import config; config.update('jax_num_cpu_devices', 3)"),
+        ({}, "from laminax_ir.options.config import config; config.update('jax_num_cpu_devices', 3)"),
     ],
 )
 def test_number_of_cpu_devices(run_python, settings, code):
@@ -176,7 +176,7 @@ def test_the_default_is_known_only_once_it_has_started(run_python):
     out = run_python("""
         import threading
         import laminax_runtime as runtime
-        from laminax_runtime import backends, plugins
+        from laminax_runtime.backends import backends, plugins
 
         cpu = backends.client("cpu")
         make_client, may_start, is_starting = backends._make_client, threading.Event(), threading.Event()

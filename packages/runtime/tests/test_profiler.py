@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from stablehlo_modules import aval, compile_text, unary
 
-from laminax_runtime import device_put, profiler
+from laminax_runtime import device_put
+from laminax_runtime.running import profiler
 
 A = aval((4,))
 

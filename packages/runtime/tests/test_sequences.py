@@ -7,7 +7,8 @@ import pytest
 from stablehlo_modules import aval, binary, compile_text, unary
 
 import laminax_runtime as runtime
-from laminax_runtime import DeletedArrayError, ExecutableSequence, Step, device_put, options
+from laminax_runtime import DeletedArrayError, ExecutableSequence, Step, device_put
+from laminax_runtime.base import options
 
 A = aval((3,))
 DONATED = {0: "{tf.aliasing_output = 0 : i32}"}

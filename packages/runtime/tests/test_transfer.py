@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import laminax_runtime as runtime
-from laminax_ir import config
-from laminax_ir.avals import ShapedArray
-from laminax_ir.canonical_dtypes import float0
-from laminax_runtime import device_get, device_put, transfer
+from laminax_ir.options import config
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.canonical_dtypes import float0
+from laminax_runtime import device_get, device_put
+from laminax_runtime.arrays import transfer
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_masked_arrays_are_refused():
 
 
 def test_aval_decides_type():
-    from laminax_ir.avals import ShapedArray
+    from laminax_ir.types.avals import ShapedArray
 
     x = device_put(3, aval=ShapedArray((), np.dtype("float32"), True))
     assert x.dtype == np.float32 and x.weak_type and float(x) == 3

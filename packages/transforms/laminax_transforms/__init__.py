@@ -1,9 +1,18 @@
 """laminax-transforms: differentiation and batching of programs of `laminax_ir`, without a compiler."""
 
 from laminax_ir import setup as _setup  # noqa: F401  (arithmetic on tracers)
-from laminax_ir.source import register_internal_folder as _register_internal_folder
-from laminax_transforms.autodiff import jvp, linearize, vjp
-from laminax_transforms.checkpoint import (
+from laminax_ir.tracing.source import register_internal_folder as _register_internal_folder
+from laminax_transforms.batching.vectorize import vmap
+from laminax_transforms.custom.custom_derivatives import custom_jvp, custom_vjp
+from laminax_transforms.custom.custom_gradients import closure_convert, custom_gradient
+from laminax_transforms.custom.custom_transposes import linear_call
+from laminax_transforms.custom.rule_arguments import CustomVJPPrimal, SymbolicZero, custom_vjp_primal_tree_values, stop_gradient
+from laminax_transforms.differentiation.autodiff import jvp, linearize, vjp
+from laminax_transforms.differentiation.gradients import grad, value_and_grad
+from laminax_transforms.differentiation.jacobians import hessian, jacfwd, jacobian, jacrev
+from laminax_transforms.differentiation.linear_transposes import linear_transpose
+from laminax_transforms.programs.passes import fwd_and_bwd
+from laminax_transforms.rematerializing.checkpoint import (
     checkpoint,
     checkpoint_name,
     checkpoint_policies,
@@ -11,15 +20,6 @@ from laminax_transforms.checkpoint import (
     remat,
     saved_residuals,
 )
-from laminax_transforms.custom_derivatives import custom_jvp, custom_vjp
-from laminax_transforms.custom_gradients import closure_convert, custom_gradient
-from laminax_transforms.custom_transposes import linear_call
-from laminax_transforms.gradients import grad, value_and_grad
-from laminax_transforms.jacobians import hessian, jacfwd, jacobian, jacrev
-from laminax_transforms.linear_transposes import linear_transpose
-from laminax_transforms.passes import fwd_and_bwd
-from laminax_transforms.rule_arguments import CustomVJPPrimal, SymbolicZero, custom_vjp_primal_tree_values, stop_gradient
-from laminax_transforms.vectorize import vmap
 
 __version__ = "0.1.0"
 __all__ = [

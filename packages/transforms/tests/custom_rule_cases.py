@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir.avals import get_aval
-from laminax_ir.config import check, enable_x64
 from laminax_ir.ops import control_flow, loops, reduction
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr
-from laminax_ir.staging import stage
+from laminax_ir.options.config import check, enable_x64
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import get_aval
 from laminax_transforms import checkpoint, custom_jvp, custom_vjp
 
 X = np.array([0.3, -1.2, 2.0])

@@ -5,7 +5,7 @@ Everything runs on the reference evaluator, in float64, where a central differen
 
 import numpy as np
 
-from laminax_ir import config
+from laminax_ir.options import config
 from laminax_transforms import jvp, vjp, vmap
 
 

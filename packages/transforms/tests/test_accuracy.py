@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numeric_checks import check_derivatives, check_vmap
 
-from laminax_ir.accuracy import Tolerance
 from laminax_ir.ops import elementwise as op
+from laminax_ir.types.accuracy import Tolerance
 
 FUNCTIONS = (op.exp, op.exp2, op.expm1, op.log, op.log1p, op.sin, op.cos, op.tan, op.tanh, op.sqrt, op.rsqrt, op.cbrt, op.logistic)
 

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 from numeric_checks import check_derivatives
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.config import check_leaks, enable_x64
-from laminax_ir.errors import LeakedTracerError
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.contraction import dot
 from laminax_ir.ops.reduction import reduce_sum
-from laminax_ir.pytree import tree_flatten, tree_map, tree_unflatten
+from laminax_ir.options.config import check_leaks, enable_x64
+from laminax_ir.pytrees.pytree import tree_flatten, tree_map, tree_unflatten
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.errors import LeakedTracerError
 from laminax_transforms import custom_vjp, fwd_and_bwd, grad, jacfwd, jacrev, jvp, linear_transpose, linearize, value_and_grad, vjp, vmap
-from laminax_transforms.differentiation import linear_program_of
+from laminax_transforms.differentiation.differentiation import linear_program_of
 
 
 @pytest.fixture(autouse=True)

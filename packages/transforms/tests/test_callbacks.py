@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapeDtypeStruct, get_aval
 from laminax_ir.ops.buffer_callbacks import buffer_callback
 from laminax_ir.ops.callbacks import debug_callback, debug_print, io_callback, pure_callback
 from laminax_ir.ops.elementwise import sin
 from laminax_ir.ops.loops import scan
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapeDtypeStruct, get_aval
 from laminax_transforms import checkpoint, custom_jvp, grad, jvp, value_and_grad, vmap
 
 S32 = ShapeDtypeStruct((3,), np.float32)

@@ -11,22 +11,22 @@ import numpy as np
 import pytest
 from numeric_checks import check_derivatives, check_vmap
 
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.check import check_jaxpr
-from laminax_ir.config import check, enable_x64
-from laminax_ir.evaluation import jaxpr_as_fun
-from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall, call_jaxpr
 from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.loops import while_loop
 from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.options.config import check, enable_x64
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.recording.evaluation import jaxpr_as_fun
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms import checkpoint, grad, jvp, linearize, vjp, vmap
-from laminax_transforms.batch_axes import Axis
-from laminax_transforms.jaxpr_transforms import batch_jaxpr, linearize_jaxpr, transpose_jaxpr
-from laminax_transforms.zeros import ZERO
+from laminax_transforms.base.zeros import ZERO
+from laminax_transforms.batching.batch_axes import Axis
+from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr, linearize_jaxpr, transpose_jaxpr
 
 
 @pytest.fixture(autouse=True)

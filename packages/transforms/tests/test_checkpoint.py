@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir.avals import get_aval
-from laminax_ir.check import check_jaxpr
-from laminax_ir.errors import ConcretizationTypeError
 from laminax_ir.ops.calls import call_jaxpr, checkpoint_p
 from laminax_ir.ops.contraction import dot, dot_general
 from laminax_ir.ops.elementwise import cos, exp, mul, sin, tanh
 from laminax_ir.ops.loops import scan
 from laminax_ir.ops.reduction import reduce_sum
-from laminax_ir.staging import stage
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.errors import ConcretizationTypeError
 from laminax_transforms import (
     checkpoint,
     checkpoint_name,

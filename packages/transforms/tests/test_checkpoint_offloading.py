@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir.avals import get_aval
-from laminax_ir.check import check_jaxpr
-from laminax_ir.memory_spaces import MemorySpace
 from laminax_ir.ops.contraction import dot
 from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.elementwise import cos, exp, gt, sin, tanh
 from laminax_ir.ops.loops import scan
 from laminax_ir.ops.reduction import reduce_sum
-from laminax_ir.staging import stage
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.memory_spaces import MemorySpace
 from laminax_transforms import checkpoint, checkpoint_name, checkpoint_policies, grad, hessian, saved_residuals, vmap
-from laminax_transforms.rematerialization import Offloadable
+from laminax_transforms.rematerializing.rematerialization import Offloadable
 
 X = np.array([0.3, -1.2, 2.0])
 XS = np.linspace(-1.0, 1.5, 9).reshape(3, 3)

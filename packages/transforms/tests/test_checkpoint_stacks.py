@@ -7,12 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from laminax_ir import config
-from laminax_ir.avals import get_aval
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.elementwise import exp
 from laminax_ir.ops.loops import scan
-from laminax_ir.staging import stage
+from laminax_ir.options import config
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import get_aval
 from laminax_transforms import checkpoint, checkpoint_name, checkpoint_policies, jvp, linearize, vjp, vmap
 
 ONE = np.float64(1)

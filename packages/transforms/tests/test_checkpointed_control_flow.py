@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
-from laminax_ir.avals import get_aval
-from laminax_ir.check import check_jaxpr
-from laminax_ir.jaxpr import Jaxpr, subjaxprs
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.contraction import dot
 from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.elementwise import cos, exp, gt, lt, sin, tanh
 from laminax_ir.ops.loops import scan, while_loop
 from laminax_ir.ops.reduction import reduce_sum
-from laminax_ir.pytree import tree_leaves
-from laminax_ir.staging import stage
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.programs.jaxpr import Jaxpr, subjaxprs
+from laminax_ir.pytrees.pytree import tree_leaves
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import get_aval
 from laminax_transforms import checkpoint, checkpoint_name, checkpoint_policies, jvp, linearize, saved_residuals, vjp, vmap
 
 XS = np.linspace(-1.0, 1.5, 12).reshape(4, 3)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir.avals import get_aval
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.collective_primitives import axis_size
 from laminax_ir.ops.collectives import (
@@ -29,8 +28,9 @@ from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.elementwise import convert_element_type, cos, sin
 from laminax_ir.ops.loops import scan
 from laminax_ir.ops.reduction import reduce_sum
-from laminax_ir.staging import stage
-from laminax_ir.trace import extend_axis_env
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.trace import extend_axis_env
+from laminax_ir.types.avals import get_aval
 from laminax_transforms import custom_jvp, grad, jvp, linear_transpose, value_and_grad, vjp, vmap
 
 N = 4

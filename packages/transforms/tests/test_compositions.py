@@ -17,8 +17,6 @@ from drawn_cases.case import one, two
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from laminax_ir.avals import get_aval
-from laminax_ir.config import enable_x64
 from laminax_ir.ops import (
     collectives,
     control_flow,
@@ -38,9 +36,11 @@ from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.contraction import dot
 from laminax_ir.ops.fft import fft
 from laminax_ir.ops.windows import reduce_window
+from laminax_ir.options.config import enable_x64
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
-from laminax_ir.trace import state
+from laminax_ir.tracing.trace import state
+from laminax_ir.types.avals import get_aval
 from laminax_transforms import checkpoint, checkpoint_policies, custom_jvp, custom_vjp, grad, jvp, linearize, stop_gradient, vjp, vmap
 
 N = 3

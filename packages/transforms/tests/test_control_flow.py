@@ -8,11 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numeric_checks import check_derivatives, check_vmap
 
-from laminax_ir import config
-from laminax_ir.avals import get_aval
-from laminax_ir.check import check_jaxpr
-from laminax_ir.jaxpr import subjaxprs
-from laminax_ir.keys import PRNGKeyArray
+from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.callbacks import debug_callback, io_callback
 from laminax_ir.ops.contraction import dot_general
@@ -20,15 +16,19 @@ from laminax_ir.ops.control_flow import cond, switch
 from laminax_ir.ops.loops import fori_loop, scan, while_loop
 from laminax_ir.ops.random_bits import random_bits
 from laminax_ir.ops.reduction import reduce_or, reduce_sum
-from laminax_ir.primitive import Primitive
-from laminax_ir.pytree import tree_flatten, tree_map
+from laminax_ir.options import config
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.programs.jaxpr import subjaxprs
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.pytrees.pytree import tree_flatten, tree_map
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import reference_rule
-from laminax_ir.staging import stage
+from laminax_ir.types.avals import get_aval
 from laminax_transforms import custom_jvp, custom_vjp, grad, jvp, linear_transpose, linearize, value_and_grad, vjp, vmap
-from laminax_transforms.batch_axes import Axis
-from laminax_transforms.dependence import batched_results, tangent_results
-from laminax_transforms.mapping import map as lax_map
-from laminax_transforms.registry import batching_rule
+from laminax_transforms.base.registry import batching_rule
+from laminax_transforms.batching.batch_axes import Axis
+from laminax_transforms.batching.mapping import map as lax_map
+from laminax_transforms.differentiation.dependence import batched_results, tangent_results
 
 f32 = np.float32
 RNG = np.random.default_rng(0)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.config import check_leaks
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.elementwise import sin
 from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.options.config import check_leaks
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms import grad, jvp, vjp, vmap
-from laminax_transforms.custom_batching import custom_vmap, sequential_vmap
+from laminax_transforms.custom.custom_batching import custom_vmap, sequential_vmap
 
 X = np.float32([0.5, -1.0, 2.0])
 Y = np.float32(1.5)

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from custom_rule_cases import X, jit, total, x64_and_checked  # noqa: F401  (x64_and_checked: for all tests here)
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.config import check_leaks
 from laminax_ir.ops import collectives, loops
 from laminax_ir.ops import elementwise as op
+from laminax_ir.options.config import check_leaks
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types.avals import ShapedArray
 from laminax_transforms import closure_convert, custom_jvp, custom_vjp, grad, jvp, stop_gradient, vjp, vmap
-from laminax_transforms.custom_batching import custom_vmap
+from laminax_transforms.custom.custom_batching import custom_vmap
 
 # closure_convert
 

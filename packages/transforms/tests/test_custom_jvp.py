@@ -13,7 +13,7 @@ from custom_rule_cases import WRAPPINGS, X, jit, scaled_product, total, x64_and_
 
 from laminax_ir.ops import elementwise as op
 from laminax_transforms import SymbolicZero, custom_jvp, custom_vjp, grad, jvp, linearize, vmap
-from laminax_transforms.custom_batching import custom_vmap
+from laminax_transforms.custom.custom_batching import custom_vmap
 
 
 @pytest.mark.parametrize("wrap", WRAPPINGS.values(), ids=WRAPPINGS)

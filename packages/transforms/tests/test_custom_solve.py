@@ -9,11 +9,6 @@ import numpy as np
 import pytest
 from numeric_checks import check_derivatives, check_vmap
 
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.check import check_jaxpr
-from laminax_ir.config import check, check_leaks, enable_x64
-from laminax_ir.errors import JaxprTypeError, ShapeError
-from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.contraction import dot
 from laminax_ir.ops.linalg import cholesky, triangular_solve
@@ -22,10 +17,15 @@ from laminax_ir.ops.loops import while_loop
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import expand_dims, squeeze, transpose
 from laminax_ir.ops.slicing import slice_in_dim
+from laminax_ir.options.config import check, check_leaks, enable_x64
+from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.errors import JaxprTypeError, ShapeError
 from laminax_transforms import grad, jvp, vjp, vmap
-from laminax_transforms.custom_solve import custom_linear_solve, custom_root
+from laminax_transforms.custom.custom_solve import custom_linear_solve, custom_root
 
 
 @pytest.fixture(autouse=True)

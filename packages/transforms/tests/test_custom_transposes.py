@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from numeric_checks import check_derivatives, check_vmap
 
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.config import check_leaks, enable_x64
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.contraction import dot
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import expand_dims
 from laminax_ir.ops.slicing import slice_in_dim
+from laminax_ir.options.config import check_leaks, enable_x64
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms import custom_jvp, grad, jvp, linear_call, linear_transpose, linearize, vjp, vmap
-from laminax_transforms.custom_transposes import custom_transpose
+from laminax_transforms.custom.custom_transposes import custom_transpose
 
 MATRIX = np.arange(6.0).reshape(2, 3) - 2
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from custom_rule_cases import WRAPPINGS, X, jit, scaled_vjp, total, x64_and_checked  # noqa: F401  (x64_and_checked: for all tests here)
 
-from laminax_ir.avals import get_aval
-from laminax_ir.dce import dce_jaxpr
-from laminax_ir.errors import UnexpectedTracerError
-from laminax_ir.evaluation import eval_jaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import loops
-from laminax_ir.staging import stage
+from laminax_ir.programs.dce import dce_jaxpr
+from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.errors import UnexpectedTracerError
 from laminax_transforms import (
     SymbolicZero,
     checkpoint,

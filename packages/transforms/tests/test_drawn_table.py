@@ -11,13 +11,13 @@ import pytest
 from drawn_cases import CASES, FIRST_ORDER, FORWARD_ONLY, REVERSE_ONLY
 
 from laminax_ir import ops
-from laminax_ir.avals import get_aval
-from laminax_ir.config import enable_x64
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr
-from laminax_ir.primitive import Primitive
-from laminax_ir.staging import stage
-from laminax_transforms.batching import BatchTrace
-from laminax_transforms.registry import jvp_rules, linearize_rules, zero_derivatives
+from laminax_ir.options.config import enable_x64
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.base.registry import jvp_rules, linearize_rules, zero_derivatives
+from laminax_transforms.batching.batching import BatchTrace
 
 ELSEWHERE = {
     "composite": "has no derivative but an error: test_composite.py",

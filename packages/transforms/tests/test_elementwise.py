@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numeric_checks import check_derivatives, check_vmap
 
-from laminax_ir.avals import get_aval
-from laminax_ir.config import enable_x64
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.options.config import enable_x64
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types.avals import get_aval
 from laminax_transforms import grad, jvp, linearize, vjp, vmap
 
 X = np.array([-0.7, -0.2, 0.3, 0.8])  # inside (-1, 1), away from the kinks at 0 and the halves

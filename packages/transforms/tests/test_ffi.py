@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapeDtypeStruct, get_aval
 from laminax_ir.ops.ffi import ffi_call
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapeDtypeStruct, get_aval
 from laminax_transforms import grad, jvp, vmap
 
 S23 = ShapeDtypeStruct((2, 3), np.float32)

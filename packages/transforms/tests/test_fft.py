@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir import config
 from laminax_ir.ops.fft import fft
+from laminax_ir.options import config
 from laminax_transforms import jvp, vjp, vmap
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 from numeric_checks import check_derivatives, check_vmap
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.operation_attributes import attributes_of, changed_attributes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.hints import dce_sink, stage_p, todense, with_xla_metadata
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.operation_attributes import attributes_of, changed_attributes
+from laminax_ir.types.avals import ShapedArray
 from laminax_transforms import grad, vmap
 
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from numeric_checks import check_derivatives, check_vmap
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import elementwise, slicing
 from laminax_ir.ops import indexing as ops
 from laminax_ir.ops.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
 from laminax_transforms import jvp, vjp, vmap
 
 ROWS = GatherDimensionNumbers((1,), (0,), (0,))

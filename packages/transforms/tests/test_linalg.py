@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir import config
 from laminax_ir.ops import linalg as op
 from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.options import config
 from laminax_transforms import grad, jvp, vjp, vmap
 
 

@@ -13,13 +13,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.evaluation import eval_jaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import bind_checkpoint
 from laminax_ir.ops.contraction import dot_general
 from laminax_ir.ops.reduction import reduce_sum
-from laminax_ir.staging import stage
+from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
 from laminax_transforms import grad, jvp, vmap
 
 SCALAR = ShapedArray((), np.dtype(np.float32))

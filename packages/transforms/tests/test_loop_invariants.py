@@ -7,13 +7,13 @@ import pytest
 from numeric_checks import check_derivatives, check_vmap
 
 import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.config import enable_x64
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import loops
 from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.options.config import enable_x64
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms import grad, jvp, vmap
 
 X, W = np.array([0.3, -0.4, 0.7]), np.array([1.1, 0.9, -0.8])

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir import abstract_meshes
-from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
-from laminax_ir.type_shardings import in_use
+from laminax_ir.types import abstract_meshes
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.type_shardings import in_use
 from laminax_transforms import grad, vmap
-from laminax_transforms.mapped_types import register_vmappable, unregister_vmappable
+from laminax_transforms.batching.mapped_types import register_vmappable, unregister_vmappable
 
 
 class Named:

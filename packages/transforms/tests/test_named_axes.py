@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir.avals import get_aval
-from laminax_ir.evaluation import jaxpr_as_fun
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.collectives import all_gather, axis_index, psum
 from laminax_ir.ops.elementwise import convert_element_type, sin
 from laminax_ir.ops.loops import scan
 from laminax_ir.ops.reduction import reduce_sum
-from laminax_ir.staging import stage
-from laminax_ir.trace import extend_axis_env
+from laminax_ir.recording.evaluation import jaxpr_as_fun
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.trace import extend_axis_env
+from laminax_ir.types.avals import get_aval
 from laminax_transforms import grad, vmap
-from laminax_transforms.named_axes import resolve_shared_sums
+from laminax_transforms.batching.named_axes import resolve_shared_sums
 
 W = np.float32([0.5, -1.0, 2.0])
 BATCH = np.random.default_rng(5).normal(size=(4, 3)).astype(np.float32)

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numeric_checks import check_derivatives, check_vmap
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import elementwise
 from laminax_ir.ops import shape as ops
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
 from laminax_transforms import jvp, vjp, vmap
 
 X, Y = (2, 1, 3), (2, 4, 3)

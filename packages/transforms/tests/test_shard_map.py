@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir.abstract_meshes import AbstractMesh
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.manual_axes import running_along
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.collectives import psum_p
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shard_map import bind_shard_map, local_aval, shard_map_p
-from laminax_ir.partition_specs import P
-from laminax_ir.pytree import tree_leaves
-from laminax_ir.staging import stage
-from laminax_ir.trace import extend_axis_env
+from laminax_ir.pytrees.pytree import tree_leaves
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.manual_axes import running_along
+from laminax_ir.tracing.trace import extend_axis_env
+from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.partition_specs import P
 from laminax_transforms import grad, jvp, vmap
 
 ONE, MANY = AbstractMesh((1,), ("i",)), AbstractMesh((4,), ("i",))

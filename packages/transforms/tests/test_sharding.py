@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from laminax_ir.abstract_meshes import AbstractMesh
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.placements import shardings_in
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.sharding import device_put_p, sharding_constraint_p
-from laminax_ir.partition_specs import UNCONSTRAINED, P
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.partition_specs import UNCONSTRAINED, P
 from laminax_transforms import grad, jvp, vmap
 
 

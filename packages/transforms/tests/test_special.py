@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir import config
 from laminax_ir.ops import special as op
+from laminax_ir.options import config
 from laminax_transforms import grad, jvp, vmap
 
 pytest.importorskip("scipy.special")

@@ -7,8 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from laminax_ir import config
-from laminax_ir.avals import get_aval
 from laminax_ir.ops import (
     calls,
     contraction,
@@ -26,9 +24,11 @@ from laminax_ir.ops import (
     windows,
 )
 from laminax_ir.ops import elementwise as op
-from laminax_ir.staging import stage
+from laminax_ir.options import config
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import get_aval
 from laminax_transforms import checkpoint, custom_jvp, custom_vjp, grad, jvp, stop_gradient, vmap
-from laminax_transforms.taylor import jet
+from laminax_transforms.taylor.taylor import jet
 
 ORDER = 4
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
-from laminax_ir.avals import ShapedArray
-from laminax_ir.dce import dce_jaxpr
-from laminax_ir.manual_axes import running_along
 from laminax_ir.ops.collectives import psum, psum_p, pvary_p
 from laminax_ir.ops.elementwise import sin
-from laminax_ir.staging import stage
+from laminax_ir.programs.dce import dce_jaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.manual_axes import running_along
+from laminax_ir.types.avals import ShapedArray
 from laminax_transforms import grad, jvp, vmap
 
 SAME, VARIES = ShapedArray((), np.float32), ShapedArray((), np.float32, named_shape={"i": 4})

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.config import check_leaks
-from laminax_ir.errors import LeakedTracerError, TracerBoolConversionError
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.contraction import dot
 from laminax_ir.ops.reduction import reduce_sum
+from laminax_ir.options.config import check_leaks
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
-from laminax_ir.trace import axis_size
+from laminax_ir.tracing.trace import axis_size
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import LeakedTracerError, TracerBoolConversionError
 from laminax_transforms import grad, jvp, vjp, vmap
 
 
@@ -77,7 +77,7 @@ def test_axis_size_without_mapped_arguments():
 
 
 def test_the_named_axis_is_bound_inside_only():
-    from laminax_ir.errors import UnboundAxisNameError
+    from laminax_ir.types.errors import UnboundAxisNameError
     sizes = []
     vmap(lambda x: (sizes.append(axis_size("i")), vmap(lambda y: (sizes.append((axis_size("i"), axis_size("j"))), y)[1], axis_name="j")(x))[1],
          axis_name="i")(np.ones((3, 2), np.float32))

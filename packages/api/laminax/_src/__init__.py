@@ -5,7 +5,7 @@ Importing this package puts the layers together, which do not know each other, a
 
 from laminax._lazy import contents
 from laminax._src import setup
-from laminax._src.numpy import array_methods
+from laminax._src.numerics.numpy import array_methods
 
 setup.compose()
 array_methods.install()

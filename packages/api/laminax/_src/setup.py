@@ -11,25 +11,25 @@ from typing import Any, Sequence
 
 import laminax_ir.setup  # noqa: F401  (puts that layer's own rooms together)
 import laminax_runtime as runtime
-from laminax_ir import staging_trace, trace
-from laminax_ir.array_layouts import Layout
-from laminax_ir.avals import register_value_type
-from laminax_ir.effects import set_call_context
-from laminax_ir.keys import PRNGKeyArray
-from laminax_ir.primitive import Primitive
-from laminax_ir.source import register_internal_folder
-from laminax_ir.trace import Tracer
+from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.programs.effects import set_call_context
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.recording import staging_trace
+from laminax_ir.tracing import trace
+from laminax_ir.tracing.source import register_internal_folder
+from laminax_ir.tracing.trace import Tracer
+from laminax_ir.types.array_layouts import Layout
+from laminax_ir.types.avals import register_value_type
 
-from laminax._src import eager, effects
+from laminax._src.compiling import eager, effects
 
 
 def compose() -> None:
     """Tells the layers of each other."""
     if any(variable.startswith("JAX_") for variable in os.environ):
-        from laminax_ir.fixed_options import warn_of_environment
+        from laminax_ir.options.fixed_options import warn_of_environment
         warn_of_environment()
     register_internal_folder(os.path.dirname(__file__))  # the whole package
-    register_internal_folder(trace.__file__)
     register_internal_folder(runtime.__file__)
     register_value_type(runtime.ArrayImpl, lambda array: array.aval)
     staging_trace.literal_types.add(runtime.ArrayImpl)
@@ -45,15 +45,15 @@ def compose() -> None:
 
 
 def _evaluate_placement(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
-    from laminax._src.sharding_constraints import evaluate
+    from laminax._src.parallel.sharding_constraints import evaluate
     return evaluate(primitive, operands, params)
 
 
 def _reshard(x: runtime.ArrayImpl, sharding: runtime.Sharding) -> runtime.ArrayImpl | None:
-    from laminax._src.resharding import reshard_by_program
+    from laminax._src.compiling.resharding import reshard_by_program
     return reshard_by_program(x, sharding)
 
 
 def _relayout(x: runtime.ArrayImpl, layout: Layout) -> runtime.ArrayImpl:
-    from laminax._src.resharding import relayout_by_program
+    from laminax._src.compiling.resharding import relayout_by_program
     return relayout_by_program(x, layout)

@@ -7,11 +7,11 @@ An optimizer is a triple (init_fun, update_fun, get_params). `init_fun(params)` 
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "example_libraries.optimizer_states": """
+    "numerics.example_libraries.optimizer_states": """
         Array InitFn JoinPoint Optimizer OptimizerState Params ParamsFn State Step UpdateFn Updates optimizer pack_optimizer_state
         unpack_optimizer_state""",
-    "example_libraries.update_rules": """
+    "numerics.example_libraries.update_rules": """
         adagrad adam adamax clip_grads l2_norm momentum nesterov rmsprop rmsprop_momentum sgd sm3""",
-    "example_libraries.schedules": """
+    "numerics.example_libraries.schedules": """
         Schedule constant exponential_decay inverse_time_decay make_schedule piecewise_constant polynomial_decay""",
 })

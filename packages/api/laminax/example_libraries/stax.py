@@ -7,12 +7,12 @@ A layer is a pair (init_fun, apply_fun). `init_fun(key, input_shape)` returns (o
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "example_libraries.layers": """
+    "numerics.example_libraries.layers": """
         BatchNorm Conv Conv1DTranspose ConvTranspose Dense Dropout Elu Exp Flatten Gelu GeneralConv GeneralConvTranspose LeakyRelu
         LogSoftmax Relu Selu Sigmoid Softmax Softplus Tanh elementwise glorot logsoftmax randn""",
-    "example_libraries.pooling": "AvgPool MaxPool SumPool",
-    "example_libraries.combinators": "FanInConcat FanInSum FanOut Identity parallel serial shape_dependent",
-    "nn.activations": "elu gelu leaky_relu relu selu sigmoid softplus",
-    "nn.normalization": "log_softmax softmax standardize",
-    "nn.initializers": "glorot_normal normal ones zeros",
+    "numerics.example_libraries.pooling": "AvgPool MaxPool SumPool",
+    "numerics.example_libraries.combinators": "FanInConcat FanInSum FanOut Identity parallel serial shape_dependent",
+    "numerics.nn.activations": "elu gelu leaky_relu relu selu sigmoid softplus",
+    "numerics.nn.normalization": "log_softmax softmax standardize",
+    "numerics.nn.initializers": "glorot_normal normal ones zeros",
 })

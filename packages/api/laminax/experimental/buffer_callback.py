@@ -2,4 +2,4 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"buffer_callbacks": "Buffer ExecutionContext ExecutionStage buffer_callback"})
+__all__, __getattr__, __dir__ = contents(__name__, {"names.buffer_callbacks": "Buffer ExecutionContext ExecutionStage buffer_callback"})

@@ -2,4 +2,4 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"compute_types": "compute_on compute_on2"})
+__all__, __getattr__, __dir__ = contents(__name__, {"parallel.compute_types": "compute_on compute_on2"})

@@ -3,4 +3,4 @@
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "custom_partitioning": "ArrayMapping BATCHING CompoundFactor SdyShardingRule custom_partitioning"})
+    "parallel.custom_partitioning": "ArrayMapping BATCHING CompoundFactor SdyShardingRule custom_partitioning"})

@@ -1,10 +1,10 @@
 """Types and operations of one's own: they can be defined, so that libraries that do can be imported, and not be used."""
 
-from laminax_ir.avals import AbstractValue, ShapedArray
-from laminax_ir.ref_types import AbstractRef
-from laminax_ir.refs import RefView as TransformedRef
+from laminax_ir.refs.refs import RefView as TransformedRef
+from laminax_ir.types.avals import AbstractValue, ShapedArray
+from laminax_ir.types.ref_types import AbstractRef
 
-from laminax._src.hijax import (
+from laminax._src.names.hijax import (
     AvalMutableQDD,
     AvalQDD,
     HiPrimitive,

@@ -10,9 +10,9 @@ Example:
   ...     _ = laminax.random.normal(key), laminax.random.uniform(key)
   Traceback (most recent call last):
     ...
-  laminax_ir.errors.KeyReuseError: Previously-consumed key passed to jit-compiled function at index 0: ...
+  laminax_ir.types.errors.KeyReuseError: Previously-consumed key passed to jit-compiled function at index 0: ...
 """
 
-from laminax_ir.errors import KeyReuseError
+from laminax_ir.types.errors import KeyReuseError
 
 __all__ = ["KeyReuseError"]

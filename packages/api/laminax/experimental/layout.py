@@ -2,4 +2,4 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"layouts": "Format Layout with_layout_constraint"})
+__all__, __getattr__, __dir__ = contents(__name__, {"placement.layouts": "Format Layout with_layout_constraint"})

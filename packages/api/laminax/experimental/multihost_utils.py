@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 import laminax_runtime as runtime
-from laminax_ir.avals import get_aval
-from laminax_ir.partition_specs import PartitionSpec
-from laminax_ir.pytree import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from laminax_ir.pytrees.pytree import broadcast_prefix, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.partition_specs import PartitionSpec
 
-from laminax._src.distributed import is_initialized
-from laminax._src.transfers import device_put
+from laminax._src.parallel.transfers import device_put
+from laminax._src.placement.distributed import is_initialized
 
 __all__ = [
     "ProcessFailureError", "assert_equal", "broadcast_one_to_all", "global_array_to_host_local_array", "host_local_array_to_global_array",

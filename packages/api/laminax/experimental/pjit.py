@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from laminax._src.jit import pjit
+from laminax._src.compiling.jit import pjit
 
 __all__ = ["pjit"]

@@ -10,7 +10,7 @@ import pickle
 from dataclasses import replace
 from typing import Any, Sequence
 
-from laminax._src.stages import Compiled
+from laminax._src.compiling.stages import Compiled
 
 __all__ = ["deserialize_and_load", "serialize"]
 

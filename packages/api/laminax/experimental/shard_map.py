@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from laminax._src.shard_map import shard_map as _shard_map
+from laminax._src.parallel.shard_map import shard_map as _shard_map
 
 
 def shard_map(f: Callable, mesh: Any, in_specs: Any, out_specs: Any, check_rep: bool = True) -> Callable:

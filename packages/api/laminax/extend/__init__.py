@@ -24,10 +24,10 @@ from __future__ import annotations
 
 import importlib
 
-from laminax_ir.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.reference.evaluate import reference_rule
-from laminax_lowering.registry import lowering_rule
-from laminax_transforms.registry import (
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_transforms.base.registry import (
     axis_batching_rule,
     batching_rule,
     define_jvp,

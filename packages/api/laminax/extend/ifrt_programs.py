@@ -1,6 +1,6 @@
 """Programs of IFRT's own kinds, which are not supported and say so. Libraries, orbax among them, import the module."""
 
-from laminax._src.refused import names_of_module
+from laminax._src.names.refused import names_of_module
 
 __all__ = ["ifrt_programs"]
 

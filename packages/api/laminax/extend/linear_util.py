@@ -2,6 +2,6 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"extend.linear_util": """
+__all__, __getattr__, __dir__ = contents(__name__, {"names.extend.linear_util": """
     Store StoreException WrappedFun cache merge_linear_aux transformation transformation2 transformation_with_aux
     transformation_with_aux2 wrap_init"""})

@@ -1,6 +1,6 @@
 """JAX's own dispatch to several devices, which is not supported and says so. Libraries, orbax among them, import the module."""
 
-from laminax._src.refused import names_of_module
+from laminax._src.names.refused import names_of_module
 
 __all__ = ["global_avals_to_results_handler"]
 

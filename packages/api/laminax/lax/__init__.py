@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 
 _NAMES = {
-    "laminax_ir.accuracy": "AccuracyMode Tolerance",
+    "laminax_ir.types.accuracy": "AccuracyMode Tolerance",
     "laminax_ir.ops.elementwise": """
         RoundingMethod abs acos acosh add asin asinh atan atan2 atanh bitcast_convert_type bitwise_and bitwise_not bitwise_or
         bitwise_xor cbrt ceil clamp clz complex conj convert_element_type copy cos cosh div eq exp exp2 expm1 floor ge gt imag
@@ -23,7 +23,7 @@ _NAMES = {
     "laminax_ir.ops.contraction": """
         DotDimensionNumbers Precision PrecisionLike RaggedDotDimensionNumbers batch_matmul dot dot_general ragged_dot
         ragged_dot_general""",
-    "laminax_ir.dot_algorithms": "DotAlgorithm DotAlgorithmPreset",
+    "laminax_ir.types.dot_algorithms": "DotAlgorithm DotAlgorithmPreset",
     "laminax_ir.ops.scaled_dot": "scaled_dot",
     "laminax_ir.ops.reduction": """
         argmax argmin reduce reduce_and reduce_max reduce_min reduce_or reduce_prod reduce_sum reduce_xor""",
@@ -57,13 +57,13 @@ _NAMES = {
     "laminax_ir.ops.composite": "composite",
     "laminax_ir.ops.hints": "dce_sink stage",
     "laminax_ir.ops.sharding": "",
-    "laminax._src.sharding_constraints": "with_sharding_constraint",
+    "laminax._src.parallel.sharding_constraints": "with_sharding_constraint",
     "laminax_ir.ops.derived": "broadcast_like dtype empty optimization_barrier reciprocal",
     "laminax_ir.ops.symbolic": "shape_as_value",
     "laminax_ir.ops.refused": "after_all create_token precv psend ragged_all_to_all",
-    "laminax_transforms.rule_arguments": "stop_gradient",
-    "laminax_transforms.custom_solve": "custom_linear_solve custom_root",
-    "laminax_transforms.mapping": "map",
+    "laminax_transforms.custom.rule_arguments": "stop_gradient",
+    "laminax_transforms.custom.custom_solve": "custom_linear_solve custom_root",
+    "laminax_transforms.batching.mapping": "map",
 }
 
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -3,5 +3,5 @@
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "extend.backend": "backends get_backend",
-    "xla_bridge": "default_backend device_count devices local_device_count local_devices process_count process_index"})
+    "names.extend.backend": "backends get_backend",
+    "names.xla_bridge": "default_backend device_count devices local_device_count local_devices process_count process_index"})

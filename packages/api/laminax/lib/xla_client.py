@@ -2,4 +2,4 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"xla_bridge": "Client Device XlaRuntimeError"})
+__all__, __getattr__, __dir__ = contents(__name__, {"names.xla_bridge": "Client Device XlaRuntimeError"})

@@ -8,12 +8,12 @@ _MODULE_OF = {
     **dict.fromkeys((
         "celu", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "identity", "leaky_relu",
         "log1mexp", "log_sigmoid", "mish", "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign", "softplus", "sparse_plus",
-        "sparse_sigmoid", "squareplus", "swish", "tanh"), "laminax._src.nn.activations"),
+        "sparse_sigmoid", "squareplus", "swish", "tanh"), "laminax._src.numerics.nn.activations"),
     **dict.fromkeys(("log_softmax", "logmeanexp", "one_hot", "softmax", "standardize"),
-                    "laminax._src.nn.normalization"),
-    "logsumexp": "laminax._src.numpy.logarithmic_sums",
-    "dot_product_attention": "laminax._src.nn.attention",
-    **dict.fromkeys(("get_scaled_dot_general_config", "scaled_dot_general", "scaled_matmul"), "laminax._src.refused"),
+                    "laminax._src.numerics.nn.normalization"),
+    "logsumexp": "laminax._src.numerics.numpy.logarithmic_sums",
+    "dot_product_attention": "laminax._src.numerics.nn.attention",
+    **dict.fromkeys(("get_scaled_dot_general_config", "scaled_dot_general", "scaled_matmul"), "laminax._src.names.refused"),
 }
 
 __all__ = ["initializers", *_MODULE_OF]

@@ -1,6 +1,6 @@
 """Initializers of parameters: functions `init(key, shape, dtype)` that return arrays."""
 
-from laminax._src.nn.initializers import (
+from laminax._src.numerics.nn.initializers import (
     Initializer,
     constant,
     delta_orthogonal,

@@ -33,7 +33,7 @@ def __getattr__(name: str) -> Any:
         return numpy.exceptions.ComplexWarning
     if (module := MODULE_OF.get(name)) is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(f"laminax._src.numpy.{module}"), name)
+    value = globals()[name] = getattr(importlib.import_module(f"laminax._src.numerics.numpy.{module}"), name)
     return value
 
 

@@ -3,9 +3,9 @@
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "numpy.linalg.determinants": "det slogdet",
-    "numpy.linalg.equations": "inv lstsq pinv solve tensorinv tensorsolve",
-    "numpy.linalg.factorizations": "cholesky eig eigh eigvals eigvalsh qr svd svdvals",
-    "numpy.linalg.norms": "cond matrix_norm matrix_rank norm vector_norm",
-    "numpy.linalg.products": "cross diagonal matmul matrix_power matrix_transpose multi_dot outer tensordot trace vecdot",
+    "numerics.numpy.linalg.determinants": "det slogdet",
+    "numerics.numpy.linalg.equations": "inv lstsq pinv solve tensorinv tensorsolve",
+    "numerics.numpy.linalg.factorizations": "cholesky eig eigh eigvals eigvalsh qr svd svdvals",
+    "numerics.numpy.linalg.norms": "cond matrix_norm matrix_rank norm vector_norm",
+    "numerics.numpy.linalg.products": "cross diagonal matmul matrix_power matrix_transpose multi_dot outer tensordot trace vecdot",
 })

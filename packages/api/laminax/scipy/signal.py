@@ -3,6 +3,6 @@
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "scipy.convolutions": "convolve convolve2d correlate correlate2d fftconvolve",
-    "scipy.spectra": "csd detrend istft stft welch",
+    "numerics.scipy.convolutions": "convolve convolve2d correlate correlate2d fftconvolve",
+    "numerics.scipy.spectra": "csd detrend istft stft welch",
 })

@@ -3,12 +3,12 @@
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "numpy.logarithmic_sums": "logsumexp",
-    "scipy.hypergeometric": "hyp2f1",
-    "scipy.combinatorics": "bernoulli boxcox boxcox1p comb poch",
-    "scipy.integral_functions": "dawsn erfcx exp1 expi expn fresnel owens_t sici spence wofz",
-    "scipy.recurrences": "bessel_jn hyp1f1 sph_harm_y zeta",
-    "scipy.special": """
+    "numerics.numpy.logarithmic_sums": "logsumexp",
+    "numerics.scipy.hypergeometric": "hyp2f1",
+    "numerics.scipy.combinatorics": "bernoulli boxcox boxcox1p comb poch",
+    "numerics.scipy.integral_functions": "dawsn erfcx exp1 expi expn fresnel owens_t sici spence wofz",
+    "numerics.scipy.recurrences": "bessel_jn hyp1f1 sph_harm_y zeta",
+    "numerics.scipy.special": """
         beta betainc betaln digamma entr erf erfc erfinv expit factorial gamma gammainc gammaincc gammaln gammasgn i0 i0e i1 i1e
         kl_div log_ndtr log_softmax loggamma logit multigammaln ndtr ndtri polygamma rel_entr softmax xlog1py xlogy""",
 })

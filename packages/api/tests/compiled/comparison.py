@@ -12,10 +12,10 @@ import ml_dtypes
 import numpy as np
 from compiled.tolerances import tolerance
 
-from laminax_ir import dtypes
-from laminax_ir.avals import get_aval
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
 
 import laminax
 

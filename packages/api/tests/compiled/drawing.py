@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
-from laminax_ir import dtypes
+from laminax_ir.types import dtypes
 
 NARROW = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 FLOATS = (*NARROW, np.dtype(np.float32), np.dtype(np.float64))

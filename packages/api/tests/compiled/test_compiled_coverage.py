@@ -11,9 +11,9 @@ from compiled.comparison import FAMILIES
 from compiled.drawing import DTYPES, Draw
 
 import laminax_ir.ops
-from laminax_ir.jaxpr import subjaxprs
-from laminax_ir.primitive import Primitive
-from laminax_lowering.registry import lowering_rules, platform_rules, unsupported
+from laminax_ir.programs.jaxpr import subjaxprs
+from laminax_ir.programs.primitive import Primitive
+from laminax_lowering.writing.registry import lowering_rules, platform_rules, unsupported
 
 import laminax
 

@@ -14,8 +14,9 @@ from doctest import DocTestParser
 import numpy as np
 import pytest
 
-from laminax_ir import ops, staging
-from laminax_ir.avals import ShapedArray
+from laminax_ir import ops
+from laminax_ir.recording import staging
+from laminax_ir.types.avals import ShapedArray
 
 import laminax
 import laminax.numpy as jnp

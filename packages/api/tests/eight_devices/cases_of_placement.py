@@ -68,7 +68,7 @@ def test_functions_of_several_values():
 
 
 def test_operations_on_values_stay_in_cpp():
-    from laminax._src import eager
+    from laminax._src.compiling import eager
     x = put(A, "x")
     x * 3.5 + x.sum(axis=0)
     calls = []
@@ -205,7 +205,7 @@ TARGETS = [on_mesh("x"), on_mesh("y", "x"), on_mesh(), on_mesh(("y", "x")), Sing
 @pytest.mark.parametrize("source", range(len(TARGETS)))
 def test_transfers_between_all_layouts(source, by_program, monkeypatch):
     """By way of the host, and as on devices that have a memory of their own."""
-    from laminax_runtime import transfer
+    from laminax_runtime.arrays import transfer
     monkeypatch.setattr(transfer, "_has_memory_of_its_own", lambda sharding: by_program)
     for target in TARGETS:
         x = laminax.device_put(laminax.device_put(A, TARGETS[source]), target)
@@ -217,7 +217,7 @@ def test_transfers_between_all_layouts(source, by_program, monkeypatch):
 
 
 def test_transfers_by_program_leave_the_host_out(monkeypatch):
-    from laminax_runtime import transfer
+    from laminax_runtime.arrays import transfer
     monkeypatch.setattr(transfer, "_has_memory_of_its_own", lambda sharding: True)
     monkeypatch.setattr(transfer, "put_numpy", None)
     x = laminax.jit(lambda: jnp.full((8, 4), 2.0), out_shardings=on_mesh("x"))()

@@ -469,7 +469,7 @@ def test_calls_outside_of_jit_trace_and_compile_once():
         traces.append(1)
         return x * 2
 
-    from laminax._src import eager
+    from laminax._src.compiling import eager
     compiled = []
     compile_program, eager.compile_program = eager.compile_program, lambda *args, **kw: compiled.append(1) or compile_program(*args, **kw)
     try:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from laminax_ir.discharge import DischargingTrace, discharge_rules, discharged, eval_with_refs
 from laminax_ir.ops.calls import CustomVJPCall, checkpoint_p, custom_vjp_call_p, jit_p, run_forward
-from laminax_ir.primitive import Primitive
-from laminax_ir.refs import values_in, write_back
-from laminax_ir.trace import state
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.recording.discharge import DischargingTrace, discharge_rules, discharged, eval_with_refs
+from laminax_ir.refs.refs import values_in, write_back
+from laminax_ir.tracing.trace import state
 
 
 @discharge_rules(jit_p)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Sequence
 from weakref import WeakKeyDictionary
 
-from laminax_ir.discharge import PureProgram, discharge_rules, discharged, eval_with_refs, inner_aval, variant
-from laminax_ir.jaxpr import ClosedJaxpr, Var
 from laminax_ir.ops.control_primitives import cond_p, scan_p, while_p
-from laminax_ir.refs import values_in, write_back
-from laminax_ir.staging_trace import record_program
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Var
+from laminax_ir.recording.discharge import PureProgram, discharge_rules, discharged, eval_with_refs, inner_aval, variant
+from laminax_ir.recording.staging_trace import record_program
+from laminax_ir.refs.refs import values_in, write_back
 
 
 @discharge_rules(cond_p)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from laminax_ir.discharge import discharge_rules, discharged
-from laminax_ir.manual_axes import running_along
 from laminax_ir.ops.shard_map import shard_map_p
-from laminax_ir.refs import check_aliases, values_in, write_back
+from laminax_ir.recording.discharge import discharge_rules, discharged
+from laminax_ir.refs.refs import check_aliases, values_in, write_back
+from laminax_ir.tracing.manual_axes import running_along
 
 
 @discharge_rules(shard_map_p)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any, Callable, Sequence
 
-from laminax_ir import dtypes
-from laminax_ir.arguments import function_name
-from laminax_ir.avals import ShapedArray
-from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.collectives import vary
 from laminax_ir.ops.control_primitives import same_type
-from laminax_ir.pytree import keystr, leaf_paths, structure_differences
+from laminax_ir.pytrees.pytree import keystr, leaf_paths, structure_differences
+from laminax_ir.tracing.manual_axes import checked_axes
+from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import function_name
+from laminax_ir.types.avals import ShapedArray
 
 
 def promote_weak(values: list[Any], avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> list[Any] | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping
 
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.effects import Effect
 from laminax_ir.ops.callbacks import VMAP_METHODS, announced_avals, flat_arguments
 from laminax_ir.ops.ffi import checked_aliases
-from laminax_ir.primitive import Primitive, effects_rule, shape_rule
-from laminax_ir.pytree import tree_unflatten
+from laminax_ir.programs.effects import Effect
+from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.pytrees.pytree import tree_unflatten
+from laminax_ir.types.avals import ShapedArray, get_aval
 
 buffer_callback_p = Primitive("buffer_callback", multiple_results=True, family="buffer_callbacks")
 buffer_callback_effect = Effect("BufferCallback")

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import Any, Callable, Sequence
 
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.check import call_faults, check_rule
-from laminax_ir.dce import dce_closed_jaxpr, dce_rule
-from laminax_ir.effects import has_refs
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
-from laminax_ir.primitive import Primitive, effects_rule, shape_rule
-from laminax_ir.refs import Ref, ValueRef, values_in, write_back
-from laminax_ir.staging import stage
-from laminax_ir.staging_trace import StagingTrace
-from laminax_ir.trace import state
+from laminax_ir.programs.check import call_faults, check_rule
+from laminax_ir.programs.dce import dce_closed_jaxpr, dce_rule
+from laminax_ir.programs.effects import has_refs
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
+from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.recording.staging import stage
+from laminax_ir.recording.staging_trace import StagingTrace
+from laminax_ir.refs.refs import Ref, ValueRef, values_in, write_back
+from laminax_ir.tracing.trace import state
+from laminax_ir.types.avals import ShapedArray, get_aval
 
 jit_p = Primitive("jit", multiple_results=True, family="calls")
 checkpoint_p = Primitive("checkpoint", multiple_results=True, family="calls")
@@ -195,7 +195,7 @@ def call_jaxpr(closed: ClosedJaxpr, *operands: Any, name: str, inline: bool = Fa
 def bind_program(primitive: Primitive, effects: frozenset, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """Binds an operation that runs programs with these effects, which may have references among their operands."""
     if effects and has_refs(effects):
-        from laminax_ir.discharge import bind_with_refs
+        from laminax_ir.recording.discharge import bind_with_refs
         return bind_with_refs(primitive, operands, params)
     return state.trace.process(primitive, operands, params)
 
@@ -210,7 +210,7 @@ def bind_checkpoint(closed: ClosedJaxpr, *operands: Any, name: str, prevent_cse:
       name: the called function's name.
       prevent_cse: whether the compiler is kept from merging the recomputation with the first computation; or, for each operand,
         whether the recomputation is kept from using what is known of it.
-      policy: which values may be kept after all, as for `laminax_transforms.checkpoint`.
+      policy: which values may be kept after all, as for `laminax_transforms.rematerializing.checkpoint`.
       differentiated: whether the program is the derivative part of such a call: the one that recomputes.
     """
     program, consts = close_over_constants(closed)

@@ -7,13 +7,13 @@ from typing import Any, Hashable, Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.arguments import called_with
-from laminax_ir.avals import ShapedArray
-from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops.dtype_kinds import check_dtype
-from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.trace import axis_size as _size_of_name
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.tracing.manual_axes import checked_axes
+from laminax_ir.tracing.trace import axis_size as _size_of_name
+from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import called_with
+from laminax_ir.types.avals import ShapedArray
 
 psum_p = Primitive("psum", family="collectives")
 pmax_p = Primitive("pmax", family="collectives")

@@ -1,7 +1,7 @@
 """Collectives: operations over named axes.
 
 A named axis is one that a `vmap` or `pmap` around the function has taken away and given a name; its size is in
-`laminax_ir.trace`. Several names make one axis, the first name varying slowest. A collective over an axis disappears when
+`laminax_ir.tracing.trace`. Several names make one axis, the first name varying slowest. A collective over an axis disappears when
 the `vmap` that defines it meets it (it becomes a reduction, a transposition, a gather along an ordinary axis); what is left
 is communication between devices. `axis_index_groups` splits an axis into groups that communicate among themselves.
 """
@@ -13,11 +13,6 @@ from typing import Any, Callable, Hashable, Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.arguments import as_int
-from laminax_ir.avals import get_aval
-from laminax_ir.errors import ShapeError
-from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.collective_primitives import (
     all_gather_p,
@@ -38,10 +33,15 @@ from laminax_ir.ops.collective_primitives import (
 from laminax_ir.ops.reduction import reduce_max, reduce_min, reduce_sum
 from laminax_ir.ops.shape import expand_dims, full_like
 from laminax_ir.ops.shape_arguments import as_ints, canonical_axis
-from laminax_ir.primitive import Primitive
-from laminax_ir.pytree import tree_map
-from laminax_ir.trace import Tracer
-from laminax_ir.trace import axis_size as _size_of_name
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.pytrees.pytree import tree_map
+from laminax_ir.tracing.manual_axes import checked_axes
+from laminax_ir.tracing.trace import Tracer
+from laminax_ir.tracing.trace import axis_size as _size_of_name
+from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import as_int
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.errors import ShapeError
 
 
 def psum(x, axis_name, *, axis_index_groups=None):

@@ -10,16 +10,16 @@ from typing import Any, Callable
 
 import numpy as np
 
-from laminax_ir import config_options
-from laminax_ir.avals import ShapedArray, get_aval, is_array_like
-from laminax_ir.check import call_faults, check_rule
-from laminax_ir.errors import UnexpectedTracerError
-from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops.calls import close_over_constants
-from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.pytree import tree_flatten, tree_unflatten
-from laminax_ir.staging import stage
-from laminax_ir.trace import Tracer, state
+from laminax_ir.options import config_options
+from laminax_ir.programs.check import call_faults, check_rule
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.pytrees.pytree import tree_flatten, tree_unflatten
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.trace import Tracer, state
+from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.types.errors import UnexpectedTracerError
 
 composite_p = Primitive("composite", multiple_results=True, family="composite")
 

@@ -10,9 +10,6 @@ from typing import Any, Callable, Iterable, Sequence
 
 import numpy as np
 
-from laminax_ir import config, dtypes
-from laminax_ir.avals import get_aval, is_array_like
-from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.agreement import check_branches
 from laminax_ir.ops.calls import bind_program
@@ -27,9 +24,13 @@ from laminax_ir.ops.control_primitives import (  # noqa: F401  (all of the famil
 )
 from laminax_ir.ops.control_tracing import TracedFunction, check_refs, concrete_value, flat_arguments, joined_effects, trace_function
 from laminax_ir.ops.scalar_operands import scalar_like
-from laminax_ir.pytree import tree_unflatten
-from laminax_ir.refs import is_traced
-from laminax_ir.tracebacks import api_boundary
+from laminax_ir.options import config
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.pytrees.pytree import tree_unflatten
+from laminax_ir.refs.refs import is_traced
+from laminax_ir.tracing.tracebacks import api_boundary
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval, is_array_like
 
 _missing = object()
 

@@ -14,18 +14,18 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray, get_aval, insert_axis, remove_axis
-from laminax_ir.check import check_rule
-from laminax_ir.dce import dce_closed_jaxpr, dce_rule
-from laminax_ir.errors import ShapeError
-from laminax_ir.explicit_axes import is_resolving
-from laminax_ir.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Var
 from laminax_ir.ops.calls import bind_program
 from laminax_ir.ops.elementwise_avals import joined_named_shape
-from laminax_ir.primitive import Primitive, effects_rule, shape_rule
-from laminax_ir.printer_params import hide_params
-from laminax_ir.trace import state
-from laminax_ir.type_shardings import in_use
+from laminax_ir.programs.check import check_rule
+from laminax_ir.programs.dce import dce_closed_jaxpr, dce_rule
+from laminax_ir.programs.jaxpr import ClosedJaxpr, DropVar, JaxprEqn, Var
+from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.programs.printer_params import hide_params
+from laminax_ir.tracing.explicit_axes import is_resolving
+from laminax_ir.tracing.trace import state
+from laminax_ir.types.avals import ShapedArray, get_aval, insert_axis, remove_axis
+from laminax_ir.types.errors import ShapeError
+from laminax_ir.types.type_shardings import in_use
 
 cond_p = Primitive("cond", multiple_results=True, family="control_flow")
 while_p = Primitive("while", multiple_results=True, family="control_flow")

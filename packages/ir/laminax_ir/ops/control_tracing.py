@@ -8,17 +8,17 @@ from __future__ import annotations
 from typing import Any, Callable, NamedTuple, Sequence
 from weakref import WeakKeyDictionary
 
-from laminax_ir import config_options
-from laminax_ir.arguments import function_name
-from laminax_ir.avals import ShapedArray, is_array_like
-from laminax_ir.effects import has_refs
-from laminax_ir.jaxpr import ClosedJaxpr, no_effects
 from laminax_ir.ops.calls import close_over_constants
-from laminax_ir.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
-from laminax_ir.recordings import forget_recordings
-from laminax_ir.refs import Ref, argument_namer, check_aliases, check_returned, is_traced
-from laminax_ir.staging import stage
-from laminax_ir.trace import Tracer, state
+from laminax_ir.options import config_options
+from laminax_ir.programs.effects import has_refs
+from laminax_ir.programs.jaxpr import ClosedJaxpr, no_effects
+from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
+from laminax_ir.recording.recordings import forget_recordings
+from laminax_ir.recording.staging import stage
+from laminax_ir.refs.refs import Ref, argument_namer, check_aliases, check_returned, is_traced
+from laminax_ir.tracing.trace import Tracer, state
+from laminax_ir.types.arguments import function_name
+from laminax_ir.types.avals import ShapedArray, is_array_like
 
 
 class TracedFunction(NamedTuple):

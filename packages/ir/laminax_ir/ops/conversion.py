@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
-from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
 
 convert_element_type_p = Primitive("convert_element_type", family="elementwise")
 

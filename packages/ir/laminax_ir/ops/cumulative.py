@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 from typing import Callable, Sequence
 
-from laminax_ir import dtypes, pytree
-from laminax_ir.arguments import as_int, with_name
-from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops.dtype_kinds import check_dtype
 from laminax_ir.ops.shape import concatenate, expand_dims, reshape, rev
 from laminax_ir.ops.slicing import slice_in_dim
-from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.tracebacks import api_boundary
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.pytrees import pytree
+from laminax_ir.tracing.tracebacks import api_boundary
+from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import as_int, with_name
+from laminax_ir.types.avals import ShapedArray, get_aval
 
 
 def _cumulative(name: str, kinds: tuple) -> Primitive:

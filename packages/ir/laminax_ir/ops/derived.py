@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from laminax_ir.avals import get_aval
-from laminax_ir.dtypes import result_type
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.shape import broadcast_in_dim, full
-from laminax_ir.pytree import tree_flatten, tree_unflatten
+from laminax_ir.pytrees.pytree import tree_flatten, tree_unflatten
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.dtypes import result_type
 
 
 def optimization_barrier(operand, /):

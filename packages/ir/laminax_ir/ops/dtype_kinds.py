@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.errors import DTypeError
+from laminax_ir.types import dtypes
+from laminax_ir.types.errors import DTypeError
 
 FLOATING = (dtypes.floating,)
 INEXACT = (dtypes.floating, dtypes.complexfloating)

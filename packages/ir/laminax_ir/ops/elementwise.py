@@ -2,7 +2,7 @@
 
 Operands of one operation have one dtype and one shape, except that a rank-0 operand stands for an array of
 any shape, and an axis of size 1 for an axis of any size. A Python scalar takes the dtype of the operand
-beside it. Dtype promotion between arrays is not done here; `laminax_ir.operators` and the api do it.
+beside it. Dtype promotion between arrays is not done here; `laminax_ir.functions.operators` and the api do it.
 
 Some functions take an `accuracy`, which asks the compiler for an implementation: a `Tolerance`, an `AccuracyMode`, or
 None. The reference computes as exactly as NumPy does, whatever the accuracy.
@@ -14,11 +14,6 @@ import enum
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.accuracy import AccuracyMode, Tolerance, check_accuracy
-from laminax_ir.arguments import as_int, with_name
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.conversion import convert_element_type_p
 from laminax_ir.ops.dtype_kinds import (
     ANY,
@@ -44,9 +39,14 @@ from laminax_ir.ops.elementwise_avals import (
     unary_primitive,
 )
 from laminax_ir.ops.scalar_operands import PYTHON_SCALARS, scalar_like, typed
-from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.trace import state
-from laminax_ir.user_warnings import warn_at_user
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.tracing.trace import state
+from laminax_ir.tracing.user_warnings import warn_at_user
+from laminax_ir.types import dtypes
+from laminax_ir.types.accuracy import AccuracyMode, Tolerance, check_accuracy
+from laminax_ir.types.arguments import as_int, with_name
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 Accuracy = Tolerance | AccuracyMode | None
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.dtype_kinds import check_dtype
-from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.promotion import float0_error
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import DTypeError, ShapeError
+from laminax_ir.types.promotion import float0_error
 
 
 def broadcast_avals(name: str, avals: Sequence[ShapedArray]) -> tuple[int, ...]:

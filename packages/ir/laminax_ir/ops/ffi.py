@@ -6,11 +6,11 @@ from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.effects import Effect
 from laminax_ir.ops.callbacks import VMAP_METHODS
-from laminax_ir.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.programs.effects import Effect
+from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, get_aval
 
 ffi_call_p = Primitive("ffi_call", multiple_results=True, family="ffi")
 ffi_effect = Effect("FFI")

@@ -10,12 +10,12 @@ from typing import Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops.dtype_kinds import COMPLEX_OF, COMPONENT_OF
 from laminax_ir.ops.elementwise import convert_element_type
 from laminax_ir.ops.shape_arguments import canonical_shape
-from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, get_aval
 
 fft_p = Primitive("fft", family="fft")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.effects import Effect
-from laminax_ir.primitive import Primitive, effects_rule, shape_rule
-from laminax_ir.pytree import tree_leaves, tree_map
-from laminax_ir.trace import Tracer
+from laminax_ir.programs.effects import Effect
+from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.pytrees.pytree import tree_leaves, tree_map
+from laminax_ir.tracing.trace import Tracer
+from laminax_ir.types.avals import ShapedArray
 
 stage_p = Primitive("stage", family="hints")
 todense_p = Primitive("todense", family="hints")

@@ -15,10 +15,6 @@ from typing import Callable, NamedTuple, Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes, source
-from laminax_ir.arguments import with_name
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.indexing_shapes import check_scatter, gather_shape
@@ -26,8 +22,13 @@ from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import concatenate, expand_dims, full
 from laminax_ir.ops.shape_arguments import as_ints, canonical_shape, shape_of
 from laminax_ir.ops.slicing import wrapped_index
-from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.trace import state
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.tracing import source
+from laminax_ir.tracing.trace import state
+from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import with_name
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 gather_p = Primitive("gather", family="indexing")
 scatter_p = Primitive("scatter", family="indexing")
@@ -328,7 +329,7 @@ def _update_jaxpr(combine: Callable | None, dtype):
     """The program on two scalars that an update is combined with; None where the update replaces the element."""
     if combine is None:
         return None
-    from laminax_ir.staging import stage
+    from laminax_ir.recording.staging import stage
     scalar = ShapedArray((), dtype)
     outer, state.source = state.source, source.unknown  # it serves all callers: none of their lines belongs in it
     try:
@@ -374,7 +375,7 @@ def scatter_apply(operand, scatter_indices, func: Callable, dimension_numbers: S
       TypeError: if shapes, dtypes or dimension numbers do not fit, or func changes shape or dtype.
       NotImplementedError: if func closes over arrays.
     """
-    from laminax_ir.staging import stage
+    from laminax_ir.recording.staging import stage
     aval = get_aval(operand)
     scalar = ShapedArray((), aval.dtype)
     closed = stage(lambda x, _update: [func(x)], [scalar, scalar], getattr(func, "__name__", "func"))

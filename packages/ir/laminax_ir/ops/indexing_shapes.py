@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from typing import Sequence
 
-from laminax_ir.errors import ShapeError
+from laminax_ir.types.errors import ShapeError
 
 _GATHER_NAMES = ("collapsed_slice_dims", "start_index_map", "operand_batching_dims", "start_indices_batching_dims")
 _SCATTER_NAMES = ("inserted_window_dims", "scatter_dims_to_operand_dims", "operand_batching_dims",

@@ -11,9 +11,6 @@ from typing import Any, Callable
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.arguments import as_int
-from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.contraction import dot_general
 from laminax_ir.ops.linalg_primitives import (
@@ -36,6 +33,9 @@ from laminax_ir.ops.linalg_primitives import (
     tridiagonal_solve_p,
 )
 from laminax_ir.ops.shape import broadcasted_iota, full, reshape, transpose
+from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import as_int
+from laminax_ir.types.avals import get_aval
 
 
 class EigImplementation(enum.Enum):

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.check import call_faults, check_rule
-from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops.calls import close_over_constants
-from laminax_ir.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.programs.check import call_faults, check_rule
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.types.avals import ShapedArray
 
 linear_call_p = Primitive("linear_call", multiple_results=True, family="linear_call")
 

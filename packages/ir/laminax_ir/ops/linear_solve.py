@@ -3,18 +3,18 @@
 One equation holds four programs over the same right-hand side: the matrix times a vector, its transpose times a vector,
 and how to solve with each of the two. Evaluation needs one of them; the others say how the solve is differentiated
 and transposed, without looking into how it is done. The function users call is
-`laminax_transforms.custom_solve.custom_linear_solve`.
+`laminax_transforms.custom.custom_solve.custom_linear_solve`.
 """
 
 from __future__ import annotations
 
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.check import call_faults, check_rule
-from laminax_ir.errors import ShapeError
-from laminax_ir.jaxpr import ClosedJaxpr
-from laminax_ir.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.programs.check import call_faults, check_rule
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import ShapeError
 
 custom_linear_solve_p = Primitive("custom_linear_solve", multiple_results=True, family="linear_solve")
 linear_solve_p = custom_linear_solve_p  # the name it has in laminax.lax

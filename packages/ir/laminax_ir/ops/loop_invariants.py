@@ -12,9 +12,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.jaxpr import ClosedJaxpr, Var
-from laminax_ir.trace import eval_trace, state
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Var
+from laminax_ir.tracing.trace import eval_trace, state
+from laminax_ir.types import dtypes
 
 Flags = tuple[bool, ...]
 

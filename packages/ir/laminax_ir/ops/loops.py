@@ -7,10 +7,6 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
-from laminax_ir import config, dtypes
-from laminax_ir.avals import ShapedArray, get_aval, is_array_like
-from laminax_ir.errors import ConcretizationTypeError, TracerBoolConversionError
-from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.agreement import check_carry, promote_weak, same_types, vary_like
 from laminax_ir.ops.calls import bind_program
@@ -19,9 +15,22 @@ from laminax_ir.ops.control_tracing import TracedFunction, check_refs, concrete_
 from laminax_ir.ops.loop_invariants import body_with_constants, condition_with_constants, invariants, picked, put_back
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import concatenate, expand_dims
-from laminax_ir.pytree import tree_flatten, tree_map, tree_structure, tree_unflatten, treedef_children, treedef_is_leaf, treedef_tuple
-from laminax_ir.tracebacks import api_boundary
-from laminax_ir.type_shardings import in_use
+from laminax_ir.options import config
+from laminax_ir.pytrees.pytree import (
+    tree_flatten,
+    tree_map,
+    tree_structure,
+    tree_unflatten,
+    treedef_children,
+    treedef_is_leaf,
+    treedef_tuple,
+)
+from laminax_ir.tracing.manual_axes import checked_axes
+from laminax_ir.tracing.tracebacks import api_boundary
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.types.errors import ConcretizationTypeError, TracerBoolConversionError
+from laminax_ir.types.type_shardings import in_use
 
 
 @api_boundary

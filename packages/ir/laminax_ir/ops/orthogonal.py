@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.linalg_primitives import check_matrix, check_matrix_dtypes, check_square, real_dtype
-from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 ormqr_p = Primitive("ormqr", family="orthogonal")
 tridiagonal_p = Primitive("tridiagonal", multiple_results=True, family="orthogonal")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from laminax_ir.array_layouts import in_use as layouts_in_use
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, programs_within, subjaxprs
-from laminax_ir.memory_spaces import MemorySpace
 from laminax_ir.ops.shard_map import shard_map_p
 from laminax_ir.ops.sharding import device_put_p, layout_constraint_p, sharding_constraint_p
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, programs_within, subjaxprs
+from laminax_ir.types.array_layouts import in_use as layouts_in_use
+from laminax_ir.types.memory_spaces import MemorySpace
 
 
 def constrains_layouts(program: ClosedJaxpr | Jaxpr) -> bool:

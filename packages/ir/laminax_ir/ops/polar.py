@@ -6,9 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import get_aval
-from laminax_ir.errors import ShapeError
 from laminax_ir.ops import elementwise as el
 from laminax_ir.ops.linalg import adjoint, cholesky, matmul, qr, symmetrize, triangular_solve
 from laminax_ir.ops.linalg_primitives import check_matrix, real_dtype
@@ -17,6 +14,9 @@ from laminax_ir.ops.reduction import reduce_max, reduce_sum
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import broadcasted_iota, concatenate, full, full_like
 from laminax_ir.ops.slicing import dynamic_index_in_dim, slice_in_dim
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.errors import ShapeError
 
 
 def qdwh(x, *, is_hermitian: bool = False, max_iterations: int | None = None, eps: float | None = None,

@@ -2,7 +2,7 @@
 
 A random key is data, and random bits are a function of it. The operations on keys are stated per key: on an array
 of keys of shape `s` each of them works on every key and puts `s` in front of the result's shape. What they compute
-on the uint32 words of the keys is in `laminax_ir.generators`.
+on the uint32 words of the keys is in `laminax_ir.random.generators`.
 
 Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11; the key operations are those JAX
 documents for `jax.random`.
@@ -15,14 +15,15 @@ from typing import Sequence
 
 import numpy as np
 
-from laminax_ir import config, dtypes
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import DTypeError, ShapeError
-from laminax_ir.keys import physical_aval, random_wrap_p
+from laminax_ir.key_arrays.keys import physical_aval, random_wrap_p
 from laminax_ir.ops.elementwise_avals import broadcast_avals, joined_named_shape
 from laminax_ir.ops.shape_arguments import canonical_shape, checked_out_sharding
 from laminax_ir.ops.sharding import reshard
-from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.options import config
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 UINT32 = np.dtype(np.uint32)
 UINT_DTYPES = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: UINT32, 64: np.dtype(np.uint64)}

@@ -11,19 +11,19 @@ from typing import Callable, Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.arguments import as_int
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.errors import DTypeError, ShapeError
-from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.contraction import refuse_out_sharding
 from laminax_ir.ops.dtype_kinds import INTEGER_BOOL, NUMBER, NUMBER_BOOL, REAL_BOOL, check_dtype
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape_arguments import as_ints, checked_out_sharding
-from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.staging import stage
-from laminax_ir.trace import Tracer
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.trace import Tracer
+from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import as_int
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 
 def reduced_shape(name: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -467,7 +467,7 @@ def flatten_monoid(name: str, operands, init_values, computation: Callable):
         raise TypeError(f"{name}: the computation must be callable, got {computation!r}")
     if is_leaf(operands) and is_leaf(init_values):
         return [operands], [init_values], functools.partial(_one_result, name, computation), lambda results: results[0]
-    from laminax_ir import pytree
+    from laminax_ir.pytrees import pytree
     flat, treedef = pytree.tree_flatten(operands)
     inits, init_treedef = pytree.tree_flatten(init_values)
     if treedef != init_treedef:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import get_aval
-from laminax_ir.errors import DTypeError
 from laminax_ir.ops.conversion import convert_element_type_p
-from laminax_ir.symbolic_dims import SymbolicDim
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.errors import DTypeError
 
 PYTHON_SCALARS = frozenset((bool, int, float, complex))
 

@@ -8,9 +8,6 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.contraction import (
     DotDimensionNumbers,
     canonical_preferred,
@@ -21,7 +18,10 @@ from laminax_ir.ops.contraction import (
 from laminax_ir.ops.elementwise import convert_element_type, mul
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape import broadcast_in_dim, full, reshape
-from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 scaled_dot_p = Primitive("scaled_dot", family="scaled_dot")
 

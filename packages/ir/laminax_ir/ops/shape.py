@@ -14,11 +14,7 @@ from typing import Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.arguments import as_int
-from laminax_ir.avals import get_aval, is_array_like
-from laminax_ir.errors import DTypeError, ShapeError
-from laminax_ir.keys import PRNGKeyArray
+from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops.elementwise import convert_element_type
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape_arguments import (
@@ -43,9 +39,13 @@ from laminax_ir.ops.shape_primitives import (
     transpose_p,
 )
 from laminax_ir.ops.sharding import device_put_p, reshard
-from laminax_ir.symbolic_dims import size_of
-from laminax_ir.trace import eval_trace, state
-from laminax_ir.type_shardings import in_use
+from laminax_ir.symbolic.symbolic_dims import size_of
+from laminax_ir.tracing.trace import eval_trace, state
+from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import as_int
+from laminax_ir.types.avals import get_aval, is_array_like
+from laminax_ir.types.errors import DTypeError, ShapeError
+from laminax_ir.types.type_shardings import in_use
 
 
 def broadcast_in_dim(operand, shape: Sequence[int], broadcast_dimensions: Sequence[int], *, out_sharding=None):

@@ -6,11 +6,11 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from laminax_ir.arguments import as_int
-from laminax_ir.avals import get_aval
-from laminax_ir.errors import ShapeError, TracerIntegerConversionError
-from laminax_ir.explicit_axes import out_sharding
-from laminax_ir.symbolic_dims import SymbolicDim, size_of
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim, size_of
+from laminax_ir.tracing.explicit_axes import out_sharding
+from laminax_ir.types.arguments import as_int
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.errors import ShapeError, TracerIntegerConversionError
 
 
 def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:

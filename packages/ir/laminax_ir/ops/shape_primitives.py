@@ -7,12 +7,12 @@ import functools
 import math
 from typing import Sequence
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.elementwise_avals import joined_named_shape
-from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.printer_params import hide_params
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.programs.printer_params import hide_params
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 broadcast_in_dim_p = Primitive("broadcast_in_dim", family="shape")
 reshape_p = Primitive("reshape", family="shape")

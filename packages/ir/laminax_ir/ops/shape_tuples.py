@@ -5,7 +5,6 @@ from __future__ import annotations
 from operator import index
 from typing import Sequence
 
-from laminax_ir.errors import ShapeError
 from laminax_ir.ops.convolution import (
     canonical_pads,
     check_per_axis,
@@ -17,6 +16,7 @@ from laminax_ir.ops.convolution import (
     windows_along,
 )
 from laminax_ir.ops.windows import windowed_shape
+from laminax_ir.types.errors import ShapeError
 
 Shape = tuple[int, ...]
 

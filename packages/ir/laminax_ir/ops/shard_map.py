@@ -10,19 +10,19 @@ import math
 from typing import Any, Hashable, Sequence
 from weakref import WeakKeyDictionary
 
-from laminax_ir.abstract_meshes import AxisType
-from laminax_ir.avals import ShapedArray, split_aval
-from laminax_ir.check import call_faults, check_rule
-from laminax_ir.dce import dce_rule
-from laminax_ir.evaluation import eval_jaxpr
-from laminax_ir.jaxpr import ClosedJaxpr
-from laminax_ir.manual_axes import running_along
 from laminax_ir.ops.calls import bind_program, close_over_constants, dce_of_call
 from laminax_ir.ops.collectives import vary
-from laminax_ir.partition_specs import PartitionSpec
-from laminax_ir.primitive import Primitive, effects_rule, shape_rule
-from laminax_ir.staging import stage
-from laminax_ir.type_shardings import TypeSharding, in_use, names_of
+from laminax_ir.programs.check import call_faults, check_rule
+from laminax_ir.programs.dce import dce_rule
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.manual_axes import running_along
+from laminax_ir.types.abstract_meshes import AxisType
+from laminax_ir.types.avals import ShapedArray, split_aval
+from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_ir.types.type_shardings import TypeSharding, in_use, names_of
 
 shard_map_p = Primitive("shard_map", multiple_results=True, family="shard_map")
 
@@ -114,7 +114,7 @@ def bind_shard_map(closed: ClosedJaxpr, *operands: Any, mesh: Any, in_specs: Seq
       mesh: the mesh, or an abstract one inside of another such program.
       in_specs, out_specs: how operands and results are split.
       manual_axes: the mesh axes along which the program runs.
-      check_vma: whether types in the program say along which of them values vary (see `laminax_ir.manual_axes`).
+      check_vma: whether types in the program say along which of them values vary (see `laminax_ir.tracing.manual_axes`).
       unchecked_axes: those of which types do not say it, though they do of the others: a batch is split along them.
 
     Returns:

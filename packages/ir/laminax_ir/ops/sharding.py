@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from laminax_ir.array_layouts import Layout
-from laminax_ir.array_layouts import in_use as layouts_in_use
-from laminax_ir.avals import ShapedArray, aval_in, get_aval, split_aval
-from laminax_ir.errors import ShapeError
-from laminax_ir.memory_spaces import MemorySpace, space_of_kind
-from laminax_ir.partition_specs import UNCONSTRAINED, PartitionSpec
-from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.trace import state
-from laminax_ir.type_shardings import TypeSharding, in_use
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.tracing.trace import state
+from laminax_ir.types.array_layouts import Layout
+from laminax_ir.types.array_layouts import in_use as layouts_in_use
+from laminax_ir.types.avals import ShapedArray, aval_in, get_aval, split_aval
+from laminax_ir.types.errors import ShapeError
+from laminax_ir.types.memory_spaces import MemorySpace, space_of_kind
+from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec
+from laminax_ir.types.type_shardings import TypeSharding, in_use
 
 sharding_constraint_p = Primitive("sharding_constraint", family="sharding")
 # sharding: or a `MemorySpace`, for a value that stays on its devices. source: the sharding that x had, where cotangents go back to, or None

@@ -11,19 +11,19 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.arguments import as_int
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import expand_dims, squeeze
 from laminax_ir.ops.shape_arguments import as_ints, canonical_axis, canonical_shape, shape_of
 from laminax_ir.ops.shape_primitives import with_shape
-from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.symbolic_dims import exceeds
-from laminax_ir.trace import state
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.symbolic.symbolic_dims import exceeds
+from laminax_ir.tracing.trace import state
+from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import as_int
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 slice_p = Primitive("slice", family="slicing")
 dynamic_slice_p = Primitive("dynamic_slice", family="slicing")

@@ -12,15 +12,15 @@ from typing import Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.arguments import as_int
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape_arguments import canonical_axis, shape_of
-from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.symbolic_dims import exceeds
-from laminax_ir.trace import state
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.symbolic.symbolic_dims import exceeds
+from laminax_ir.tracing.trace import state
+from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import as_int
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 sort_p = Primitive("sort", multiple_results=True, family="sorting")
 top_k_p = Primitive("top_k", multiple_results=True, family="sorting")

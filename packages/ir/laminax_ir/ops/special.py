@@ -6,12 +6,12 @@ scalars allowed beside an array.
 
 from __future__ import annotations
 
-from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops.dtype_kinds import FLOATING, accepted_dtypes, check_dtype
 from laminax_ir.ops.elementwise_avals import check_same_dtype, result_aval
 from laminax_ir.ops.scalar_operands import PYTHON_SCALARS, typed
-from laminax_ir.primitive import Primitive, shape_rule
-from laminax_ir.trace import state
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.tracing.trace import state
+from laminax_ir.types.avals import ShapedArray, get_aval
 
 
 def _floating(name: str) -> Primitive:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.errors import DTypeError, ShapeError
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape_arguments import canonical_axis
-from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 stack_p = Primitive("stack", family="stacking")
 unstack_p = Primitive("unstack", multiple_results=True, family="stacking")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from laminax_ir import ref_indexing
 from laminax_ir.ops.shape import full
-from laminax_ir.ref_primitives import addupdate_p, freeze_p, get_p, new_ref_p, swap_p
-from laminax_ir.ref_types import AbstractRef
-from laminax_ir.refs import Ref, RefView, check_is_ref, freeze, new_ref, read, write
+from laminax_ir.refs import ref_indexing
+from laminax_ir.refs.ref_primitives import addupdate_p, freeze_p, get_p, new_ref_p, swap_p
+from laminax_ir.refs.refs import Ref, RefView, check_is_ref, freeze, new_ref, read, write
+from laminax_ir.types.ref_types import AbstractRef
 
 __all__ = ["AbstractRef", "Ref", "addupdate", "addupdate_p", "empty_ref", "free_ref", "freeze", "freeze_p", "get", "get_p", "new_ref", "new_ref_p",
            "set", "swap", "swap_p"]

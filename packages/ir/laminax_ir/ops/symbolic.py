@@ -6,11 +6,11 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from laminax_ir.dtypes import scalar_dtype
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.stacking import stack
-from laminax_ir.symbolic_dims import SymbolicDim
-from laminax_ir.symbolic_values import dim_as_value, dim_as_value_p
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim
+from laminax_ir.symbolic.symbolic_values import dim_as_value, dim_as_value_p
+from laminax_ir.types.dtypes import scalar_dtype
 
 __all__ = ["dim_as_value", "dim_as_value_p", "shape_as_value"]
 

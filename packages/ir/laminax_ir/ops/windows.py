@@ -11,10 +11,6 @@ from typing import Callable, Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.errors import DTypeError, ShapeError
-from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops.convolution import canonical_pads, check_per_axis, dilated, int_tuple, padtype_to_pads, windows_along
 from laminax_ir.ops.dtype_kinds import NUMBER, NUMBER_BOOL, REAL, check_dtype
 from laminax_ir.ops.elementwise import ge_p, le_p
@@ -27,7 +23,11 @@ from laminax_ir.ops.reduction import (
     split_operands,
     stage_monoid,
 )
-from laminax_ir.primitive import Primitive, shape_rule
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.errors import DTypeError, ShapeError
 
 
 # Pure in its arguments, and a program's layers repeat them: worth remembering on the staging path.

@@ -6,8 +6,6 @@ import math
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.dot_algorithms import TF32, DotAlgorithm, DotAlgorithmPreset, concrete_algorithm, storage_dtype
 from laminax_ir.ops.contraction import (
     contraction_dtype,
     dot_general_p,
@@ -17,6 +15,8 @@ from laminax_ir.ops.contraction import (
 )
 from laminax_ir.reference.evaluate import reference_rule
 from laminax_ir.reference.widening import computation_dtype
+from laminax_ir.types import dtypes
+from laminax_ir.types.dot_algorithms import TF32, DotAlgorithm, DotAlgorithmPreset, concrete_algorithm, storage_dtype
 
 
 @reference_rule(dot_general_p)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.keys import record_dtype
+from laminax_ir.key_arrays.keys import record_dtype
 from laminax_ir.ops.control_flow import cond_p, platform_index_p, scan_p, while_p
 from laminax_ir.reference.evaluate import evaluate, reference_rule, to_numpy
+from laminax_ir.types import dtypes
 
 
 @reference_rule(cond_p)

@@ -1,6 +1,6 @@
 """NumPy meaning of the generators that hash counters of any words: one key and its counters at a time, in 64-bit integers modulo 2**32.
 
-Written from the paper and Random123, and not from `laminax_ir.counter_generators`, which the tests hold against it.
+Written from the paper and Random123, and not from `laminax_ir.random.counter_generators`, which the tests hold against it.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir import dtypes
 from laminax_ir.ops import cumulative as ops
 from laminax_ir.reference.evaluate import reference_rule
 from laminax_ir.reference.widening import widened
+from laminax_ir.types import dtypes
 
 
 def _accumulating(primitive, accumulate):

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir import dtypes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.reference.evaluate import reference_rule
 from laminax_ir.reference.ordering import total_order
 from laminax_ir.reference.widening import widened
+from laminax_ir.types import dtypes
 
 
 def _define(primitive, function) -> None:

@@ -11,11 +11,11 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, Literal
-from laminax_ir.keys import from_records, to_records
-from laminax_ir.primitive import Primitive, RuleTable
+from laminax_ir.key_arrays.keys import from_records, to_records
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, Literal
+from laminax_ir.programs.primitive import Primitive, RuleTable
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, get_aval
 
 reference_rule = RuleTable("reference", "laminax_ir.reference",
                            "Register one with laminax_ir.reference.evaluate.reference_rule.")

@@ -6,11 +6,11 @@ from typing import Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes
 from laminax_ir.ops import indexing as ops
 from laminax_ir.ops.indexing import GatherScatterMode
 from laminax_ir.ops.indexing_shapes import interleave
 from laminax_ir.reference.evaluate import evaluate, reference_rule
+from laminax_ir.types import dtypes
 
 
 @reference_rule(ops.gather_p)

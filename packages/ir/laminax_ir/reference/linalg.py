@@ -10,9 +10,9 @@ from typing import Callable
 
 import numpy as np
 
-from laminax_ir.avals import get_aval
 from laminax_ir.ops import linalg as op
 from laminax_ir.reference.evaluate import reference_rule
+from laminax_ir.types.avals import get_aval
 
 
 def scipy_module(name: str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir import dtypes
+from laminax_ir.types import dtypes
 
 
 def in_numpy_type(x):

@@ -1,7 +1,7 @@
 """NumPy meaning of the random bits: hashes of counters, computed with wrapping integers.
 
-Written from the papers and not from `laminax_ir.generators`, which the tests hold against it. Keys come as records
-(see `laminax_ir.keys`) and are treated one by one.
+Written from the papers and not from `laminax_ir.random.generators`, which the tests hold against it. Keys come as records
+(see `laminax_ir.key_arrays.keys`) and are treated one by one.
 
 Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11, and its Random123 library.
 """
@@ -13,12 +13,12 @@ from functools import partial
 
 import numpy as np
 
-from laminax_ir import config
-from laminax_ir.extended_dtypes import prng_impls
-from laminax_ir.keys import record_dtype
+from laminax_ir.key_arrays.keys import record_dtype
 from laminax_ir.ops import random_bits as ops
+from laminax_ir.options import config
 from laminax_ir.reference import counter_generators
 from laminax_ir.reference.evaluate import reference_rule
+from laminax_ir.types.extended_dtypes import prng_impls
 
 # Threefry-2x32
 

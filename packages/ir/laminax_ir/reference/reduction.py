@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir.jaxpr import ClosedJaxpr, Literal
 from laminax_ir.ops import reduction as ops
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Literal
 from laminax_ir.reference.evaluate import evaluate, reference_rule, to_numpy
 from laminax_ir.reference.widening import widened
 

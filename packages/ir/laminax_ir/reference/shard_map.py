@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from laminax_ir.evaluation import eval_jaxpr
-from laminax_ir.manual_axes import running_along
 from laminax_ir.ops import shard_map as op
+from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.reference.evaluate import reference_rule
+from laminax_ir.tracing.manual_axes import running_along
 
 
 @reference_rule(op.shard_map_p)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir.avals import get_aval
 from laminax_ir.ops import sorting as ops
 from laminax_ir.reference.evaluate import reference_rule
 from laminax_ir.reference.ordering import in_numpy_type, total_order
+from laminax_ir.types.avals import get_aval
 
 
 @reference_rule(ops.sort_p)

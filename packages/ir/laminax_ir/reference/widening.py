@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir import dtypes
+from laminax_ir.types import dtypes
 
 _float32, _int32 = np.dtype(np.float32), np.dtype(np.int32)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Callable, Sequence
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import ShardingTypeError
-from laminax_ir.explicit_axes import is_resolving
-from laminax_ir.primitive import Primitive
-from laminax_ir.result_types import sharding_rules
-from laminax_ir.type_shardings import parts_of
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.programs.result_types import sharding_rules
+from laminax_ir.tracing.explicit_axes import is_resolving
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import ShardingTypeError
+from laminax_ir.types.type_shardings import parts_of
 
 Entries = tuple  # of a spec: per axis None, the name of a mesh axis, or a tuple of names
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from laminax_ir.ops import callbacks as op
-from laminax_ir.result_types import sharding_rules
+from laminax_ir.programs.result_types import sharding_rules
 
 
 @sharding_rules(op.debug_callback_p, op.pure_callback_p, op.io_callback_p)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from laminax_ir.explicit_axes import is_resolving
 from laminax_ir.ops import contraction as op
-from laminax_ir.result_types import sharding_rules, sum_rules
+from laminax_ir.programs.result_types import sharding_rules, sum_rules
 from laminax_ir.sharding_rules import sums
 from laminax_ir.sharding_rules.agreement import entries_of, listed, refuse, without
+from laminax_ir.tracing.explicit_axes import is_resolving
 
 
 @sharding_rules(op.dot_general_p)

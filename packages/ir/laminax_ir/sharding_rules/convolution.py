@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from laminax_ir.ops import convolution as op
-from laminax_ir.result_types import sharding_rules
+from laminax_ir.programs.result_types import sharding_rules
 from laminax_ir.sharding_rules.agreement import entries_of, listed, refuse
-from laminax_ir.type_shardings import parts_of
+from laminax_ir.types.type_shardings import parts_of
 
 
 @sharding_rules(op.conv_general_dilated_p)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from laminax_ir.ops import elementwise as op
-from laminax_ir.primitive import Primitive
-from laminax_ir.result_types import sharding_rules, sum_rules
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.programs.result_types import sharding_rules, sum_rules
 from laminax_ir.sharding_rules import sums
 from laminax_ir.sharding_rules.agreement import elementwise_rule, entries_of, joined, listed
 
@@ -21,7 +21,7 @@ def _select_n(out, which, *cases):
 
 
 def _spec(entries, avals):
-    from laminax_ir.partition_specs import PartitionSpec
+    from laminax_ir.types.partition_specs import PartitionSpec
     return next(a._split for a in avals if a._split is not None)._replace(spec=PartitionSpec(*entries))
 
 

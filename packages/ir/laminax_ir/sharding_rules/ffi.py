@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from laminax_ir.ops.ffi import ffi_call_p
-from laminax_ir.result_types import sharding_rules
+from laminax_ir.programs.result_types import sharding_rules
 
 
 @sharding_rules(ffi_call_p)

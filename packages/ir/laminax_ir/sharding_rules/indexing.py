@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from laminax_ir.ops import indexing as op
-from laminax_ir.result_types import sharding_rules
+from laminax_ir.programs.result_types import sharding_rules
 from laminax_ir.sharding_rules.agreement import entries_of, listed, refuse
 
 

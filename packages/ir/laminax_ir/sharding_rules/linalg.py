@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from laminax_ir.ops import linalg_primitives as op
-from laminax_ir.primitive import Primitive
-from laminax_ir.result_types import sharding_rules
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.programs.result_types import sharding_rules
 from laminax_ir.sharding_rules.agreement import joined, listed, only_batch, refuse
 
 

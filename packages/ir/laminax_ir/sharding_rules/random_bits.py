@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from laminax_ir.ops import random_bits as op
-from laminax_ir.result_types import sharding_rules
+from laminax_ir.programs.result_types import sharding_rules
 from laminax_ir.sharding_rules.agreement import elementwise_rule, entries_of
 
 elementwise_rule(op.threefry2x32_p, op.random_seed_p, op.random_clone_p)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import shape_primitives as op
-from laminax_ir.result_types import sharding_rules, sum_rules
+from laminax_ir.programs.result_types import sharding_rules, sum_rules
 from laminax_ir.sharding_rules import sums
 from laminax_ir.sharding_rules.agreement import entries_of, joined, listed, of_parts, refuse, without
-from laminax_ir.type_shardings import names_of, parts_of
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.type_shardings import names_of, parts_of
 
 
 @sharding_rules(op.broadcast_in_dim_p)

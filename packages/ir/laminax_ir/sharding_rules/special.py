@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from laminax_ir.ops import special
-from laminax_ir.primitive import Primitive
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.sharding_rules.agreement import elementwise_rule
 from laminax_ir.sharding_rules.sums import elementwise_sums
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from laminax_ir.ops import stacking as op
-from laminax_ir.result_types import sharding_rules, sum_rules
+from laminax_ir.programs.result_types import sharding_rules, sum_rules
 from laminax_ir.sharding_rules import sums
 from laminax_ir.sharding_rules.agreement import entries_of, joined, listed, refuse, without
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.errors import ShardingTypeError
-from laminax_ir.explicit_axes import is_resolving, sums_left_open
-from laminax_ir.primitive import Primitive
-from laminax_ir.result_types import Sums, has_sums, sum_rules
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.programs.result_types import Sums, has_sums, sum_rules
 from laminax_ir.sharding_rules.agreement import listed, refuse
-from laminax_ir.type_shardings import TypeSharding, names_of
+from laminax_ir.tracing.explicit_axes import is_resolving, sums_left_open
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.errors import ShardingTypeError
+from laminax_ir.types.type_shardings import TypeSharding, names_of
 
 _NONE: Sums = (frozenset(), frozenset())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from laminax_ir.ops import windows as op
-from laminax_ir.result_types import sharding_rules
+from laminax_ir.programs.result_types import sharding_rules
 from laminax_ir.sharding_rules.agreement import joined, listed, of_parts
 
 

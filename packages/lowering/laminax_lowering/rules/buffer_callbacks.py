@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from laminax_ir.ops.buffer_callbacks import buffer_callback_p
-from laminax_lowering.custom_calls import emit_ffi_call
-from laminax_lowering.registry import lowering_rule, not_supported
+from laminax_lowering.writing.custom_calls import emit_ffi_call
+from laminax_lowering.writing.registry import lowering_rule, not_supported
 
 _TARGETS = {"cpu": "xla_buffer_python_cpu_callback", "cuda": "xla_buffer_python_gpu_callback", "rocm": "xla_buffer_python_gpu_callback"}
 

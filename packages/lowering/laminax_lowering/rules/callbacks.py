@@ -10,22 +10,22 @@ from typing import Callable, Sequence
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.effects import has_ordered
-from laminax_ir.jaxpr import ClosedJaxpr
-from laminax_ir.manual_axes import running_along
 from laminax_ir.ops import callbacks as op
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.collectives import axis_index
 from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.shard_map import bind_shard_map
-from laminax_ir.partition_specs import PartitionSpec
-from laminax_ir.staging import stage
-from laminax_lowering.context import current_token
-from laminax_lowering.custom_calls import emit_ffi_call
-from laminax_lowering.registry import lowering_rule, not_supported
+from laminax_ir.programs.effects import has_ordered
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.manual_axes import running_along
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_lowering.rules.shard_map import left_to_compiler
-from laminax_lowering.ssa_values import Value
+from laminax_lowering.writing.context import current_token
+from laminax_lowering.writing.custom_calls import emit_ffi_call
+from laminax_lowering.writing.registry import lowering_rule, not_supported
+from laminax_lowering.writing.ssa_values import Value
 
 _TARGETS = {"cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_callback",
             "rocm": "xla_ffi_python_gpu_callback"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from laminax_ir.effects import has_ordered
 from laminax_ir.ops.calls import (
     checkpoint_p,
     custom_jvp_call_p,
@@ -13,8 +12,9 @@ from laminax_ir.ops.calls import (
     jit_p,
     name_p,
 )
-from laminax_lowering.outlining import KEEP_CALL, keeps_recomputation
-from laminax_lowering.registry import lowering_rule
+from laminax_ir.programs.effects import has_ordered
+from laminax_lowering.planning.outlining import KEEP_CALL, keeps_recomputation
+from laminax_lowering.writing.registry import lowering_rule
 
 
 @lowering_rule(jit_p)

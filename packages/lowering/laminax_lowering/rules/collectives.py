@@ -13,11 +13,11 @@ from typing import Sequence
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import collectives as op
-from laminax_lowering.registry import lowering_rule
-from laminax_lowering.ssa_values import Value
-from laminax_lowering.types import i64_tensor
+from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.types import i64_tensor
 
 _UINT32 = ShapedArray((), np.uint32)
 

@@ -6,12 +6,12 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops.composite import ArrayAttribute, composite_p
-from laminax_lowering.context import FunctionWriter
-from laminax_lowering.registry import lowering_rule
-from laminax_lowering.ssa_values import Value
-from laminax_lowering.types import bool_text, dense, element_type, scalar_text, string_text
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_lowering.writing.context import FunctionWriter
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.types import bool_text, dense, element_type, scalar_text, string_text
 
 
 @lowering_rule(composite_p)

@@ -11,26 +11,26 @@ import functools
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
-from laminax_ir.dot_algorithms import (
+from laminax_ir.ops import contraction as op
+from laminax_ir.ops.cumulative import cumsum
+from laminax_ir.ops.elementwise import bitwise_and, convert_element_type, le, lt, select, sub
+from laminax_ir.ops.shape import broadcast_in_dim, broadcasted_iota, full, transpose
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.explicit_axes import abstract_mesh
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.dot_algorithms import (
     TF32,
     DotAlgorithm,
     DotAlgorithmPreset,
     concrete_algorithm,
     storage_dtype,
 )
-from laminax_ir.explicit_axes import abstract_mesh
-from laminax_ir.jaxpr import ClosedJaxpr
-from laminax_ir.ops import contraction as op
-from laminax_ir.ops.cumulative import cumsum
-from laminax_ir.ops.elementwise import bitwise_and, convert_element_type, le, lt, select, sub
-from laminax_ir.ops.shape import broadcast_in_dim, broadcasted_iota, full, transpose
-from laminax_ir.staging import stage
-from laminax_lowering.comparisons import compare
-from laminax_lowering.registry import lowering_rule
-from laminax_lowering.ssa_values import Value
-from laminax_lowering.types import bool_text, element_type, int_list
+from laminax_lowering.writing.comparisons import compare
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.types import bool_text, element_type, int_list
 
 
 @lowering_rule(op.dot_general_p)

@@ -11,17 +11,17 @@ from typing import Sequence
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.effects import has_ordered
-from laminax_ir.keys import physical_aval
+from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops.control_flow import cond_p, platform_index_p, scan_p, while_p
-from laminax_ir.symbolic_dims import DimSize, SymbolicDim
-from laminax_lowering.comparisons import compare
-from laminax_lowering.context import current_token
-from laminax_lowering.explicit_axes import terms_kept
-from laminax_lowering.registry import lowering_rule
-from laminax_lowering.ssa_values import Value
-from laminax_lowering.types import i64_array
+from laminax_ir.programs.effects import has_ordered
+from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim
+from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.writing.comparisons import compare
+from laminax_lowering.writing.context import current_token
+from laminax_lowering.writing.explicit_axes import terms_kept
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.types import i64_array
 
 _INT32 = ShapedArray((), np.int32)
 

@@ -9,12 +9,12 @@ import functools
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.convolution import ConvDimensionNumbers, conv_general_dilated_p
-from laminax_lowering.registry import lowering_rule
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.contraction import converted_product, precision_text, product_dtypes
-from laminax_lowering.types import i64_array, i64_tensor
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.types import i64_array, i64_tensor
 
 
 @lowering_rule(conv_general_dilated_p)

@@ -10,18 +10,18 @@ import functools
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
-from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import cumulative as op
 from laminax_ir.ops import elementwise as el
 from laminax_ir.ops.reduction import identity
 from laminax_ir.ops.shape import full_like
-from laminax_ir.staging import stage
-from laminax_lowering.registry import lowering_rule
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.reduction import computation_region, monoid_region
 from laminax_lowering.rules.windows import emit_reduce_window
-from laminax_lowering.ssa_values import Value
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
 
 
 def _define(primitive, monoid: str) -> None:

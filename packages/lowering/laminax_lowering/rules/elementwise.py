@@ -6,17 +6,17 @@ import functools
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.accuracy import AccuracyMode, Tolerance
-from laminax_ir.avals import ShapedArray
-from laminax_ir.jaxpr import ClosedJaxpr
-from laminax_ir.keys import physical_aval
+from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops import elementwise as op
-from laminax_ir.staging import stage
-from laminax_lowering.comparisons import compare, compare_type, complex_order, select
-from laminax_lowering.context import Elementwise
-from laminax_lowering.registry import lowering_rule, lowering_rules
-from laminax_lowering.ssa_values import Value
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.accuracy import AccuracyMode, Tolerance
+from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.writing.comparisons import compare, compare_type, complex_order, select
+from laminax_lowering.writing.context import Elementwise
+from laminax_lowering.writing.registry import lowering_rule, lowering_rules
+from laminax_lowering.writing.ssa_values import Value
 
 
 def _define(primitive, name: str) -> None:

@@ -6,12 +6,12 @@ import re
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.exported import StableHLOProgram, call_exported_p
-from laminax_lowering.dynamic_shapes import retyped
-from laminax_lowering.module_context import ModuleContext
-from laminax_lowering.registry import lowering_rule
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.sharding import constrained
+from laminax_lowering.writing.dynamic_shapes import retyped
+from laminax_lowering.writing.module_context import ModuleContext
+from laminax_lowering.writing.registry import lowering_rule
 
 _DEFINITION = re.compile(r"func\.func (?:public |private )?@([\w$.-]+)\(")
 _PUBLIC = re.compile(r"func\.func (?:public |private )?@")

@@ -9,12 +9,12 @@ from typing import Any, Mapping, Sequence
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops.ffi import TYPED_API, ffi_call_p, hashable_attribute
-from laminax_lowering.context import FunctionWriter
-from laminax_lowering.registry import lowering_rule
-from laminax_lowering.ssa_values import Value
-from laminax_lowering.types import bool_text, dense, element_type, scalar_text, string_text
+from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.writing.context import FunctionWriter
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.types import bool_text, dense, element_type, scalar_text, string_text
 
 
 @lowering_rule(ffi_call_p)

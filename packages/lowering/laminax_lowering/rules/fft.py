@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from laminax_ir.ops.fft import FftType, fft_p
-from laminax_lowering.registry import lowering_rule
-from laminax_lowering.types import i64_array
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.types import i64_array
 
 
 def _transform(ctx, x, kind: FftType, lengths, aval):

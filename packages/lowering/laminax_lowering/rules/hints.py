@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from laminax_ir.operation_attributes import attribute_text
 from laminax_ir.ops import hints as op
-from laminax_lowering.operation_attributes import give_attributes
-from laminax_lowering.registry import lowering_rule
+from laminax_ir.tracing.operation_attributes import attribute_text
+from laminax_lowering.writing.operation_attributes import give_attributes
+from laminax_lowering.writing.registry import lowering_rule
 
 
 @lowering_rule(op.stage_p, op.todense_p)

@@ -11,16 +11,16 @@ from typing import Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
-from laminax_ir.keys import physical_aval
+from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops import indexing as op
 from laminax_ir.ops.indexing import GatherScatterMode, default_fill_value
-from laminax_ir.symbolic_dims import exceeds, is_constant_shape
-from laminax_lowering.comparisons import compare
-from laminax_lowering.registry import lowering_rule
+from laminax_ir.symbolic.symbolic_dims import exceeds, is_constant_shape
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.shape import key_axes, key_shape
-from laminax_lowering.types import bool_text, i64_array, int_list
+from laminax_lowering.writing.comparisons import compare
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.types import bool_text, i64_array, int_list
 
 _BOOL = np.dtype(bool)
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import linalg as op
 from laminax_ir.ops.elementwise import add, mul
 from laminax_ir.ops.linalg import geqrf_p, householder_product_p, swap_last, triangle
 from laminax_ir.ops.shape import broadcasted_iota, pad
 from laminax_ir.ops.slicing import slice as slice_
-from laminax_lowering.registry import lowering_rule, not_supported
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules import linalg_cpu, linalg_gpu, linalg_tpu  # noqa: F401  (they register their rules)
 from laminax_lowering.rules.linalg_kernels import permutation_of, run_program
-from laminax_lowering.ssa_values import Value
-from laminax_lowering.types import bool_text
+from laminax_lowering.writing.registry import lowering_rule, not_supported
+from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.types import bool_text
 
 not_supported(op.eig_p, ("tpu",), "the TPU compiler has no eigenvalues of general matrices; compute them on the CPU")
 not_supported(op.schur_p, ("cuda", "rocm", "tpu"), "only LAPACK has this factorization; compute it on the CPU")

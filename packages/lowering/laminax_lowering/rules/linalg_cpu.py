@@ -9,14 +9,14 @@ from typing import Mapping, Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import linalg as op
 from laminax_ir.ops.linalg import EighImplementation, EigImplementation, SvdAlgorithm
 from laminax_ir.ops.linalg_primitives import real_dtype
-from laminax_lowering.custom_calls import emit_ffi_call, info_aval, nan_unless
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.linalg_kernels import check_choice, kernel_rule, permutation_of, zeros
-from laminax_lowering.ssa_values import Value
+from laminax_lowering.writing.custom_calls import emit_ffi_call, info_aval, nan_unless
+from laminax_lowering.writing.ssa_values import Value
 
 _PREFIX = {np.dtype(np.float32): "s", np.dtype(np.float64): "d", np.dtype(np.complex64): "c", np.dtype(np.complex128): "z"}
 _INT32 = np.dtype(np.int32)

@@ -10,17 +10,17 @@ from typing import Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import linalg as op
 from laminax_ir.ops.linalg import EighImplementation, EigImplementation, SvdAlgorithm, adjoint
 from laminax_ir.ops.linalg_primitives import real_dtype
 from laminax_ir.ops.slicing import slice as slice_
-from laminax_lowering.custom_calls import emit_ffi_call, info_aval, nan_unless
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.linalg_kernels import check_choice, kernel_rule, run_program
 from laminax_lowering.rules.linalg_programs import solve_tridiagonal
-from laminax_lowering.ssa_values import Value
-from laminax_lowering.types import bool_text
+from laminax_lowering.writing.custom_calls import emit_ffi_call, info_aval, nan_unless
+from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.types import bool_text
 
 _GPUS = ("cuda", "rocm")
 _SOLVER = {"cuda": "cusolver", "rocm": "hipsolver"}

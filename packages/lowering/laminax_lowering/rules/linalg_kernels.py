@@ -7,16 +7,16 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import linalg as op
-from laminax_ir.primitive import Primitive
-from laminax_ir.staging import stage
-from laminax_lowering.comparisons import compare, select
-from laminax_lowering.context import FunctionWriter
-from laminax_lowering.registry import lowering_rule
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.linalg_programs import eye_like
-from laminax_lowering.ssa_values import Value
-from laminax_lowering.types import i64_array
+from laminax_lowering.writing.comparisons import compare, select
+from laminax_lowering.writing.context import FunctionWriter
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.types import i64_array
 
 _INT32 = np.dtype(np.int32)
 

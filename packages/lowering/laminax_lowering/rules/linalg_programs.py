@@ -7,9 +7,6 @@ import math
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
-from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops import elementwise as el
 from laminax_ir.ops import linalg as op
 from laminax_ir.ops.linalg_primitives import real_dtype
@@ -17,7 +14,10 @@ from laminax_ir.ops.loops import scan
 from laminax_ir.ops.reduction import reduce_and, reduce_max, reduce_sum
 from laminax_ir.ops.shape import broadcasted_iota, concatenate, full, reshape, rev, transpose
 from laminax_ir.ops.slicing import slice as slice_
-from laminax_ir.staging import stage
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
 
 # Tridiagonal systems
 

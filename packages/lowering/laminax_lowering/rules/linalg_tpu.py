@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from laminax_ir.ops import linalg as op
 from laminax_ir.ops.linalg import EighImplementation, SvdAlgorithm
-from laminax_lowering.custom_calls import emit_builtin_call
 from laminax_lowering.rules.linalg_kernels import check_choice, kernel_rule, run_program
 from laminax_lowering.rules.linalg_programs import solve_tridiagonal, svd_program
+from laminax_lowering.writing.custom_calls import emit_builtin_call
 
 
 @kernel_rule(op.lu_p, "tpu")

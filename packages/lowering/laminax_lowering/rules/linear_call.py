@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from laminax_ir.ops.linear_call import linear_call_p
-from laminax_lowering.registry import lowering_rule
+from laminax_lowering.writing.registry import lowering_rule
 
 
 @lowering_rule(linear_call_p)

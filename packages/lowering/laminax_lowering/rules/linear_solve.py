@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from laminax_ir.ops.linear_solve import custom_linear_solve_p, split_operands
-from laminax_lowering.registry import lowering_rule
+from laminax_lowering.writing.registry import lowering_rule
 
 
 @lowering_rule(custom_linear_solve_p)

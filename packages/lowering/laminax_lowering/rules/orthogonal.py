@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir import dtypes
 from laminax_ir.ops import orthogonal as op
 from laminax_ir.ops.elementwise import add, div, eq, mul, select, sqrt, sub
 from laminax_ir.ops.linalg import adjoint, householder_product_p, matmul, triangle
@@ -15,12 +14,13 @@ from laminax_ir.ops.loops import scan
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import broadcasted_iota, concatenate, expand_dims, full, full_like, reshape, transpose
 from laminax_ir.ops.slicing import slice_in_dim
-from laminax_lowering.custom_calls import info_aval, nan_unless
-from laminax_lowering.registry import lowering_rule, not_supported
+from laminax_ir.types import dtypes
 from laminax_lowering.rules.linalg_cpu import call_lapack, letter
 from laminax_lowering.rules.linalg_gpu import call_solver
 from laminax_lowering.rules.linalg_kernels import run_program
-from laminax_lowering.types import bool_text
+from laminax_lowering.writing.custom_calls import info_aval, nan_unless
+from laminax_lowering.writing.registry import lowering_rule, not_supported
+from laminax_lowering.writing.types import bool_text
 
 not_supported(op.tridiagonal_p, ("tpu",), "the TPU compiler has no tridiagonal form of matrices; compute it on the CPU")
 

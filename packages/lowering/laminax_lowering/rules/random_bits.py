@@ -9,14 +9,14 @@ import math
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.generators import threefry_program, word_program
-from laminax_ir.keys import physical_aval
+from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops import random_bits as op
-from laminax_ir.symbolic_dims import exceeds
-from laminax_lowering.outlining import KEEP_CALL
-from laminax_lowering.registry import lowering_rule
-from laminax_lowering.ssa_values import Value
+from laminax_ir.random.generators import threefry_program, word_program
+from laminax_ir.symbolic.symbolic_dims import exceeds
+from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.planning.outlining import KEEP_CALL
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
 
 _UINT64 = np.dtype(np.uint64)
 _ALGORITHMS = {op.RandomAlgorithm.RNG_DEFAULT: "DEFAULT", op.RandomAlgorithm.RNG_THREE_FRY: "THREE_FRY",

@@ -9,13 +9,13 @@ from typing import Callable, Sequence
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import reduction as op
-from laminax_lowering.comparisons import compare, complex_order, select
-from laminax_lowering.registry import lowering_rule
-from laminax_lowering.ssa_values import Value
-from laminax_lowering.types import i64_array, type_text
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.writing.comparisons import compare, complex_order, select
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.types import i64_array, type_text
 
 _FLAG = np.dtype(bool)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops.scaled_dot import scaled_dot_p, scaled_product
-from laminax_ir.staging import stage
-from laminax_lowering.registry import lowering_rule
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.composite import emit_composite
+from laminax_lowering.writing.registry import lowering_rule
 
 
 @lowering_rule(scaled_dot_p)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
-from laminax_ir.keys import physical_aval
+from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops import shape as op
-from laminax_lowering.registry import lowering_rule
-from laminax_lowering.types import i64_array
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.types import i64_array
 
 
 def key_shape(aval: ShapedArray) -> tuple[int, ...]:

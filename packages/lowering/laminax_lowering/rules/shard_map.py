@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, programs_within
 from laminax_ir.ops.collectives import axis_index_p
 from laminax_ir.ops.shard_map import shard_map_p
-from laminax_ir.partition_specs import PartitionSpec
-from laminax_lowering.registry import lowering_rule
-from laminax_lowering.shardings import sharding_on_mesh
-from laminax_lowering.ssa_values import Value
-from laminax_lowering.types import string_text
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, programs_within
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.shardings import sharding_on_mesh
+from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.types import string_text
 
 
 @lowering_rule(shard_map_p)

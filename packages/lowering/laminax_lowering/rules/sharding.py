@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from laminax_ir.memory_spaces import MemorySpace, kind_of_space
 from laminax_ir.ops import sharding as op
-from laminax_lowering.explicit_axes import constrain
-from laminax_lowering.registry import lowering_rule
-from laminax_lowering.shardings import sharding_text
-from laminax_lowering.ssa_values import Value
-from laminax_lowering.types import type_text
+from laminax_ir.types.memory_spaces import MemorySpace, kind_of_space
+from laminax_lowering.writing.explicit_axes import constrain
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.shardings import sharding_text
+from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.types import type_text
 
 
 @lowering_rule(op.reshard_p)

@@ -7,9 +7,9 @@ Source: the StableHLO specification, sections of the operations' names.
 from __future__ import annotations
 
 from laminax_ir.ops import slicing as op
-from laminax_lowering.registry import lowering_rule
 from laminax_lowering.rules.shape import key_shape, sliced
-from laminax_lowering.types import i64_array
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.types import i64_array
 
 
 @lowering_rule(op.slice_p)

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import sorting as op
 from laminax_ir.ops.indexing import GatherDimensionNumbers
-from laminax_lowering.comparisons import compare, compare_type, select
-from laminax_lowering.registry import lowering_rule
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.indexing import gather_numbers
 from laminax_lowering.rules.shape import key_axes, key_shape, transposed
-from laminax_lowering.ssa_values import Value
-from laminax_lowering.types import bool_text, i64_array, splat, type_text
+from laminax_lowering.writing.comparisons import compare, compare_type, select
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.types import bool_text, i64_array, splat, type_text
 
 _FLAG = ShapedArray((), np.dtype(bool))
 

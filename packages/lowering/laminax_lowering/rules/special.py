@@ -1,10 +1,10 @@
-"""Special functions: CHLO operations where there is one, programs of `laminax_ir.special_programs` elsewhere."""
+"""Special functions: CHLO operations where there is one, programs of `laminax_ir.functions.special_programs` elsewhere."""
 
 from __future__ import annotations
 
+from laminax_ir.functions.special_programs import special_program
 from laminax_ir.ops import special as op
-from laminax_ir.special_programs import special_program
-from laminax_lowering.registry import lowering_rule, lowering_rules
+from laminax_lowering.writing.registry import lowering_rule, lowering_rules
 
 
 def _define(primitive, name: str) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from laminax_ir.ops import stacking as op
-from laminax_lowering.registry import lowering_rule
 from laminax_lowering.rules.shape import sliced
+from laminax_lowering.writing.registry import lowering_rule
 
 
 @lowering_rule(op.stack_p)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from laminax_ir.symbolic_dims import SymbolicDim
-from laminax_ir.symbolic_values import dim_as_value_p
-from laminax_lowering.registry import lowering_rule
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim
+from laminax_ir.symbolic.symbolic_values import dim_as_value_p
+from laminax_lowering.writing.registry import lowering_rule
 
 
 @lowering_rule(dim_as_value_p)

@@ -9,16 +9,16 @@ from typing import Sequence
 
 import numpy as np
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import windows as op
 from laminax_ir.ops.elementwise import ge_p
 from laminax_ir.ops.reduction import greatest, identity, least, split_operands
-from laminax_ir.symbolic_dims import is_constant_shape
-from laminax_lowering.comparisons import compare, select
-from laminax_lowering.registry import lowering_rule
+from laminax_ir.symbolic.symbolic_dims import is_constant_shape
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.reduction import computation_region, monoid_region
-from laminax_lowering.ssa_values import Value
-from laminax_lowering.types import i64_array, i64_tensor
+from laminax_lowering.writing.comparisons import compare, select
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.types import i64_array, i64_tensor
 
 
 def emit_reduce_window(ctx, operands: Sequence[Value], inits: Sequence[Value], region: str, results: Sequence[ShapedArray], *,

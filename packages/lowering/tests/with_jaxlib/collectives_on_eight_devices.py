@@ -11,7 +11,6 @@ from jaxlib import _hlo, _jax
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import stablehlo_worker  # noqa: E402
 
-from laminax_ir.avals import ShapedArray  # noqa: E402
 from laminax_ir.ops.collectives import (  # noqa: E402
     all_gather,
     all_to_all,
@@ -25,8 +24,9 @@ from laminax_ir.ops.collectives import (  # noqa: E402
     psum_scatter,
 )
 from laminax_ir.ops.elementwise import convert_element_type  # noqa: E402
-from laminax_ir.staging import stage  # noqa: E402
-from laminax_ir.trace import extend_axis_env  # noqa: E402
+from laminax_ir.recording.staging import stage  # noqa: E402
+from laminax_ir.tracing.trace import extend_axis_env  # noqa: E402
+from laminax_ir.types.avals import ShapedArray  # noqa: E402
 from laminax_lowering import lower  # noqa: E402
 
 ENV = {"i": 4, "j": 2}

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from stablehlo_runner import check
 
-from laminax_ir.accuracy import AccuracyMode, Tolerance
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import elementwise as op
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.accuracy import AccuracyMode, Tolerance
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering import lower
 
 FUNCTIONS = (op.exp, op.exp2, op.expm1, op.log, op.log1p, op.sin, op.cos, op.tan, op.tanh, op.sqrt, op.rsqrt, op.cbrt, op.logistic)

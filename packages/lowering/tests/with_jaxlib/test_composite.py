@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from stablehlo_runner import check, verify_text
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.composite import composite
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering import lower
 
 F32 = ShapedArray((2, 3), np.float32)

@@ -57,7 +57,7 @@ def test_dot_general(case, dtype):
     ("float64", "float64", None), ("int32", "int32", "float32"), ("int32", "int32", "uint32"),
 ])
 def test_dtypes(lhs, rhs, preferred):
-    from laminax_ir import config
+    from laminax_ir.options import config
     with config.enable_x64(True):
         x, y = np.array([[0.5, 1], [2, 3]]).astype(lhs), np.array([[1.5, 1], [0, 2]]).astype(rhs)
         check(lambda x, y: [dot(x, y, preferred_element_type=preferred)], x, y)
@@ -67,7 +67,7 @@ def test_dtypes(lhs, rhs, preferred):
                                        "BF16_BF16_F32_X6"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32"])
 def test_dot_algorithms(algorithm, dtype):
-    from laminax_ir import config
+    from laminax_ir.options import config
     with config.enable_x64(True):
         x, y = np.array([[0.5, 1], [2, 3]]).astype(dtype), np.array([[1.5, 1], [0, 2]]).astype(dtype)
         check(lambda x, y: [dot(x, y, precision=algorithm)], x, y)  # few bits: exact in every algorithm

@@ -5,16 +5,16 @@ import pytest
 from stablehlo_runner import check, run
 
 import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
-from laminax_ir import config
-from laminax_ir.avals import get_aval
-from laminax_ir.keys import PRNGKeyArray
+from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.control_flow import cond, platform_dependent, switch
 from laminax_ir.ops.loops import fori_loop, scan, while_loop
 from laminax_ir.ops.random_bits import random_bits, random_fold_in, random_unwrap, random_wrap
 from laminax_ir.ops.slicing import index_in_dim
-from laminax_ir.pytree import tree_flatten
-from laminax_ir.staging import stage
+from laminax_ir.options import config
+from laminax_ir.pytrees.pytree import tree_flatten
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import get_aval
 
 f32 = np.float32
 X = np.random.default_rng(0).normal(size=(7, 3)).astype(f32)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from stablehlo_runner import check
 
-from laminax_ir import config
 from laminax_ir.ops import elementwise as op
+from laminax_ir.options import config
 
 
 @pytest.mark.parametrize("dtype, eps", [("complex64", 2**-23), ("complex128", 2**-52)])

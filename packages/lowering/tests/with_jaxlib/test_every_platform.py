@@ -7,7 +7,7 @@ import pytest
 from operation_cases import AXES, CASES, primitives, program
 from stablehlo_runner import verify_text
 
-from laminax_ir.jaxpr import Jaxpr, subjaxprs
+from laminax_ir.programs.jaxpr import Jaxpr, subjaxprs
 from laminax_lowering import lower
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from stablehlo_runner import check
 
-from laminax_ir import config
 from laminax_ir.ops.fft import fft
+from laminax_ir.options import config
 
 
 @pytest.mark.parametrize("dtype, tolerance", [("float32", 1e-5), ("float64", 1e-13)])  # a few eps times log2(n)

@@ -3,11 +3,11 @@
 import numpy as np
 from stablehlo_runner import check, run_text
 
-from laminax_ir.avals import ShapedArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.hints import dce_sink
 from laminax_ir.ops.hints import stage as staged_value
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
 from laminax_lowering import lower
 
 

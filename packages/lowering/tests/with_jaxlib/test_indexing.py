@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from stablehlo_runner import check
 
-from laminax_ir import config
 from laminax_ir.ops import elementwise, slicing
 from laminax_ir.ops import indexing as ops
 from laminax_ir.ops.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
+from laminax_ir.options import config
 
 X = (np.arange(12, dtype=np.float32) % 5 - 2).reshape(3, 4)
 ROWS = GatherDimensionNumbers((1,), (0,), (0,))

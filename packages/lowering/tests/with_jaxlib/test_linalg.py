@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from stablehlo_runner import check, run
 
-from laminax_ir import config
-from laminax_ir.avals import get_aval
 from laminax_ir.ops import linalg as op
-from laminax_ir.staging import stage
+from laminax_ir.options import config
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import get_aval
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 SHAPES = [(3, 3), (2, 5, 2), (2, 5), (0, 3, 3), (3, 0)]

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from stablehlo_runner import check
 
-from laminax_ir.config import enable_x64
 from laminax_ir.ops import orthogonal as op
 from laminax_ir.ops.linalg import EighImplementation, EigImplementation, SvdAlgorithm, eig, eigh, geqrf, matmul, svd
 from laminax_ir.ops.polar import qdwh
+from laminax_ir.options.config import enable_x64
 from laminax_lowering.rules import orthogonal as rules
 
 TOLERANCES = {"float32": 1e-5, "float64": 1e-13, "complex64": 1e-5, "complex128": 1e-13}
@@ -29,9 +29,9 @@ def random(dtype, *shape):
 @pytest.mark.parametrize("shape", [(4, 2), (2, 2, 3), (0, 2, 2), (3, 0)])
 def test_ormqr(shape, kernel, dtype, monkeypatch):
     if kernel == "program":
-        from laminax_lowering import registry
+        from laminax_lowering.writing import registry
         monkeypatch.setitem(registry.platform_rules, (op.ormqr_p, "cpu"), rules._ormqr)
-        monkeypatch.setattr("laminax_lowering.registry._found", {})
+        monkeypatch.setattr("laminax_lowering.writing.registry._found", {})
     *batch, m, _ = shape
     x, c = random(dtype, *shape), random(dtype, *batch, m, 2)
     for transpose in (False, True):

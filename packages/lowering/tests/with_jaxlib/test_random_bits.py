@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from stablehlo_runner import run
 
-from laminax_ir import config
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.keys import PRNGKeyArray
+from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops import random_bits as ops
+from laminax_ir.options import config
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types.avals import ShapedArray, get_aval
 
 IMPLS = ("threefry2x32", "rbg", "unsafe_rbg", "philox2x32", "philox4x32", "threefry4x32")
 

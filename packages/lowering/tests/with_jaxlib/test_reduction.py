@@ -42,7 +42,7 @@ def test_nan_is_every_extreme():
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8", "uint8", "bool", "float64"])
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_positions(dtype, axis):
-    from laminax_ir import config
+    from laminax_ir.options import config
     with config.enable_x64(True):
         x = np.random.default_rng(0).integers(0, 3, size=(3, 4, 5)).astype(dtype)
         check(lambda x: [reduction.argmax(x, axis, np.int32), reduction.argmin(x, axis, np.uint8)], x)

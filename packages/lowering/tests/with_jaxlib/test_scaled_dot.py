@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from stablehlo_runner import check
 
-from laminax_ir.avals import get_aval
 from laminax_ir.ops.scaled_dot import scaled_dot
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import get_aval
 from laminax_lowering import lower
 
 

@@ -5,13 +5,13 @@ import pytest
 from operation_cases import AXES, CASES, program
 from stablehlo_runner import run_text, verify_text
 
-from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops import callbacks, linalg, reduction
 from laminax_ir.ops import elementwise as el
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.control_flow import platform_dependent, switch
 from laminax_ir.ops.loops import scan
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_lowering import lower
 
 PLATFORMS = ("cpu", "cuda", "tpu")

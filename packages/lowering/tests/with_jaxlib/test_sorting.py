@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from stablehlo_runner import run
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops import sorting as ops
 from laminax_ir.ops.shape import broadcasted_iota
+from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
-from laminax_ir.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, get_aval
 
 NAN, INF = np.nan, np.inf
 HARD = np.array([NAN, 1, -INF, -NAN, 0, -0.0, 0, INF, 2.5, -3, -0.0, 1], np.float32)

@@ -5,8 +5,8 @@ import pytest
 from ml_dtypes import bfloat16
 from stablehlo_runner import check
 
-from laminax_ir import config
 from laminax_ir.ops import special as op
+from laminax_ir.options import config
 
 ONE = [(op.erf, -5, 5), (op.erfc, -5, 8), (op.erf_inv, -0.999, 0.999), (op.lgamma, -3.3, 30), (op.digamma, 0.1, 30),
        (op.bessel_i0e, -40, 40), (op.bessel_i1e, -40, 40)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from laminax_ir.ops.buffer_callbacks import buffer_callback_p
-from laminax_transforms.batch_axes import add_batch_axis
-from laminax_transforms.registry import axis_batching_rule, jvp_rules, transpose_rule
+from laminax_transforms.base.registry import axis_batching_rule, jvp_rules, transpose_rule
+from laminax_transforms.batching.batch_axes import add_batch_axis
 from laminax_transforms.rules.callbacks import batch_by_method
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from laminax_ir.ops import callbacks as op
 from laminax_ir.ops.shape import concatenate, expand_dims
 from laminax_ir.ops.slicing import index_in_dim
-from laminax_transforms.batch_axes import add_batch_axis, batch_axis_first, move_axis
-from laminax_transforms.mapping import map as sequential_map
-from laminax_transforms.registry import axis_batching_rule, jvp_rules, transpose_rule
+from laminax_transforms.base.registry import axis_batching_rule, jvp_rules, transpose_rule
+from laminax_transforms.batching.batch_axes import add_batch_axis, batch_axis_first, move_axis
+from laminax_transforms.batching.mapping import map as sequential_map
 
 
 def _pure_callback_jvp(primals, tangents, params):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Iterable
 
-from laminax_ir import config
-from laminax_ir.jaxpr import ClosedJaxpr
 from laminax_ir.ops.calls import bind_checkpoint, call_jaxpr, checkpoint_p, jit_p, name_p
-from laminax_transforms.checkpoint import describe_value
-from laminax_transforms.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
-from laminax_transforms.registry import axis_batching_rule, batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
-from laminax_transforms.rematerialization import Rematerialized, rematerialize
+from laminax_ir.options import config
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_transforms.base.registry import axis_batching_rule, batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
+from laminax_transforms.base.zeros import ZERO
+from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
+from laminax_transforms.rematerializing.checkpoint import describe_value
+from laminax_transforms.rematerializing.rematerialization import Rematerialized, rematerialize
 from laminax_transforms.rules import calls_custom  # noqa: F401  (registers the rules of that half of the family)
-from laminax_transforms.zeros import ZERO
 
 
 def call_like(params: dict, closed, operands, name: str | None = None) -> list:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from laminax_ir.avals import get_aval
-from laminax_ir.dce import dce_jaxpr
-from laminax_ir.evaluation import eval_jaxpr
 from laminax_ir.ops.calls import (
     CustomJVPCall,
     CustomVJPCall,
@@ -16,15 +13,18 @@ from laminax_ir.ops.calls import (
     run_forward,
 )
 from laminax_ir.ops.reduction import reduce_sum
-from laminax_transforms.batch_axes import Axis, add_batch_axis, batch_axis_first, broadcast_batch, move_axis
-from laminax_transforms.batching import batch_flat, over_axis
-from laminax_transforms.custom_batches import batch_backward, batch_custom_jvp, batch_custom_vjp
-from laminax_transforms.custom_vjp_tangents import linearize_custom_vjp
-from laminax_transforms.derived_programs import cached_by_jaxpr
-from laminax_transforms.differentiation import jvp_flat, linear_program_of
-from laminax_transforms.jaxpr_transforms import jvp_jaxpr, transpose_jaxpr
-from laminax_transforms.registry import axis_batching_rule, batching_rules, is_linear, jvp_rules, linearize_rule, transpose_rule
-from laminax_transforms.zeros import ZERO, instantiate, instantiate_cotangent
+from laminax_ir.programs.dce import dce_jaxpr
+from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.base.derived_programs import cached_by_jaxpr
+from laminax_transforms.base.registry import axis_batching_rule, batching_rules, is_linear, jvp_rules, linearize_rule, transpose_rule
+from laminax_transforms.base.zeros import ZERO, instantiate, instantiate_cotangent
+from laminax_transforms.batching.batch_axes import Axis, add_batch_axis, batch_axis_first, broadcast_batch, move_axis
+from laminax_transforms.batching.batching import batch_flat, over_axis
+from laminax_transforms.batching.custom_batches import batch_backward, batch_custom_jvp, batch_custom_vjp
+from laminax_transforms.differentiation.custom_vjp_tangents import linearize_custom_vjp
+from laminax_transforms.differentiation.differentiation import jvp_flat, linear_program_of
+from laminax_transforms.programs.jaxpr_transforms import jvp_jaxpr, transpose_jaxpr
 
 
 def _as_custom_jvp(operands, params) -> CustomJVPCall:

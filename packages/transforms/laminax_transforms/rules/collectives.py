@@ -11,16 +11,24 @@ from typing import Callable, Sequence
 
 import numpy as np
 
-from laminax_ir.avals import get_aval, remove_axis
-from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import collectives as op
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.indexing import GatherDimensionNumbers, gather
 from laminax_ir.ops.reduction import reduce_max, reduce_min, reduce_sum
 from laminax_ir.ops.shape import concatenate, full, iota, reshape
-from laminax_transforms.batch_axes import batch_axis_first, broadcast_batch, move_axis
-from laminax_transforms.registry import axis_batching_rule, batching_rule, define_jvp, define_linear, is_linear, jvp_rules, transpose_rule
-from laminax_transforms.zeros import ZERO
+from laminax_ir.tracing.manual_axes import checked_axes
+from laminax_ir.types.avals import get_aval, remove_axis
+from laminax_transforms.base.registry import (
+    axis_batching_rule,
+    batching_rule,
+    define_jvp,
+    define_linear,
+    is_linear,
+    jvp_rules,
+    transpose_rule,
+)
+from laminax_transforms.base.zeros import ZERO
+from laminax_transforms.batching.batch_axes import batch_axis_first, broadcast_batch, move_axis
 
 define_linear(op.psum_p)
 define_linear(op.all_gather_p)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from laminax_ir.ops.composite import composite_p
-from laminax_transforms.registry import jvp_rule
+from laminax_transforms.base.registry import jvp_rule
 
 
 @jvp_rule(composite_p, symbolic_zeros=True)

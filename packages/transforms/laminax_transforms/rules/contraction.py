@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import functools
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops.contraction import (
     RaggedDotDimensionNumbers,
     dot_general_p,
@@ -18,10 +16,12 @@ from laminax_ir.ops.contraction import (
     ragged_dot_general_p,
 )
 from laminax_ir.ops.shape import broadcast_in_dim, transpose
-from laminax_ir.type_shardings import TypeSharding
-from laminax_transforms.batch_axes import batch_axis_first
-from laminax_transforms.registry import axis_batching_rule, batching_rule, define_jvp, is_linear, transpose_rule
-from laminax_transforms.zeros import ZERO, cotangent_of_dtype
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.type_shardings import TypeSharding
+from laminax_transforms.base.registry import axis_batching_rule, batching_rule, define_jvp, is_linear, transpose_rule
+from laminax_transforms.base.zeros import ZERO, cotangent_of_dtype
+from laminax_transforms.batching.batch_axes import batch_axis_first
 
 
 def _linear_in(position: int, primitive):

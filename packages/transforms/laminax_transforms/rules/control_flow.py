@@ -8,25 +8,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Sequence
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.evaluation import eval_jaxpr
-from laminax_ir.jaxpr import ClosedJaxpr, Var
-from laminax_ir.manual_axes import checked_axes
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.control_flow import common_constants, cond_p, platform_index_p
 from laminax_ir.ops.scalar_operands import scalar_like
-from laminax_transforms.batch_axes import move_batch_axis
-from laminax_transforms.branch_places import shared_places, with_places
-from laminax_transforms.dependence import Flags, batched_results, cotangent_parameters, tangent_results, union
-from laminax_transforms.derived_programs import cached_by_jaxpr
-from laminax_transforms.jaxpr_transforms import LinearizedJaxpr, batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
-from laminax_transforms.registry import axis_batching_rule, define_zero_derivative, is_linear, jvp_rules, linearize_rule, transpose_rule
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Var
+from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.tracing.manual_axes import checked_axes
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_transforms.base.derived_programs import cached_by_jaxpr
+from laminax_transforms.base.registry import (
+    axis_batching_rule,
+    define_zero_derivative,
+    is_linear,
+    jvp_rules,
+    linearize_rule,
+    transpose_rule,
+)
+from laminax_transforms.base.zeros import ZERO
+from laminax_transforms.batching.batch_axes import move_batch_axis
+from laminax_transforms.differentiation.dependence import Flags, batched_results, cotangent_parameters, tangent_results, union
+from laminax_transforms.differentiation.varying import branches_alike, varying_axes
+from laminax_transforms.programs.jaxpr_transforms import LinearizedJaxpr, batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
+from laminax_transforms.rematerializing.branch_places import shared_places, with_places
 from laminax_transforms.rules import control_flow_scan  # noqa: F401  (it registers its rules)
 from laminax_transforms.rules.control_flow_values import absent, front_axes, nonzero_flags, present, spread
 from laminax_transforms.rules.control_flow_while import beside, has_io, select_examples
-from laminax_transforms.varying import branches_alike, varying_axes
-from laminax_transforms.zeros import ZERO
 
 define_zero_derivative(platform_index_p)
 

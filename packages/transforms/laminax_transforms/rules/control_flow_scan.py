@@ -11,20 +11,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Sequence
 
-from laminax_ir.avals import ShapedArray, get_aval
-from laminax_ir.evaluation import eval_jaxpr
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.control_flow import bind_scan, scan_p
-from laminax_transforms.batch_axes import move_batch_axis
-from laminax_transforms.dependence import Flags, batched_results, cotangent_parameters, linear_parts, scan_fixpoint, tangent_results, union
-from laminax_transforms.derived_programs import cached_by_jaxpr
-from laminax_transforms.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
-from laminax_transforms.registry import axis_batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_transforms.base.derived_programs import cached_by_jaxpr
+from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
+from laminax_transforms.base.zeros import ZERO, zeros_of
+from laminax_transforms.batching.batch_axes import move_batch_axis
+from laminax_transforms.differentiation.dependence import (
+    Flags,
+    batched_results,
+    cotangent_parameters,
+    linear_parts,
+    scan_fixpoint,
+    tangent_results,
+    union,
+)
+from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
+from laminax_transforms.rematerializing.split_scans import SplitStep, run_split_scan, split_step
 from laminax_transforms.rules.control_flow_values import absent, front_axes, full_tangents, in_groups, nonzero_flags, present, spread
-from laminax_transforms.split_scans import SplitStep, run_split_scan, split_step
-from laminax_transforms.zeros import ZERO, zeros_of
 
 
 def _closed(invars, outvars, eqns, name) -> ClosedJaxpr:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from laminax_ir.avals import get_aval
-from laminax_transforms.dependence import Flags
-from laminax_transforms.zeros import ZERO, instantiate
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.base.zeros import ZERO, instantiate
+from laminax_transforms.differentiation.dependence import Flags
 
 
 def nonzero_flags(tangents: Sequence[Any]) -> Flags:

@@ -5,25 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from laminax_ir.avals import get_aval
-from laminax_ir.effects import debug_effect
-from laminax_ir.evaluation import eval_jaxpr
-from laminax_ir.jaxpr import ClosedJaxpr, Var
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.control_flow import while_p
 from laminax_ir.ops.reduction import reduce_or
 from laminax_ir.ops.shape import broadcast_in_dim
 from laminax_ir.ops.sharding import in_memory
-from laminax_ir.staging import stage
-from laminax_transforms.batch_axes import move_batch_axis
-from laminax_transforms.dependence import Flags, batched_results, scan_fixpoint, union
-from laminax_transforms.derived_programs import cached_by_jaxpr
-from laminax_transforms.jaxpr_transforms import batch_jaxpr
-from laminax_transforms.registry import axis_batching_rule, jvp_rules, linearize_rule, transpose_rule
+from laminax_ir.programs.effects import debug_effect
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Var
+from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.base.derived_programs import cached_by_jaxpr
+from laminax_transforms.base.registry import axis_batching_rule, jvp_rules, linearize_rule, transpose_rule
+from laminax_transforms.base.zeros import ZERO
+from laminax_transforms.batching.batch_axes import move_batch_axis
+from laminax_transforms.differentiation.dependence import Flags, batched_results, scan_fixpoint, union
+from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr
 from laminax_transforms.rules.control_flow_scan import DerivedBody, jvp_body
 from laminax_transforms.rules.control_flow_values import front_axes, full_tangents, in_groups, nonzero_flags, present, spread
-from laminax_transforms.zeros import ZERO
 
 
 def _while_jvp(primals, tangents, params):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 
-from laminax_ir import dtypes
-from laminax_ir.avals import get_aval, remove_axis
 from laminax_ir.ops.convolution import ConvDimensionNumbers, conv_general_dilated_p, dilated
 from laminax_ir.ops.shape import reshape, rev, transpose
-from laminax_transforms.batch_axes import move_axis
-from laminax_transforms.registry import batching_rule, define_jvp, is_linear, transpose_rule
-from laminax_transforms.zeros import ZERO, cotangent_of_dtype, zeros_of
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval, remove_axis
+from laminax_transforms.base.registry import batching_rule, define_jvp, is_linear, transpose_rule
+from laminax_transforms.base.zeros import ZERO, cotangent_of_dtype, zeros_of
+from laminax_transforms.batching.batch_axes import move_axis
 
 
 def _lhs_partial(t, result, lhs, rhs, **params):

@@ -6,7 +6,6 @@ the two-element operation with its derivative, which is associative because the 
 
 from __future__ import annotations
 
-from laminax_ir import dtypes
 from laminax_ir.ops import cumulative as op
 from laminax_ir.ops.elementwise import (
     add,
@@ -26,7 +25,8 @@ from laminax_ir.ops.elementwise import (
     sub,
 )
 from laminax_ir.ops.shape import full_like
-from laminax_transforms.registry import batching_rule, define_jvp, define_linear, transpose_rule
+from laminax_ir.types import dtypes
+from laminax_transforms.base.registry import batching_rule, define_jvp, define_linear, transpose_rule
 
 define_linear(op.cumsum_p)
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import ShapedArray, get_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.elementwise import (
     add,
@@ -42,8 +40,9 @@ from laminax_ir.ops.elementwise_avals import broadcast_avals
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import full, full_like, reshape
-from laminax_transforms.batch_axes import align, batch_elementwise, move_axis
-from laminax_transforms.registry import (
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_transforms.base.registry import (
     batching_rules,
     broadcast_like,
     define_jvp,
@@ -53,7 +52,8 @@ from laminax_transforms.registry import (
     jvp_rules,
     transpose_rule,
 )
-from laminax_transforms.zeros import ZERO, cotangent_of_dtype, instantiate
+from laminax_transforms.base.zeros import ZERO, cotangent_of_dtype, instantiate
+from laminax_transforms.batching.batch_axes import align, batch_elementwise, move_axis
 
 
 def _is_complex(x) -> bool:

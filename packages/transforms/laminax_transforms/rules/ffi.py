@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from laminax_ir.avals import get_aval
 from laminax_ir.ops.ffi import ffi_call_p
-from laminax_transforms.batch_axes import add_batch_axis
-from laminax_transforms.registry import axis_batching_rule, jvp_rules, transpose_rule
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.base.registry import axis_batching_rule, jvp_rules, transpose_rule
+from laminax_transforms.batching.batch_axes import add_batch_axis
 from laminax_transforms.rules.callbacks import batch_by_method
 
 

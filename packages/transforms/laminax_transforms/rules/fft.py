@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from laminax_ir.avals import get_aval
 from laminax_ir.ops.elementwise import conj, div, mul
 from laminax_ir.ops.fft import FftType, fft_p
-from laminax_transforms.batch_axes import move_axis
-from laminax_transforms.registry import batching_rule, define_linear, transpose_rule
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.base.registry import batching_rule, define_linear, transpose_rule
+from laminax_transforms.batching.batch_axes import move_axis
 
 define_linear(fft_p)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from laminax_ir.ops import hints as op
-from laminax_transforms.registry import batching_rule, define_linear, jvp_rule, transpose_rule
+from laminax_transforms.base.registry import batching_rule, define_linear, jvp_rule, transpose_rule
 
 define_linear(op.stage_p)
 define_linear(op.todense_p)

@@ -11,14 +11,14 @@ import math
 
 import numpy as np
 
-from laminax_ir.avals import get_aval
 from laminax_ir.ops import indexing as op
 from laminax_ir.ops.elementwise import add, convert_element_type, div, eq, mul, neg, select
 from laminax_ir.ops.indexing import GatherDimensionNumbers, ScatterDimensionNumbers, gather, gather_p, scatter_add
 from laminax_ir.ops.shape import full, iota, reshape
-from laminax_transforms.batch_axes import batch_axis_first, move_axis
-from laminax_transforms.registry import batching_rule, define_jvp, is_linear, jvp_rule, transpose_rule
-from laminax_transforms.zeros import zeros_of
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.base.registry import batching_rule, define_jvp, is_linear, jvp_rule, transpose_rule
+from laminax_transforms.base.zeros import zeros_of
+from laminax_transforms.batching.batch_axes import batch_axis_first, move_axis
 
 # Gather
 

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import get_aval
 from laminax_ir.ops import linalg as op
 from laminax_ir.ops.elementwise import abs as magnitude
 from laminax_ir.ops.elementwise import (
@@ -34,9 +32,11 @@ from laminax_ir.ops.linalg import adjoint, matmul, swap_last, triangle, triangul
 from laminax_ir.ops.reduction import argmax, reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, broadcasted_iota, concatenate, expand_dims, full_like, pad
 from laminax_ir.ops.slicing import slice as slice_
-from laminax_transforms.batch_axes import batch_axis_first
-from laminax_transforms.registry import axis_batching_rule, define_zero_derivative, jvp_rule, transpose_rule
-from laminax_transforms.zeros import ZERO
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.base.registry import axis_batching_rule, define_zero_derivative, jvp_rule, transpose_rule
+from laminax_transforms.base.zeros import ZERO
+from laminax_transforms.batching.batch_axes import batch_axis_first
 
 # Batching
 

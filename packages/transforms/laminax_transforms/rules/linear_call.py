@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from laminax_ir.avals import get_aval
-from laminax_ir.evaluation import eval_jaxpr
 from laminax_ir.ops.elementwise import add_p
 from laminax_ir.ops.linear_call import bind_linear_call, linear_call_p
-from laminax_transforms.batch_axes import batch_axis_first
-from laminax_transforms.batching import over_axis
-from laminax_transforms.custom_batches import batch_backward
-from laminax_transforms.differentiation import jvp_flat
-from laminax_transforms.jaxpr_transforms import batch_jaxpr
-from laminax_transforms.registry import axis_batching_rule, is_linear, jvp_rules, transpose_rule
-from laminax_transforms.zeros import ZERO, instantiate, instantiate_cotangent
+from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rules, transpose_rule
+from laminax_transforms.base.zeros import ZERO, instantiate, instantiate_cotangent
+from laminax_transforms.batching.batch_axes import batch_axis_first
+from laminax_transforms.batching.batching import over_axis
+from laminax_transforms.batching.custom_batches import batch_backward
+from laminax_transforms.differentiation.differentiation import jvp_flat
+from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr
 
 
 def _linear_call_jvp(primals, tangents, params):

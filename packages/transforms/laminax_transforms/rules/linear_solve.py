@@ -6,17 +6,17 @@ solve with its transpose. How the user's functions solve is never differentiated
 
 from __future__ import annotations
 
-from laminax_ir.avals import get_aval
-from laminax_ir.evaluation import eval_jaxpr
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.linear_solve import SolveParts, bind_solve, custom_linear_solve_p, split_operands
-from laminax_transforms.batch_axes import move_batch_axis
-from laminax_transforms.dependence import batched_results
-from laminax_transforms.differentiation import jvp_flat
-from laminax_transforms.jaxpr_transforms import batch_jaxpr
-from laminax_transforms.registry import axis_batching_rule, jvp_rules, transpose_rule
-from laminax_transforms.zeros import ZERO, instantiate
+from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.base.registry import axis_batching_rule, jvp_rules, transpose_rule
+from laminax_transforms.base.zeros import ZERO, instantiate
+from laminax_transforms.batching.batch_axes import move_batch_axis
+from laminax_transforms.differentiation.dependence import batched_results
+from laminax_transforms.differentiation.differentiation import jvp_flat
+from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr
 
 
 def _solve_jvp(primals, tangents, params):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from laminax_ir.avals import get_aval
 from laminax_ir.ops import random_bits as op
 from laminax_ir.ops.shape import concatenate, expand_dims, reshape
 from laminax_ir.ops.slicing import slice_in_dim
-from laminax_transforms.batch_axes import batch_elementwise, move_axis
-from laminax_transforms.registry import batching_rule, batching_rules, define_zero_derivative
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.base.registry import batching_rule, batching_rules, define_zero_derivative
+from laminax_transforms.batching.batch_axes import batch_elementwise, move_axis
 
 define_zero_derivative(op.threefry2x32_p, op.iota_2x32_shape_p, op.rng_bit_generator_p, op.random_seed_p, op.random_wrap_p,
                        op.random_unwrap_p, op.random_split_p, op.random_fold_in_p, op.random_bits_p, op.random_clone_p)

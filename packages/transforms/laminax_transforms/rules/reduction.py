@@ -7,18 +7,15 @@ differentiable again.
 
 from __future__ import annotations
 
-from laminax_ir import dtypes
-from laminax_ir.avals import get_aval
-from laminax_ir.evaluation import eval_jaxpr
 from laminax_ir.ops import reduction as op
 from laminax_ir.ops.elementwise import add, convert_element_type, div, eq, mul
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, concatenate, full, reshape, transpose
 from laminax_ir.ops.slicing import slice_in_dim
-from laminax_transforms.batch_axes import Axis, move_axis
-from laminax_transforms.batching import batch_flat
-from laminax_transforms.differentiation import jvp_flat
-from laminax_transforms.registry import (
+from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.base.registry import (
     axis_batching_rule,
     batching_rule,
     define_jvp,
@@ -27,7 +24,10 @@ from laminax_transforms.registry import (
     jvp_rules,
     transpose_rule,
 )
-from laminax_transforms.zeros import ZERO, instantiate
+from laminax_transforms.base.zeros import ZERO, instantiate
+from laminax_transforms.batching.batch_axes import Axis, move_axis
+from laminax_transforms.batching.batching import batch_flat
+from laminax_transforms.differentiation.differentiation import jvp_flat
 
 define_linear(op.reduce_sum_p)
 define_zero_derivative(op.reduce_and_p, op.reduce_or_p, op.reduce_xor_p, op.argmax_p, op.argmin_p)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from laminax_ir.ops.scaled_dot import scaled_dot_p
-from laminax_transforms.batch_axes import batch_axis_first
-from laminax_transforms.registry import axis_batching_rule
+from laminax_transforms.base.registry import axis_batching_rule
+from laminax_transforms.batching.batch_axes import batch_axis_first
 
 
 @axis_batching_rule(scaled_dot_p)

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir.avals import get_aval
 from laminax_ir.ops import shape as op
 from laminax_ir.ops.elementwise import select, sub
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, concatenate, full, pad, reshape, rev, transpose
 from laminax_ir.ops.slicing import slice, slice_in_dim
-from laminax_transforms.batch_axes import batch_axis_first, broadcast_batch, move_axis
-from laminax_transforms.registry import batching_rule, define_linear, is_linear, jvp_rule, transpose_rule
-from laminax_transforms.zeros import instantiate_cotangent, zeros_of
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.base.registry import batching_rule, define_linear, is_linear, jvp_rule, transpose_rule
+from laminax_transforms.base.zeros import instantiate_cotangent, zeros_of
+from laminax_transforms.batching.batch_axes import batch_axis_first, broadcast_batch, move_axis
 
 for _primitive in (op.broadcast_in_dim_p, op.reshape_p, op.transpose_p, op.squeeze_p, op.concatenate_p, op.pad_p,
                    op.rev_p, op.tile_p):

@@ -13,20 +13,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from laminax_ir.avals import get_aval
-from laminax_ir.evaluation import eval_jaxpr
-from laminax_ir.jaxpr import ClosedJaxpr, Jaxpr, programs_within
-from laminax_ir.manual_axes import running_along
 from laminax_ir.ops import elementwise
 from laminax_ir.ops.collectives import psum_p
 from laminax_ir.ops.shape import reshape
 from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p, unmentioned_axes
-from laminax_ir.partition_specs import PartitionSpec
-from laminax_ir.staging import stage
-from laminax_transforms.derived_programs import cached_by_jaxpr
-from laminax_transforms.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
-from laminax_transforms.registry import axis_batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
-from laminax_transforms.zeros import ZERO
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, programs_within
+from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.manual_axes import running_along
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_transforms.base.derived_programs import cached_by_jaxpr
+from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
+from laminax_transforms.base.zeros import ZERO
+from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 
 
 def _axes(params):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from laminax_ir.avals import get_aval
-from laminax_ir.memory_spaces import MemorySpace
 from laminax_ir.ops import sharding as op
-from laminax_ir.partition_specs import UNCONSTRAINED
-from laminax_transforms.explicit_batches import with_batch
-from laminax_transforms.registry import axis_batching_rule, define_linear, transpose_rule
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.memory_spaces import MemorySpace
+from laminax_ir.types.partition_specs import UNCONSTRAINED
+from laminax_transforms.base.registry import axis_batching_rule, define_linear, transpose_rule
+from laminax_transforms.batching.explicit_batches import with_batch
 
 define_linear(op.sharding_constraint_p)
 define_linear(op.device_put_p)

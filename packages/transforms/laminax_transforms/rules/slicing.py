@@ -5,16 +5,16 @@ A position that differs between examples makes a slice a gather, and its update 
 
 from __future__ import annotations
 
-from laminax_ir.avals import get_aval
 from laminax_ir.ops import slicing as op
 from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers, scatter_p
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import broadcast_in_dim, concatenate, full, pad
 from laminax_ir.ops.slicing import dynamic_slice_p, dynamic_update_slice_p
-from laminax_transforms.batch_axes import batch_axis_first
-from laminax_transforms.registry import batching_rule, define_jvp, define_linear, is_linear, jvp_rule, transpose_rule
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.base.registry import batching_rule, define_jvp, define_linear, is_linear, jvp_rule, transpose_rule
+from laminax_transforms.base.zeros import zero_cotangent, zeros_of
+from laminax_transforms.batching.batch_axes import batch_axis_first
 from laminax_transforms.rules.indexing import batch_scatter, gather_batch
-from laminax_transforms.zeros import zero_cotangent, zeros_of
 
 define_linear(op.slice_p)
 

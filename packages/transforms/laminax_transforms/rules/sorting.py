@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir.avals import get_aval
-from laminax_ir.explicit_axes import is_resolving
 from laminax_ir.ops.indexing import GatherDimensionNumbers, gather
 from laminax_ir.ops.shape import broadcasted_iota, expand_dims, full
 from laminax_ir.ops.sharding import reshard
 from laminax_ir.ops.sorting import approx_top_k_p, sort_p, top_k_p
-from laminax_transforms.registry import batching_rule, jvp_rule
+from laminax_ir.tracing.explicit_axes import is_resolving
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.base.registry import batching_rule, jvp_rule
+from laminax_transforms.base.zeros import ZERO
 from laminax_transforms.rules.shape import align_batch_axes
-from laminax_transforms.zeros import ZERO
 
 
 @jvp_rule(sort_p, symbolic_zeros=True)

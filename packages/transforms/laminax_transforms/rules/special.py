@@ -12,8 +12,8 @@ from laminax_ir.ops import special as op
 from laminax_ir.ops.elementwise import add, div, eq, exp, log, log1p, mul, neg, select, sign, square, sub
 from laminax_ir.ops.shape import full_like
 from laminax_ir.ops.special import bessel_i0e, bessel_i1e, digamma, igamma_grad_a, lgamma, polygamma, zeta
-from laminax_transforms.batch_axes import batch_elementwise
-from laminax_transforms.registry import batching_rules, define_jvp
+from laminax_transforms.base.registry import batching_rules, define_jvp
+from laminax_transforms.batching.batch_axes import batch_elementwise
 
 define_jvp(op.erf_p, lambda t, y, x: mul(t, mul(2 / math.sqrt(math.pi), exp(neg(square(x))))))
 define_jvp(op.erfc_p, lambda t, y, x: mul(t, mul(-2 / math.sqrt(math.pi), exp(neg(square(x))))))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from laminax_ir.ops import stacking as op
-from laminax_transforms.registry import batching_rule, define_linear, is_linear, jvp_rule, transpose_rule
+from laminax_transforms.base.registry import batching_rule, define_linear, is_linear, jvp_rule, transpose_rule
+from laminax_transforms.base.zeros import instantiate_cotangent
 from laminax_transforms.rules.shape import align_batch_axes
-from laminax_transforms.zeros import instantiate_cotangent
 
 define_linear(op.stack_p)
 

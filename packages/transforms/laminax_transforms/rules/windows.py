@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir import dtypes
-from laminax_ir.avals import get_aval
 from laminax_ir.ops import windows as op
 from laminax_ir.ops.convolution import dilated
 from laminax_ir.ops.elementwise import ge_p, le_p
 from laminax_ir.ops.reduction import split_operands
 from laminax_ir.ops.shape import broadcast_in_dim, pad
 from laminax_ir.ops.slicing import slice as slice_array
-from laminax_transforms.batch_axes import batch_axis_first
-from laminax_transforms.differentiation import jvp_flat
-from laminax_transforms.registry import (
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.base.registry import (
     axis_batching_rule,
     batching_rule,
     define_jvp,
@@ -27,8 +25,10 @@ from laminax_transforms.registry import (
     jvp_rules,
     transpose_rule,
 )
+from laminax_transforms.base.zeros import ZERO, instantiate, zeros_of
+from laminax_transforms.batching.batch_axes import batch_axis_first
+from laminax_transforms.differentiation.differentiation import jvp_flat
 from laminax_transforms.rules.reduction import apply_to_elements
-from laminax_transforms.zeros import ZERO, instantiate, zeros_of
 
 define_linear(op.reduce_window_sum_p)
 

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from laminax_ir.config import enable_x64
+from laminax_ir.options.config import enable_x64
 
 FAMILIES = sorted(path.stem for path in pathlib.Path(__file__).parent.glob("*.py") if path.stem not in ("__init__", "case"))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from laminax_ir.avals import get_aval
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.elementwise import add, cos, mul, sin, square
-from laminax_ir.staging import stage
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import get_aval
 from laminax_transforms import checkpoint, checkpoint_name, checkpoint_policies, custom_jvp, custom_vjp
-from laminax_transforms.batch_axes import broadcast_batch
-from laminax_transforms.custom_batching import custom_vmap
+from laminax_transforms.batching.batch_axes import broadcast_batch
+from laminax_transforms.custom.custom_batching import custom_vmap
 
 from .case import Case
 

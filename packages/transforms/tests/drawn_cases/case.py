@@ -9,9 +9,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from laminax_ir.avals import get_aval
 from laminax_ir.ops import shape
 from laminax_ir.ops.elementwise import add
+from laminax_ir.types.avals import get_aval
 
 NARROW = tuple(np.dtype(d) for d in (ml_dtypes.bfloat16, np.float16))
 WIDE = tuple(np.dtype(d) for d in (np.float32, np.float64))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from laminax_ir.avals import get_aval
 from laminax_ir.ops import elementwise as op
+from laminax_ir.types.avals import get_aval
 
 from .case import COMPLEX, REAL, WIDE, Case, of_one, typed
 

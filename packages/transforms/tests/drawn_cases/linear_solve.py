@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from laminax_ir.ops.linalg import cholesky, matmul, swap_last, triangle, triangular_solve
-from laminax_transforms.custom_solve import custom_linear_solve
+from laminax_transforms.custom.custom_solve import custom_linear_solve
 
 from .case import Case
 from .linalg import DTYPES, matrix, with_sides

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from laminax_ir.abstract_meshes import AbstractMesh
-from laminax_ir.avals import get_aval
 from laminax_ir.ops.collectives import psum
 from laminax_ir.ops.elementwise import mul
 from laminax_ir.ops.shard_map import bind_shard_map
-from laminax_ir.partition_specs import P
-from laminax_ir.staging import stage
-from laminax_ir.trace import extend_axis_env
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.trace import extend_axis_env
+from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.partition_specs import P
 
 from .case import Case
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from laminax_ir.array_layouts import Layout
-from laminax_ir.avals import get_aval
 from laminax_ir.ops import sharding as op
 from laminax_ir.ops.elementwise import mul, sin
+from laminax_ir.types.array_layouts import Layout
+from laminax_ir.types.avals import get_aval
 
 from .case import Case
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Callable, Sequence
 
-from laminax._src.refused import names_of_module
+from laminax._src.names.refused import names_of_module
 
 __all__ = ["AsyncManager", "GlobalAsyncCheckpointManager", "GlobalAsyncCheckpointManagerBase", "async_deserialize", "async_serialize",
            "get_tensorstore_spec", "run_deserialization", "run_serialization"]

@@ -2,5 +2,5 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"refused": "colocated_cpu_devices colocated_python colocated_python_class"},
+__all__, __getattr__, __dir__ = contents(__name__, {"names.refused": "colocated_cpu_devices colocated_python colocated_python_class"},
                                          submodules=["func", "serialization"])

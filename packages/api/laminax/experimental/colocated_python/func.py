@@ -1,6 +1,6 @@
 """Calls of functions on the hosts of devices, which are not supported. Libraries, orbax among them, import the module: its names say so."""
 
-from laminax._src.refused import names_of_module
+from laminax._src.names.refused import names_of_module
 
 __all__ = ["FunctionInfo", "Specialization", "make_callable"]
 

@@ -1,6 +1,6 @@
 """Devices and shardings sent to other hosts, which is not supported. Libraries, orbax among them, import the module: its names say so."""
 
-from laminax._src.refused import names_of_module
+from laminax._src.names.refused import names_of_module
 
 __all__ = ["DeviceList"]
 

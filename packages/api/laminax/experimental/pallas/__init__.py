@@ -1,6 +1,6 @@
 """Kernels in Pallas, which are not supported and say so: any name can be imported, also those not listed, and refuses to be called."""
 
-from laminax._src.refused import names_of_module
+from laminax._src.names.refused import names_of_module
 
 __all__ = ["BlockSpec", "GridSpec", "cdiv", "debug_print", "dslice", "load", "num_programs", "pallas_call", "program_id", "store", "when"]
 

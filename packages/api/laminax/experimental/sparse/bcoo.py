@@ -3,11 +3,11 @@
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "sparse.bcoo": "BCOO bcoo_extract bcoo_fromdense bcoo_todense",
-    "sparse.ordering": "bcoo_eliminate_zeros bcoo_sort_indices bcoo_sum_duplicates",
-    "sparse.layout": """
+    "numerics.sparse.bcoo": "BCOO bcoo_extract bcoo_fromdense bcoo_todense",
+    "numerics.sparse.ordering": "bcoo_eliminate_zeros bcoo_sort_indices bcoo_sum_duplicates",
+    "numerics.sparse.layout": """
         bcoo_broadcast_in_dim bcoo_concatenate bcoo_reshape bcoo_rev bcoo_squeeze bcoo_transpose bcoo_update_layout""",
-    "sparse.slicing": "bcoo_dynamic_slice bcoo_gather bcoo_slice",
-    "sparse.arithmetic": "bcoo_multiply_dense bcoo_multiply_sparse bcoo_reduce_sum",
-    "sparse.products": "bcoo_conv_general_dilated bcoo_dot_general bcoo_dot_general_sampled",
+    "numerics.sparse.slicing": "bcoo_dynamic_slice bcoo_gather bcoo_slice",
+    "numerics.sparse.arithmetic": "bcoo_multiply_dense bcoo_multiply_sparse bcoo_reduce_sum",
+    "numerics.sparse.products": "bcoo_conv_general_dilated bcoo_dot_general bcoo_dot_general_sampled",
 })

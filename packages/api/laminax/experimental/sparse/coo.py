@@ -3,5 +3,5 @@
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "sparse.coo": "COO coo_fromdense coo_matmat coo_matvec coo_todense",
+    "numerics.sparse.coo": "COO coo_fromdense coo_matmat coo_matvec coo_todense",
 })

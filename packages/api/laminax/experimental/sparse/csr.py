@@ -3,5 +3,5 @@
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "sparse.csr": "CSC CSR csr_fromdense csr_matmat csr_matvec csr_todense",
+    "numerics.sparse.csr": "CSC CSR csr_fromdense csr_matmat csr_matvec csr_todense",
 })

@@ -3,6 +3,6 @@
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "sparse.solving": "spsolve",
-    "sparse.eigenvectors": "lobpcg_standard",
+    "numerics.sparse.solving": "spsolve",
+    "numerics.sparse.eigenvectors": "lobpcg_standard",
 })

@@ -3,6 +3,6 @@
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "sparse.environments": "SparsifyEnv SparsifyValue arrays_to_spvalues sparsify_raw spvalues_to_arrays",
-    "sparse.transform": "SparseTracer sparsify todense",
+    "numerics.sparse.environments": "SparsifyEnv SparsifyValue arrays_to_spvalues sparsify_raw spvalues_to_arrays",
+    "numerics.sparse.transform": "SparseTracer sparsify todense",
 })

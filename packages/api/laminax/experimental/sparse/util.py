@@ -3,5 +3,5 @@
 from laminax._lazy import contents
 
 __all__, __getattr__, __dir__ = contents(__name__, {
-    "sparse.base": "CuSparseEfficiencyWarning SparseEfficiencyError SparseEfficiencyWarning SparseInfo",
+    "numerics.sparse.base": "CuSparseEfficiencyWarning SparseEfficiencyError SparseEfficiencyWarning SparseInfo",
 })

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from laminax_ir.primitive import Primitive
+from laminax_ir.programs.primitive import Primitive
 
 _MODULES = ("calls", "collectives", "contraction", "control_flow", "convolution", "cumulative", "derived", "elementwise", "fft", "hints",
             "indexing", "linalg", "linear_solve", "orthogonal", "random_bits", "reduction", "shape", "sharding", "slicing", "sorting", "special",
@@ -19,7 +19,7 @@ def _all() -> dict[str, Primitive]:
         for name, value in vars(importlib.import_module(f"laminax_ir.ops.{module}")).items():
             if isinstance(value, Primitive) and name.endswith("_p") and not name.startswith("_"):
                 found[name] = value
-    from laminax._src.extend.call_primitives import call_p, closed_call_p
+    from laminax._src.names.extend.call_primitives import call_p, closed_call_p
     found |= {"call_p": call_p, "closed_call_p": closed_call_p}
     return found | {name: found[other] for name, other in _ALIASES.items()}
 

@@ -2,4 +2,4 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"scipy.quantization": "vq"})
+__all__, __getattr__, __dir__ = contents(__name__, {"numerics.scipy.quantization": "vq"})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from laminax._src.numpy import namespace as jnp
-from laminax._src.scipy.distributions import documented, exponential, logarithm, standardized, where_supported
-from laminax._src.scipy.special import gammainc, gammaincc, gammaln, xlogy
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.scipy.distributions import documented, exponential, logarithm, standardized, where_supported
+from laminax._src.numerics.scipy.special import gammainc, gammaincc, gammaln, xlogy
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from laminax._src.floor import fused
-from laminax._src.numpy import namespace as jnp
-from laminax._src.numpy.arguments import promote_inexact
-from laminax._src.scipy.distributions import described
-from laminax._src.scipy.special import gammaln, xlogy
+from laminax._src.numerics.floor import fused
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.numpy.arguments import promote_inexact
+from laminax._src.numerics.scipy.distributions import described
+from laminax._src.numerics.scipy.special import gammaln, xlogy
 
 __all__ = ["logpdf", "pdf"]
 

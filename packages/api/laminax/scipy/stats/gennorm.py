@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from laminax._src.numpy import namespace as jnp
-from laminax._src.scipy.distributions import broadcast, documented, exponential
-from laminax._src.scipy.special import gammainc, gammaln
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential
+from laminax._src.numerics.scipy.special import gammainc, gammaln
 
 __all__ = ["cdf", "logpdf", "pdf"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from laminax._src.numpy import namespace as jnp
-from laminax._src.scipy.distributions import broadcast, documented, exponential, where_supported
-from laminax._src.scipy.special import xlog1py
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, where_supported
+from laminax._src.numerics.scipy.special import xlog1py
 
 __all__ = ["logpmf", "pmf"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from laminax._src.numpy import namespace as jnp
-from laminax._src.scipy.distributions import documented, exponential, standardized
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.scipy.distributions import documented, exponential, standardized
 
 __all__ = ["cdf", "logpdf", "pdf"]
 

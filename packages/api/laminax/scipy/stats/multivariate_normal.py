@@ -6,10 +6,10 @@ import math
 
 from laminax_ir.ops import linalg as la
 
-from laminax._src.floor import fused
-from laminax._src.numpy import namespace as jnp
-from laminax._src.numpy.arguments import inexact, promote_dtypes
-from laminax._src.scipy.distributions import described
+from laminax._src.numerics.floor import fused
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.numpy.arguments import inexact, promote_dtypes
+from laminax._src.numerics.scipy.distributions import described
 
 __all__ = ["logpdf", "pdf"]
 

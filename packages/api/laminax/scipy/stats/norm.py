@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from laminax._src.numpy import namespace as jnp
-from laminax._src.scipy.distributions import broadcast, documented, exponential, standardized
-from laminax._src.scipy.special import log_ndtr, ndtr, ndtri
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, standardized
+from laminax._src.numerics.scipy.special import log_ndtr, ndtr, ndtri
 
 __all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from laminax._src.floor import fused
-from laminax._src.numpy import namespace as jnp
-from laminax._src.scipy.distributions import broadcast, documented, exponential, where_supported
-from laminax._src.scipy.special import gammaincc, gammaln, xlogy
+from laminax._src.numerics.floor import fused
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential, where_supported
+from laminax._src.numerics.scipy.special import gammaincc, gammaln, xlogy
 
 __all__ = ["cdf", "entropy", "logpmf", "pmf"]
 

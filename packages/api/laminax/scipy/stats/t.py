@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from laminax._src.numpy import namespace as jnp
-from laminax._src.scipy.distributions import documented, exponential, standardized
-from laminax._src.scipy.special import gammaln
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.scipy.distributions import documented, exponential, standardized
+from laminax._src.numerics.scipy.special import gammaln
 
 __all__ = ["logpdf", "pdf"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from laminax._src.numpy import namespace as jnp
-from laminax._src.scipy.distributions import documented, exponential, standardized, where_supported
-from laminax._src.scipy.special import log_ndtr
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.scipy.distributions import documented, exponential, standardized, where_supported
+from laminax._src.numerics.scipy.special import log_ndtr
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from laminax._src.numpy import namespace as jnp
-from laminax._src.scipy.distributions import (
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.scipy.distributions import (
     broadcast,
     documented,
     exponential,

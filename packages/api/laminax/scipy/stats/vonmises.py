@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from laminax._src.numpy import namespace as jnp
-from laminax._src.scipy.distributions import broadcast, documented, exponential
-from laminax._src.scipy.special import i0e
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.scipy.distributions import broadcast, documented, exponential
+from laminax._src.numerics.scipy.special import i0e
 
 __all__ = ["logpdf", "pdf"]
 

@@ -1,6 +1,6 @@
 """Sparse attention on TPUs, which is not supported and says so."""
 
-from laminax._src.refused import names_of_module
+from laminax._src.names.refused import names_of_module
 
 __all__ = ["splash_attention_kernel", "splash_attention_mask"]
 

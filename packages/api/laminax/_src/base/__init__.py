@@ -1,0 +1,1 @@
+"""Settings, tables of contents, and names of arguments, leaves and programs."""

@@ -1,0 +1,60 @@
+"""What traced programs are called, and what is known of the functions that they were traced from."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, Callable
+from weakref import ref
+
+from laminax._src.base.leaf_names import argument_names, result_names
+
+if TYPE_CHECKING:
+    from laminax._src.compiling.tracing import Call
+
+
+class ProgramName(str):
+    """What a program is called in messages, `jit(f)`; the rest is worked out when it is asked for.
+
+    Attributes:
+      traced_for: the transformation, "jit".
+      func_name: the function's name.
+      func_src_info: the same with its place, "f at model.py:12".
+      arg_names: those of the program's arguments, by the function's parameters while the function lives.
+      result_paths: those of its results.
+    """
+
+    def __new__(cls, traced_for: str, func_name: str, fun: Callable, call: Call, out_tree: Any):
+        self = super().__new__(cls, f"{traced_for}({func_name})")
+        self.traced_for = traced_for
+        self.func_name = func_name
+        self._code = function_code(fun)
+        self._arguments = call.in_tree, tuple(i for i, _ in call.static_args)
+        self._out_tree = out_tree
+        try:
+            self._fun = ref(fun)
+        except TypeError:  # such functions cannot be held weakly
+            self._fun = lambda: None
+        return self
+
+    @property
+    def func_src_info(self) -> str:
+        return source_info(self.func_name, self._code)
+
+    @property
+    def arg_names(self) -> tuple[str, ...]:
+        return tuple(argument_names(self._fun(), *self._arguments))
+
+    @property
+    def result_paths(self) -> tuple[str, ...]:
+        return tuple(result_names(self._out_tree))
+
+
+def function_code(fun: Callable) -> Any:
+    """The code object of a function, behind `partial` and decorators; None if it has none in Python."""
+    fun = getattr(fun, "func", fun)
+    return getattr(inspect.unwrap(fun) if hasattr(fun, "__wrapped__") else fun, "__code__", None)
+
+
+def source_info(name: str, code: Any) -> str:
+    """`f at model.py:12`, or the name alone where the place is not known."""
+    return name if code is None else f"{name} at {code.co_filename}:{code.co_firstlineno}"

@@ -1,0 +1,1 @@
+"""`jit`: from a call to an executable, and eager operations."""

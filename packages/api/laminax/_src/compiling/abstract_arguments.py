@@ -1,0 +1,53 @@
+"""Arguments known by their types alone: what `lower`, `trace`, `make_jaxpr` and `eval_shape` take in the place of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import laminax_runtime as runtime
+from laminax_ir.tracing.trace import Tracer
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, aval_in, placed_aval, register_value_type
+from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_ir.types.ref_types import AbstractRef
+
+
+def as_abstract(x: Any) -> Any:
+    """An argument of `lower`, `trace` and the like, which may be a shape instead of an array; of a tracer only its type counts."""
+    if isinstance(x, Tracer):
+        return AvalHolder(x.aval)
+    if isinstance(x, AbstractRef):
+        return AvalHolder(x)
+    if isinstance(x, ShapeDtypeStruct) or (hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "aval")
+                                           and not hasattr(x, "__array__")):
+        dtype = x.dtype if dtypes.is_extended(x.dtype) else dtypes.canonicalize_dtype(x.dtype)
+        sharding = _on_current_mesh(getattr(x, "sharding", None), x)
+        aval = placed_aval(ShapedArray(x.shape, dtype, getattr(x, "weak_type", False)), sharding)
+        if isinstance(x, ShapedArray):  # a type says nothing of devices
+            return AvalHolder(aval_in(aval, x.memory_space))
+        return AvalHolder(aval, sharding, getattr(x, "_layout", None))
+    return x
+
+
+def _on_current_mesh(sharding: Any, x: Any) -> Any:
+    """The sharding of a struct; a partition spec refers to the mesh that is set."""
+    if not isinstance(sharding, PartitionSpec):
+        return sharding
+    if (mesh := runtime.current_mesh()) is None:
+        raise TypeError(f"lower: When specifying PartitionSpec to `ShapeDtypeStruct`, the context mesh cannot be empty; got {x}. Set a mesh with "
+                        "set_mesh(mesh), or give NamedSharding(mesh, spec).")
+    return runtime.NamedSharding(mesh, sharding)
+
+
+class AvalHolder:
+    """An argument known by its aval, and maybe its sharding and layout, alone."""
+
+    __slots__ = ("aval", "committed_sharding", "layout")
+
+    def __init__(self, aval: ShapedArray, committed_sharding: Any = None, layout: Any = None):
+        self.aval = aval
+        self.committed_sharding = committed_sharding
+        self.layout = layout
+
+
+register_value_type(AvalHolder, lambda x: x.aval)

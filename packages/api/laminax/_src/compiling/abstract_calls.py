@@ -1,0 +1,100 @@
+"""Functions called with shapes in the place of arrays: `make_jaxpr` and `eval_shape`."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+from laminax_ir.pytrees.pytree import tree_map, tree_unflatten
+from laminax_ir.pytrees.wrapping import wraps
+from laminax_ir.tracing.trace import extend_axis_env, state
+from laminax_ir.tracing.tracebacks import api_boundary
+from laminax_ir.types.arguments import check_callable
+from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval
+
+from laminax._src.base.argument_names import resolve as resolve_names
+from laminax._src.compiling.abstract_arguments import as_abstract
+from laminax._src.compiling.tracing import Call, argument_avals, trace_call
+
+
+def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
+               axis_env: Sequence[tuple[Any, int]] | None = None, return_shape: bool = False,
+               abstracted_axes: Any = None) -> Callable[..., Any]:
+    """Makes a function that returns the jaxpr of `fun` for example arguments.
+
+    Args:
+      fun: function of arrays, scalars and containers of them.
+      static_argnums: positions of arguments that are not traced.
+      axis_env: pairs of a named axis and its size, for collectives.
+      return_shape: whether to return also the shapes and dtypes of the result.
+      abstracted_axes: dynamic shapes; not supported.
+
+    Returns:
+      A function of the same arguments (arrays, or anything with shape and dtype) that returns a `ClosedJaxpr`, or with
+      `return_shape` a pair of it and a pytree of `ShapeDtypeStruct`.
+
+    Example:
+      >>> make_jaxpr(lambda x: jnp.sin(jnp.cos(x)))(3.0)
+      { lambda ; a:f32[]. let b:f32[] = cos a; c:f32[] = sin b in (c,) }
+    """
+    check_callable("make_jaxpr", fun)
+    if abstracted_axes is not None:
+        raise NotImplementedError("make_jaxpr: abstracted_axes (dynamic shapes) is not supported")
+    argnums, _ = resolve_names(fun, static_argnums, None, "static")
+
+    @api_boundary
+    @wraps(fun)
+    def make(*args, **kwargs) -> Any:
+        call = Call(args, kwargs, argnums, ())
+        call.leaves = [as_abstract(x) for x in call.leaves]
+        with extend_axis_env(*(axis_env or ())):
+            traced = trace_call(fun, call, argument_avals("make_jaxpr", fun, call), "make_jaxpr")
+        if not return_shape:
+            return traced.closed
+        return traced.closed, tree_unflatten(traced.out_tree, [as_struct(aval) for aval in traced.closed.out_avals])
+
+    make.__name__ = f"make_jaxpr({getattr(fun, '__name__', 'fun')})"
+    make.__module__ = "laminax"
+    make.__qualname__ = f"make_jaxpr({getattr(fun, '__qualname__', 'fun')})"
+    return make
+
+
+def as_struct(aval: ShapedArray) -> ShapeDtypeStruct:
+    """A type as what `eval_shape` returns."""
+    sharding = None if aval._split is None else aval.sharding
+    return ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type, named_shape=aval.named_shape)
+
+
+@api_boundary
+def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Shapes and dtypes of a function's result, without computing it.
+
+    Args:
+      fun: the function.
+      *args, **kwargs: arrays, or anything with shape and dtype.
+
+    Returns:
+      A pytree like the result, of `ShapeDtypeStruct`.
+    """
+    if hasattr(fun, "_laminax_jit"):  # it knows which of its arguments are static
+        return fun.eval_shape(*args, **kwargs)
+    check_callable("eval_shape", fun)
+    call = Call(args, kwargs, (), ())
+    call.leaves = [as_abstract(x) for x in call.leaves]
+
+    def with_values(*args, **kwargs):  # a result may be a struct already
+        return tree_map(lambda x: state.trace.new_input(ShapedArray(x.shape, x.dtype, x.weak_type)) if isinstance(x, ShapeDtypeStruct) else x, fun(*args, **kwargs))
+
+    traced = trace_call(wraps(fun, updated=())(with_values), call, argument_avals("eval_shape", fun, call), "eval_shape")
+    return tree_unflatten(traced.out_tree, [as_struct(aval) for aval in traced.closed.out_avals])
+
+
+def typeof(x: Any) -> ShapedArray:
+    """The aval of a value: shape, dtype and whether the dtype is weak.
+
+    Raises:
+      TypeError: if x is no array or scalar.
+    """
+    return get_aval(x)
+
+
+__all__ = ["eval_shape", "make_jaxpr", "typeof"]

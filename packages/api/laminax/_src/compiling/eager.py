@@ -1,0 +1,198 @@
+"""Eager evaluation: each operation applied to concrete arrays is a cached one-operation program.
+
+The cache maps (primitive, parameters) to a `PjitFunction` of its own, whose C++ part tells shapes and dtypes apart.
+Operators on arrays go one step further: promotion and operation together are one such function.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+import laminax_runtime as runtime
+from laminax_ir.functions import operators
+from laminax_ir.ops.calls import checkpoint_p
+from laminax_ir.options import config, config_options
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.pytrees.pytree import tree_structure
+from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.leaks import check_no_tracers
+from laminax_ir.tracing.trace import Tracer, current_trace, eval_trace, state, tracing_threads
+from laminax_ir.tracing.tracebacks import api_boundary, shorten
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.canonical_dtypes import float0, supported_dtypes
+
+from laminax._src.base.phases import check_may_trace, phase
+from laminax._src.compiling.checked_results import check_results, is_checking
+from laminax._src.compiling.executables import Program, execution_device
+from laminax._src.compiling.key_uses import mark_results, use_keys
+from laminax._src.compiling.regions import compile_program
+from laminax._src.placement.partitioning import committed_sharding, names_shardings, place
+
+_LEAF = tree_structure(0)
+_LIMIT = 8192
+_functions: dict[Any, Callable] = {}
+evaluators: dict[str, Callable[[Primitive, Sequence[Any], dict[str, Any]], Any]] = {}  # of families whose operations are no programs
+
+
+def evaluate(primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Computes one operation: what the evaluating trace calls."""
+    key = (primitive, *params.items()) if params else primitive
+    function = _functions.get(key)
+    if function is None:
+        if len(_functions) >= _LIMIT:  # forget the oldest half: dictionaries keep insertion order
+            for old in list(_functions)[:_LIMIT // 2]:
+                _functions.pop(old, None)  # another thread may be doing the same
+        function = _functions[key] = _operation(primitive, dict(params))
+    return function(*operands)
+
+
+def _operation(primitive, params: dict[str, Any]) -> Callable:
+    if primitive.impl is not None:
+        return partial(_run_impl, primitive, params)
+    if not primitive.has_shape_rule:
+        raise NotImplementedError(f"Evaluation rule for '{primitive}' not implemented: give what computes it to def_impl")
+    if primitive.family in ("callbacks", "collectives"):  # a Python function, or communication of one with itself
+        return partial(_run_on_host, primitive, params)
+    if (evaluator := evaluators.get(primitive.family)) is not None:
+        return lambda *operands: evaluator(primitive, operands, params)
+    if primitive is checkpoint_p:
+        return partial(_run_equations, params["jaxpr"], params["differentiated"])
+    if primitive.multiple_results:
+        return compiled_function(lambda *xs: primitive.bind(*xs, **params), primitive.name, is_list=True)
+    return compiled_function(lambda *xs: [primitive.bind(*xs, **params)], primitive.name)
+
+
+def _run_impl(primitive, params: dict[str, Any], *operands: Any) -> Any:
+    check_no_tracers(operands)
+    return primitive.impl(*operands, **params)
+
+
+def _run_on_host(primitive, params: dict[str, Any], *operands: Any) -> Any:
+    from laminax_ir.reference.evaluate import evaluate_primitive
+    check_no_tracers(operands)
+    result = evaluate_primitive(primitive, operands, params)
+    return [*map(as_array, result)] if primitive.multiple_results else as_array(result)
+
+
+def _run_equations(closed: ClosedJaxpr, is_again: bool, *operands: Any) -> list[Any]:
+    """The results of a checkpointed call, whose function may be made anew for each call: its operations are compiled, it is not."""
+    check_no_tracers(operands)
+    if is_again and config.debug_key_reuse.value:  # what is computed again uses the same keys, on purpose
+        with config.debug_key_reuse(False):
+            return _run_equations(closed, False, *operands)
+    with current_trace(eval_trace):
+        return [*map(as_array, eval_jaxpr(closed.jaxpr, closed.consts, *operands))]
+
+
+def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list: bool = False) -> Callable:
+    """A function of arrays that runs `flat_fun` compiled, whatever trace is current: for values, never for tracers.
+
+    Args:
+      flat_fun: takes arrays, returns a sequence of arrays, of one unless `is_list`.
+      name: what the program is called.
+      is_list: whether the result is a list of arrays, not the only one.
+    """
+    programs: dict[tuple, tuple[Program, Any, str, ClosedJaxpr | None]] = {}  # the jaxpr of what has to do with keys
+
+    @api_boundary
+    def miss(*args):
+        mesh = runtime.current_mesh()
+        where = execution_device(args, mesh=mesh)
+        if where is None:  # spread over a mesh
+            where = tuple(committed_sharding(x) for x in args), mesh
+        avals = tuple(get_aval(x) for x in args)
+        key = avals, where, config_options.trace_key()  # whether operands may be promoted is an option
+        found = programs.get(key)
+        if found is None:
+            check_may_trace(f"jit({name})")
+            with phase("Tracing", f"jit({name})", avals):
+                closed = stage(flat_fun, avals, name)
+            tree = tree_structure([0] * len(closed.out_avals)) if is_list else _LEAF
+            if not isinstance(where, runtime.Device) or names_shardings(closed):
+                where = place(name, closed, args, mesh=mesh)
+            program = compile_program(closed, where, name=name)
+            found = programs[key] = program, tree, _last_operation(closed, name), closed if program.is_wrapping else None
+        program, tree, operation, closed = found
+        marks = use_keys(closed, args, operation) if closed is not None and config.debug_key_reuse.value else ()
+        outs = program.run(args)
+        mark_results(outs, marks)
+        if is_checking():
+            check_results(outs, operation)
+        return (outs if is_list else outs[0]), program.fastpath(tree, outs, args), False
+
+    return runtime.make_eager_function(name, miss)
+
+
+def _last_operation(closed: ClosedJaxpr, name: str) -> str:
+    """The operation that computes the results, which an operator casts its operands for."""
+    return closed.eqns[-1].primitive.name if closed.eqns else name
+
+
+# What a compiled operator takes beside an array, by its exact type: arrays, NumPy's arrays and scalars, Python's numbers.
+_OPERANDS = frozenset((runtime.ArrayImpl, np.ndarray, *(dtype.type for dtype in supported_dtypes - {float0}), bool, int, float, complex))
+
+
+def operator_table() -> dict[str, Callable]:
+    """The special methods of the runtime's arrays: compiled outside of traces, the general ones inside."""
+    table = operators.method_table()
+    for name, function in operators.BINARY_OPERATORS.items():
+        exponents = _OPERANDS - {int} if name == "pow" else _OPERANDS  # a Python int exponent is static
+        table[f"__{name}__"] = _operator(function, name, table[f"__{name}__"], exponents)
+        table[f"__r{name}__"] = _operator(lambda x, y, f=function: f(y, x), f"r{name}", table[f"__r{name}__"])
+    for name, function in operators.COMPARISONS.items():
+        table[f"__{name}__"] = _operator(function, name, table[f"__{name}__"])
+    for name in ("neg", "abs", "invert"):
+        table[f"__{name}__"] = _unary_operator(table[f"__{name}__"], name)
+    table.pop("__hash__", None)
+    return table
+
+
+def _unary_operator(general: Callable, name: str) -> Callable:
+    compiled = compiled_function(lambda x: [general(x)], name)
+    current, bottom, threads = state, eval_trace, tracing_threads
+
+    def method(self):
+        try:
+            return compiled(self) if not threads or current.trace is bottom else general(self)
+        except Exception as error:
+            shorten(error)
+            raise
+
+    method.__name__ = f"__{name}__"
+    return method
+
+
+def _operator(function: Callable, name: str, general: Callable, operands: frozenset[type] = _OPERANDS) -> Callable:
+    compiled = _compiled_pair(function, name) if name.endswith("divmod") else compiled_function(lambda x, y: [function(x, y)], name)
+    current, bottom, threads = state, eval_trace, tracing_threads
+
+    def method(self, other):
+        try:
+            if type(other) in operands and (not threads or current.trace is bottom):
+                return compiled(self, other)
+            return general(self, other)
+        except Exception as error:
+            shorten(error)
+            raise
+
+    method.__name__ = f"__{name}__"
+    return method
+
+
+def _compiled_pair(function: Callable, name: str) -> Callable:
+    compiled = compiled_function(function, name, is_list=True)
+    return lambda x, y: tuple(compiled(x, y))
+
+
+def as_array(x: Any) -> Any:
+    """A concrete value as the runtime's array; tracers as they are."""
+    if isinstance(x, (Tracer, runtime.ArrayImpl)):
+        return x
+    if isinstance(x, (np.ndarray, np.generic, bool, int, float, complex)):
+        return runtime.device_put(x)
+    return x

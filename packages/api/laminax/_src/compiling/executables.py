@@ -1,0 +1,224 @@
+"""From programs to executables: lowering and compiling with the layers below, and running on any values.
+
+Key arrays are stored as arrays of words, and float0 arrays, which carry nothing, as booleans; this module is where
+they are unwrapped on the way into an executable and wrapped again on the way out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
+
+import numpy as np
+
+import laminax_runtime as runtime
+from laminax_ir.key_arrays.keys import PRNGKeyArray, keys_of_words, stored_aval
+from laminax_ir.options import config
+from laminax_ir.programs.effects import has_ordered
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.pytrees.pytree import dispatch_registry
+from laminax_ir.tracing.leaks import check_no_tracers
+from laminax_ir.tracing.user_warnings import warn_at_user
+from laminax_ir.types import canonical_dtypes, dtypes
+from laminax_ir.types.avals import ShapedArray
+
+from laminax._src.base.phases import phase
+from laminax._src.compiling.effects import execute as execute_with_effects
+from laminax._src.placement.partitioning import Partitioning, layout_modes, memories, names_shardings, place, writable_shardings
+
+if TYPE_CHECKING:  # loaded when something is lowered
+    from laminax_lowering import LoweredModule
+
+
+class Program:
+    """A compiled program with its calling convention: constants first, key and float0 arrays as what stores them."""
+
+    __slots__ = ("executable", "const_args", "out_avals", "is_wrapping", "effects")
+
+    def __init__(self, executable: runtime.Executable | runtime.ExecutableSequence, const_args: list[Any], out_avals: Sequence[ShapedArray],
+                 is_wrapping: bool, effects: frozenset):
+        self.executable = executable
+        self.const_args = const_args
+        self.out_avals = out_avals
+        self.is_wrapping = is_wrapping
+        self.effects = effects
+
+    def __reduce__(self):
+        return Program, tuple(getattr(self, name) for name in self.__slots__)
+
+    def run(self, args: Sequence[Any]) -> list[Any]:
+        """Runs the program on one value per argument; returns one array per result."""
+        if not self.is_wrapping:
+            return self._execute([*self.const_args, *args])
+        outs = self._execute([*self.const_args, *map(_stored, args)])
+        return [_wrapped(out, aval) for out, aval in zip(outs, self.out_avals)]
+
+    def _execute(self, args: Sequence[Any]) -> list[Any]:
+        if not self.effects:
+            return self.executable.execute(args)
+        return execute_with_effects(self.executable, args, has_ordered(self.effects))
+
+    def fastpath(self, out_tree: Any, outs: Sequence[Any], args: Sequence[Any]) -> runtime.FastpathData | None:
+        """The data with which C++ runs the next such call itself, or None when it must not."""
+        if self.effects or isinstance(self.executable, runtime.ExecutableSequence):
+            return None
+        if self.is_wrapping:
+            if any(isinstance(x, np.ndarray) and x.dtype == dtypes.float0 for x in (*outs, *args)):
+                return None
+            outs, out_tree = dispatch_registry.flatten(out_tree.unflatten(outs))  # to C++, keys are nodes that hold words
+            args = [_stored(x) for x in args]
+        return runtime.fastpath_data(self.executable, out_tree, outs, args, const_args=self.const_args)
+
+
+def execution_device(args: Sequence[Any], device: runtime.Device | None = None,
+                     mesh: runtime.Mesh | None = None) -> runtime.Device | None:
+    """The device on which to run a computation on these arguments; the one given prevails. None: see `partitioning`.
+
+    Raises:
+      LeakedTracerError: if an argument is a tracer, which is then one whose trace has ended.
+    """
+    check_no_tracers(args)
+    return runtime.execution_device([_stored(x) for x in args], device, mesh)
+
+
+def where_to_run(name: str, closed: ClosedJaxpr, args: Sequence[Any]) -> runtime.Device | Partitioning:
+    """Where to run a program on these arguments: the device that they are on, or the devices that something names."""
+    mesh = runtime.current_mesh()
+    device = execution_device(args, mesh=mesh)
+    return place(name, closed, args, mesh=mesh) if device is None or names_shardings(closed) else device
+
+
+def deleted_argument_error(error: runtime.DeletedArrayError, title: str, args: Sequence[Any],
+                           namer: Callable[[int], str]) -> runtime.DeletedArrayError:
+    """The error of a call with the names of the arguments that were deleted before it."""
+    named = [f"{namer(i)}, {x.aval.str_short()}," for i, x in enumerate(args)
+             if isinstance(stored := _stored(x), runtime.ArrayImpl) and stored.is_deleted()]
+    if not named:  # a constant of the program
+        return error
+    return runtime.DeletedArrayError(f"{error} It is the argument {' '.join(named)} of {title}.")
+
+
+def check_none_deleted(args: Sequence[Any]) -> None:
+    """Raises DeletedArrayError for the first argument that was deleted or donated."""
+    for x in args:
+        if isinstance(stored := _stored(x), runtime.ArrayImpl):
+            runtime.check_alive(stored)
+
+
+def overflow_error(error: OverflowError, title: str, args: Sequence[Any], namer: Callable[[int], str]) -> OverflowError:
+    """The error of a call with the name of the argument that its dtype does not hold."""
+    for i, x in enumerate(args):
+        if type(x) is int:
+            try:
+                canonical_dtypes.coerce_to_array(x)
+            except OverflowError:
+                return OverflowError(f"An overflow was encountered while parsing an argument to {title}, whose argument path is "
+                                     f"{namer(i)}. {error}")
+    return error
+
+
+def note_repeated_arguments(error: Exception, title: str, args: Sequence[Any], donated: Sequence[bool], namer: Callable[[int], str]) -> None:
+    """Adds to an error of XLA, which refuses a donated buffer that is used twice in one call, which arguments are the same array."""
+    by_array: dict[int, list[int]] = {}
+    for i, x in enumerate(args):
+        if isinstance(stored := _stored(x), runtime.ArrayImpl):
+            by_array.setdefault(id(stored), []).append(i)
+    for places in by_array.values():
+        if len(places) > 1 and any(donated[i] for i in places):
+            error.add_note(f"{title}: the arguments {' and '.join(map(namer, places))} are the same array, and donated. Give copies, x.copy(), or do "
+                           "not donate.")
+
+
+def _stored(x: Any) -> Any:
+    """What an executable takes for a value."""
+    if isinstance(x, PRNGKeyArray):
+        return x.base
+    if isinstance(x, np.ndarray) and x.dtype == dtypes.float0:
+        return np.zeros(x.shape, bool)
+    return x
+
+
+def _constant(value: Any, aval: ShapedArray) -> runtime.ArrayImpl:
+    """A constant on a device, of the dtype that it has in the program, whether or not `enable_x64` holds by now."""
+    value = _stored(value)
+    return runtime.put_exactly(value, stored_aval(aval)) if isinstance(value, np.ndarray) else runtime.in_default_layout(runtime.device_put(value))
+
+
+def _wrapped(out: Any, aval: ShapedArray) -> Any:
+    """The value that an executable's output stands for."""
+    if dtypes.is_extended(aval.dtype):
+        return keys_of_words(aval.dtype, out)
+    return np.zeros(aval.shape, dtypes.float0) if aval.dtype == dtypes.float0 else out
+
+
+def _is_wrapped(aval: ShapedArray) -> bool:
+    return dtypes.is_extended(aval.dtype) or aval.dtype == dtypes.float0
+
+
+def lowering_platform(device: runtime.Device) -> str:
+    """The lowering's name for a device's platform."""
+    if device.platform == "gpu":
+        return "rocm" if "rocm" in device.client.platform_version.lower() else "cuda"
+    return device.platform
+
+
+def lower_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, platform: str | Sequence[str] | None = None,
+                  **options: Any) -> LoweredModule:
+    """Lowers a program for where it runs; the platform is that of the devices unless another, or several, are given."""
+    from laminax_lowering import lower
+    with phase("Lowering", f"jit({options['name']})", closed.in_avals):
+        if not isinstance(where, Partitioning):
+            return lower(closed, platform=platform or lowering_platform(where), **options)
+        return lower(closed, platform=platform or lowering_platform(where.devices[0]), num_partitions=len(where.devices),
+                     arg_shardings=writable_shardings(where.in_shardings, closed.in_avals),
+                     result_shardings=writable_shardings(where.out_shardings, closed.out_avals),
+                     arg_memories=memories(where.in_shardings, closed.in_avals),
+                     result_memories=memories(where.out_shardings, closed.out_avals),
+                     arg_layouts=layout_modes(where.in_layouts), result_layouts=layout_modes(where.out_layouts), **options)
+
+
+def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str,
+                    is_pinned: bool = False, is_part: bool = False, compiler_options: Mapping[str, Any] | None = None) -> Program:
+    """Compiles a lowered program, or a part of one, for where it runs; arguments as for `regions.compile_program`."""
+    const_args = constants_of(closed, name)
+    layout: dict[str, Any] = {"devices": [where], "is_pinned": is_pinned, "is_part": is_part}
+    if isinstance(where, Partitioning):
+        layout = {"devices": where.devices, "is_pinned": where.is_pinned, "out_shardings": where.out_shardings,
+                  "in_shardings": [*[None] * len(const_args), *(where.in_shardings[i] for i in lowered.kept)],
+                  "known_shardings": [(s, None) for s in where.meshes]}
+    with phase("Compiling", f"jit({name})", closed.in_avals):
+        executable = runtime.compile_module(lowered.text, lowered.convention, name=lowered.name, compiler_options=compiler_options, **layout)
+    with runtime.unguarded_transfers():
+        const_args = [runtime.place_constant(c, sharding) for c, sharding in zip(const_args, executable.in_shardings)]
+    return program_of(closed, executable, const_args)
+
+
+def program_of(closed: ClosedJaxpr, executable: runtime.Executable | runtime.ExecutableSequence, const_args: list[Any]) -> Program:
+    """A program with what runs it."""
+    is_wrapping = any(map(_is_wrapped, (*closed.in_avals, *closed.out_avals)))
+    return Program(executable, const_args, closed.out_avals, is_wrapping, closed.effects)
+
+
+def constants_of(closed: ClosedJaxpr, name: str) -> list[runtime.ArrayImpl]:
+    """The constants of a program on a device, for `place_constant`."""
+    _warn_of_large_constants(closed.consts, name)
+    with runtime.unguarded_transfers():
+        return [_constant(c, v.aval) for c, v in zip(closed.consts, closed.jaxpr.constvars, strict=True)]
+
+
+def _warn_of_large_constants(consts: Sequence[Any], name: str) -> None:
+    """What the option `captured_constants_warn_bytes` asks for."""
+    limit, total = config.captured_constants_warn_bytes.value, sum(getattr(c, "nbytes", 0) for c in consts)
+    if total >= limit >= 0 and consts:
+        warn_at_user(
+            f"A large amount of constants were captured during lowering of jit({name}) ({total / 1e9:.2f}GB total). If this is intended, "
+            "set captured_constants_warn_bytes to -1; otherwise pass them as arguments, so that programs share them.")
+
+
+def report_unusable_donations(avals: Sequence[ShapedArray], name: str) -> None:
+    """Warns, at the user's line, of donated arguments of these types, whose buffers no result can take over."""
+    if not avals:
+        return
+    listed = ", ".join(aval.str_short(short_dtypes=False) for aval in avals)
+    warn_at_user(
+        f"Some donated buffers were not usable: {listed}.\nA donated buffer is reused for a result of the same shape and "
+        f"dtype, of which {name} has none left. Do not donate these arguments.")

@@ -1,0 +1,56 @@
+"""Composite functions as one compiled call when called on values, and as their operations when traced.
+
+JAX makes such functions nested jits; inlining them instead keeps traced programs flat. What a call records is kept, and copied
+when the next such call is staged (`laminax_ir.recording.recordings`).
+"""
+
+from __future__ import annotations
+
+from functools import wraps
+from inspect import unwrap
+from typing import Any, Callable, Sequence
+
+from laminax_ir.recording.recordings import RecordedFunction
+from laminax_ir.tracing.trace import eval_trace, state, tracing_threads
+from laminax_ir.tracing.tracebacks import shorten
+
+from laminax._src.compiling.jit import jit
+
+
+def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -> Callable:
+    """Decorator: eagerly `jit(fun)`, in a trace `fun` itself.
+
+    Args:
+      fun: a function of arrays.
+      static_argnames: parameters that are not arrays; their values must be hashable (a list given for one is made
+        a tuple).
+    """
+    if fun is None:
+        return lambda f: fused(f, static_argnames=static_argnames)
+    staged = RecordedFunction(fun)
+    code = unwrap(fun).__code__  # of the function, where it has derivatives of its own
+    positional = code.co_varnames[:code.co_argcount]
+    current, bottom, threads = state, eval_trace, tracing_threads
+
+    def first_call(*args, **kwargs) -> Any:
+        nonlocal compiled
+        compiled = jit(fun, static_argnames=tuple(static_argnames))  # with `disable_jit` it calls `fun`
+        return compiled(*args, **kwargs)
+
+    compiled: Callable = first_call
+
+    @wraps(fun)
+    def call(*args, **kwargs) -> Any:
+        try:
+            if threads and (trace := current.trace) is not bottom:
+                return staged(trace, args, kwargs)
+            return compiled(*args, **kwargs)
+        except Exception as error:
+            if lists := [name for name in static_argnames if type(kwargs.get(name)) is list]:  # found out here, since looking costs time
+                return call(*args, **{**kwargs, **{name: tuple(kwargs[name]) for name in lists}})
+            if lists := [i for i, name in enumerate(positional[:len(args)]) if name in static_argnames and type(args[i]) is list]:
+                return call(*[tuple(x) if i in lists else x for i, x in enumerate(args)], **kwargs)
+            shorten(error)
+            raise
+
+    return call

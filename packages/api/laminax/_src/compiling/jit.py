@@ -1,0 +1,408 @@
+"""`jit`: compile a function on first call, run the executable from then on.
+
+A call goes to jaxlib's C++ `PjitFunction` first. When that has no entry, `JitFunction.miss` traces (cached), and either
+binds one call equation in the trace at work or compiles (cached) and runs, handing C++ what it needs for next time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial, update_wrapper
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
+from weakref import WeakKeyDictionary, ref
+
+import laminax_runtime as runtime
+from laminax_ir.ops.calls import call_jaxpr
+from laminax_ir.options import config
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.pytrees.pytree import tree_unflatten
+from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.tracing.leaks import check_no_tracers
+from laminax_ir.tracing.trace import eval_trace, state
+from laminax_ir.tracing.tracebacks import api_boundary, shorten
+from laminax_ir.types.arguments import check_callable
+from laminax_ir.types.array_layouts import in_use as layouts_in_use
+from laminax_ir.types.avals import ShapedArray
+
+from laminax._src.base.argument_names import resolve
+from laminax._src.base.leaf_names import argument_names, result_names
+from laminax._src.compiling.abstract_arguments import AvalHolder, as_abstract
+from laminax._src.compiling.checked_results import check_results, is_checking
+from laminax._src.compiling.executables import (
+    Program,
+    compile_lowered,
+    deleted_argument_error,
+    execution_device,
+    lower_program,
+    note_repeated_arguments,
+    overflow_error,
+    report_unusable_donations,
+)
+from laminax._src.compiling.key_uses import mark_results, use_keys
+from laminax._src.compiling.ref_calls import run_with_refs
+from laminax._src.compiling.regions import compile_by_regions
+from laminax._src.compiling.stages import Lowered, Traced
+from laminax._src.compiling.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
+from laminax._src.placement.layouts import chosen_layouts, layout_of, sharding_of
+from laminax._src.placement.partitioning import Partitioning, names_shardings, place
+from laminax._src.placement.sharding_arguments import UNSPECIFIED, ShardingTree, constrain, for_arguments, for_results, normal_tree
+
+if TYPE_CHECKING:  # loaded when something is lowered
+    from laminax_lowering import LoweredModule
+
+
+@dataclass(frozen=True)
+class JitOptions:
+    """What a jitted function was made with, normalised; part of every key."""
+    static_argnums: tuple[int, ...] = ()
+    static_argnames: tuple[str, ...] = ()
+    donate_argnums: tuple[int, ...] = ()
+    donate_argnames: tuple[str, ...] = ()
+    keep_unused: bool = False
+    device: Any = None
+    inline: bool = False
+    compiler_options: tuple[tuple[str, Any], ...] = ()
+    in_shardings: ShardingTree | None = None
+    out_shardings: ShardingTree | None = None
+    runs_on_entered_mesh: bool = False
+
+
+def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UNSPECIFIED,
+        static_argnums: int | Sequence[int] | None = None, static_argnames: str | Iterable[str] | None = None,
+        donate_argnums: int | Sequence[int] | None = None, donate_argnames: str | Iterable[str] | None = None,
+        keep_unused: bool = False, device: Any = None, backend: str | None = None, inline: bool = False,
+        abstracted_axes: Any = None, compiler_options: Mapping[str, Any] | None = None) -> Any:
+    """Sets up a function for just-in-time compilation.
+
+    The function is traced on the first call with arguments of given shapes and dtypes, compiled, and the executable is
+    kept for later calls. It should be pure: what it does besides computing its result happens when it is traced only.
+
+    Args:
+      fun: function of arrays, scalars and containers of them. Held weakly by the caches. May be left out, to give
+        options in a decorator: `@jit(static_argnames="n")`.
+      in_shardings: how the positional arguments are split over devices: a `Sharding`, a `PartitionSpec` of the mesh that
+        is set, None, a `Format`, which says their layout too, or a pytree of them that is a prefix of the tuple of arguments. Committed arguments must be laid out
+        so. By default, and with None, arguments stay as they are; under `pjit` None means a copy on each device of the mesh
+        that is entered.
+      out_shardings: how the results are split, a prefix of the result; by default the compiler decides.
+      static_argnums: positions of arguments that are compile-time constants: hashable values, part of the key.
+      static_argnames: names of such arguments. With only one of the two given, the other is inferred from the
+        signature; with both, they are taken as they are.
+      donate_argnums: positions of arguments whose buffers the computation may overwrite; the arrays are deleted.
+      donate_argnames: names of such arguments, inferred like static_argnames.
+      keep_unused: whether arguments that the function does not use stay arguments of the executable.
+      device: the device to run on; by default where the arguments are, else the default device.
+      backend: the platform to run on: "cpu", "gpu" or "tpu".
+      inline: whether to inline the function into enclosing programs instead of calling it.
+      abstracted_axes: dynamic shapes; not supported.
+      compiler_options: options of XLA by name; for calls outside of other jitted functions.
+
+    Returns:
+      The jitted function, with `lower`, `trace`, `eval_shape` and `clear_cache`.
+
+    Raises:
+      TypeError: if `fun` is not callable, a generator or a `staticmethod`, or cannot be held weakly; or an option is of the wrong type.
+      ValueError: if a static or donated argument does not exist, or both a device and shardings are given.
+
+    Example:
+      >>> @jit
+      ... def selu(x, alpha=1.67, lmbda=1.05):
+      ...     return lmbda * jnp.where(x > 0, x, alpha * jnp.exp(x) - alpha)
+    """
+    given = {name: value for name, value in locals().items() if name != "fun"}
+    if fun is None:
+        return partial(jit, **given)
+    check_callable("jit", fun)
+    _check_weakly_referenceable("jit", fun)
+    if abstracted_axes is not None:
+        raise NotImplementedError("jit: abstracted_axes (dynamic shapes) is not supported")
+    return _jitted(fun, _options(fun, given))
+
+
+def _jitted(fun: Callable, options: JitOptions) -> Any:
+    jit_function = JitFunction(fun, options)
+    wrapped = runtime.make_jit_function(
+        fun, jit_function.name, jit_function.miss, static_argnums=options.static_argnums,
+        static_argnames=options.static_argnames, cache_key=options)
+    update_wrapper(wrapped, fun)
+    wrapped._laminax_jit = jit_function
+    return wrapped
+
+
+def pjit(fun: Callable, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UNSPECIFIED, static_argnums: int | Sequence[int] | None = None,
+         static_argnames: str | Iterable[str] | None = None, donate_argnums: int | Sequence[int] | None = None,
+         donate_argnames: str | Iterable[str] | None = None, keep_unused: bool = False, device: Any = None, backend: str | None = None,
+         inline: bool = False, compiler_options: Mapping[str, Any] | None = None) -> Any:
+    """`jit`, which has the documentation, on the mesh that is entered with `with mesh:`.
+
+    Args:
+      fun, ...: as for `jit`. Partition specs refer to the mesh that is entered where the function is called, and calls run on its
+        devices; a mesh that is set by `set_mesh` does not count.
+
+    Example:
+      >>> with Mesh(devices(), "x"):
+      ...     pjit(f, in_shardings=PartitionSpec("x"))(x)
+    """
+    given = {name: value for name, value in locals().items() if name != "fun"}
+    check_callable("pjit", fun)
+    _check_weakly_referenceable("pjit", fun)
+    return _jitted(fun, replace(_options(fun, given), runs_on_entered_mesh=True))
+
+
+def _check_weakly_referenceable(transform: str, fun: Callable) -> None:
+    try:
+        ref(fun)
+    except TypeError as error:  # in jaxlib's cache it would crash the process
+        raise TypeError(f"{transform}: {error}, and the caches hold the function weakly; got {fun!r}. Give {transform} a function that calls it, or add "
+                        f"'__weakref__' to the __slots__ of {type(fun).__name__} if that is your class.") from None
+
+
+def _options(fun: Callable, given: dict[str, Any]) -> JitOptions:
+    static = resolve(fun, given["static_argnums"], given["static_argnames"], "static")
+    donated = resolve(fun, given["donate_argnums"], given["donate_argnames"], "donate")
+    for name in ("keep_unused", "inline"):
+        if not isinstance(given[name], bool):
+            raise TypeError(f"jit: {name} must be a bool, got {given[name]!r}")
+    for kind, static_ones, donated_ones in (("names", static[1], donated[1]), ("nums", static[0], donated[0])):
+        if overlap := set(static_ones) & set(donated_ones):
+            raise ValueError(f"jit: static_arg{kind} and donate_arg{kind} cannot intersect, but argument {min(overlap)!r} appears in both. "
+                             "A static argument has no buffer to donate: leave it out of one.")
+    compiler_options = given["compiler_options"] or {}
+    return JitOptions(*static, *donated, given["keep_unused"], _chosen_device(given), given["inline"],
+                      tuple(sorted(compiler_options.items())), *_shardings(given))
+
+
+def _shardings(given: dict[str, Any]) -> tuple[ShardingTree | None, ShardingTree | None]:
+    trees = normal_tree("in_shardings", given["in_shardings"]), normal_tree("out_shardings", given["out_shardings"])
+    for name in ("device", "backend"):
+        if given[name] is not None and trees != (None, None):
+            what = "in_shardings" if trees[0] is not None else "out_shardings"
+            raise ValueError(f"jit: If backend or device is specified on jit, then {what} should not be specified. It says where the "
+                             f"function runs, and so does {name}={given[name]}; leave one out.")
+    return trees
+
+
+def _chosen_device(given: dict[str, Any]) -> Any:
+    """The device that device or backend names, or None."""
+    device, backend = given["device"], given["backend"]
+    if device is not None and backend is not None:
+        raise ValueError(f"can't specify both a device and a backend for jit, got device={device} and backend={backend}")
+    if device is not None and not isinstance(device, runtime.Device):
+        raise TypeError(f"jit: device must be a device, one of laminax.devices(), got {device!r} of type {type(device).__name__}")
+    if backend is not None:
+        return runtime.local_devices(backend=backend)[0]
+    return device
+
+
+# Compiled programs of traced functions: by closed jaxpr (weakly), then by device and options.
+_programs: WeakKeyDictionary[ClosedJaxpr, dict[tuple, Program]] = WeakKeyDictionary()
+_PROGRAM_KEY = ("the device", "the donated arguments", "keep_unused", "whether a device was given", "the compiler options")
+
+
+class JitFunction:
+    """The Python half of a jitted function."""
+
+    def __init__(self, fun: Callable, options: JitOptions):
+        self.fun = fun
+        self.options = options
+        self.name = function_name(fun)
+        self.title = f"{'pjit' if options.runs_on_entered_mesh else 'jit'}({self.name})"
+        self.is_sharded = options.in_shardings is not None or options.out_shardings is not None
+        self.has_layouts = any(layout_of(leaf) is not None for tree in (options.in_shardings, options.out_shardings) if tree for leaf in tree.leaves)
+        # Held here: a function that cannot be held weakly keeps its entries as long as its jitted form lives.
+        self.entries = trace_cache.entries(fun)
+
+    def traced(self, args: tuple, kwargs: dict, to_aval: Callable | None = None) \
+            -> tuple[Call, list[ShapedArray], TracedFunction]:
+        """Flattens and traces one call."""
+        options = self.options
+        call = Call(args, kwargs, options.static_argnums, options.static_argnames)
+        if to_aval is not None:
+            call.leaves = [to_aval(x) for x in call.leaves]
+        avals = argument_avals("jit", self.fun, call)
+        return call, avals, trace_cache.lookup(self.fun, call, avals, "jit", self.entries)
+
+    def miss(self, *args, **kwargs):
+        """Answers a call that C++ has no entry for: (result, fast-path data or None, False)."""
+        try:
+            call, avals, traced = self.traced(args, kwargs)
+            if traced.closed.effects and traced.has_refs:
+                return run_with_refs(self, call, traced), None, False
+            if state.trace is not eval_trace:
+                return self.bind(call, traced), None, False
+            marks = use_keys(traced.closed, call.leaves, f"jit({self.name})") if config.debug_key_reuse.value else ()
+            outs, program = self.run(call, traced)
+            mark_results(outs, marks)
+            if is_checking():
+                check_results(outs, f"jit({self.name})", traced.closed, call.leaves)
+            fastpath = program.fastpath(traced.out_tree, outs, call.leaves)
+            return tree_unflatten(traced.out_tree, outs), fastpath, False
+        except Exception as error:
+            shorten(error)
+            raise
+
+    def run(self, call: Call, traced: TracedFunction) -> tuple[list[Any], Program]:
+        program = self.program(traced, call, self.place(traced, call))
+        try:
+            return program.run(call.leaves), program
+        except runtime.DeletedArrayError as error:
+            raise deleted_argument_error(error, f"jit({self.name})", call.leaves, call.namer(self.fun)) from None
+        except OverflowError as error:
+            raise overflow_error(error, f"jit({self.name})", call.leaves, call.namer(self.fun)) from None
+        except runtime.XlaRuntimeError as error:
+            note_repeated_arguments(error, f"jit({self.name})", call.leaves, self.donated(call), call.namer(self.fun))
+            raise
+
+    def bind(self, call: Call, traced: TracedFunction) -> Any:
+        closed, leaves = traced.closed, call.leaves
+        if self.options.compiler_options:
+            raise ValueError(f"{self.title}: `compiler_options` can only be passed to top-level `jax.jit`; got {dict(self.options.compiler_options)} for a "
+                             "function that another one calls while it is traced. Give them to the outermost jit.")
+        if self.is_sharded:
+            in_shardings, out_shardings = self.formats(traced, call)
+            leaves = constrain(leaves, in_shardings, f"jit({self.name})", call.namer(self.fun))
+        if self.options.inline:
+            outs = eval_jaxpr(closed.jaxpr, closed.consts, *leaves)
+        else:
+            outs = call_jaxpr(closed, *leaves, name=self.name)
+        if self.is_sharded:
+            outs = constrain(outs, out_shardings, f"jit({self.name})", "result {}".format)
+        return tree_unflatten(traced.out_tree, outs)
+
+    def place(self, traced: TracedFunction, call: Call, are_types: bool = False) -> runtime.Device | Partitioning:
+        """Where a call outside of traces runs; with `are_types` some arguments are known by type and sharding only."""
+        namer, mesh = call.namer(self.fun), self.mesh()
+        given = self.formats(traced, call) if self.is_sharded else (None, None)
+        layouts: tuple = ()
+        if layouts_in_use or self.has_layouts or are_types:
+            check_no_tracers(call.leaves)
+            layouts = chosen_layouts(self.title, traced.closed, call.leaves, given, namer)
+            layouts = layouts if any(layout is not None for side in layouts for layout in side) else ()
+        given = [side and [*map(sharding_of, side)] for side in given]
+        if all(sharding is None for side in given for sharding in side or ()):  # None throughout says nothing
+            device = execution_device(call.leaves, self.options.device, mesh)
+            is_bound = layouts or names_shardings(traced.closed) or are_types and any(
+                type(x) is AvalHolder and x.committed_sharding is not None for x in call.leaves)
+            if device is not None and not is_bound:
+                return device
+            where = place(self.name, traced.closed, call.leaves, namer=namer, device=self.options.device, mesh=mesh)
+        else:
+            check_no_tracers(call.leaves)
+            where = place(self.name, traced.closed, call.leaves, *given, namer, mesh=mesh)
+        return replace(where, in_layouts=layouts[0], out_layouts=layouts[1]) if layouts else where
+
+    def mesh(self) -> runtime.Mesh | None:
+        """The mesh that calls run on, and that partition specs refer to, if there is one."""
+        if not self.options.runs_on_entered_mesh:
+            return runtime.current_mesh()
+        mesh = runtime.entered_mesh()
+        if mesh is not None and self.options.device is not None:
+            raise ValueError(f"{self.title}: Mesh context manager should not be used with jit when backend or device is also specified as an "
+                             f"argument to jit. Call it outside of `with mesh:`, or leave device={self.options.device} out.")
+        return mesh
+
+    def formats(self, traced: TracedFunction, call: Call) -> tuple[list[Any] | None, list[Any] | None]:
+        """The caller's shardings, some with layouts, one or None per argument and result."""
+        given = for_arguments(self.options.in_shardings, self.title, call.in_tree, self.mesh(), self.options.runs_on_entered_mesh)
+        if given is not None:
+            given = [*given, *[None] * (len(call.leaves) - len(given))]  # references that the function closes over
+        return given, self._result_formats(traced)
+
+    def result_shardings(self, traced: TracedFunction) -> list[Any] | None:
+        """The caller's shardings for the results, one or None each; None if there are none."""
+        given = self._result_formats(traced)
+        return given and [*map(sharding_of, given)]
+
+    def _result_formats(self, traced: TracedFunction) -> list[Any] | None:
+        given = for_results(self.options.out_shardings, self.title, traced.out_tree, self.mesh(), self.options.runs_on_entered_mesh)
+        return given if given is None else [*given, *[None] * (len(traced.closed.out_avals) - len(given))]  # what references have in them
+
+    def donated(self, call: Call) -> tuple[bool, ...]:
+        """Which leaves of a call are donated."""
+        options = self.options
+        if not options.donate_argnums and not options.donate_argnames:
+            return call.donated or (False,) * len(call.leaves)
+        static = {i for i, _ in call.static_args}
+        positions = [i for i in range(call.count) if i not in static]
+        donated = {i % call.count for i in options.donate_argnums if -call.count <= i < call.count}
+        args, kwargs = call.in_tree.children()
+        flags = [i in donated for i, arg in zip(positions, args.children()) for _ in range(arg.num_leaves)]
+        flags += [k in options.donate_argnames for k, arg in zip(kwargs.node_data()[1], kwargs.children()) for _ in range(arg.num_leaves)]
+        flags = (*flags, *(False,) * (len(call.leaves) - len(flags)))
+        return tuple([a or b for a, b in zip(flags, call.donated)]) if call.donated else flags
+
+    def program(self, traced: TracedFunction, call: Call, where: runtime.Device | Partitioning,
+                lowered: LoweredModule | None = None, compiler_options: tuple[tuple[str, Any], ...] | None = None) -> Program:
+        """The compiled program for a traced call and where it runs; compiled from `lowered` where that is there already."""
+        options = self.options
+        donated = self.donated(call)
+        if compiler_options is None:
+            compiler_options = options.compiler_options
+        entries = _programs.get(traced.closed)
+        if entries is None:
+            entries = _programs[traced.closed] = {}
+        key = (where, donated, options.keep_unused, options.device is not None, compiler_options)
+        found = entries.get(key)
+        if found is None:
+            if config.explain_cache_misses.value:
+                from laminax._src.compiling.cache_misses import explain_recompilation
+                explain_recompilation(f"jit({self.name})", _PROGRAM_KEY, key, entries, call.namer(self.fun))
+            how = {"name": self.name, "is_pinned": options.device is not None, "compiler_options": dict(compiler_options)}
+            found = None if options.keep_unused else compile_by_regions(traced.closed, where, donated=donated, **how)
+            if found is None:
+                found = compile_lowered(lowered or self.lowered(traced, call, where), traced.closed, where, **how)
+            entries[key] = found
+        return found
+
+    def lowered(self, traced: TracedFunction, call: Call, where: runtime.Device | Partitioning,
+                platform: str | None = None) -> LoweredModule:
+        """A traced call as StableHLO, for where it runs or another platform."""
+        names, of_results = argument_names(self.fun, call.in_tree, [i for i, _ in call.static_args]), result_names(traced.out_tree)
+        if (more := len(call.leaves) - len(names)) > 0 or len(of_results) < len(traced.closed.out_avals):
+            names = [*names, *[f"ref[{i}]" for i in range(more)]]
+            of_results = [*of_results, *[f"ref[{i}]" for i in range(len(traced.closed.out_avals) - len(of_results))]]
+        lowered = lower_program(traced.closed, where, platform=platform, name=self.name, donated=self.donated(call),
+                                keep_unused=self.options.keep_unused, arg_names=names, result_names=of_results)
+        report_unusable_donations(lowered.unusable_donations, lowered.name)
+        return lowered
+
+
+def clear_caches() -> None:
+    """Forgets every traced function and compiled program."""
+    trace_cache.clear()
+    _programs.clear()
+    runtime.clear_dispatch_caches()
+    from laminax_ir.ops.control_tracing import forget_traced_functions
+    forget_traced_functions()
+
+
+# Methods of jitted functions
+
+
+@api_boundary
+def _trace(self, *args, **kwargs) -> Traced:
+    """Traces the function for arguments (arrays, or anything with shape and dtype) without running it."""
+    jit_function: JitFunction = self._laminax_jit
+    call, avals, traced = jit_function.traced(args, kwargs, as_abstract)
+    return Traced(jit_function, call, avals, traced)
+
+
+@api_boundary
+def _lower(self, *args, **kwargs) -> Lowered:
+    """Traces and lowers the function for arguments (arrays, or anything with shape and dtype) without running it."""
+    return _trace(self, *args, **kwargs).lower()
+
+
+@api_boundary
+def _eval_shape(self, *args, **kwargs) -> Any:
+    """Shapes and dtypes of the result, without computing it."""
+    return _trace(self, *args, **kwargs).out_info
+
+
+def _clear_cache(self) -> None:
+    """Forgets what was traced and compiled for this function."""
+    self._laminax_jit.entries.clear()
+    self._clear_cache()
+
+
+runtime.install_jit_methods({"trace": _trace, "lower": _lower, "eval_shape": _eval_shape, "clear_cache": _clear_cache})

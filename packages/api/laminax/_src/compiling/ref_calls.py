@@ -1,0 +1,117 @@
+"""Calls of jitted functions that have references: those among their arguments, and those they close over.
+
+The program that runs is the pure one: it takes the arrays in the references, and returns what the references have in them
+afterwards. Such calls come to Python each time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Callable, Sequence
+from weakref import WeakKeyDictionary
+
+from laminax_ir.options import config
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Var
+from laminax_ir.pytrees.pytree import tree_unflatten
+from laminax_ir.refs.refs import Ref, check_aliases, give, take
+from laminax_ir.tracing.trace import eval_trace, state
+from laminax_ir.types.ref_types import AbstractRef
+
+from laminax._src.compiling.checked_results import check_results, is_checking
+from laminax._src.compiling.key_uses import mark_results, use_keys
+from laminax._src.compiling.tracing import Call, TracedFunction, function_name
+
+if TYPE_CHECKING:
+    from laminax._src.compiling.jit import JitFunction
+
+
+class PureCall(Call):
+    """A call with the arrays in references in their places, and those of what the function closes over behind them."""
+
+    __slots__ = ("donated",)
+
+    def __init__(self, call: Call, leaves: Sequence[Any], donated: tuple[bool, ...]):
+        self.leaves = list(leaves)
+        self.donated = donated
+        self.in_tree, self.static_args, self.static_kwargs, self.count = call.in_tree, call.static_args, call.static_kwargs, call.count
+
+    def namer(self, fun: Callable) -> Callable[[int], str]:
+        own, count = super().namer(fun), self.in_tree.num_leaves
+        return lambda i: own(i) if i < count else "a reference that the function closes over"
+
+
+@dataclass(frozen=True)
+class RefUse:
+    """What a pure program does for one with references.
+
+    Args:
+      closed_over: the references that the function closes over, whose arrays are further arguments.
+      written: for each argument whether it is a reference that is written to; what is in it then is a further result.
+      donated: which of these are read as well: the program may write their new arrays in the place of the old ones.
+    """
+    closed_over: tuple[Ref, ...]
+    written: tuple[bool, ...]
+    donated: tuple[bool, ...]
+
+    def values(self, leaves: Sequence[Any], donates: bool) -> list[Any]:
+        """The arguments of the pure program; copies of those it may overwrite, unless nobody else has them."""
+        return [(take(x) if donates and is_donated else x.load()) if isinstance(x, Ref) else x
+                for x, is_donated in zip((*leaves, *self.closed_over), self.donated)]
+
+    def write_back(self, leaves: Sequence[Any], outs: list[Any]) -> list[Any]:
+        """Writes what the pure program returned for references; returns the other results."""
+        refs = [x for x, is_written in zip((*leaves, *self.closed_over), self.written) if is_written]
+        count = len(outs) - len(refs)
+        for ref, value in zip(refs, outs[count:]):
+            give(ref, value)
+        return outs[:count]
+
+
+_pure: WeakKeyDictionary[ClosedJaxpr, tuple[TracedFunction, tuple[bool, ...], tuple[bool, ...]]] = WeakKeyDictionary()
+
+
+def without_refs(traced: TracedFunction) -> tuple[TracedFunction, RefUse]:
+    """A traced function as a pure one, and how that is called."""
+    closed_over = tuple([c for c in traced.closed.consts if isinstance(c, Ref)])
+    found = _pure.get(traced.closed)
+    if found is None:
+        from laminax_ir.recording.discharge import discharged, with_refs_as_parameters
+        pure = discharged(with_refs_as_parameters(traced.closed)[0])
+        jaxpr = pure.closed.jaxpr
+        used = {v for eqn in jaxpr.eqns for v in eqn.invars if type(v) is Var}
+        found = _pure[traced.closed] = (replace(traced, closed=pure.closed), pure.written,
+                                        tuple([is_written and v in used for v, is_written in zip(jaxpr.invars, pure.written)]))
+    return found[0], RefUse(closed_over, *found[1:])
+
+
+def pure_call(traced: TracedFunction, call: Call) -> tuple[TracedFunction, PureCall, RefUse]:
+    """A traced function and a call of it, ahead of time, without references: those that are known by their type stay so."""
+    pure, use = without_refs(traced)
+    leaves = [type(x)(x.aval.inner_aval) if isinstance(getattr(x, "aval", None), AbstractRef) and not isinstance(x, Ref) else x for x in call.leaves]
+    return pure, PureCall(call, use.values(leaves, donates=False), use.donated), use
+
+
+def _is_spread(x: Any) -> bool:
+    """Whether it is a reference to an array on several devices, whose new array may be laid out otherwise."""
+    return isinstance(x, Ref) and len(getattr(getattr(x.load(), "sharding", None), "device_set", ())) > 1
+
+
+def run_with_refs(jitted: JitFunction, call: Call, traced: TracedFunction) -> Any:
+    """The result of a call of a jitted function that has references.
+
+    Raises:
+      ValueError: if a reference is given twice.
+    """
+    consts = traced.closed.consts
+    check_aliases(function_name(jitted.fun), "jit", call.leaves, consts, call.namer(jitted.fun))
+    if state.trace is not eval_trace:
+        return jitted.bind(call, traced)
+    pure, use = without_refs(traced)
+    donates = not is_checking() and not any(map(_is_spread, (*call.leaves, *use.closed_over)))
+    values = PureCall(call, use.values(call.leaves, donates), use.donated if donates else ())
+    marks = use_keys(pure.closed, values.leaves, f"jit({jitted.name})") if config.debug_key_reuse.value else ()
+    outs, _ = jitted.run(values, pure)
+    mark_results(outs, marks)
+    if is_checking():
+        check_results(outs, f"jit({jitted.name})", pure.closed, values.leaves)
+    return tree_unflatten(traced.out_tree, use.write_back(call.leaves, outs))

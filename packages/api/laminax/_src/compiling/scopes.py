@@ -1,0 +1,85 @@
+"""Contexts in which functions are traced or run: names for operations, `disable_jit`, `ensure_compile_time_eval`."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any, Callable, Iterator
+
+from laminax_ir.options import config
+from laminax_ir.pytrees.wrapping import wraps
+from laminax_ir.tracing.trace import ConstantFoldingTrace, current_trace, eval_trace, name_scope, state
+from laminax_ir.tracing.tracebacks import api_boundary
+from laminax_ir.types.arguments import check_callable
+
+from laminax._src.compiling.tracing import function_name
+
+
+@contextmanager
+def disable_jit(disable: bool = True) -> Iterator[None]:
+    """Context manager: jitted functions run as plain Python inside, operation by operation, so that values can be seen."""
+    with config.disable_jit(bool(disable)):
+        yield
+
+
+def named_scope(name: str) -> Any:
+    """A context manager and decorator that adds a name to the operations made inside; profiles and HLO show it.
+
+    Raises:
+      TypeError: if the name is no string.
+
+    Example:
+      >>> with named_scope("attention"):
+      ...     y = jnp.exp(x)
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"named_scope: name must be a string, got {name!r} of type {type(name).__name__}")
+    return name_scope(name)
+
+
+def named_call(fun: Callable, *, name: str | None = None) -> Callable:
+    """A function whose operations carry a name; profiles and HLO show it.
+
+    Args:
+      fun: the function.
+      name: the name; by default that of the function.
+
+    Returns:
+      The function, wrapped in a `named_scope`.
+
+    Raises:
+      TypeError: if `fun` is not callable or the name is no string.
+    """
+    check_callable("named_call", fun)
+    name = function_name(fun) if name is None else name
+    named_scope(name)  # checks the name now
+
+    @api_boundary
+    @wraps(fun)
+    def call(*args, **kwargs):
+        with name_scope(name):
+            return fun(*args, **kwargs)
+
+    return call
+
+
+@contextmanager
+def ensure_compile_time_eval() -> Iterator[None]:
+    """Context manager: operations inside that depend on no traced value are computed at once, also while a function is traced.
+
+    Those that do depend on one are traced, as they are outside.
+
+    Example:
+      >>> @jit
+      ... def f(x):
+      ...     with ensure_compile_time_eval():
+      ...         n = int(jnp.sum(jnp.arange(4)))  # a Python int
+      ...     return x * n
+    """
+    if state.trace is eval_trace:
+        yield
+        return
+    with current_trace(ConstantFoldingTrace(state.trace)):
+        yield
+
+
+__all__ = ["disable_jit", "ensure_compile_time_eval", "named_call", "named_scope"]

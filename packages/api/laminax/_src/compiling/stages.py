@@ -1,0 +1,406 @@
+"""The stages of a jitted function ahead of time: traced, lowered, compiled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Callable, Protocol, Sequence, runtime_checkable
+
+import laminax_runtime as runtime
+from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.pytrees.pytree import structure_errors, tree_flatten, tree_structure, tree_unflatten
+from laminax_ir.refs.refs import Ref, check_aliases
+from laminax_ir.tracing.trace import Tracer
+from laminax_ir.types.array_layouts import Format
+from laminax_ir.types.array_layouts import in_use as layouts_in_use
+from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval, is_array_like
+
+from laminax._src.compiling.checked_results import check_results, is_checking
+from laminax._src.compiling.executables import Program, check_none_deleted, deleted_argument_error, lowering_platform
+from laminax._src.compiling.ref_calls import RefUse, pure_call
+from laminax._src.placement.partitioning import Partitioning, committed_sharding
+
+if TYPE_CHECKING:  # loaded when something is lowered
+    from laminax_lowering import LoweredModule
+
+
+def _struct(aval: ShapedArray, sharding: runtime.Sharding | None = None) -> ShapeDtypeStruct:
+    return ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding, weak_type=aval.weak_type)
+
+
+CompilerOptions = dict[str, str | bool]
+
+
+@dataclass(frozen=True)
+class ArgInfo:
+    """The type of an argument, and whether its buffer may be overwritten."""
+
+    _aval: ShapedArray
+    donated: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self._aval.dtype
+
+
+@runtime_checkable
+class Wrapped(Protocol):
+    """A function that can be traced and lowered ahead of time: what `jit` returns."""
+
+    def __call__(self, *args, **kwargs) -> Any: ...
+
+    def trace(self, *args, **kwargs) -> Traced: ...
+
+    def lower(self, *args, **kwargs) -> Lowered: ...
+
+    def eval_shape(self, *args, **kwargs) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a function was traced for: per leaf of the arguments a type, whether it is donated and a name; and the results' types."""
+
+    name: str
+    in_tree: Any
+    out_tree: Any
+    in_avals: tuple[ShapedArray, ...]
+    out_structs: tuple[ShapeDtypeStruct, ...]
+    donated: tuple[bool, ...]
+    namer: Callable[[int], str]
+
+
+class _Stage:
+    """What every stage tells of arguments and results.
+
+    `in_tree` is the arguments' structure as (args, kwargs), `out_info` the shapes and dtypes of the result.
+    """
+
+    def __init__(self, signature: Signature):
+        self._signature = signature
+
+    @property
+    def in_tree(self) -> Any:
+        return self._signature.in_tree
+
+    @property
+    def out_tree(self) -> Any:
+        return self._signature.out_tree
+
+    @property
+    def in_avals(self) -> Any:
+        """The arguments' types: a pair of a tuple for those by position and a dict for those by name."""
+        return tree_unflatten(self.in_tree, self._signature.in_avals)
+
+    @property
+    def args_info(self) -> Any:
+        """The arguments' types, and whether they are donated, in the structure of `in_avals`."""
+        signature = self._signature
+        return tree_unflatten(self.in_tree, [ArgInfo(aval, bool(d)) for aval, d in zip(signature.in_avals, signature.donated)])
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """The numbers of the donated arguments, counting leaves."""
+        return tuple(i for i, is_donated in enumerate(self._signature.donated) if is_donated)
+
+    @property
+    def out_info(self) -> Any:
+        return tree_unflatten(self.out_tree, self._signature.out_structs)
+
+
+def _sharding_of_type(aval: ShapedArray) -> runtime.NamedSharding | None:
+    """What a type says of explicit mesh axes, over a mesh without devices."""
+    return None if (split := getattr(aval, "_split", None)) is None else runtime.NamedSharding(split.mesh, split.spec)
+
+
+class Traced(_Stage):
+    """A function traced for given argument types; `jaxpr` is the program."""
+
+    def __init__(self, jit_function: Any, call: Any, avals: Sequence[ShapedArray], traced: Any):
+        out_avals = traced.closed.out_avals
+        shardings = [_sharding_of_type(aval) if given is None else given
+                     for given, aval in zip(jit_function.result_shardings(traced) or [None] * len(out_avals), out_avals)]
+        super().__init__(Signature(jit_function.name, call.in_tree, traced.out_tree, tuple(avals),
+                                   tuple(map(_struct, out_avals, shardings)), jit_function.donated(call),
+                                   call.namer(jit_function.fun)))
+        self._jit_function = jit_function
+        self._call = call
+        self._traced = traced
+
+    @property
+    def jaxpr(self) -> ClosedJaxpr:
+        return self._traced.closed
+
+    @property
+    def fun_name(self) -> str:
+        return self._jit_function.name
+
+    @property
+    def out_avals(self) -> Any:
+        """The types of the results: a pytree like the result."""
+        return tree_unflatten(self.out_tree, self.jaxpr.out_avals)
+
+    def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
+        """Lowers the program to StableHLO.
+
+        Args:
+          lowering_platforms: of "cpu", "cuda", "rocm" and "tpu"; by default that of the device it would run on. With several, the
+            module takes the number of the one that runs it as its first argument, i32[].
+
+        Raises:
+          ValueError: for unknown platforms.
+          NotImplementedError: if a platform has no such operation.
+        """
+        jit_function = self._jit_function
+        traced, call, ref_use = self._traced, self._call, None
+        if traced.has_refs:
+            traced, call, ref_use = pure_call(traced, call)
+        where = jit_function.place(traced, call, are_types=True)
+        module = jit_function.lowered(traced, call, where, lowering_platforms)
+        return Lowered(self, module, where, traced, call, ref_use)
+
+
+class Lowered(_Stage):
+    """A function lowered to StableHLO for given argument types; compile it with `compile`."""
+
+    def __init__(self, stage: Traced, module: LoweredModule, where: runtime.Device | Partitioning, traced: Any, call: Any,
+                 ref_use: RefUse | None):
+        super().__init__(stage._signature)
+        self._jit_function = stage._jit_function
+        self._traced = traced
+        self._call = call
+        self._ref_use = ref_use
+        self._module = module
+        self._where = where
+        self._device = where.devices[0] if isinstance(where, Partitioning) else where
+
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """The module as text.
+
+        Args:
+          dialect: "stablehlo" (default) or "hlo".
+          debug_info: whether it has the lines and the names of scopes that operations come from.
+        """
+        if dialect in (None, "stablehlo"):
+            return runtime.printed_module(self._module.text, with_locations=debug_info)
+        if dialect == "hlo":
+            return runtime.printed_hlo(self._module.text, debug_info)
+        raise _unknown_dialect("as_text", dialect)
+
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """The module as jaxlib's object: an MLIR module for "stablehlo" (default), an XLA computation for "hlo"."""
+        if dialect in (None, "stablehlo"):
+            return runtime.mlir_module(self._module.text)
+        if dialect == "hlo":
+            return runtime.hlo_computation(self._module.text)
+        raise _unknown_dialect("compiler_ir", dialect)
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimates of flops, bytes accessed and so on, before optimisation."""
+        return runtime.hlo_cost_analysis(self._module.text, self._device)
+
+    def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
+        """Compiles the module for the device it was lowered for; calls of the function itself then find it compiled."""
+        jit_function = self._jit_function
+        if self._module.platforms != (lowering_platform(self._device),):
+            raise ValueError(f"compile: the module was lowered for {', '.join(self._module.platforms)}, and the device is "
+                             f"{self._device}; lower for that platform alone")
+        compiler_options = {**dict(jit_function.options.compiler_options), **(compiler_options or {})}
+        program = jit_function.program(self._traced, self._call, self._where, self._module, tuple(sorted(compiler_options.items())))
+        return Compiled(self._signature, program, self._ref_use)
+
+
+def _unknown_dialect(method: str, dialect: Any) -> ValueError:
+    return ValueError(f"{method}: unknown dialect {dialect!r}; expected 'stablehlo' or 'hlo'")
+
+
+class Compiled(_Stage):
+    """A compiled function; called with arguments of the types it was compiled for, the static ones left out."""
+
+    def __init__(self, signature: Signature, program: Program, ref_use: RefUse | None = None):
+        super().__init__(signature)
+        self._program = program
+        self._ref_use = ref_use
+
+    def __reduce__(self):
+        """Pickled for the same version of jaxlib, on the same kind of machine."""
+        signature = self._signature
+        if self._ref_use is not None:
+            raise TypeError(f"cannot pickle the compiled {self._name}, which has references to arrays of this process")
+        names = [signature.namer(i) for i in range(len(signature.in_avals))]
+        structs = tuple(ShapeDtypeStruct(s.shape, s.dtype, weak_type=s.weak_type) for s in signature.out_structs)
+        return Compiled, (replace(signature, namer=names.__getitem__, out_structs=structs), self._program)
+
+    def __call__(self, *args, **kwargs) -> Any:
+        try:
+            return self._dispatch(*args, **kwargs)
+        except runtime.DeletedArrayError:
+            raise
+        except ValueError:  # jaxlib 0.10.2 raises it for a deleted argument, and does not say which
+            leaves = tree_flatten((args, kwargs))[0]
+            try:
+                check_none_deleted(leaves)
+            except runtime.DeletedArrayError as error:
+                raise deleted_argument_error(error, f"the compiled {self._name}", leaves, self._path) from None
+            raise
+
+    @cached_property
+    def _dispatch(self) -> Callable:
+        """Calls in C++ from the second one with arguments of a kind on; over several devices they are checked each time."""
+        name, executable = self._signature.name, self._program.executable
+        return runtime.make_eager_function(name, self._miss) if len(executable.devices) == 1 else lambda *args, **kwargs: self._run(args, kwargs)[0]
+
+    def _miss(self, *args, **kwargs):
+        outs, flat_outs, leaves = self._run(args, kwargs)
+        return outs, None if self._ref_use is not None else self._program.fastpath(self.out_tree, flat_outs, leaves), False
+
+    def _run(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, list[Any], list[Any]]:
+        """The results, the flat results and the flat arguments."""
+        leaves, in_tree = tree_flatten((args, kwargs))
+        if in_tree != self.in_tree:
+            raise TypeError(self._describe_structure(args, kwargs))
+        avals = []
+        for position, leaf in enumerate(leaves):
+            if isinstance(leaf, Tracer):
+                raise TypeError("Cannot apply JAX transformations to a function lowered and compiled for a particular signature. "
+                                f"Detected argument of Tracer type {type(leaf)}: {self._path(position)} of {self._name} is {leaf!r}. "
+                                f"Transform {self._name} itself, or its jit, instead.")
+            if not is_array_like(leaf) and not isinstance(leaf, Ref):
+                raise TypeError(f"the compiled {self._name}: argument {self._path(position)} is not an array: {leaf!r}")
+            avals.append(get_aval(leaf))
+        wrong = [f"Argument '{self._path(i)}' compiled with {expected.str_short(short_dtypes=False)} and called with "
+                 f"{aval.str_short(short_dtypes=False)}"
+                 for i, (aval, expected) in enumerate(zip(avals, self._signature.in_avals))
+                 if aval.shape != expected.shape or aval.dtype != expected.dtype or type(aval) is not type(expected)]
+        if wrong:
+            raise TypeError("\n".join([
+                f"Argument types differ from the types for which this computation was compiled, {self._name}. The mismatches are:", *wrong,
+                "Convert the arguments, or lower and compile for these types (enable_x64 changes types too)."]))
+        values, use = leaves, self._ref_use
+        if use is not None:
+            check_aliases(self._name, "jit", leaves, use.closed_over, self._path)
+            values = use.values(leaves, donates=True)
+        self._check_shardings(values)
+        if layouts_in_use:
+            self._check_layouts(values)
+        try:
+            outs = self._program.run(values)
+            if is_checking():
+                check_results(outs, f"the compiled {self._name}")
+            return tree_unflatten(self.out_tree, outs if use is None else use.write_back(leaves, outs)), outs, leaves
+        except runtime.DeletedArrayError as error:
+            raise deleted_argument_error(error, f"the compiled {self._name}", leaves, self._path) from None
+
+    def _check_layouts(self, leaves: Sequence[Any]) -> None:
+        """Arrays must have the layouts for which the program was compiled."""
+        wrong = []
+        for i, (leaf, wanted) in enumerate(zip(leaves, self._flat_input_formats)):
+            if isinstance(leaf, runtime.ArrayImpl) and leaf.committed and not leaf.is_deleted() and wanted.layout is not None:
+                found = leaf.format.layout
+                if found != wanted.layout:
+                    wrong.append(f"Argument {self._path(i)} with shape {get_aval(leaf).str_short(short_dtypes=False)}:\n  Passed layout: {found}\n"
+                                 f"  Required layout: {wanted.layout}")
+        if wrong:
+            raise ValueError("\n".join([
+                f"Computation was compiled for input layouts that disagree with the layouts of arguments passed to it, {self._name}. Here are the {len(wrong)} "
+                "mismatches:", *wrong, "Bring them there with device_put(x, format), or lower and compile for these layouts."]))
+
+    def _check_shardings(self, leaves: Sequence[Any]) -> None:
+        """Committed arguments of a program over several devices must be where it expects them."""
+        if len(self._program.executable.devices) == 1:
+            return
+        wrong = []
+        for i, (leaf, wanted) in enumerate(zip(leaves, self._flat_input_shardings)):
+            found = committed_sharding(leaf)
+            if found is not None and wanted is not None and not found.is_equivalent_to(wanted, physical_aval(get_aval(leaf)).ndim):
+                wrong.append(f"  {self._path(i)}, {get_aval(leaf).str_short()}, is {found}, and must be {wanted}")
+        if wrong:
+            raise ValueError("\n".join([
+                ("Computation was compiled for input shardings that disagree with the shardings of arguments passed to it. "
+                 f"Here are the mismatches, of the arguments of {self._name}:"),
+                *wrong, "Move them with device_put, or lower and compile for these shardings."]))
+
+    @cached_property
+    def _flat_input_shardings(self) -> list[Any]:
+        """One per argument; None for one that the program does not take."""
+        executable = self._program.executable
+        found = iter(executable.in_shardings)
+        per_parameter = [next(found) if is_kept else None for is_kept in executable.kept]
+        return per_parameter[len(self._program.const_args):]
+
+    @property
+    def input_shardings(self) -> Any:
+        """How the arguments are split: a pair of a tuple for those by position and a dict for those by name; None if unused."""
+        return tree_unflatten(self.in_tree, self._flat_input_shardings)
+
+    @property
+    def output_shardings(self) -> Any:
+        """How the results are split: a pytree like the result."""
+        return tree_unflatten(self.out_tree, self._program.executable.out_shardings)
+
+    @property
+    def input_formats(self) -> Any:
+        """How the arguments are split, and lie in memory: a pair as `input_shardings`, of `Format`; None for those that are not used."""
+        return tree_unflatten(self.in_tree, self._flat_input_formats)
+
+    @cached_property
+    def _flat_input_formats(self) -> list[Format]:
+        executable = self._program.executable
+        found = iter(map(runtime.layout_from_jaxlib, executable.parameter_layouts))
+        layouts = [next(found) if is_kept else None for is_kept in executable.kept][len(self._program.const_args):]
+        return [Format(layout, sharding) for layout, sharding in zip(layouts, self._flat_input_shardings, strict=True)]
+
+    @property
+    def output_formats(self) -> Any:
+        """How the results are split, and lie in memory: a pytree like the result, of `Format`."""
+        executable = self._program.executable
+        return tree_unflatten(self.out_tree, [Format(runtime.layout_from_jaxlib(layout), sharding) for layout, sharding in
+                                              zip(executable.result_layouts, executable.out_shardings, strict=True)])
+
+    @property
+    def out_info(self) -> Any:
+        """Shape, dtype and sharding of each result: a pytree like the result, of `ShapeDtypeStruct`."""
+        return tree_unflatten(self.out_tree, [s.update(sharding=sharding) for s, sharding in
+                                              zip(self._signature.out_structs, self._program.executable.out_shardings)])
+
+    @property
+    def _name(self) -> str:
+        return self._signature.name
+
+    def _path(self, position: int) -> str:
+        return self._signature.namer(position)
+
+    def _describe_structure(self, args: tuple, kwargs: dict) -> str:
+        if (len(args), sorted(kwargs)) != (shape := self._shape_of_arguments()):
+            found = f"{len(args)} positional arguments and the keywords {sorted(kwargs)}"
+            detail = f"it takes {shape[0]} positional arguments and the keywords {shape[1]}, and was called with {found}"
+        else:
+            mismatch = next(iter(structure_errors(self.in_tree, (args, kwargs), exact=True)), None)
+            detail = str(mismatch("arguments", "compiled", "called")) if mismatch else \
+                f"it was compiled for {self.in_tree}, and called with {tree_structure((args, kwargs))}"
+        return (f"Function compiled with input pytree does not match the input pytree it was called with, {self._name}: "
+                f"{detail.rstrip('.')}. Static arguments are left out.")
+
+    def _shape_of_arguments(self) -> tuple[int, list[str]]:
+        args, kwargs = self.in_tree.children()
+        return len(args.children()), sorted(kwargs.node_data()[1])
+
+    def as_text(self) -> str:
+        """The optimised HLO."""
+        return self._program.executable.as_text()
+
+    def cost_analysis(self) -> dict[str, Any]:
+        """XLA's estimates of flops, bytes accessed and so on."""
+        return self._program.executable.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """Bytes of arguments, results, temporaries and code."""
+        return self._program.executable.memory_analysis()
+
+    def runtime_executable(self) -> Any:
+        """The runtime's executable."""
+        return self._program.executable.loaded

@@ -1,0 +1,72 @@
+"""Attributes for the compiler that users give to operations: to those made inside a block, or to those that compute a value."""
+
+from __future__ import annotations
+
+import functools
+from contextlib import AbstractContextManager
+from typing import Any, Callable
+
+from laminax_ir.ops.hints import with_xla_metadata
+from laminax_ir.tracing.operation_attributes import changed_attributes
+
+
+def set_xla_metadata(x: Any = None, **kwargs: Any) -> Any:
+    """Gives operations attributes for the compiler, which are in the compiled program as frontend attributes.
+
+    Args:
+      x: pytree of arrays, whose values get the attributes: the operations that compute them do. Left out, the operations of a block do.
+      kwargs: values by name, of which the text counts. None takes an attribute of the block around away.
+
+    Returns:
+      The same values as in x; or, without x, a context manager, also a decorator of functions, for the operations inside. Blocks inside
+      one another add up.
+
+    Example:
+      >>> import laminax as jax
+      >>> @jax.jit
+      ... def f(x):
+      ...     with set_xla_metadata(stage="first"):
+      ...         return x * x
+      >>> 'mhlo.frontend_attributes = {stage = "first"}' in f.lower(2.0).as_text()
+      True
+
+    Source: JAX's `jax.experimental.xla_metadata`.
+    """
+    if x is None:
+        return _Attributes(kwargs)
+    return with_xla_metadata(x, **kwargs)
+
+
+class _Attributes:
+    """A block whose operations have attributes; it may be entered again inside itself."""
+
+    def __init__(self, changes: dict[str, Any]):
+        self._changes = changes
+        self._entered: list[AbstractContextManager] = []
+
+    def __enter__(self) -> None:
+        entered = changed_attributes(self._changes)
+        entered.__enter__()
+        self._entered.append(entered)
+
+    def __exit__(self, *exc_info: Any) -> None:
+        self._entered.pop().__exit__(*exc_info)
+
+    def __call__(self, function: Callable) -> _FunctionWithAttributes:
+        return _FunctionWithAttributes(function, self._changes)
+
+
+class _FunctionWithAttributes:
+    """A function, jitted or not, that is called inside of such a block; so are its methods, as `lower`."""
+
+    def __init__(self, function: Callable, changes: dict[str, Any]):
+        self._function, self._changes = function, changes
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with changed_attributes(self._changes):
+            return self._function(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._function, name)
+        return _FunctionWithAttributes(found, self._changes) if callable(found) else found

@@ -1,0 +1,1 @@
+"""Checks inside of programs, breakpoints, and helpers of tests."""

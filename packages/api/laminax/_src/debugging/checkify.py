@@ -1,0 +1,586 @@
+"""Checks in compiled functions: a function is traced, and its program run with a record of the first check that failed.
+
+A check is an operation without results. `checkify` interprets the program: the record is a value like any other, carried
+through calls, branches and loops, so that what comes out can be compiled, mapped and differentiated.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any, Callable, Iterator, NamedTuple
+
+import numpy as np
+
+from laminax_ir.ops import indexing, slicing
+from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, jit_p
+from laminax_ir.ops.control_flow import cond_p, platform_switch, scan_p, switch, while_p
+from laminax_ir.ops.elementwise import div_p
+from laminax_ir.ops.loops import scan, while_loop
+from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p
+from laminax_ir.options import config
+from laminax_ir.programs.effects import Effect, has_refs
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subjaxprs
+from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.pytrees.pytree import register_pytree_node_class, tree_flatten, tree_map, tree_unflatten
+from laminax_ir.recording.discharge import pure_program
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing import source
+from laminax_ir.tracing.leaks import check_no_tracers
+from laminax_ir.tracing.manual_axes import running_along
+from laminax_ir.tracing.trace import Tracer
+from laminax_ir.tracing.tracebacks import api_boundary
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_lowering.writing.registry import lowering_rule
+from laminax_transforms import custom_jvp, custom_vjp, jvp, vjp
+from laminax_transforms.base.registry import batching_rule, jvp_rule
+
+import laminax.numpy as jnp
+
+
+class JaxRuntimeError(ValueError):
+    """A check failed."""
+
+
+class FailedCheckError(JaxRuntimeError):
+    """A `check` failed."""
+
+
+class NaNError(JaxRuntimeError):
+    """An operation made a NaN."""
+
+
+class DivisionByZeroError(JaxRuntimeError):
+    """Something was divided by zero."""
+
+
+class OOBError(JaxRuntimeError):
+    """An index was out of bounds."""
+
+
+ErrorCategory = type[JaxRuntimeError]
+
+user_checks: frozenset[ErrorCategory] = frozenset({FailedCheckError})
+nan_checks: frozenset[ErrorCategory] = frozenset({NaNError})
+div_checks: frozenset[ErrorCategory] = frozenset({DivisionByZeroError})
+index_checks: frozenset[ErrorCategory] = frozenset({OOBError})
+float_checks = nan_checks | div_checks
+automatic_checks = float_checks | index_checks
+all_checks = automatic_checks | user_checks
+
+
+# --- the operation ---
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place where something is checked: what its failure is, and the message, with the structure of what it shows."""
+
+    category: ErrorCategory
+    message: str
+    tree: Any = None
+
+    def text(self, payload: list[Any]) -> str:
+        if self.category is OOBError:
+            index, axis, size = np.asarray(payload[0]).tolist()
+            return self.message.format(index=index, axis=axis, size=size)
+        if self.category is not FailedCheckError:
+            return self.message
+        args, kwargs = tree_unflatten(self.tree, payload)
+        return f"{self.message.format(*args, **kwargs)} (`check` failed)"
+
+
+check_effect = Effect("Check")
+check_p = Primitive("check", multiple_results=True)
+
+
+@shape_rule(check_p)
+def _check_shape(pred: ShapedArray, *payload: ShapedArray, site: Site, debug: bool) -> list[ShapedArray]:
+    return []
+
+
+@effects_rule(check_p)
+def _check_effects(*_avals, **_params):
+    return {check_effect}
+
+
+@check_p.def_impl
+def _check_now(pred, *payload, site: Site, debug: bool):
+    check_no_tracers((pred, *payload))
+    if not debug and not bool(pred):
+        raise site.category(site.text(list(payload)))
+    return []
+
+
+@lowering_rule(check_p)
+def _lower_check(ctx, *_operands, site: Site, debug: bool):
+    if debug:
+        return []
+    raise ValueError(f"Cannot abstractly evaluate a checkify.check which was not functionalized: {site.message!r} in {ctx.module.name}. Wrap "
+                     "the function in checkify.checkify inside of jit, scan and so on.")
+
+
+@jvp_rule(check_p, symbolic_zeros=True)
+def _check_jvp(primals, tangents, **params):
+    return check_p.bind(*primals, **params), []
+
+
+@batching_rule(check_p)
+def _check_batch(operands, batch_axes, **params):
+    """One check of the whole batch, which shows what the first failing example has."""
+    pred, *payload = operands
+    axis, *payload_axes = batch_axes
+    if axis is None:
+        pred, first = pred, 0
+    else:
+        first, pred = jnp.argmin(pred), jnp.all(pred)
+    shown = [x if a is None else jnp.take(x, first, axis=a) for x, a in zip(payload, payload_axes)]
+    return check_p.bind(pred, *shown, **params), []
+
+
+def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs: Any) -> None:
+    """States that something must be true.
+
+    Outside of compiled functions a failure raises at once. A function that is compiled must be wrapped in `checkify`, which
+    returns the failure as a value.
+
+    Args:
+      pred: a bool scalar.
+      msg: the message, with places for the arguments, as of `str.format`.
+      *fmt_args, **fmt_kwargs: pytrees of arrays that the message shows.
+      debug: whether the check has an effect only in `checkify`.
+
+    Raises:
+      JaxRuntimeError: if it is false.
+      TypeError: if pred is no bool scalar, the message no text, or an argument no array.
+
+    Example:
+      >>> check(numpy.all(x > 0), "x must be positive, got {}", x)
+    """
+    if not is_array_like(pred) or get_aval(pred).shape or get_aval(pred).dtype != np.bool_:
+        raise TypeError(f"check takes a scalar pred as argument, got {pred!r}; a bool is expected")
+    if not isinstance(msg, str):
+        raise TypeError(f"check: the message must be a string, got {msg!r}")
+    leaves, tree = tree_flatten((fmt_args, fmt_kwargs))
+    for leaf in leaves:
+        if not is_array_like(leaf):
+            raise TypeError(f"Formatting arguments to checkify.check need to be PyTrees of arrays, but got {leaf!r} of type {type(leaf)}.")
+    check_p.bind(pred, *leaves, site=Site(FailedCheckError, msg, tree), debug=bool(debug))
+
+
+def note_index(shape: tuple[int, ...], axis: int, index: int) -> None:
+    """States that a constant index is out of bounds: a failed check for `checkify`, without an effect otherwise."""
+    payload = np.array([index, axis, shape[axis]], np.int32)
+    check_p.bind(np.bool_(False), payload, site=Site(OOBError, _index_message(shape, source.summarize(source.current()))), debug=True)
+
+
+def _index_message(shape: tuple[int, ...], where: str) -> str:
+    return f"out-of-bounds indexing for array of shape {shape}: index {{index}} is out of bounds for axis {{axis}} with size {{size}} at {where}"
+
+
+def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
+    """As `check`, with an effect only where the function is wrapped in `checkify`."""
+    check(pred, msg, *fmt_args, debug=True, **fmt_kwargs)
+
+
+# --- the record ---
+
+
+@register_pytree_node_class
+@dataclass(frozen=True)
+class Error:
+    """Which check failed first, if one did. A pytree, which functions may return and take.
+
+    Args:
+      failed: bool, whether one failed.
+      code: i32, which of the sites.
+      payloads: for each site what its message shows.
+      sites: the checks of the function.
+    """
+
+    failed: Any
+    code: Any
+    payloads: tuple[tuple[Any, ...], ...]
+    sites: tuple[Site, ...]
+
+    def tree_flatten(self):
+        return (self.failed, self.code, self.payloads), self.sites
+
+    @classmethod
+    def tree_unflatten(cls, sites, children):
+        return cls(*children, sites)
+
+    def get(self) -> str | None:
+        """The message of the check that failed, or None; with mapped axes, one line for each example that has one."""
+        if np.shape(self.failed) == ():
+            found = self._exception(())
+            return None if found is None else str(found)
+        lines = [f"at mapped index {', '.join(map(str, i))}: {self._exception(tuple(i))}" for i in np.argwhere(np.asarray(self.failed))]
+        return "\n".join(lines) or None
+
+    def _exception(self, index: tuple[int, ...]) -> JaxRuntimeError | None:
+        if not self.sites or not np.asarray(self.failed)[index]:
+            return None
+        code = int(np.asarray(self.code)[index])
+        return self.sites[code].category(self.sites[code].text([x[index] for x in self.payloads[code]]))
+
+    def get_exception(self) -> JaxRuntimeError | None:
+        """The exception that `throw` raises, or None."""
+        message = self.get()
+        return None if message is None else self._exception(()) if np.shape(self.failed) == () else JaxRuntimeError(message)
+
+    def throw(self) -> None:
+        """Raises if a check failed; within a function that is traced, states it as a check of that function."""
+        check_error(self)
+
+    def __str__(self) -> str:
+        return f"Error({'' if isinstance(self.failed, Tracer) else self.get()})"
+
+    __repr__ = __str__
+
+
+init_error = Error(np.zeros((), bool), np.zeros((), np.int32), (), ())
+
+
+def check_error(error: Error) -> None:
+    """Raises if a check failed that an `Error` tells of; within a traced function, states it as a check of that function.
+
+    Args:
+      error: what a function wrapped in `checkify` returned.
+
+    Raises:
+      JaxRuntimeError: if one failed.
+      TypeError: if it is no Error.
+    """
+    if not isinstance(error, Error):
+        raise TypeError(f"check_error: an Error is expected, got {error!r}")
+    if not isinstance(error.failed, Tracer):
+        exception = error.get_exception()
+        if exception is not None:
+            raise exception
+        return
+    for i, (site, payload) in enumerate(zip(error.sites, error.payloads)):
+        check_p.bind(~(error.failed & (error.code == i)), *payload, site=site, debug=False)
+
+
+# --- the interpreter ---
+
+
+class _Record(NamedTuple):
+    """The part of an Error that changes while the program runs."""
+    failed: Any
+    code: Any
+    payloads: tuple[tuple[Any, ...], ...]
+
+
+def checkify(f: Callable, errors: frozenset[ErrorCategory] = user_checks) -> Callable:
+    """Makes a function return, beside its result, which check failed first.
+
+    Args:
+      f: a function of pytrees of arrays.
+      errors: which checks are made: `user_checks`, `nan_checks`, `div_checks`, `index_checks`, `float_checks` (of NaNs and divisions),
+        `automatic_checks` (those and indices), `all_checks`, or several of them joined with |.
+
+    Returns:
+      A function that takes f's arguments and returns `(error, result)`.
+
+    Raises:
+      ValueError: if there is no such category of checks.
+
+    Example:
+      >>> error, y = jit(checkify(f))(x)
+      >>> error.throw()
+    """
+    errors = frozenset(errors)
+    if not errors <= all_checks:
+        raise ValueError(f"checkify: unknown categories of errors {set(errors - all_checks)}")
+
+    @api_boundary
+    @functools.wraps(f)
+    def checked(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
+        leaves, tree = tree_flatten((args, kwargs))
+        trees: list[Any] = []
+
+        def flat(*values):
+            given, named = tree_unflatten(tree, values)
+            results, out_tree = tree_flatten(f(*given, **named))
+            trees.append(out_tree)
+            return results
+        with config.check_indices(OOBError in errors):
+            closed = stage(flat, [get_aval(x) for x in leaves], getattr(f, "__name__", "checkify"), keeps_refs=True)
+        values, write_back = leaves, None
+        if has_refs(closed.effects):
+            closed, values, write_back = pure_program(closed, leaves)
+        found = list(_sites(closed.jaxpr, errors))
+        sites = tuple(site for _, _, site, _ in found)
+        run = _Interpreter({(eqn, category): i for i, (eqn, category, _, _) in enumerate(found)}, [avals for _, _, _, avals in found])
+        results, record = run.closed(closed, values, run.no_failure())
+        if write_back is not None:
+            results = write_back(results)
+        return Error(*record, sites), tree_unflatten(trees[0], results)
+    return checked
+
+
+def _sites(jaxpr: Jaxpr, errors: frozenset) -> Iterator[tuple[int, ErrorCategory, Site, list[ShapedArray]]]:
+    """Every check that the program makes: the equation's identity, the category, the site, and what it shows."""
+    for eqn in jaxpr.eqns:
+        if eqn.primitive is check_p:
+            if eqn.params["site"].category in errors:
+                yield id(eqn), eqn.params["site"].category, eqn.params["site"], [v.aval for v in eqn.invars[1:]]
+            continue
+        inner = _entered(eqn)
+        if inner:
+            for sub in inner:
+                yield from _sites(sub, errors)
+            continue
+        where = source.summarize(eqn.source_info)
+        if OOBError in errors and eqn.primitive in _WINDOW_POSITIONS:
+            yield id(eqn), OOBError, Site(OOBError, _index_message(eqn.invars[0].aval.shape, where)), [ShapedArray((3,), np.dtype(np.int32))]
+        if DivisionByZeroError in errors and eqn.primitive is div_p and _is_float(eqn.invars[1].aval):
+            yield id(eqn), DivisionByZeroError, Site(DivisionByZeroError, f"division by zero at {where}"), []
+        if NaNError in errors and any(_is_float(v.aval) for v in eqn.outvars):
+            yield id(eqn), NaNError, Site(NaNError, f"nan generated by primitive: {eqn.primitive} at {where}"), []
+
+
+def _is_float(aval: ShapedArray) -> bool:
+    return dtypes.issubdtype(aval.dtype, dtypes.inexact)
+
+
+def _entered(eqn: JaxprEqn) -> list[Jaxpr]:
+    """The programs of an equation that are interpreted."""
+    if eqn.primitive in (custom_jvp_call_p, custom_vjp_call_p):
+        return [eqn.params["call_jaxpr"].jaxpr]
+    return subjaxprs(eqn) if eqn.primitive in (jit_p, checkpoint_p, cond_p, scan_p, while_p, shard_map_p) else []
+
+
+class _Interpreter:
+    """Runs programs with the record.
+
+    Args:
+      numbers: the number of the site of an equation and category.
+      payload_avals: for each site the types of what it shows.
+    """
+
+    def __init__(self, numbers: dict[tuple[int, ErrorCategory], int], payload_avals: list[list[ShapedArray]]):
+        self.numbers = numbers
+        self.payload_avals = payload_avals
+
+    def no_failure(self) -> _Record:
+        """The record before any check."""
+        return _Record(jnp.zeros((), bool), jnp.zeros((), np.int32),
+                       tuple(tuple(jnp.zeros(a.shape, a.dtype) for a in avals) for avals in self.payload_avals))
+
+    def closed(self, closed: ClosedJaxpr, args: list[Any], record: _Record) -> tuple[list[Any], _Record]:
+        jaxpr = closed.jaxpr
+        env: dict[Any, Any] = dict(zip(jaxpr.constvars, closed.consts))
+        env.update(zip(jaxpr.invars, args))
+        read = lambda v: v.val if type(v) is Literal else env[v]  # noqa: E731
+        for eqn in jaxpr.eqns:
+            results, record = self.equation(eqn, [read(v) for v in eqn.invars], record)
+            env.update(zip(eqn.outvars, results))
+        return [read(v) for v in jaxpr.outvars], record
+
+    def equation(self, eqn: JaxprEqn, operands: list[Any], record: _Record) -> tuple[list[Any], _Record]:
+        primitive, params = eqn.primitive, eqn.params
+        if primitive is check_p:
+            return [], self.noted(eqn, params["site"].category, ~jnp.asarray(operands[0]), record, operands[1:])
+        if _entered(eqn):
+            if primitive is cond_p:
+                return self.branches(params, operands, record)
+            if primitive is scan_p:
+                return self.scan(params, operands, record)
+            if primitive is while_p:
+                return self.loop(params, operands, record)
+            if primitive is shard_map_p:
+                return self.per_device(params, operands, record)
+            if primitive in (custom_jvp_call_p, custom_vjp_call_p):
+                return self.with_rule(eqn, operands, record)
+            return self.closed(params["jaxpr"], operands, record)
+        out = primitive.bind(*operands, **params)
+        results = list(out) if primitive.multiple_results else [out]
+        if primitive in _WINDOW_POSITIONS and (id(eqn), OOBError) in self.numbers:
+            is_outside, payload = _first_outside(primitive, operands, params)
+            record = self.noted(eqn, OOBError, is_outside, record, [payload])
+        if primitive is div_p:
+            record = self.noted(eqn, DivisionByZeroError, lambda: jnp.any(jnp.asarray(operands[1]) == 0), record)
+        return results, self.noted(eqn, NaNError, lambda: _any_nan(results), record)
+
+    def noted(self, eqn: JaxprEqn, category: ErrorCategory, failed: Any, record: _Record, payload: list[Any] = ()) -> _Record:
+        """The record after a check; the first failure stays."""
+        number = self.numbers.get((id(eqn), category))
+        if number is None:
+            return record
+        is_new = (failed() if callable(failed) else failed) & ~record.failed
+        payloads = list(record.payloads)
+        payloads[number] = tuple(jnp.where(is_new, x, old) for x, old in zip(payload, payloads[number]))
+        return _Record(record.failed | is_new, jnp.where(is_new, np.int32(number), record.code), tuple(payloads))
+
+    def with_rule(self, eqn: JaxprEqn, operands: list[Any], record: _Record) -> tuple[list[Any], _Record]:
+        """A function with a derivative rule, which remains: what is checked in the function is not checked in the rule."""
+        closed = eqn.params["call_jaxpr"]
+        inside = set(map(id, _equations(closed.jaxpr)))
+        if not any(eqn_id in inside for eqn_id, _ in self.numbers):
+            return list(eqn.primitive.bind(*operands, **eqn.params)), record
+
+        def run(*operands):
+            return self.closed(closed, list(operands), self.no_failure())
+
+        def run_original(*operands):
+            return list(eqn.primitive.bind(*operands, **eqn.params))
+
+        if eqn.primitive is custom_jvp_call_p:
+            checked = custom_jvp(run)
+
+            @checked.defjvp
+            def _rule(primals, tangents):
+                results, tangents = jvp(run_original, primals, tangents)
+                unfailed = self.no_failure()
+                return (results, unfailed), (tangents, tree_map(_no_tangent, unfailed))
+        else:
+            checked = custom_vjp(run)
+
+            def forward(*operands):
+                results, pullback = vjp(run_original, *operands)
+                return (results, self.no_failure()), pullback
+
+            checked.defvjp(forward, lambda pullback, cts: pullback(cts[0]))
+        results, inner = checked(*operands)
+        is_new = inner.failed & ~record.failed
+        return results, tree_map(lambda new, old: jnp.where(is_new, new, old), inner, record)
+
+    def per_device(self, params, operands, record):
+        """Each device keeps a record; that of the first one that has failed counts."""
+        closed, unchecked = params["jaxpr"], params.get("unchecked_axes", ())
+        fields, tree = tree_flatten(self.no_failure())
+
+        def run(*args):
+            results, inner = self.closed(closed, list(args), self.no_failure())
+            return [*results, *(x[None] for x in tree_flatten(inner)[0])]
+
+        axes = [(name, params["mesh"].shape[name]) for name in params["manual_axes"]]
+        with running_along(axes, params["check_vma"], None, unchecked):
+            program = stage(run, closed.in_avals, closed.jaxpr.debug_info)
+        outs = bind_shard_map(program, *operands, mesh=params["mesh"], in_specs=params["in_specs"],
+                              out_specs=[*params["out_specs"], *[PartitionSpec(params["manual_axes"])] * len(fields)],
+                              manual_axes=params["manual_axes"], check_vma=params["check_vma"], unchecked_axes=unchecked)
+        count = len(params["out_specs"])
+        of_all = tree_unflatten(tree, outs[count:])
+        first = jnp.argmax(of_all.failed)
+        is_new = of_all.failed[first] & ~record.failed
+        return list(outs[:count]), tree_map(lambda new, old: jnp.where(is_new, new[first], old), of_all, record)
+
+    def branches(self, params, operands, record):
+        index, *rest = operands
+        functions = [functools.partial(self._branch, b) for b in params["branches"]]
+        platforms = params.get("branches_platforms")
+        outs = switch(index, functions, record, *rest) if platforms is None else platform_switch(index, functions, (record, *rest), platforms)
+        return list(outs[0]), outs[1]
+
+    def _branch(self, closed, record, *args):
+        return self.closed(closed, list(args), record)
+
+    def scan(self, params, operands, record):
+        consts = operands[:params["num_consts"]]
+        carry = operands[len(consts):len(consts) + params["num_carry"]]
+        xs = operands[len(consts) + len(carry):]
+
+        def body(state, x):
+            carry, record = state
+            outs, record = self.closed(params["jaxpr"], [*consts, *carry, *x], record)
+            return (outs[:len(carry)], record), outs[len(carry):]
+        (carry, record), ys = scan(body, (list(carry), record), list(xs), length=params["length"], reverse=params["reverse"])
+        return [*carry, *ys], record
+
+    def loop(self, params, operands, record):
+        """The condition's checks are made once before the loop, and after each round."""
+        num_cond, num_body = params["cond_nconsts"], params["body_nconsts"]
+        cond_consts, body_consts = operands[:num_cond], operands[num_cond:num_cond + num_body]
+        carry = operands[num_cond + num_body:]
+
+        def go_on(carry, record):
+            (pred,), record = self.closed(params["cond_jaxpr"], [*cond_consts, *carry], record)
+            return pred, record
+
+        def body(state):
+            carry, _, record = state
+            carry, record = self.closed(params["body_jaxpr"], [*body_consts, *carry], record)
+            return (list(carry), *go_on(carry, record))
+        carry, _, record = while_loop(lambda state: state[1], body, (list(carry), *go_on(carry, record)))
+        return carry, record
+
+
+def _equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
+    """The equations of a program and of those in it that are interpreted."""
+    for eqn in jaxpr.eqns:
+        yield eqn
+        for inner in _entered(eqn):
+            yield from _equations(inner)
+
+
+def _no_tangent(x: Any) -> Any:
+    aval = get_aval(x)
+    return jnp.zeros_like(x) if _is_float(aval) else np.zeros(aval.shape, dtypes.float0)
+
+
+# --- indices ---
+
+
+def _first_outside(primitive: Primitive, operands: list[Any], params: dict[str, Any]) -> tuple[Any, Any]:
+    """Whether a window is not within the array; and the first index that is outside, its axis and the axis' size."""
+    positions, axes, last = _WINDOW_POSITIONS[primitive](operands, params)
+    shape = get_aval(operands[0]).shape
+    if not axes or 0 in get_aval(positions).shape:
+        return jnp.zeros((), bool), jnp.zeros(3, np.int32)
+    last = np.minimum(np.array(last, np.int64), dtypes.iinfo(get_aval(positions).dtype).max).astype(get_aval(positions).dtype)
+    last = jnp.broadcast_to(last, get_aval(positions).shape)
+    is_outside = jnp.ravel((positions < 0) | (positions > last))
+    first = jnp.argmax(is_outside)
+    axis = jnp.asarray(np.array(axes, np.int32))[first % len(axes)]
+    shown = jnp.ravel(positions)[first].astype(np.int32), axis, jnp.asarray(np.array(shape, np.int32))[axis]
+    return jnp.any(is_outside), jnp.stack(shown)
+
+
+# Of an operation that reads or writes windows: their positions, with the components in the last axis; the axis of the array
+# that each component is along; and for each the last position at which the window is within the array.
+_Positions = tuple[Any, tuple[int, ...], list[int]]
+
+
+def _gather_positions(operands: list[Any], params: dict[str, Any]) -> _Positions:
+    axes, shape = params["dimension_numbers"].start_index_map, get_aval(operands[0]).shape
+    return operands[1], axes, [shape[a] - params["slice_sizes"][a] for a in axes]
+
+
+def _scatter_positions(operands: list[Any], params: dict[str, Any]) -> _Positions:
+    numbers, shape = params["dimension_numbers"], get_aval(operands[0]).shape
+    window = iter([get_aval(operands[2]).shape[a] for a in numbers.update_window_dims])
+    sizes = [1 if a in (*numbers.inserted_window_dims, *numbers.operand_batching_dims) else next(window) for a in range(len(shape))]
+    axes = numbers.scatter_dims_to_operand_dims
+    return operands[1], axes, [shape[a] - sizes[a] for a in axes]
+
+
+def _dynamic_slice_positions(operands: list[Any], params: dict[str, Any]) -> _Positions:
+    return _starts(operands[0], operands[1:], params["slice_sizes"])
+
+
+def _dynamic_update_positions(operands: list[Any], params: dict[str, Any]) -> _Positions:
+    return _starts(operands[0], operands[2:], get_aval(operands[1]).shape)
+
+
+def _starts(array: Any, starts: list[Any], sizes: tuple[int, ...]) -> _Positions:
+    shape = get_aval(array).shape
+    starts = jnp.stack([jnp.asarray(x) for x in starts]) if starts else jnp.zeros(0, np.int32)
+    return starts, tuple(range(len(shape))), [n - size for n, size in zip(shape, sizes)]
+
+
+_WINDOW_POSITIONS: dict[Primitive, Callable[[list[Any], dict[str, Any]], _Positions]] = {
+    indexing.gather_p: _gather_positions, slicing.dynamic_slice_p: _dynamic_slice_positions,
+    slicing.dynamic_update_slice_p: _dynamic_update_positions,
+    **dict.fromkeys((indexing.scatter_p, indexing.scatter_add_p, indexing.scatter_sub_p, indexing.scatter_mul_p, indexing.scatter_min_p,
+                     indexing.scatter_max_p), _scatter_positions)}
+
+
+def _any_nan(results: list[Any]) -> Any:
+    found = [jnp.any(jnp.isnan(x)) for x in results if _is_float(get_aval(x))]
+    return functools.reduce(jnp.logical_or, found)

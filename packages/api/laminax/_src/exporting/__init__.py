@@ -1,0 +1,1 @@
+"""Programs for later and for elsewhere."""

@@ -1,0 +1,146 @@
+"""How an exported function is split over devices: over how many, and how its arguments and results are.
+
+An exported function names no devices. Its shardings are over meshes without, and are put in the words of the mesh that it is
+called on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Sequence
+
+import laminax_runtime as runtime
+from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.ops.placements import shardings_in
+from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.partition_specs import PartitionSpec
+
+from laminax._src.compiling.stages import Traced
+from laminax._src.placement.layouts import sharding_of
+from laminax._src.placement.partitioning import Partitioning, committed_sharding, writable_shardings
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a program is split over devices.
+
+    nr_devices: over how many.
+    in_shardings, out_shardings: of each argument and result, over a mesh without devices; None is the compiler's choice.
+    is_split: whether some value, arguments and results included, is in parts.
+    """
+    nr_devices: int
+    in_shardings: tuple[runtime.NamedSharding | None, ...]
+    out_shardings: tuple[runtime.NamedSharding | None, ...]
+    is_split: bool
+
+    def of_vjp(self) -> Layout:
+        """That of the derivative, which takes the arguments and the results' cotangents, and returns the arguments' cotangents."""
+        return Layout(self.nr_devices, (*self.in_shardings, *self.out_shardings), self.in_shardings, self.is_split)
+
+
+def layout_of(traced: Traced) -> Layout:
+    """How a traced function is split: as its shardings, its arguments' and those that the program names say.
+
+    Raises:
+      ValueError: if they are over different devices, or over meshes without devices of different sizes.
+      NotImplementedError: if there are layouts among them, or sums that are left open.
+    """
+    closed, jit_function, call = traced.jaxpr, traced._jit_function, traced._call
+    inside = [where for where, _ in shardings_in(closed)]
+    is_split = any(not isinstance(where, runtime.Sharding) or _splits(where) for where in inside)
+    known = [*map(committed_sharding, call.leaves), *(where for where in inside if isinstance(where, runtime.Sharding))]
+    if any(sharding is not None and not sharding._is_concrete for sharding in known):
+        count, in_shardings, out_shardings = _over_abstract_mesh(traced, known)
+    else:
+        where = jit_function.place(traced._traced, call, are_types=True)
+        if not isinstance(where, Partitioning):
+            return Layout(1, (None,) * len(closed.in_avals), (None,) * len(closed.out_avals), is_split)
+        if where.in_layouts:
+            raise NotImplementedError(f"export({traced.fun_name}): layouts are not part of exported functions, got {where.in_layouts} for the arguments and "
+                                      f"{where.out_layouts} for the results. Leave them out; the jit around a call of the exported function may have some.")
+        count, in_shardings, out_shardings = len(where.devices), where.in_shardings, where.out_shardings
+    if sums := [s for s in (*in_shardings, *out_shardings) if isinstance(s, runtime.NamedSharding) and (s.spec.unreduced or s.spec.reduced)]:
+        raise NotImplementedError(f"export({traced.fun_name}): sums that are left open, unreduced or reduced, are not part of exported functions; got {sums[0]}. "
+                                  "Use reshard before, and in the function.")
+    ins, outs = _without_devices(in_shardings, closed.in_avals), _without_devices(out_shardings, closed.out_avals)
+    return Layout(count, ins, outs, is_split or any(map(_splits, (*ins, *outs))))
+
+
+def _over_abstract_mesh(traced: Traced, known: Sequence[Any]) -> tuple[int, list, list]:
+    """The number of devices and the shardings of a function some of whose shardings are over a mesh without devices."""
+    jit_function = traced._jit_function
+    given = jit_function.formats(traced._traced, traced._call) if jit_function.is_sharded else (None, None)
+    given_ins, given_outs = (side and [*map(sharding_of, side)] for side in given)
+    found = [committed_sharding(x) for x in traced._call.leaves]
+    ins = [given or sharding for given, sharding in zip(given_ins or [None] * len(found), found)]
+    outs = given_outs or [None] * len(traced.jaxpr.out_avals)
+    counts = {s.mesh.size if isinstance(s, runtime.NamedSharding) else s.num_devices: s for s in (*known, *ins, *outs) if s is not None}
+    if len(counts) > 1:
+        listed = ", ".join(f"{sharding} over {count}" for count, sharding in counts.items())
+        raise ValueError(f"export({traced.fun_name}): the shardings are over different numbers of devices: {listed}. Use one mesh.")
+    return next(iter(counts)), ins, outs
+
+
+def _without_devices(shardings: Sequence[Any], avals: Sequence[ShapedArray]) -> tuple[runtime.NamedSharding | None, ...]:
+    """The same shardings over meshes without devices."""
+    return tuple(None if s is None else runtime.NamedSharding(s.mesh.abstract_mesh, s.spec)
+                 for s in writable_shardings(shardings, avals))
+
+
+def _splits(sharding: Any) -> bool:
+    return sharding is not None and bool(list(getattr(sharding, "spec", PartitionSpec()).names()))
+
+
+def hlo_shardings(shardings: Sequence[runtime.NamedSharding | None], avals: Sequence[ShapedArray]) -> tuple:
+    """The shardings as XLA has them: tiles of an array, dealt out to numbered devices."""
+    return tuple(None if s is None else s._to_xla_hlo_sharding(physical_aval(aval).ndim) for s, aval in zip(shardings, avals))
+
+
+def shardings_on(mesh: runtime.Mesh | AbstractMesh, nr_devices: int, shardings: Sequence[runtime.NamedSharding | None],
+                 avals: Sequence[ShapedArray], title: str) -> tuple[runtime.Sharding | None, ...]:
+    """The shardings over the devices of a mesh, by the names of its axes where these can say it; none need no mesh.
+
+    Raises:
+      TypeError: if it is no mesh.
+      ValueError: if it has another number of devices.
+    """
+    if all(s is None for s in shardings):
+        return tuple(shardings)
+    if not isinstance(mesh, (runtime.Mesh, AbstractMesh)):
+        raise TypeError(f"{title}: expected a mesh, got {mesh!r} of type {type(mesh).__name__}")
+    if mesh.size != nr_devices:
+        raise ValueError(f"{title}: the function was exported for {nr_devices} devices, and the mesh has {mesh.size}: {mesh}. Give a mesh of "
+                         f"{nr_devices}.")
+    return tuple(None if s is None else _on_mesh(s, mesh, physical_aval(aval).ndim) for s, aval in zip(shardings, avals))
+
+
+def _on_mesh(sharding: runtime.NamedSharding, mesh: runtime.Mesh | AbstractMesh, ndim: int) -> runtime.Sharding:
+    if sharding.mesh.shape_tuple == mesh.shape_tuple:
+        return runtime.NamedSharding(mesh, sharding.spec)
+    hlo = sharding._to_xla_hlo_sharding(ndim)
+    found = runtime.named_from_hlo(hlo, mesh, ndim)
+    if found is not None:
+        return found
+    if isinstance(mesh, AbstractMesh):
+        raise ValueError(f"the mesh {mesh} has no axes for {sharding}. Use one of the same axes.")
+    return runtime.GSPMDSharding(tuple(mesh.devices.flat), hlo)
+
+
+# In files
+
+
+def sharding_to_json(sharding: runtime.NamedSharding | None) -> Any:
+    """[[names of the mesh axes], [their sizes], [per axis of the array the names that split it]], or None."""
+    if sharding is None:
+        return None
+    names = [str(name) for name in sharding.mesh.axis_names]
+    return [names, list(sharding.mesh.axis_sizes),
+            [[str(name) for name in (entry if isinstance(entry, tuple) else () if entry is None else (entry,))] for entry in sharding.spec]]
+
+
+def sharding_from_json(described: Any) -> runtime.NamedSharding | None:
+    if described is None:
+        return None
+    names, sizes, spec = described
+    return runtime.NamedSharding(AbstractMesh(sizes, names), PartitionSpec(*(tuple(entry) or None for entry in spec)))

@@ -1,0 +1,1 @@
+"""What libraries import under JAX's private and older names."""

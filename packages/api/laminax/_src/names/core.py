@@ -1,0 +1,17 @@
+"""What libraries import from here is in `laminax.core` and `laminax.extend.core`."""
+
+from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.ops.state import AbstractRef, Ref, freeze, new_ref
+from laminax_ir.tracing.trace import eval_trace, state
+from laminax_ir.types.memory_spaces import MemorySpace
+
+from laminax.core import *  # noqa: F403
+from laminax.extend.core import *  # noqa: F403
+
+
+def trace_state_clean() -> bool:
+    """Whether nothing is being traced in this thread."""
+    return state.trace is eval_trace
+
+
+__all__ = ["AbstractRef", "MemorySpace", "Ref", "freeze", "new_ref", "physical_aval", "trace_state_clean"]

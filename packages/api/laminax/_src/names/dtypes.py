@@ -1,0 +1,12 @@
+"""What libraries import from here is in `laminax.dtypes` and `laminax_ir.types.dtypes`."""
+
+import numpy as np
+
+from laminax_ir.types.dtypes import ExtendedDType, to_complex_dtype, to_floating_dtype, to_inexact_dtype
+from laminax_ir.types.promotion import TypePromotionError
+
+from laminax.dtypes import *  # noqa: F403
+
+DType = np.dtype
+
+__all__ = ["DType", "ExtendedDType", "TypePromotionError", "to_complex_dtype", "to_floating_dtype", "to_inexact_dtype"]

@@ -1,0 +1,143 @@
+"""Types and operations of one's own over those of arrays (JAX's hijax), which are not supported.
+
+Libraries define such types and operations when they are imported, and may never use them. They can be defined here too; what
+uses them says that it is not supported.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, NoReturn
+
+from laminax._src.names.interpreters.ad import Zero, instantiate_zeros, is_undefined_primal
+
+__all__ = ["AvalMutableQDD", "AvalQDD", "HiPrimitive", "HiType", "MutableHiType", "VJPHiPrimitive", "Zero", "aval_method", "aval_property",
+           "control_flow_allowed_effects", "cur_qdd", "instantiate_zeros", "is_undefined_primal", "register_hitype"]
+
+
+def _refuse(what: str, advice: str) -> NoReturn:
+    raise NotImplementedError(f"{what} is not supported: values of types that are not arrays cannot be traced. {advice}")
+
+
+class HiType:
+    """A base class for types of values: its subclasses can be defined, and have no values in programs."""
+
+
+class MutableHiType(HiType):
+    """A base class for types of values that change. References to arrays, `new_ref`, are what there is of this kind."""
+
+
+class HiPrimitive:
+    """An operation on values of types of one's own: it can be defined, and not be bound.
+
+    Args:
+      name: the operation's name.
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def bind(self, *operands: Any, **params: Any) -> NoReturn:
+        """Not supported.
+
+        Raises:
+          NotImplementedError: always.
+        """
+        _refuse(f"the operation {self.name}, an experimental.hijax.HiPrimitive", "Use a pytree of arrays, or references to arrays (new_ref).")
+
+
+class VJPHiPrimitive:
+    """An operation with derivative rules among its methods: it can be defined, and not be called."""
+
+    def __call__(self, *operands: Any) -> NoReturn:
+        """Not supported.
+
+        Raises:
+          NotImplementedError: always.
+        """
+        _refuse(f"the operation {type(self).__name__}, an experimental.hijax.VJPHiPrimitive", "Use custom_vjp.")
+
+
+class AvalQDD:
+    """Not supported: the type of a value together with what is in it at a moment.
+
+    Raises:
+      NotImplementedError: always.
+    """
+
+    def __init__(self, aval: Any, qdd: Any):
+        _refuse("experimental.hijax.AvalQDD", f"Got {aval!r}. References to arrays (new_ref) keep their type.")
+
+
+class AvalMutableQDD(AvalQDD):
+    """Not supported, as `AvalQDD`.
+
+    Raises:
+      NotImplementedError: always.
+    """
+
+
+class aval_method:  # noqa: N801  (a decorator)
+    """Marks a method of a type of values as one of the values, whose type it gets in their place.
+
+    Args:
+      fun: the method.
+    """
+
+    def __init__(self, fun: Callable):
+        self.fun = fun
+
+
+class aval_property:  # noqa: N801  (a decorator)
+    """Marks a property of a type of values as one of the values.
+
+    Args:
+      fget: what computes it.
+    """
+
+    def __init__(self, fget: Callable):
+        self.fget = fget
+
+
+_types: dict[type, Callable[[Any], Any]] = {}
+
+
+def register_hitype(val_cls: type, typeof_fn: Callable[[Any], Any]) -> None:
+    """Notes the type of values of a class; they are no operands, and transformed functions do not take them.
+
+    Args:
+      val_cls: the class.
+      typeof_fn: from a value to its type.
+
+    Raises:
+      TypeError: if the class is none, or the function cannot be called.
+      ValueError: if the class has a type already.
+    """
+    if not isinstance(val_cls, type) or not callable(typeof_fn):
+        raise TypeError(f"register_hitype: expected a class and a function from its instances to their type, got {val_cls!r} and {typeof_fn!r}")
+    if _types.setdefault(val_cls, typeof_fn) is not typeof_fn:
+        raise ValueError(f"register_hitype: {val_cls.__name__} has a type already, by {_types[val_cls]!r}")
+
+
+def cur_qdd(x: Any) -> NoReturn:
+    """Not supported: what is in a value of a type of one's own.
+
+    Raises:
+      NotImplementedError: always.
+    """
+    _refuse("experimental.cur_qdd", f"Got {type(x).__name__}. What is in a reference to an array is ref[...].")
+
+
+class _AllowedEffects:
+    """The kinds of effects that loops and branches may have: all of them. Libraries add their own."""
+
+    def add_type(self, effect_type: type) -> None:
+        """Allows a kind of effects, as all are."""
+        if not isinstance(effect_type, type):
+            raise TypeError(f"control_flow_allowed_effects.add_type: expected a class of effects, got {effect_type!r}")
+
+    def contains(self, effect: Any) -> bool:
+        """Whether loops and branches may have such an effect."""
+        return True
+
+
+control_flow_allowed_effects = _AllowedEffects()

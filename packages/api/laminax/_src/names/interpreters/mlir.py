@@ -1,0 +1,111 @@
+"""Lowering rules by JAX's function names. A rule gets laminax's writer of StableHLO text; see `laminax_lowering.writing.context`."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+from laminax_ir.ops.callbacks import FlatCallback, run_callback
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.pytrees.pytree import tree_structure
+from laminax_ir.recording.staging import stage
+from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.rules.callbacks import emit_callback
+from laminax_lowering.writing.context import FunctionWriter as LoweringRuleContext
+from laminax_lowering.writing.registry import lowering_rules, platform_rules
+
+LoweringRule = Callable[..., Any]
+_PLATFORMS = {"cpu": ("cpu",), "cuda": ("cuda",), "rocm": ("rocm",), "gpu": ("cuda", "rocm"), "tpu": ("tpu",)}
+
+
+def register_lowering(prim: Primitive, rule: LoweringRule, platform: str | None = None, inline: bool = True,
+                      cacheable: bool = True) -> None:
+    """Says how an operation is compiled; a rule that there was is replaced. To be called before the operation is first compiled.
+
+    Args:
+      prim: the operation.
+      rule: `rule(ctx, *operands, **params)` returns the result, or the sequence of results. `ctx` is laminax's writer:
+        `ctx.emit("stablehlo.add", [x, y])` writes an operation as text and returns its value, `ctx.avals_in` and
+        `ctx.avals_out` are the operation's. There are no MLIR objects, as JAX's rules make them; `lower_fun` makes rules
+        of Python functions, which need none.
+      platform: "cpu", "cuda", "rocm", "gpu" (both of them) or "tpu"; None is all.
+      inline: must be True.
+      cacheable: has no effect: equal programs are written once in any case.
+
+    Raises:
+      NotImplementedError: for inline=False, and for a platform that is not one of these.
+    """
+    if platform is not None and platform not in _PLATFORMS:
+        raise NotImplementedError(f"register_lowering: Registering an MLIR lowering rule for primitive {prim} for an unknown platform {platform}. "
+                                  f"Known platforms are: {', '.join(_PLATFORMS)}.")
+    if not isinstance(prim, Primitive):
+        raise TypeError(f"register_lowering: a Primitive is expected, got {prim!r}")
+    if not inline:
+        raise NotImplementedError(f"register_lowering({prim}): inline=False is not supported; the policy of outlining decides it")
+
+    def lower(ctx: LoweringRuleContext, *operands: Any, **params: Any) -> Any:
+        result = rule(ctx, *operands, **params)
+        if prim.multiple_results:
+            return list(result)
+        return result[0] if isinstance(result, (tuple, list)) else result
+
+    lower.__module__ = getattr(rule, "__module__", "?")
+    lowering_rules.load(prim)
+    if platform is None:
+        lowering_rules[prim] = lower
+        return
+    for name in _PLATFORMS[platform]:
+        platform_rules[prim, name] = lower
+
+
+def emit_python_callback(ctx: LoweringRuleContext, callback: Callable[..., Sequence[Any]], token: None, operands: Sequence[Any],
+                         operand_avals: Sequence[ShapedArray], result_avals: Sequence[ShapedArray], *, has_side_effect: bool,
+                         returns_token: bool = True, partitioned: bool = False, sharding: None = None) -> tuple[Sequence[Any], None, Any]:
+    """In a lowering rule: a call of a Python function, when the compiled program runs.
+
+    Args:
+      ctx: what the rule was given.
+      callback: takes a NumPy array for each operand, and returns a sequence of arrays.
+      token: must be None; `io_callback(ordered=True)` keeps calls in their order.
+      operands: what the rule was given, or made.
+      operand_avals: their types.
+      result_avals: the types of the callback's results.
+      has_side_effect: whether it is called also where nothing needs its results.
+      returns_token: has no effect where there is no token.
+      partitioned: must be False: in programs over several devices the first one calls, with whole values.
+      sharding: must be None, for the same reason.
+
+    Returns:
+      The results, None in the place of a token, and what must live as long as the program, for `ctx.module_context.add_keepalive`.
+
+    Raises:
+      NotImplementedError: for a token, a sharding, or partitioned=True.
+      TypeError: if the operands have other types.
+    """
+    if token is not None or sharding is not None or partitioned:
+        raise NotImplementedError(f"emit_python_callback: token and sharding must be None and partitioned False, got {token}, {sharding} and "
+                                  f"{partitioned}. Use io_callback(ordered=True) for calls in their order.")
+    for operand, aval in zip(operands, operand_avals, strict=True):
+        if (operand.aval.shape, operand.aval.dtype) != (aval.shape, aval.dtype):
+            raise TypeError(f"emit_python_callback: an operand of type {operand.aval.str_short()} where operand_avals says {aval.str_short()}")
+
+    called = FlatCallback(callback, tree_structure((tuple(operands), {})), "emit_python_callback")
+
+    def function(*args: Any) -> tuple:
+        return tuple(run_callback(called, result_avals, args))
+    return emit_callback(ctx, function, operands, result_avals, has_side_effect), None, callback
+
+
+def lower_fun(fun: Callable, multiple_results: bool = True) -> LoweringRule:
+    """A lowering rule that writes what a Python function of arrays does.
+
+    Args:
+      fun: takes the operation's operands and parameters.
+      multiple_results: whether it returns a sequence of arrays; else one array.
+    """
+    def rule(ctx: LoweringRuleContext, *operands: Any, **params: Any) -> Sequence[Any]:
+        def flat(*args):
+            result = fun(*args, **params)
+            return result if multiple_results else [result]
+        return ctx.run(stage(flat, ctx.avals_in, getattr(fun, "__name__", "fun")), operands)
+    rule.__module__ = getattr(fun, "__module__", "?")
+    return rule

@@ -1,0 +1,26 @@
+"""What the numerics take of the api's core: the only door to the rooms above them.
+
+| name | is |
+|---|---|
+| `fused` | decorator: a function of arrays as one compiled program, inlined where it is traced |
+| `compiled_function` | a function of values that runs compiled, whatever trace is current |
+| `as_array` | a concrete value as an array |
+| `split_result`, `takes_out_sharding` | the parameter `out_sharding` |
+| `jit`, `make_jaxpr`, `eval_shape` | tracing, and what it is for |
+| `device_put`, `block_until_ready` | transfers |
+
+Besides these the numerics import `laminax_ir`, derivatives and `vmap` of `laminax_transforms`, and the array type and transfers
+of `laminax_runtime`.
+"""
+
+from laminax._src.compiling.abstract_calls import eval_shape, make_jaxpr
+from laminax._src.compiling.eager import as_array, compiled_function
+from laminax._src.compiling.fusion import fused
+from laminax._src.compiling.jit import jit
+from laminax._src.parallel.out_shardings import split_result, takes_out_sharding
+from laminax._src.parallel.transfers import block_until_ready, device_put
+
+__all__ = [
+    "as_array", "block_until_ready", "compiled_function", "device_put", "eval_shape", "fused", "jit", "make_jaxpr", "split_result",
+    "takes_out_sharding",
+]

@@ -1,0 +1,188 @@
+"""Images, and arrays of any rank, at another size: each axis is multiplied by a matrix of interpolation weights.
+
+The weights are a kernel's values at the distances of the input's pixels; where the image shrinks, the kernel is stretched,
+so that all pixels count (antialiasing). Pixel i covers the interval from i to i + 1.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from laminax_ir.ops.contraction import Precision
+from laminax_ir.ops.shape_arguments import canonical_shape
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
+
+from laminax._src.numerics.floor import fused
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.numpy.arguments import canonical_axes, ensure_array, inexact, shape_of
+
+
+class ResizeMethod(enum.Enum):
+    """How pixels between those of an image are interpolated."""
+    NEAREST = 0
+    LINEAR = 1
+    LANCZOS3 = 2
+    LANCZOS5 = 3
+    CUBIC = 4
+
+    @staticmethod
+    def from_string(s: str) -> ResizeMethod:
+        """The method of a name: "nearest", "linear", "bilinear", "trilinear", "triangle", "cubic", "bicubic", "tricubic",
+        "lanczos3" or "lanczos5".
+
+        Raises:
+          ValueError: for another one.
+        """
+        try:
+            return _METHODS[s]
+        except KeyError:
+            raise ValueError(f'Unknown resize method "{s}". The names are {", ".join(_METHODS)}.') from None
+
+
+_METHODS = {
+    "nearest": ResizeMethod.NEAREST, **dict.fromkeys(("linear", "bilinear", "trilinear", "triangle"), ResizeMethod.LINEAR),
+    "lanczos3": ResizeMethod.LANCZOS3, "lanczos5": ResizeMethod.LANCZOS5,
+    **dict.fromkeys(("cubic", "bicubic", "tricubic"), ResizeMethod.CUBIC)}
+
+
+# --- kernels, of the distance in pixels ---
+
+
+def _triangle(x):
+    return jnp.maximum(0, 1 - x)
+
+
+def _lanczos(radius: float) -> Callable:
+    def kernel(x):
+        return jnp.where(x < radius, jnp.sinc(x) * jnp.sinc(x / radius), 0)
+    return kernel
+
+
+def _keys_cubic(x):
+    """R. Keys, "Cubic Convolution Interpolation for Digital Image Processing", IEEE Trans. ASSP 29 (1981), with a = -1/2."""
+    near = ((1.5 * x - 2.5) * x) * x + 1
+    far = ((-0.5 * x + 2.5) * x - 4) * x + 2
+    return jnp.where(x < 1, near, jnp.where(x < 2, far, 0))
+
+
+_KERNELS = {ResizeMethod.LINEAR: _triangle, ResizeMethod.LANCZOS3: _lanczos(3.0), ResizeMethod.LANCZOS5: _lanczos(5.0),
+            ResizeMethod.CUBIC: _keys_cubic}
+
+
+def _weights(size: int, new_size: int, scale: Any, translation: Any, kernel: Callable, antialias: bool, dtype: Any) -> Any:
+    """[size, new_size]: how much each pixel counts in each new one. What lies outside of the image is 0."""
+    scale, translation = jnp.asarray(scale, dtype=dtype), jnp.asarray(translation, dtype=dtype)
+    inverse = 1 / scale
+    stretch = jnp.maximum(inverse, 1) if antialias else jnp.ones((), dtype)
+    place = (jnp.arange(new_size, dtype=dtype) + 0.5) * inverse - translation * inverse - 0.5
+    weights = kernel(jnp.abs(place[None, :] - jnp.arange(size, dtype=dtype)[:, None]) / stretch).astype(dtype)
+    total = jnp.sum(weights, axis=0, keepdims=True)
+    is_enough = jnp.abs(total) > 1000 * float(np.finfo(np.float32).eps)
+    weights = jnp.where(is_enough, weights / jnp.where(total != 0, total, 1), 0)
+    return jnp.where((place >= -0.5) & (place <= size - 0.5), weights, 0)
+
+
+def scale_and_translate(image, shape: Sequence[int], spatial_dims: Sequence[int], scale, translation, method: str | ResizeMethod,
+                        antialias: bool = True, precision: Any = Precision.HIGHEST):
+    """An image scaled and shifted along some axes: what is at x goes to x * scale + translation.
+
+    Args:
+      image: an array.
+      shape: the result's shape.
+      spatial_dims: the axes; along the others, the sizes stay.
+      scale: [len(spatial_dims)].
+      translation: [len(spatial_dims)].
+      method: a `ResizeMethod` or its name, not "nearest".
+      antialias: whether all pixels count where the image shrinks.
+      precision: of the products.
+
+    Returns:
+      An array of the shape, floating; 0 where nothing of the image is.
+
+    Raises:
+      ValueError: if the method is unknown or "nearest", or the shapes do not fit.
+    """
+    method = _method(method)
+    if method is ResizeMethod.NEAREST:
+        raise ValueError("scale_and_translate: the method must not be 'nearest'; use resize")
+    image = ensure_array("scale_and_translate", image)
+    rank = len(shape_of(image))
+    shape = canonical_shape("scale_and_translate", shape)
+    if len(shape) != rank:
+        raise ValueError(f"scale_and_translate: shape must have length equal to the number of dimensions of the image, got {shape} for "
+                         f"{get_aval(image).str_short()}")
+    axes = canonical_axes("scale_and_translate", spatial_dims, rank)
+    for name, given in (("scale", scale), ("translation", translation)):
+        if np.shape(given) != (len(axes),):
+            raise ValueError(f"scale_and_translate: {name} must have one element for each of the axes {axes}, got shape {np.shape(given)}")
+    for i, (old, new) in enumerate(zip(shape_of(image), shape)):
+        if old != new and i not in axes:
+            raise ValueError(f"scale_and_translate: axis {i} is not in spatial_dims, and its size is to change from {old} to {new}")
+    return _scaled(image, jnp.asarray(scale), jnp.asarray(translation), shape=shape, axes=axes, method=method, antialias=bool(antialias),
+                   precision=precision)
+
+
+def _method(method: str | ResizeMethod) -> ResizeMethod:
+    if isinstance(method, str):
+        return ResizeMethod.from_string(method)
+    if not isinstance(method, ResizeMethod):
+        raise TypeError(f"the method must be a ResizeMethod or its name, got {method!r}")
+    return method
+
+
+@fused(static_argnames=("shape", "axes", "method", "antialias", "precision"))
+def _scaled(image, scale, translation, shape, axes, method, antialias, precision):
+    image = jnp.asarray(inexact("resize", image))
+    real = dtypes.to_floating_dtype(image.dtype)
+    for position, axis in enumerate(axes):
+        weights = _weights(image.shape[axis], shape[axis], scale[position], translation[position], _KERNELS[method], antialias, real)
+        moved = jnp.tensordot(image, weights.astype(image.dtype), ((axis,), (0,)), precision=precision)
+        image = jnp.moveaxis(moved, -1, axis)
+    return image
+
+
+def resize(image, shape: Sequence[int], method: str | ResizeMethod, antialias: bool = True, precision: Any = Precision.HIGHEST):
+    """An image at another size.
+
+    Args:
+      image: an array.
+      shape: the result's shape, of as many axes.
+      method: a `ResizeMethod` or its name: "nearest", "linear", "cubic", "lanczos3", "lanczos5" and their synonyms.
+      antialias: whether all pixels count where the image shrinks; not with "nearest".
+      precision: of the products.
+
+    Returns:
+      An array of the shape, floating; with "nearest", of the image's dtype.
+
+    Raises:
+      ValueError: if the method is unknown, or the ranks differ.
+
+    Example:
+      >>> resize(numpy.arange(4.), (2,), "linear")
+      Array([0.7142857, 2.2857144], dtype=float32)
+    """
+    method = _method(method)
+    image = ensure_array("resize", image)
+    old, shape = shape_of(image), canonical_shape("resize", shape)
+    if len(shape) != len(old):
+        raise ValueError(f"resize: shape must have length equal to the number of dimensions of the image, got {shape} for "
+                         f"{get_aval(image).str_short()}")
+    axes = tuple(i for i, (n, m) in enumerate(zip(old, shape)) if n != m)
+    if method is ResizeMethod.NEAREST:
+        return _nearest(image, shape=shape)
+    scale = np.array([shape[i] / old[i] for i in axes], np.float64)
+    return _scaled(image, jnp.asarray(scale, dtype=dtypes.scalar_dtype(float)), jnp.zeros(len(axes)), shape=shape, axes=axes,
+                   method=method, antialias=bool(antialias), precision=precision)
+
+
+@fused(static_argnames=("shape",))
+def _nearest(image, shape):
+    image = jnp.asarray(image)
+    for axis, (old, new) in enumerate(zip(image.shape, shape)):
+        if old != new:
+            image = jnp.take(image, np.floor((np.arange(new) + 0.5) * old / new).astype(np.int32), axis=axis)
+    return image

@@ -1,0 +1,228 @@
+"""Activation functions: elementwise, of arrays of any shape; integers are taken as floats where the result is one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from laminax_ir.ops.elementwise import logistic
+from laminax_ir.ops.special import erfc
+from laminax_transforms import custom_jvp
+
+from laminax._src.numerics.floor import fused
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.numpy.arguments import as_array, ensure_array, inexact, strong
+
+
+def identity(x):
+    """The argument, as an array."""
+    return jnp.asarray(x)
+
+
+@fused
+@custom_jvp
+def relu(x):
+    """Rectified linear unit, max(x, 0). Its derivative is 1 for x > 0 and 0 elsewhere, at 0 too.
+
+    Source: Glorot, Bordes, Bengio, "Deep sparse rectifier neural networks", AISTATS 2011.
+    """
+    return jnp.maximum(x, 0)
+
+
+def _relu_tangent(tangent, _result, x):
+    # not max's own rule, which would give 1/2 at 0; see Bertoin et al., "Numerical influence of ReLU'(0)", 2021
+    return jnp.where(x > 0, tangent, 0)
+
+
+relu.__wrapped__.defjvps(_relu_tangent)
+
+
+@fused
+@custom_jvp
+def relu6(x):
+    """Rectified linear unit limited to 6: min(max(x, 0), 6). Its derivative is 1 for 0 < x < 6 and 0 elsewhere, at 0 and 6 too."""
+    return jnp.minimum(jnp.maximum(x, 0), 6.0)
+
+
+relu6.__wrapped__.defjvps(lambda tangent, _result, x: jnp.where((x > 0) & (x < 6), tangent, 0))
+
+
+@fused
+def sigmoid(x):
+    """Logistic function, 1 / (1 + exp(-x))."""
+    return logistic(jnp.asarray(x) if not hasattr(x, "dtype") else x) if _is_inexact(x) else logistic(jnp.asarray(x, float))
+
+
+def _operand(name: str, x: Any) -> Any:
+    """x as an array: NumPy's operators and comparisons would take host values for others, in other dtypes."""
+    return as_array(ensure_array(name, x))
+
+
+def _is_inexact(x: Any) -> bool:
+    return jnp.issubdtype(jnp.result_type(x), jnp.inexact)
+
+
+@fused
+def softplus(x):
+    """Smooth rectifier, log(1 + exp(x))."""
+    return jnp.logaddexp(x, 0)
+
+
+@fused
+def log1mexp(x):
+    """log(1 - exp(-x)), elementwise; -inf at 0 and NaN below.
+
+    Source: M. Maechler, "Accurately Computing log(1 - exp(-|a|))", 2012.
+    """
+    x = as_array(inexact("log1mexp", x))
+    is_large = x > math.log(2)
+    return jnp.where(is_large, jnp.log1p(-jnp.exp(-jnp.where(is_large, x, 1))), jnp.log(-jnp.expm1(-jnp.where(is_large, 1, x))))
+
+
+@fused
+def sparse_plus(x):
+    """Softplus with compact curvature: 0 below -1, x above 1, (x + 1)**2 / 4 between.
+
+    Source: Shleifer et al., "Sparse plus" as in Blondel et al. (sparse activations, 2019).
+    """
+    x = _operand("sparse_plus", x)
+    return jnp.where(x <= -1.0, 0.0, jnp.where(x >= 1.0, x, (x + 1.0) ** 2 / 4))
+
+
+@fused
+def sparse_sigmoid(x):
+    """Derivative of sparse_plus: 0 below -1, 1 above 1, (x + 1) / 2 between."""
+    return 0.5 * jnp.clip(_operand("sparse_sigmoid", x) + 1.0, 0.0, 2.0)
+
+
+@fused
+def soft_sign(x):
+    """x / (|x| + 1)."""
+    x = _operand("soft_sign", x)
+    return x / (jnp.abs(x) + 1)
+
+
+@fused
+def silu(x):
+    """Sigmoid linear unit, x * sigmoid(x); also called swish."""
+    x = _operand("silu", x)
+    return x * sigmoid(x)
+
+
+swish = silu
+
+
+@fused
+def mish(x):
+    """x * tanh(softplus(x)). Source: Misra, "Mish: A Self Regularized Non-Monotonic Activation Function", 2019."""
+    x = _operand("mish", x)
+    return x * jnp.tanh(softplus(x))
+
+
+@fused
+def log_sigmoid(x):
+    """log(sigmoid(x)), computed as -softplus(-x)."""
+    return -softplus(-_operand("log_sigmoid", x))
+
+
+@fused
+def elu(x, alpha=1.0):
+    """Exponential linear unit: x for x > 0, alpha * (exp(x) - 1) elsewhere.
+
+    Args:
+      x: an array.
+      alpha: scalar or array, the limit of the negative part.
+    """
+    x = _operand("elu", x)
+    # the inner where keeps exp from overflowing where its branch is not taken, which would make NaN gradients
+    return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0.0, x)))
+
+
+@fused
+def leaky_relu(x, negative_slope=1e-2):
+    """x for x >= 0, negative_slope * x elsewhere."""
+    x = _operand("leaky_relu", x)
+    return jnp.where(x >= 0, x, negative_slope * x)
+
+
+@fused
+def hard_tanh(x):
+    """x limited to [-1, 1]."""
+    x = _operand("hard_tanh", x)
+    return jnp.where(x > 1, 1, jnp.where(x < -1, -1, x))
+
+
+@fused
+def celu(x, alpha=1.0):
+    """Continuously differentiable ELU: max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1).
+
+    Source: Barron, "Continuously Differentiable Exponential Linear Units", 2017.
+    """
+    return jnp.maximum(x, 0.0) + alpha * jnp.expm1(jnp.minimum(x, 0.0) / alpha)
+
+
+@fused
+def selu(x):
+    """Scaled ELU with the self-normalising constants of Klambauer et al., NIPS 2017."""
+    alpha = 1.6732632423543772848170429916717
+    scale = 1.0507009873554804934193349852946
+    return scale * elu(x, alpha)
+
+
+@fused(static_argnames=("approximate",))
+def gelu(x, approximate: bool = True):
+    """Gaussian error linear unit, x * Phi(x) with the normal distribution function Phi.
+
+    Args:
+      x: an array.
+      approximate: whether to use the tanh approximation instead of erf.
+
+    Source: Hendrycks, Gimpel, "Gaussian Error Linear Units", 2016.
+    """
+    x = strong(_operand("gelu", x) if _is_inexact(x) else jnp.asarray(x, float))
+    if approximate:
+        inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x ** 3))
+        return x * (0.5 * (1.0 + jnp.tanh(inner)))
+    return 0.5 * x * erfc(-x * math.sqrt(0.5))
+
+
+@fused(static_argnames=("axis",))
+def glu(x, axis: int = -1):
+    """Gated linear unit: the first half of `axis` times the sigmoid of the second half.
+
+    Raises:
+      ValueError: if the axis has odd size.
+    """
+    x = _operand("glu", x)
+    size = x.shape[axis]
+    if size % 2:
+        raise ValueError(f"glu: axis {axis} must have even size, got {size} in shape {x.shape}")
+    first, second = jnp.split(x, 2, axis)
+    return first * sigmoid(second)
+
+
+@fused
+def squareplus(x, b=4):
+    """(x + sqrt(x**2 + b)) / 2; b=4 makes the curvature at 0 that of softplus. Source: Barron, "Squareplus", 2021."""
+    return 0.5 * (x + jnp.sqrt(jnp.square(x) + b))
+
+
+@fused
+def hard_sigmoid(x):
+    """relu6(x + 3) / 6."""
+    return relu6(_operand("hard_sigmoid", x) + 3.0) / 6.0
+
+
+@fused
+def hard_silu(x):
+    """x * hard_sigmoid(x). Source: Howard et al., "Searching for MobileNetV3", 2019."""
+    x = _operand("hard_silu", x)
+    return x * hard_sigmoid(x)
+
+
+hard_swish = hard_silu
+
+
+def tanh(x):
+    """Hyperbolic tangent."""
+    return jnp.tanh(x)

@@ -1,0 +1,200 @@
+"""Random and constant initial values of parameters.
+
+The variance-scaling family draws with variance scale / n, where n is the number of inputs of a unit (fan-in), of its
+outputs (fan-out), or their mean. Sources: Glorot, Bengio, AISTATS 2010 (glorot/xavier); He et al., ICCV 2015
+(he/kaiming); LeCun et al., "Efficient BackProp", 1998 (lecun); Saxe et al., ICLR 2014 (orthogonal).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Sequence
+
+from laminax._src.numerics.floor import takes_out_sharding
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.numpy.linalg import factorizations
+from laminax._src.numerics.random import keys as random_keys
+from laminax._src.numerics.random import samplers
+
+Initializer = Callable[..., Any]
+
+
+@takes_out_sharding
+def zeros(key, shape: Sequence[int], dtype: Any = None, out_sharding=None):
+    """Zeros; the key is not used."""
+    return jnp.zeros(shape, _dtype(dtype))
+
+
+@takes_out_sharding
+def ones(key, shape: Sequence[int], dtype: Any = None, out_sharding=None):
+    """Ones; the key is not used."""
+    return jnp.ones(shape, _dtype(dtype))
+
+
+def _dtype(dtype: Any) -> Any:
+    return jnp.result_type(float) if dtype is None else dtype
+
+
+def constant(value, dtype: Any = None) -> Initializer:
+    """An initializer that fills with `value`, a scalar or an array that broadcasts to the shape."""
+    @takes_out_sharding
+    def init(key, shape, dtype=dtype, out_sharding=None):
+        return jnp.full(shape, value, _dtype(dtype))
+    return init
+
+
+def uniform(scale=1e-2, dtype: Any = None) -> Initializer:
+    """An initializer drawing uniformly from [0, scale)."""
+    @takes_out_sharding
+    def init(key, shape, dtype=dtype, out_sharding=None):
+        return samplers.uniform(key, shape, _dtype(dtype)) * jnp.array(scale, _dtype(dtype))
+    return init
+
+
+def normal(stddev=1e-2, dtype: Any = None) -> Initializer:
+    """An initializer drawing from the normal distribution with mean 0 and standard deviation `stddev`."""
+    @takes_out_sharding
+    def init(key, shape, dtype=dtype, out_sharding=None):
+        return samplers.normal(key, shape, _dtype(dtype)) * jnp.array(stddev, _dtype(dtype))
+    return init
+
+
+def truncated_normal(stddev=1e-2, dtype: Any = None, lower=-2.0, upper=2.0) -> Initializer:
+    """An initializer drawing stddev times the normal distribution truncated to [lower, upper]."""
+    @takes_out_sharding
+    def init(key, shape, dtype=dtype, out_sharding=None):
+        return samplers.truncated_normal(key, lower, upper, shape, _dtype(dtype)) * jnp.array(stddev, _dtype(dtype))
+    return init
+
+
+def variance_scaling(scale, mode: str, distribution: str, in_axis: int | Sequence[int] = -2,
+                     out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (), dtype: Any = None) -> Initializer:
+    """An initializer with variance scale / n.
+
+    Args:
+      scale: positive.
+      mode: what n is: "fan_in", "fan_out", "fan_avg", or "fan_geo_avg" (geometric mean).
+      distribution: "normal", "truncated_normal" or "uniform".
+      in_axis, out_axis: the axes of inputs and outputs; the remaining ones are a receptive field.
+      batch_axis: axes that are left out of the count.
+      dtype: default dtype. Complex numbers have uniform phases: the absolute values of "uniform" ones are those of a disc, of
+        "truncated_normal" ones those below 2 of a complex normal distribution, times a number that makes the variance right.
+
+    Raises:
+      ValueError: for an unknown mode or distribution, or a shape with too few axes.
+    """
+    if mode not in _FANS:
+        raise ValueError(f"variance_scaling: invalid mode for variance scaling initializer: it must be one of {', '.join(_FANS)}, got {mode!r}")
+    if distribution not in ("normal", "truncated_normal", "uniform"):
+        raise ValueError("variance_scaling: distribution must be 'normal', 'truncated_normal' or 'uniform', got "
+                         f"{distribution!r}")
+
+    @takes_out_sharding
+    def init(key, shape, dtype=dtype, out_sharding=None):
+        dtype = _dtype(dtype)
+        is_complex = jnp.issubdtype(dtype, jnp.complexfloating)
+        fan_in, fan_out = _fans(tuple(shape), in_axis, out_axis, batch_axis)
+        variance = jnp.array(scale / _FANS[mode](fan_in, fan_out), dtype=dtype)
+        if distribution == "normal":
+            return samplers.normal(key, shape, dtype) * jnp.sqrt(variance)
+        if distribution == "uniform":
+            if is_complex:
+                return _complex_within(key, shape, variance.dtype, jnp.sqrt) * jnp.sqrt(2 * variance)  # a disc of radius 1 has variance 1/2
+            return samplers.uniform(key, shape, dtype, -1) * jnp.sqrt(3 * variance)
+        if is_complex:
+            # |z| < 2 of the complex normal distribution, whose |z|**2 has the distribution 1 - exp(-|z|**2)
+            draw = _complex_within(key, shape, variance.dtype, lambda u: jnp.sqrt(-jnp.log1p(math.expm1(-4) * u)))
+            # JAX's number for the standard deviation, 0.9620 to four digits: parameters should be those of JAX
+            return draw * (jnp.sqrt(variance) / jnp.array(0.95311164380491208, dtype))
+        # the standard deviation of the normal distribution truncated to [-2, 2]
+        stddev = jnp.sqrt(variance) / jnp.array(0.87962566103423978, dtype)
+        return samplers.truncated_normal(key, -2, 2, shape, dtype) * stddev
+
+    return init
+
+
+def _complex_within(key, shape: Sequence[int], dtype: Any, radius: Callable):
+    """Complex numbers of uniform phase, whose absolute values are a function of uniform draws from [0, 1)."""
+    radius_key, phase_key = random_keys.split(key)
+    real = jnp.zeros((), dtype).real.dtype
+    phases = 2 * jnp.pi * samplers.uniform(phase_key, shape, real)
+    return radius(samplers.uniform(radius_key, shape, real)).astype(dtype) * jnp.exp(1j * phases.astype(dtype))
+
+
+_FANS: dict[str, Callable[[float, float], float]] = {
+    "fan_in": lambda fan_in, fan_out: fan_in,
+    "fan_out": lambda fan_in, fan_out: fan_out,
+    "fan_avg": lambda fan_in, fan_out: (fan_in + fan_out) / 2,
+    "fan_geo_avg": lambda fan_in, fan_out: math.sqrt(fan_in * fan_out),
+}
+
+
+def _fans(shape: tuple[int, ...], in_axis, out_axis, batch_axis) -> tuple[float, float]:
+    if len(shape) <= 1:
+        raise ValueError(f"Can't compute input and output sizes of a {len(shape)}-dimensional weights tensor. Must be at least "
+                         f"2D; got shape {shape}.")
+    in_size, out_size, batch_size = (math.prod(shape[i] for i in ((axes,) if isinstance(axes, int) else axes))
+                                     for axes in (in_axis, out_axis, batch_axis))
+    receptive_field = math.prod(shape) / in_size / out_size / batch_size
+    return in_size * receptive_field, out_size * receptive_field
+
+
+def _scaled(name: str, scale: float, mode: str, distribution: str, source: str):
+    def make(in_axis: int | Sequence[int] = -2, out_axis: int | Sequence[int] = -1, batch_axis: int | Sequence[int] = (),
+             dtype: Any = None) -> Initializer:
+        return variance_scaling(scale, mode, distribution, in_axis=in_axis, out_axis=out_axis, batch_axis=batch_axis,
+                                dtype=dtype)
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"The {source} initializer: variance_scaling({scale}, {mode!r}, {distribution!r})."
+    return make
+
+
+glorot_uniform = xavier_uniform = _scaled("glorot_uniform", 1.0, "fan_avg", "uniform", "Glorot (Xavier) uniform")
+glorot_normal = xavier_normal = _scaled("glorot_normal", 1.0, "fan_avg", "truncated_normal", "Glorot (Xavier) normal")
+lecun_uniform = _scaled("lecun_uniform", 1.0, "fan_in", "uniform", "LeCun uniform")
+lecun_normal = _scaled("lecun_normal", 1.0, "fan_in", "truncated_normal", "LeCun normal")
+he_uniform = kaiming_uniform = _scaled("he_uniform", 2.0, "fan_in", "uniform", "He (Kaiming) uniform")
+he_normal = kaiming_normal = _scaled("he_normal", 2.0, "fan_in", "truncated_normal", "He (Kaiming) normal")
+
+
+def orthogonal(scale=1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """An initializer of uniformly distributed orthogonal matrices times `scale`.
+
+    Args:
+      scale: factor.
+      column_axis: the axis of the columns; the others together are the rows. Rows or columns, whichever are fewer, are
+        orthonormal.
+    """
+    @takes_out_sharding
+    def init(key, shape, dtype=dtype, out_sharding=None):
+        if len(shape) < 2:
+            raise ValueError(f"orthogonal initializer requires at least a 2D shape, got {tuple(shape)}")
+        dtype = _dtype(dtype)
+        columns = shape[column_axis]
+        rows = math.prod(shape) // columns
+        tall = (max(rows, columns), min(rows, columns))
+        q, r = factorizations.qr(samplers.normal(key, tall, dtype))
+        q = q * jnp.sign(jnp.diag(r))[None]  # makes the distribution uniform
+        q = q if rows >= columns else q.T
+        q = q.reshape(*(size for i, size in enumerate(shape) if i != column_axis % len(shape)), columns)
+        return scale * jnp.moveaxis(q, -1, column_axis)
+    return init
+
+
+def delta_orthogonal(scale=1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """An initializer of convolution kernels that are orthogonal at the centre and zero elsewhere.
+
+    Source: Xiao et al., "Dynamical Isometry and a Mean Field Theory of CNNs", ICML 2018. Shapes have 3 to 5 axes, input
+    and output features last, with at least as many outputs as inputs.
+    """
+    @takes_out_sharding
+    def init(key, shape, dtype=dtype, out_sharding=None):
+        if len(shape) not in (3, 4, 5):
+            raise ValueError(f"Delta orthogonal initializer requires a 3D, 4D or 5D shape, got {tuple(shape)}.")
+        if shape[-1] < shape[-2]:
+            raise ValueError(f"`fan_in` must be less or equal than `fan_out`, got shape {tuple(shape)}.")
+        dtype = _dtype(dtype)
+        matrix = orthogonal(scale, column_axis, dtype)(key, tuple(shape[-2:]))
+        centre = tuple((size - 1) // 2 for size in shape[:-2])
+        return jnp.zeros(shape, dtype).at[centre].set(matrix)
+    return init

@@ -1,0 +1,149 @@
+"""Means of exponentials, softmax, standardisation, one-hot codes."""
+
+from __future__ import annotations
+
+import operator
+from functools import partial
+from typing import Any
+
+from laminax_ir.ops.elementwise import rsqrt
+from laminax_ir.options import config
+from laminax_ir.tracing.user_warnings import warn_at_user
+from laminax_ir.types import dtypes
+from laminax_transforms import custom_jvp, stop_gradient
+
+from laminax._src.numerics.floor import fused
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.numpy.arguments import concrete_int, inexact, user_dtype
+from laminax._src.numerics.numpy.logarithmic_sums import logsumexp
+
+
+def logmeanexp(x, axis=None, where=None, keepdims: bool = False):
+    """log(mean(exp(x))): logsumexp minus the logarithm of the number of elements. Arguments as there."""
+    total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)
+    count = jnp.sum(jnp.ones_like(x, dtype=total.dtype), axis=axis, where=where, keepdims=keepdims)
+    return total - jnp.log(count)
+
+
+def softmax(x, axis: int | tuple[int, ...] | None = -1, where=None):
+    """exp(x) / sum(exp(x)) along an axis, without overflow.
+
+    Args:
+      x: an array.
+      axis: the axis or axes that the result sums to 1 along.
+      where: bool mask; elements left out get 0, also where that is all of them.
+    """
+    axis = tuple(axis) if isinstance(axis, list) else axis
+    return _softmax(x, where, axis=axis)
+
+
+@fused(static_argnames=("axis",))
+def _softmax(x, where, *, axis):
+    if config.softmax_custom_jvp.value:
+        return _softmax_by_rule(axis, jnp.asarray(inexact("softmax", x)), where)
+    return _plain_softmax(axis, jnp.asarray(inexact("softmax", x)), where)
+
+
+def _plain_softmax(axis, x, where):
+    _, exponentials, total = _shifted_and_sum(x, where, axis)
+    return exponentials / total
+
+
+def _shifted_and_sum(x, where, axis):
+    """x less its largest element, the exponentials of that, and their sum. What `where` leaves out is -inf, whose exponential and the
+    derivative of that are 0; where it leaves out everything the sum is 1, since the derivatives of division and logarithm need a sum."""
+    if where is not None:
+        x = jnp.where(where, x, -jnp.inf)
+        has_any = jnp.any(jnp.broadcast_to(where, x.shape), axis, keepdims=True)
+    # -inf is the largest of no elements; asking for it beside others would cost an operation
+    largest = jnp.max(stop_gradient(x), axis, keepdims=True, initial=None if x.size else -jnp.inf)
+    shifted = x - (largest if where is None else jnp.where(has_any, largest, 0))
+    exponentials = jnp.exp(shifted)
+    total = jnp.sum(exponentials, axis, keepdims=True)
+    return shifted, exponentials, total if where is None else jnp.where(has_any, total, 1)
+
+
+@partial(custom_jvp, nondiff_argnums=(0,))
+def _softmax_by_rule(axis, x, where):
+    return _plain_softmax(axis, x, where)
+
+
+@_softmax_by_rule.defjvp
+def _softmax_jvp(axis, primals, tangents):
+    """The derivative needs the result y only: y * (x_dot - sum(y * x_dot))."""
+    (x, where), (x_dot, _) = primals, tangents
+    y = _softmax_by_rule(axis, x, where)
+    return y, y * (x_dot - (y * x_dot).sum(axis, where=where, keepdims=True))
+
+
+def log_softmax(x, axis: int | tuple[int, ...] | None = -1, where=None):
+    """Logarithm of softmax, computed as x - logsumexp(x). Elements left out by `where` get -inf."""
+    axis = tuple(axis) if isinstance(axis, list) else axis
+    return _log_softmax(x, where, axis=axis)
+
+
+@fused(static_argnames=("axis",))
+def _log_softmax(x, where, *, axis):
+    x = jnp.asarray(inexact("log_softmax", x))
+    shifted, _, total = _shifted_and_sum(x, where, axis)
+    return shifted - jnp.log(total)
+
+
+@fused(static_argnames=("axis", "algorithm"))
+def standardize(x, axis: int | tuple[int, ...] | None = -1, mean=None, variance=None, epsilon=1e-5, where=None, *,
+                algorithm: str = "fast"):
+    """(x - mean) / sqrt(variance + epsilon) along an axis; mean and variance are computed unless given.
+
+    Args:
+      x: an array.
+      axis: the axis, axes, or None for all, along which the result has mean 0 and variance 1.
+      mean, variance: if given, these are used, not those of x.
+      epsilon: added to the variance, against division by zero.
+      where: a mask of the elements that count for mean and variance.
+      algorithm: of the variance: "fast" is mean(x**2) - mean(x)**2, one pass over x, which loses digits where the mean is large
+        beside the deviation; "stable" is mean((x - mean)**2).
+
+    Raises:
+      ValueError: for another algorithm.
+    """
+    if algorithm not in ("fast", "stable"):
+        raise ValueError(f"standardize: Unknown algorithm {algorithm!r}. Expected 'fast' or 'stable'.")
+    x = jnp.asarray(inexact("standardize", x))
+    if mean is None:
+        mean = jnp.mean(x, axis, keepdims=True, where=where)
+    if variance is None and algorithm == "stable":
+        variance = jnp.mean(jnp.square(jnp.subtract(x, mean)), axis, keepdims=True, where=where)
+    elif variance is None:
+        variance = jnp.mean(jnp.square(x), axis, keepdims=True, where=where) - jnp.square(mean)
+    return jnp.subtract(x, mean) * rsqrt(jnp.asarray(variance + epsilon))
+
+
+def one_hot(x, num_classes: int, *, dtype: Any = None, axis: int = -1):
+    """One-hot codes of integers.
+
+    Args:
+      x: an integer array; indices outside [0, num_classes) give zeros. Floating indices are deprecated.
+      num_classes: the size of the new axis.
+      dtype: of the result; float by default.
+      axis: where the new axis is put.
+    """
+    num_classes = concrete_int("one_hot", "the number in jax.nn.one_hot argument `num_classes`", num_classes)
+    x = x if hasattr(x, "dtype") else jnp.asarray(x)
+    if not dtypes.issubdtype(x.dtype, dtypes.integer):
+        warn_at_user(f"jax.nn.one_hot input should be integer-typed; got dtype={x.dtype}. Other indices are deprecated: convert them "
+                     "with x.astype(int).", DeprecationWarning)
+    return _one_hot(x, num_classes=num_classes, dtype=user_dtype("one_hot", float if dtype is None else dtype), axis=operator.index(axis))
+
+
+@fused(static_argnames=("num_classes", "dtype", "axis"))
+def _one_hot(x, *, num_classes, dtype, axis):
+    x = jnp.asarray(x)
+    ndim = x.ndim + 1
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"one_hot: axis {axis} is out of range for a result with {ndim} axes")
+    axis %= ndim
+    classes = jnp.arange(num_classes, dtype=x.dtype).reshape([num_classes if i == axis else 1 for i in range(ndim)])
+    return jnp.asarray(jnp.expand_dims(x, axis) == classes, dtype=dtype)
+
+
+__all__ = ["log_softmax", "logmeanexp", "one_hot", "softmax", "standardize"]

@@ -1,0 +1,242 @@
+"""Arithmetic, extremes and other functions of two operands, broadcast and promoted as NumPy does, by the promotion lattice."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Callable
+
+from laminax_ir.functions import operators
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.tracing.trace import Tracer
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
+
+from laminax._src.numerics.floor import fused
+from laminax._src.numerics.numpy import ufunc_methods as methods
+from laminax._src.numerics.numpy.arguments import (
+    convert,
+    dtype_of,
+    ensure_arrays,
+    is_kind,
+    promote_arrays,
+    promote_inexact,
+    promote_numeric,
+    shape_of,
+    strong,
+    strong_unless_scalar,
+)
+from laminax._src.numerics.numpy.conditions import _where
+from laminax._src.numerics.numpy.elementary import named
+from laminax._src.numerics.numpy.reshaping import broadcast_arrays
+from laminax._src.numerics.numpy.ufunc import builtin_ufunc
+
+
+def _binary(name: str, function: Callable, text: str, raises: str = "") -> Callable:
+    def fun(x, y, /):
+        x, y = ensure_arrays(name, x, y)
+        return function(x, y)
+
+    fun.__module__ = __name__
+    return named(fun, name, f"""{text}, elementwise.
+
+    Args:
+      x: an array or scalar.
+      y: an array or scalar; shapes are broadcast and dtypes promoted.{raises}
+    """)
+
+
+add = builtin_ufunc(0, on_tracers=operators.add, reduce=methods.sum_, accumulate=methods.cumsum, at=methods.update("add"))(
+    _binary("add", operators.add, "x + y; of bools, or"))
+subtract = builtin_ufunc(on_tracers=operators.subtract, at=methods.update("subtract"))(
+    _binary("subtract", operators.subtract, "x - y", "\n\n    Raises:\n      TypeError: for bools."))
+multiply = builtin_ufunc(1, on_tracers=operators.multiply, reduce=methods.prod, accumulate=methods.cumprod, at=methods.update("multiply"))(
+    _binary("multiply", operators.multiply, "x * y; of bools, and"))
+true_divide = fused(_binary("true_divide", operators.true_divide, "x / y; integers are taken as floats"))
+divide = true_divide
+
+
+@fused
+def floor_divide(x, y, /):
+    """The largest whole number not above x / y, elementwise; bools are taken as integers."""
+    return operators.floor_divide(*promote_numeric("floor_divide", x, y))
+
+
+@fused
+def remainder(x, y, /):
+    """x - floor(x / y) * y, with the sign of y, elementwise; bools are taken as integers."""
+    return operators.remainder(*promote_numeric("remainder", x, y))
+
+
+mod = remainder
+
+
+@fused
+def divmod(x, y, /):
+    """The pair (floor_divide(x, y), remainder(x, y))."""
+    return operators.divmod_(*promote_numeric("divmod", x, y))
+
+
+@fused
+def fmod(x, y, /):
+    """Remainder of x / y with the sign of x, elementwise; of integers and 0 it is 0."""
+    x, y = promote_arrays("fmod", *promote_numeric("fmod", x, y))
+    dtype = dtype_of(x)
+    if dtypes.issubdtype(dtype, dtypes.integer):
+        y = _where(op.eq(y, scalar_like(0, dtype)), scalar_like(1, dtype), y)
+    return op.rem(x, y)
+
+
+_NOT_CONCRETE = (Tracer, int, float, complex)
+
+
+def power(x, y, /):
+    """x ** y, elementwise.
+
+    Args:
+      x: an array or scalar.
+      y: an array or scalar; shapes are broadcast and dtypes promoted.
+
+    Raises:
+      TypeError: for integers and a negative Python int as the exponent.
+    """
+    x, y = promote_numeric("power", x, y)
+    if type(y) is bool or not isinstance(y, _NOT_CONCRETE) and not shape_of(y) and is_kind(y, dtypes.integer):
+        y = operator.index(y)  # a number known now is a repeated product, in x's dtype
+    if type(y) is int:
+        if y < 0 and type(x) is not float and is_kind(x, dtypes.integer):
+            raise TypeError(f"power: Integers cannot be raised to negative powers, got {get_aval(x).str_short()} and {y}. "
+                            "Make the base a float.")
+        if type(x) is bool:
+            x = convert(x, dtypes.scalar_dtype(int))
+        if type(x) is int:
+            return op.integer_pow(x, y)
+        return operators.power(x, y)
+    return operators.power(x, y) if isinstance(x, (float, complex)) else _power(x, y)  # a number is not an array of one
+
+
+@fused
+def _power(x, y):
+    return operators.power(x, y)
+
+
+pow = power
+
+
+@fused
+def float_power(x, y, /):
+    """x ** y computed in floats, elementwise."""
+    return op.pow(*promote_inexact("float_power", x, y))
+
+
+@builtin_ufunc(reduce=methods.extreme("max"), at=methods.update("max"))
+def maximum(x, y, /):
+    """The greater of x and y, elementwise; NaN if either is NaN; complex numbers in lexicographic order."""
+    return op.max(*promote_arrays("maximum", x, y))
+
+
+@builtin_ufunc(reduce=methods.extreme("min"), at=methods.update("min"))
+def minimum(x, y, /):
+    """The lesser of x and y, elementwise; NaN if either is NaN; complex numbers in lexicographic order."""
+    return op.min(*promote_arrays("minimum", x, y))
+
+
+@fused
+def fmax(x1, x2):
+    """The greater of x1 and x2, elementwise; of a number and NaN the number."""
+    return _ignoring_nan("fmax", operators.greater, x1, x2)
+
+
+@fused
+def fmin(x1, x2):
+    """The lesser of x1 and x2, elementwise; of a number and NaN the number."""
+    return _ignoring_nan("fmin", operators.less, x1, x2)
+
+
+def _ignoring_nan(name: str, better: Callable, x1, x2):
+    x1, x2 = promote_arrays(name, x1, x2)
+    return _where(op.bitwise_or(better(x1, x2), op.ne(x2, x2)), x1, x2)
+
+
+@fused
+def arctan2(x1, x2, /):
+    """The angle of the point (x2, x1) in radians, from -pi to pi, elementwise."""
+    return op.atan2(*promote_inexact("arctan2", x1, x2))
+
+
+atan2 = arctan2
+
+
+@fused
+def hypot(x1, x2, /):
+    """sqrt(x1**2 + x2**2), elementwise, without overflow on the way; inf if either is infinite.
+
+    Raises:
+      ValueError: for complex numbers.
+    """
+    x1, x2 = promote_inexact("hypot", x1, x2)
+    dtype = dtype_of(x1)
+    if dtypes.issubdtype(dtype, dtypes.complexfloating):
+        raise ValueError("jnp.hypot is not well defined for complex-valued inputs; numpy.abs gives the magnitude of a complex number")
+    x1, x2 = op.abs(x1), op.abs(x2)
+    infinite = op.bitwise_or(op.eq(x1, scalar_like(math.inf, dtype)), op.eq(x2, scalar_like(math.inf, dtype)))
+    large, small = op.max(x1, x2), op.min(x1, x2)
+    zero = op.eq(large, scalar_like(0.0, dtype))
+    one = scalar_like(1.0, dtype)
+    ratio = op.div(small, _where(zero, one, large))
+    length = op.mul(large, op.sqrt(op.add(one, op.square(ratio))))
+    return strong_unless_scalar(_where(infinite, scalar_like(math.inf, dtype), _where(zero, large, length)), x1, x2)
+
+
+@fused
+def heaviside(x1, x2, /):
+    """The step function: 0 below 0, x2 at 0, 1 above, elementwise."""
+    x1, x2 = promote_inexact("heaviside", x1, x2)
+    dtype = dtype_of(x1)
+    if dtypes.issubdtype(dtype, dtypes.complexfloating):
+        raise TypeError("heaviside: complex numbers have no order")
+    zero = scalar_like(0.0, dtype)
+    step = _where(op.gt(x1, zero), scalar_like(1.0, dtype), _where(op.lt(x1, zero), zero, x1))
+    result = _where(op.eq(x1, zero), x2, step)
+    return strong(result) if shape_of(x1) else result
+
+
+@fused
+def gcd(x1, x2):
+    """Greatest common divisor of integers, elementwise, by Euclid's algorithm; gcd(0, 0) is 0."""
+    x1, x2 = _integers("gcd", x1, x2)
+    x1, x2 = broadcast_arrays(operators.absolute(x1), operators.absolute(x2))
+    dtype = dtype_of(x1)
+    zero = scalar_like(0, dtype)
+
+    def step(pair):
+        a, b = pair
+        nonzero = op.ne(b, zero)
+        safe = op.select(nonzero, b, shape_ops.full(b.shape, 1, dtype))
+        return op.select(nonzero, b, a), op.select(nonzero, op.rem(a, safe), b)
+
+    from laminax_ir.ops.loops import while_loop
+    from laminax_ir.ops.reduction import reduce_or
+    result = while_loop(lambda pair: reduce_or(op.ne(pair[1], zero), tuple(range(len(pair[1].shape)))), step, (x1, x2))[0]
+    return strong_unless_scalar(result, x1, x2)
+
+
+@fused
+def lcm(x1, x2):
+    """Least common multiple of integers, elementwise; 0 if either is 0."""
+    x1, x2 = _integers("lcm", x1, x2)
+    x1, x2 = operators.absolute(x1), operators.absolute(x2)
+    zero = scalar_like(0, dtype_of(x1))
+    divisor = gcd(x1, x2)
+    empty = op.eq(divisor, zero)
+    one = scalar_like(1, dtype_of(x1))
+    return strong_unless_scalar(_where(empty, zero, op.mul(x1, op.div(x2, _where(empty, one, divisor)))), x1, x2)
+
+
+def _integers(name: str, *args):
+    args = promote_arrays(name, *args)
+    if not is_kind(args[0], dtypes.integer):
+        raise ValueError(f"{name}: arguments must be integers, got {', '.join(get_aval(x).str_short() for x in args)}")
+    return args

@@ -1,0 +1,283 @@
+"""Arrays from data: from Python's and NumPy's values, from files and buffers, and in another dtype."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any, Sequence
+
+import numpy as np
+
+import laminax_runtime as runtime
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.tracing.trace import Tracer, is_tracing
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.partition_specs import PartitionSpec
+
+from laminax._src.numerics.floor import device_put, fused, split_result
+from laminax._src.numerics.numpy.arguments import as_array, convert, dtype_of, ensure_array, is_host_value, promote_dtypes, user_dtype
+
+
+def array(object: Any, dtype: Any = None, *, copy: bool = True, order: str | None = "K", ndmin: int = 0, device: Any = None,
+          out_sharding: Any = None):
+    """Makes an array from a value, or from nested sequences of values.
+
+    Args:
+      object: an array, a scalar, anything NumPy can convert, or nested lists and tuples of these.
+      dtype: the dtype of the result; by default that of the value, 32-bit for 64-bit unless x64 is enabled.
+      copy: whether an array is copied; without effect on what can be seen, because arrays do not change.
+      order: must be "K", "C" or None.
+      ndmin: axes of size 1 are added in front until there are this many.
+      device: the device or sharding that holds the result; by default the default device.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Returns:
+      An array; weakly typed if the value is a Python scalar, or an array that is, and no dtype is given.
+
+    Raises:
+      TypeError: if the value cannot be an array, or a complex number is to be a real one. Complex arrays lose their imaginary part,
+        with a warning.
+      ValueError: for None, for nested sequences of unequal lengths, and for an array that is committed to other devices than `device`.
+      NotImplementedError: for other orders.
+
+    Example:
+      >>> array([[1, 2], [3, 4]]).shape
+      (2, 2)
+    """
+    if order not in ("K", "C", None):
+        raise NotImplementedError(f"numpy.array: only order='K' and 'C' are supported, got order={order!r}")
+    if out_sharding is not None:
+        return split_result("array", out_sharding, lambda: array(object, dtype, copy=copy, order=order, ndmin=ndmin, device=device))
+    if device is not None and isinstance(object, runtime.ArrayImpl) and object.committed:
+        _check_devices(object, device)
+    result = _from_object(object, user_dtype("array", dtype))
+    if copy and result is object:
+        result = op.copy(result)
+    if ndmin > len(result.shape):
+        result = shape_ops.expand_dims(result, tuple(range(ndmin - len(result.shape))))
+    return placed(result, device)
+
+
+def _check_devices(x: runtime.ArrayImpl, device: Any) -> None:
+    wanted = runtime.as_sharding(device)
+    if x.sharding._internal_device_list != wanted._internal_device_list:
+        raise ValueError(f"numpy.array: Received incompatible devices for jitted computation. The array is committed to {x.sharding}, and device is "
+                         f"{device}. Move it with device_put.")
+
+
+def _from_object(value: Any, dtype: Any) -> Any:
+    if hasattr(value, "__jax_array__") and not isinstance(value, Tracer):
+        value = value.__jax_array__()
+    if is_host_value(value):
+        # as NumPy does, the mask of a masked array is dropped
+        return _from_host(np.asarray(value) if isinstance(value, np.ma.MaskedArray) else value, dtype)
+    if isinstance(value, Tracer) or hasattr(value, "aval"):
+        return with_dtype(value, dtype)
+    if isinstance(value, (list, tuple)):
+        return _from_sequence(value, dtype)
+    if value is None:
+        raise ValueError("numpy.array: None is not a valid value for an array. Expected numbers, or nested lists of them.")
+    if isinstance(value, (str, bytes, dict, set)):
+        raise TypeError(f"numpy.array: a value of type {type(value).__name__} cannot be an array: {value!r:.80}. Expected "
+                        "numbers, or nested lists and tuples of them.")
+    return _from_host(np.asarray(value), dtype)  # __array__, the buffer protocol and the like
+
+
+def _from_host(value: Any, dtype: Any) -> Any:
+    if dtype is None:
+        return _put(value)
+    if dtypes.is_extended(dtype):
+        raise TypeError(f"numpy.array: numbers cannot become an array of dtype {dtype}. Make keys with random.key.")
+    if isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c":
+        if not dtypes.issubdtype(dtype, dtypes.complexfloating):
+            if type(value) is complex:
+                _refuse_complex(value, dtype)
+            return with_dtype(_put(value), dtype)
+    return _put(dtypes.coerce_to_array(value, dtype), weak_type=False)
+
+
+def _refuse_complex(value: complex, dtype: Any) -> None:
+    if dtype != np.bool_:
+        raise TypeError(f"numpy.array: the complex number {value} cannot become an array of dtype {dtypes.dtype_name(dtype)}. Take its .real.")
+
+
+def _put(value: Any, weak_type: bool | None = None) -> Any:
+    """A host value on the default device, or on each device of the mesh that is set, as computations' results are."""
+    if is_tracing():
+        return runtime.put_constant(value, weak_type=weak_type)
+    mesh = runtime.current_mesh()
+    return runtime.device_put(value, None if mesh is None else runtime.NamedSharding(mesh, PartitionSpec()), weak_type=weak_type)
+
+
+def with_dtype(x: Any, dtype: Any) -> Any:
+    return x if dtype is None or dtypes.is_extended(dtype) and dtype_of(x) == dtype else convert(x, dtype)
+
+
+def _from_sequence(values: Sequence[Any], dtype: Any) -> Any:
+    """Nested sequences: by NumPy at once if everything is on the host, else leaf by leaf."""
+    leaves: list[Any] = []
+    shape = _leaves_of(values, leaves)
+    if not leaves:
+        return _from_host(np.empty(shape, np.float32), dtype)
+    if builtins.all(is_host_value(x) for x in leaves):
+        is_scalars = builtins.all(type(x) in dtypes.python_scalar_types for x in leaves)
+        common = dtypes.result_type(*set(map(type, leaves))) if is_scalars else dtypes.result_type(*leaves)
+        target = common if dtype is None else dtype
+        if dtypes.issubdtype(common, dtypes.complexfloating) and not dtypes.issubdtype(target, dtypes.complexfloating):
+            for x in leaves:
+                if type(x) is complex:
+                    _refuse_complex(x, target)
+            return convert(_from_host(np.asarray(values, common), None), target)
+        return _from_host(_checked_ints(values, leaves, target), target)
+    joined = _stacked(values)
+    return with_dtype(joined, dtype) if dtype is not None else _strong(joined)
+
+
+def _checked_ints(values, leaves, dtype) -> np.ndarray:
+    if dtypes.issubdtype(dtype, dtypes.integer):
+        for x in leaves:
+            if type(x) is int:
+                dtypes.coerce_to_array(x, dtype)  # refuses what does not fit
+    return np.asarray(values).astype(dtype)
+
+
+def _leaves_of(values: Any, leaves: list) -> tuple[int, ...]:
+    """Collects the leaves of nested sequences; returns the sequences' shape.
+
+    Raises:
+      ValueError: if sequences at one depth differ in shape.
+    """
+    if not isinstance(values, (list, tuple)):
+        if hasattr(values, "__jax_array__") and not isinstance(values, Tracer):
+            values = values.__jax_array__()
+        if values is None:
+            raise ValueError("numpy.array: None is not a valid value for an element of an array")
+        if isinstance(values, (str, bytes)):
+            raise TypeError(f"numpy.array: {values!r} cannot be an element of an array")
+        leaves.append(values if is_host_value(values) or hasattr(values, "aval") else np.asarray(values))
+        return tuple(np.shape(leaves[-1])) if is_host_value(leaves[-1]) else tuple(leaves[-1].shape)
+    shapes = [_leaves_of(v, leaves) for v in values]
+    if builtins.any(s != shapes[0] for s in shapes):
+        raise ValueError(f"numpy.array: the elements must have equal shapes, got {', '.join(map(str, shapes[:8]))}")
+    return (len(values), *(shapes[0] if shapes else ()))
+
+
+def _stacked(values: Any) -> Any:
+    """Nested sequences of arrays of one shape as one array, in their common dtype."""
+    if not isinstance(values, (list, tuple)):
+        return as_array(values)
+    return _joined([_stacked(v) for v in values])
+
+
+@fused
+def _joined(arrays: list) -> Any:
+    return shape_ops.concatenate([shape_ops.expand_dims(x, (0,)) for x in promote_dtypes("array", *arrays)], 0)
+
+
+def _strong(x: Any) -> Any:
+    aval = get_aval(x)
+    return op.convert_element_type(x, aval.dtype, weak_type=False) if aval.weak_type else x
+
+
+def placed(x: Any, device: Any) -> Any:
+    if device is None:
+        return x
+    return device_put(x, device)
+
+
+def asarray(a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None,
+            out_sharding: Any = None):
+    """Converts a value to an array, without a copy where it is one already.
+
+    Args:
+      a: as for `array`.
+      dtype: the dtype of the result; by default that of the value.
+      order: must be None, "K" or "C".
+      copy: True makes a copy in any case; False raises if a host value would go to another platform than the CPU.
+      device: the device or sharding that holds the result.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Raises:
+      ValueError: if copy is False and the value is copied to an accelerator.
+    """
+    if copy is False and is_host_value(a):  # the CPU may share the host's memory
+        platform = runtime.default_backend() if device is None else next(iter(getattr(device, "device_set", [device]))).platform
+        if platform != "cpu":
+            raise ValueError(f"jnp.asarray: cannot convert object of type {type(a)} to JAX Array on platform={platform} with copy=False. "
+                             "Consider using copy=None or copy=True instead.")
+    return array(a, dtype, copy=bool(copy), order=order, device=device, out_sharding=out_sharding)
+
+
+def copy(a: Any, order: str | None = None):
+    """A copy of an array.
+
+    Args:
+      a: an array or scalar.
+      order: must be None, "K" or "C".
+    """
+    return array(ensure_array("copy", a), copy=True, order=order)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None):
+    """Converts the elements to another dtype.
+
+    Args:
+      x: an array or scalar.
+      dtype: the dtype; None is the default float. Complex numbers to real drops the imaginary part, with a warning.
+      copy: whether the result is a copy even if the dtype stays.
+      device: the device or sharding that holds the result.
+    """
+    x = as_array(ensure_array("astype", x))
+    target = dtypes.canonicalize_dtype(float) if dtype is None else user_dtype("astype", dtype)
+    source = dtype_of(x)
+    if dtypes.issubdtype(source, dtypes.complexfloating) and target == np.bool_:
+        return placed(op.ne(x, scalar_like(0, source)), device)
+    if dtypes.issubdtype(source, dtypes.complexfloating) and not dtypes.issubdtype(target, dtypes.complexfloating):
+        import warnings
+        warnings.warn("Casting from complex to real dtypes discards the imaginary part; it is deprecated. Take .real or .imag first.",
+                      DeprecationWarning, stacklevel=2)
+        x = op.real(x)
+    result = with_dtype(x, target)
+    return placed(op.copy(result) if copy and result is x else result, device)
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0):
+    """An array from an object's bytes; parameters as for `numpy.frombuffer`."""
+    return asarray(np.frombuffer(buffer=buffer, dtype=dtype, count=count, offset=offset))
+
+
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str):
+    """An array from numbers written in a string, separated by `sep`; parameters as for `numpy.fromstring`."""
+    return asarray(np.fromstring(string=string, dtype=dtype, count=count, sep=sep))
+
+
+def fromfile(*args: Any, **kwargs: Any):
+    """Not provided, because it would depend on the machine's files.
+
+    Raises:
+      NotImplementedError: always; `asarray(numpy.fromfile(...))` does it.
+    """
+    raise NotImplementedError("numpy.fromfile is not provided; read with NumPy and convert: asarray(np.fromfile(...))")
+
+
+def fromiter(*args: Any, **kwargs: Any):
+    """Not provided, because iterators have effects.
+
+    Raises:
+      NotImplementedError: always; `asarray(numpy.fromiter(...))` does it.
+    """
+    raise NotImplementedError("numpy.fromiter is not provided; use NumPy and convert: asarray(np.fromiter(...))")
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None):
+    """An array from an object with the DLPack protocol, sharing its memory where that is possible.
+
+    Args:
+      x: an object with `__dlpack__`.
+      device: the device that holds the result.
+      copy: whether to copy; None copies only if needed.
+    """
+    from laminax_runtime import from_dlpack as implementation
+    return implementation(x, device=device, copy=copy)

@@ -1,0 +1,314 @@
+"""Diagonals, triangles and their indices, and matrices made of them."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Any
+
+import numpy as np
+
+from laminax_ir.functions import operators
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops.shape_arguments import canonical_shape
+from laminax_ir.symbolic.symbolic_dims import is_constant_shape
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
+
+from laminax._src.numerics.floor import fused
+from laminax._src.numerics.numpy import reductions
+from laminax._src.numerics.numpy.arguments import (
+    as_array,
+    concrete_int,
+    convert,
+    dtype_of,
+    ensure_array,
+    is_kind,
+    one_axis,
+    refuse_out,
+    shape_of,
+    strong,
+    user_dtype,
+    weak_like,
+)
+from laminax._src.numerics.numpy.conditions import _where
+from laminax._src.numerics.numpy.creation import ones
+from laminax._src.numerics.numpy.placing import refuse_inplace
+from laminax._src.numerics.numpy.reducing import sum_dtype
+from laminax._src.numerics.numpy.repeating import resize
+from laminax._src.numerics.numpy.reshaping import moveaxis, ravel
+from laminax._src.numerics.numpy.sorting import nonzero
+from laminax._src.numerics.numpy.updates import update
+
+
+def trace(a, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype=None, out: None = None):
+    """Sum of a diagonal.
+
+    Args:
+      a: an array of rank at least 2.
+      offset: which diagonal: 0 is the main one, positive ones are above it.
+      axis1, axis2: the axes of the matrices; the others stay.
+      dtype: the dtype of the result; by default a's, bools and narrow integers widened.
+      out: must be None.
+    """
+    refuse_out("trace", out)
+    dtype = user_dtype("trace", dtype)
+    if type(offset) is int:
+        return _trace_of_known(a, offset=offset, axis1=axis1, axis2=axis2, dtype=dtype)
+    return _trace_of(a, offset, axis1=axis1, axis2=axis2, dtype=dtype)
+
+
+@fused(static_argnames=("offset", "axis1", "axis2", "dtype"))
+def _trace_of_known(a, offset, axis1, axis2, dtype):
+    return _trace(a, offset, axis1, axis2, dtype)
+
+
+@fused(static_argnames=("axis1", "axis2", "dtype"))
+def _trace_of(a, offset, axis1, axis2, dtype):
+    return _trace(a, offset, axis1, axis2, dtype)
+
+
+def _trace(a, offset, axis1, axis2, dtype):
+    a = ensure_array("trace", a)
+    if len(shape_of(a)) < 2:
+        raise ValueError(f"trace requires an array of at least two dimensions, got {get_aval(a).str_short()}")
+    rank = len(shape_of(a))
+    if one_axis("trace", axis1, rank) == one_axis("trace", axis2, rank):
+        raise ValueError(f"trace: axis1 and axis2 can not be same, got {axis1} and {axis2} for {get_aval(a).str_short()}")
+    a = moveaxis(a, (axis1, axis2), (-2, -1))
+    mask = _band(shape_of(a)[-2:], offset, op.eq)
+    if dtype is None:
+        dtype = sum_dtype(dtype_of(a))
+    return reductions.sum(_where(mask, a, np.zeros((), dtype_of(a))[()]), axis=(-2, -1), dtype=dtype)
+
+
+# XLA's CPU compiler unrolls comparisons of indices in small matrices: a causal mask of [32, 32] takes it 440 ms, as a constant 60.
+_SMALL_BAND = 1024
+
+
+def _band(shape: tuple[int, int], k: Any, compare) -> Any:
+    """Where column - row compares so with k."""
+    if type(k) is int and is_constant_shape(shape) and shape[0] * shape[1] <= _SMALL_BAND:
+        return _small_band(shape, k, compare is op.eq)
+    row = shape_ops.broadcasted_iota(np.int32, shape, 0)
+    if type(k) is not int or k:
+        row = op.add(row, k if type(k) is int else convert(k, np.dtype(np.int32)))
+    return compare(row, shape_ops.broadcasted_iota(np.int32, shape, 1))
+
+
+@functools.lru_cache(maxsize=256)
+def _small_band(shape: tuple[int, int], k: int, is_line: bool) -> np.ndarray:
+    """The same as a constant; one object for all, so that programs with it are found to be equal."""
+    distance = np.arange(shape[0])[:, None] + k - np.arange(shape[1])
+    mask = distance == 0 if is_line else distance >= 0
+    mask.flags.writeable = False
+    return mask
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype=None):
+    """Ones at and below a diagonal, zeros above.
+
+    Args:
+      N, M: rows and columns; M is N by default.
+      k: which diagonal.
+      dtype: the dtype, by default float32.
+    """
+    dtype = user_dtype("tri", np.float32 if dtype is None else dtype)
+    return _tri(k, shape=canonical_shape("tri", (N, N if M is None else M)), dtype=dtype)
+
+
+@fused(static_argnames=("shape", "dtype"))
+def _tri(k, shape, dtype):
+    return convert(_band(shape, k, op.ge), dtype)
+
+
+def tril(m, k: int = 0):
+    """The matrices in the last two axes with zeros above diagonal k."""
+    return _tril(m, k=k if isinstance(k, int) else operator.index(k))
+
+
+def triu(m, k: int = 0):
+    """The matrices in the last two axes with zeros below diagonal k."""
+    return _triu(m, k=k if isinstance(k, int) else operator.index(k))
+
+
+@fused(static_argnames=("k",))
+def _tril(m, k):
+    return _triangle("tril", m, k, op.ge, True)
+
+
+@fused(static_argnames=("k",))
+def _triu(m, k):
+    return _triangle("triu", m, k - 1, op.ge, False)
+
+
+def _triangle(name, m, k, compare, keep):
+    m = ensure_array(name, m)
+    shape = shape_of(m)
+    if len(shape) < 2:
+        raise ValueError(f"Argument to {name} must be at least 2D, got {get_aval(m).str_short()}")
+    mask = _band(shape[-2:], k, compare)
+    if len(shape) > 2:
+        mask = shape_ops.broadcast_to_shape(mask, shape)
+    zeros = shape_ops.full_like(m, 0, shape=shape)
+    return op.select(mask, m, zeros) if keep else op.select(mask, zeros, m)
+
+
+def diagonal(a, offset: int = 0, axis1: int = 0, axis2: int = 1):
+    """The diagonals of matrices, along a new last axis.
+
+    Args:
+      a: an array of rank at least 2.
+      offset: which diagonal: 0 is the main one, positive ones are above it.
+      axis1, axis2: the axes of the matrices.
+    """
+    return _diagonal(a, offset=operator.index(offset), axis1=axis1, axis2=axis2)
+
+
+@fused(static_argnames=("offset", "axis1", "axis2"))
+def _diagonal(a, offset, axis1, axis2):
+    a = ensure_array("diagonal", a)
+    rank = len(shape_of(a))
+    if rank < 2:
+        raise ValueError(f"diagonal requires an array of at least two dimensions, got {get_aval(a).str_short()}")
+    first, second = one_axis("diagonal", axis1, rank), one_axis("diagonal", axis2, rank)
+    a = moveaxis(as_array(a), (first, second), (-2, -1))
+    rows, columns = a.shape[-2:]
+    count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    places = np.arange(count, dtype=np.int32)
+    return a[..., places - min(offset, 0), places + max(offset, 0)]
+
+
+def diag(v, k: int = 0):
+    """A matrix with a diagonal, or the diagonal of a matrix.
+
+    Args:
+      v: an array of rank 1, to be put on the diagonal, or of rank 2.
+      k: which diagonal.
+
+    Raises:
+      ValueError: for other ranks.
+    """
+    return _diag(v, k=operator.index(k))
+
+
+@fused(static_argnames=("k",))
+def _diag(v, k):
+    v = ensure_array("diag", v)
+    rank = len(shape_of(v))
+    if rank == 2:
+        return _diagonal(v, k, 0, 1)
+    if rank != 1:
+        raise ValueError(f"diag input must be 1d or 2d, got {get_aval(v).str_short()}")
+    n = shape_of(v)[0] + abs(k)
+    zero = np.zeros((), dtype_of(v))[()]
+    row = shape_ops.pad(v, zero, [(max(0, k), max(0, -k), 0)])
+    wide = shape_ops.broadcast_in_dim(row, (n, n), (1,))
+    return weak_like(op.select(_band((n, n), k, op.eq), wide, shape_ops.full((n, n), 0, dtype_of(v))), v)
+
+
+def diagflat(v, k: int = 0):
+    """A matrix with the elements of the flat v on diagonal k."""
+    return strong(diag(ravel(v), k))
+
+
+def fill_diagonal(a, val, wrap: bool = False, *, inplace: bool = True):
+    """An array with a value, or values, on its diagonal.
+
+    Args:
+      a: an array of rank at least 2; of rank above 2 all sizes must be equal.
+      val: a scalar, or values for the diagonal in order, repeated if there are fewer.
+      wrap: must be False.
+      inplace: must be False, because arrays do not change.
+
+    Returns:
+      A changed copy of a.
+    """
+    refuse_inplace("fill_diagonal", inplace)
+    if wrap:
+        raise NotImplementedError("fill_diagonal: wrap=True is not supported")
+    a, val = as_array(ensure_array("fill_diagonal", a)), ensure_array("fill_diagonal", val)
+    if len(a.shape) < 2:
+        raise ValueError(f"fill_diagonal: array must be at least 2-d, got {get_aval(a).str_short()}")
+    if len(a.shape) > 2 and len(set(a.shape)) > 1:
+        raise ValueError(f"fill_diagonal: all dimensions of input must be of equal length, got {get_aval(a).str_short()}")
+    places = np.arange(min(a.shape), dtype=np.int32)
+    values = val if not shape_of(val) else resize(ravel(val), places.shape)
+    return update("set", a, (places,) * len(a.shape), values, unique_indices=True, indices_are_sorted=True)
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple:
+    """The indices of the main diagonal of an array with `ndim` axes of size n."""
+    n, ndim = operator.index(n), operator.index(ndim)
+    if n < 0 or ndim < 0:
+        raise ValueError(f"diag_indices: n and ndim must be nonnegative, got n={n} and ndim={ndim}")
+    return (shape_ops.iota(dtypes.scalar_dtype(int), n),) * ndim
+
+
+def diag_indices_from(arr) -> tuple:
+    """The indices of the main diagonal of an array with equal sizes."""
+    shape = shape_of(ensure_array("diag_indices_from", arr))
+    if len(shape) < 2 or len(set(shape)) > 1:
+        raise ValueError(f"diag_indices_from: the array must have at least 2 axes, all of one size, got shape {shape}")
+    return diag_indices(shape[0], len(shape))
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple:
+    """The indices of the lower triangle, at and below diagonal k, of an [n, m] matrix."""
+    return _triangle_indices("tril_indices", np.tril_indices, n, k, m)
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple:
+    """The indices of the upper triangle, at and above diagonal k, of an [n, m] matrix."""
+    return _triangle_indices("triu_indices", np.triu_indices, n, k, m)
+
+
+def _triangle_indices(name: str, function, n, k, m) -> tuple:
+    n, k = concrete_int(name, "n", n), concrete_int(name, "k", k)
+    m = None if m is None else concrete_int(name, "m", m)
+    return tuple(as_array(x.astype(dtypes.scalar_dtype(int))) for x in function(n, k, m))
+
+
+def tril_indices_from(arr, k: int = 0) -> tuple:
+    """The indices of the lower triangle of a matrix."""
+    return tril_indices(*_matrix_args("tril_indices_from", arr, k))
+
+
+def triu_indices_from(arr, k: int = 0) -> tuple:
+    """The indices of the upper triangle of a matrix."""
+    return triu_indices(*_matrix_args("triu_indices_from", arr, k))
+
+
+def _matrix_args(name, arr, k):
+    shape = shape_of(ensure_array(name, arr))
+    if len(shape) != 2:
+        raise ValueError(f"{name}: only 2-D inputs are accepted, got shape {shape}")
+    return shape[0], k, shape[1]
+
+
+def mask_indices(n: int, mask_func, k: int = 0, *, size: int | None = None) -> tuple:
+    """The indices where `mask_func(ones((n, n)), k)` is not 0, such as those of a triangle with `triu`."""
+    return nonzero(mask_func(ones((n, n)), k), size=size)
+
+
+def vander(x, N: int | None = None, increasing: bool = False):
+    """Matrix of the powers of a vector: column i is x**(N - 1 - i), or x**i if increasing."""
+    return _vander(x, N=None if N is None else operator.index(N), increasing=bool(increasing))
+
+
+@fused(static_argnames=("N", "increasing"))
+def _vander(x, N, increasing):
+    x = ensure_array("vander", x)
+    if len(shape_of(x)) != 1:
+        raise ValueError(f"vander: x must be a one-dimensional array, got {get_aval(x).str_short()}")
+    N = shape_of(x)[0] if N is None else N
+    if N < 0:
+        raise ValueError(f"vander: N must be nonnegative, got {N}")
+    x, exponents = strong(x), shape_ops.iota(np.int32, N)
+    if not increasing:
+        exponents = op.sub(np.int32(N - 1), exponents)
+    if N and is_kind(x, dtypes.integer):
+        exponents = convert(exponents, dtype_of(x))  # so that narrow integers stay narrow
+    return operators.power(shape_ops.expand_dims(x, (1,)), shape_ops.expand_dims(exponents, (0,))) if N else \
+        shape_ops.full((shape_of(x)[0], 0), 0, dtype_of(x))

@@ -1,0 +1,181 @@
+"""Exponentials, logarithms, trigonometry, and the parts of complex numbers: functions of one operand.
+
+Those with values between the integers take integers and bools as floats.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Callable
+
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.tracing.trace import Tracer, eval_trace, state, tracing_threads
+from laminax_ir.types import dtypes
+from laminax_runtime import ArrayImpl
+
+from laminax._src.numerics.floor import compiled_function, fused
+from laminax._src.numerics.numpy.arguments import (
+    as_array,
+    dtype_of,
+    ensure_array,
+    inexact,
+    is_kind,
+    promote_inexact,
+    strong,
+    strong_unless_scalar,
+    weak_like,
+)
+
+# --- functions that are one operation on floats ---
+
+_ARRAYS = (ArrayImpl, Tracer)
+
+
+def _unary(name: str, primitive, text: str, detail: str = "") -> Callable:
+    def promoted(x):
+        if isinstance(x, _ARRAYS) and x.aval.dtype.kind == "f":
+            return state.trace.process(primitive, (x,), {})
+        return state.trace.process(primitive, (inexact(name, x),), {})
+
+    compiled = compiled_function(lambda x: [promoted(x)], name)
+    current, bottom, threads = state, eval_trace, tracing_threads
+
+    def fun(x, /):
+        return compiled(x) if type(x) is ArrayImpl and (not threads or current.trace is bottom) else promoted(x)
+
+    return named(fun, name, f"""{text}, elementwise.
+
+    Args:
+      x: an array or scalar of numbers; integers and bools are taken as floats.{detail}
+
+    Returns:
+      An array of x's shape, floating or complex.
+    """)
+
+
+def named(fun: Callable, name: str, doc: str) -> Callable:
+    fun.__name__ = fun.__qualname__ = name
+    fun.__doc__ = doc
+    return fun
+
+
+exp = _unary("exp", op.exp_p, "Exponential, e**x")
+exp2 = _unary("exp2", op.exp2_p, "Power of two, 2**x")
+expm1 = _unary("expm1", op.expm1_p, "exp(x) - 1, accurate near 0")
+log = _unary("log", op.log_p, "Natural logarithm; -inf at 0, NaN for negative numbers")
+log1p = _unary("log1p", op.log1p_p, "log(1 + x), accurate near 0")
+sqrt = _unary("sqrt", op.sqrt_p, "Square root; NaN for negative real numbers")
+cbrt = _unary("cbrt", op.cbrt_p, "Real cube root")
+sin = _unary("sin", op.sin_p, "Sine; x in radians")
+cos = _unary("cos", op.cos_p, "Cosine; x in radians")
+tan = _unary("tan", op.tan_p, "Tangent; x in radians")
+arcsin = _unary("arcsin", op.asin_p, "Inverse sine in radians, from -pi/2 to pi/2; NaN outside [-1, 1]")
+arccos = _unary("arccos", op.acos_p, "Inverse cosine in radians, from 0 to pi; NaN outside [-1, 1]")
+arctan = _unary("arctan", op.atan_p, "Inverse tangent in radians, from -pi/2 to pi/2")
+sinh = _unary("sinh", op.sinh_p, "Hyperbolic sine")
+cosh = _unary("cosh", op.cosh_p, "Hyperbolic cosine")
+tanh = _unary("tanh", op.tanh_p, "Hyperbolic tangent")
+arcsinh = _unary("arcsinh", op.asinh_p, "Inverse hyperbolic sine")
+arccosh = _unary("arccosh", op.acosh_p, "Inverse hyperbolic cosine; NaN below 1")
+arctanh = _unary("arctanh", op.atanh_p, "Inverse hyperbolic tangent; NaN outside [-1, 1]")
+asin, acos, atan = arcsin, arccos, arctan
+asinh, acosh, atanh = arcsinh, arccosh, arctanh
+
+
+@fused
+def log2(x, /):
+    """Logarithm to base 2, elementwise; parameters as for `log`."""
+    x = inexact("log2", x)
+    return strong(op.div(op.log(x), scalar_like(math.log(2), dtype_of(x))))
+
+
+@fused
+def log10(x, /):
+    """Logarithm to base 10, elementwise; parameters as for `log`."""
+    x = inexact("log10", x)
+    return strong(op.mul(op.log(x), scalar_like(math.log10(math.e), dtype_of(x))))
+
+
+@fused
+def reciprocal(x, /):
+    """1 / x, elementwise; integers are taken as floats."""
+    x = inexact("reciprocal", x)
+    return weak_like(op.div(scalar_like(1.0, dtype_of(x)), x), x)
+
+
+@fused
+def degrees(x, /):
+    """Converts angles from radians to degrees, elementwise."""
+    (x,) = promote_inexact("degrees", x)
+    return strong_unless_scalar(op.mul(x, scalar_like(180.0 / math.pi, dtype_of(x))), x)
+
+
+@fused
+def radians(x, /):
+    """Converts angles from degrees to radians, elementwise."""
+    (x,) = promote_inexact("radians", x)
+    return strong_unless_scalar(op.mul(x, scalar_like(math.pi / 180.0, dtype_of(x))), x)
+
+
+rad2deg, deg2rad = degrees, radians
+
+
+@fused
+def sinc(x, /):
+    """sin(pi x) / (pi x), elementwise, with the value 1 at 0.
+
+    The derivatives at 0 are right too: near 0 they come from the Taylor series, 1 - (pi x)**2/6 + (pi x)**4/120.
+    """
+    x = inexact("sinc", x)
+    dtype = dtype_of(x)
+    angle = op.mul(scalar_like(math.pi, dtype), x)
+    zero = op.eq(angle, scalar_like(0.0, dtype))
+    safe = op.select(zero, shape_ops.full_like(angle, 1), angle)
+    square_ = op.mul(angle, angle)
+    series = op.add(scalar_like(1.0, dtype), op.mul(square_, op.add(
+        scalar_like(-1 / 6, dtype), op.mul(square_, scalar_like(1 / 120, dtype)))))
+    return strong_unless_scalar(op.select(zero, series, op.div(op.sin(safe), safe)), x)
+
+
+# --- complex numbers ---
+
+
+def real(val, /):
+    """The real part, elementwise; a real array is its own."""
+    val = ensure_array("real", val)
+    return op.real(val) if is_kind(val, dtypes.complexfloating) else as_array(val)
+
+
+def imag(val, /):
+    """The imaginary part, elementwise; 0 for a real array."""
+    val = ensure_array("imag", val)
+    if is_kind(val, dtypes.complexfloating):
+        return op.imag(val)
+    return shape_ops.full_like(val, 0)
+
+
+def conjugate(x, /):
+    """The complex conjugate, elementwise; a real array is its own."""
+    x = ensure_array("conjugate", x)
+    return op.conj(x) if is_kind(x, dtypes.complexfloating) else as_array(x)
+
+
+conj = conjugate
+
+
+@fused(static_argnames=("deg",))
+def angle(z, deg: bool = False):
+    """The angle of complex numbers in radians, from -pi to pi, or in degrees, elementwise.
+
+    Args:
+      z: an array or scalar; real numbers have angle 0 or pi.
+      deg: whether the result is in degrees.
+    """
+    z = inexact("angle", z)
+    if is_kind(z, dtypes.complexfloating):
+        result = op.atan2(op.imag(z), op.real(z))
+    else:
+        result = strong(op.atan2(shape_ops.full_like(z, 0), z))
+    return degrees(result) if deg else result

@@ -1,0 +1,48 @@
+"""Files and printing: what NumPy does for host arrays, on the values of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from laminax._src.numerics.numpy.conversion import asarray
+
+get_printoptions, set_printoptions, printoptions, iterable = (
+    np.get_printoptions, np.set_printoptions, np.printoptions, np.iterable)
+
+
+def load(file: Any, *args: Any, **kwargs: Any):
+    """An array from a file that `save` wrote; parameters as for `numpy.load`, whose archives are returned as they are."""
+    loaded = np.load(file, *args, **kwargs)
+    if not isinstance(loaded, np.ndarray):
+        return loaded
+    if loaded.dtype.kind == "V":  # NumPy writes the dtypes it does not know as raw bytes
+        candidates = {1: None, 2: "bfloat16"}
+        name = candidates.get(loaded.dtype.itemsize)
+        if name is None:
+            raise TypeError(f"load: the file holds raw bytes of {loaded.dtype.itemsize} bytes each, whose dtype NumPy did not write "
+                            "down; load it with numpy.load and use .view(dtype)")
+        from laminax_ir.types import dtypes
+        loaded = loaded.view(dtypes.supported_dtype(name))
+    return asarray(loaded)
+
+
+def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
+    """Writes an array to a file in NumPy's format; parameters as for `numpy.save`."""
+    np.save(file, np.asarray(arr), allow_pickle=allow_pickle)
+
+
+def savez(file: Any, *args: Any, allow_pickle: bool = True, **kwds: Any) -> None:
+    """Writes arrays to an archive in NumPy's format; parameters as for `numpy.savez`."""
+    np.savez(file, *map(np.asarray, args), allow_pickle=allow_pickle, **{k: np.asarray(v) for k, v in kwds.items()})
+
+
+def array_repr(arr: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None) -> str:
+    """The text of an array with its type; parameters as for `numpy.array_repr`."""
+    return np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small)
+
+
+def array_str(a: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None) -> str:
+    """The text of an array's values; parameters as for `numpy.array_str`."""
+    return np.array_str(np.asarray(a), max_line_width, precision, suppress_small)

@@ -1,0 +1,140 @@
+"""Floats by their parts: sign, mantissa, exponent, fraction, and the neighbours of a number."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from laminax_ir.functions import operators
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.calls import CustomJVPCall
+from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
+
+from laminax._src.numerics.floor import fused
+from laminax._src.numerics.numpy.arguments import convert, dtype_of, ensure_arrays, inexact, is_kind, promote_inexact, refuse_out, strong
+from laminax._src.numerics.numpy.conditions import _where
+from laminax._src.numerics.numpy.logic import signbit
+from laminax._src.numerics.numpy.rounding import truncated
+
+
+@fused
+def copysign(x1, x2, /):
+    """|x1| with the sign of x2, elementwise; signed zeros count."""
+    size, sign = promote_inexact("copysign", x1, x2)
+    if is_kind(size, dtypes.complexfloating):
+        raise TypeError("copysign: complex numbers are not accepted")
+    size = op.abs(size)
+    result = _where(signbit(sign), op.neg(size), size)
+    return result if get_aval(sign).weak_type else strong(result)
+
+
+def nextafter(x, y, /):
+    """The next representable number after x in the direction of y, elementwise."""
+    return op.nextafter(*promote_inexact("nextafter", x, y))
+
+
+@fused
+def spacing(x, /):
+    """The distance between x and the next number of greater magnitude, with x's sign, elementwise.
+
+    Raises:
+      ValueError: for complex numbers.
+    """
+    x = inexact("spacing", x)
+    dtype = dtype_of(x)
+    if dtypes.issubdtype(dtype, dtypes.complexfloating):
+        raise ValueError("spacing: complex numbers are not accepted")
+    outward = op.nextafter(x, copysign(scalar_like(math.inf, dtype), x))
+    distance = op.sub(outward, x)
+    # Next to 0 the distance is subnormal, which compilers take for 0 in arithmetic; the neighbour itself keeps its bits.
+    distance = _where(op.eq(x, scalar_like(0.0, dtype)), outward, distance)
+    return strong(_where(op.is_finite(x), distance, scalar_like(math.nan, dtype)))
+
+
+@fused
+def ldexp(x1, x2, /):
+    """x1 * 2**x2, elementwise.
+
+    Args:
+      x1: an array or scalar of real numbers.
+      x2: an array or scalar of integers.
+    """
+    x1, x2 = ensure_arrays("ldexp", x1, x2)
+    if is_kind(x1, dtypes.complexfloating) or is_kind(x2, dtypes.inexact):
+        raise ValueError(f"ldexp: x1 must be real and x2 integers, got {get_aval(x1).str_short()} and {get_aval(x2).str_short()}")
+    x1 = inexact("ldexp", x1)
+    dtype = dtype_of(x1)
+    work = np.dtype(np.float32) if dtype.itemsize < 4 else dtype
+    value, exponent = convert(x1, work), convert(x2, np.dtype(np.int32))
+    # In steps, because 2**x2 alone can be out of range where the result is not.
+    top = dtypes.finfo(work).maxexp - 1
+    for _ in range(3):
+        step = op.clamp(np.int32(1 - top), exponent, np.int32(top))
+        value = operators.multiply(value, _power_of_two(step, work))
+        exponent = op.sub(exponent, step)
+    return convert(value, dtype)
+
+
+def _power_of_two(exponent, dtype):
+    """2**exponent, exactly, for int32 exponents of normal numbers: written into the exponent's bits."""
+    info = dtypes.finfo(dtype)
+    integer = np.dtype(f"int{info.bits}")
+    biased = op.add(convert(exponent, integer), scalar_like(1 - info.minexp, integer))
+    return op.bitcast_convert_type(op.shift_left(biased, scalar_like(info.nmant, integer)), dtype)
+
+
+@fused
+def frexp(x, /):
+    """Splits x into a mantissa in [0.5, 1) and an exponent: x == mantissa * 2**exponent, elementwise.
+
+    Returns:
+      (mantissa, exponent): floating, and int32.
+
+    Raises:
+      TypeError: for complex numbers.
+    """
+    x = inexact("frexp", x)
+    if is_kind(x, dtypes.complexfloating):
+        raise TypeError("frexp: complex numbers are not accepted")
+    return tuple(CustomJVPCall(_frexp, _frexp_jvp, (x,), "frexp").bind())
+
+
+def _frexp_jvp(primals, tangents):
+    from laminax_transforms.base.zeros import ZERO
+    mantissa, exponent = frexp(*primals)
+    (x_dot,) = tangents
+    return [mantissa, exponent], [ZERO if x_dot is ZERO else ldexp(x_dot, op.neg(exponent)), ZERO]
+
+
+def _frexp(x):
+    dtype = dtype_of(x)
+    info = dtypes.finfo(dtype)
+    integer = np.dtype(f"int{info.bits}")
+    mask, bias = (1 << (info.bits - info.nmant - 1)) - 1, 1 - info.minexp
+    normal = op.mul(x, scalar_like(2.0 ** info.nmant, dtype))  # subnormal numbers become normal by this factor
+    subnormal = op.lt(op.abs(x), scalar_like(float(info.tiny), dtype))
+    scaled = _where(subnormal, normal, x)
+    raw = op.bitcast_convert_type(scaled, integer)
+    field = op.bitwise_and(op.shift_right_logical(raw, scalar_like(info.nmant, integer)), scalar_like(mask, integer))
+    exponent = op.sub(field, scalar_like(bias - 1, integer))
+    exponent = op.sub(exponent, _where(subnormal, scalar_like(info.nmant, integer), scalar_like(0, integer)))
+    cleared = op.bitwise_and(raw, scalar_like(~(mask << info.nmant), integer))
+    mantissa = op.bitcast_convert_type(op.bitwise_or(cleared, scalar_like((bias - 1) << info.nmant, integer)), dtype)
+    special = op.bitwise_or(op.bitwise_not(op.is_finite(x)), op.eq(x, scalar_like(0.0, dtype)))
+    return [_where(special, x, mantissa), convert(_where(special, scalar_like(0, integer), exponent), np.dtype(np.int32))]
+
+
+@fused
+def modf(x, /, out: None = None):
+    """Splits x into its fraction and its whole part, both with x's sign, elementwise.
+
+    Returns:
+      (fraction, whole).
+    """
+    refuse_out("modf", out)
+    x = inexact("modf", x)
+    whole = truncated(x)
+    return op.sub(x, whole), whole

@@ -1,0 +1,258 @@
+"""Joining arrays, and splitting one into several."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops import slicing as slicing_ops
+from laminax_ir.tracing.trace import Tracer
+
+from laminax._src.numerics.floor import fused
+from laminax._src.numerics.numpy.arguments import (
+    as_array,
+    concrete_int,
+    convert,
+    ensure_array,
+    ensure_arrays,
+    is_host_value,
+    one_axis,
+    promote_dtypes,
+    refuse_out,
+    shape_of,
+    user_dtype,
+)
+from laminax._src.numerics.numpy.reshaping import atleast_1d, atleast_2d, atleast_3d, ravel, transpose
+
+# --- joining ---
+
+
+def _sequence(name: str, arrays: Any) -> list:
+    """The arrays of a sequence, or the rows of one array."""
+    if isinstance(arrays, (list, tuple)):
+        found = list(ensure_arrays(name, *arrays))
+    elif is_host_value(arrays) or isinstance(arrays, Tracer) or hasattr(arrays, "aval"):
+        if not len(shape_of(arrays)):
+            raise ValueError(f"{name}: a sequence of arrays is expected, got a scalar")
+        found = list(unstack(arrays))
+    else:
+        raise TypeError(f"{name} requires a sequence of arrays, got {type(arrays)}")
+    if not found:
+        raise ValueError(f"{name}: at least one array is needed")
+    return found
+
+
+def concatenate(arrays, axis: int | None = 0, dtype=None):
+    """Joins arrays along an axis.
+
+    Args:
+      arrays: a sequence of arrays whose other axes have equal sizes; dtypes are promoted.
+      axis: the axis; None joins them as flat arrays.
+      dtype: the dtype of the result.
+
+    Raises:
+      ValueError: if there is no array, or one is a scalar.
+      TypeError: if the shapes do not fit.
+    """
+    return _concatenate(_sequence("concatenate", arrays), axis=axis, dtype=user_dtype("concatenate", dtype))
+
+
+@fused(static_argnames=("axis", "dtype"))
+def _concatenate(arrays, axis, dtype):
+    if axis is None:
+        arrays, axis = [ravel(x) for x in arrays], 0
+    for x in arrays:
+        if not shape_of(x):
+            raise ValueError("Zero-dimensional arrays cannot be concatenated; give them an axis with atleast_1d or use stack")
+    arrays = promote_dtypes("concatenate", *arrays) if dtype is None else [convert(x, dtype) for x in arrays]
+    axis = one_axis("concatenate", axis, len(shape_of(arrays[0])))
+    return arrays[0] if len(arrays) == 1 else shape_ops.concatenate(arrays, axis)
+
+
+def concat(arrays, /, *, axis: int | None = 0):
+    """Joins arrays along an axis; see `concatenate`."""
+    return concatenate(arrays, axis)
+
+
+def stack(arrays, axis: int = 0, out: None = None, dtype=None):
+    """Joins arrays of one shape along a new axis.
+
+    Args:
+      arrays: a sequence of arrays; dtypes are promoted.
+      axis: where the new axis is in the result.
+      out: must be None.
+      dtype: the dtype of the result.
+
+    Raises:
+      ValueError: if there is no array, or the shapes differ.
+    """
+    refuse_out("stack", out)
+    return _stack(_sequence("stack", arrays), axis=axis, dtype=user_dtype("stack", dtype))
+
+
+@fused(static_argnames=("axis", "dtype"))
+def _stack(arrays, axis, dtype):
+    first = shape_of(arrays[0])
+    for x in arrays:
+        if shape_of(x) != first:
+            raise ValueError(f"All input arrays must have the same shape to stack, got {', '.join(str(shape_of(x)) for x in arrays)}")
+    axis = one_axis("stack", axis, len(first) + 1)
+    arrays = promote_dtypes("stack", *arrays) if dtype is None else [convert(x, dtype) for x in arrays]
+    parts = [shape_ops.expand_dims(x, (axis,)) for x in arrays]
+    return parts[0] if len(parts) == 1 else shape_ops.concatenate(parts, axis)
+
+
+def vstack(tup, dtype=None):
+    """Joins arrays along the first axis; those of one axis become rows."""
+    arrays = [atleast_2d(x) for x in _sequence("vstack", tup)]
+    return concatenate(arrays, 0, dtype)
+
+
+def hstack(tup, dtype=None):
+    """Joins arrays along the second axis, or along the first if they have one."""
+    arrays = [atleast_1d(x) for x in _sequence("hstack", tup)]
+    return concatenate(arrays, 0 if len(arrays[0].shape) == 1 else 1, dtype)
+
+
+def dstack(tup, dtype=None):
+    """Joins arrays along the third axis, after `atleast_3d`."""
+    return concatenate([atleast_3d(x) for x in _sequence("dstack", tup)], 2, dtype)
+
+
+def column_stack(tup):
+    """Joins arrays as columns; those of one axis become columns."""
+    arrays = [as_array(x) for x in _sequence("column_stack", tup)]
+    return concatenate([transpose(atleast_2d(x)) if len(x.shape) < 2 else x for x in arrays], 1)
+
+
+def block(arrays):
+    """Joins nested lists of arrays: the innermost lists along the last axis, those around them along the one before, ...
+
+    Raises:
+      ValueError: if lists are empty or of different depths.
+    """
+    depth = _list_depth(arrays)
+    leaves: list = []
+    _collect(arrays, leaves)
+    rank = max(depth, *[len(shape_of(x)) for x in ensure_arrays("block", *leaves)]) if leaves else depth
+    return _block(arrays, rank, depth)
+
+
+def _list_depth(x: Any) -> int:
+    if isinstance(x, tuple):
+        raise TypeError("block: only lists can be used to arrange blocks, got a tuple")
+    if not isinstance(x, list):
+        return 0
+    if not x:
+        raise ValueError("block: lists must not be empty")
+    depths = {_list_depth(y) for y in x}
+    if len(depths) != 1:
+        raise ValueError(f"block: lists must have the same depth everywhere, got {sorted(depths)} beside each other")
+    return 1 + depths.pop()
+
+
+def _collect(x: Any, leaves: list) -> None:
+    if isinstance(x, list):
+        for y in x:
+            _collect(y, leaves)
+    else:
+        leaves.append(x)
+
+
+def _block(x: Any, rank: int, depth: int):
+    if isinstance(x, list):
+        return concatenate([_block(y, rank, depth - 1) for y in x], -depth)
+    x = as_array(ensure_array("block", x))
+    return shape_ops.expand_dims(x, tuple(range(rank - len(x.shape)))) if len(x.shape) < rank else x
+
+
+@fused(static_argnames=("axis",))
+def append(arr, values, axis: int | None = None):
+    """Joins two arrays along an axis; None joins them as flat arrays."""
+    return concatenate([ensure_array("append", arr), ensure_array("append", values)], axis)
+
+
+# --- splitting ---
+
+
+def split(ary, indices_or_sections, axis: int = 0) -> list:
+    """Cuts an array into pieces along an axis.
+
+    Args:
+      ary: an array.
+      indices_or_sections: into how many equal pieces, or a sequence of positions to cut at.
+      axis: the axis.
+
+    Returns:
+      The list of pieces.
+
+    Raises:
+      ValueError: if the axis cannot be divided into so many equal pieces.
+    """
+    return _split("split", ary, indices_or_sections, axis)
+
+
+def array_split(ary, indices_or_sections, axis: int = 0) -> list:
+    """Cuts an array into pieces along an axis; as `split`, but the first pieces may be one longer."""
+    return _split("array_split", ary, indices_or_sections, axis)
+
+
+def vsplit(ary, indices_or_sections) -> list:
+    """Cuts an array along its first axis; see `split`."""
+    return _split("vsplit", ary, indices_or_sections, 0)
+
+
+def hsplit(ary, indices_or_sections) -> list:
+    """Cuts an array along its second axis, or its only one; see `split`."""
+    return _split("hsplit", ary, indices_or_sections, 0 if len(shape_of(ensure_array("hsplit", ary))) == 1 else 1)
+
+
+def dsplit(ary, indices_or_sections) -> list:
+    """Cuts an array along its third axis; see `split`."""
+    return _split("dsplit", ary, indices_or_sections, 2)
+
+
+def _split(name: str, ary, indices_or_sections, axis) -> list:
+    ary = as_array(ensure_array(name, ary))
+    axis = one_axis(name, axis, len(ary.shape))
+    length = ary.shape[axis]
+    if not isinstance(indices_or_sections, (list, tuple)) and np.ndim(indices_or_sections) == 0:
+        count = concrete_int(name, "indices_or_sections", indices_or_sections)
+        if count < 1:
+            raise ValueError(f"{name}: the number of pieces must be positive, got {count}")
+        each, more = divmod(length, count)
+        if more and name != "array_split":
+            raise ValueError(f"array split does not result in an equal division: {name} of axis {axis} of size {length} into "
+                             f"{count}; array_split allows it")
+        sizes = [each + 1] * more + [each] * (count - more)
+    else:
+        cuts = [concrete_int(name, "a position", i) for i in indices_or_sections]
+        cuts = [min(max(i + length if i < 0 else i, 0), length) for i in cuts]
+        bounds = [0, *cuts, length]
+        if any(b < a for a, b in zip(bounds, bounds[1:])):  # pieces may then overlap, as NumPy's do
+            return [slicing_ops.slice_in_dim(ary, a, max(a, b), 1, axis) for a, b in zip(bounds, bounds[1:])]
+        sizes = [b - a for a, b in zip(bounds, bounds[1:])]
+    return list(shape_ops.split(ary, tuple(sizes), axis))
+
+
+def unstack(x, /, *, axis: int = 0) -> tuple:
+    """The pieces of an array along an axis, without it.
+
+    Raises:
+      ValueError: for a scalar.
+    """
+    x = as_array(ensure_array("unstack", x))
+    if not x.shape:
+        raise ValueError("Unstack requires arrays with rank > 0, however a scalar array was passed.")
+    axis = one_axis("unstack", axis, len(x.shape))
+    return tuple(_unstack(x, axis=axis))
+
+
+@fused(static_argnames=("axis",))
+def _unstack(x, axis):
+    count = x.shape[axis]
+    if not count:
+        return []
+    return [shape_ops.squeeze(part, (axis,)) for part in shape_ops.split(x, (1,) * count, axis)]

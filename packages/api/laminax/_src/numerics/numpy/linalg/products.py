@@ -1,0 +1,157 @@
+"""Powers and chains of products, and functions of `laminax.numpy` with the signatures that the array API gives them here."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Sequence
+
+from laminax_ir.types.avals import get_aval
+
+from laminax._src.numerics.floor import fused
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.numpy.arguments import dtype_of, ensure_array, ensure_arrays, shape_of, user_dtype
+from laminax._src.numerics.numpy.linalg.equations import inv
+from laminax._src.numerics.numpy.linalg.matrices import MatrixShapeError
+
+
+def matrix_power(a, n: int):
+    """Power of square matrices, by repeated squaring.
+
+    Args:
+      a: [..., m, m].
+      n: the exponent, an integer; the inverse is raised for a negative one.
+
+    Returns:
+      [..., m, m].
+
+    Raises:
+      TypeError: if a is not square or n no integer.
+    """
+    try:
+        n = operator.index(n)
+    except TypeError:
+        raise TypeError(f"matrix_power: the exponent must be an integer, got {n!r}") from None
+    return _matrix_power(a, n=n)
+
+
+@fused(static_argnames=("n",))
+def _matrix_power(a, n):
+    a = ensure_array("matrix_power", a)
+    shape = shape_of(a)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise MatrixShapeError(f"matrix_power: the argument must have shape [..., n, n], got {get_aval(a).str_short()}")
+    if n == 0:
+        return jnp.broadcast_to(jnp.eye(shape[-1], dtype=dtype_of(a)), shape)
+    square = inv(a) if n < 0 else a
+    n, result = abs(n), None
+    while True:
+        if n % 2:
+            result = square if result is None else jnp.matmul(result, square)
+        n //= 2
+        if not n:
+            return result
+        square = jnp.matmul(square, square)
+
+
+def multi_dot(arrays: Sequence, *, precision=None):
+    """Matrix product of several arrays, multiplied in the order that takes the fewest operations.
+
+    Args:
+      arrays: at least two matrices; the first and the last may be vectors.
+      precision: see `lax.Precision`.
+
+    Returns:
+      The product.
+
+    Raises:
+      ValueError: if there are fewer than two arrays, or their ranks or sizes do not fit.
+    """
+    arrays = list(ensure_arrays("multi_dot", *arrays))
+    shapes = [shape_of(x) for x in arrays]
+    if len(arrays) < 2:
+        raise ValueError(f"multi_dot: at least two arrays are expected, got {len(arrays)}")
+    if any(len(shape) != 2 for shape in shapes[1:-1]) or any(len(shapes[i]) not in (1, 2) for i in (0, -1)):
+        raise ValueError(f"multi_dot: the arrays must be matrices, the first and last one may be vectors; got shapes {shapes}")
+    sizes = [1 if len(shapes[0]) == 1 else shapes[0][0], *(shape[0] for shape in shapes[1:]), shapes[-1][-1]]
+    sizes[-1] = 1 if len(shapes[-1]) == 1 else shapes[-1][1]
+    if any(left[-1] != right[0] for left, right in zip(shapes, shapes[1:])):
+        raise ValueError(f"multi_dot: the last size of each array must be the first of the next; got shapes {shapes}")
+    splits = _best_splits(sizes)
+
+    def product(first: int, last: int) -> Any:
+        if first == last:
+            return arrays[first]
+        middle = splits[first, last]
+        return jnp.dot(product(first, middle), product(middle + 1, last), precision=precision)
+
+    return product(0, len(arrays) - 1)
+
+
+def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where to split each chain of matrices, by dynamic programming; matrix i is [sizes[i], sizes[i + 1]]."""
+    count = len(sizes) - 1
+    cost = {(i, i): 0 for i in range(count)}
+    splits = {}
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            cost[i, j], splits[i, j] = min((cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                                           for k in range(i, j))
+    return splits
+
+
+def matmul(x1, x2, /, *, precision=None, preferred_element_type=None):
+    """Matrix product of the last two axes; the same as `numpy.matmul`."""
+    return jnp.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
+
+
+def tensordot(x1, x2, /, *, axes=2, precision=None, preferred_element_type=None, out_sharding=None):
+    """Sum of products over given axes; the same as `numpy.tensordot`."""
+    return jnp.tensordot(x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type,
+                         out_sharding=out_sharding)
+
+
+def vecdot(x1, x2, /, *, axis: int = -1, precision=None, preferred_element_type=None):
+    """Inner products along an axis, the first argument conjugated; the same as `numpy.vecdot`."""
+    return jnp.vecdot(x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type)
+
+
+def outer(x1, x2, /):
+    """Products of all elements of a vector [m] with all of a vector [n]: [m, n].
+
+    Raises:
+      ValueError: if an argument is no vector.
+    """
+    x1, x2 = ensure_arrays("outer", x1, x2)
+    if len(shape_of(x1)) != 1 or len(shape_of(x2)) != 1:
+        raise ValueError(f"outer: the arguments must be vectors, got {get_aval(x1).str_short()} and {get_aval(x2).str_short()}; "
+                         "numpy.outer flattens")
+    return jnp.outer(x1, x2)
+
+
+def cross(x1, x2, /, *, axis: int = -1):
+    """Cross product of vectors of 3 components along an axis; the other axes are broadcast.
+
+    Raises:
+      ValueError: if a vector has not 3 components.
+    """
+    x1, x2 = ensure_arrays("cross", x1, x2)
+    if shape_of(x1)[axis] != 3 or shape_of(x2)[axis] != 3:
+        raise ValueError(f"cross: vectors must have 3 components along axis {axis}, got {get_aval(x1).str_short()} and "
+                         f"{get_aval(x2).str_short()}")
+    return jnp.cross(x1, x2, axis=axis)
+
+
+def matrix_transpose(x, /):
+    """Matrices with their rows and columns exchanged: [..., n, m] from [..., m, n]."""
+    return jnp.matrix_transpose(x)
+
+
+def diagonal(x, /, *, offset: int = 0):
+    """Diagonals of the matrices in the last two axes, along a new last axis; see `numpy.diagonal`."""
+    return jnp.diagonal(x, offset, axis1=-2, axis2=-1)
+
+
+def trace(x, /, *, offset: int = 0, dtype=None):
+    """Sums of a diagonal of the matrices in the last two axes; see `numpy.trace`."""
+    return jnp.trace(x, offset, axis1=-2, axis2=-1, dtype=user_dtype("trace", dtype))

@@ -1,0 +1,371 @@
+"""Truth and bits: comparisons, logical and bitwise operations, classification of floats, approximate equality."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable
+
+import numpy as np
+
+from laminax_ir.functions import operators, promoted_operands
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops.reduction import reduce_and
+from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.tracing.trace import Tracer
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
+
+from laminax._src.numerics.floor import fused
+from laminax._src.numerics.numpy import ufunc_methods as methods
+from laminax._src.numerics.numpy.arguments import (
+    as_array,
+    convert,
+    dtype_of,
+    ensure_array,
+    ensure_arrays,
+    is_kind,
+    promote_arrays,
+    promote_inexact,
+    promote_numeric,
+    refuse_out,
+    shape_of,
+    strong,
+)
+from laminax._src.numerics.numpy.conditions import truth_of
+from laminax._src.numerics.numpy.conversion import asarray
+from laminax._src.numerics.numpy.ufunc import builtin_ufunc
+
+_BOOL = np.dtype(bool)
+
+# --- comparisons ---
+
+
+def _comparison(name: str, function: Callable, text: str) -> Callable:
+    @fused
+    def fun(x, y, /):
+        x, y = ensure_arrays(name, x, y)
+        return function(x, y)
+
+    fun.__name__ = fun.__qualname__ = name
+    fun.__doc__ = f"""Whether {text}, elementwise.
+
+    Args:
+      x: an array or scalar.
+      y: an array or scalar; shapes are broadcast and dtypes promoted.
+
+    Returns:
+      A bool array.
+    """
+    return fun
+
+
+equal = _comparison("equal", operators.equal, "x == y")
+not_equal = _comparison("not_equal", operators.not_equal, "x != y")
+less = _comparison("less", operators.less, "x < y")
+less_equal = _comparison("less_equal", operators.less_equal, "x <= y")
+greater = _comparison("greater", operators.greater, "x > y")
+greater_equal = _comparison("greater_equal", operators.greater_equal, "x >= y")
+
+# --- logic ---
+
+
+def _logical(name: str, function: Callable, text: str) -> Callable:
+    def fun(x, y, /):
+        x, y = ensure_arrays(name, x, y)
+        result = function(*promoted_operands.promote_shapes(name, truth_of(x), truth_of(y)))
+        return _as_weak_as(result, x, y)
+
+    fun.__module__ = __name__
+
+    fun.__name__ = fun.__qualname__ = name
+    fun.__doc__ = f"""{text}, elementwise; numbers are true where they are not 0.
+
+    Args:
+      x: an array or scalar.
+      y: an array or scalar; shapes are broadcast.
+
+    Returns:
+      A bool array.
+    """
+    return fun
+
+
+def _as_weak_as(result: Any, *operands: Any) -> Any:
+    """A truth value that is weakly typed if it is a scalar and all the operands are weakly typed numbers, as JAX's is."""
+    if get_aval(result).shape or not all(get_aval(x).weak_type for x in operands):
+        return result
+    return op.convert_element_type(result, _BOOL, weak_type=True)
+
+
+logical_and = builtin_ufunc(True, reduce=methods.logical("and"))(
+    _logical("logical_and", op.bitwise_and, "Whether x and y are true"))
+logical_or = builtin_ufunc(False, reduce=methods.logical("or"))(
+    _logical("logical_or", op.bitwise_or, "Whether x or y is true"))
+logical_xor = builtin_ufunc(False, reduce=methods.logical("xor"))(
+    _logical("logical_xor", op.bitwise_xor, "Whether exactly one of x and y is true"))
+
+
+@fused
+def logical_not(x, /):
+    """Whether x is not true, elementwise; numbers are true where they are not 0."""
+    x = ensure_array("logical_not", x)
+    return _as_weak_as(op.bitwise_not(truth_of(x)), x)
+
+
+# --- bits ---
+
+
+def _bitwise(name: str, function: Callable, text: str) -> Callable:
+    def fun(x, y, /):
+        x, y = ensure_arrays(name, x, y)
+        return function(x, y)
+
+    fun.__module__ = __name__
+    fun.__name__ = fun.__qualname__ = name
+    fun.__doc__ = f"""{text}, elementwise.
+
+    Args:
+      x: an array or scalar of integers (or, for and, or and xor, bools).
+      y: the same; shapes are broadcast and dtypes promoted.
+
+    Raises:
+      TypeError: for floats.
+    """
+    return fun
+
+
+bitwise_and = builtin_ufunc(-1, reduce=methods.bitwise("and"))(_bitwise("bitwise_and", operators.bitwise_and, "And of the bits"))
+bitwise_or = builtin_ufunc(0, reduce=methods.bitwise("or"))(_bitwise("bitwise_or", operators.bitwise_or, "Or of the bits"))
+bitwise_xor = builtin_ufunc(0, reduce=methods.bitwise("xor"))(
+    _bitwise("bitwise_xor", operators.bitwise_xor, "Exclusive or of the bits"))
+left_shift = fused(_bitwise("left_shift", lambda x, y: operators.left_shift(*promote_numeric("left_shift", x, y)),
+                            "x * 2**y in integers of fixed width, x << y"))
+right_shift = fused(_bitwise("right_shift", lambda x, y: operators.right_shift(*promote_numeric("right_shift", x, y)),
+                             "x / 2**y rounded down, x >> y"))
+bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
+
+
+def bitwise_not(x, /):
+    """The complement of the bits of integers or bools, elementwise."""
+    return op.bitwise_not(ensure_array("bitwise_not", x))
+
+
+bitwise_invert = invert = bitwise_not
+
+
+@fused
+def bitwise_count(x, /):
+    """The number of set bits of |x|, elementwise, as uint8."""
+    (x,) = promote_numeric("bitwise_count", x)
+    return convert(op.population_count(operators.absolute(x)), np.dtype(np.uint8))
+
+
+# --- classes of numbers ---
+
+
+@fused
+def isnan(x, /):
+    """Whether x is NaN, elementwise."""
+    x = ensure_array("isnan", x)
+    if not is_kind(x, dtypes.inexact):
+        return _as_weak_as(shape_ops.full(shape_of(x), False), x)
+    return op.ne(x, x)
+
+
+@fused
+def isfinite(x, /):
+    """Whether x is neither infinite nor NaN, elementwise."""
+    x = ensure_array("isfinite", x)
+    if is_kind(x, dtypes.complexfloating):
+        return op.bitwise_and(op.is_finite(op.real(x)), op.is_finite(op.imag(x)))
+    return op.is_finite(x) if is_kind(x, dtypes.floating) else shape_ops.full(shape_of(x), True)
+
+
+@fused
+def isinf(x, /):
+    """Whether x is infinite, elementwise."""
+    x = ensure_array("isinf", x)
+    if is_kind(x, dtypes.complexfloating):
+        return op.bitwise_or(isinf(op.real(x)), isinf(op.imag(x)))
+    if not is_kind(x, dtypes.floating):
+        return shape_ops.full(shape_of(x), False)
+    return op.eq(op.abs(strong(x)), scalar_like(math.inf, dtype_of(x)))
+
+
+def isposinf(x, /, out: None = None):
+    """Whether x is +inf, elementwise.
+
+    Raises:
+      ValueError: for complex numbers.
+    """
+    return _is_infinity("isposinf", math.inf, x, out)
+
+
+def isneginf(x, /, out: None = None):
+    """Whether x is -inf, elementwise.
+
+    Raises:
+      ValueError: for complex numbers.
+    """
+    return _is_infinity("isneginf", -math.inf, x, out)
+
+
+def _is_infinity(name: str, infinity: float, x: Any, out: Any):
+    refuse_out(name, out)
+    x = ensure_array(name, x)
+    if is_kind(x, dtypes.complexfloating):
+        raise ValueError(f"{name}: complex numbers have no signed infinities, got {get_aval(x).str_short()}")
+    if not is_kind(x, dtypes.floating):
+        return shape_ops.full(shape_of(x), False)
+    return op.eq(strong(x), scalar_like(infinity, dtype_of(x)))
+
+
+@fused
+def signbit(x, /):
+    """Whether the sign bit of x is set, elementwise; so it is for -0.0."""
+    x = ensure_array("signbit", x)
+    dtype = dtype_of(x)
+    if dtypes.issubdtype(dtype, dtypes.unsignedinteger) or dtype == _BOOL:
+        return shape_ops.full(shape_of(x), False)
+    if dtypes.issubdtype(dtype, dtypes.integer):
+        return op.lt(strong(x), scalar_like(0, dtype))
+    if dtypes.issubdtype(dtype, dtypes.complexfloating):
+        raise ValueError(f"signbit: complex numbers have no sign, got {get_aval(x).str_short()}")
+    integer = np.dtype(f"int{dtypes.bit_width(dtype)}")
+    return op.lt(op.bitcast_convert_type(x, integer), scalar_like(0, integer))
+
+
+def isreal(x):
+    """Whether the imaginary part is 0, elementwise."""
+    x = ensure_array("isreal", x)
+    if not is_kind(x, dtypes.complexfloating):
+        return _as_weak_as(shape_ops.full(shape_of(x), True), x)
+    return operators.equal(op.imag(x), 0)
+
+
+def iscomplex(x):
+    """Whether the imaginary part is not 0, elementwise."""
+    x = ensure_array("iscomplex", x)
+    if not is_kind(x, dtypes.complexfloating):
+        return _as_weak_as(shape_ops.full(shape_of(x), False), x)
+    return operators.not_equal(op.imag(x), 0)
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Whether x has a complex dtype; lists and the like are converted first."""
+    if x is None:
+        return False
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        dtype = asarray(x).dtype
+    return bool(dtypes.issubdtype(dtype, dtypes.complexfloating))
+
+
+def isrealobj(x: Any) -> bool:
+    """Whether x has no complex dtype."""
+    return not iscomplexobj(x)
+
+
+def isscalar(element: Any) -> bool:
+    """Whether x is a scalar: a Python scalar, or an array of rank 0."""
+    if hasattr(element, "__jax_array__"):
+        element = element.__jax_array__()
+    if type(element) in dtypes.python_scalar_types or isinstance(element, (np.generic, np.ndarray, Tracer)) or hasattr(element, "aval"):
+        return np.ndim(element) == 0
+    return bool(np.isscalar(element))
+
+
+# --- approximate and whole equality ---
+
+
+@fused
+def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether |a - b| <= atol + rtol * |b|, elementwise; of random keys, whether they are equal.
+
+    Args:
+      a, b: arrays or scalars; shapes are broadcast.
+      rtol: the relative tolerance.
+      atol: the absolute tolerance.
+      equal_nan: whether NaN is close to NaN.
+
+    Returns:
+      A bool array. Infinities are close to themselves alone; numbers that are not inexact must be equal up to the
+      tolerances too.
+    """
+    a, b = promote_arrays("isclose", *ensure_arrays("isclose", a, b))
+    dtype = dtype_of(a)
+    if dtype == _BOOL or dtypes.issubdtype(dtype, dtypes.extended):
+        return op.eq(a, b)
+    if not dtypes.issubdtype(dtype, dtypes.inexact):
+        a, b = promote_inexact("isclose", a, b)
+        dtype = dtype_of(a)
+    real = dtypes.to_floating_dtype(dtype)
+    rtol, atol = convert(rtol, real), convert(atol, real)
+    bound = operators.add(atol, operators.multiply(rtol, op.abs(b)))
+    close = op.le(op.abs(op.sub(a, b)), bound)
+    close = op.bitwise_and(close, op.bitwise_and(isfinite(a), isfinite(b)))
+    result = op.bitwise_or(close, op.eq(a, b))
+    both_nan = op.bitwise_and(isnan(a), isnan(b))
+    if isinstance(equal_nan, (bool, np.bool_)):
+        return op.bitwise_or(result, both_nan) if equal_nan else result
+    return op.bitwise_or(result, op.bitwise_and(both_nan, truth_of(equal_nan)))
+
+
+@fused
+def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether all elements are close; see `isclose`.
+
+    Returns:
+      A bool scalar.
+    """
+    close = isclose(a, b, rtol, atol, equal_nan)
+    return reduce_and(close, tuple(range(len(close.shape))))
+
+
+@fused
+def _all_equal(a1, a2, equal_nan):
+    a1, a2 = promote_arrays("array_equal", a1, a2)
+    same = op.eq(a1, a2)
+    if is_kind(a1, dtypes.inexact):
+        both_nan = op.bitwise_and(op.ne(a1, a1), op.ne(a2, a2))
+        same = op.bitwise_or(same, op.bitwise_and(both_nan, truth_of(equal_nan)))
+    return strong(reduce_and(same, tuple(range(len(same.shape)))))
+
+
+def array_equal(a1, a2, equal_nan: bool = False):
+    """Whether two arrays have the same shape and elements.
+
+    Args:
+      a1, a2: arrays, scalars, or what `array` accepts.
+      equal_nan: whether NaN equals NaN.
+
+    Returns:
+      A bool scalar.
+    """
+    return _whole_equality("array_equal", a1, a2, equal_nan, lambda s, t: s == t)
+
+
+def array_equiv(a1, a2):
+    """Whether two arrays broadcast to one shape and are equal there.
+
+    Returns:
+      A bool scalar.
+    """
+    def compatible(s, t):
+        try:
+            np.broadcast_shapes(s, t)
+        except ValueError:
+            return False
+        return True
+    return _whole_equality("array_equiv", a1, a2, False, compatible)
+
+
+def _whole_equality(name: str, a1, a2, equal_nan, compatible):
+    try:
+        a1, a2 = asarray(a1), asarray(a2)
+    except (TypeError, ValueError):
+        return as_array(False)
+    if not compatible(shape_of(a1), shape_of(a2)):
+        return as_array(False)
+    return _all_equal(a1, a2, equal_nan)

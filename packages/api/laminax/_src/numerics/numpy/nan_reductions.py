@@ -1,0 +1,165 @@
+"""Reductions that leave NaN out."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import reduction
+from laminax_ir.types import dtypes
+
+from laminax._src.numerics.floor import fused
+from laminax._src.numerics.numpy.arguments import dtype_of, ensure_array, is_kind, refuse_out, shape_of, user_dtype
+from laminax._src.numerics.numpy.averages import VAR_DTYPE, VAR_MORE, _mean, _var
+from laminax._src.numerics.numpy.conditions import _where
+from laminax._src.numerics.numpy.reducing import DOC, DTYPE_DOC, INITIAL_DOC, WHERE_DOC, checked_mask, neutral_scalar, static_axis
+from laminax._src.numerics.numpy.reductions import _all, _argmax, _argmin, _max, _min, _prod, _sum
+
+
+def without_nan(name: str, a: Any, value: Any) -> tuple[Any, Any]:
+    """The array with a value in place of NaN, and the mask of NaN, or None where there can be none."""
+    a = ensure_array(name, a)
+    if not is_kind(a, dtypes.inexact):
+        return a, None
+    mask = op.ne(a, a)
+    return _where(mask, neutral_scalar(value, dtype_of(a)), a), mask
+
+
+_NAN_DOC = DOC.replace("{text}.", "{text}, NaN left out.")
+
+
+def nansum(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, initial=None, where=None):
+    refuse_out("nansum", out)
+    return _nansum(a, axis=static_axis("nansum", axis), dtype=user_dtype("nansum", dtype), keepdims=keepdims, initial=initial,
+                   where=where)
+
+
+@fused(static_argnames=("axis", "dtype", "keepdims"))
+def _nansum(a, axis, dtype, keepdims, initial, where):
+    return _sum(without_nan("nansum", a, 0)[0], axis, dtype, keepdims, initial, where, True, "nansum")
+
+
+def nanprod(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, initial=None, where=None):
+    refuse_out("nanprod", out)
+    return _nanprod(a, axis=static_axis("nanprod", axis), dtype=user_dtype("nanprod", dtype), keepdims=keepdims,
+                    initial=initial, where=where)
+
+
+@fused(static_argnames=("axis", "dtype", "keepdims"))
+def _nanprod(a, axis, dtype, keepdims, initial, where):
+    return _prod(without_nan("nanprod", a, 1)[0], axis, dtype, keepdims, initial, where, True, "nanprod")
+
+
+def nanmax(a, axis=None, out: None = None, keepdims: bool = False, initial=None, where=None):
+    refuse_out("nanmax", out)
+    return _nanmax(a, axis=static_axis("nanmax", axis), keepdims=keepdims, initial=initial, where=where)
+
+
+@fused(static_argnames=("axis", "keepdims"))
+def _nanmax(a, axis, keepdims, initial, where):
+    return _nan_extreme("nanmax", a, axis, keepdims, initial, where, _max, "max")
+
+
+def nanmin(a, axis=None, out: None = None, keepdims: bool = False, initial=None, where=None):
+    refuse_out("nanmin", out)
+    return _nanmin(a, axis=static_axis("nanmin", axis), keepdims=keepdims, initial=initial, where=where)
+
+
+@fused(static_argnames=("axis", "keepdims"))
+def _nanmin(a, axis, keepdims, initial, where):
+    return _nan_extreme("nanmin", a, axis, keepdims, initial, where, _min, "min")
+
+
+def _nan_extreme(name, a, axis, keepdims, initial, where, function, monoid):
+    filled, mask = without_nan(name, a, reduction.identity(monoid, dtype_of(ensure_array(name, a))).item())
+    result = function(filled, axis, keepdims, initial, where, name)
+    if mask is None or initial is not None:
+        return result
+    return _where(_all(mask, axis, keepdims, where), neutral_scalar(math.nan, dtype_of(result)), result)
+
+
+def nanargmax(a, axis: int | None = None, out: None = None, keepdims: bool | None = None):
+    """Index of the greatest element along an axis, NaN left out; -1 where there is nothing else. As `argmax` otherwise."""
+    refuse_out("nanargmax", out)
+    return _nanargmax(a, axis=static_axis("nanargmax", axis), keepdims=bool(keepdims))
+
+
+@fused(static_argnames=("axis", "keepdims"))
+def _nanargmax(a, axis, keepdims):
+    return _nan_position("nanargmax", a, axis, keepdims, _argmax, "max")
+
+
+def nanargmin(a, axis: int | None = None, out: None = None, keepdims: bool | None = None):
+    """Index of the least element along an axis, NaN left out; -1 where there is nothing else. As `argmin` otherwise."""
+    refuse_out("nanargmin", out)
+    return _nanargmin(a, axis=static_axis("nanargmin", axis), keepdims=bool(keepdims))
+
+
+@fused(static_argnames=("axis", "keepdims"))
+def _nanargmin(a, axis, keepdims):
+    return _nan_position("nanargmin", a, axis, keepdims, _argmin, "min")
+
+
+def _nan_position(name, a, axis, keepdims, function, monoid):
+    a = ensure_array(name, a)
+    if not is_kind(a, dtypes.inexact):
+        return function(a, axis, keepdims)
+    filled, mask = without_nan(name, a, reduction.identity(monoid, dtype_of(a)).item())
+    result = function(filled, axis, keepdims)
+    return _where(_all(mask, axis, keepdims, None), neutral_scalar(-1, dtype_of(result)), result)
+
+
+def nanmean(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, where=None):
+    refuse_out("nanmean", out)
+    return _nanmean(a, axis=static_axis("nanmean", axis), dtype=user_dtype("nanmean", dtype), keepdims=keepdims, where=where)
+
+
+@fused(static_argnames=("axis", "dtype", "keepdims"))
+def _nanmean(a, axis, dtype, keepdims, where):
+    a = ensure_array("nanmean", a)
+    if not is_kind(a, dtypes.inexact):
+        return _mean(a, axis, dtype, keepdims, where)
+    present = op.eq(a, a)
+    if where is not None:
+        present = op.bitwise_and(present, checked_mask("nanmean", where, shape_of(a)))
+    dtype = dtype_of(a) if dtype is None else dtype
+    count = _sum(present, axis, dtype, keepdims, None, None, False)
+    return op.div(_nansum(a, axis, dtype, keepdims, None, where), count)
+
+
+def nanvar(a, axis=None, dtype=None, out: None = None, ddof: int = 0, keepdims: bool = False, where=None, mean=None):
+    refuse_out("nanvar", out)
+    return _nanvar(a, axis=static_axis("nanvar", axis), dtype=user_dtype("nanvar", dtype), ddof=ddof, keepdims=keepdims,
+                   where=where, mean=mean)
+
+
+@fused(static_argnames=("axis", "dtype", "keepdims", "name"))
+def _nanvar(a, axis, dtype, ddof, keepdims, where, mean, name="nanvar"):
+    a, missing = without_nan(name, a, 0)  # masked alone it would come back in derivatives, as 0 * NaN
+    if missing is None:
+        return _var(a, axis, dtype, ddof, keepdims, where, mean, name)
+    present = op.bitwise_not(missing)
+    if where is not None:
+        present = op.bitwise_and(present, checked_mask(name, where, shape_of(a)))
+    return _var(a, axis, dtype, ddof, keepdims, present, mean, name)
+
+
+def nanstd(a, axis=None, dtype=None, out: None = None, ddof: int = 0, keepdims: bool = False, where=None, mean=None):
+    refuse_out("nanstd", out)
+    return _nanstd(a, axis=static_axis("nanstd", axis), dtype=user_dtype("nanstd", dtype), ddof=ddof, keepdims=keepdims,
+                   where=where, mean=mean)
+
+
+@fused(static_argnames=("axis", "dtype", "keepdims"))
+def _nanstd(a, axis, dtype, ddof, keepdims, where, mean):
+    return op.sqrt(_nanvar(a, axis, dtype, ddof, keepdims, where, mean, "nanstd"))
+
+
+for _function, _text, _dtype, _more in (
+        (nansum, "Sum over axes", DTYPE_DOC, INITIAL_DOC), (nanprod, "Product over axes", DTYPE_DOC, INITIAL_DOC),
+        (nanmax, "Maximum over axes; NaN where there is nothing else", "", INITIAL_DOC),
+        (nanmin, "Minimum over axes; NaN where there is nothing else", "", INITIAL_DOC),
+        (nanmean, "Mean over axes; NaN where there is nothing else", VAR_DTYPE, WHERE_DOC),
+        (nanvar, "Variance over axes", VAR_DTYPE, VAR_MORE), (nanstd, "Standard deviation over axes", VAR_DTYPE, VAR_MORE)):
+    _function.__doc__ = _NAN_DOC.format(text=_text, dtype=_dtype, more=_more, raises="")

@@ -1,0 +1,217 @@
+"""Reductions: sums, products, extremes and truth over axes. NaN counts like any value."""
+
+from __future__ import annotations
+
+import math
+
+from laminax_ir.functions import operators
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import reduction
+from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops.scalar_operands import scalar_like
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
+
+from laminax._src.numerics.floor import fused
+from laminax._src.numerics.numpy.arguments import axis_tuple, dtype_of, ensure_array, one_axis, refuse_out, shape_of, strong, user_dtype
+from laminax._src.numerics.numpy.conditions import truth_of
+from laminax._src.numerics.numpy.reducing import (
+    DOC,
+    DTYPE_DOC,
+    INITIAL_DOC,
+    PROMOTE_DOC,
+    WHERE_DOC,
+    initial_value,
+    masked,
+    reduce_over_axes,
+    static_axis,
+    with_kept_axes,
+)
+
+
+def sum(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, initial=None, where=None,
+        promote_integers: bool = True):
+    refuse_out("sum", out)
+    return _sum(a, axis=static_axis("sum", axis), dtype=user_dtype("sum", dtype), keepdims=keepdims, initial=initial,
+                where=where, promote_integers=promote_integers)
+
+
+@fused(static_argnames=("axis", "dtype", "keepdims", "promote_integers", "name"))
+def _sum(a, axis, dtype, keepdims, initial, where, promote_integers, name="sum"):
+    return strong(reduce_over_axes(name, a, axis, dtype, keepdims, initial, where, reduction.reduce_sum, operators.add, "sum",
+                          promote_integers))
+
+
+def prod(a, axis=None, dtype=None, out: None = None, keepdims: bool = False, initial=None, where=None,
+         promote_integers: bool = True):
+    refuse_out("prod", out)
+    return _prod(a, axis=static_axis("prod", axis), dtype=user_dtype("prod", dtype), keepdims=keepdims, initial=initial,
+                 where=where, promote_integers=promote_integers)
+
+
+@fused(static_argnames=("axis", "dtype", "keepdims", "promote_integers", "name"))
+def _prod(a, axis, dtype, keepdims, initial, where, promote_integers, name="prod"):
+    return strong(reduce_over_axes(name, a, axis, dtype, keepdims, initial, where, reduction.reduce_prod, operators.multiply, "prod",
+                          promote_integers))
+
+
+sum.__doc__ = DOC.format(text="Sum over axes", dtype=DTYPE_DOC, more=INITIAL_DOC + PROMOTE_DOC, raises="")
+prod.__doc__ = DOC.format(text="Product over axes", dtype=DTYPE_DOC, more=INITIAL_DOC + PROMOTE_DOC, raises="")
+
+
+def max(a, axis=None, out: None = None, keepdims: bool = False, initial=None, where=None):
+    refuse_out("max", out)
+    return _max(a, axis=static_axis("max", axis), keepdims=keepdims, initial=initial, where=where)
+
+
+@fused(static_argnames=("axis", "keepdims", "name"))
+def _max(a, axis, keepdims, initial, where, name="max"):
+    return _extreme(name, a, axis, keepdims, initial, where, reduction.reduce_max, op.max)
+
+
+def min(a, axis=None, out: None = None, keepdims: bool = False, initial=None, where=None):
+    refuse_out("min", out)
+    return _min(a, axis=static_axis("min", axis), keepdims=keepdims, initial=initial, where=where)
+
+
+@fused(static_argnames=("axis", "keepdims", "name"))
+def _min(a, axis, keepdims, initial, where, name="min"):
+    return _extreme(name, a, axis, keepdims, initial, where, reduction.reduce_min, op.min)
+
+
+_EXTREME_RAISES = "; if the array is empty along an axis, or where is given, and initial is not"
+max.__doc__ = DOC.format(text="Maximum over axes; NaN if one is there", dtype="", more=INITIAL_DOC, raises=_EXTREME_RAISES)
+min.__doc__ = DOC.format(text="Minimum over axes; NaN if one is there", dtype="", more=INITIAL_DOC, raises=_EXTREME_RAISES)
+amax, amin = max, min
+
+
+def _extreme(name, a, axis, keepdims, initial, where, reduce, combine):
+    a = ensure_array(name, a)
+    aval = get_aval(a)
+    axes = axis_tuple(name, axis, aval.ndim)
+    if initial is None:
+        if where is not None:
+            raise ValueError(f"{name}: the reduction has no identity, so with a where mask initial must be given too")
+        if 0 in [aval.shape[i] for i in axes]:
+            raise ValueError(f"zero-size array to reduction operation {name} which has no identity: {aval.str_short()} over "
+                             f"axes {axes}. Give initial, the value for an empty reduction.")
+    if where is not None:
+        a = masked(name, a, where, reduction.identity(name.removeprefix("nan"), aval.dtype).item())
+    x = reduce(a, axes)
+    if initial is not None:
+        x = combine(x, initial_value(name, initial, aval.dtype))
+    return with_kept_axes(strong(x), aval.shape, axes, keepdims)
+
+
+def all(a, axis=None, out: None = None, keepdims: bool = False, *, where=None):
+    refuse_out("all", out)
+    return _all(a, axis=static_axis("all", axis), keepdims=keepdims, where=where)
+
+
+@fused(static_argnames=("axis", "keepdims"))
+def _all(a, axis, keepdims, where):
+    return _truth_reduction("all", a, axis, keepdims, where, reduction.reduce_and, True)
+
+
+def any(a, axis=None, out: None = None, keepdims: bool = False, *, where=None):
+    refuse_out("any", out)
+    return _any(a, axis=static_axis("any", axis), keepdims=keepdims, where=where)
+
+
+@fused(static_argnames=("axis", "keepdims"))
+def _any(a, axis, keepdims, where):
+    return _truth_reduction("any", a, axis, keepdims, where, reduction.reduce_or, False)
+
+
+all.__doc__ = DOC.format(text="Whether all elements over axes are true (not 0)", dtype="", more=WHERE_DOC, raises="")
+any.__doc__ = DOC.format(text="Whether any element over axes is true (not 0)", dtype="", more=WHERE_DOC, raises="")
+
+
+def _truth_reduction(name, a, axis, keepdims, where, reduce, neutral):
+    a = ensure_array(name, a)
+    shape = shape_of(a)
+    axes = axis_tuple(name, axis, len(shape))
+    truth = truth_of(a)
+    if where is not None:
+        truth = masked(name, truth, where, neutral)
+    return with_kept_axes(strong(reduce(truth, axes)), shape, axes, keepdims)
+
+
+def count_nonzero(a, axis=None, keepdims: bool = False):
+    """How many elements over axes are not 0.
+
+    Args:
+      a: an array or scalar.
+      axis: the axis or axes; None is all.
+      keepdims: whether the reduced axes stay, with size 1.
+    """
+    return _count_nonzero(a, axis=static_axis("count_nonzero", axis), keepdims=keepdims)
+
+
+@fused(static_argnames=("axis", "keepdims"))
+def _count_nonzero(a, axis, keepdims):
+    a = ensure_array("count_nonzero", a)
+    return _sum(op.ne(a, scalar_like(0, dtype_of(a))), axis, dtypes.scalar_dtype(int), keepdims, None, None, True)
+
+
+def argmax(a, axis: int | None = None, out: None = None, keepdims: bool | None = None):
+    """Index of the greatest element along an axis, the first if there are several; NaN counts as the greatest.
+
+    Args:
+      a: an array or scalar of real numbers.
+      axis: the axis; None takes the array as flat.
+      out: must be None.
+      keepdims: whether the axis stays, with size 1.
+
+    Returns:
+      An array of the default integer dtype without that axis.
+
+    Raises:
+      ValueError: if the axis is out of range or empty.
+    """
+    refuse_out("argmax", out)
+    return _argmax(a, axis=static_axis("argmax", axis), keepdims=bool(keepdims))
+
+
+@fused(static_argnames=("axis", "keepdims"))
+def _argmax(a, axis, keepdims):
+    return _position("argmax", a, axis, keepdims, reduction.argmax)
+
+
+def argmin(a, axis: int | None = None, out: None = None, keepdims: bool | None = None):
+    """Index of the least element along an axis; parameters as for `argmax`; NaN counts as the least."""
+    refuse_out("argmin", out)
+    return _argmin(a, axis=static_axis("argmin", axis), keepdims=bool(keepdims))
+
+
+@fused(static_argnames=("axis", "keepdims"))
+def _argmin(a, axis, keepdims):
+    return _position("argmin", a, axis, keepdims, reduction.argmin)
+
+
+def _position(name, a, axis, keepdims, function):
+    a = ensure_array(name, a)
+    shape = shape_of(a)
+    if axis is None:
+        flat = shape_ops.reshape(a, (math.prod(shape),))
+        if flat.shape[0] == 0:
+            raise ValueError(f"attempt to get {name} of an empty sequence: {get_aval(a).str_short()}")
+        result = function(flat, 0, dtypes.scalar_dtype(int))
+        return shape_ops.expand_dims(result, tuple(range(len(shape)))) if keepdims else result
+    axis = one_axis(name, axis, len(shape))
+    if shape[axis] == 0:
+        raise ValueError(f"attempt to get {name} of an empty sequence: axis {axis} of {get_aval(a).str_short()}")
+    result = function(a, axis, dtypes.scalar_dtype(int))
+    return shape_ops.expand_dims(result, (axis,)) if keepdims else result
+
+
+def ptp(a, axis=None, out: None = None, keepdims: bool = False):
+    """Peak to peak: the maximum over axes less the minimum; parameters as for `max`."""
+    refuse_out("ptp", out)
+    return _ptp(a, axis=static_axis("ptp", axis), keepdims=keepdims)
+
+
+@fused(static_argnames=("axis", "keepdims"))
+def _ptp(a, axis, keepdims):
+    a = ensure_array("ptp", a)
+    return op.sub(_max(a, axis, keepdims, None, None), _min(a, axis, keepdims, None, None))

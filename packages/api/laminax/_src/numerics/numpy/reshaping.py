@@ -1,0 +1,334 @@
+"""Arrangement: shapes and the order of axes. What NumPy returns as views are new arrays here."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, Sequence
+
+import numpy as np
+
+from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops import shape_arguments
+from laminax_ir.ops.shape_arguments import canonical_shape
+from laminax_ir.tracing.trace import Tracer
+from laminax_ir.types.avals import get_aval
+
+from laminax._src.numerics.floor import fused, split_result
+from laminax._src.numerics.numpy.arguments import as_array, axis_tuple, ensure_array, ensure_arrays, one_axis, shape_of
+from laminax._src.numerics.numpy.conversion import asarray
+
+# --- shape ---
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """The sizes of the axes of an array or scalar; of a list too, which is deprecated."""
+    return _shape("shape", a)
+
+
+def _shape(name: str, a: Any) -> tuple[int, ...]:
+    if hasattr(a, "shape"):
+        return tuple(a.shape)
+    try:
+        return shape_of(ensure_array(name, a))
+    except TypeError as error:
+        import warnings
+        warnings.warn(f"{error} It is deprecated to pass another type.", DeprecationWarning, stacklevel=3)
+        return np.shape(a)
+
+
+def ndim(a: Any) -> int:
+    """The number of axes of an array or scalar; of a list too, which is deprecated."""
+    return len(_shape("ndim", a))
+
+
+def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
+    """The number of elements of an array or scalar, or along some of its axes; of a list too, which is deprecated."""
+    sizes = _shape("size", a)
+    axes = axis_tuple("size", axis, len(sizes))
+    return math.prod(sizes[i] for i in axes)
+
+
+def reshape(a, shape, order: str = "C", *, copy: bool | None = None, out_sharding=None):
+    """The same elements in another shape.
+
+    Args:
+      a: an array or scalar.
+      shape: the sizes, or one size; one of them may be -1, for what fits.
+      order: "C", the last axis varies fastest, or "F", the first one.
+      copy: must not be False.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Raises:
+      TypeError: if the number of elements does not fit.
+      NotImplementedError: for order "A".
+    """
+    if copy is False:
+        raise NotImplementedError("reshape: copy=False is not supported, because arrays share no memory that changes")
+    if out_sharding is not None:
+        return split_result("reshape", out_sharding, lambda: reshape(a, shape, order, copy=copy))
+    a = as_array(ensure_array("reshape", a))
+    new = _resolved_shape(a, shape)
+    if order == "C":
+        return shape_ops.reshape(a, new)
+    if order == "F":
+        reversed_axes = tuple(reversed(range(len(a.shape))))
+        return transpose(shape_ops.reshape(shape_ops.transpose(a, reversed_axes), new[::-1]))
+    if order == "A":
+        raise NotImplementedError("reshape: order='A' is not supported; use 'C' or 'F'")
+    raise ValueError(f"reshape: order must be 'C' or 'F', got {order!r}")
+
+
+def _resolved_shape(a: Any, shape: Any) -> tuple[int, ...]:
+    if isinstance(shape, Tracer) or type(shape) in (list, tuple) and any(isinstance(s, Tracer) and s.concrete_value() is None
+                                                                         for s in shape):
+        raise TypeError(f"reshape: Shapes must be 1D sequences of concrete values of integer type, got {shape!r}. Mark the "
+                        "argument it comes from as static (static_argnums).")
+    new = canonical_shape("reshape", shape)
+    if -1 not in new:
+        if math.prod(new) != a.size:
+            raise TypeError(f"cannot reshape array of shape {tuple(a.shape)} (size {a.size}) into shape {new} "
+                            f"(size {math.prod(new)})")
+        return new
+    if new.count(-1) > 1:
+        raise ValueError(f"reshape: at most one size may be -1, got {new}")
+    rest = math.prod(n for n in new if n != -1)
+    if rest == 0 or a.size % rest:
+        raise TypeError(f"cannot reshape array of shape {tuple(a.shape)} (size {a.size}) into shape {new} because the product "
+                        "of specified axis sizes does not evenly divide it" if rest else
+                        f"cannot reshape array of shape {tuple(a.shape)} into shape {new}: the size for -1 is not determined")
+    return tuple(a.size // rest if n == -1 else n for n in new)
+
+
+def ravel(a, order: str = "C", *, out_sharding=None):
+    """The elements in one axis; parameters as for `reshape`."""
+    if order == "K":
+        raise NotImplementedError("ravel: order='K' is not supported; use 'C' or 'F'")
+    if out_sharding is not None:
+        return reshape(a, (-1,), order, out_sharding=out_sharding)
+    return _ravel(a, order=order)
+
+
+@fused(static_argnames=("order",))
+def _ravel(a, order):
+    return reshape(a, (math.prod(shape_of(ensure_array("ravel", a))),), order)
+
+
+def squeeze(a, axis: int | Sequence[int] | None = None):
+    """Removes axes of size 1.
+
+    Args:
+      a: an array or scalar.
+      axis: the axis or axes; None is all of size 1.
+
+    Raises:
+      ValueError: if an axis is out of range or not of size 1.
+    """
+    a = as_array(ensure_array("squeeze", a))
+    if axis is None:
+        axes = tuple(i for i, n in enumerate(a.shape) if n == 1)
+    else:
+        axes = axis_tuple("squeeze", axis, len(a.shape))
+    for i in axes:
+        if a.shape[i] != 1:
+            raise ValueError(f"cannot select an axis to squeeze out which has size not equal to one, got shape={tuple(a.shape)} "
+                             f"and dimensions={axes}")
+    return shape_ops.squeeze(a, axes)
+
+
+def expand_dims(a, axis: int | Sequence[int]):
+    """Adds axes of size 1, at the given places of the result.
+
+    Raises:
+      ValueError: if a place is out of range or given twice.
+    """
+    a = as_array(ensure_array("expand_dims", a))
+    axes = (axis,) if np.ndim(axis) == 0 else tuple(axis)
+    if len(axes) > 1 and len({int(i) % (len(a.shape) + len(axes)) for i in axes}) < len(axes):
+        raise ValueError(f"expand_dims: repeated axis in {axes}, for {get_aval(a).str_short()}")
+    return shape_ops.expand_dims(a, axes)
+
+
+def broadcast_to(array, shape, *, out_sharding=None):
+    """Repeats an array along new leading axes and axes of size 1, to a shape.
+
+    Raises:
+      ValueError: if the array does not broadcast to the shape.
+    """
+    if out_sharding is not None:
+        return split_result("broadcast_to", out_sharding, lambda: broadcast_to(array, shape))
+    array = as_array(ensure_array("broadcast_to", array))
+    shape = canonical_shape("broadcast_to", shape)
+    own = tuple(array.shape)
+    if own == shape:
+        return array
+    if len(own) > len(shape):
+        raise ValueError(f"Cannot broadcast to shape with fewer dimensions: array of shape {own}, requested shape {shape}")
+    if any(n not in (1, m) for n, m in zip(reversed(own), reversed(shape))):
+        raise ValueError(f"Incompatible shapes for broadcasting: {own} and requested shape {shape}")
+    return shape_ops.broadcast_to_shape(array, shape)
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that arrays of the given shapes broadcast to.
+
+    Raises:
+      ValueError: if there is none.
+    """
+    return shape_arguments.broadcast_shapes(*[(s,) if isinstance(s, (int, np.integer)) else tuple(s) for s in shapes])
+
+
+def broadcast_arrays(*args) -> list:
+    """The arguments, broadcast to one shape.
+
+    Raises:
+      ValueError: if there is none.
+    """
+    arrays = [as_array(x) for x in ensure_arrays("broadcast_arrays", *args)]
+    shapes = [tuple(x.shape) for x in arrays]
+    if len(set(shapes)) == 1:
+        return arrays
+    common = shape_arguments.broadcast_shapes(*shapes)
+    return [x if s == common else shape_ops.broadcast_to_shape(x, common) for x, s in zip(arrays, shapes)]
+
+
+def atleast_1d(*arys):
+    """The arguments with at least one axis: one array, or a list of several."""
+    return _at_least("atleast_1d", arys, ((0,),))
+
+
+def atleast_2d(*arys):
+    """The arguments with at least two axes, new ones in front: one array, or a list of several."""
+    return _at_least("atleast_2d", arys, ((0, 1), (0,)))
+
+
+def atleast_3d(*arys):
+    """The arguments with at least three axes: [n] becomes [1, n, 1], [m, n] becomes [m, n, 1]."""
+    return _at_least("atleast_3d", arys, ((0, 1, 2), (0, 2), (2,)))
+
+
+def _at_least(name: str, arrays: tuple, new_axes: tuple[tuple[int, ...], ...]):
+    """The arrays with the new axes for their rank, where there are any."""
+    if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)):
+        arrays = (asarray(arrays[0]),)
+    arrays = ensure_arrays(name, *arrays)
+    ranks = [len(shape_of(x)) for x in arrays]
+    results = [_with_axes(x, axes=new_axes[rank]) if rank < len(new_axes) else as_array(x) for x, rank in zip(arrays, ranks)]
+    return results[0] if len(results) == 1 else results
+
+
+@fused(static_argnames=("axes",))
+def _with_axes(x, axes):
+    return shape_ops.expand_dims(as_array(x), axes)
+
+
+# --- order of axes ---
+
+
+def transpose(a, axes: Sequence[int] | None = None):
+    """Reorders the axes: axis i of the result is axis axes[i] of the argument; by default they are reversed."""
+    a = as_array(ensure_array("transpose", a))
+    rank = len(a.shape)
+    permutation = tuple(reversed(range(rank))) if axes is None else axis_tuple("transpose", tuple(axes), rank)
+    if len(permutation) != rank:
+        raise ValueError(f"transpose: axes must be a permutation of the {rank} axes of {get_aval(a).str_short()}, got {axes}")
+    return shape_ops.transpose(a, permutation)
+
+
+def permute_dims(a, /, axes: tuple[int, ...]):
+    """Reorders the axes; see `transpose`."""
+    return transpose(a, axes)
+
+
+def matrix_transpose(x, /):
+    """Swaps the last two axes.
+
+    Raises:
+      ValueError: if there are fewer than two.
+    """
+    x = as_array(ensure_array("matrix_transpose", x))
+    if len(x.shape) < 2:
+        raise ValueError(f"x must be at least two-dimensional for matrix_transpose; got ndim={len(x.shape)}")
+    return swapaxes(x, -1, -2)
+
+
+def swapaxes(a, axis1: int, axis2: int):
+    """Swaps two axes."""
+    return _swapaxes(a, axis1=operator.index(axis1), axis2=operator.index(axis2))
+
+
+@fused(static_argnames=("axis1", "axis2"))
+def _swapaxes(a, axis1, axis2):
+    a = as_array(ensure_array("swapaxes", a))
+    rank = len(a.shape)
+    i, j = one_axis("swapaxes", axis1, rank), one_axis("swapaxes", axis2, rank)
+    order = list(range(rank))
+    order[i], order[j] = j, i
+    return shape_ops.transpose(a, tuple(order))
+
+
+def moveaxis(a, source: int | Sequence[int], destination: int | Sequence[int]):
+    """Moves axes to other places; the rest stay in order.
+
+    Raises:
+      ValueError: if the numbers of sources and destinations differ, or an axis is out of range or given twice.
+    """
+    source, destination = (axes.tolist() if isinstance(axes, np.ndarray) else axes for axes in (source, destination))
+    return _moveaxis(a, source=source, destination=destination)
+
+
+@fused(static_argnames=("source", "destination"))
+def _moveaxis(a, source, destination):
+    a = as_array(ensure_array("moveaxis", a))
+    rank = len(a.shape)
+    sources = axis_tuple("moveaxis", source, rank)
+    destinations = axis_tuple("moveaxis", destination, rank)
+    if len(sources) != len(destinations):
+        raise ValueError(f"moveaxis: there must be as many destinations as sources, got {sources} and {destinations}")
+    order = [i for i in range(rank) if i not in sources]
+    for place, axis in sorted(zip(destinations, sources)):
+        order.insert(place, axis)
+    return shape_ops.transpose(a, tuple(order))
+
+
+@fused(static_argnames=("axis", "start"))
+def rollaxis(a, axis: int, start: int = 0):
+    """Moves an axis to before another one; `moveaxis` says it more clearly."""
+    a = as_array(ensure_array("rollaxis", a))
+    rank = len(a.shape)
+    axis = one_axis("rollaxis", axis, rank)
+    if not -rank <= start <= rank:
+        raise ValueError(f"rollaxis: start={start} must be between {-rank} and {rank}")
+    start = start + rank if start < 0 else start
+    return moveaxis(a, axis, start - 1 if axis < start else start)
+
+
+def flip(m, axis: int | Sequence[int] | None = None):
+    """Reverses the order of the elements along axes; None is all."""
+    m = as_array(ensure_array("flip", m))
+    return shape_ops.rev(m, axis_tuple("flip", axis, len(m.shape)))
+
+
+def fliplr(m):
+    """Reverses the second axis."""
+    return flip(m, 1)
+
+
+def flipud(m):
+    """Reverses the first axis."""
+    return flip(m, 0)
+
+
+@fused(static_argnames=("k", "axes"))
+def rot90(m, k: int = 1, axes: tuple[int, int] = (0, 1)):
+    """Rotates by k quarter turns in the plane of two axes, from the first towards the second."""
+    m = as_array(ensure_array("rot90", m))
+    if len(m.shape) < 2:
+        raise ValueError(f"rot90 requires its first argument to have ndim at least two, but got first argument of shape {m.shape}")
+    first, second = axis_tuple("rot90", tuple(axes), len(m.shape))
+    k = operator.index(k) % 4
+    if k == 2:
+        return flip(m, (first, second))
+    if k == 1:
+        return swapaxes(flip(m, second), first, second)
+    return flip(swapaxes(m, first, second), second) if k == 3 else m

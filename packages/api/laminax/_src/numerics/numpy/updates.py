@@ -1,0 +1,233 @@
+"""Writing by index: `x.at[index].set(y)` and its relatives, each a changed copy made by one scatter.
+
+Values out of bounds are dropped unless a mode says otherwise. Where an element is named several times, `add`,
+`multiply`, `min` and `max` take all its values, `set` one of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from laminax_ir.functions import operators
+from laminax_ir.ops import indexing as indexing_ops
+from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops.indexing import GatherScatterMode, ScatterDimensionNumbers
+from laminax_ir.options import config
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
+
+from laminax._src.numerics.floor import fused, split_result
+from laminax._src.numerics.numpy.arguments import convert, dtype_of, ensure_array, shape_of
+from laminax._src.numerics.numpy.conversion import asarray
+from laminax._src.numerics.numpy.gather_plans import make_plan
+from laminax._src.numerics.numpy.index_items import Computed, Window, parse_index, scalar_masks_removed, separate
+from laminax._src.numerics.numpy.indexing import read
+
+_SCATTERS: dict[str, Callable] = {
+    "set": indexing_ops.scatter, "add": indexing_ops.scatter_add, "subtract": indexing_ops.scatter_sub,
+    "multiply": indexing_ops.scatter_mul, "min": indexing_ops.scatter_min, "max": indexing_ops.scatter_max}
+
+
+def update(kind: str, x: Any, index: Any, values: Any, *, indices_are_sorted: bool = False, unique_indices: bool = False,
+           mode: Any = None, wrap_negative_indices: bool = True, function: Callable | None = None) -> Any:
+    """A copy of x changed at an index.
+
+    Args:
+      kind: "set", "add", "subtract", "multiply", "min", "max" or "apply".
+      x: an array.
+      index: what stands between the brackets.
+      values: an array or scalar that broadcasts to the shape of x[index]; None for "apply".
+      indices_are_sorted, unique_indices, mode, wrap_negative_indices: see `IndexUpdate`.
+      function: for "apply".
+    """
+    index, axis = scalar_masks_removed(x.shape, index)
+    if axis is not None:
+        wide = update(kind, shape_ops.expand_dims(x, (axis,)), index, values, indices_are_sorted=indices_are_sorted,
+                      unique_indices=unique_indices, mode=mode, wrap_negative_indices=wrap_negative_indices, function=function)
+        return shape_ops.squeeze(wide, (axis,))
+    mode = GatherScatterMode.FILL_OR_DROP if mode is None else GatherScatterMode.from_any(mode)
+    if values is not None:
+        if isinstance(values, (list, tuple)):
+            values = asarray(values)
+        if type(values) is int and values >= 2**31 and dtypes.issubdtype(x.dtype, dtypes.unsignedinteger):
+            values = x.dtype.type(values)  # which need not fit in the default integer dtype
+        values = ensure_array(f"x.at[...].{kind}", values)
+        _warn_of_narrowing(x, values)
+    spec, positions = separate(parse_index(x.shape, index))
+    return _update(x, positions, values, kind=kind, spec=spec, mode=mode, indices_are_sorted=bool(indices_are_sorted),
+                   unique_indices=bool(unique_indices), wrap=bool(wrap_negative_indices), function=function)
+
+
+def _warn_of_narrowing(x: Any, values: Any) -> None:
+    dtype, own = dtype_of(values), dtype_of(x)
+    if dtype == own or dtypes.is_extended(own):
+        return
+    try:
+        fits = dtypes.result_type(x, values) == own
+    except ValueError:
+        fits = False
+    if not fits:
+        import warnings
+        warnings.warn(
+            f"scatter inputs have incompatible types: cannot safely cast value from dtype={dtypes.dtype_name(dtype)} to dtype="
+            f"{dtypes.dtype_name(own)} with numpy_dtype_promotion={config.numpy_dtype_promotion.value!r}. In future this will be an error; convert the "
+            "values with astype.", FutureWarning, stacklevel=4)
+
+
+@fused(static_argnames=("kind", "spec", "mode", "indices_are_sorted", "unique_indices", "wrap", "function"))
+def _update(x, positions, values, kind, spec, mode, indices_are_sorted, unique_indices, wrap, function):
+    found = iter(positions)
+    items = [next(found) if type(item) is Computed else (item, next(found)) if type(item) is Window else item for item in spec]
+    plan = make_plan(x.shape, items, wrap)
+    own = get_aval(x)
+    options = {"indices_are_sorted": indices_are_sorted or plan.is_single, "unique_indices": unique_indices or plan.is_single,
+               "mode": mode}
+    dims = ScatterDimensionNumbers(plan.window_axes, plan.collapsed, plan.index_map)
+    if 0 in plan.shape:
+        return x
+    if kind == "apply":
+        return indexing_ops.scatter_apply(x, plan.indices, function, dims, update_shape=plan.shape, **options)
+    dtype = own.dtype
+    if not dtypes.is_extended(dtype):
+        promoted = dtypes.result_type(x, values)
+        if promoted != dtype and kind != "set":  # computed in the wider dtype, as the operator would
+            x, values = convert(x, promoted), convert(values, promoted)
+        else:
+            values = convert(values, dtype)
+    values = _as_updates(values, plan)
+    result = _SCATTERS[kind](x, plan.indices, values, dims, **options)
+    if dtype_of(result) != dtype:
+        result = convert(result, dtype)
+    return result
+
+
+def _as_updates(values: Any, plan) -> Any:
+    """The values in the shape of the plan's result: broadcast, without new axes, backwards where the index is."""
+    full = list(plan.shape)
+    for axis in plan.new_axes:
+        full.insert(axis, 1)
+    shape = shape_of(values)
+    if len(shape) > len(full) or any(n not in (1, m) for n, m in zip(reversed(shape), reversed(full))):
+        raise ValueError(f"Incompatible shapes for broadcasting: {shape} and requested shape {tuple(full)}. The values of an update "
+                         "must broadcast to the shape of x[index].")
+    if plan.new_axes:
+        if len(shape) == len(full):
+            values = shape_ops.squeeze(values, plan.new_axes)
+        else:
+            values = shape_ops.squeeze(shape_ops.broadcast_to_shape(values, tuple(full)), plan.new_axes)
+    values = shape_ops.broadcast_to_shape(values, plan.shape)
+    return shape_ops.rev(values, plan.reversed_axes) if plan.reversed_axes else values
+
+
+class IndexUpdate:
+    """`x.at`: what is written in brackets after it says where, the method called on that what to do there.
+
+    Example:
+      >>> x = zeros(3)
+      >>> x.at[1].set(5.)
+      Array([0., 5., 0.], dtype=float32)
+    """
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any):
+        self.array = array
+
+    def __getitem__(self, index: Any) -> IndexUpdateRef:
+        return IndexUpdateRef(self.array, index)
+
+    def __repr__(self) -> str:
+        return f"IndexUpdate({self.array!r})"
+
+
+class IndexUpdateRef:
+    """`x.at[index]`: the methods make changed copies of x.
+
+    Their common parameters: `mode` says what becomes of positions out of bounds: "drop" (the default; "fill" when
+    reading), "clip" to the nearest, or "promise_in_bounds", the caller's word that there are none.
+    `indices_are_sorted` and `unique_indices` are the caller's word that the positions increase, and that none occurs
+    twice. `wrap_negative_indices` says whether negative positions count from the end. `out_sharding` says how the
+    result is split over explicit mesh axes.
+    """
+
+    __slots__ = ("array", "index")
+
+    def __init__(self, array: Any, index: Any):
+        self.array = array
+        self.index = index
+
+    def __repr__(self) -> str:
+        return f"IndexUpdateRef({self.array!r}, {self.index!r})"
+
+    def get(self, *, fill_value=None, indices_are_sorted: bool = False, mode=None, out_sharding=None,
+            unique_indices: bool = False, wrap_negative_indices: bool = True):
+        """x[index], with `fill_value` (a static scalar) for what is out of bounds in mode "fill"."""
+        if out_sharding is not None:
+            return split_result("ndarray.at[...].get", out_sharding, lambda: read(self.array, self.index, mode, fill_value, indices_are_sorted,
+                                                                                  unique_indices, wrap_negative_indices))
+        return read(self.array, self.index, mode, fill_value, indices_are_sorted, unique_indices, wrap_negative_indices)
+
+    def set(self, values, *, indices_are_sorted: bool = False, mode=None, out_sharding=None, unique_indices: bool = False,
+            wrap_negative_indices: bool = True):
+        """x with x[index] = values."""
+        return self._updated("set", values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices)
+
+    def add(self, values, *, indices_are_sorted: bool = False, mode=None, out_sharding=None, unique_indices: bool = False,
+            wrap_negative_indices: bool = True):
+        """x with x[index] += values."""
+        return self._updated("add", values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices)
+
+    def subtract(self, values, *, indices_are_sorted: bool = False, mode=None, out_sharding=None, unique_indices: bool = False,
+                 wrap_negative_indices: bool = True):
+        """x with x[index] -= values."""
+        return self._updated("subtract", values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices)
+
+    def multiply(self, values, *, indices_are_sorted: bool = False, mode=None, out_sharding=None, unique_indices: bool = False,
+                 wrap_negative_indices: bool = True):
+        """x with x[index] *= values."""
+        return self._updated("multiply", values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices)
+
+    mul = multiply
+
+    def divide(self, values, *, indices_are_sorted: bool = False, mode=None, out_sharding=None, unique_indices: bool = False,
+               wrap_negative_indices: bool = True):
+        """x with x[index] /= values."""
+        divisors = self._factors(values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices)
+        return operators.true_divide(self.array, divisors)
+
+    def power(self, values, *, indices_are_sorted: bool = False, mode=None, out_sharding=None, unique_indices: bool = False,
+              wrap_negative_indices: bool = True):
+        """x with x[index] **= values."""
+        exponents = self._factors(values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices)
+        return operators.power(self.array, exponents)
+
+    def min(self, values, *, indices_are_sorted: bool = False, mode=None, out_sharding=None, unique_indices: bool = False,
+            wrap_negative_indices: bool = True):
+        """x with x[index] = minimum(x[index], values)."""
+        return self._updated("min", values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices)
+
+    def max(self, values, *, indices_are_sorted: bool = False, mode=None, out_sharding=None, unique_indices: bool = False,
+            wrap_negative_indices: bool = True):
+        """x with x[index] = maximum(x[index], values)."""
+        return self._updated("max", values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices)
+
+    def apply(self, func: Callable, *, indices_are_sorted: bool = False, mode=None, out_sharding=None,
+              unique_indices: bool = False, wrap_negative_indices: bool = True):
+        """x with x[index] = func(x[index]), for an elementwise function; an element named twice is met twice."""
+        if out_sharding is not None:
+            return split_result("ndarray.at[...].apply", out_sharding, lambda: self.apply(
+                func, indices_are_sorted=indices_are_sorted, mode=mode, unique_indices=unique_indices, wrap_negative_indices=wrap_negative_indices))
+        return update("apply", self.array, self.index, None, indices_are_sorted=indices_are_sorted,
+                      unique_indices=unique_indices, mode=mode, wrap_negative_indices=wrap_negative_indices, function=func)
+
+    def _updated(self, kind, values, indices_are_sorted, mode, out_sharding, unique_indices, wrap_negative_indices):
+        if out_sharding is not None:
+            return split_result(f"ndarray.at[...].{kind}", out_sharding, lambda: self._updated(
+                kind, values, indices_are_sorted, mode, None, unique_indices, wrap_negative_indices))
+        return update(kind, self.array, self.index, values, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices,
+                      mode=mode, wrap_negative_indices=wrap_negative_indices)
+
+    def _factors(self, values, *options):
+        """Ones of the array's shape and dtype, with the values multiplied in at the index."""
+        ones = shape_ops.full_like(self.array, 1)
+        return IndexUpdateRef(ones, self.index)._updated("multiply", values, *options)

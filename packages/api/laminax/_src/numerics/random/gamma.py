@@ -1,0 +1,263 @@
+"""Samplers built on the gamma distribution, whose samples are drawn by rejection.
+
+Every element has a key of its own and is redrawn until it is accepted; a loop runs until all are.
+
+Source: Marsaglia and Tsang, "A simple method for generating gamma variables", 2000.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from laminax_ir.ops import elementwise as e
+from laminax_ir.ops.calls import CustomJVPCall
+from laminax_ir.ops.loops import while_loop
+from laminax_ir.ops.random_bits import random_split
+from laminax_ir.ops.reduction import reduce_max, reduce_or, reduce_sum
+from laminax_ir.ops.shape import expand_dims, full_like, reshape
+from laminax_ir.ops.slicing import index_in_dim
+from laminax_ir.ops.special import random_gamma_grad
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.base.zeros import ZERO
+
+from laminax._src.numerics.floor import fused, takes_out_sharding
+from laminax._src.numerics.random.arguments import (
+    checked_dtype,
+    converted,
+    shape_of_parameters,
+    to_shape,
+)
+from laminax._src.numerics.random.keys import split_typed, typed_key
+from laminax._src.numerics.random.samplers import _normal_real, _sample_exponential, _unit_uniform
+
+_STATIC = ("shape", "dtype")
+
+
+def _split_each(keys, count: int) -> list:
+    """`count` arrays of keys from an array of them."""
+    many = random_split(keys, (count,))
+    return [index_in_dim(many, i, axis=1, keepdims=False) for i in range(count)]
+
+
+def _while_any(is_active: Callable, advance: Callable, state: tuple) -> tuple:
+    """Advances the elements for which `is_active(*state)` holds, until it holds for none."""
+    def body(state):
+        active = is_active(*state)
+        return tuple(e.select(active, new, old) for new, old in zip(advance(*state), state))
+    return while_loop(lambda state: reduce_or(is_active(*state), (0,)), body, state)
+
+
+def _draw(keys, alpha, log_space: bool):
+    """One sample, or its logarithm, per key; keys and alpha of shape [n]."""
+    dtype = alpha.dtype
+    zero, one, two = (full_like(alpha, value) for value in (0, 1, 2))
+    constant = {value: np.array(value, dtype)[()] for value in (0, 1, 0.5, 1 / 3, 0.0331)}
+    # Below 1, a sample of alpha + 1 is drawn and multiplied by a uniform one to the power 1 / alpha.
+    is_large = e.ge(alpha, constant[1])
+    raised = e.select(is_large, alpha, e.add(alpha, constant[1]))
+    d = e.sub(raised, constant[1 / 3])
+    c = e.div(constant[1 / 3], e.sqrt(d))
+
+    def is_rejected(_keys, x2, v3, u):
+        squeeze = e.ge(u, e.sub(constant[1], e.mul(constant[0.0331], e.mul(x2, x2))))
+        bound = e.add(e.mul(x2, constant[0.5]), e.mul(d, e.add(e.sub(constant[1], v3), e.log(v3))))
+        return e.bitwise_and(squeeze, e.ge(e.log(u), bound))
+
+    def redraw(keys, *_):
+        keys, x_keys, u_keys = _split_each(keys, 3)
+
+        def next_normal(keys, _x, _v):
+            keys, subkeys = _split_each(keys, 2)
+            x = _normal_real(subkeys, (), dtype)
+            return keys, x, e.add(constant[1], e.mul(x, c))
+
+        _, x, v = _while_any(lambda _k, _x, v: e.le(v, constant[0]), next_normal, (x_keys, zero, e.neg(one)))
+        return keys, e.mul(x, x), e.mul(e.mul(v, v), v), _unit_uniform(u_keys, (), dtype)
+
+    keys, boost_keys = _split_each(keys, 2)
+    _, _, v3, _ = _while_any(is_rejected, redraw, (keys, zero, one, two))
+    if log_space:
+        log_uniform = e.neg(_sample_exponential(boost_keys, (), dtype))
+        unboosted = e.bitwise_or(is_large, e.eq(log_uniform, constant[0]))
+        boost = e.select(unboosted, zero, e.mul(log_uniform, e.div(constant[1], alpha)))
+        return e.add(e.add(e.log(d), e.log(v3)), boost)
+    samples = e.sub(constant[1], _unit_uniform(boost_keys, (), dtype))
+    boost = e.select(is_large, one, e.pow(samples, e.div(constant[1], alpha)))
+    return e.mul(e.mul(d, v3), boost)
+
+
+def _slope(sample, a, log_space: bool):
+    """The derivative of the sample by a, at a fixed value of the distribution function."""
+    if not log_space:
+        return random_gamma_grad(a, sample)
+    value = e.exp(sample)
+    value = e.select(e.eq(value, np.array(0, value.dtype)[()]), full_like(value, dtypes.finfo(value.dtype).tiny), value)
+    return e.div(random_gamma_grad(a, value), value)
+
+
+def _random_gamma(key, a, log_space: bool):
+    """Samples of the shape of a, differentiable with respect to a."""
+    shape, size = a.shape, get_aval(a).size
+
+    def fun(key, a):
+        return [reshape(_draw(random_split(key, (size,)), reshape(a, (size,)), log_space), shape)] if size else [a]
+
+    def jvp(primals, tangents):
+        (sample,) = fun(*primals)
+        a_dot = tangents[1]
+        return [sample], [ZERO if a_dot is ZERO else e.mul(a_dot, _slope(sample, primals[1], log_space))]
+
+    return CustomJVPCall(fun, jvp, [key, a], "random_gamma").bind()[0]
+
+
+def _checked(name: str, key, parameters, shape, dtype):
+    typed = typed_key(name, key)
+    dtype = checked_dtype(name, dtype)
+    return typed, [converted(p, dtype) for p in parameters], shape_of_parameters(name, shape, *parameters), dtype
+
+
+@takes_out_sharding
+def gamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Samples of the gamma distribution, with density x**(a - 1) exp(-x) / Γ(a).
+
+    Args:
+      key: a key, typed or raw.
+      a: the positive shape parameter, broadcast to the shape; samples are differentiable with respect to it.
+      shape: the result's shape; by default that of a.
+      dtype: a float dtype.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Raises:
+      ValueError: if the dtype is no float one, or a does not broadcast to the shape.
+    """
+    typed, (a,), shape, _ = _checked("gamma", key, [a], shape, dtype)
+    return _gamma(typed, a, shape=shape, log_space=False)
+
+
+@takes_out_sharding
+def loggamma(key: Any, a: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Logarithms of samples of the gamma distribution, which small a need: the samples themselves would underflow.
+
+    Args:
+      key: a key, typed or raw.
+      a: the positive shape parameter, broadcast to the shape.
+      shape: the result's shape; by default that of a.
+      dtype: a float dtype.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+    """
+    typed, (a,), shape, _ = _checked("loggamma", key, [a], shape, dtype)
+    return _gamma(typed, a, shape=shape, log_space=True)
+
+
+@fused(static_argnames=("shape", "log_space"))
+def _gamma(key, a, *, shape, log_space):
+    return _random_gamma(key, to_shape(a, shape), log_space)
+
+
+@takes_out_sharding
+def beta(key: Any, a: Any, b: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Samples of the beta distribution, with density proportional to x**(a - 1) (1 - x)**(b - 1).
+
+    Args:
+      key: a key, typed or raw.
+      a, b: the positive parameters, broadcast to the shape.
+      shape: the result's shape; by default their common one.
+      dtype: a float dtype.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+    """
+    typed, (a, b), shape, dtype = _checked("beta", key, [a, b], shape, dtype)
+    return _beta(typed, a, b, shape=shape)
+
+
+@fused(static_argnames=("shape",))
+def _beta(key, a, b, *, shape):
+    """X / (X + Y) of two gamma samples, in units of the larger one."""
+    logs = [_random_gamma(k, to_shape(p, shape), True) for k, p in zip(split_typed(key), (a, b))]
+    greatest = e.max(*logs)
+    x, y = (e.exp(e.sub(log, greatest)) for log in logs)
+    return e.div(x, e.add(x, y))
+
+
+@takes_out_sharding
+def dirichlet(key: Any, alpha: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Samples of the Dirichlet distribution: non-negative vectors of sum 1.
+
+    Args:
+      key: a key, typed or raw.
+      alpha: the positive parameters, [..., n].
+      shape: the shape of the batch of vectors, to which alpha's leading axes broadcast; those axes by default.
+      dtype: a float dtype.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Returns:
+      An array of shape `(*shape, n)`.
+
+    Raises:
+      ValueError: if alpha is a scalar, or does not broadcast to the shape.
+    """
+    typed = typed_key("dirichlet", key)
+    dtype = checked_dtype("dirichlet", dtype)
+    aval = get_aval(alpha)
+    if not aval.ndim:
+        raise ValueError("dirichlet requires alpha.ndim >= 1, got alpha.ndim == 0")
+    batch = np.broadcast_to(np.empty((), bool), aval.shape[:-1])
+    shape = shape_of_parameters("dirichlet", shape, batch)
+    return _dirichlet(typed, converted(alpha, dtype), shape=(*shape, aval.shape[-1]))
+
+
+@fused(static_argnames=("shape",))
+def _dirichlet(key, alpha, *, shape):
+    logs = _random_gamma(key, to_shape(alpha, shape), True)
+    last = (len(shape) - 1,)
+    greatest = e.stop_gradient_one(expand_dims(reduce_max(logs, last), last))
+    weights = e.exp(e.sub(logs, greatest))
+    return e.div(weights, expand_dims(reduce_sum(weights, last), last))
+
+
+@takes_out_sharding
+def chisquare(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Samples of the chi-square distribution, the sum of the squares of df standard normal samples.
+
+    Args:
+      key: a key, typed or raw.
+      df: the positive degrees of freedom, broadcast to the shape.
+      shape: the result's shape; by default that of df.
+      dtype: a float dtype.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+    """
+    typed, (df,), shape, dtype = _checked("chisquare", key, [df], shape, dtype)
+    return _chisquare(typed, df, shape=shape)
+
+
+@fused(static_argnames=("shape",))
+def _chisquare(key, df, *, shape):
+    half = np.array(0.5, df.dtype)[()]
+    log = _random_gamma(key, to_shape(e.mul(half, df), shape), True)
+    return e.mul(np.array(2, df.dtype)[()], e.exp(log))
+
+
+@takes_out_sharding
+def t(key: Any, df: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Samples of Student's t distribution.
+
+    Args:
+      key: a key, typed or raw.
+      df: the positive degrees of freedom, broadcast to the shape.
+      shape: the result's shape; by default that of df.
+      dtype: a float dtype.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+    """
+    typed, (df,), shape, dtype = _checked("t", key, [df], shape, dtype)
+    return _t(typed, df, shape=shape, dtype=dtype)
+
+
+@fused(static_argnames=_STATIC)
+def _t(key, df, *, shape, dtype):
+    normal_key, gamma_key = split_typed(key)
+    half_df = e.div(df, np.array(2, dtype)[()])
+    numerator = _normal_real(normal_key, shape, dtype)
+    g = _random_gamma(gamma_key, to_shape(half_df, shape), False)
+    return e.mul(numerator, e.sqrt(e.div(to_shape(half_df, shape), g)))

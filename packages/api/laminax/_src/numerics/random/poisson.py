@@ -1,0 +1,117 @@
+"""The Poisson distribution.
+
+Sources: Knuth, "The Art of Computer Programming", volume 2, section 3.4.1, for small rates; Hörmann, "The transformed
+rejection method for generating Poisson random variables", 1993, for the others.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+
+from laminax_ir.ops import elementwise as e
+from laminax_ir.ops.loops import while_loop
+from laminax_ir.ops.random_bits import random_clone
+from laminax_ir.ops.reduction import reduce_or
+from laminax_ir.ops.shape import full, full_like
+from laminax_ir.ops.special import lgamma
+from laminax_ir.types import dtypes
+
+from laminax._src.numerics.floor import fused, takes_out_sharding
+from laminax._src.numerics.random.arguments import checked_dtype, converted, shape_of_parameters, to_shape
+from laminax._src.numerics.random.keys import split_typed, typed_key
+from laminax._src.numerics.random.samplers import _unit_uniform
+
+_FLOAT32 = np.dtype(np.float32)
+
+
+@takes_out_sharding
+def poisson(key: Any, lam: Any, shape: Sequence[int] | None = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Samples of the Poisson distribution: counts of mean lam.
+
+    Args:
+      key: a key of the generator threefry2x32, typed or raw.
+      lam: the rates, not negative, broadcast to the shape; taken as float32.
+      shape: the result's shape; by default that of lam.
+      dtype: an integer dtype; int32 by default, int64 in x64 mode.
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Returns:
+      Integers; -1 where lam is NaN.
+
+    Raises:
+      NotImplementedError: if the key is of another generator.
+      ValueError: if the dtype is no integer one, or lam does not broadcast to the shape.
+    """
+    typed = typed_key("poisson", key)
+    if typed.dtype.impl.name != "threefry2x32":
+        raise NotImplementedError(f"`poisson` is only implemented for the threefry2x32 RNG, not {typed.dtype.impl.name}")
+    dtype = checked_dtype("poisson", dtype, dtypes.integer, int)
+    return _poisson(typed, converted(lam, _FLOAT32), shape=shape_of_parameters("poisson", shape, lam), dtype=dtype)
+
+
+@fused(static_argnames=("shape", "dtype"))
+def _poisson(key, lam, *, shape, dtype):
+    lam = to_shape(lam, shape)
+    is_small = e.bitwise_or(e.ne(lam, lam), e.lt(lam, 10.0))
+    most_steps = dtype.type(dtypes.iinfo(dtype).max)
+    small = _count_arrivals(key, e.select(is_small, lam, full_like(lam, 0)), dtype, most_steps)
+    large = _reject(random_clone(key), e.select(is_small, full_like(lam, 1e5), lam), dtype, most_steps)
+    return e.select(e.eq(lam, 0.0), full_like(small, 0), e.select(is_small, small, large))
+
+
+def _any(mask):
+    return reduce_or(mask, tuple(range(len(mask.shape))))
+
+
+def _step_below(step, most_steps):
+    return e.lt(step, most_steps)
+
+
+def _count_arrivals(key, lam, dtype, most_steps):
+    """Multiplies uniform samples until their product is below exp(-lam)."""
+    threshold = e.neg(lam)
+
+    def goes_on(carry):
+        step, _, _, log_product = carry
+        return e.bitwise_and(_any(e.gt(log_product, threshold)), _step_below(step, most_steps))
+
+    def advance(carry):
+        step, count, key, log_product = carry
+        key, subkey = split_typed(key)
+        count = e.select(e.gt(log_product, threshold), e.add(count, dtype.type(1)), count)
+        u = _unit_uniform(subkey, lam.shape, _FLOAT32)
+        return e.add(step, dtype.type(1)), count, key, e.add(log_product, e.log(u))
+
+    start = (dtype.type(0), full(lam.shape, 0, dtype), key, full_like(lam, 0))
+    return e.sub(while_loop(goes_on, advance, start)[1], dtype.type(1))
+
+
+def _reject(key, lam, dtype, most_steps):
+    log_lam = e.log(lam)
+    b = e.add(0.931, e.mul(2.53, e.sqrt(lam)))
+    a = e.add(-0.059, e.mul(0.02483, b))
+    inverse_alpha = e.add(1.1239, e.div(1.1328, e.sub(b, 3.4)))
+    v_r = e.sub(0.9277, e.div(3.6224, e.sub(b, 2.0)))
+
+    def goes_on(carry):
+        step, _, accepted, _ = carry
+        return e.bitwise_and(_any(e.bitwise_not(accepted)), _step_below(step, most_steps))
+
+    def advance(carry):
+        step, result, accepted, key = carry
+        key, u_key, v_key = split_typed(key, 3)
+        u = e.sub(_unit_uniform(u_key, lam.shape, _FLOAT32), 0.5)
+        v = _unit_uniform(v_key, lam.shape, _FLOAT32)
+        u_shifted = e.sub(0.5, e.abs(u))
+        k = e.floor(e.add(e.add(e.mul(e.add(e.div(e.mul(2.0, a), u_shifted), b), u), lam), 0.43))
+        s = e.log(e.div(e.mul(v, inverse_alpha), e.add(e.div(a, e.mul(u_shifted, u_shifted)), b)))
+        t = e.sub(e.add(e.neg(lam), e.mul(k, log_lam)), lgamma(e.add(k, 1.0)))
+        at_once = e.bitwise_and(e.ge(u_shifted, 0.07), e.le(v, v_r))
+        never = e.bitwise_or(e.lt(k, 0.0), e.bitwise_and(e.lt(u_shifted, 0.013), e.gt(v, u_shifted)))
+        accept = e.bitwise_or(at_once, e.bitwise_and(e.bitwise_not(never), e.le(s, t)))
+        return e.add(step, dtype.type(1)), e.select(accept, k, result), e.bitwise_or(accepted, accept), key
+
+    start = (dtype.type(0), full_like(lam, -1), full(lam.shape, False, np.dtype(bool)), key)
+    return e.convert_element_type(while_loop(goes_on, advance, start)[1], dtype)

@@ -1,0 +1,466 @@
+"""Factorizations and linear equations, as in `scipy.linalg`, on matrices in the last two axes.
+
+SciPy's parameters `overwrite_*` and `check_finite` have no effect: arrays do not change, and their values are not looked at.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from laminax_ir.ops import linalg as la
+from laminax_ir.ops.linalg_primitives import real_dtype
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
+
+from laminax._src.numerics.floor import fused
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.numpy.arguments import convert, dtype_of, ensure_arrays, inexact, shape_of
+from laminax._src.numerics.numpy.linalg import determinants, equations, factorizations
+
+_TRANSPOSITIONS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
+
+
+def _promoted(name: str, *args: Any) -> list[Any]:
+    """Operands in one floating or complex dtype; shapes are left alone."""
+    args = ensure_arrays(name, *args)
+    dtype = dtypes.to_inexact_dtype(dtypes.result_type(*args))
+    return [convert(x, dtype) for x in args]
+
+
+def _transposition(name: str, trans: Any) -> int:
+    try:
+        return _TRANSPOSITIONS[trans]
+    except (KeyError, TypeError):
+        raise ValueError(f"{name}: trans must be 0, 1 or 2 ('N', 'T' or 'C'), got {trans!r}") from None
+
+
+def det(a, overwrite_a: bool = False, check_finite: bool = True):
+    """Determinant of square matrices; see `numpy.linalg.det`."""
+    return determinants.det(a)
+
+
+def inv(a, overwrite_a: bool = False, check_finite: bool = True):
+    """Inverse of square matrices; see `numpy.linalg.inv`."""
+    return equations.inv(a)
+
+
+# --- Cholesky ---
+
+
+def cholesky(a, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True):
+    """Cholesky factor of positive definite matrices: a = U^H U, or a = L L^H.
+
+    Args:
+      a: [..., n, n], symmetric or Hermitian; the triangle that is asked for is read.
+      lower: whether the lower triangular L is returned; else the upper triangular U.
+      overwrite_a, check_finite: have no effect.
+
+    Returns:
+      [..., n, n], triangular; NaN for a matrix that is not positive definite.
+    """
+    return _cholesky(a, lower=bool(lower))
+
+
+@fused(static_argnames=("lower",))
+def _cholesky(a, lower):
+    a = inexact("cholesky", a)
+    factor = la.cholesky(a if lower else la.adjoint(a), symmetrize_input=False)
+    return factor if lower else la.adjoint(factor)
+
+
+def cho_factor(a, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
+    """The pair (Cholesky factor, lower) that `cho_solve` takes; see `cholesky`."""
+    return cholesky(a, lower=lower), lower
+
+
+def cho_solve(c_and_lower: tuple[Any, bool], b, overwrite_b: bool = False, check_finite: bool = True):
+    """Solution x of a x = b from the Cholesky factorization of a.
+
+    Args:
+      c_and_lower: what `cho_factor` returns.
+      b: [n], or [..., n, k].
+      overwrite_b, check_finite: have no effect.
+
+    Returns:
+      An array of b's shape.
+    """
+    c, lower = c_and_lower
+    return _cho_solve(c, b, lower=bool(lower))
+
+
+@fused(static_argnames=("lower",))
+def _cho_solve(c, b, lower):
+    c, b = _promoted("cho_solve", c, b)
+    _check_right_side("cho_solve", c, b)
+    b = la.triangular_solve(c, b, left_side=True, lower=lower, transpose_a=not lower, conjugate_a=not lower)
+    return la.triangular_solve(c, b, left_side=True, lower=lower, transpose_a=lower, conjugate_a=lower)
+
+
+def _check_right_side(name: str, a: Any, b: Any) -> None:
+    rows, shape = shape_of(a)[-1:], shape_of(b)
+    if shape_of(a)[-2:-1] != rows or not (shape[-1:] == rows if len(shape) == len(shape_of(a)) - 1 else shape[-2:-1] == rows):
+        raise ValueError(f"{name}: a must be [..., n, n] and b [..., n] or [..., n, k], got {get_aval(a).str_short()} and "
+                         f"{get_aval(b).str_short()}")
+
+
+# --- LU ---
+
+
+def lu_factor(a, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+    """LU factorization with partial pivoting, as `lu_solve` takes it.
+
+    Args:
+      a: [..., m, n].
+      overwrite_a, check_finite: have no effect.
+
+    Returns:
+      Both factors in one array [..., m, n], and the pivots i32[..., min(m, n)].
+    """
+    return _lu_factor(a)
+
+
+@fused
+def _lu_factor(a):
+    factors, pivots, _ = la.lu(inexact("lu_factor", a))
+    return factors, pivots
+
+
+def lu_solve(lu_and_piv: tuple[Any, Any], b, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True):
+    """Solution x of op(a) x = b from the LU factorization of a.
+
+    Args:
+      lu_and_piv: what `lu_factor` returns.
+      b: [n], or [..., n, k].
+      trans: what op is: 0 for a itself, 1 for its transpose, 2 for its adjoint.
+      overwrite_b, check_finite: have no effect.
+
+    Returns:
+      An array of b's shape.
+
+    Raises:
+      ValueError: if trans is none of these, or the shapes do not fit.
+    """
+    factors, pivots = lu_and_piv
+    if trans not in (0, 1, 2):
+        raise ValueError(f"lu_solve: trans must be 0, 1 or 2, got {trans!r}")
+    return _lu_solve(factors, pivots, b, trans=int(trans))
+
+
+@fused(static_argnames=("trans",))
+def _lu_solve(factors, pivots, b, trans):
+    factors, b = _promoted("lu_solve", factors, b)
+    _check_right_side("lu_solve", factors, b)
+    is_vector = len(shape_of(b)) == len(shape_of(factors)) - 1
+    x = b[..., None] if is_vector else b
+    permutation = la.lu_pivots_to_permutation(pivots, shape_of(factors)[-1])[..., None]
+    if trans == 0:
+        x = jnp.take_along_axis(x, permutation, axis=-2)
+        x = la.triangular_solve(factors, x, left_side=True, lower=True, unit_diagonal=True)
+        x = la.triangular_solve(factors, x, left_side=True)
+    else:
+        options = {"left_side": True, "transpose_a": True, "conjugate_a": trans == 2}
+        x = la.triangular_solve(factors, x, **options)
+        x = la.triangular_solve(factors, x, lower=True, unit_diagonal=True, **options)
+        x = jnp.take_along_axis(x, jnp.argsort(permutation, axis=-2), axis=-2)
+    return x[..., 0] if is_vector else x
+
+
+def lu(a, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True):
+    """LU factorization, a = P L U.
+
+    Args:
+      a: [..., m, n].
+      permute_l: whether P L is returned in place of P and L.
+      overwrite_a, check_finite: have no effect.
+
+    Returns:
+      P [..., m, m], L [..., m, k] with ones on its diagonal, and U [..., k, n], for k = min(m, n); or P L and U.
+    """
+    return _lu(a, permute_l=bool(permute_l))
+
+
+@fused(static_argnames=("permute_l",))
+def _lu(a, permute_l):
+    factors, _, permutation = la.lu(inexact("lu", a))
+    *batch, m, n = shape_of(factors)
+    k, dtype = min(m, n), dtype_of(factors)
+    lower = jnp.tril(factors[..., :, :k], -1) + jnp.broadcast_to(jnp.eye(m, k, dtype=dtype), (*batch, m, k))
+    upper = jnp.triu(factors[..., :k, :])
+    if permute_l:
+        return jnp.take_along_axis(lower, jnp.argsort(permutation, axis=-1)[..., None], axis=-2), upper
+    return jnp.asarray(jnp.expand_dims(jnp.arange(m), (*range(len(batch)), -1)) == permutation[..., None, :], dtype=real_dtype(dtype)), lower, upper
+
+
+# --- equations ---
+
+
+def solve(a, b, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False, debug: bool = False,
+          check_finite: bool = True, assume_a: str = "gen"):
+    """Solution x of a x = b.
+
+    Args:
+      a: [..., n, n].
+      b: [n], or [..., n, k].
+      lower: with "pos", whether the lower triangle of a is read.
+      overwrite_a, overwrite_b, debug, check_finite: have no effect.
+      assume_a: what a is known to be: "gen" for nothing, "sym" symmetric, "her" Hermitian, "pos" positive definite, which
+        is solved by a Cholesky factorization; the others by LU.
+
+    Returns:
+      An array of b's shape.
+
+    Raises:
+      ValueError: if `assume_a` is none of these, or the shapes do not fit.
+    """
+    if assume_a not in ("gen", "sym", "her", "pos"):
+        raise ValueError(f"solve: assume_a must be one of 'gen', 'sym', 'her' and 'pos'; got {assume_a!r}")
+    if assume_a != "pos":
+        return equations.solve(a, b)
+    return cho_solve(cho_factor(a, lower=lower), b)
+
+
+def solve_triangular(a, b, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False, overwrite_b: bool = False,
+                     debug: Any = None, check_finite: bool = True):
+    """Solution x of op(a) x = b for a triangular a.
+
+    Args:
+      a: [..., n, n]; one triangle is read.
+      b: [..., n], or [..., n, k], with the batch axes of a.
+      trans: what op is: 0 or "N" for a itself, 1 or "T" for its transpose, 2 or "C" for its adjoint.
+      lower: whether the lower triangle is read.
+      unit_diagonal: whether the diagonal is taken for ones.
+      overwrite_b, debug, check_finite: have no effect.
+
+    Returns:
+      An array of b's shape.
+
+    Raises:
+      ValueError: if trans is none of these, or the shapes do not fit.
+    """
+    return _solve_triangular(a, b, trans=_transposition("solve_triangular", trans), lower=bool(lower), unit_diagonal=bool(unit_diagonal))
+
+
+@fused(static_argnames=("trans", "lower", "unit_diagonal"))
+def _solve_triangular(a, b, trans, lower, unit_diagonal):
+    a, b = _promoted("solve_triangular", a, b)
+    _check_right_side("solve_triangular", a, b)
+    return la.triangular_solve(a, b, left_side=True, lower=lower, transpose_a=trans > 0, conjugate_a=trans == 2,
+                               unit_diagonal=unit_diagonal)
+
+
+# --- QR ---
+
+
+def qr(a, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False, check_finite: bool = True):
+    """QR factorization, a = Q R.
+
+    Args:
+      a: [..., m, n].
+      overwrite_a, lwork, check_finite: have no effect.
+      mode: "full": Q [..., m, m] and R [..., m, n]; "economic": [..., m, k] and [..., k, n] for k = min(m, n); "r": R of
+        the full form, in a tuple.
+      pivoting: whether columns are exchanged so that the diagonal of R descends in magnitude; the result then ends with the
+        order of the columns, p of i32[..., n], a[..., p] = Q R.
+
+    Raises:
+      ValueError: if the mode is unknown.
+    """
+    if mode not in ("full", "r", "economic"):
+        raise ValueError(f"qr: mode must be 'full', 'r' or 'economic', got {mode!r}")
+    return _qr(a, mode=mode, pivoting=bool(pivoting))
+
+
+@fused(static_argnames=("mode", "pivoting"))
+def _qr(a, mode, pivoting):
+    q, *rest = la.qr(inexact("qr", a), full_matrices=mode != "economic", pivoting=pivoting)
+    return tuple(rest) if mode == "r" else (q, *rest)
+
+
+def qr_multiply(a, c, mode: str = "right", pivoting: bool = False, conjugate: bool = False, overwrite_a: bool = False,
+                overwrite_c: bool = False) -> tuple[Any, ...]:
+    """The product of Q, of the economic QR factorization of a, with c; and R.
+
+    Args:
+      a: [..., m, n].
+      c: for "right" [..., k, m] or [m], for "left" [..., min(m, n), k] or [min(m, n)].
+      mode: "right" for c Q, "left" for Q c.
+      pivoting: as for `qr`.
+      conjugate: whether Q is conjugated.
+      overwrite_a, overwrite_c: have no effect.
+
+    Returns:
+      The product, of as many axes as c has, and R [..., min(m, n), n]; with pivoting also the order of the columns.
+
+    Raises:
+      ValueError: if the mode is unknown, or the shapes do not fit.
+    """
+    if mode not in ("right", "left"):
+        raise ValueError(f"qr_multiply: mode must be 'right' or 'left', got {mode!r}")
+    return _qr_multiply(a, c, mode=mode, conjugate=bool(conjugate), pivoting=bool(pivoting))
+
+
+@fused(static_argnames=("mode", "conjugate", "pivoting"))
+def _qr_multiply(a, c, mode, conjugate, pivoting):
+    a, c = _promoted("qr_multiply", a, c)
+    q, *rest = la.qr(a, full_matrices=False, pivoting=pivoting)
+    q = jnp.conj(q) if conjugate else q
+    m, k = shape_of(q)[-2:]
+    is_vector = len(shape_of(c)) == 1
+    inner = shape_of(c)[-1] if is_vector or mode == "right" else shape_of(c)[-2]
+    if inner != (m if mode == "right" else k):
+        raise ValueError(f"qr_multiply: for the product {'c @ Q' if mode == 'right' else 'Q @ c'}, c must have {m if mode == 'right' else k} "
+                         f"{'columns' if mode == 'right' else 'rows'}; got {get_aval(a).str_short()} and {get_aval(c).str_short()}")
+    left, right = (c, q) if mode == "right" else (q, c)
+    return jnp.matmul(left, right, precision="highest"), *rest
+
+
+# --- eigenvalues and singular values ---
+
+
+def eigh(a, b=None, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False, overwrite_b: bool = False,
+         turbo: bool = True, eigvals: None = None, type: int = 1, check_finite: bool = True):
+    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices.
+
+    Args:
+      a: [..., n, n].
+      b: must be None.
+      lower: whether the lower triangle of a is read, or the upper one.
+      eigvals_only: whether the eigenvalues alone are returned.
+      overwrite_a, overwrite_b, turbo, check_finite: have no effect.
+      eigvals: must be None.
+      type: must be 1.
+
+    Returns:
+      w, real[..., n], and v, [..., n, n], eigenvectors in its columns; or w alone.
+
+    Raises:
+      NotImplementedError: if b, eigvals or type is not what it must be.
+    """
+    if b is not None:
+        raise NotImplementedError("eigh: only b=None is supported; with a Cholesky factor L of b, the problem is that of L^-1 a L^-H")
+    if type != 1 or eigvals is not None:
+        raise NotImplementedError(f"eigh: only type=1 and eigvals=None are supported, got {type=} and {eigvals=}")
+    result = _eigh(a, lower=bool(lower), eigvals_only=bool(eigvals_only))
+    return result[0] if eigvals_only else result
+
+
+@fused(static_argnames=("lower", "eigvals_only"))
+def _eigh(a, lower, eigvals_only):
+    v, w = la.eigh(inexact("eigh", a), lower=lower, symmetrize_input=False)
+    return (w,) if eigvals_only else (w, v)
+
+
+def eigh_tridiagonal(d, e, *, eigvals_only: bool = False, select: str = "a", select_range: tuple[int, int] | None = None,
+                     tol: float | None = None, key: Any = None):
+    """Eigenvalues, ascending, and eigenvectors of real symmetric tridiagonal matrices.
+
+    They are computed from the whole matrix, to the precision of its dtype.
+
+    Args:
+      d: real [..., n], the diagonal.
+      e: real [..., n - 1], the subdiagonal.
+      eigvals_only: whether the eigenvalues alone are returned.
+      select: "a" for all, "i" for those with an index in `select_range`; "v", by value, is not supported.
+      select_range: for "i" the first and the last index.
+      tol: must be None.
+      key: must be None.
+
+    Returns:
+      w [..., k], and v [..., n, k], eigenvectors in its columns; or w alone.
+
+    Raises:
+      ValueError: if select is unknown, or the range is not one of indices.
+      NotImplementedError: for select="v", or a tolerance or key.
+    """
+    if select not in ("a", "i", "v"):
+        raise ValueError(f"eigh_tridiagonal: select must be 'a', 'i' or 'v', got {select!r}")
+    if select == "v" or tol is not None or key is not None:
+        raise NotImplementedError(f"eigh_tridiagonal: select='v', tol and key are not supported, got {select=}, {tol=}, {key=}")
+    d, e = _promoted("eigh_tridiagonal", d, e)
+    n = shape_of(d)[-1] if shape_of(d) else 0
+    first, last = (0, n - 1) if select == "a" else (int(i) for i in select_range or (0, n - 1))
+    if select == "i" and not 0 <= first <= last < n:
+        raise ValueError(f"eigh_tridiagonal: select_range must be two indices from 0 to {n - 1}, ascending, got {select_range!r}")
+    if not shape_of(e) or shape_of(e)[-1] != n - 1 or dtypes.issubdtype(dtype_of(d), dtypes.complexfloating):
+        raise ValueError(f"eigh_tridiagonal: d must be real [..., n] and e real [..., n - 1], got {get_aval(d).str_short()} and "
+                         f"{get_aval(e).str_short()}")
+    result = _eigh_tridiagonal(d, e, first=first, last=last, eigvals_only=bool(eigvals_only))
+    return result[0] if eigvals_only else result
+
+
+@fused(static_argnames=("first", "last", "eigvals_only"))
+def _eigh_tridiagonal(d, e, first, last, eigvals_only):
+    n = shape_of(d)[-1]
+    matrix = jnp.eye(n, dtype=dtype_of(d)) * d[..., None]
+    below = jnp.pad(e[..., None] * jnp.eye(n - 1, dtype=dtype_of(d)), [(0, 0)] * (len(shape_of(d)) - 1) + [(1, 0), (0, 1)])
+    v, w = la.eigh(matrix + below, lower=True, symmetrize_input=False)
+    w = w[..., first:last + 1]
+    return (w,) if eigvals_only else (w, v[..., first:last + 1])
+
+
+def svd(a, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, check_finite: bool = True,
+        lapack_driver: str = "gesdd"):
+    """Singular value decomposition; see `numpy.linalg.svd`, whose three results it returns as a tuple.
+
+    Args:
+      a: [..., m, n].
+      full_matrices: whether U and V are square.
+      compute_uv: whether U and Vh are returned beside the singular values.
+      overwrite_a, check_finite, lapack_driver: have no effect.
+    """
+    result = factorizations.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+    return tuple(result) if compute_uv else result
+
+
+def schur(a, output: str = "real") -> tuple[Any, Any]:
+    """Schur decomposition, a = Z T Z^H with unitary Z; on CPU only.
+
+    Args:
+      a: [..., n, n].
+      output: "real": of a real a, T is real and has blocks of 2 by 2 for complex pairs of eigenvalues; "complex": T is
+        complex and triangular.
+
+    Returns:
+      T and Z, [..., n, n].
+
+    Raises:
+      ValueError: if the output is unknown.
+    """
+    if output not in ("real", "complex"):
+        raise ValueError(f"schur: output must be 'real' or 'complex', got {output!r}")
+    return _schur(a, output=output)
+
+
+@fused(static_argnames=("output",))
+def _schur(a, output):
+    a = inexact("schur", a)
+    return tuple(la.schur(convert(a, dtypes.to_complex_dtype(dtype_of(a))) if output == "complex" else a))
+
+
+def hessenberg(a, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True):
+    """Reduction to upper Hessenberg form, a = Q H Q^H with unitary Q; on CPU only.
+
+    Args:
+      a: [..., n, n].
+      calc_q: whether Q is returned beside H.
+      overwrite_a, check_finite: have no effect.
+
+    Returns:
+      H, or H and Q, [..., n, n].
+    """
+    result = _hessenberg(a, calc_q=bool(calc_q))
+    return result if calc_q else result[0]
+
+
+@fused(static_argnames=("calc_q",))
+def _hessenberg(a, calc_q):
+    packed, taus = la.hessenberg(inexact("hessenberg", a))
+    h = jnp.triu(packed, -1)
+    if not calc_q:
+        return (h,)
+    n, batch = shape_of(h)[-1], shape_of(h)[:-2]
+    if n < 2:
+        return h, jnp.broadcast_to(jnp.eye(n, dtype=dtype_of(h)), h.shape)
+    inner = la.householder_product(packed[..., 1:, :-1], taus)
+    q = jnp.pad(inner, [(0, 0)] * len(batch) + [(1, 0), (1, 0)])
+    return h, q.at[..., 0, 0].set(1)

@@ -1,0 +1,403 @@
+"""Special functions, elementwise: gamma and beta, error functions and the normal distribution, Bessel functions, entropies.
+
+Operands are promoted and broadcast; integers are taken as floats. Where a formula has a removable singularity, the
+operand is replaced by a harmless one before the formula is computed, so that the derivative has no NaN there either.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, Callable
+
+import numpy as np
+
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import special
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
+from laminax_transforms import custom_jvp
+
+from laminax._src.numerics.floor import fused
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.numpy.arguments import (
+    dtype_of,
+    ensure_array,
+    ensure_arrays,
+    inexact,
+    promote_inexact,
+    strong,
+)
+
+# --- functions that are one operation ---
+
+
+def _function(name: str, operation: Callable, doc: str) -> Callable:
+    def fun(x):
+        return operation(inexact(name, x))
+    fun.__name__ = fun.__qualname__ = name
+    fun.__doc__ = doc + ", elementwise.\n\n    Args:\n      x: a real array or scalar.\n\n    Returns:\n      A float array of x's shape."
+    return fun
+
+
+erf = _function("erf", special.erf, "Error function, the integral of 2/sqrt(pi) exp(-t**2) from 0 to x")
+erfc = _function("erfc", special.erfc, "Complement of the error function, 1 - erf(x), accurate where that is small")
+erfinv = _function("erfinv", special.erf_inv, "Inverse of the error function; infinite at -1 and 1, NaN outside")
+gammaln = _function("gammaln", special.lgamma, "Logarithm of the absolute value of the gamma function")
+loggamma = gammaln
+digamma = _function("digamma", special.digamma, "Derivative of the logarithm of the gamma function")
+expit = _function("expit", op.logistic, "Logistic function, 1 / (1 + exp(-x))")
+i0e = _function("i0e", special.bessel_i0e, "Modified Bessel function of order 0, times exp(-|x|)")
+i1e = _function("i1e", special.bessel_i1e, "Modified Bessel function of order 1, times exp(-|x|)")
+
+
+@fused
+def i0(x):
+    """Modified Bessel function of order 0, elementwise."""
+    x = inexact("i0", x)
+    return jnp.exp(jnp.abs(x)) * special.bessel_i0e(x)
+
+
+@fused
+def i1(x):
+    """Modified Bessel function of order 1, elementwise."""
+    x = inexact("i1", x)
+    return jnp.exp(jnp.abs(x)) * special.bessel_i1e(x)
+
+
+@fused
+def logit(x):
+    """Inverse of `expit`, log(x / (1 - x)), elementwise; NaN outside [0, 1]."""
+    x = inexact("logit", x)
+    return jnp.log(x / (1 - x))
+
+
+# --- gamma and beta ---
+
+
+@fused
+def gammasgn(x):
+    """Sign of the gamma function, elementwise: NaN at negative integers, that of the zero at zeros."""
+    x = strong(inexact("gammasgn", x))
+    floor = jnp.floor(x)
+    negative = jnp.where(floor % 2 == 0, jnp.ones_like(x), -jnp.ones_like(x))
+    negative = jnp.where(x == floor, jnp.full_like(x, math.nan), negative)
+    positive = jnp.where(jnp.isnan(x), x, jnp.ones_like(x))
+    return jnp.where(x == 0, jnp.copysign(jnp.ones_like(x), x), jnp.where(x < 0, negative, positive))
+
+
+@fused
+def gamma(x):
+    """Gamma function, elementwise; NaN at negative integers, infinite at 0."""
+    x = strong(inexact("gamma", x))
+    return gammasgn(x) * jnp.exp(special.lgamma(x))
+
+
+def factorial(n, exact: bool = False):
+    """Factorial, the gamma function of n + 1, elementwise and in floating point; 0 for negative n.
+
+    Args:
+      n: an array or scalar.
+      exact: must be False.
+
+    Raises:
+      NotImplementedError: if exact is True.
+    """
+    if exact:
+        raise NotImplementedError("factorial: exact=True is not supported, arrays hold no integers of any size; use math.factorial")
+    return _factorial(n)
+
+
+@fused
+def _factorial(n):
+    n = inexact("factorial", n)
+    return jnp.where(n < 0, jnp.zeros_like(n), jnp.exp(special.lgamma(n + 1)))
+
+
+@fused
+def betaln(a, b):
+    """Logarithm of the absolute value of the beta function, elementwise, with little cancellation for large arguments."""
+    a, b = promote_inexact("betaln", a, b)
+    a, b = jnp.minimum(a, b), jnp.maximum(a, b)
+    # Far out the gammaln of b and of a + b agree in most digits; Stirling's series gives their difference directly.
+    is_far = (b > 8) & (a + b > 8)
+    safe = jnp.where(is_far, b, jnp.full_like(b, 9.0))
+    total = jnp.where(is_far, a + b, jnp.full_like(b, 9.0))
+    ratio = jnp.where(is_far, a / safe, jnp.zeros_like(a))
+    far = _stirling_rest(safe) - _stirling_rest(total) + a * (1 - jnp.log(total)) - (safe - 0.5) * jnp.log1p(ratio)
+    return special.lgamma(a) + jnp.where(is_far, far, special.lgamma(b) - special.lgamma(a + b))
+
+
+def _stirling_rest(x):
+    """gammaln(x) - ((x - 1/2) log x - x + log(2 pi) / 2), by its asymptotic series; for x >= 8 to double precision."""
+    z = 1 / x
+    w = z * z
+    return z * (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w * (1 / 1680 - w * (1 / 1188 - w * (691 / 360360 - w / 156))))))
+
+
+@fused
+def beta(a, b):
+    """Beta function, gamma(a) gamma(b) / gamma(a + b), elementwise."""
+    a, b = promote_inexact("beta", a, b)
+    return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * jnp.exp(betaln(a, b))
+
+
+@fused
+def betainc(a, b, x):
+    """Regularised incomplete beta function, elementwise: a and b positive, x in [0, 1]. Derivatives in x only."""
+    a, b, x = promote_inexact("betainc", a, b, x)
+    return special.betainc(a, b, x)
+
+
+@fused
+def gammainc(a, x):
+    """Regularised lower incomplete gamma function, elementwise: a positive, x not negative."""
+    return special.igamma(*promote_inexact("gammainc", a, x))
+
+
+@fused
+def gammaincc(a, x):
+    """Regularised upper incomplete gamma function, 1 - gammainc(a, x), accurate where that is small."""
+    return special.igammac(*promote_inexact("gammaincc", a, x))
+
+
+def multigammaln(a, d: int):
+    """Logarithm of the multivariate gamma function of dimension d, elementwise.
+
+    Args:
+      a: above (d - 1) / 2.
+      d: the dimension, a static positive integer.
+
+    Raises:
+      TypeError: if d is no integer.
+    """
+    try:
+        d = operator.index(d)
+    except TypeError:
+        raise TypeError(f"multigammaln: d must be a static integer, got {d!r}") from None
+    return _multigammaln(a, d=d)
+
+
+@fused(static_argnames=("d",))
+def _multigammaln(a, d):
+    a = jnp.asarray(inexact("multigammaln", a))
+    terms = special.lgamma(a[..., None] - np.arange(d).astype(dtype_of(a)) / 2)
+    return jnp.sum(terms, axis=-1) + d * (d - 1) / 4 * math.log(math.pi)
+
+
+@fused
+def polygamma(n, x):
+    """The n-th derivative of `digamma`, elementwise.
+
+    Args:
+      n: the order, integers not negative.
+      x: a real array.
+
+    Raises:
+      ValueError: if n is not of integer dtype.
+    """
+    n = ensure_array("polygamma", n)
+    if not dtypes.issubdtype(dtype_of(n), dtypes.integer):
+        raise ValueError(f"polygamma: n must be of integer dtype, got {get_aval(n).str_short()}")
+    return special.polygamma(*promote_inexact("polygamma", n, x))
+
+
+# --- logarithms and entropies ---
+
+
+@fused
+def xlogy(x, y):
+    """x log(y), elementwise, and 0 where x is 0 and y no NaN."""
+    return _xlogy(*promote_inexact("xlogy", x, y))
+
+
+@custom_jvp
+def _xlogy(x, y):
+    return _zero_times(x, y, jnp.log)
+
+
+@_xlogy.defjvp
+def _xlogy_jvp(primals, tangents):
+    (x, y), (x_dot, y_dot) = primals, tangents
+    return _xlogy(x, y), x_dot * jnp.log(y) + y_dot * (x / y)
+
+
+@fused
+def xlog1py(x, y):
+    """x log(1 + y), elementwise, and 0 where x is 0 and y no NaN."""
+    return _xlog1py(*promote_inexact("xlog1py", x, y))
+
+
+@custom_jvp
+def _xlog1py(x, y):
+    return _zero_times(x, y, jnp.log1p)
+
+
+@_xlog1py.defjvp
+def _xlog1py_jvp(primals, tangents):
+    (x, y), (x_dot, y_dot) = primals, tangents
+    return _xlog1py(x, y), x_dot * jnp.log1p(y) + y_dot * (x / (1 + y))
+
+
+def _zero_times(x, y, function):
+    is_zero = (x == 0) & (y == y)
+    product = x * function(y)
+    return jnp.where(is_zero, jnp.zeros_like(product), product)
+
+
+@fused
+def entr(x):
+    """-x log(x), elementwise; 0 at 0 and -inf below."""
+    return _entr(inexact("entr", x))
+
+
+@custom_jvp
+def _entr(x):
+    return jnp.where(x < 0, jnp.full_like(x, -math.inf), -_xlogy(x, x))
+
+
+@_entr.defjvp
+def _entr_jvp(primals, tangents):
+    """Its slope is infinite at 0: as a derivative of xlogy in both arguments it would be inf + 0/0."""
+    (x,), (x_dot,) = primals, tangents
+    return _entr(x), x_dot * (-1 - jnp.log(x))
+
+
+@fused
+def rel_entr(p, q):
+    """p log(p / q) for positive p and q, elementwise; 0 where p is 0 and q is not negative, else inf."""
+    p, q = jnp.broadcast_arrays(*promote_inexact("rel_entr", p, q))
+    is_positive = (p > 0) & (q > 0)
+    is_zero = (p == 0) & (q >= 0)
+    safe_p, safe_q = jnp.where(is_positive, p, jnp.ones_like(p)), jnp.where(is_positive, q, jnp.ones_like(q))
+    product = safe_p * jnp.log(safe_p / safe_q)
+    outside = jnp.where(is_zero, jnp.zeros_like(p), jnp.full_like(p, math.inf))
+    return jnp.where(jnp.isnan(p) | jnp.isnan(q), p + q, jnp.where(is_positive, product, outside))
+
+
+@fused
+def kl_div(p, q):
+    """p log(p / q) - p + q, elementwise; inf where p or q is negative or q alone is 0."""
+    p, q = promote_inexact("kl_div", p, q)
+    return rel_entr(p, q) - p + q
+
+
+def softmax(x, /, *, axis: int | tuple[int, ...] | None = None):
+    """exp(x) / sum(exp(x)) along axes, by default all; see `nn.softmax`."""
+    from laminax._src.numerics.nn import normalization
+    return normalization.softmax(x, axis=axis)
+
+
+def log_softmax(x, /, *, axis: int | tuple[int, ...] | None = None):
+    """Logarithm of `softmax`, without overflow; see `nn.log_softmax`."""
+    from laminax._src.numerics.nn import normalization
+    return normalization.log_softmax(x, axis=axis)
+
+
+# --- the normal distribution ---
+
+
+def _checked_float(name: str, x: Any) -> Any:
+    x = ensure_arrays(name, x)[0]
+    if dtype_of(x) not in (np.float32, np.float64):
+        raise TypeError(f"{name}: x must be float32 or float64, got {get_aval(x).str_short()}. Convert it with astype.")
+    return x
+
+
+@fused
+def ndtr(x):
+    """Distribution function of the standard normal distribution, elementwise, accurate in the lower tail.
+
+    Raises:
+      TypeError: if x is not float32 or float64.
+    """
+    return _ndtr(strong(_checked_float("ndtr", x)))
+
+
+def _ndtr(x):
+    return 0.5 * special.erfc(x * -math.sqrt(0.5))
+
+
+@fused
+def ndtri(p):
+    """Inverse of `ndtr`, the quantiles of the standard normal distribution, elementwise; NaN outside [0, 1].
+
+    Raises:
+      TypeError: if p is not float32 or float64.
+    """
+    return _ndtri(_checked_float("ndtri", p))
+
+
+@custom_jvp
+def _ndtri(p):
+    """By the error function's inverse; one of Newton's steps on log_ndtr repairs the lower tail, where 2 p - 1 rounds to -1."""
+    is_lower = p < 0.5
+    tail = jnp.where(is_lower, p, 1 - p)
+    is_inside = (tail > 0) & (tail <= 0.5)
+    tail = jnp.where(is_inside, tail, jnp.full_like(tail, 0.25))
+    logarithm = jnp.log(tail)
+    # Start from the inverse of the leading term of the tail, log(tail) = -x^2/2 - log(x sqrt(2 pi)).
+    r = jnp.sqrt(-2 * logarithm)
+    start = -(r - (jnp.log(jnp.maximum(r, 1.0)) + 0.5 * math.log(2 * math.pi)) / jnp.maximum(r, 1.0))
+    x = jnp.where(tail > 0.02, math.sqrt(2) * special.erf_inv(2 * jnp.maximum(tail, 0.02) - 1), start)
+    for _ in range(5):
+        value = _log_ndtr(x, 3)
+        x = x - (value - logarithm) * jnp.exp(value + 0.5 * x * x) * math.sqrt(2 * math.pi)
+    x = jnp.where(is_lower, x, -x)
+    edge = jnp.where(p == 0, -math.inf, jnp.where(p == 1, math.inf, math.nan)).astype(dtype_of(p))
+    return jnp.where(is_inside, x, edge)
+
+
+@_ndtri.defjvp
+def _ndtri_jvp(primals, tangents):
+    (p,), (p_dot,) = primals, tangents
+    x = _ndtri(p)
+    return x, p_dot * math.sqrt(2 * math.pi) * jnp.exp(0.5 * x * x)
+
+
+def log_ndtr(x, series_order: int = 3):
+    """Logarithm of `ndtr`, elementwise, accurate in both tails.
+
+    Args:
+      x: float32 or float64.
+      series_order: static, from 0 to 30: the terms of the asymptotic series that is used far below 0.
+
+    Raises:
+      TypeError: for another dtype of x, or if series_order is no integer.
+      ValueError: if series_order is out of range.
+    """
+    series_order = operator.index(series_order)
+    if not 0 <= series_order <= 30:
+        raise ValueError(f"log_ndtr: series_order must be from 0 to 30, got {series_order}")
+    return _fused_log_ndtr(x, series_order=series_order)
+
+
+@fused(static_argnames=("series_order",))
+def _fused_log_ndtr(x, series_order):
+    return _log_ndtr(strong(_checked_float("log_ndtr", x)), series_order)
+
+
+def _log_ndtr(x, series_order):
+    is_double = dtype_of(x) == np.float64
+    lower, upper = (-20.0, 8.0) if is_double else (-10.0, 5.0)
+
+    @custom_jvp
+    def logarithm(x):
+        is_upper, is_middle = x > upper, x > lower
+        middle = jnp.log(_ndtr(jnp.maximum(x, lower)))
+        z = jnp.minimum(x, lower)
+        series, term, square = jnp.ones_like(z), jnp.ones_like(z), 1 / (z * z)
+        for k in range(1, series_order + 1):  # 1 - 1/x^2 + 3/x^4 - 15/x^6 + ...
+            term = term * square * -(2.0 * k - 1)
+            series = series + term
+        tail = -0.5 * z * z - jnp.log(-z) - 0.5 * math.log(2 * math.pi) + jnp.log(series)
+        return jnp.where(is_upper, -_ndtr(-x), jnp.where(is_middle, middle, tail))
+
+    @logarithm.defjvp
+    def rule(primals, tangents):
+        """The density over the distribution function, as one exponential, which does not overflow."""
+        (x,), (x_dot,) = primals, tangents
+        result = logarithm(x)
+        return result, x_dot * jnp.exp(-0.5 * x * x - result - 0.5 * math.log(2 * math.pi))
+
+    return logarithm(x)

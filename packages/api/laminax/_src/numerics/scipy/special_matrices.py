@@ -1,0 +1,374 @@
+"""Matrices of a known structure, as in `scipy.linalg`. Those that depend on a size alone are made by NumPy."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
+
+from laminax._src.numerics.floor import fused
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.numpy.arguments import dtype_of, ensure_array, inexact, promote_dtypes, shape_of, strong, user_dtype
+
+# --- made of arrays ---
+
+
+def block_diag(*arrs):
+    """A matrix with matrices along its diagonal, and zeros elsewhere.
+
+    Args:
+      *arrs: matrices, or vectors and scalars, which are taken for matrices of one row.
+
+    Returns:
+      A matrix of the promoted dtype; [1, 0] of no arguments.
+
+    Raises:
+      ValueError: if an argument has more than two axes.
+    """
+    return _block_diag(*(arrs or (jnp.zeros((1, 0)),)))
+
+
+@fused
+def _block_diag(*arrs):
+    arrs = [jnp.atleast_2d(x) for x in promote_dtypes("block_diag", *arrs)]
+    for i, x in enumerate(arrs):
+        if x.ndim > 2:
+            raise ValueError(f"block_diag: arguments must have at most 2 dimensions, got {get_aval(x).str_short()} at argument {i}. "
+                             "Use vmap for batches.")
+    width, before, rows = sum(x.shape[1] for x in arrs), 0, []
+    for x in arrs:
+        rows.append(jnp.pad(x, ((0, 0), (before, width - before - x.shape[1]))))
+        before += x.shape[1]
+    return strong(jnp.concatenate(rows))
+
+
+def _vectors(name: str, x: Any) -> Any:
+    """At least one axis; the last holds the vectors."""
+    return jnp.atleast_1d(jnp.asarray(ensure_array(name, x)))
+
+
+@fused
+def circulant(c):
+    """Circulant matrices, each column of which is the one before, rotated by one.
+
+    Args:
+      c: [..., n], the first column.
+
+    Returns:
+      [..., n, n] of c's dtype.
+    """
+    c = _vectors("circulant", c)
+    i = np.arange(c.shape[-1])
+    return c[..., (i[:, None] - i[None, :]) % max(len(i), 1)]
+
+
+@fused
+def companion(a):
+    """Companion matrices, whose eigenvalues are the roots of a polynomial.
+
+    Args:
+      a: [..., n], the coefficients, the highest first, which must not be 0.
+
+    Returns:
+      [..., n - 1, n - 1], floating or complex.
+
+    Raises:
+      ValueError: if there are fewer than two coefficients.
+    """
+    a = jnp.atleast_1d(inexact("companion", a))
+    if a.shape[-1] < 2:
+        raise ValueError(f"companion: the length of `a` along the last axis must be at least 2; got shape {a.shape}")
+    n = a.shape[-1] - 1
+    below = jnp.broadcast_to(jnp.eye(n - 1, n, dtype=a.dtype), (*a.shape[:-1], n - 1, n))
+    return jnp.concatenate([(-a[..., 1:] / a[..., :1])[..., None, :], below], axis=-2)
+
+
+@fused
+def fiedler_companion(a):
+    """Fiedler's companion matrices, pentadiagonal with the roots of a polynomial as eigenvalues.
+
+    Args:
+      a: [..., n], the coefficients, the highest first, which must not be 0.
+
+    Returns:
+      [..., n - 1, n - 1], floating or complex.
+
+    Raises:
+      ValueError: if there are no coefficients.
+
+    Source: M. Fiedler, "A note on companion matrices", Linear Algebra and its Applications 372 (2003).
+    """
+    a = jnp.atleast_1d(inexact("fiedler_companion", a))
+    if not a.shape[-1]:
+        raise ValueError(f"fiedler_companion: the last axis of 'a' must have nonzero length, got an array of shape {a.shape}")
+    n = a.shape[-1] - 1
+    a = a / a[..., :1]
+    result = jnp.zeros((*a.shape[:-1], n, n), a.dtype)
+    even = np.arange(0, n, 2)
+    for rows, columns, values in (
+        (even[even + 1 < n], even[even + 1 < n] + 1, -a[..., 2::2]), (even[even >= 2], even[even >= 2] - 1, -a[..., 3::2]),
+        (np.arange(0, n - 2, 2), np.arange(2, n, 2), 1.0), (np.arange(3, n, 2), np.arange(1, n - 2, 2), 1.0),
+    ):
+        result = result.at[..., rows, columns].set(values)
+    return result.at[..., 0, 0].set(-a[..., 1]).at[..., 1, 0].set(1.0) if n > 1 else result.at[..., :1, :1].set(-a[..., 1:2, None])
+
+
+@fused
+def fiedler(a):
+    """Fiedler's matrices, of the distances of the elements of a vector.
+
+    Args:
+      a: [..., n].
+
+    Returns:
+      [..., n, n], real: |a[i] - a[j]|.
+    """
+    a = _vectors("fiedler", a)
+    return jnp.abs(a[..., :, None] - a[..., None, :])
+
+
+@fused
+def leslie(f, s):
+    """Leslie matrices of population dynamics: birth rates in the first row, survival rates on the subdiagonal.
+
+    Args:
+      f: [..., n], the birth rates of each age.
+      s: [..., n - 1], the survival rates.
+
+    Returns:
+      [..., n, n] of the promoted dtype.
+
+    Raises:
+      ValueError: if the lengths do not match, or n is less than 2.
+    """
+    f, s = promote_dtypes("leslie", f, s)
+    f, s = jnp.atleast_1d(f), jnp.atleast_1d(s)
+    n = f.shape[-1]
+    if n < 2:
+        raise ValueError(f"leslie: the length of f along the last axis must be at least 2; got shape {f.shape}")
+    if s.shape[-1] != n - 1:
+        raise ValueError("leslie: incorrect lengths for f and s. The length of s along the last axis must be one less than the length "
+                         f"of f; got f shape {f.shape} and s shape {s.shape}")
+    batch = np.broadcast_shapes(f.shape[:-1], s.shape[:-1])
+    first = jnp.broadcast_to(f, (*batch, n))[..., None, :]
+    below = jnp.eye(n - 1, n, dtype=s.dtype) * jnp.broadcast_to(s, (*batch, n - 1))[..., None]
+    return jnp.concatenate([first, below], axis=-2)
+
+
+def toeplitz(c, r=None):
+    """Toeplitz matrices, constant along each diagonal.
+
+    Args:
+      c: [..., m], the first column.
+      r: [..., n], the first row, of which the first element is not read; by default the conjugate of c.
+
+    Returns:
+      [..., m, n] of the promoted dtype.
+    """
+    return _toeplitz(c) if r is None else _toeplitz(c, r)
+
+
+@fused
+def _toeplitz(c, r=None):
+    c = _vectors("toeplitz", c)
+    c, r = promote_dtypes("toeplitz", c, jnp.conj(c) if r is None else _vectors("toeplitz", r))
+    m, n = c.shape[-1], r.shape[-1]
+    if not m or not n:
+        return jnp.zeros((*np.broadcast_shapes(c.shape[:-1], r.shape[:-1]), m, n), c.dtype)
+    batch = np.broadcast_shapes(c.shape[:-1], r.shape[:-1])
+    c, r = jnp.broadcast_to(c, (*batch, m)), jnp.broadcast_to(r, (*batch, n))
+    values = jnp.concatenate([c[..., ::-1], r[..., 1:]], axis=-1)  # by the number of the diagonal, from the lowest
+    return strong(values[..., np.arange(n)[None, :] - np.arange(m)[:, None] + m - 1])
+
+
+def hankel(c, r=None):
+    """Hankel matrices, constant along each antidiagonal.
+
+    Args:
+      c: [..., m], the first column.
+      r: [..., n], the last row, of which the first element is not read; by default zeros.
+
+    Returns:
+      [..., m, n] of the promoted dtype.
+
+    Raises:
+      ValueError: if c or r is a scalar.
+    """
+    return _hankel(c) if r is None else _hankel(c, r)
+
+
+@fused
+def _hankel(c, r=None):
+    c = ensure_array("hankel", c)
+    c, r = promote_dtypes("hankel", c, jnp.zeros_like(c) if r is None else ensure_array("hankel", r))
+    if not shape_of(c) or not shape_of(r):
+        raise ValueError(f"hankel: {'r' if shape_of(c) else 'c'} must be at least 1-dimensional, got a scalar")
+    m, n = shape_of(c)[-1], shape_of(r)[-1]
+    batch = np.broadcast_shapes(shape_of(c)[:-1], shape_of(r)[:-1])
+    if not m or not n:
+        return jnp.zeros((*batch, m, n), dtype_of(c))
+    values = jnp.concatenate([jnp.broadcast_to(c, (*batch, m)), jnp.broadcast_to(r, (*batch, n))[..., 1:]], axis=-1)
+    return values[..., np.arange(m)[:, None] + np.arange(n)[None, :]]
+
+
+def convolution_matrix(a, n: int, mode: str = "full"):
+    """The matrix that convolves a vector of size n with a.
+
+    Args:
+      a: [..., m].
+      n: a static positive integer.
+      mode: "full", "same" or "valid", as of `numpy.convolve`.
+
+    Returns:
+      [..., k, n], k being m + n - 1, max(m, n) or max(m, n) - min(m, n) + 1.
+
+    Raises:
+      ValueError: if n is not positive, a is empty, or the mode is unknown.
+    """
+    n = operator.index(n)
+    if n <= 0:
+        raise ValueError(f"convolution_matrix: n must be a positive integer; got {n}")
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"convolution_matrix: mode must be one of 'full', 'valid', 'same'; got {mode!r}")
+    return _convolution_matrix(a, n=n, mode=mode)
+
+
+@fused(static_argnames=("n", "mode"))
+def _convolution_matrix(a, n, mode):
+    a = _vectors("convolution_matrix", a)
+    m = a.shape[-1]
+    if not m:
+        raise ValueError(f"convolution_matrix: a must have at least one element; got shape {a.shape}")
+    first, count = {"full": (0, m + n - 1), "same": ((min(m, n) - 1) // 2, max(m, n)), "valid": (min(m, n) - 1, max(m, n) - min(m, n) + 1)}[mode]
+    distance = first + np.arange(count)[:, None] - np.arange(n)[None, :]
+    inside = (distance >= 0) & (distance < m)
+    return jnp.where(inside, a[..., np.where(inside, distance, 0)], jnp.zeros((), a.dtype))
+
+
+# --- made of a size ---
+
+
+def _size(name: str, n: Any, least: int) -> int:
+    n = operator.index(n)
+    if n < least:
+        raise ValueError(f"{name}: n must be a {'positive' if least else 'non-negative'} integer; got {n}")
+    return n
+
+
+def _as_float(matrix: Any) -> Any:
+    return jnp.asarray(np.asarray(matrix, np.float64), dtype=dtypes.scalar_dtype(float))
+
+
+def dft(n: int, scale: str | None = None, *, dtype: Any = None):
+    """The matrix of the discrete Fourier transform, exp(-2 pi i j k / n).
+
+    Args:
+      n: its size.
+      scale: "sqrtn" or "n" divides by the root of n or by n; None does not.
+      dtype: a complex dtype; complex64 by default, complex128 in x64 mode.
+
+    Returns:
+      [n, n].
+
+    Raises:
+      ValueError: if the scale is unknown, or the dtype is not complex.
+    """
+    if scale not in (None, "sqrtn", "n"):
+        raise ValueError(f"dft: scale must be None, 'sqrtn', or 'n'; got {scale!r}")
+    dtype = dtypes.scalar_dtype(complex) if dtype is None else user_dtype("dft", dtype)
+    if not dtypes.issubdtype(dtype, dtypes.complexfloating):
+        raise ValueError(f"dft: dtype must be a complex floating-point type; got {dtypes.dtype_name(dtype)}")
+    j = np.arange(max(int(n), 0))
+    matrix = np.exp(-2j * np.pi * (np.outer(j, j) % max(len(j), 1)) / max(len(j), 1))
+    return jnp.asarray(matrix / {None: 1, "sqrtn": math.sqrt(max(len(j), 1)), "n": max(len(j), 1)}[scale], dtype=dtype)
+
+
+def hadamard(n: int, dtype: Any = int):
+    """Sylvester's Hadamard matrix, of ones and minus ones with orthogonal rows.
+
+    Args:
+      n: its size, a power of 2.
+      dtype: of the result.
+
+    Returns:
+      [n, n].
+
+    Raises:
+      ValueError: if n is no power of 2.
+    """
+    n = operator.index(n)
+    if n < 1 or n & (n - 1):
+        raise ValueError(f"hadamard: n must be a positive power of 2; got {n}")
+    matrix = np.ones((1, 1), np.int64)
+    while len(matrix) < n:
+        matrix = np.block([[matrix, matrix], [matrix, -matrix]])
+    return jnp.asarray(matrix.astype(np.int8), dtype=user_dtype("hadamard", dtype))
+
+
+def helmert(n: int, full: bool = False):
+    """Helmert's matrix, with orthonormal rows: row k compares element k with the mean of those before.
+
+    Args:
+      n: its size, at least 1.
+      full: whether the first row, constant, is included.
+
+    Returns:
+      [n - 1, n], or [n, n].
+    """
+    n = _size("helmert", n, 1)
+    matrix = np.tril(np.ones((n, n)), -1) - np.diag(np.arange(n))
+    matrix[0] = 1
+    matrix /= np.sqrt(np.sum(matrix ** 2, axis=1, keepdims=True))
+    return _as_float(matrix if full else matrix[1:])
+
+
+def hilbert(n: int):
+    """Hilbert's matrix, 1 / (i + j + 1): [n, n]."""
+    i = np.arange(_size("hilbert", n, 0))
+    return _as_float(1.0 / (1.0 + i[:, None] + i[None, :]))
+
+
+def invhilbert(n: int):
+    """The inverse of Hilbert's matrix, which has integer elements: [n, n]."""
+    n = _size("invhilbert", n, 0)
+    matrix = [[(-1) ** (i + j) * (i + j + 1) * math.comb(n + i, n - j - 1) * math.comb(n + j, n - i - 1) * math.comb(i + j, i) ** 2
+               for j in range(n)] for i in range(n)]
+    return _as_float(np.reshape(np.array(matrix, np.float64), (n, n)))
+
+
+def pascal(n: int, kind: str | None = None):
+    """Pascal's matrix, of binomial coefficients.
+
+    Args:
+      n: its size.
+      kind: "symmetric" (None too), "lower" or "upper".
+
+    Returns:
+      [n, n].
+
+    Raises:
+      ValueError: if the kind is unknown.
+    """
+    return _as_float(_pascal("pascal", n, kind, 1))
+
+
+def invpascal(n: int, kind: str | None = None):
+    """The inverse of Pascal's matrix, which has integer elements; see `pascal`."""
+    return _as_float(_pascal("invpascal", n, kind, -1))
+
+
+def _pascal(name: str, n: int, kind: str | None, sign: int) -> np.ndarray:
+    if kind not in (None, "symmetric", "lower", "upper"):
+        raise ValueError(f"{name}: kind must be one of 'symmetric', 'lower', 'upper' and None; got {kind!r}")
+    n = max(operator.index(n), 0)
+    lower = np.array([[sign ** (i + j) * math.comb(i, j) for j in range(n)] for i in range(n)], dtype=object).reshape(n, n)
+    if kind == "lower":
+        return lower
+    if kind == "upper":
+        return lower.T
+    return lower @ lower.T if sign > 0 else lower.T @ lower  # L U, and its inverse U^-1 L^-1

@@ -1,0 +1,121 @@
+"""Reductions over segments: the rows of an array that have the same number are combined into one.
+
+Each is one scatter into an array of the reduction's neutral value. Numbers outside [0, num_segments) are dropped.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import get_aval
+
+from laminax._src.numerics.floor import fused, split_result
+from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.numpy.arguments import concrete_numpy, dtype_of, ensure_arrays, shape_of
+
+_STATIC = ("kind", "num_segments", "indices_are_sorted", "unique_indices", "bucket_size", "mode")
+
+
+def segment_sum(data, segment_ids, num_segments: int | None = None, indices_are_sorted: bool = False,
+                unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None):
+    """Sums of the rows of an array that have the same segment number.
+
+    Args:
+      data: [n, ...], the rows; of a dtype of numbers.
+      segment_ids: integers [n], the segment of each row; they may repeat, and need not be sorted. Rows with a number
+        outside [0, num_segments) are dropped.
+      num_segments: a static integer; by default one more than the greatest of `segment_ids`, whose values must be known then.
+      indices_are_sorted: the caller's word that `segment_ids` increase.
+      unique_indices: the caller's word that none occurs twice.
+      bucket_size: rows are reduced in groups of this many first, which loses less precision; by default not.
+      mode: what becomes of numbers out of range: "drop" (the default), "clip" or "promise_in_bounds".
+      out_sharding: how the result is split over explicit mesh axes, a partition spec or a `NamedSharding`.
+
+    Returns:
+      [num_segments, ...], the neutral value of the reduction where a segment has no rows.
+
+    Raises:
+      ValueError: if `num_segments` is negative, or the shapes do not match.
+      TypeError: if `segment_ids` are no integers, or are traced and `num_segments` is not given.
+
+    Example:
+      >>> segment_sum(numpy.arange(4.), numpy.array([0, 0, 2, 1]))
+      Array([1., 3., 2.], dtype=float32)
+    """
+    return _segment_reduce("sum", data, segment_ids, num_segments, indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)
+
+
+def segment_prod(data, segment_ids, num_segments: int | None = None, indices_are_sorted: bool = False,
+                 unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None):
+    """Products of the rows of an array that have the same segment number; see `segment_sum`."""
+    return _segment_reduce("prod", data, segment_ids, num_segments, indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)
+
+
+def segment_max(data, segment_ids, num_segments: int | None = None, indices_are_sorted: bool = False,
+                unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None):
+    """Maxima of the rows of an array that have the same segment number; see `segment_sum`."""
+    return _segment_reduce("max", data, segment_ids, num_segments, indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)
+
+
+def segment_min(data, segment_ids, num_segments: int | None = None, indices_are_sorted: bool = False,
+                unique_indices: bool = False, bucket_size: int | None = None, mode: Any = None, out_sharding: Any = None):
+    """Minima of the rows of an array that have the same segment number; see `segment_sum`."""
+    return _segment_reduce("min", data, segment_ids, num_segments, indices_are_sorted, unique_indices, bucket_size, mode, out_sharding)
+
+
+def _segment_reduce(kind, data, segment_ids, num_segments, indices_are_sorted, unique_indices, bucket_size, mode, out_sharding):
+    name = f"segment_{kind}"
+    data, segment_ids = ensure_arrays(name, data, segment_ids)
+    if out_sharding is not None:
+        return split_result(name, out_sharding, lambda: _segment_reduce(kind, data, segment_ids, num_segments, indices_are_sorted, unique_indices,
+                                                                        bucket_size, mode, None))
+    if not dtypes.issubdtype(dtype_of(segment_ids), dtypes.integer):
+        raise TypeError(f"{name}: segment_ids must be integers, got {get_aval(segment_ids).str_short()}")
+    if kind in ("sum", "prod") and dtype_of(data) == np.bool_:
+        raise TypeError(f"{name}: data must be numbers, got {get_aval(data).str_short()}. Convert them with astype.")
+    if num_segments is None:
+        num_segments = int(np.max(concrete_numpy(name, "num_segments, by default from segment_ids,", segment_ids))) + 1
+    num_segments = operator.index(num_segments)
+    if num_segments < 0:
+        raise ValueError(f"{name}: num_segments must be non-negative, got {num_segments}")
+    if bucket_size is not None and operator.index(bucket_size) <= 0:
+        raise ValueError(f"{name}: bucket_size must be positive, got {bucket_size}")
+    return _reduced(data, segment_ids, kind=kind, num_segments=num_segments, indices_are_sorted=bool(indices_are_sorted),
+                    unique_indices=bool(unique_indices), bucket_size=bucket_size, mode=mode)
+
+
+@fused(static_argnames=_STATIC)
+def _reduced(data, segment_ids, kind, num_segments, indices_are_sorted, unique_indices, bucket_size, mode):
+    data, segment_ids = jnp.asarray(data), jnp.asarray(segment_ids)
+    dtype = dtype_of(data)
+    start = jnp.full((num_segments, *shape_of(data)[1:]), _neutral_value(kind, dtype), dtype)
+    def part(rows, ids):
+        target = start.at[ids]
+        change = {"sum": target.add, "prod": target.multiply, "max": target.max, "min": target.min}[kind]
+        return change(rows, indices_are_sorted=indices_are_sorted, unique_indices=unique_indices, mode=mode,
+                      wrap_negative_indices=False)
+
+    if bucket_size is None:
+        return part(data, segment_ids)
+    if shape_of(segment_ids) != shape_of(data)[:1]:
+        raise ValueError(f"segment_{kind}: with bucket_size, data must have one row for each of segment_ids, got "
+                         f"{get_aval(data).str_short()} and {get_aval(segment_ids).str_short()}")
+    parts = [part(data[i:i + bucket_size], segment_ids[i:i + bucket_size])
+             for i in range(0, max(shape_of(data)[0], 1), bucket_size)]
+    reduce = {"sum": jnp.sum, "prod": jnp.prod, "max": jnp.max, "min": jnp.min}[kind]
+    return reduce(jnp.stack(parts), axis=0).astype(dtype)
+
+
+def _neutral_value(kind: str, dtype: Any) -> Any:
+    if kind in ("sum", "prod"):
+        return 0 if kind == "sum" else 1
+    if dtype == np.bool_:
+        return kind == "min"
+    if dtypes.issubdtype(dtype, dtypes.inexact):
+        return -np.inf if kind == "max" else np.inf
+    info = dtypes.iinfo(dtype)
+    return int(info.min if kind == "max" else info.max)

@@ -1,0 +1,146 @@
+"""Functions inside of which mesh axes are the compiler's, or explicit, whatever they are around them.
+
+Source: JAX's documentation, "Explicit sharding (a.k.a. sharding in types)".
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Callable, Hashable, Sequence
+
+import laminax_runtime as runtime
+from laminax_ir.ops.sharding import reshard as reshard_value
+from laminax_ir.pytrees.pytree import tree_leaves, tree_map
+from laminax_ir.pytrees.wrapping import wraps
+from laminax_ir.tracing.explicit_axes import context_mesh
+from laminax_ir.tracing.tracebacks import api_boundary
+from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType
+from laminax_ir.types.arguments import check_callable
+from laminax_ir.types.avals import get_aval, is_array_like
+from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_ir.types.type_shardings import TypeSharding, type_sharding
+
+from laminax._src.parallel.sharding_constraints import reshard
+
+
+def auto_axes(f: Callable | None = None, /, *, axes: Hashable | Sequence[Hashable] | None = None, out_sharding: Any = None) -> Callable:
+    """Leaves it to the compiler, inside of a function, how values are split over mesh axes.
+
+    Args:
+      f: the function; may be left out, to give the options in a decorator.
+      axes: the name of a mesh axis, or several; all by default.
+      out_sharding: how the results are split: a partition spec, a `NamedSharding`, or a pytree of them that is a prefix of the result.
+        By default it is given to the call, by keyword.
+
+    Returns:
+      A function of the same arguments and results.
+
+    Raises:
+      TypeError: in a call, if out_sharding is given neither here nor there.
+      ValueError: in a call, if there is no mesh, of the arguments or set by `set_mesh`.
+
+    Example:
+      >>> @auto_axes(out_sharding=PartitionSpec("data", None))
+      ... def attend(q, k):
+      ...     return nn.softmax(q @ k.T)
+    """
+    if f is None:
+        return partial(auto_axes, axes=axes, out_sharding=out_sharding)
+    check_callable("auto_axes", f)
+
+    @api_boundary
+    @wraps(f)
+    def with_auto_axes(*args: Any, **kwargs: Any) -> Any:
+        given = out_sharding
+        if given is None:
+            if "out_sharding" not in kwargs:
+                raise TypeError("auto_axes: Missing required keyword argument: 'out_sharding'. Give it to auto_axes, or to the call: it says how the "
+                                "results are split.")
+            given = kwargs.pop("out_sharding")
+        mesh = _mesh_around("auto_axes", args)
+        inside = _with_axes("auto_axes", mesh, axes, AxisType.Auto)
+        with runtime.use_abstract_mesh(inside):
+            results = f(*[_on_mesh(arg, inside) for arg in args], **kwargs)
+        with runtime.use_abstract_mesh(mesh):
+            return reshard(results, given)
+
+    return with_auto_axes
+
+
+def explicit_axes(f: Callable | None = None, /, *, axes: Hashable | Sequence[Hashable] | None = None, in_sharding: Any = None) -> Callable:
+    """Makes mesh axes explicit inside of a function: types say how values are split over them.
+
+    Args:
+      f: the function; may be left out, to give the options in a decorator.
+      axes: the name of a mesh axis, or several; all by default.
+      in_sharding: how the positional arguments are split: a partition spec, a `NamedSharding`, or a pytree of them that is a prefix of the
+        tuple of arguments. By default it is given to the call, by keyword.
+
+    Returns:
+      A function of the same arguments and results.
+
+    Raises:
+      TypeError: in a call, if in_sharding is given neither here nor there.
+      ValueError: in a call, if there is no mesh, of the arguments or set by `set_mesh`.
+
+    Example:
+      >>> @explicit_axes(in_sharding=PartitionSpec("data", None))
+      ... def double(x):
+      ...     return x * 2  # typeof(x) is float32[8@data,4]
+    """
+    if f is None:
+        return partial(explicit_axes, axes=axes, in_sharding=in_sharding)
+    check_callable("explicit_axes", f)
+
+    @api_boundary
+    @wraps(f)
+    def with_explicit_axes(*args: Any, **kwargs: Any) -> Any:
+        given = in_sharding
+        if given is None:
+            if "in_sharding" not in kwargs:
+                raise TypeError("explicit_axes: Missing required keyword argument: 'in_sharding'. Give it to explicit_axes, or to the call: it says how the "
+                                "arguments are split.")
+            given = kwargs.pop("in_sharding")
+        mesh = _mesh_around("explicit_axes", args)
+        inside = _with_axes("explicit_axes", mesh, axes, AxisType.Explicit)
+        with runtime.use_abstract_mesh(inside):
+            results = f(*reshard(args, given), **kwargs)
+        with runtime.use_abstract_mesh(mesh):
+            return _on_mesh(results, mesh)
+
+    return with_explicit_axes
+
+
+def _mesh_around(name: str, args: Any) -> AbstractMesh:
+    """The mesh that is set, or that of the arguments."""
+    mesh = context_mesh()
+    if mesh is not None:
+        return mesh
+    for x in tree_leaves(args):
+        if is_array_like(x) and (split := get_aval(x)._split) is not None:
+            return split.mesh
+        if isinstance(found := getattr(x, "sharding", None), runtime.NamedSharding) and not found.mesh.empty:
+            return found.mesh.abstract_mesh
+    raise ValueError(f"{name}: Context mesh cannot be empty: no mesh is set, and no argument is on one. Use jax.set_mesh(mesh), or pass arrays on a mesh.")
+
+
+def _with_axes(name: str, mesh: AbstractMesh, axes: Any, kind: AxisType) -> AbstractMesh:
+    names = mesh.axis_names if axes is None else tuple(axes) if isinstance(axes, (tuple, list, set, frozenset)) else (axes,)
+    if unknown := [n for n in names if n not in mesh.axis_names]:
+        raise ValueError(f"{name}: axes has {unknown[0]!r}, which is not an axis of the mesh {mesh}.")
+    if manual := [n for n in names if n in mesh.manual_axes]:
+        raise NotImplementedError(f"{name}: Going from `Manual` axes to `Auto` or `Explicit` ones is not supported: the function around runs along {manual[0]!r} "
+                                  "in a shard_map. Name other axes.")
+    return mesh.update_axis_types(dict.fromkeys(names, kind))
+
+
+def _on_mesh(tree: Any, mesh: AbstractMesh) -> Any:
+    """The arrays of a pytree with types of a mesh, which say of its explicit axes what those of the arrays do."""
+    def one(x: Any) -> Any:
+        aval = get_aval(x)
+        spec = PartitionSpec() if aval._split is None else aval._split.spec
+        return reshard_value(x, type_sharding(TypeSharding(mesh, spec), aval.shape))
+    return tree_map(one, tree)
+
+
+__all__ = ["auto_axes", "explicit_axes"]

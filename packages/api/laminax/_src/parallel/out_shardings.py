@@ -1,0 +1,81 @@
+"""The parameter `out_sharding`: how the result of a function is split over explicit mesh axes, where its operands leave that open."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any, Callable
+
+import laminax_runtime as runtime
+from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.ops.sharding import reshard
+from laminax_ir.tracing import explicit_axes
+from laminax_ir.tracing.trace import Tracer, is_tracing
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.errors import ShardingTypeError
+from laminax_ir.types.partition_specs import PartitionSpec
+
+from laminax._src.parallel.sharding_constraints import put_traced
+
+
+def split_result(name: str, out_sharding: Any, compute: Callable[[], Any], *, leaves_sums: bool = False) -> Any:
+    """What `compute` returns, split as asked for. Operations whose operands leave open how their results are split are allowed meanwhile.
+
+    Args:
+      name: the function, for messages.
+      out_sharding: a partition spec of the mesh that is set, or a `NamedSharding`.
+      compute: returns an array.
+      leaves_sums: whether it is a sum of products, over axes that are split, which devices are to keep the terms of if that is asked for.
+
+    Raises:
+      ShardingTypeError: if such a sum is not over the axes that are asked for.
+      TypeError: if out_sharding is neither.
+      ValueError: if no mesh is set for a partition spec, it names axes that are not explicit, or it is longer than the result's shape.
+    """
+    if not is_tracing() and isinstance(out_sharding, runtime.NamedSharding) and out_sharding._is_concrete:
+        result = _computed(name, compute, out_sharding.spec, leaves_sums)
+        return _placed(result, out_sharding)
+    explicit_axes.out_sharding(name, out_sharding, _ANY)  # before it is computed for nothing
+    result = _computed(name, compute, getattr(out_sharding, "spec", out_sharding), leaves_sums)
+    return reshard(result, explicit_axes.out_sharding(name, out_sharding, get_aval(result).ndim))
+
+
+def _computed(name: str, compute: Callable[[], Any], spec: PartitionSpec, leaves_sums: bool) -> Any:
+    if not leaves_sums or not spec.unreduced:
+        with explicit_axes.is_resolving(True):
+            return compute()
+    with explicit_axes.is_resolving(True), explicit_axes.sums_left_open(spec.unreduced):
+        result = compute()
+    split = get_aval(result)._split
+    found = frozenset() if split is None else split.spec.unreduced
+    if found != spec.unreduced:
+        raise ShardingTypeError(f"{name}: out_sharding's unreduced axes should be equal to the contracting specs. Got unreduced "
+                                f"axes={set(spec.unreduced)!r} and operands whose sums are over {set(found) or 'none of them'}. Name the axes that split what is summed over.")
+    return result
+
+
+_ANY = 64  # axes: more than arrays have
+
+
+def _placed(x: Any, sharding: runtime.NamedSharding) -> Any:
+    if isinstance(x, Tracer):
+        return put_traced(x, sharding)
+    if isinstance(x, PRNGKeyArray):
+        return x._with_words(runtime.device_put(x.base, sharding), lambda used: used)
+    return runtime.device_put(x, sharding)
+
+
+def takes_out_sharding(fun: Callable) -> Callable:
+    """Decorator: a function that computes the same, with the result split as its keyword `out_sharding` says."""
+    code = fun.__code__
+    positional = code.co_varnames[:code.co_argcount]
+    position = positional.index("out_sharding") if "out_sharding" in positional else len(positional)
+
+    @wraps(fun)
+    def with_out_sharding(*args: Any, out_sharding: Any = None, **kwargs: Any) -> Any:
+        if len(args) == position + 1:
+            *args, out_sharding = args
+        if out_sharding is None:
+            return fun(*args, **kwargs)
+        return split_result(fun.__name__, out_sharding, lambda: fun(*args, **kwargs))
+
+    return with_out_sharding

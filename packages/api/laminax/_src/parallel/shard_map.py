@@ -1,0 +1,295 @@
+"""`shard_map` and `smap`: a function of one device's parts, run by every device of a mesh on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence, Set
+from functools import partial
+from typing import Any
+
+import laminax_runtime as runtime
+from laminax_ir.ops.shard_map import bind_shard_map, local_aval
+from laminax_ir.pytrees.pytree import (
+    PyTreeDef,
+    broadcast_over,
+    keystr,
+    leaf_paths,
+    tree_flatten,
+    tree_leaves,
+    tree_map,
+    tree_structure,
+    tree_unflatten,
+)
+from laminax_ir.pytrees.wrapping import wraps
+from laminax_ir.tracing.manual_axes import manual_axes, manual_mesh, running_along
+from laminax_ir.tracing.trace import Tracer
+from laminax_ir.tracing.tracebacks import api_boundary
+from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.arguments import check_callable
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_ir.types.type_shardings import names_of
+
+from laminax._src.compiling.tracing import Call, TracedFunction, argument_avals, function_name, trace_cache
+from laminax._src.placement.partitioning import committed_sharding
+
+
+class _Infer:
+    """The default of in_specs: JAX's types of values with explicit axes tell it."""
+
+    def __repr__(self) -> str:
+        return "Infer"
+
+
+INFER = _Infer()
+
+
+def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = INFER, mesh: runtime.Mesh | AbstractMesh | None = None,
+              axis_names: Set[Hashable] = frozenset(), check_vma: bool = True) -> Any:
+    """Maps a function over the parts of arrays that the devices of a mesh hold.
+
+    Each device runs the function on its own parts; inside, collectives such as `lax.psum` communicate over the mesh axes by
+    name. It can be called inside of jit and outside.
+
+    Args:
+      f: function of arrays and pytrees of them, the parts. May be left out, to give options in a decorator.
+      out_specs: a `PartitionSpec`, or a pytree of them that is a prefix of the result: along which mesh axes the parts of the
+        results are put together. Along an axis that is not named every device must have the same.
+      in_specs: likewise, for the tuple of positional arguments: how they are split. It must be given. What has None in the place of a
+        spec reaches the function as it is, be it an array or any other object.
+      mesh: the mesh; by default that of the shard_map around this one, or the one that is set. An abstract mesh means that of the arguments' `NamedSharding`s.
+      axis_names: the mesh axes along which the function runs; over the others the compiler splits what it likes. By default
+        all.
+      check_vma: whether types keep track of what varies along the axes. Then out_specs are checked against it, and the
+        gradient inside of the function of a value that does not vary is the sum of what the devices make of it.
+
+    Returns:
+      The function of whole arrays.
+
+    Raises:
+      TypeError: if `f` is not callable or a spec is no `PartitionSpec`.
+      ValueError: if specs do not match the arguments or the result, name axes that the function does not run along, do not
+        divide an array, or claim that a result is the same along an axis where it may vary.
+
+    Example:
+      >>> @shard_map(mesh=mesh, in_specs=PartitionSpec("x"), out_specs=PartitionSpec())
+      ... def total(x):
+      ...     return lax.psum(x.sum(), "x")
+    """
+    if f is None:
+        return partial(shard_map, out_specs=out_specs, in_specs=in_specs, mesh=mesh, axis_names=axis_names, check_vma=check_vma)
+    check_callable("shard_map", f)
+    if in_specs is not INFER:
+        _check_specs("in_specs", in_specs)
+    _check_specs("out_specs", out_specs)
+    title = f"shard_map applied to the function {function_name(f)!r}"
+    in_specs = tuple(in_specs) if isinstance(in_specs, list) else in_specs
+
+    @api_boundary
+    @wraps(f)
+    def mapped(*args, **kwargs):
+        if kwargs:
+            raise ValueError(f"{title}: keyword arguments are not supported; got {', '.join(kwargs)}. Pass them by position.")
+        chosen, names = _mesh_and_axes(title, _with_devices(mesh, args) if isinstance(mesh, AbstractMesh) else mesh, axis_names)
+        given = _specs_of_types(args, names, chosen) if in_specs is INFER else in_specs
+        specs = _matched(title, "in_specs", given, tree_structure(args), "the tuple of arguments", is_leaf=_is_none)
+        if None in specs:
+            of_parts, parts = _with_whole_arguments(f, args, specs)
+            return shard_map(of_parts, out_specs=out_specs, in_specs=tuple(s for s in specs if s is not None), mesh=mesh,
+                             axis_names=axis_names, check_vma=check_vma)(*parts)
+        call = Call(args, {}, (), ())
+        _check_names(title, "in_specs", specs, names)
+        avals = argument_avals("shard_map", f, call)
+        namer = call.namer(f)
+        _check_types(title, avals, specs, chosen, names, namer)
+        parts = [_part(title, partial(namer, i), aval, spec, chosen, names, check_vma) for i, (aval, spec) in enumerate(zip(avals, specs))]
+        with running_along([(name, chosen.shape[name]) for name in names], check_vma, chosen):  # which is part of the key
+            traced = trace_cache.lookup(f, call, parts, "shard_map", trace_cache.entries_of_mapped(f, "shard_map"))
+        results = _matched(title, "out_specs", out_specs, traced.out_tree, "the result")
+        _check_names(title, "out_specs", results, names)
+        _check_results(title, traced, results, names, check_vma)
+        outs = bind_shard_map(traced.closed, *call.leaves, mesh=chosen, in_specs=specs, out_specs=results, manual_axes=names,
+                              check_vma=check_vma)
+        return tree_unflatten(traced.out_tree, outs)
+
+    return mapped
+
+
+def smap(f: Callable | None = None, /, *, in_axes: Any = INFER, out_axes: Any, axis_name: Hashable) -> Any:
+    """Maps a function over the parts of arrays along one axis of the mesh that is set: `shard_map` in the words of `vmap`.
+
+    Args:
+      f: function of arrays and pytrees of them, the parts. May be left out, to give options in a decorator.
+      in_axes: for each positional argument the array axis that is split over the mesh axis, None for an argument that each
+        device gets whole, or a pytree of these that is a prefix of the argument. Over an explicit mesh axis the types of the arguments say it by default.
+      out_axes: likewise, for the result: along which array axis the parts are put together. None is for a result that is the
+        same on all devices.
+      axis_name: the axis of the mesh. Over the others the compiler splits what it likes.
+
+    Returns:
+      The function of whole arrays.
+
+    Raises:
+      TypeError: if `f` is not callable, in_axes is left out where the mesh axis is not explicit, or an axis is neither an int nor None.
+      ValueError: if an axis is negative, and as for `shard_map`.
+
+    Example:
+      >>> with set_mesh(make_mesh((4,), ("data",), AxisType.Auto)):
+      ...     total = smap(lambda x: lax.psum(x.sum(), "data"), in_axes=0, out_axes=None, axis_name="data")(jnp.arange(8.0))
+    """
+    if f is None:
+        return partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)
+    check_callable("smap", f)
+    mesh = manual_mesh.value or runtime.current_mesh()
+    if in_axes is INFER and (mesh is None or axis_name not in mesh.explicit_axes):
+        raise TypeError(f"smap: in_axes was not specified, and the mesh axis {axis_name!r} is of type Auto: types of values do not tell how they "
+                        "are split over it. Give in_axes=...")
+    in_specs, out_specs = (axes if axes is INFER else tree_map(partial(_spec_of_axis, name, axis_name), axes, is_leaf=_is_none)
+                           for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)))
+    return shard_map(f, in_specs=in_specs, out_specs=out_specs, axis_names={axis_name})
+
+
+def _spec_of_axis(name: str, axis_name: Hashable, axis: Any) -> PartitionSpec:
+    if axis is None:
+        return PartitionSpec()
+    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+        raise TypeError(f"smap: {name} must be an int, None, or a pytree of these, got {axis!r} of type {type(axis).__name__}")
+    if axis < 0:
+        raise ValueError(f"smap: {name} must not be negative, got {axis}. Count from the front.")
+    return PartitionSpec(*[None] * axis, axis_name)
+
+
+def _check_specs(name: str, specs: Any) -> None:
+    for leaf in tree_leaves(specs):
+        if not isinstance(leaf, PartitionSpec):
+            raise TypeError(f"shard_map: {name} must be a PartitionSpec or a pytree of them, got {leaf!r} of type {type(leaf).__name__}")
+        if leaf.unreduced or leaf.reduced:
+            raise NotImplementedError(f"shard_map: {name} holds {leaf}: types inside of shard_map do not say of sums that they are left open. Make them before "
+                                      "with reshard, or inside with lax.psum.")
+
+
+def _specs_of_types(args: tuple, names: Sequence[Hashable], mesh: Any) -> tuple:
+    """How the types of the arguments say that they are split along the axes that the function runs along.
+
+    Raises:
+      TypeError: if these are not all explicit.
+    """
+    if others := [name for name in names if name not in mesh.explicit_axes]:
+        raise TypeError(f"shard_map: in_specs must be given, a PartitionSpec or a pytree of them: the axis {others[0]!r} of {mesh} is of type Auto, and types "
+                        "say how values are split over Explicit axes only.")
+
+    def spec_of(x: Any) -> PartitionSpec:
+        split = get_aval(x)._split
+        return PartitionSpec(*[tuple(n for n in names_of(entry) if n in names) for entry in (() if split is None else split.spec)])
+    return tree_map(spec_of, args)
+
+
+def _is_none(x: Any) -> bool:
+    return x is None
+
+
+def _with_whole_arguments(f: Callable, args: tuple, specs: Sequence[PartitionSpec | None]) -> tuple[Callable, list[Any]]:
+    """The function of the leaves that have a spec alone, the others being part of it; and these leaves."""
+    leaves, tree = tree_flatten(args, is_leaf=_is_none)
+    by_position = {i: leaf for i, (leaf, spec) in enumerate(zip(leaves, specs)) if spec is None}
+
+    def of_parts(*parts):
+        remaining = iter(parts)
+        return f(*tree_unflatten(tree, [by_position[i] if i in by_position else next(remaining) for i in range(len(leaves))]))
+
+    of_parts.__name__ = of_parts.__qualname__ = function_name(f)
+    return of_parts, [leaf for i, leaf in enumerate(leaves) if i not in by_position]
+
+
+def _mesh_and_axes(title: str, mesh: Any, axis_names: Set[Hashable]) -> tuple[Any, tuple]:
+    """The mesh, and the axes along which the function runs, in the mesh's order."""
+    mesh = manual_mesh.value or runtime.current_mesh() if mesh is None else mesh
+    if mesh is None:
+        raise ValueError(f"{title}: no mesh is given, and none is set. The context mesh cannot be empty then. "
+                         "Give mesh=..., or set one with set_mesh(mesh).")
+    if mesh.empty:
+        raise ValueError(f"{title}: shard_map requires a non-empty mesh, got {mesh}. Give one with axes.")
+    current = runtime.current_mesh()
+    if isinstance(mesh, AbstractMesh) and not manual_axes.value and current is not None and current.abstract_mesh == mesh:
+        mesh = current
+    taken = {name for name, _, _ in manual_axes.value}
+    if unknown := set(axis_names) - set(mesh.axis_names):
+        raise ValueError(f"{title}: axis_names={set(axis_names)} are not all axes of {mesh}: {sorted(unknown, key=str)} are not")
+    if again := set(axis_names) & taken:
+        raise ValueError(f"{title}: the function around this one runs along {sorted(again, key=str)} already. Leave them out of axis_names.")
+    return mesh, tuple(name for name in mesh.axis_names if (name in axis_names if axis_names else name not in taken))
+
+
+def _with_devices(mesh: AbstractMesh, args: tuple) -> runtime.Mesh | AbstractMesh:
+    """The mesh of the first argument that is known to be on one with these axes; else the program's arguments tell when it is placed."""
+    for leaf in tree_leaves(args):
+        sharding = committed_sharding(leaf.concrete_value() if isinstance(leaf, Tracer) else leaf)
+        if isinstance(sharding, runtime.NamedSharding) and sharding.mesh.shape_tuple == mesh.shape_tuple:
+            return sharding.mesh
+    return mesh
+
+
+def _matched(title: str, name: str, specs: Any, full: PyTreeDef, what: str, is_leaf: Callable | None = None) -> list[Any]:
+    try:
+        return broadcast_over(specs, full, is_leaf, name=f"shard_map {name}", prefix_name=f"shard_map {name}", full_name=what)
+    except ValueError as error:
+        raise ValueError(f"{title}: {name} must be a PartitionSpec, or a pytree of them that is a prefix of {what}: {error}") from None
+
+
+def _check_names(title: str, what: str, specs: Sequence[PartitionSpec], names: tuple) -> None:
+    for spec in specs:
+        if unknown := [name for name in spec.names() if name not in names]:
+            raise ValueError(f"{title}: {what} refers to {unknown[0]!r}, in {spec}, which is not an axis that the function runs along. These "
+                             f"are {names}.")
+
+
+def _check_types(title: str, avals: Sequence[ShapedArray], specs: Sequence[PartitionSpec], mesh: Any, names: tuple, namer: Callable[[int], str]) -> None:
+    """Over a mesh of explicit axes alone, arguments are split already as in_specs say: nothing is moved unless the program says so.
+
+    Raises:
+      ValueError: if one is not.
+      NotImplementedError: if one is a sum that is left open, or its cotangent is.
+    """
+    if open_sums := [i for i, aval in enumerate(avals) if aval._split is not None and aval._split.has_sums]:
+        raise NotImplementedError(f"{title}: the argument {namer(open_sums[0])}, {avals[open_sums[0]].str_short()}, is unreduced or reduced along mesh axes, which "
+                                  "types inside of shard_map do not say. Use reshard on it first.")
+    if set(names) != set(mesh.axis_names) or set(names) != set(mesh.explicit_axes):
+        return
+    for i, (aval, spec) in enumerate(zip(avals, specs)):
+        found = PartitionSpec(*[None] * aval.ndim) if aval._split is None else aval._split.spec
+        wanted = spec.update(partitions=(*spec.partitions, *[None] * (aval.ndim - len(spec))))
+        if found != wanted:
+            raise ValueError(f"{title}: in_specs passed to shard_map: {wanted} does not match the specs of the input: {found} for arg: {namer(i)}, "
+                             f"{aval.str_short()}. `in_specs` is an optional argument so you can omit specifying it and shard_map will infer the in_specs from "
+                             "the arguments. If you want to reshard your inputs, you can use `jax.reshard` on the arguments and then pass those args to "
+                             "shard_map.")
+
+
+def _part(title: str, argument: Callable[[], str], aval: ShapedArray, spec: PartitionSpec, mesh: Any, names: tuple, check_vma: bool) -> ShapedArray:
+    """The type of a device's part, with the axes along which it varies."""
+    try:
+        part = local_aval(aval, spec, mesh, names)
+    except ValueError as error:
+        raise ValueError(f"{title}: {argument()}, {error}") from None
+    if not check_vma:
+        return part
+    return part.update(named_shape={**part.named_shape, **{name: mesh.shape[name] for name in spec.names()}})
+
+
+def _check_results(title: str, traced: TracedFunction, specs: Sequence[PartitionSpec], names: tuple, check_vma: bool) -> None:
+    """Each spec is as long as its result has axes at most, and names all axes along which that varies."""
+    for path, aval, spec in zip(leaf_paths(traced.out_tree), traced.closed.out_avals, specs):
+        what = f"{title}: the result{keystr(path)}, {aval.update(named_shape={}).str_short()} per device,"
+        if len(spec) > aval.ndim:
+            raise ValueError(f"{what} which has rank {aval.ndim}, cannot be put together as {spec}, which has length {len(spec)}. Shorten "
+                             "the spec, or give the result more axes.")
+        varying = [name for name in names if name in aval.named_shape and name not in set(spec.names())]
+        if check_vma and varying:
+            raise ValueError(f"{what} may vary along the mesh axes {tuple(varying)}, and its out_specs {spec} says that it does not: "
+                             "they require replication which can't be statically inferred.\n"
+                             f"out_specs is {spec} which implies that the corresponding output value is only varying across mesh axes "
+                             f"{_braced(set(spec.names()), names)} and not {_braced(varying, names)}, but it was inferred to be possibly "
+                             f"varying over {_braced(aval.named_shape, names)}.\nName the axes in out_specs, sum over them with lax.psum, or switch the check off with check_vma=False.")
+
+
+def _braced(chosen: Any, names: tuple) -> str:
+    return "{" + ",".join(str(name) for name in names if name in chosen) + "}"

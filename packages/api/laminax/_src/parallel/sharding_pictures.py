@@ -1,0 +1,99 @@
+"""Looking at shardings: handing them to a function, and drawing which device holds what."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import laminax_runtime as runtime
+from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.tracing.trace import Tracer
+
+
+def inspect_array_sharding(value: Any, *, callback: Callable[[runtime.Sharding], None]) -> None:
+    """Calls a function with the sharding of an array.
+
+    Args:
+      value: an array, not a traced value: how the compiler splits those is known when it has compiled the program, and found
+        in the `sharding` of the results.
+      callback: takes the sharding.
+
+    Raises:
+      NotImplementedError: if the value is traced.
+    """
+    if isinstance(value, Tracer):
+        raise NotImplementedError(f"inspect_array_sharding: {value!r} is traced, and how it is split is not known before the program is "
+                                  "compiled. Return it, and look at its sharding; or constrain it with lax.with_sharding_constraint.")
+    callback((value.base if isinstance(value, PRNGKeyArray) else value).sharding)
+
+
+def visualize_array_sharding(arr: Any, **options: Any) -> None:
+    """Prints which device holds which part of an array of one or two axes; options as for `visualize_sharding`."""
+    inspect_array_sharding(arr, callback=lambda sharding: visualize_sharding(arr.shape, sharding, **options))
+
+
+def visualize_sharding(shape: Sequence[int], sharding: runtime.Sharding, *, use_color: bool = True, scale: float = 1.0,
+                       min_width: int = 9, max_width: int = 80, color_map: Any = None) -> None:
+    """Prints which device holds which part of arrays of one or two axes.
+
+    Args:
+      shape: the arrays' shape.
+      sharding: how they are laid out.
+      use_color: whether to colour the parts, where the output is a terminal.
+      scale: how many lines a part is high.
+      min_width, max_width: of a part, in characters, and of the picture; parts become narrower than the first where it must
+        fit into the second.
+      color_map: not supported.
+
+    Raises:
+      ValueError: if the shape has no or more than two axes.
+      NotImplementedError: if a color_map is given.
+
+    Example:
+      >>> visualize_sharding((8, 4), NamedSharding(mesh, PartitionSpec("x", None)), use_color=False)
+    """
+    if color_map is not None:
+        raise NotImplementedError("visualize_sharding: color_map is not supported; colours are the terminal's own")
+    if len(shape) not in (1, 2):
+        raise ValueError(f"visualize_sharding: arrays of one or two axes can be drawn, got the shape {tuple(shape)}")
+    cells = _cells(tuple(shape), sharding)
+    width = max(min_width, *(len(label) + 2 for row in cells for label in row))
+    width = max(3, min(width, (max_width - 1) // len(cells[0]) - 1))
+    for line in _drawn(cells, width, max(1, round(scale)), use_color and sys.stdout.isatty()):
+        print(line)
+
+
+def _cells(shape: tuple[int, ...], sharding: runtime.Sharding) -> list[list[str]]:
+    """The parts as rows and columns, each with the devices that hold it, `CPU 0,1`."""
+    holders: dict[tuple, list[Any]] = {}
+    for device, index in sharding.devices_indices_map(shape).items():
+        starts = tuple(0 if s.start is None else s.start for s in (index if len(shape) == 2 else (slice(None), *index)))
+        holders.setdefault(starts, []).append(device)
+    rows, columns = (sorted({starts[axis] for starts in holders}) for axis in (0, 1))
+
+    def label(row: int, column: int) -> str:
+        devices = holders[row, column]
+        return f"{devices[0].platform.upper()} {','.join(str(d.id) for d in sorted(devices, key=lambda d: d.id))}"
+
+    return [[label(row, column) for column in columns] for row in rows]
+
+
+def _drawn(cells: list[list[str]], width: int, height: int, is_coloured: bool) -> list[str]:
+    count = len(cells[0])
+    colours = {label: 41 + i % 6 for i, label in enumerate(dict.fromkeys(label for row in cells for label in row))}
+
+    def line(row: list[str], is_middle: bool) -> str:
+        texts = [(label[:width] if is_middle else "").center(width) for label in row]
+        if is_coloured:
+            texts = [f"\033[30;{colours[label]}m{text}\033[0m" for label, text in zip(row, texts)]
+        return "│" + "│".join(texts) + "│"
+
+    def border(left: str, middle: str, right: str) -> str:
+        return left + middle.join(["─" * width] * count) + right
+
+    lines = [border("┌", "┬", "┐")]
+    for i, row in enumerate(cells):
+        lines += [border("├", "┼", "┤")] if i else []
+        lines += [line(row, at == (height - 1) // 2) for at in range(height)]
+    return [*lines, border("└", "┴", "┘")]

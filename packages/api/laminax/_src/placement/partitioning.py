@@ -1,0 +1,250 @@
+"""Programs over several devices: which devices, and how arguments and results are split over them.
+
+Three things decide, and must agree on the devices: the shardings that the caller of `jit` gave, those of committed arguments,
+and those that the program itself names. What nobody decides is left to XLA's partitioner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import laminax_runtime as runtime
+from laminax_ir.key_arrays.keys import PRNGKeyArray, physical_aval
+from laminax_ir.ops.placements import constrains_layouts, shardings_in
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.result_types import is_explicit
+from laminax_ir.tracing import source
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace
+from laminax_ir.types.partition_specs import PartitionSpec
+
+
+@dataclass(frozen=True)
+class Partitioning:
+    """Where a program runs, and how it is split over the devices there; part of the key of a compiled program.
+
+    devices: in the order in which XLA numbers them.
+    in_shardings, out_shardings: one per argument and result; None is XLA's choice.
+    meshes: other shardings of the program, in whose words XLA's choices can be put.
+    is_pinned: whether results are committed to the devices, because something said that it runs there.
+    in_layouts, out_layouts: one per argument and result, or none; `AUTO` is the compiler's choice, None the platform's default.
+    """
+    devices: tuple[runtime.Device, ...]
+    in_shardings: tuple[runtime.Sharding | None, ...]
+    out_shardings: tuple[runtime.Sharding | None, ...]
+    meshes: tuple[runtime.Sharding, ...] = ()
+    is_pinned: bool = True
+    in_layouts: tuple = ()
+    out_layouts: tuple = ()
+
+
+def committed_sharding(x: Any) -> runtime.Sharding | None:
+    """The sharding of an argument that must stay where it is, if it is one."""
+    if isinstance(x, PRNGKeyArray):
+        x = x.base
+    if isinstance(x, runtime.ArrayImpl):
+        return x.sharding if x.committed else None
+    return getattr(x, "committed_sharding", None)  # an argument of `lower` that is known by its type and sharding
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """Something that says on which devices a program runs: what it is, for errors, where it is, and its sharding."""
+    describe: Callable[[], str]
+    sharding: runtime.Sharding
+    locate: Callable[[], str] = str
+
+
+def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: Sequence[Any] | None = None,
+          out_given: Sequence[Any] | None = None, namer: Callable[[int], str] | None = None,
+          device: runtime.Device | None = None, mesh: runtime.Mesh | None = None) -> Partitioning:
+    """Where to run a program on these arguments.
+
+    Args:
+      fun_name: what runs.
+      closed: the program.
+      leaves: its arguments: values, or what stands for them.
+      in_given, out_given: the caller's shardings for arguments and results; None where there are none.
+      namer: from the number of an argument to its name.
+      device: the one device that the caller named, if any.
+      mesh: the mesh that computations run on, if one is set.
+
+    Raises:
+      ValueError: if shardings are over different devices, an argument is not where it must be, or an axis does not divide.
+    """
+    title = f"jit({fun_name})"
+    in_given = in_given or [None] * len(leaves)
+    out_given = tuple(out_given) if out_given else (None,) * len(closed.out_avals)
+    name = namer or str
+    committed = [committed_sharding(x) for x in leaves]
+    if is_explicit(closed):
+        known = [*committed, *in_given, *out_given, *(s for s, _ in _shardings_inside(closed))]
+        in_given = [given or found or wanted for given, found, wanted in zip(in_given, committed, _typed_shardings(title, closed.in_avals, known, mesh))]
+        out_given = tuple(given or wanted if wanted is None or not wanted.mesh.auto_axes else given  # over such axes the compiler chooses
+                          for given, wanted in zip(out_given, _typed_shardings(title, closed.out_avals, known, mesh)))
+    _check_memories(title, closed.in_avals, leaves, in_given, name)
+    _check_agreement(title, closed.in_avals, committed, in_given, name)
+    in_shardings = [given or found for given, found in zip(in_given, committed)]
+    _check_fit(title, "pjit arguments", closed.in_avals, in_given, name)
+    _check_fit(title, "pjit outputs", closed.out_avals, out_given, lambda i: "the result" if len(out_given) == 1 else f"result {i}")
+    claims = [
+        *([] if device is None else [_Claim(lambda: "the device given to jit", runtime.on_device(device))]),
+        *(_Claim(lambda i=i: f"argument {name(i)} of {fun_name} with shape {closed.in_avals[i].str_short(short_dtypes=False)} and", s)
+          for i, s in enumerate(in_shardings) if s is not None),
+        *([] if mesh is None else [_Claim(lambda: "jit's context mesh", runtime.NamedSharding(mesh, PartitionSpec()))]),
+        *(_Claim(lambda: "explicit output sharding", s) for s in out_given if s is not None),
+        *(_Claim(lambda eqn=eqn: f"{eqn.primitive} inside jit", s, lambda eqn=eqn: _location(eqn)) for s, eqn in _shardings_inside(closed)
+          if s._is_concrete)]
+    is_pinned = bool(claims)
+    if not claims:
+        claims = [_Claim(lambda: "the default device", runtime.on_device(runtime.placement_device()))]
+    devices = claims[0].sharding._internal_device_list
+    for claim in claims[1:]:
+        if claim.sharding._internal_device_list != devices:
+            raise _incompatible(title, claims[0], claim)
+    _check_abstract_meshes(title, [s.mesh for s, _ in _shardings_inside(closed) if not s._is_concrete], claims)
+    _check_memory(title, [s for s, _ in _shardings_inside(closed)])
+    assignment = claims[0].sharding._device_assignment
+    meshes = [claim.sharding for claim in claims if isinstance(claim.sharding, runtime.NamedSharding) and claim.sharding not in in_shardings]
+    return Partitioning(assignment, tuple(in_shardings), out_given, tuple(dict.fromkeys(meshes)), is_pinned)
+
+
+_inside: WeakKeyDictionary[ClosedJaxpr, list] = WeakKeyDictionary()
+
+
+def _shardings_inside(closed: ClosedJaxpr) -> list:
+    """The shardings that a program names, with their equations; found once per program."""
+    found = _inside.get(closed)
+    if found is None:
+        found = _inside[closed] = [(_sharding_on(where), eqn) for where, eqn in shardings_in(closed)]
+    return found
+
+
+def _sharding_on(where: Any) -> runtime.Sharding:
+    """A sharding as it is; any sharding over a mesh, which stands for its devices."""
+    return where if isinstance(where, runtime.Sharding) else runtime.NamedSharding(where, PartitionSpec())
+
+
+def names_shardings(closed: ClosedJaxpr) -> bool:
+    """Whether a program says itself where it runs, or how values lie there."""
+    return is_explicit(closed) or bool(_shardings_inside(closed)) or constrains_layouts(closed)
+
+
+def _typed_shardings(title: str, avals: Sequence[ShapedArray], known: Sequence[runtime.Sharding | None],
+                     mesh: runtime.Mesh | None) -> list[runtime.NamedSharding | None]:
+    """The shardings in types over explicit mesh axes, on the devices of what is known of the program or of the mesh that is set."""
+    meshes = [*(s.mesh for s in known if isinstance(s, runtime.NamedSharding) and s._is_concrete), *([] if mesh is None else [mesh])]
+    found = []
+    for aval in avals:
+        split = aval._split
+        if split is None:
+            found.append(None)
+            continue
+        known = next((m for m in meshes if m.abstract_mesh == split.mesh), None)
+        if known is None:
+            known = next((runtime.on_devices(split.mesh, m) for m in meshes if m.size == split.mesh.size), None)
+        if known is None:
+            raise ValueError(f"{title}: {aval.str_short()} is split over {split.mesh}, which has no devices, and no argument is on such a mesh. Set a mesh of "
+                             "devices with set_mesh(mesh), or pass arrays that are on one.")
+        found.append(runtime.NamedSharding(known, split.spec, memory_kind=HOST_KIND if aval.memory_space is MemorySpace.Host else None))
+    return found
+
+
+def _check_agreement(title: str, avals, committed, given, name) -> None:
+    """An argument that is committed to a layout must have the one that the caller of jit asked for."""
+    for i, (found, wanted) in enumerate(zip(committed, given)):
+        if found is None or wanted is None or found._internal_device_list != wanted._internal_device_list:
+            continue
+        if not found.is_equivalent_to(wanted, physical_aval(avals[i]).ndim):
+            raise ValueError(
+                f"{title}: Sharding passed to pjit does not match the sharding on the respective arg {name(i)}, of arg shape "
+                f"{avals[i].str_short()}.\n  in_shardings: {wanted}\n  the argument: {found}\n"
+                "Move it with device_put, or leave its entry of in_shardings out (None).")
+
+
+def _check_fit(title: str, what: str, avals, given, name) -> None:
+    for i, (aval, sharding) in enumerate(zip(avals, given)):
+        if sharding is not None and (reason := runtime.misfit(sharding, aval.shape, f"{what} with pytree key path {name(i)}")):
+            raise ValueError(f"{title}: {name(i)}, {aval.str_short()}, {reason}")
+
+
+def _check_abstract_meshes(title: str, meshes: Sequence[Any], claims: Sequence[_Claim]) -> None:
+    """A mesh without devices inside of a program is that of the arguments."""
+    for mesh in meshes:
+        found = [claim for claim in claims if isinstance(claim.sharding, runtime.NamedSharding)]
+        if not found:
+            raise ValueError(f"{title}: {mesh} has no devices, and no argument has. Please pass `jax.Array`s with a `NamedSharding` as input to "
+                             "`shard_map` when passing `AbstractMesh` to the mesh argument, or set a mesh of devices with set_mesh(mesh).")
+        for claim in found:
+            if claim.sharding.mesh.shape_tuple != mesh.shape_tuple:
+                raise ValueError(f"{title}: Mesh shape of the input {dict(claim.sharding.mesh.shape)} does not match the mesh shape passed to "
+                                 f"shard_map {dict(mesh.shape)}: {claim.describe()} on {claim.sharding}. Pass arrays on a mesh of the same axes.")
+
+
+def _check_memory(title: str, shardings: Sequence[runtime.Sharding]) -> None:
+    """Arguments and results may be in any memory; what is inside of a program is in that of which types know."""
+    for sharding in shardings:
+        if sharding._is_concrete and (kind := _other_memory(sharding)) not in (None, HOST_KIND):
+            raise NotImplementedError(f"{title}: the memory kind {kind!r} is not supported inside of programs; got {sharding}. Use {HOST_KIND!r} or the "
+                                      "devices' default memory there, and out_shardings for results.")
+
+
+def _check_memories(title: str, avals: Sequence[ShapedArray], leaves: Sequence[Any], given: Sequence[Any], name: Callable[[int], str]) -> None:
+    """An array must be in the memory that the caller of jit says its argument is in."""
+    for i, (x, wanted) in enumerate(zip(leaves, given)):
+        found = None if wanted is None else getattr(x, "sharding", None)
+        if isinstance(found, runtime.Sharding) and found.memory_kind != wanted.memory_kind:
+            raise ValueError(
+                f"{title}: Memory kinds passed to jax.jit does not match memory kind on the respective arg. Got jit memory kind: {wanted.memory_kind}, "
+                f"arg memory kind: {found.memory_kind} for arg type: {avals[i].str_short(short_dtypes=False)}, argument {name(i)}. Move it with "
+                "device_put, or leave its entry of in_shardings out (None).")
+
+
+def _other_memory(sharding: runtime.Sharding | None) -> str | None:
+    """The kind of memory, where it is not the devices' own."""
+    if sharding is None or sharding.memory_kind == sharding._device_assignment[0].default_memory().kind:
+        return None
+    return sharding.memory_kind
+
+
+def _location(eqn) -> str:
+    where = source.summarize(eqn.source_info)
+    return f" at {where}" if where else ""
+
+
+def _incompatible(title: str, *claims: _Claim) -> ValueError:
+    first, second = (f"{claim.describe()} with device ids {_device_ids(claim.sharding)} on platform "
+                     f"{claim.sharding._device_assignment[0].platform.upper()}{claim.locate()}" for claim in claims)
+    return ValueError(f"Received incompatible devices for jitted computation. Got {first} and {second}.\n"
+                      f"{title} runs on one list of devices: move what is elsewhere with device_put, to the same devices in the same order.")
+
+
+def _device_ids(sharding: runtime.Sharding) -> list[int]:
+    return [device.id for device in sharding._device_assignment]
+
+
+# What lowering and compiling take.
+
+
+def memories(shardings: Sequence[runtime.Sharding | None], avals: Sequence[ShapedArray]) -> list[str | None]:
+    """The kind of memory of each, where it is not the devices' own: as the sharding says, or else the type."""
+    return [_other_memory(s) if s is not None else HOST_KIND if aval.memory_space is MemorySpace.Host else None for s, aval in zip(shardings, avals)]
+
+
+def layout_modes(layouts: Sequence[Any]) -> list[str | None] | None:
+    """The layouts as lowering writes them; None if nothing is said of any."""
+    if all(layout is None for layout in layouts):
+        return None
+    return [None if layout is None else runtime.layout_text(layout) for layout in layouts]
+
+
+def writable_shardings(shardings: Sequence[runtime.Sharding | None], avals: Sequence[ShapedArray]) -> list:
+    """The shardings as lowering writes them: each with a mesh and a spec, or None for one device or no sharding.
+
+    Raises:
+      NotImplementedError: if one is an XLA sharding that no mesh and spec express.
+    """
+    return [None if s is None else runtime.as_named(s, physical_aval(aval).ndim) for s, aval in zip(shardings, avals)]

@@ -1,0 +1,1 @@
+"""Functions made of operations: Python's operators, matrix products, special functions."""

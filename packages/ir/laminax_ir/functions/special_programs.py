@@ -1,0 +1,294 @@
+"""Special functions as programs of elementary operations, for compilers that have no operation for them.
+
+Series and continued fractions run in a loop over whole arrays, until the last element has converged. Narrow floats are
+computed in float32.
+
+Sources: Abramowitz and Stegun 6.5.29 (the series of the incomplete gamma function), 6.5.31 (its continued fraction) and
+26.5.8 (that of the incomplete beta function); Moshier's Cephes library for the form of the recurrences and for the Chebyshev
+coefficients of exp(-x) I0(x); Lentz, "Generating Bessel functions", 1976, in the form of Thompson and Barnett.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from laminax_ir.ops import elementwise as e
+from laminax_ir.ops import special as op
+from laminax_ir.ops.loops import while_loop
+from laminax_ir.ops.reduction import reduce_or
+from laminax_ir.ops.shape import full_like
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.recording.staging import stage
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
+
+_MOST_STEPS = 2000
+
+
+@functools.lru_cache(maxsize=256)
+def special_program(primitive: Primitive, aval: ShapedArray) -> ClosedJaxpr:
+    """What a special function expands to, on operands that all have this aval.
+
+    Args:
+      primitive: `bessel_i0e`, `igamma`, `igammac`, `igamma_grad_a`, `random_gamma_grad` or `regularized_incomplete_beta`.
+      aval: the operands' and the result's.
+    """
+    function, count = _FUNCTIONS[primitive]
+    wide = aval.dtype if dtypes.bit_width(aval.dtype) >= 32 else np.dtype(np.float32)
+
+    def widened(*operands):
+        result = function(*[e.convert_element_type(x, wide) for x in operands])
+        return [e.convert_element_type(result, aval.dtype)]
+
+    return stage(widened, [aval.strip_weak_type()] * count, name=primitive.name)
+
+
+def _all(condition, *more):
+    for other in more:
+        condition = e.bitwise_and(condition, other)
+    return condition
+
+
+def _any_element(mask):
+    return reduce_or(mask, tuple(range(len(mask.shape)))) if mask.shape else mask
+
+
+def _iterate(is_active, state: tuple, advance):
+    """Applies `advance(step, state) -> (new state, whether it goes on)` where elements are active, until none is.
+
+    `step` counts from 1, as an array of the state's dtype.
+    """
+    like = state[0]
+
+    def goes_on(carry):
+        step, active, _ = carry
+        return e.bitwise_and(_any_element(active), e.lt(step, np.array(_MOST_STEPS, like.dtype)[()]))
+
+    def body(carry):
+        step, active, current = carry
+        step = e.add(step, np.array(1, like.dtype)[()])
+        new, still = advance(step, current)
+        current = tuple(e.select(active, n, c) for n, c in zip(new, current))
+        return step, e.bitwise_and(active, still), current
+
+    return while_loop(goes_on, body, (np.array(0, like.dtype)[()], is_active, state))[2]
+
+
+def _eps(x) -> float:
+    return float(dtypes.finfo(x.dtype).eps)
+
+
+# The Bessel function: Chebyshev series in x/2 - 2 below 8, and in 32/x - 2 above
+
+_I0E_NEAR = (
+    -4.41534164647933937950e-18, 3.33079451882223809783e-17, -2.43127984654795469359e-16, 1.71539128555513303061e-15,
+    -1.16853328779934516808e-14, 7.67618549860493561688e-14, -4.85644678311192946090e-13, 2.95505266312963983461e-12,
+    -1.72682629144155570723e-11, 9.67580903537323691224e-11, -5.18979560163526290666e-10, 2.65982372468238665035e-9,
+    -1.30002500998624804212e-8, 6.04699502254191894932e-8, -2.67079385394061173391e-7, 1.11738753912010371815e-6,
+    -4.41673835845875056359e-6, 1.64484480707288970893e-5, -5.75419501008210370398e-5, 1.88502885095841655729e-4,
+    -5.76375574538582365885e-4, 1.63947561694133579842e-3, -4.32430999505057594430e-3, 1.05464603945949983183e-2,
+    -2.37374148058994688156e-2, 4.93052842396707084878e-2, -9.49010970480476444210e-2, 1.71620901522208775349e-1,
+    -3.04682672343198398683e-1, 6.76795274409476084995e-1,
+)
+_I0E_FAR = (
+    -7.23318048787475395456e-18, -4.83050448594418207126e-18, 4.46562142029675999901e-17, 3.46122286769746109310e-17,
+    -2.82762398051658348494e-16, -3.42548561967721913462e-16, 1.77256013305652638360e-15, 3.81168066935262242075e-15,
+    -9.55484669882830764870e-15, -4.15056934728722208663e-14, 1.54008621752140982691e-14, 3.85277838274214270114e-13,
+    7.18012445138366623367e-13, -1.79417853150680611778e-12, -1.32158118404477131188e-11, -3.14991652796324136454e-11,
+    1.18891471078464383424e-11, 4.94060238822496958910e-10, 3.39623202570838634515e-9, 2.26666899049817806459e-8,
+    2.04891858946906374183e-7, 2.89137052083475648297e-6, 6.88975834691682398426e-5, 3.36911647825569408990e-3,
+    8.04490411014108831608e-1,
+)
+
+
+def _chebyshev(y, coefficients):
+    """Clenshaw's recurrence."""
+    b0, b1, b2 = full_like(y, coefficients[0]), full_like(y, 0), full_like(y, 0)
+    for c in coefficients[1:]:
+        b0, b1, b2 = e.add(e.sub(e.mul(y, b0), b1), c), b0, b1
+    return e.mul(e.sub(b0, b2), 0.5)
+
+
+def _bessel_i0e(x):
+    x = e.abs(x)
+    near = _chebyshev(e.sub(e.mul(x, 0.5), 2.0), _I0E_NEAR)
+    far = e.mul(_chebyshev(e.sub(e.div(32.0, e.max(x, 8.0)), 2.0), _I0E_FAR), e.rsqrt(e.max(x, 8.0)))
+    return e.select(e.le(x, 8.0), near, far)
+
+
+# The incomplete gamma function
+
+
+def _series(a, x, active):
+    """S and dS/da with P = x^a e^-x / Γ(a) S: the sum of x^n / (a (a+1) ... (a+n))."""
+    def advance(step, state):
+        total, term, d_total, d_log = state
+        shifted = e.add(a, step)
+        term = e.mul(term, e.div(x, shifted))
+        d_log = e.sub(d_log, e.div(1.0, shifted))
+        d_term = e.mul(term, d_log)
+        total, d_total = e.add(total, term), e.add(d_total, d_term)
+        still = e.bitwise_or(e.gt(term, e.mul(total, _eps(a))), e.gt(e.abs(d_term), e.mul(e.abs(d_total), _eps(a))))
+        return (total, term, d_total, d_log), still
+
+    first = e.div(1.0, a)
+    total, _, d_total, _ = _iterate(active, (first, first, e.neg(e.square(first)), e.neg(first)), advance)
+    return total, d_total
+
+
+def _fraction(a, x, active):
+    """h and dh/da with Q = x^a e^-x / Γ(a) h, h a continued fraction p/q."""
+    def advance(step, state):
+        value, d_value, p1, q1, p2, q2, dp1, dq1, dp2, dq2 = state
+        y = e.mul(e.add(e.sub(step, a), 1.0), step)  # its derivative is -step
+        z = e.add(e.sub(e.add(x, e.mul(step, 2.0)), a), 2.0)  # its derivative is -1
+
+        def following(first, second):
+            return e.sub(e.mul(first, z), e.mul(second, y))
+
+        p, q = following(p1, p2), following(q1, q2)
+        dp = e.add(e.sub(following(dp1, dp2), p1), e.mul(p2, step))
+        dq = e.add(e.sub(following(dq1, dq2), q1), e.mul(q2, step))
+        usable = e.ne(q, 0.0)
+        divisor = e.select(usable, q, full_like(q, 1))
+        new = e.select(usable, e.div(p, divisor), value)
+        d_new = e.select(usable, e.div(e.sub(dp, e.mul(new, dq)), divisor), d_value)
+        still = e.bitwise_or(e.gt(e.abs(e.sub(new, value)), e.mul(e.abs(new), _eps(a))),
+                             e.gt(e.abs(e.sub(d_new, d_value)), e.mul(e.abs(d_new), _eps(a))))
+        # Numerators and denominators grow together; both may be scaled.
+        scale = e.select(e.gt(e.abs(p), 1.0 / _eps(a)), full_like(a, _eps(a)), full_like(a, 1))
+        kept = [e.mul(v, scale) for v in (p, q, p1, q1, dp, dq, dp1, dq1)]
+        return (new, d_new, *kept), still
+
+    p1, q1 = e.add(x, 1.0), e.mul(x, e.add(e.sub(x, a), 2.0))
+    zero = full_like(a, 0)
+    value = e.div(p1, q1)
+    dq1 = e.neg(x)
+    d_value = e.neg(e.mul(e.div(value, q1), dq1))
+    state = (value, d_value, p1, q1, full_like(a, 1), x, zero, dq1, zero, zero)
+    return _iterate(active, state, advance)[:2]
+
+
+def _incomplete_gamma(a, x, of_series, of_fraction, at_zero: float, at_infinity: float, of_zero_a: float,
+                      of_infinite_a: float):
+    """Chooses the form that converges, and settles the border of the domain.
+
+    Args:
+      of_series, of_fraction: functions of (a, x, value, its derivative by a) with the result.
+      at_zero, at_infinity: the result at x = 0 and x = inf.
+      of_zero_a, of_infinite_a: the result at a = 0 and a = inf.
+    """
+    is_inside = _all(e.gt(a, 0.0), e.gt(x, 0.0), e.lt(a, np.inf), e.lt(x, np.inf))
+    safe_a, safe_x = (e.select(is_inside, v, full_like(v, 1)) for v in (a, x))
+    by_fraction = e.bitwise_and(e.gt(safe_x, 1.0), e.gt(safe_x, safe_a))
+    series = of_series(safe_a, safe_x, *_series(safe_a, safe_x, e.bitwise_not(by_fraction)))
+    # Where the series is meant, the fraction gets an argument at which it converges at once.
+    far = e.select(by_fraction, safe_x, e.add(safe_a, 10.0))
+    fraction = of_fraction(safe_a, far, *_fraction(safe_a, far, by_fraction))
+    result = e.select(by_fraction, fraction, series)
+
+    def choose(mask, value, otherwise):
+        return e.select(mask, full_like(a, value), otherwise)
+
+    outside = choose(_all(e.gt(a, 0.0), e.lt(a, np.inf), e.eq(x, np.inf)), at_infinity, full_like(a, np.nan))
+    outside = choose(_all(e.gt(a, 0.0), e.lt(a, np.inf), e.eq(x, 0.0)), at_zero, outside)
+    outside = choose(_all(e.eq(a, np.inf), e.ge(x, 0.0), e.lt(x, np.inf)), of_infinite_a, outside)
+    outside = choose(_all(e.eq(a, 0.0), e.gt(x, 0.0)), of_zero_a, outside)
+    return e.select(is_inside, result, outside)
+
+
+def _power(a, x):
+    """x^a e^-x / Γ(a)."""
+    return e.exp(e.sub(e.sub(e.mul(a, e.log(x)), x), op.lgamma(a)))
+
+
+def _slope(a, x, value, d_value):
+    """The derivative by a of `_power` times the value, divided by `_power`."""
+    return e.add(e.mul(value, e.sub(e.log(x), op.digamma(a))), d_value)
+
+
+def _igamma(a, x):
+    return _incomplete_gamma(a, x, lambda a, x, s, _: e.mul(_power(a, x), s),
+                             lambda a, x, h, _: e.sub(1.0, e.mul(_power(a, x), h)), 0.0, 1.0, 1.0, 0.0)
+
+
+def _igammac(a, x):
+    return _incomplete_gamma(a, x, lambda a, x, s, _: e.sub(1.0, e.mul(_power(a, x), s)),
+                             lambda a, x, h, _: e.mul(_power(a, x), h), 1.0, 0.0, 0.0, 1.0)
+
+
+def _igamma_grad_a(a, x):
+    return _incomplete_gamma(a, x, lambda a, x, s, ds: e.mul(_power(a, x), _slope(a, x, s, ds)),
+                             lambda a, x, h, dh: e.neg(e.mul(_power(a, x), _slope(a, x, h, dh))), 0.0, 0.0, np.nan, np.nan)
+
+
+def _random_gamma_grad(a, x):
+    """-(dP/da) / (dP/dx), and dP/dx is `_power` / x: it cancels."""
+    return _incomplete_gamma(a, x, lambda a, x, s, ds: e.neg(e.mul(x, _slope(a, x, s, ds))),
+                             lambda a, x, h, dh: e.mul(x, _slope(a, x, h, dh)), 0.0, np.nan, np.nan, np.nan)
+
+
+# The incomplete beta function
+
+
+def _betainc(a, b, x):
+    """x^a (1-x)^b / (a B(a, b)) times a continued fraction, of the smaller of x and 1 - x by symmetry."""
+    is_inside = _all(e.gt(a, 0.0), e.gt(b, 0.0), e.lt(a, np.inf), e.lt(b, np.inf), e.gt(x, 0.0), e.lt(x, 1.0))
+    safe_a, safe_b, safe_x = (e.select(is_inside, v, full_like(v, value)) for v, value in ((a, 1), (b, 1), (x, 0.5)))
+    swapped = e.gt(safe_x, e.div(e.add(safe_a, 1.0), e.add(e.add(safe_a, safe_b), 2.0)))
+    p, q = e.select(swapped, safe_b, safe_a), e.select(swapped, safe_a, safe_b)
+    z = e.select(swapped, e.sub(1.0, safe_x), safe_x)
+    log_z, log_rest = e.log(safe_x), e.log1p(e.neg(safe_x))
+    log_z, log_rest = e.select(swapped, log_rest, log_z), e.select(swapped, log_z, log_rest)
+    log_beta = e.sub(e.add(op.lgamma(p), op.lgamma(q)), op.lgamma(e.add(p, q)))
+    front = e.div(e.exp(e.sub(e.add(e.mul(p, log_z), e.mul(q, log_rest)), log_beta)), p)
+    value = e.mul(front, _beta_fraction(p, q, z))
+    result = e.select(swapped, e.sub(1.0, value), value)
+
+    def choose(mask, constant, otherwise):
+        return e.select(mask, full_like(a, constant), otherwise)
+
+    a_is_small, b_is_small = e.bitwise_or(e.eq(a, 0.0), e.eq(b, np.inf)), e.bitwise_or(e.eq(b, 0.0), e.eq(a, np.inf))
+    is_defined = _all(e.ge(a, 0.0), e.ge(b, 0.0), e.bitwise_not(e.bitwise_and(a_is_small, b_is_small)))
+    in_range = e.bitwise_and(e.gt(x, 0.0), e.lt(x, 1.0))  # all of the weight is at 0, or at 1
+    outside = choose(_all(is_defined, in_range, a_is_small), 1.0, full_like(a, np.nan))
+    outside = choose(_all(is_defined, in_range, b_is_small), 0.0, outside)
+    outside = choose(_all(is_defined, e.eq(x, 0.0)), 0.0, outside)
+    outside = choose(_all(is_defined, e.eq(x, 1.0)), 1.0, outside)
+    return e.select(is_inside, result, outside)
+
+
+def _beta_fraction(p, q, z):
+    """Lentz's evaluation of 1/(1 + d1/(1 + d2/(1 + ...)))."""
+    tiny = float(dtypes.finfo(p.dtype).tiny) / _eps(p)
+
+    def away_from_zero(v):
+        return e.select(e.lt(e.abs(v), tiny), full_like(v, tiny), v)
+
+    def step_with(numerator, c, d, value):
+        d = e.div(1.0, away_from_zero(e.add(e.mul(numerator, d), 1.0)))
+        c = away_from_zero(e.add(e.div(numerator, c), 1.0))
+        return c, d, e.mul(value, e.mul(c, d)), e.mul(c, d)
+
+    def advance(m, state):
+        c, d, value = state
+        twice = e.add(p, e.mul(m, 2.0))
+        even = e.div(e.mul(e.mul(m, e.sub(q, m)), z), e.mul(e.sub(twice, 1.0), twice))
+        odd = e.neg(e.div(e.mul(e.mul(e.add(p, m), e.add(e.add(p, q), m)), z), e.mul(twice, e.add(twice, 1.0))))
+        c, d, value, _ = step_with(even, c, d, value)
+        c, d, value, factor = step_with(odd, c, d, value)
+        return (c, d, value), e.gt(e.abs(e.sub(factor, 1.0)), _eps(p))
+
+    first = e.sub(1.0, e.div(e.mul(e.add(p, q), z), e.add(p, 1.0)))
+    d = e.div(1.0, away_from_zero(first))
+    return _iterate(full_like(p, True, np.dtype(bool)), (full_like(p, 1), d, d), advance)[2]
+
+
+_FUNCTIONS = {
+    op.bessel_i0e_p: (_bessel_i0e, 1), op.igamma_p: (_igamma, 2), op.igammac_p: (_igammac, 2),
+    op.igamma_grad_a_p: (_igamma_grad_a, 2), op.random_gamma_grad_p: (_random_gamma_grad, 2),
+    op.regularized_incomplete_beta_p: (_betainc, 3),
+}

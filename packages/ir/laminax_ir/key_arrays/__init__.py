@@ -1,0 +1,1 @@
+"""Arrays of random keys: their types, and the operation that makes them of words."""

@@ -1,0 +1,1 @@
+"""The settings: what they are, and how they are read and set."""

@@ -1,0 +1,263 @@
+"""Configuration: the options of tracing and of what users see, and all options under one roof.
+
+    with enable_x64(True): ...             # this thread, inside the block
+    config.update("jax_enable_x64", True)  # the process; "laminax_enable_x64" and "enable_x64" mean the same
+    LAMINAX_ENABLE_X64=1 python train.py   # the process, from its start; JAX_ENABLE_X64=1 too
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from laminax_ir.options.config_options import all_options, boolean, define, find, integer, one_of, texts_by_name
+
+# --- the options ---
+
+_MATMUL_PRECISIONS = (
+    "default",
+    "high",
+    "highest",
+    "bfloat16",
+    "tensorfloat32",
+    "float32",
+    # dot algorithms: operand types, accumulator type, number of passes
+    "ANY_F8_ANY_F8_F32",
+    "ANY_F8_ANY_F8_F32_FAST_ACCUM",
+    "ANY_F8_ANY_F8_ANY",
+    "ANY_F8_ANY_F8_ANY_FAST_ACCUM",
+    "F16_F16_F16",
+    "F16_F16_F32",
+    "BF16_BF16_BF16",
+    "BF16_BF16_F32",
+    "BF16_BF16_F32_X3",
+    "BF16_BF16_F32_X6",
+    "BF16_BF16_F32_X9",
+    "TF32_TF32_F32",
+    "TF32_TF32_F32_X3",
+    "F32_F32_F32",
+    "F64_F64_F64",
+)
+
+enable_x64 = define(
+    "enable_x64",
+    False,
+    boolean,
+    "Keep 64-bit types; otherwise they become their 32-bit counterparts.",
+    affects_tracing=True,
+    aliases=("x64_enabled",),
+)
+numpy_dtype_promotion = define(
+    "numpy_dtype_promotion",
+    "standard",
+    one_of("standard", "strict"),
+    "How operands of different dtypes combine: by the whole lattice, or only Python scalars with arrays.",
+    affects_tracing=True,
+)
+numpy_rank_promotion = define(
+    "numpy_rank_promotion",
+    "allow",
+    one_of("allow", "warn", "raise"),
+    "What to do when operands of different ranks are broadcast.",
+    affects_tracing=True,
+)
+default_matmul_precision = define(
+    "default_matmul_precision",
+    None,
+    one_of(*_MATMUL_PRECISIONS, optional=True),
+    "The precision of matrix products and convolutions that do not state one; None is the platform's choice.",
+    affects_tracing=True,
+)
+check = define(
+    "check",
+    False,
+    boolean,
+    "Check the types of each program as soon as it is traced.",
+    affects_tracing=True,  # a program traced without the check must be traced again with it
+    aliases=("enable_checks",),
+)
+check_leaks = define(
+    "check_leaks",
+    False,
+    boolean,
+    "Raise as soon as a traced function returns while one of its tracers is still alive.",
+    affects_tracing=True,  # a program traced without the check must be traced again with it
+    aliases=("check_tracer_leaks", "checking_leaks"),
+)
+check_indices = define(
+    "check_indices",
+    False,
+    boolean,
+    "Record constant indices that are out of bounds as failed checks; set by checkify while it traces.",
+    affects_tracing=True,
+)
+operation_attributes = define(
+    "operation_attributes",
+    None,
+    texts_by_name,
+    "Attributes for the compiler that operations are given, as pairs of a name and a text; set by set_xla_metadata.",
+    affects_tracing=True,
+    variables=(),
+)
+disable_jit = define(
+    "disable_jit",
+    False,
+    boolean,
+    "Run jit's functions operation by operation, as plain Python.",
+    affects_tracing=True,
+)
+debug_nans = define("debug_nans", False, boolean, "Raise when an operation returns a NaN.")
+debug_infs = define("debug_infs", False, boolean, "Raise when an operation returns an infinity.")
+debug_key_reuse = define("debug_key_reuse", False, boolean, "Raise when a random key is used a second time.")
+traceback_filtering = define(
+    "traceback_filtering",
+    "auto",
+    one_of("off", "auto", "tracebackhide", "remove_frames", "quiet_remove_frames"),
+    "How errors show laminax's own frames: all (off), marked for IPython (tracebackhide), or not: with the whole traceback as "
+    "the error's cause (remove_frames), or a note (quiet_remove_frames). auto is tracebackhide in IPython, else the last.",
+)
+include_full_tracebacks_in_locations = define(
+    "include_full_tracebacks_in_locations",
+    False,
+    boolean,
+    "Give operations in compiled programs the positions of the user's calls around them too; tracing takes longer.",
+    affects_tracing=True,  # a program traced without them must be traced again
+)
+traceback_in_locations_limit = define(
+    "traceback_in_locations_limit",
+    10,
+    integer,
+    "How many positions an operation has with include_full_tracebacks_in_locations; a negative number is no limit.",
+    affects_tracing=True,
+)
+log_compiles = define("log_compiles", False, boolean, "Log each compilation and what it was for, as warnings.")
+explain_cache_misses = define(
+    "explain_cache_misses",
+    False,
+    boolean,
+    "Log, as warnings, why a function is traced or compiled: it is new, or which argument or option changed, and how.",
+)
+log_checkpoint_residuals = define(
+    "log_checkpoint_residuals", False, boolean, "Log, as a warning, what each checkpointed function keeps for its derivative."
+)
+captured_constants_warn_bytes = define(
+    "captured_constants_warn_bytes",
+    2 * 10**9,
+    integer,
+    "Warn when the constants that a compiled function captures take this many bytes; -1 never warns.",
+)
+no_tracing = define("no_tracing", False, boolean, "Raise where a function would be traced for jit.")
+default_prng_impl = define(
+    "default_prng_impl",
+    "threefry2x32",
+    one_of("threefry2x32", "rbg", "unsafe_rbg", "philox2x32", "philox4x32", "threefry4x32"),
+    "The generator behind random keys that do not name one.",
+    affects_tracing=True,
+)
+enable_custom_prng = define(
+    "enable_custom_prng",
+    False,
+    boolean,
+    "Make typed keys, as random.key does, where random.PRNGKey is called.",
+    affects_tracing=True,
+)
+legacy_prng_key = define(
+    "legacy_prng_key",
+    "allow",
+    one_of("allow", "warn", "error"),
+    "What to do when random functions are given the words of a key instead of a typed key.",
+    affects_tracing=True,  # a program traced while they were allowed must be traced again
+)
+random_seed_offset = define(
+    "random_seed_offset", 0, integer, "Is added to the seed of every random key.", affects_tracing=True
+)
+high_dynamic_range_gumbel = define(
+    "high_dynamic_range_gumbel",
+    False,
+    boolean,
+    "Draw Gumbel samples, and those of categorical, with mode='high' where no mode is given.",
+    affects_tracing=True,
+)
+softmax_custom_jvp = define(
+    "softmax_custom_jvp",
+    False,
+    boolean,
+    "Differentiate nn.softmax by a rule that keeps its result only.",
+    affects_tracing=True,
+)
+threefry_partitionable = define(
+    "threefry_partitionable",
+    True,
+    boolean,
+    "Generate threefry's bits so that each shard computes its own part.",
+    affects_tracing=True,
+)
+
+
+# --- the facade for users ---
+
+
+class Config:
+    """All options under one roof, by name: `config.update(name, value)` and `config.enable_x64`.
+
+    Names work with the prefix "laminax_" or "jax_", or without one. Reading gives the value in this thread.
+    """
+
+    __slots__ = ()
+
+    def update(self, name: str, value: Any) -> None:
+        """Sets an option's global value.
+
+        Raises:
+            AttributeError: there is no such option.
+            ValueError: the option does not take this value.
+
+        Example:
+            >>> config.update("jax_enable_x64", False)
+        """
+        find(name).set_global(value)
+
+    def read(self, name: str) -> Any:
+        """An option's value in this thread."""
+        return find(name).value
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Every option's value in this thread, by the name it has in JAX: `values["jax_enable_x64"]`."""
+        return {"jax_" + option.name: option.value for option in all_options()}
+
+    def config_with_absl(self) -> None:
+        """Gives absl's command line a flag for each option, --jax_enable_x64 and so on; call it before absl parses.
+
+        Raises:
+            ImportError: the package absl-py is not installed.
+        """
+        from laminax_ir.options.absl_flags import define_flags
+
+        define_flags()
+
+    def parse_flags_with_absl(self) -> None:
+        """Sets options from this program's command line, --jax_enable_x64=1 and so on; leaves other arguments alone.
+
+        Raises:
+            ImportError: the package absl-py is not installed.
+        """
+        from laminax_ir.options.absl_flags import parse_command_line
+
+        parse_command_line()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # copy, pickle and doctest probe for these
+            raise AttributeError(name)
+        return find(name).value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"config.{name} cannot be assigned. Call config.update({name!r}, {value!r}).")
+
+    def __dir__(self) -> list[str]:
+        return ["config_with_absl", "parse_flags_with_absl", "read", "update", "values", *(option.name for option in all_options())]
+
+    def __repr__(self) -> str:
+        return f"Config({', '.join(f'{option.name}={option.value!r}' for option in all_options())})"
+
+
+config = Config()

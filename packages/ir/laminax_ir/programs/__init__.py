@@ -1,0 +1,1 @@
+"""Programs as data: primitives, jaxprs, their checker and printer."""

@@ -1,0 +1,51 @@
+"""The calling convention of a module: what the layer that writes it says, in words of its own, to the layer that compiles and runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from laminax_ir.types.avals import ShapedArray
+
+
+@dataclass(frozen=True)
+class CallingConvention:
+    """How the function `main` of a StableHLO module is called.
+
+    All types are those of what stores a value: of key arrays their words.
+
+    in_avals: one per argument of the caller, the program's constants first.
+    out_avals: one per result.
+    kept: for each argument, whether `main` has a parameter for it; the others are unused.
+    donated: for each argument, whether its buffer may be overwritten.
+    has_layouts: whether it says of some argument or result how its elements lie in memory; arrays may then have other layouts than the
+      platform's default.
+    has_dynamic_shapes: whether some shapes are not known before sizes are given to `main`, or to what it calls.
+    host_callbacks: functions of Python that the program calls, by their index in the text.
+    keepalives: objects that must live as long as the compiled program, such as those whose addresses it holds.
+    """
+    in_avals: tuple[ShapedArray, ...]
+    out_avals: tuple[ShapedArray, ...]
+    kept: tuple[bool, ...]
+    donated: tuple[bool, ...]
+    has_layouts: bool = False
+    has_dynamic_shapes: bool = False
+    host_callbacks: tuple[Callable[..., Any], ...] = field(default=(), compare=False)
+    keepalives: tuple[Any, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        count = len(self.in_avals)
+        if not len(self.kept) == len(self.donated) == count:
+            raise ValueError(f"CallingConvention: {count} arguments, but {len(self.kept)} flags in kept and {len(self.donated)} in donated. "
+                             "Give one per argument, the constants included.")
+
+    @property
+    def needs_this_process(self) -> bool:
+        """Whether the program reaches into this process, and so can be neither stored nor sent to another."""
+        return bool(self.host_callbacks or self.keepalives)
+
+    @property
+    def parameters(self) -> tuple[int, ...]:
+        """The numbers of the arguments that `main` has parameters for, in order."""
+        return tuple([i for i, is_kept in enumerate(self.kept) if is_kept])

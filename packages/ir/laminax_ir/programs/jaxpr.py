@@ -1,0 +1,230 @@
+"""Jaxprs: programs as lists of equations.
+
+A `Jaxpr` is a function of its constvars and invars: a list of equations in order, then its outputs. Each
+variable is assigned once. A `ClosedJaxpr` carries the values of its constvars.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable, Iterator, Protocol, Sequence
+
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.tracing import source
+from laminax_ir.types.avals import ShapedArray, get_aval
+
+no_effects: frozenset = frozenset()
+
+
+class ProgramPrinter(Protocol):
+    """What writes programs as text. Printers know programs, which are told of one by `set_printer`."""
+
+    def format_jaxpr(self, jaxpr: Jaxpr, **options: bool) -> str:
+        """A program as text."""
+
+    def format_eqn(self, eqn: JaxprEqn) -> str:
+        """One equation as text."""
+
+
+def _no_printer() -> ProgramPrinter:
+    raise RuntimeError("nothing prints programs yet. Import laminax_ir.setup, or laminax.")
+
+
+_load_printer: Callable[[], ProgramPrinter] = _no_printer
+
+
+def set_printer(load: Callable[[], ProgramPrinter]) -> None:
+    """Registers the function that gives the printer; it is called whenever something is printed, and may import it."""
+    global _load_printer
+    _load_printer = load
+
+
+class Var:
+    """A variable of a jaxpr. Identity is what distinguishes it; names exist in print only."""
+
+    __slots__ = ("aval", "__weakref__")
+
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
+
+    def __repr__(self):
+        return f"Var({id(self):#x}):{self.aval.str_short()}"
+
+
+class DropVar(Var):
+    """An output that nobody uses, printed `_`."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return "_"
+
+
+class Literal:
+    """A scalar constant written into the program.
+
+    Args:
+      val: a Python or NumPy scalar, or a rank-0 array.
+      aval: its aval.
+    """
+
+    __slots__ = ("val", "aval")
+
+    def __init__(self, val: Any, aval: ShapedArray | None = None):
+        self.val = val
+        self.aval = get_aval(val) if aval is None else aval
+
+    def __repr__(self):
+        return f"{self.val}:{self.aval.str_short()}"
+
+
+Atom = Var | Literal
+
+
+class JaxprEqn:
+    """One equation: `outvars = primitive[params] invars`."""
+
+    __slots__ = ("invars", "outvars", "primitive", "params", "effects", "source_info")
+
+    invars: list[Atom]
+    outvars: list[Var]
+    primitive: Primitive
+    params: dict[str, Any]
+    effects: frozenset
+    source_info: source.SourceInfo
+
+    def __init__(self, invars, outvars, primitive, params, effects=no_effects, source_info=source.unknown):
+        self.invars = invars
+        self.outvars = outvars
+        self.primitive = primitive
+        self.params = params
+        self.effects = effects
+        self.source_info = source_info
+
+    def replace(self, **changes) -> JaxprEqn:
+        """The same equation with the given fields changed."""
+        fields = {name: getattr(self, name) for name in self.__slots__} | changes
+        return JaxprEqn(**fields)
+
+    def __repr__(self):
+        return _load_printer().format_eqn(self)
+
+
+class Jaxpr:
+    """A program. See the module docstring.
+
+    Args:
+      constvars: variables bound to constants.
+      invars: the parameters.
+      outvars: the results, variables or literals.
+      eqns: the equations, in an order in which each variable is assigned before it is used.
+      effects: the union of the equations' effects.
+      name: the traced function's name, for messages and compiled modules.
+    """
+
+    __slots__ = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info", "__weakref__")
+
+    def __init__(self, constvars: Sequence[Var], invars: Sequence[Var], outvars: Sequence[Atom],
+                 eqns: Sequence[JaxprEqn], effects: Iterable | None = None, debug_info: Any = None):
+        self.constvars = list(constvars)
+        self.invars = list(invars)
+        self.outvars = list(outvars)
+        self.eqns = list(eqns)
+        self.effects = joined_effects(self.eqns) if effects is None else frozenset(effects)
+        self.debug_info = debug_info
+
+    @property
+    def in_avals(self) -> list[ShapedArray]:
+        return [v.aval for v in self.invars]
+
+    @property
+    def out_avals(self) -> list[ShapedArray]:
+        return [v.aval for v in self.outvars]
+
+    def replace(self, **changes) -> Jaxpr:
+        """The same jaxpr with the given fields changed."""
+        fields = {name: getattr(self, name) for name in self.__slots__ if name != "__weakref__"} | changes
+        if "eqns" in changes and "effects" not in changes:
+            fields["effects"] = None
+        return Jaxpr(**fields)
+
+    def pretty_print(self, **options) -> str:
+        """The program as text; options as for `laminax_ir.programs.printer.format_jaxpr`."""
+        return _load_printer().format_jaxpr(self, **options)
+
+    __repr__ = __str__ = lambda self: self.pretty_print()
+
+
+_MOST_DERIVED = 256  # questions may name other programs, and sizes
+
+
+class ClosedJaxpr:
+    """A jaxpr with the values of its constvars. Hashed by identity: a cache key.
+
+    `derived` is what transformations have made of it, by the question asked. It belongs to the program, which it may refer to:
+    a table elsewhere that holds programs weakly would never let go of one that an answer of its own refers to.
+    """
+
+    __slots__ = ("jaxpr", "consts", "without_consts", "derived", "__weakref__")
+
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()):
+        if len(consts) != len(jaxpr.constvars):
+            raise ValueError(f"ClosedJaxpr: {len(jaxpr.constvars)} constvars but {len(consts)} consts")
+        self.jaxpr = jaxpr
+        self.consts = list(consts)
+        self.without_consts: ClosedJaxpr | None = None  # the form in which it is called, once it has been
+        self.derived: dict[tuple, Any] = {}
+
+    in_avals = property(lambda self: self.jaxpr.in_avals)
+    out_avals = property(lambda self: self.jaxpr.out_avals)
+    eqns = property(lambda self: self.jaxpr.eqns)
+    effects = property(lambda self: self.jaxpr.effects)
+    literals = property(lambda self: self.consts)
+
+    def remember(self, question: tuple, answer: Any) -> Any:
+        """Adds to what is derived of the program, of which the last few hundred answers are kept; returns the answer."""
+        if len(self.derived) >= _MOST_DERIVED:
+            self.derived.clear()
+        self.derived[question] = answer
+        return answer
+
+    def replace(self, *, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None) -> ClosedJaxpr:
+        """The same closed jaxpr with another jaxpr or other constants."""
+        return ClosedJaxpr(self.jaxpr if jaxpr is None else jaxpr, self.consts if consts is None else consts)
+
+    def pretty_print(self, **options) -> str:
+        return self.jaxpr.pretty_print(**options)
+
+    __repr__ = __str__ = lambda self: self.pretty_print()
+
+
+def joined_effects(eqns: Iterable[JaxprEqn]) -> frozenset:
+    """The union of the equations' effects."""
+    effects = no_effects
+    for eqn in eqns:
+        if eqn.effects:
+            effects = effects | eqn.effects
+    return effects
+
+
+def subjaxprs(eqn: JaxprEqn) -> list[Jaxpr]:
+    """The jaxprs among an equation's parameters."""
+    found = []
+    for value in eqn.params.values():
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(item, ClosedJaxpr):
+                found.append(item.jaxpr)
+            elif isinstance(item, Jaxpr):
+                found.append(item)
+    return found
+
+
+def programs_within(program: ClosedJaxpr | Jaxpr) -> Iterator[Jaxpr]:
+    """A program and those that its equations hold, at any depth, each once, however often it is called."""
+    seen: set[Jaxpr] = set()
+    todo = [program.jaxpr if isinstance(program, ClosedJaxpr) else program]
+    while todo:
+        jaxpr = todo.pop()
+        if jaxpr not in seen:
+            seen.add(jaxpr)
+            yield jaxpr
+            todo += [inner for eqn in reversed(jaxpr.eqns) for inner in reversed(subjaxprs(eqn))]

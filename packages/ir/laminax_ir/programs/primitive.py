@@ -1,0 +1,174 @@
+"""Primitives and the tables of their rules.
+
+A primitive is a name with a shape rule. What else is known of it (its NumPy meaning, how it is
+differentiated, batched, lowered) lives in a `RuleTable` of the layer concerned, in a module named like the
+one that defines the primitive; the table imports that module when the first of its primitives is looked up.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import Any, Callable
+
+from laminax_ir.tracing.trace import state
+
+
+class _NoShapeRule:
+    """Stands where a primitive has no shape rule."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __call__(self, *avals, **params):
+        raise NotImplementedError(f"Abstract evaluation for {self.name!r} not implemented: give its shape rule to def_abstract_eval")
+
+
+class Primitive:
+    """An operation of the IR.
+
+    Args:
+      name: the printed name, `reduce_sum`.
+      multiple_results: whether `bind` returns a list.
+      family: the module of `laminax_ir.ops` that defines it; rule modules of the other layers are named alike.
+      module: the module that defines it, if that is another, for pickling.
+
+    A primitive has a shape rule `shape_rule(*avals, **params)`, which checks the operands and returns the
+    result's aval (a list of them with `multiple_results`), and optionally an effects rule
+    `effects_rule(*avals, **params)`, which returns the set of effects.
+    """
+
+    __slots__ = ("name", "multiple_results", "family", "module", "shape_rule", "effects_rule", "impl", "__weakref__")
+    call_primitive = False  # whether it takes the function that it calls: interpreters of programs ask it, as of JAX's primitives
+
+    def __init__(self, name: str, *, multiple_results: bool = False, family: str | None = None, module: str | None = None):
+        self.name = name
+        self.module = module or f"laminax_ir.ops.{family}"
+        self.multiple_results = multiple_results
+        self.family = family
+        self.shape_rule: Callable = _NoShapeRule(name)
+        self.effects_rule: Callable | None = None
+        self.impl: Callable | None = None
+
+    def def_impl(self, impl: Callable) -> Callable:
+        """Sets what computes the operation on values outside of every transformation: `impl(*operands, **params)`."""
+        self.impl = impl
+        return impl
+
+    def def_abstract_eval(self, rule: Callable) -> Callable:
+        """Sets the shape rule: `rule(*avals, **params)` gives the result's aval, or a sequence of them."""
+        self.shape_rule = lambda *avals, **params: self._checked_result(rule(*avals, **params))
+        return rule
+
+    def def_effectful_abstract_eval(self, rule: Callable) -> Callable:
+        """Sets shape and effects rule in one: `rule(*avals, **params)` gives what the shape rule gives, and a set of effects."""
+        self.shape_rule = lambda *avals, **params: self._checked_result(rule(*avals, **params)[0])
+        self.effects_rule = lambda *avals, **params: frozenset(rule(*avals, **params)[1])
+        return rule
+
+    @property
+    def has_shape_rule(self) -> bool:
+        """Whether the primitive was given a shape rule."""
+        return type(self.shape_rule) is not _NoShapeRule
+
+    def _checked_result(self, result):
+        """What a shape rule returned, which must be as many avals as the operation has results."""
+        if isinstance(result, (tuple, list)) is not self.multiple_results:
+            raise ValueError(f"{self.name}.abstract_eval() method should return a tuple or list if, and only if, {self.name}.multiple_results is "
+                             f"True. It is {self.multiple_results}, and the result was {result!r}.")
+        return result
+
+    def bind(self, *operands, **params):
+        """Applies the operation to operands under the current trace."""
+        return state.trace.process(self, operands, params)
+
+    def get_bind_params(self, params: dict) -> dict:
+        """The parameters that `bind` takes, of those of an equation: the same ones. Interpreters of programs ask for them."""
+        return params
+
+    def __repr__(self):
+        return self.name
+
+    def __reduce__(self):
+        return _find_primitive, (self.module, self.name)
+
+
+def _find_primitive(module: str, name: str) -> Primitive:
+    return getattr(importlib.import_module(module), f"{name.replace('-', '_')}_p")  # `scatter-add` is `scatter_add_p`
+
+
+def shape_rule(primitive: Primitive) -> Callable[[Callable], Callable]:
+    """Decorator: the function is the primitive's shape rule."""
+    def register(rule):
+        if primitive.has_shape_rule:
+            raise ValueError(f"{primitive}: a second shape rule, in {rule.__module__}; "
+                             f"the first is in {primitive.shape_rule.__module__}")
+        primitive.shape_rule = rule
+        return rule
+    return register
+
+
+def effects_rule(primitive: Primitive) -> Callable[[Callable], Callable]:
+    """Decorator: the function gives the primitive's effects."""
+    def register(rule):
+        primitive.effects_rule = rule
+        return rule
+    return register
+
+
+class RuleTable(dict):
+    """Rules of one kind by primitive; `table[primitive]` imports the family's rule module when needed.
+
+    Args:
+      kind: what the rules are, for messages: "batching".
+      package: where the rule modules are, "laminax_transforms.rules".
+      hint: what a user can do when there is none.
+      title: what the message that there is none calls such a rule, "Batching rule" from "batching" if left out.
+    """
+
+    def __init__(self, kind: str, package: str, hint: str = "", title: str | None = None):
+        super().__init__()
+        self.kind = kind
+        self.package = package
+        self.hint = hint
+        self.title = title or f"{kind.capitalize()} rule"
+
+    def __missing__(self, primitive: Primitive):
+        self.load(primitive)
+        if primitive in self:
+            return dict.__getitem__(self, primitive)
+        raise NotImplementedError(f"{self.title} for '{primitive}' not implemented. {self.hint}".rstrip())
+
+    def load(self, primitive: Primitive) -> None:
+        """Imports the rule module of the primitive's family, if there is one."""
+        if primitive.family is None:
+            return
+        name = f"{self.package}.{primitive.family}"
+        if importlib.util.find_spec(name) is not None:
+            importlib.import_module(name)
+
+    def find(self, primitive: Primitive) -> Any | None:
+        """The rule, or None when the primitive has none."""
+        rule = self.get(primitive)
+        if rule is None:
+            self.load(primitive)
+            rule = self.get(primitive)
+        return rule
+
+    def add(self, primitive: Primitive, rule: Any) -> None:
+        """Registers a rule; a second one for the same primitive is refused."""
+        if primitive in self:
+            first = getattr(dict.__getitem__(self, primitive), "__module__", "?")
+            raise ValueError(f"{primitive}: a second {self.kind} rule, in {getattr(rule, '__module__', '?')}; "
+                             f"the first is in {first}")
+        self[primitive] = rule
+
+    def __call__(self, *primitives: Primitive) -> Callable[[Callable], Callable]:
+        """Decorator: registers the function for each of the primitives."""
+        def register(rule):
+            for primitive in primitives:
+                self.add(primitive, rule)
+            return rule
+        return register

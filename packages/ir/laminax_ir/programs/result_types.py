@@ -1,0 +1,148 @@
+"""What types the results of operations have, where types say how values are split over explicit mesh axes, or in which memory they are.
+
+Each operation has a rule (`laminax_ir.sharding_rules`) that says of its results how they are split. Shape rules know nothing of it:
+they are asked about types without shardings.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr
+from laminax_ir.programs.primitive import Primitive, RuleTable
+from laminax_ir.tracing.explicit_axes import context_mesh, is_resolving, sums_left_open
+from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.avals import ShapedArray, aval_in, split_aval
+from laminax_ir.types.errors import ShardingTypeError
+from laminax_ir.types.memory_spaces import MemorySpace, result_space
+from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_ir.types.type_shardings import TypeSharding, in_use, repeated_name
+
+# Rules: `rule(out, *avals, **params)` gives the entries of the spec of the result, or a list of them for several; `out` is what the shape rule says.
+sharding_rules = RuleTable("sharding", "laminax_ir.sharding_rules", "Give the operands whole, with reshard(x, PartitionSpec()), or wrap the function "
+                           "in auto_axes, which leaves it to the compiler.")
+
+
+def typed_results(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any]) -> list[ShapedArray]:
+    """The types of the results of an operation, with their shardings and the memory that they are in.
+
+    Raises:
+      ShardingTypeError: if those of the operands do not fit, or leave open how the result is split.
+      ValueError: if the operands are in several kinds of memory.
+      NotImplementedError: if the operation has no rule.
+    """
+    if primitive.family in _TYPED_BY_THEMSELVES:
+        result = primitive.shape_rule(*avals, **params)
+        return list(result) if primitive.multiple_results else [result]
+    if (space := result_space(primitive, avals)) is not MemorySpace.Device:
+        outs = typed_results(primitive, [aval_in(aval, MemorySpace.Device) for aval in avals], params)
+        return [aval_in(out, space) for out in outs]
+    mesh = _common_mesh(primitive, avals)
+    given = None
+    for key in _OUT_SHARDING:
+        if (value := params.get(key)) is not None:
+            given, params = value, {**params, key: None}
+    result = primitive.shape_rule(*[aval if aval._whole is None else aval._whole for aval in avals], **params)
+    outs = list(result) if primitive.multiple_results else [result]
+    has_sums = bool(sums_left_open.value) or given is not None and given.has_sums or any(
+        aval._split is not None and aval._split.has_sums for aval in avals)
+    if given is not None:
+        if has_sums:
+            given = _with_sums(given, *_result_sums(primitive, outs, avals, params, given)[0])
+        return [split_aval(out, given) if out.ndim or given.has_sums else out for out in outs]
+    if mesh is None:
+        return outs
+    splits = [TypeSharding(mesh, PartitionSpec(*e)) for e in _result_entries(primitive, outs, avals, params)]
+    if has_sums:
+        splits = [_with_sums(split, *sums) for split, sums in zip(splits, _result_sums(primitive, outs, avals, params, None), strict=True)]
+    return [split_aval(out, split) for out, split in zip(outs, splits, strict=True)]
+
+
+Sums = tuple[frozenset, frozenset]  # the axes of `unreduced`, and those of `reduced`
+
+# Rules: `rule(avals, given, params)` gives the sums that are left open in the results, or a list of them for each result; `given` is the sharding
+# that the user asks for.
+sum_rules = RuleTable("unreduced", "laminax_ir.sharding_rules")
+
+
+def _result_sums(primitive: Primitive, outs: Sequence[ShapedArray], avals: Sequence[ShapedArray], params: dict[str, Any],
+                 given: TypeSharding | None) -> list[Sums]:
+    """The sums over mesh axes that are left open in each result of an operation.
+
+    Raises:
+      ShardingTypeError: if the operands do not go together.
+      NotImplementedError: if the operation takes no such operands.
+    """
+    rule = sum_rules.find(primitive)
+    if rule is not None:
+        found = rule(avals, given, params)
+        return found if isinstance(found, list) else [found] * len(outs)
+    if any(map(has_sums, avals)) or given is not None and given.has_sums:
+        raise NotImplementedError(f"unreduced/reduced rule for {primitive} is not implemented: the operation takes no sums over mesh axes that have not been "
+                                  f"made, nor values whose cotangents are such sums; got {', '.join(aval.str_short() for aval in avals)}. Use reshard on the "
+                                  "operands first.")
+    return [(frozenset(), frozenset())] * len(outs)
+
+
+def has_sums(aval: ShapedArray) -> bool:
+    """Whether a type says of some mesh axes that a sum over them has not been made, or that one shall not be made of the cotangent."""
+    return aval._split is not None and aval._split.has_sums
+
+
+def _with_sums(split: TypeSharding, unreduced: frozenset, reduced: frozenset) -> TypeSharding:
+    """The sharding with other sums left open; axes of the mesh that split it cannot be among them."""
+    names = set(split.spec.names())
+    return split.update(split.spec.update(unreduced=unreduced - names, reduced=reduced - names))
+
+
+_OUT_SHARDING = ("out_sharding", "sharding")
+# Operations that hold programs, whose results have types already, and those that say how values are split.
+_TYPED_BY_THEMSELVES = frozenset(("calls", "control_flow", "linear_call", "linear_solve", "sharding", "shard_map", "composite", "state"))
+
+
+def _common_mesh(primitive: Primitive, avals: Sequence[ShapedArray]) -> AbstractMesh | None:
+    context = context_mesh()
+    mesh = None
+    for aval in avals:
+        if aval._split is not None:
+            found = aval._split.mesh
+            if context is not None and found != context and not is_resolving.value:
+                raise ValueError(f"For primitive {primitive}, context mesh {context} should match the aval mesh {found}: the operands are "
+                                 f"{', '.join(aval.str_short() for aval in avals)}. Use reshard to bring them to the mesh that is set.")
+            if mesh is None:
+                mesh = found
+            elif found != mesh:
+                raise ValueError(f"For primitive {primitive}: Mesh for all inputs should be equal. Got one mesh: {mesh} and another mesh: {found}. Use reshard "
+                                 "to bring the operands to one mesh.")
+    return mesh if mesh is not None else context if context is not None and context.explicit_axes else None
+
+
+def _result_entries(primitive: Primitive, outs: Sequence[ShapedArray], avals: Sequence[ShapedArray], params: dict[str, Any]) -> list:
+    if not any(aval._split is not None and any(aval._split.spec.partitions) for aval in avals):
+        return [()] * len(outs)  # whole operands have whole results
+    rule = sharding_rules[primitive]
+    entries = rule(outs, *avals, **params) if primitive.multiple_results else [rule(outs[0], *avals, **params)]
+    for i, e in enumerate(entries):
+        if (name := repeated_name(e)) is not None:
+            if not is_resolving.value:
+                raise ShardingTypeError(f"{primitive} operation with inputs: {', '.join(aval.str_short() for aval in avals)} produces an illegally sharded result: "
+                                        f"{PartitionSpec(*e)}, in which {name!r} splits two axes. Use reshard on an operand, or say how the result is split "
+                                        "with out_sharding=, where the function has it.")
+            entries[i] = _without_repetition(e)
+    return entries
+
+
+def _without_repetition(entries: Sequence[Any]) -> tuple:
+    kept: list[Any] = []
+    for entry in entries:
+        kept.append(None if repeated_name([*kept, entry]) is not None else entry)
+    return tuple(kept)
+
+
+def is_explicit(program: ClosedJaxpr | Jaxpr) -> bool:
+    """Whether types in a program say how values are split, or that they are in other memory than the devices' own."""
+    if not in_use:
+        return False
+    jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
+    atoms = (*jaxpr.constvars, *jaxpr.invars, *jaxpr.outvars, *(var for eqn in jaxpr.eqns for var in eqn.outvars))
+    return any(atom.aval._whole is not None for atom in atoms)

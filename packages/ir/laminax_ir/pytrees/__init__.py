@@ -1,0 +1,1 @@
+"""Trees of Python containers with arrays as leaves."""

@@ -1,0 +1,1 @@
+"""The generators behind random keys, and whether keys are used twice."""

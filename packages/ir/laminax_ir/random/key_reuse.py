@@ -1,0 +1,210 @@
+"""Which random keys a program uses, and whether it uses one twice: what the option `debug_key_reuse` asks.
+
+The keys of a program are numbered, and the numbers go through it as the keys do: operations that only arrange keys arrange
+their numbers, `random_bits` and `random_split` use them up, and a number that is used up a second time is an error. Bodies of loops
+are followed three times, after which what one iteration hands to the next has been seen. Keys that are chosen while the program
+runs, by an index or a condition, count as new ones.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Callable, NamedTuple, Sequence
+
+import numpy as np
+
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subjaxprs
+from laminax_ir.reference.evaluate import reference_rule
+from laminax_ir.tracing import source
+from laminax_ir.types import dtypes
+from laminax_ir.types.errors import KeyReuseError
+
+_ARRANGES = {"reshape", "squeeze", "transpose", "slice", "rev", "broadcast_in_dim", "concatenate", "split"}
+_KEEPS = {"copy", "convert_element_type", "device_put", "sharding_constraint", "reshard", "optimization_barrier", "pvary"}
+_MAKES = {"random_seed", "random_wrap", "random_fold_in", "random_clone"}
+_READS = {"random_unwrap", "eq", "ne"}
+_CHOOSES = {"dynamic_slice", "gather", "dynamic_update_slice", "scatter", "select_n"}
+_FOLLOWED = 3  # iterations of a loop
+
+_Numbers = np.ndarray  # int64, of the shape of an array of keys
+
+
+class KeyUses(NamedTuple):
+    """What a program does with keys: numbers of those that come in, that go out, and that are used up."""
+    operands: list[_Numbers | None]  # consts first; None for what is no array of keys
+    results: list[_Numbers | None]
+    used: set[int]
+
+
+def key_uses(closed: ClosedJaxpr) -> KeyUses:
+    """Follows the keys through a program.
+
+    Raises:
+      KeyReuseError: if the program uses a key twice, with the operation, its argument and the line.
+    """
+    walk, used = _Walk(), set()
+    operands = [walk.made(v.aval) for v in (*closed.jaxpr.constvars, *closed.jaxpr.invars)]
+    results = walk.run(closed.jaxpr, operands, used)
+    return KeyUses(operands, results, used)
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self._count = count()
+
+    def made(self, aval) -> _Numbers | None:
+        """Numbers of new keys; None if it is no array of keys."""
+        if not dtypes.is_extended(getattr(aval, "dtype", None)):
+            return None
+        return np.array([next(self._count) for _ in range(aval.size)], np.int64).reshape(aval.shape)
+
+    def run(self, jaxpr: Jaxpr, operands: Sequence[_Numbers | None], used: set[int]) -> list[_Numbers | None]:
+        """The numbers of a program's results, given those of its constants and arguments; adds to what is used."""
+        env = dict(zip((*jaxpr.constvars, *jaxpr.invars), operands))
+
+        def numbers(atom):
+            return self.made(atom.aval) if type(atom) is Literal else env[atom]
+
+        for eqn in jaxpr.eqns:
+            env.update(zip(eqn.outvars, self._equation(eqn, [numbers(v) for v in eqn.invars], used)))
+        return [numbers(v) for v in jaxpr.outvars]
+
+    def _equation(self, eqn: JaxprEqn, operands: list[_Numbers | None], used: set[int]) -> Sequence[_Numbers | None]:
+        name, has_keys = eqn.primitive.name, any(x is not None for x in operands)
+        if (follow := _CONTROL_FLOW.get(name)) is not None:
+            return follow(self, eqn, operands, used)
+        if inner := subjaxprs(eqn):
+            return self._call(eqn, inner, operands, used)
+        if name in _ARRANGES and has_keys:
+            result = reference_rule[eqn.primitive](*operands, **eqn.params)
+            return result if eqn.primitive.multiple_results else [result]
+        if name in _KEEPS and has_keys:
+            return operands[:len(eqn.outvars)]
+        results = [self.made(v.aval) for v in eqn.outvars]
+        if name in _READS or name in _MAKES:
+            return results
+        if name in _CHOOSES:
+            self._mark(results, used, all(n in used for x in operands if x is not None for n in x.flat))
+            return results
+        for i, x in enumerate(operands):
+            if x is not None:
+                _check_unused(eqn, i, x, set(x.flat), used)
+                used.update(x.flat)
+        self._mark(results, used, name not in ("random_split", "random_bits"))  # of an unknown operation nothing is new
+        return results
+
+    def _mark(self, results: Sequence[_Numbers | None], used: set[int], are_used: bool) -> None:
+        if are_used:
+            used.update(n for x in results if x is not None for n in x.flat)
+
+    def _call(self, eqn: JaxprEqn, inner: list[Jaxpr], operands: list[_Numbers | None], used: set[int]) -> Sequence[_Numbers | None]:
+        jaxpr = inner[0]
+        if len(inner) > 1 or len(jaxpr.invars) != len(operands):  # rules beside a program: each is followed by itself
+            for jaxpr in inner:
+                self._inside(jaxpr, [None] * len(jaxpr.invars), set())
+            jaxpr, results = None, [self.made(v.aval) for v in eqn.outvars]
+            inside = {n for x in operands if x is not None for n in x.flat}
+        else:
+            inside = set()
+            results = self._inside(jaxpr, operands, inside, eqn.outvars)
+        if not eqn.params.get("differentiated"):  # what checkpoint computes again uses the same keys, on purpose
+            self._check_operands(eqn, operands, inside, used)
+        used |= inside
+        return results
+
+    def _inside(self, jaxpr: Jaxpr, operands: Sequence[_Numbers | None], inside: set[int],
+                outvars: Sequence | None = None) -> list[_Numbers | None]:
+        """Follows a called program; one for each device has keys of its own, and uses all of the whole array's if it uses one."""
+        own = [x if x is not None and x.shape == v.aval.shape else self.made(v.aval) for x, v in zip(operands, jaxpr.invars)]
+        results = self.run(jaxpr, [*(self.made(v.aval) for v in jaxpr.constvars), *own], inside)
+        for x, part in zip(operands, own):
+            if x is not None and part is not x and any(n in inside for n in part.flat):
+                inside.update(x.flat)
+        for i, v in enumerate(outvars or ()):
+            if results[i] is not None and results[i].shape != v.aval.shape:
+                whole = [self.made(v.aval)]
+                self._mark(whole, inside, any(n in inside for n in results[i].flat))
+                results[i] = whole[0]
+        return results
+
+    def _check_operands(self, eqn: JaxprEqn, operands: Sequence[_Numbers | None], inside: set[int], used: set[int]) -> None:
+        for i, x in enumerate(operands):
+            if x is not None:
+                _check_unused(eqn, i, x, inside, used)
+
+    def _cond(self, eqn: JaxprEqn, operands: list[_Numbers | None], used: set[int]) -> Sequence[_Numbers | None]:
+        inside: set[int] = set()
+        results = []
+        for branch in eqn.params["branches"]:
+            in_branch: set[int] = set()
+            results.append(self._inside(branch.jaxpr, operands[1:], in_branch))
+            inside |= in_branch
+        self._check_operands(eqn, operands, inside, used)
+        used |= inside
+        return [self._either(v.aval, found, used) for v, found in zip(eqn.outvars, zip(*results))]
+
+    def _either(self, aval, found: Sequence[_Numbers | None], used: set[int]) -> _Numbers | None:
+        if found[0] is None or all(np.array_equal(found[0], x) for x in found[1:]):
+            return found[0]
+        made = self.made(aval)
+        self._mark([made], used, any(n in used for x in found for n in x.flat))
+        return made
+
+    def _scan(self, eqn: JaxprEqn, operands: list[_Numbers | None], used: set[int]) -> Sequence[_Numbers | None]:
+        length, consts, carries = (eqn.params[name] for name in ("length", "num_consts", "num_carry"))
+        carry, xs = operands[consts:consts + carries], operands[consts + carries:]
+        inside: set[int] = set()
+        ys: Sequence[_Numbers | None] = ()
+        for step in range(min(length, _FOLLOWED)):
+            rows = [None if x is None else x[step] for x in xs]
+            outs = self._iteration(step, "scan body", eqn, eqn.params["jaxpr"].jaxpr, [*operands[:consts], *carry, *rows], inside)
+            carry, ys = outs[:carries], outs[carries:]
+        for x in xs:
+            if x is not None and length and any(n in inside for n in x[0].flat):
+                inside.update(x.flat)
+        self._check_operands(eqn, operands, inside, used)
+        used |= inside
+        results = [self.made(v.aval) for v in eqn.outvars[carries:]]
+        for y, stacked in zip(ys, results):
+            self._mark([stacked], used, y is not None and any(n in used for n in y.flat))
+        return [*carry, *results]
+
+    def _while(self, eqn: JaxprEqn, operands: list[_Numbers | None], used: set[int]) -> Sequence[_Numbers | None]:
+        of_cond = eqn.params["cond_nconsts"]
+        consts = of_cond + eqn.params["body_nconsts"]
+        carry, inside = operands[consts:], set()
+        for step in range(_FOLLOWED):
+            before = {n for x in (*operands[:of_cond], *carry) if x is not None for n in x.flat}
+            in_cond: set[int] = set()
+            self._inside(eqn.params["cond_jaxpr"].jaxpr, [*operands[:of_cond], *carry], in_cond)
+            if before & in_cond:
+                raise KeyReuseError("while_loop cond function leads to key reuse when repeatedly executed: it uses up a random key of the loop, "
+                                    f"which the body and the next iteration have as well. Make the keys for it in the body.{_place(eqn)}")
+            carry = self._iteration(step, "while_loop body", eqn, eqn.params["body_jaxpr"].jaxpr, [*operands[of_cond:consts], *carry], inside)
+        self._check_operands(eqn, operands, inside, used)
+        used |= inside
+        return carry
+
+    def _iteration(self, step: int, what: str, eqn: JaxprEqn, body: Jaxpr, operands: Sequence[_Numbers | None], inside: set[int]) -> list:
+        try:
+            return self._inside(body, operands, inside)
+        except KeyReuseError as error:
+            if not step:
+                raise
+            raise KeyReuseError(f"{what} function leads to key reuse when repeatedly executed: iteration {step + 1} uses a random key that an "
+                                "earlier one has used. Split the key in the body and carry one of the new ones on, or loop over an array of "
+                                f"keys.{_place(eqn)} What used it again: {error}") from None
+
+
+_CONTROL_FLOW: dict[str, Callable] = {"cond": _Walk._cond, "scan": _Walk._scan, "while": _Walk._while}
+
+
+def _check_unused(eqn: JaxprEqn, i: int, numbers: _Numbers, uses: set[int], used: set[int]) -> None:
+    if any(n in uses and n in used for n in numbers.flat):
+        raise KeyReuseError(f"In {eqn.primitive.name}, argument {i} is already consumed: the random key has been used before, and gives the same "
+                            f"numbers again. Make a new key for each use with random.split, or use random.clone(key) where the same numbers are meant.{_place(eqn)}")
+
+
+def _place(eqn: JaxprEqn) -> str:
+    place = source.summarize(eqn.source_info)
+    return f" Used again at {place}." if place else ""

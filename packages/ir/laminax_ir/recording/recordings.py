@@ -1,0 +1,271 @@
+"""Recordings: the equations of a composite function, written into a program again without calling the function.
+
+A function such as `softmax` records the same few equations each time that it is called with operands of the same types. The
+first such call is an ordinary one; what it appended to the program is kept, with numbers in place of variables, and later
+calls copy it: a microsecond per equation, where calling the function takes five to ten. Between the function and the program
+there may be transformations: a recording of mapped operands has the equations of the whole batch.
+"""
+
+from __future__ import annotations
+
+import enum
+from functools import wraps
+from typing import Any, Callable, NamedTuple, Sequence
+from weakref import WeakSet
+
+import numpy as np
+
+from laminax_ir.options import config_options
+from laminax_ir.programs.jaxpr import JaxprEqn, Literal, Var, no_effects
+from laminax_ir.pytrees.pytree import flatten
+from laminax_ir.recording.staging_trace import StagedTracer, StagingTrace, literal_types
+from laminax_ir.refs.refs import Ref
+from laminax_ir.tracing import source
+from laminax_ir.tracing.name_stacks import NameStack
+from laminax_ir.tracing.trace import Trace, Tracer, eval_trace, state
+from laminax_ir.types.warning_counts import given as warnings_given
+
+_new = object.__new__
+_LIMIT = 256  # recordings per function
+_LARGEST_CONSTANT = 1 << 20  # bytes; a larger one would be kept alive for long
+
+
+class Step(NamedTuple):
+    """An equation whose variables are places in a list of atoms."""
+    primitive: Any
+    params: dict[str, Any]
+    operands: tuple[int, ...]
+    avals: tuple[Any, ...]  # of its results, which come next in the list
+    names: tuple[str, ...]  # the scopes in the function that it was made in
+
+
+class Recording(NamedTuple):
+    """What a call did: the list of atoms begins with the operands, the constants and the literals."""
+    constants: tuple[tuple[Any, Any], ...]  # value and aval
+    literals: tuple[Literal, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[tuple[int, int, tuple], ...]  # place, number of the step that makes it, -1 for an operand or a constant, and parts (`_split`)
+    out_tree: Any  # None for a single result
+
+
+class RecordedFunction:
+    """A function of arrays as it is called in a trace.
+
+    Args:
+      fun: depends on nothing but its arguments and the options that affect tracing.
+    """
+
+    __slots__ = ("fun", "recordings", "__weakref__")
+
+    def __init__(self, fun: Callable):
+        self.fun = fun
+        self.recordings: dict[tuple, Recording | None] = {}
+        _functions.add(self)
+
+    def __call__(self, trace: Trace, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """Calls the function, or copies what an equal call has recorded.
+
+        Args:
+          trace: the current one.
+        """
+        if type(trace) is StagingTrace:
+            program, levels = trace, ()
+        elif (found := _find_program(trace)) is not None:
+            program, levels = found
+        else:
+            return self.fun(*args, **kwargs)
+        operands: list[StagedTracer] = []
+        key: list[Any] = []
+        if not (_describe(args, program, levels, operands, key) and (not kwargs or _describe_named(kwargs, program, levels, operands, key))):
+            return self.fun(*args, **kwargs)
+        key += (config_options.trace_key(), *state.axis_sizes.items(), *[level.recording_key for level in levels])
+        key = tuple(key)
+        recording = self.recordings.get(key)
+        if recording is not None:
+            return _replay(recording, program, levels, operands)
+        if key in self.recordings or state.source is not None:  # equations on behalf of others do not show their scopes
+            return self.fun(*args, **kwargs)
+        start, warnings = len(program.eqns), warnings_given.count
+        result = self.fun(*args, **kwargs)
+        if len({x.variable for x in operands}) == len(operands):  # else the equations would not tell which operand is meant
+            if len(self.recordings) >= _LIMIT:
+                self.recordings.clear()
+            self.recordings[key] = None if warnings_given.count != warnings else _recording(program, levels, program.eqns[start:], operands, result)
+        return result
+
+
+def recorded(fun: Callable) -> Callable:
+    """Decorator: in a trace the function is a `RecordedFunction`; it takes its arguments by position."""
+    in_trace = RecordedFunction(fun)
+
+    @wraps(fun)
+    def call(*args):
+        trace = state.trace
+        return fun(*args) if trace is eval_trace else in_trace(trace, args, {})
+
+    return call
+
+
+_functions: WeakSet[RecordedFunction] = WeakSet()
+
+
+def forget_recordings() -> None:
+    """Empties the recordings of every function."""
+    for function in _functions:
+        function.recordings.clear()
+
+
+# --- transformations ---
+
+def _find_program(trace: Trace) -> tuple[StagingTrace, Sequence[Trace]] | None:
+    """The program that a function's equations end up in, and the transformations that map its operands, the innermost first."""
+    levels = []
+    while type(trace) is not StagingTrace:
+        if not trace.is_recorded:
+            return None
+        if trace.recording_key is not None:
+            levels.append(trace)
+        trace = trace.parent
+    return trace, levels
+
+
+def _split(x: Any, levels: Sequence[Trace]) -> tuple[Any, tuple]:
+    """A value as the program has it, and what each transformation adds to it."""
+    parts = []
+    for level in levels:
+        x, part = level.split(x)
+        parts.append(part)
+    return x, tuple(parts)
+
+
+# --- keys ---
+
+_BY_VALUE = frozenset((bool, int, str))
+
+
+def _describe(values: Sequence[Any], program: StagingTrace, levels: Sequence[Trace], operands: list, key: list) -> bool:
+    """Appends what tells the values apart, and those that are tracers to the operands; False if one cannot be told."""
+    for x in values:
+        kind = type(x)
+        if kind is StagedTracer:
+            if x._trace is not program:
+                return False
+            operands.append(x)
+            key.append(x.aval)
+        elif levels and isinstance(x, Tracer):
+            x, parts = _split(x, levels)
+            if type(x) is not StagedTracer or x._trace is not program:
+                return False
+            operands.append(x)
+            key += x.aval, parts
+        elif x is None:
+            key.append(None)
+        elif kind in _BY_VALUE:
+            key += kind, x
+        elif kind is tuple or kind is list:
+            key += kind, len(x)
+            if not _describe(x, program, levels, operands, key):
+                return False
+        elif kind is float or kind is complex:  # repr tells 0.0 from -0.0, and is the same for each NaN
+            key += kind, repr(x)
+        elif isinstance(x, np.generic) and kind in literal_types:  # the runtime's arrays are literals too, but may be deleted
+            key += kind, x.tobytes()
+        elif kind is type or isinstance(x, (np.dtype, enum.Enum)):
+            key += kind, x
+        else:
+            return False
+    return True
+
+
+def _describe_named(kwargs: dict[str, Any], program: StagingTrace, levels: Sequence[Trace], operands: list, key: list) -> bool:
+    key += kwargs
+    return _describe(kwargs.values(), program, levels, operands, key)
+
+
+# --- recording ---
+
+
+def _recording(program: StagingTrace, levels: Sequence[Trace], eqns: Sequence[JaxprEqn], operands: Sequence[StagedTracer],
+               result: Any) -> Recording | None:
+    """What the equations did; None if it cannot be done again, such as an effect, or a value of an outer trace."""
+    if any(eqn.effects for eqn in eqns):
+        return None
+    results, out_tree = flatten(result)
+    split = [_split(x, levels) for x in results]
+    if not results or not all(type(x) is StagedTracer and x._trace is program for x, _ in split):
+        return None
+    leaves = [x for x, _ in split]
+    known = {*(x.variable for x in operands), *(var for eqn in eqns for var in eqn.outvars)}
+    constants = {var: value for var, value, _ in program.constants.values()}
+    used_constants: dict[Var, Any] = {}
+    literals: dict[int, Literal] = {}
+    for atom in (*(atom for eqn in eqns for atom in eqn.invars), *(x.variable for x in leaves)):
+        if type(atom) is Literal:
+            literals[id(atom)] = atom
+        elif atom not in known:
+            if atom not in constants or not _may_be_kept(constants[atom]):
+                return None
+            used_constants[atom] = constants[atom]
+    atoms = [*(x.variable for x in operands), *used_constants, *literals.values()]
+    places = {id(atom): place for place, atom in enumerate(atoms)}
+    steps, maker, depth = [], {}, len(state.name_stack)  # equations have the caller's scopes too
+    for number, eqn in enumerate(eqns):
+        names = eqn.source_info.name_stack[depth:]
+        steps.append(Step(eqn.primitive, eqn.params, tuple(places[id(atom)] for atom in eqn.invars), tuple(v.aval for v in eqn.outvars), names))
+        for var in eqn.outvars:
+            maker[id(var)] = number
+            places[id(var)] = len(places)
+    outputs = tuple((places[id(x.variable)], maker.get(id(x.variable), -1), parts) for x, parts in split)
+    return Recording(tuple((value, var.aval) for var, value in used_constants.items()), tuple(literals.values()), tuple(steps), outputs,
+                     None if result is results[0] else out_tree)
+
+
+def _may_be_kept(constant: Any) -> bool:
+    return not isinstance(constant, (Tracer, Ref)) and constant.nbytes <= _LARGEST_CONSTANT
+
+
+# --- copying ---
+
+
+def _replay(recording: Recording, program: StagingTrace, levels: Sequence[Trace], operands: Sequence[StagedTracer]) -> Any:
+    constants, literals, steps, outputs, out_tree = recording
+    atoms: list[Any] = [x.variable for x in operands]
+    if constants:
+        operands = [*operands, *(program._constant(value, aval) for value, aval in constants)]
+        atoms = [x.variable for x in operands]
+    atoms += literals
+    own_source = state.source
+    origin = source.current() if own_source is None else own_source
+    eqns = program.eqns
+    first = len(eqns)
+    append = eqns.append
+    for primitive, params, places, avals, names in steps:
+        eqn = _new(JaxprEqn)
+        eqn.invars = [atoms[place] for place in places]
+        outvars = []
+        for aval in avals:
+            var = _new(Var)
+            var.aval = aval
+            outvars.append(var)
+        atoms += outvars
+        eqn.outvars = outvars
+        eqn.primitive = primitive
+        eqn.params = params
+        eqn.effects = no_effects
+        eqn.source_info = origin if not names or own_source is not None else _inside(origin, names)
+        append(eqn)
+    results = []
+    for place, number, parts in outputs:
+        if number < 0:
+            x = operands[place]
+        else:
+            var = atoms[place]
+            x = StagedTracer(program, var.aval, var, eqns[first + number])
+        for level, part in zip(reversed(levels), reversed(parts)):
+            x = level.join(x, part)
+        results.append(x)
+    return results[0] if out_tree is None else out_tree.unflatten(results)
+
+
+def _inside(origin: source.SourceInfo, names: tuple[str, ...]) -> source.SourceInfo:
+    return origin._replace(name_stack=NameStack((*origin.name_stack, *names)))

@@ -1,0 +1,276 @@
+"""The staging trace, which records a Python function as a jaxpr.
+
+It records each operation as an equation. Arrays that the function closes over become
+constvars, scalars become literals; a tracer of an enclosing trace becomes a constvar whose value is that
+tracer, which whoever binds the jaxpr passes along.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable, Sequence
+
+import numpy as np
+
+from laminax_ir.options import config
+from laminax_ir.programs.effects import has_refs
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
+from laminax_ir.refs.refs import Ref, refuse_in_operation
+from laminax_ir.symbolic.symbolic_dims import SymbolicDim
+from laminax_ir.symbolic.symbolic_values import dim_as_value_p
+from laminax_ir.tracing import source
+from laminax_ir.tracing.gc_pause import paused_collection
+from laminax_ir.tracing.leaks import check_for_leaks, leaked_tracer_error
+from laminax_ir.tracing.name_stacks import no_names
+from laminax_ir.tracing.operation_attributes import names_of_programs
+from laminax_ir.tracing.trace import Trace, Tracer, current_trace, state
+from laminax_ir.types import canonical_dtypes, dtypes
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.ref_types import AbstractRef
+from laminax_ir.types.type_shardings import in_use
+
+_new = object.__new__
+
+
+class StagedTracer(Tracer):
+    """A value of a program being recorded; `var` names it there."""
+
+    __slots__ = ("variable", "eqn")
+
+    def __init__(self, trace: StagingTrace, aval: ShapedArray, var: Var, eqn: JaxprEqn | None):
+        self._trace = trace
+        self.aval = aval
+        self.variable = var
+        self.eqn = eqn
+
+    def concrete_value(self):
+        return self._trace.value_of(self.variable)
+
+    def __repr__(self):
+        return f"JitTracer({self.aval})"
+
+    def origin(self) -> tuple[str, str]:
+        if self.eqn is None:
+            return self._trace.describe_input(self.variable), ""
+        return f"made by {self.eqn.primitive}", source.summarize(self.eqn.source_info)
+
+    def why_unknown(self) -> str:
+        from laminax_ir.recording.origins import why_unknown  # for messages
+        return why_unknown(self)
+
+
+class StagingTrace(Trace):
+    """Records operations. Arguments are those of `Trace`."""
+
+    __slots__ = ("eqns", "invars", "constants", "parent", "has_outer_refs")
+
+    records_refs = True
+
+    def __init__(self, name: str = "<unnamed>", argument_names: Sequence[str] | Callable[[int], str] | None = None):
+        super().__init__(name, argument_names)
+        self.eqns: list[JaxprEqn] = []
+        self.invars: list[Var] = []
+        self.constants: dict[int, tuple[Var, Any, StagedTracer]] = {}
+        self.parent = state.trace
+        self.has_outer_refs = False  # as a parameter or a constant
+
+    def new_input(self, aval: ShapedArray) -> StagedTracer:
+        """A tracer for a further parameter; a reference for one of such a type."""
+        var = Var(aval)
+        self.invars.append(var)
+        if type(aval) is not ShapedArray:
+            from laminax_ir.refs import staged_refs  # for programs with references only, here as below
+            return staged_refs.input_ref(self, var)
+        return StagedTracer(self, aval, var, None)
+
+    def record_new_ref(self, value: Any, aval: AbstractRef) -> Ref:
+        """Records that a reference is made."""
+        from laminax_ir.refs import staged_refs
+        return staged_refs.new_ref(self, value, aval)
+
+    def record_ref(self, operation: str, ref, places, value: Any = None) -> Any:
+        """Records `get`, `swap`, `addupdate` or `freeze` of a reference."""
+        from laminax_ir.refs import staged_refs
+        return staged_refs.record(self, operation, ref, places, value)
+
+    def value_of(self, var: Var) -> Any | None:
+        """The value of a variable while recording; a subclass may know it."""
+        return None
+
+    def describe_input(self, var: Var) -> str:
+        """An argument or a closed-over value, for messages."""
+        if var in self.invars:
+            return self.describe_argument(self.invars.index(var))
+        return f"a value that {self.name} closed over"
+
+    def process(self, primitive, operands, params):
+        invars = []
+        avals = []
+        try:
+            for x in operands:
+                if type(x) is StagedTracer and x._trace is self:
+                    invars.append(x.variable)
+                else:
+                    x = self._lifted(x)
+                    invars.append(x)
+                avals.append(x.aval)
+        except _Retyped:
+            return self.process(primitive, operands, params)
+        result = primitive.shape_rule(*avals, **params)
+        rule = primitive.effects_rule
+        effects = no_effects if rule is None else frozenset(rule(*avals, **params))
+        origin = state.source
+        if origin is None:
+            origin = source.current()
+        if not primitive.multiple_results:
+            # Three small objects per equation: their constructors in Python would take a tenth of its time.
+            var = _new(Var)
+            var.aval = result
+            eqn = _new(JaxprEqn)
+            eqn.invars = invars
+            eqn.outvars = [var]
+            eqn.primitive = primitive
+            eqn.params = params
+            eqn.effects = effects
+            eqn.source_info = origin
+            self.eqns.append(eqn)
+            tracer = _new(StagedTracer)
+            tracer._trace = self
+            tracer.aval = result
+            tracer.variable = var
+            tracer.eqn = eqn
+            return tracer
+        outvars = [Var(aval) for aval in result]
+        eqn = JaxprEqn(invars, outvars, primitive, params, effects, origin)
+        self.eqns.append(eqn)
+        return self.results_of(eqn)
+
+    def results_of(self, eqn: JaxprEqn) -> list[StagedTracer]:
+        """The tracers that stand for the results of an equation."""
+        return [StagedTracer(self, var.aval, var, eqn) for var in eqn.outvars]
+
+    def process_custom_jvp(self, call):
+        return self.process(*call.stage())
+
+    def process_custom_vjp(self, call):
+        primitive, operands, params = call.stage()
+        if not has_refs(params["call_jaxpr"].effects):
+            return self.process(primitive, operands, params)
+        from laminax_ir.refs import staged_refs
+        return staged_refs.call_with_refs(self, primitive, operands, params)
+
+    def lift(self, value: Any) -> Literal | Var:
+        """The atom for an operand that is not this trace's own tracer."""
+        try:
+            return self._lifted(value)
+        except _Retyped:
+            return self._lifted(value)
+
+    def _lifted(self, value: Any) -> Literal | Var:
+        """`lift`, which stops once when this trace begins to keep track of where values are: its class is another then."""
+        if type(value) in _python_scalars:
+            return Literal(value, get_aval(value))
+        if isinstance(value, Tracer):
+            if value._trace.ended:
+                raise leaked_tracer_error(value)
+            if type(value) is StagedTracer and value._trace is self:
+                return value.variable
+            return self._constant(value, value.aval).variable
+        aval = get_aval(value)
+        if aval.shape == ():
+            if type(value) in literal_types:
+                return Literal(value, aval)
+            if type(value) is np.ndarray:  # the scalar in it, since somebody may write to the array
+                return Literal(value[()], aval)
+            if type(value) is SymbolicDim:
+                return self.process(dim_as_value_p, (), {"dim": value}).variable
+        return self._constant(value, aval).variable
+
+    def _constant(self, value: Any, aval: ShapedArray) -> StagedTracer:
+        entry = self.constants.get(id(value))
+        if entry is None:
+            if type(aval) is not ShapedArray:
+                raise refuse_in_operation(value)
+            var = Var(aval)
+            entry = self.constants[id(value)] = (var, value, StagedTracer(self, aval, var, None))
+            if aval._whole is not None and trace_type_for((aval,), type(self)) is not type(self):
+                self.__class__ = trace_type_for((aval,), type(self))
+                raise _Retyped
+        return entry[2]
+
+    def finish(self, outputs: Sequence[Any]) -> ClosedJaxpr:
+        """Ends the recording; `outputs` are the function's results, tracers or constants."""
+        outvars = [x.variable if type(x) is StagedTracer and x._trace is self else self.lift(x) for x in outputs]
+        constvars = [var for var, _, _ in self.constants.values()]
+        consts = [value for _, value, _ in self.constants.values()]
+        self.ended = True
+        self.constants = {}  # their tracers point back here: without the cycle, the values die with the last program that has them
+        effects = None
+        if self.has_outer_refs:
+            from laminax_ir.refs import staged_refs
+            effects = staged_refs.effects_of(self)
+        return ClosedJaxpr(Jaxpr(constvars, self.invars, outvars, self.eqns, effects, self.name), consts)
+
+
+class _Retyped(Exception):
+    """A trace has met a value whose type says where it is; it records these types from now on."""
+
+
+_choose_explicit: Callable | None = None
+
+
+def set_explicit_trace_type(choose: Callable[[type[StagingTrace], Sequence[ShapedArray]], type[StagingTrace]]) -> None:
+    """Registers what says which trace records a function of parameters of these types, once there are explicit mesh axes (see `explicit_axes`)."""
+    global _choose_explicit
+    _choose_explicit = choose
+
+
+def trace_type_for(in_avals: Sequence[ShapedArray], trace_type: type[StagingTrace] = StagingTrace) -> type[StagingTrace]:
+    """The trace that records a function of parameters of these types: `trace_type`, or its form for explicit mesh axes."""
+    if not in_use:
+        return trace_type
+    return trace_type if _choose_explicit is None else _choose_explicit(trace_type, in_avals)
+
+
+_python_scalars = frozenset((bool, int, float, complex))
+
+# Types whose rank-0 values are written into the program; the runtime adds its array type.
+literal_types: set[type] = set(_python_scalars)
+literal_types.update(dtype.type for dtype in canonical_dtypes.supported_dtypes if dtype != canonical_dtypes.float0)
+literal_types.update((np.longlong, np.ulonglong))  # NumPy has two 64-bit integer types
+literal_types.update(dtype.type for dtype in dtypes.supported_dtypes)
+
+
+def record_program(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], name: str | None = None,
+                   argument_names: Sequence[str] | Callable[[int], str] | None = None,
+                   trace_type: type[StagingTrace] = StagingTrace) -> ClosedJaxpr:
+    """Traces a flat function to a jaxpr, in which references stay what they are; `staging.stage` is the same without them.
+
+    Args:
+      fun: takes one value per aval and returns a sequence of values.
+      in_avals: the avals of the arguments.
+      name: the function's name, for messages.
+      argument_names: what messages call the arguments, or a function from an index to that.
+      trace_type: what records.
+
+    Raises:
+      LeakedTracerError: if the function uses a tracer of a finished trace, or, with the option
+        `check_leaks`, keeps one of its own.
+    """
+    trace = trace_type_for(in_avals, trace_type)(name or getattr(fun, "__name__", "<unnamed>"), argument_names)
+    outer_names = state.name_stack  # those are the caller's; the program may have others
+    state.name_stack = no_names if config.operation_attributes.value is None else names_of_programs()
+    try:
+        with paused_collection(), current_trace(trace):
+            tracers = [trace.new_input(aval) for aval in in_avals]
+            outputs = fun(*tracers)
+            closed = trace.finish(outputs)
+    finally:
+        trace.ended = True
+        state.name_stack = outer_names
+    if config.check.value:
+        from laminax_ir.programs.check import check_jaxpr  # with the option only
+        check_jaxpr(closed)
+    if config.check_leaks.value:
+        del tracers, outputs
+        check_for_leaks(trace)
+    return closed

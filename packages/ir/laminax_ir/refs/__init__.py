@@ -1,0 +1,1 @@
+"""References: boxes for arrays that programs read and write."""

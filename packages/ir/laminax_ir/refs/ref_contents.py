@@ -1,0 +1,89 @@
+"""The arrays in references: what may be written to one, and the operations by which parts of them are read and written."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Protocol
+
+from laminax_ir.refs.ref_indexing import Place, part_aval
+from laminax_ir.tracing.trace import eval_trace, state
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, get_aval
+
+
+class ArrayOperations(Protocol):
+    """What references do to arrays. Operations stand above references, which are told of them by `set_array_operations`."""
+
+    def copied(self, x: Any) -> Any:
+        """The array, in memory of its own."""
+
+    def converted(self, x: Any, dtype: Any, weak_type: bool) -> Any:
+        """The array with another dtype, or weak type."""
+
+    def part(self, x: Any, nested: tuple[Place, ...]) -> Any:
+        """The part of the array at these places."""
+
+    def with_part(self, x: Any, nested: tuple[Place, ...], value: Any, adds: bool) -> Any:
+        """The array with that part replaced, or added to."""
+
+
+def _no_operations() -> ArrayOperations:
+    raise RuntimeError("references have no operations on arrays yet. Import laminax_ir.setup, or laminax.")
+
+
+_load: Callable[[], ArrayOperations] = _no_operations
+
+
+def array_operations() -> ArrayOperations:
+    """The operations on arrays.
+
+    Raises:
+      RuntimeError: if none have been registered.
+    """
+    return _load()
+
+
+def set_array_operations(load: Callable[[], ArrayOperations]) -> None:
+    """Registers the function that gives the operations on arrays; it is called whenever they are needed, and may import them."""
+    global _load
+    _load = load
+
+
+def checked_value(name: str, aval: ShapedArray, nested: tuple[Place, ...], value: Any) -> Any:
+    """What is to be written, as a value of the reference's dtype.
+
+    Args:
+      name: the function, for messages.
+      aval: the type of the array in the reference.
+
+    Raises:
+      ValueError: if the value is not of the part's shape, or not of the reference's dtype. Numbers of Python, and arrays of
+        weak type, may be of another type of the same kind.
+      TypeError: if it is not an array.
+    """
+    try:
+        given = get_aval(value)
+    except TypeError:
+        raise TypeError(f"{name}: the value to write must be an array or a scalar, got {value!r:.60} of type {type(value).__name__}") from None
+    operation = "addupdate" if name == "ref_addupdate" else "swap"
+    expected = part_aval(aval, nested)
+    if given.shape != expected.shape:
+        raise ValueError(f"Invalid shape for `{operation}`. Ref shape: {aval.shape}. Expected shape: {expected.shape}. Value shape: {given.shape}. "
+                         f"{name} does not broadcast: give a value of the shape of the part that is written.")
+    if given.dtype != aval.dtype and not (given.weak_type and _same_kind(given.dtype, aval.dtype)):
+        raise ValueError(f"Invalid dtype for `{operation}`. Ref dtype: {aval.dtype}. Value dtype: {given.dtype}. {name} does not convert: use "
+                         "value.astype(ref.dtype).")
+    if type(value) in dtypes.python_scalar_types and not aval.weak_type:
+        return aval.dtype.type(value)
+    return value if given.dtype == aval.dtype else array_operations().converted(value, aval.dtype, aval.weak_type)
+
+
+def typed_as(aval: ShapedArray, value: Any) -> Any:
+    """A value of a reference's dtype as what it holds: an array, weakly typed if those in the reference are."""
+    if dtypes.is_extended(aval.dtype) or get_aval(value).weak_type == aval.weak_type and (state.trace is not eval_trace or hasattr(value, "aval")):
+        return value
+    return array_operations().converted(value, aval.dtype, aval.weak_type)
+
+
+def _same_kind(a: Any, b: Any) -> bool:
+    return any(dtypes.issubdtype(a, kind) and dtypes.issubdtype(b, kind)
+               for kind in (dtypes.integer, dtypes.floating, dtypes.complexfloating))

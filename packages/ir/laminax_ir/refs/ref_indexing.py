@@ -1,0 +1,192 @@
+"""Places in references: what stands in the brackets of `ref[...]`.
+
+A place says for each axis of an array which part is meant: an int, a slice with a positive step, or an array of
+integers that is a value of the program. It knows the shape of the part. Ints and slices that are out of bounds raise;
+computed ones are clamped, and where arrays name places out of bounds, reading takes the nearest element and writing
+leaves them out. Arrays lie in the result as in NumPy.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NamedTuple, Sequence
+
+import numpy as np
+
+from laminax_ir.tracing.trace import Tracer
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_ir.types.errors import NonConcreteBooleanIndexError
+
+
+class Span(NamedTuple):
+    """The `size` elements start, start + step, ... of an axis."""
+    start: int
+    size: int
+    step: int
+
+
+class _Computed:
+    """Stands for an index that is a value of the program."""
+
+    def __repr__(self):
+        return "computed"
+
+
+COMPUTED = _Computed()
+
+
+class Place(NamedTuple):
+    """A part of an array.
+
+    Args:
+      items: for each axis an int, a `Span` or `COMPUTED`.
+      arrays: the values of the computed ones, integer scalars and arrays.
+      of_shape: the shape of the array.
+      shape: the shape of the part.
+    """
+    items: tuple[Any, ...]
+    arrays: tuple[Any, ...]
+    of_shape: tuple[int, ...]
+    shape: tuple[int, ...]
+
+
+def places(name: str, array: Any, index: Any) -> tuple[Place, ...]:
+    """The place that an index means; none for the whole array.
+
+    Args:
+      name: the function, for messages.
+      array: what has the shape that is indexed.
+      index: what stands in the brackets; None for all.
+
+    Raises:
+      ValueError: for too many indices, two ellipses, an int out of bounds, or a step that is not positive.
+      TypeError: for what is no index.
+      IndexError: for bounds of a slice that are traced.
+      NonConcreteBooleanIndexError: for a mask.
+    """
+    if index is Ellipsis or index is None:
+        return ()
+    shape = array.shape
+    given = index if type(index) is tuple else (index,)
+    if sum(item is Ellipsis for item in given) > 1:
+        raise ValueError(f"{name}: Only one ellipsis is supported. Got the index {index} for shape {shape}.")
+    count = len(given) - any(item is Ellipsis for item in given)
+    if count > len(shape):
+        raise ValueError(f"{name}: `indices` must not be longer than `shape`: indices={given}, shape={shape}")
+    whole = [slice(None)] * (len(shape) - count)
+    if any(item is Ellipsis for item in given):
+        at = next(i for i, item in enumerate(given) if item is Ellipsis)
+        given = (*given[:at], *whole, *given[at + 1:])
+    else:
+        given = (*given, *whole)
+    items, arrays = [], []
+    for axis, (item, size) in enumerate(zip(given, shape)):
+        found = _item(name, item, size, axis)
+        if isinstance(found, (int, Span)):
+            items.append(found)
+        else:
+            items.append(COMPUTED)
+            arrays.append(found)
+    if all(type(item) is Span and item == (0, size, 1) for item, size in zip(items, shape)):
+        return ()
+    return (Place(tuple(items), tuple(arrays), tuple(shape), _part_shape(items, [get_aval(x).shape for x in arrays])),)
+
+
+def _item(name: str, item: Any, size: int, axis: int) -> Any:
+    if type(item) is slice:
+        return _span(name, item, size, axis)
+    if isinstance(item, (bool, np.bool_)) or getattr(item, "dtype", None) == np.bool_:
+        kind = get_aval(item).str_short(short_dtypes=False)
+        raise NonConcreteBooleanIndexError(f"{name}: Array boolean indices must be concrete; got {kind} at axis {axis}. References are indexed "
+                                           "by integers and slices: write where(mask, new, ref[...]) to ref[...].")
+    if hasattr(item, "dtype") and hasattr(item, "shape"):
+        aval = get_aval(item)
+        if not dtypes.issubdtype(aval.dtype, dtypes.integer):
+            raise TypeError(f"{name}: an index must be of an integer type, got {aval.str_short()} at axis {axis}")
+        value = item.concrete_value() if isinstance(item, Tracer) else item
+        if aval.shape or value is None:
+            return item
+        item = int(value)
+    try:
+        position = operator.index(item)
+    except TypeError:
+        raise TypeError(f"{name}: an index must be an integer, a slice, Ellipsis or an array of integers, got {item!r:.60} of type "
+                        f"{type(item).__name__} at axis {axis}") from None
+    if not -size <= position < size:
+        raise ValueError(f"{name}: Out of bound indexer: idx={position}, dim={size}. It is the index of axis {axis}.")
+    return position + size if position < 0 else position
+
+
+def _span(name: str, item: slice, size: int, axis: int) -> Span:
+    for part in (item.start, item.stop, item.step):
+        if isinstance(part, Tracer) and part.concrete_value() is None:
+            raise IndexError(f"{name}: the bounds of a slice must be known while the function is traced, found {item} at axis {axis}. Read "
+                             "the whole reference, ref[...], and use lax.dynamic_slice on that.")
+    try:
+        start, stop, step = item.indices(size)
+    except TypeError:
+        raise TypeError(f"{name}: the bounds of a slice must be integers or None, got {item} at axis {axis}") from None
+    except ValueError:
+        raise ValueError(f"{name}: slice must have a step >= 1 (found: {item.step}) at axis {axis}") from None
+    if step < 1:
+        raise ValueError(f"{name}: slice must have a step >= 1 (found: {step}) at axis {axis}. Reverse what is read or written.")
+    return Span(start, len(range(start, stop, step)), step)
+
+
+def _part_shape(items: Sequence[Any], array_shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape of a part: what the indices have in common is in the place of the first, or in front if slices are between them."""
+    common = np.broadcast_shapes(*array_shapes)
+    if not common:
+        return tuple(item.size for item in items if type(item) is Span)
+    before, after = around(items)
+    return (*[item.size for item in before], *common, *[item.size for item in after])
+
+
+def around(items: Sequence[Any]) -> tuple[list[Span], list[Span]]:
+    """The slices before and after the axes that arrays index."""
+    indexed = [axis for axis, item in enumerate(items) if type(item) is not Span]
+    together = indexed == list(range(indexed[0], indexed[-1] + 1))
+    first = indexed[0] if together else 0
+    return ([item for item in items[:first] if type(item) is Span], [item for item in items[first:] if type(item) is Span])
+
+
+def width(item: Any) -> int:
+    """How many elements of an axis the window has."""
+    return 1 if type(item) is not Span else (item.size - 1) * item.step + 1 if item.size else 0
+
+
+def without_arrays(nested: tuple[Place, ...]) -> tuple[Place, ...]:
+    """The same places without the values of computed indices: what of them does not depend on values."""
+    return tuple([place._replace(arrays=(None,) * len(place.arrays)) for place in nested])
+
+
+def with_arrays(nested: tuple[Place, ...], arrays: Sequence[Any]) -> tuple[Place, ...]:
+    """The same places with other values for the computed indices of all of them, in order."""
+    if not arrays:
+        return nested
+    found = iter(arrays)
+    return tuple([place._replace(arrays=tuple([next(found) for _ in place.arrays])) for place in nested])
+
+
+def part_aval(aval: ShapedArray, nested: tuple[Place, ...]) -> ShapedArray:
+    """The type of a part of an array."""
+    return aval.update(shape=nested[-1].shape) if nested else aval
+
+
+# Printing
+
+
+def text(nested: Sequence[Place], names: Sequence[str]) -> str:
+    """The indices of nested places in the syntax of Python; `names` are those of the computed ones."""
+    found = iter(names)
+    return "".join(f"[{','.join(_item_text(item, size, found) for item, size in zip(place.items, place.of_shape))}]" for place in nested) or "[...]"
+
+
+def _item_text(item: Any, size: int, names: Any) -> str:
+    if item is COMPUTED:
+        return next(names)
+    if type(item) is int:
+        return str(item)
+    stop = item.start + width(item)
+    return f"{item.start or ''}:{'' if stop == size else stop}" + (f":{item.step}" if item.step > 1 else "")

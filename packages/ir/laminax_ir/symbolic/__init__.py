@@ -1,0 +1,1 @@
+"""Sizes of axes as expressions in variables."""

@@ -1,0 +1,90 @@
+"""Explicit mesh axes: which mesh a program is traced for.
+
+The types of values say how they are split over these axes; `result_types` says it of the results of operations.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from laminax_ir.options import config_options
+from laminax_ir.tracing.manual_axes import mesh_of_shard_map
+from laminax_ir.types.abstract_meshes import AbstractMesh
+from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_ir.types.type_shardings import TypeSharding, type_sharding
+
+
+def _check(value: Any) -> Any:
+    if value is None or isinstance(value, AbstractMesh):
+        return None if value is None or value.empty else value
+    raise ValueError
+
+
+def _parse(text: str) -> Any:
+    raise ValueError
+
+
+abstract_mesh = config_options.define(
+    "abstract_mesh", None, config_options.ValueType("None or an AbstractMesh, from the program and not from the environment", _check, _parse),
+    "The mesh that functions are traced for, without its devices; set by set_mesh and use_abstract_mesh.", affects_tracing=True)
+
+is_resolving = config_options.define(
+    "is_resolving_shardings", False, config_options.boolean,
+    "Whether operations whose operands leave open how the result is split have one that is whole there; set while cotangents are computed, "
+    "which are split as their primals in the end.", affects_tracing=True)
+
+
+sums_left_open = config_options.define(
+    "sums_left_open", frozenset(), config_options.ValueType("a set of names of mesh axes, from the program and not from the environment", frozenset, _parse),
+    "Along which mesh axes sums in products are left open while it is resolved how results are split: where the result is asked for as their terms.",
+    affects_tracing=True)
+
+
+def context_mesh() -> AbstractMesh | None:
+    """The mesh that the function is traced for, if there is one; in a program per device the axes it runs along are manual."""
+    mesh = mesh_of_shard_map()
+    return abstract_mesh.value if mesh is None else mesh
+
+
+def explicit_mesh() -> AbstractMesh | None:
+    """`context_mesh`, if it has explicit axes."""
+    mesh = context_mesh()
+    return mesh if mesh is not None and mesh.explicit_axes else None
+
+
+def out_sharding(name: str, sharding: Any, ndim: int) -> TypeSharding | None:
+    """An `out_sharding` of the user's in the form that operations have as a parameter.
+
+    Args:
+      name: the function that it was given to.
+      sharding: None, a partition spec of the mesh that is set, or a sharding over a mesh.
+      ndim: the number of axes of the result.
+
+    Raises:
+      TypeError: if it is none of these.
+      ValueError: if no mesh is set for a partition spec, it names axes that are not explicit, or it is longer than the result's shape.
+    """
+    if sharding is None:
+        return None
+    if isinstance(sharding, PartitionSpec):
+        mesh, spec = context_mesh(), sharding
+        if mesh is None:
+            raise ValueError(f"{name}: Using PartitionSpec when you are not under a mesh context is not allowed, since it refers to the axes of the mesh that "
+                             f"is set; got {sharding}. Please set a mesh via `jax.set_mesh` if a PartitionSpec is passed to {name}, or give a NamedSharding.")
+    else:
+        mesh, spec = getattr(sharding, "mesh", None), getattr(sharding, "spec", None)
+        if mesh is None or not isinstance(spec, PartitionSpec):
+            raise TypeError(f"{name}: out_sharding must be a PartitionSpec or a NamedSharding, got {sharding!r} of type {type(sharding).__name__}.")
+        mesh = mesh.abstract_mesh
+        if (context := context_mesh()) is not None and context != mesh:
+            raise ValueError(f"{name}: Context mesh {context} should match the mesh of sharding {mesh} passed to {name}. Give a PartitionSpec of the mesh "
+                             "that is set.")
+    names = (*spec.names(), *spec.unreduced, *spec.reduced)
+    if unknown := [n for n in names if n not in mesh.axis_names]:
+        raise ValueError(f"{name}: the axis {unknown[0]!r} of {spec} is not an axis of the mesh {mesh}.")
+    if others := [n for n in names if n not in mesh.explicit_axes]:
+        raise ValueError(f"{name}: PartitionSpec passed to {name} cannot contain axis names that are of type Auto or Manual; got {spec} with "
+                         f"{others[0]!r} for the mesh {mesh}. Use with_sharding_constraint for such axes.")
+    if not mesh.explicit_axes:
+        return None
+    return type_sharding(TypeSharding(mesh, spec), (0,) * ndim, name)  # whether sizes divide is seen when they are known

@@ -1,0 +1,369 @@
+"""Traces and tracers: who interprets an operation.
+
+One trace is current in each thread. `Primitive.bind` hands its operands to it, and the trace decides
+what the operation means: evaluate it, record it, differentiate it, batch it. Every transformation is a
+trace with a parent; it does its part and binds what is left in the parent. Nothing else is ambient but
+the sizes of the named axes and the source position that transposed equations inherit.
+"""
+
+from __future__ import annotations
+
+import operator
+import threading
+from contextlib import contextmanager
+from typing import Any, Callable, Sequence
+
+from laminax_ir.tracing.name_stacks import NameStack, no_names
+from laminax_ir.types.avals import ShapedArray, register_value_type
+from laminax_ir.types.errors import (
+    ConcretizationTypeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+    UnboundAxisNameError,
+)
+from laminax_ir.types.python_scalars import check_has_truth_value, check_is_index, check_is_scalar
+
+
+class Trace:
+    """An interpreter of operations. Subclasses define `process`.
+
+    Args:
+      name: what is being traced, for messages: `grad(loss)`.
+      argument_names: what messages call the inputs, `["x['w']", ...]`, or a function from an index to that.
+    """
+
+    __slots__ = ("ended", "name", "argument_names", "__weakref__")
+
+    records_tangents = False  # whether it passes what touches no tangent on to its parent
+    is_recorded = False  # whether equations can be copied through it (see `recordings`)
+    recording_key: Any = None  # then, on what it depends what they are; None: they are the parent's. With a key, it has `split` and `join`
+    records_refs = False  # whether operations on references are recorded, with `record_new_ref` and `record_ref`
+
+    def __init__(self, name: str = "", argument_names: Sequence[str] | Callable[[int], str] | None = None):
+        self.ended = False
+        self.name = name
+        self.argument_names = argument_names
+
+    @property
+    def main(self) -> Trace:
+        """What is equal for the tracers of one transformation: the trace itself."""
+        return self
+
+    def argument_name(self, index: int) -> str:
+        """`x['w']`, or an empty text where it is not known."""
+        names = self.argument_names
+        return "" if names is None else names(index) if callable(names) else names[index]
+
+    def describe_argument(self, index: int) -> str:
+        """`argument x['w'] of grad(loss)`, with as much of it as is known."""
+        name = self.argument_name(index)
+        return (f"argument {name}" if name else "an argument") + (f" of {self.name}" if self.name else "")
+
+    def process(self, primitive, operands: Sequence[Any], params: dict[str, Any]):
+        """Interprets one operation; returns its result, or the list of them if it has several."""
+        raise NotImplementedError
+
+    def home_of_ref(self, value: Any) -> Trace:
+        """The trace where a reference lives that is made under this one, with `value` in it (see `refs`)."""
+        return self
+
+    def without_part(self, x: Any) -> Any | None:
+        """The value as the parent has it; None if this trace has a part in it, such as a tangent."""
+        return None if isinstance(x, Tracer) and x._trace is self else x
+
+    def check_writes_ref(self, ref) -> None:
+        """Raises where a function under this trace must not write to a reference that lives outside of it."""
+
+    def ref_error(self, ref) -> Exception:
+        """For a value that this trace has a part in, written to a reference that lives outside of it."""
+        return NotImplementedError(f"a value traced by {self.name or type(self).__name__} is written to a reference of type {ref.aval} that was made "
+                                   "outside of it, which is not supported. Make the reference in the traced function.")
+
+    def process_custom_jvp(self, call):
+        """Interprets a call with a derivative rule of its own (see `ops.calls.CustomJVPCall`)."""
+        raise NotImplementedError
+
+    def process_custom_vjp(self, call):
+        """Interprets a call with a reverse rule of its own (see `ops.calls.CustomVJPCall`)."""
+        raise NotImplementedError
+
+
+class EvalTrace(Trace):
+    """The bottom of the stack: computes values.
+
+    `laminax_ir.setup` installs the NumPy reference as the evaluator, and a runtime its own in its place.
+    """
+
+    __slots__ = ("evaluate",)
+
+    def __init__(self):
+        super().__init__()
+        self.evaluate: Callable = _no_evaluator
+
+    def process(self, primitive, operands, params):
+        return self.evaluate(primitive, operands, params)
+
+    def process_custom_jvp(self, call):
+        return call.call_primal()
+
+    def process_custom_vjp(self, call):
+        return call.call_primal()
+
+
+class ConstantFoldingTrace(Trace):
+    """Computes at once what depends on no tracer; all else is for the trace that was current before."""
+
+    __slots__ = ("parent",)
+
+    def __init__(self, parent: Trace):
+        super().__init__()
+        self.parent = parent
+
+    def process(self, primitive, operands, params):
+        trace = self.parent if any(isinstance(x, Tracer) for x in operands) else eval_trace
+        with current_trace(trace):
+            return trace.process(primitive, operands, params)
+
+    def home_of_ref(self, value: Any) -> Trace:
+        return self.parent.home_of_ref(value) if isinstance(value, Tracer) else eval_trace
+
+    def process_custom_jvp(self, call):
+        return self._process_custom(call, "process_custom_jvp")
+
+    def process_custom_vjp(self, call):
+        return self._process_custom(call, "process_custom_vjp")
+
+    def _process_custom(self, call, method: str):
+        trace = self.parent if any(isinstance(x, Tracer) for x in call.operands) else eval_trace
+        with current_trace(trace):
+            return getattr(trace, method)(call)
+
+
+def _no_evaluator(primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    raise RuntimeError(f"{primitive}: nothing computes operations yet. Import laminax_ir.setup, which has NumPy do it, or laminax.")
+
+
+eval_trace = EvalTrace()
+
+
+def set_evaluator(evaluate: Callable[[Any, Sequence[Any], dict[str, Any]], Any]) -> None:
+    """Registers the function that computes one operation on values: `evaluate(primitive, operands, params)`; a later one takes its place."""
+    eval_trace.evaluate = evaluate
+
+
+class _State(threading.local):
+    trace: Trace = eval_trace
+    axis_sizes: dict[Any, int] = {}
+    source = None  # overrides the user's frame, for equations made on behalf of an earlier one
+    name_stack: NameStack = no_names
+
+
+state = _State()
+
+# An entry for each thread that is not evaluating. Empty, it says sooner than `state` can that nothing is traced anywhere.
+tracing_threads: list[None] = []
+
+_tracing_hook: Callable[[bool], None] | None = None
+
+
+def set_tracing_hook(hook: Callable[[bool], None]) -> None:
+    """Registers `hook(is_tracing)`, called when a thread starts and stops interpreting operations abstractly.
+
+    The runtime uses it to keep its C++ dispatch, which knows nothing of traces, out of the way.
+    """
+    global _tracing_hook
+    _tracing_hook = hook
+
+
+def _start_or_stop(is_tracing: bool) -> None:
+    if is_tracing:
+        tracing_threads.append(None)
+    else:
+        del tracing_threads[-1:]
+    if _tracing_hook is not None:
+        _tracing_hook(is_tracing)
+
+
+class current_trace:
+    """Context manager: makes `trace` current in this thread."""
+
+    __slots__ = ("trace", "previous")
+
+    def __init__(self, trace: Trace):
+        self.trace = trace
+
+    def __enter__(self) -> Trace:
+        self.previous = state.trace
+        state.trace = self.trace
+        if (self.previous is eval_trace) != (self.trace is eval_trace):
+            _start_or_stop(self.trace is not eval_trace)
+        return self.trace
+
+    def __exit__(self, *exc):
+        state.trace = self.previous
+        if (self.previous is eval_trace) != (self.trace is eval_trace):
+            _start_or_stop(self.previous is not eval_trace)
+        return False
+
+
+class ended_afterwards:
+    """Context manager: marks a trace as ended on the way out, also when the traced function raises."""
+
+    __slots__ = ("trace",)
+
+    def __init__(self, trace: Trace):
+        self.trace = trace
+
+    def __enter__(self) -> Trace:
+        return self.trace
+
+    def __exit__(self, *exc):
+        self.trace.ended = True
+        return False
+
+
+def is_tracing() -> bool:
+    """Whether operations are being interpreted by anything but plain evaluation."""
+    return state.trace is not eval_trace
+
+
+@contextmanager
+def extend_axis_env(*axes: tuple[Any, int]):
+    """Binds named axes to sizes for the collectives inside."""
+    previous = state.axis_sizes
+    state.axis_sizes = {**previous, **{name: size for name, size in axes if name is not None}}
+    try:
+        yield
+    finally:
+        state.axis_sizes = previous
+
+
+def axis_size(name) -> int:
+    """The size of a named axis.
+
+    Raises:
+      UnboundAxisNameError: if no enclosing transformation defines the name.
+    """
+    try:
+        return state.axis_sizes[name]
+    except KeyError:
+        known = ", ".join(map(repr, state.axis_sizes)) or "none"
+        raise UnboundAxisNameError(
+            f"Found an unbound axis name: {name}. The named axes here are: {known}. To fix this, call it under shard_map along that axis, or "
+            f"give vmap or pmap axis_name={name!r} around this call.") from None
+
+
+@contextmanager
+def name_scope(name: str):
+    """Adds a name to the operations made inside; it shows in the compiler's metadata."""
+    previous = state.name_stack
+    state.name_stack = NameStack((*previous, name))
+    try:
+        yield
+    finally:
+        state.name_stack = previous
+
+
+class Tracer:
+    """A value that a trace stands in for: it has an aval, and no data.
+
+    The arithmetic operators are installed by `laminax_ir.functions.operators`, the rest of the array methods by the
+    api package.
+    """
+
+    __slots__ = ("_trace", "aval", "__weakref__")
+    __array_priority__ = 1000
+    __hash__ = None  # type: ignore[assignment]
+
+    _trace: Trace  # `trace` is an array method
+    aval: ShapedArray
+
+    # Rules ask for these several times per operation; a property without Python code costs half as much.
+    shape = property(operator.attrgetter("aval.shape"), doc="Sizes of the axes.")
+    dtype = property(operator.attrgetter("aval.dtype"), doc="The dtype of the elements.")
+    ndim = property(operator.attrgetter("aval.ndim"), doc="The number of axes.")
+    size = property(operator.attrgetter("aval.size"), doc="The number of elements.")
+    weak_type = property(operator.attrgetter("aval.weak_type"), doc="Whether the dtype yields to that of other operands.")
+
+    def concrete_value(self):
+        """The concrete array behind this tracer, or None when there is none yet."""
+        return None
+
+    def origin(self) -> tuple[str, str]:
+        """What the value is, `made by sin` or `argument x of f`, and where it was made, for messages; empty where unknown."""
+        return "", ""
+
+    def why_unknown(self) -> str:
+        """Why there is no concrete value, in a sentence for messages."""
+        return "Its value is not known while the function is traced."
+
+    def describe_origin(self) -> str:
+        """`made by sin at model.py:12 in layer`, or as much of it as is known."""
+        what, where = self.origin()
+        return (what or "made") + f" at {where}" if where else what
+
+    def __len__(self):
+        return len(self.aval)
+
+    def __bool__(self):
+        check_has_truth_value(self.aval)
+        return bool(self._concretize(TracerBoolConversionError, "Attempted boolean conversion of", _BOOL_HINT))
+
+    def __int__(self):
+        return self._python_scalar(int)
+
+    def __float__(self):
+        return self._python_scalar(float)
+
+    def __complex__(self):
+        return self._python_scalar(complex)
+
+    def _python_scalar(self, kind: type):
+        check_is_scalar(self.aval)
+        return kind(self._concretize(ConcretizationTypeError, "Abstract tracer value encountered where concrete value is expected:",
+                                     _STATIC_HINT + f" To change the dtype of an array, try using `x.astype({kind.__name__})`."))
+
+    def __index__(self):
+        check_is_index(self.aval)
+        return operator.index(self._concretize(TracerIntegerConversionError, "The __index__() method was called on", _STATIC_HINT))
+
+    def __array__(self, *args, **kwargs):
+        raise TracerArrayConversionError(
+            f"The numpy.ndarray conversion method __array__() was called on {self._traced_array()} {self.why_unknown()} "
+            "Use the laminax.numpy function of the same name inside traced code, or move the NumPy call outside.")
+
+    def _concretize(self, error: type, what: str, hint: str):
+        value = self.concrete_value()
+        if value is None:
+            raise error(f"{what} {self._traced_array()} {self.why_unknown()} {hint}")
+        return value
+
+    def _traced_array(self) -> str:
+        """What it is, and where it was made: two sentences of a message."""
+        origin = self.describe_origin()
+        return f"traced array with shape {self.aval.str_short()}." + (f"\nIt is {origin}." if origin else "")
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.aval})"
+
+    def __format__(self, spec):
+        return format(repr(self), spec)
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __copy__(self):
+        return self
+
+    def __reduce__(self):
+        self._concretize(ConcretizationTypeError, "Abstract tracer value encountered where concrete value is expected: pickling was asked of",
+                         "Pickle the array that the transformed function returns.")
+        raise TypeError(f"cannot pickle {self!r}, which belongs to a trace of this process; pickle the array that the function returns")
+
+
+_BOOL_HINT = ("Use where, lax.cond or lax.select instead of Python control flow, or mark the argument that decides as static "
+              "(static_argnums).")
+_STATIC_HINT = "Mark the argument it comes from as static (static_argnums), or keep the computation in array operations."
+
+register_value_type(Tracer, lambda tracer: tracer.aval)

@@ -1,0 +1,1 @@
+"""What values are: dtypes, abstract values, how they are split, laid out and promoted."""

@@ -1,0 +1,114 @@
+"""Errors about arguments: integers and functions that are none, names without positions, which operation was called with a value.
+
+The last is looked up on the stack, when there is an error to report: operations spend nothing on it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+import sys
+from typing import Any
+
+from laminax_ir.types.sizes import is_expression
+
+
+def as_int(name: str, what: str, value: Any) -> int:
+    """The value as an int; a symbolic dimension stays one.
+
+    Args:
+      name: the operation, for the message.
+      what: its argument, for the message.
+      value: an integer of any kind.
+
+    Raises:
+      TypeError: if it is none.
+    """
+    try:
+        return operator.index(value)
+    except TypeError as error:
+        if is_expression(value):
+            return value
+        if type(error) is not TypeError:  # a traced value's, which says what to do
+            raise
+        raise TypeError(f"{name}: {what} must be an integer, got {value!r} of type {type(value).__name__}, which cannot be interpreted as an integer") from None
+
+
+def check_callable(transform: str, fun: Any) -> None:
+    """Refuses what cannot be transformed, before it is called.
+
+    Raises:
+      TypeError: if `fun` is no function, a `staticmethod` object, or a generator function.
+    """
+    if isinstance(fun, staticmethod):
+        raise TypeError(f"{transform}: staticmethod arguments are not supported, got {fun!r}. Apply {transform} first and staticmethod "
+                        "to its result: write @staticmethod above it.")
+    if not callable(fun):
+        raise TypeError(f"{transform}: Expected a callable value, got {fun!r} of type {type(fun).__name__}")
+    if inspect.isgeneratorfunction(fun):
+        raise TypeError(f"{transform}: Expected a function, got a generator function: {fun!r}. Return a list or a tuple instead of "
+                        "yielding values.")
+
+
+def by_position(decorator: str, fun: Any, args: tuple, kwargs: dict[str, Any]) -> tuple:
+    """All arguments of a call by position, defaults filled in: the form in which rules that the user gave to a function get them.
+
+    Args:
+      decorator: what gave the function a rule, for the message.
+      fun: the function.
+      args: the arguments given by position.
+      kwargs: those given by name.
+
+    Raises:
+      TypeError: if they do not fit the function, or some can only be given by name.
+    """
+    if isinstance(fun, functools.partial):  # its rule is one for a function of the arguments that are left
+        signature = inspect.Signature([inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
+                                       inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)])
+    else:
+        try:
+            signature = inspect.signature(fun)
+        except (TypeError, ValueError):
+            if not kwargs:
+                return args
+            raise TypeError(f"{function_name(fun)} has no signature to resolve the keyword arguments {sorted(kwargs)} with; pass them by "
+                            "position") from None
+    try:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        if bound.kwargs:
+            raise TypeError(f"The following keyword arguments could not be resolved to positions: {', '.join(bound.kwargs)}")
+    except TypeError as error:
+        raise TypeError(f"The input arguments to the {decorator}-decorated function {function_name(fun)}{signature} cannot be brought into "
+                        f"positions, which its rules take.\n{error}") from None
+    return bound.args
+
+
+def function_name(fun: Any) -> str:
+    """What messages call a function."""
+    return getattr(fun, "__name__", None) or type(fun).__name__
+
+
+def called_with(value: Any) -> str:
+    """`"reduce_sum: operand: "` for the operation at work and its argument that is the value; empty where there is none.
+
+    It is the function of `laminax_ir.ops` nearest to the user's code.
+    """
+    found, frame = None, sys._getframe(1)
+    while frame is not None and (module := frame.f_globals.get("__name__", "")).partition(".")[0] == "laminax_ir":
+        if module.startswith("laminax_ir.ops.") and not frame.f_code.co_name.startswith(("_", "<")):
+            found = frame
+        frame = frame.f_back
+    if found is None:
+        return ""
+    code, values = found.f_code, found.f_locals
+    names = [name for name in code.co_varnames[:code.co_argcount + code.co_kwonlyargcount] if values.get(name) is value]
+    return f"{code.co_name}: {names[0]}: " if names else f"{code.co_name}: "
+
+
+def with_name(function: Any, name: str) -> Any:
+    """The function under another name, also on the stack; for functions that are made by functions."""
+    function.__name__ = function.__qualname__ = name
+    function.__code__ = function.__code__.replace(co_name=name, co_qualname=name)
+    return function

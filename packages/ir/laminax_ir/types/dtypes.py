@@ -1,0 +1,273 @@
+"""The vocabulary of element types: scalar types, their hierarchy, limits and short names.
+
+`from laminax_ir import dtypes` gives the whole subject: which dtypes there are and what a value has
+(`canonical_dtypes`), how they combine (`promotion`), and the ones NumPy does not know (`extended_dtypes`) are found
+here under their own names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from laminax_ir.types.canonical_dtypes import (
+    bool_dtype,
+    canonicalize_dtype,
+    check_user_dtype_supported,
+    coerce_to_array,
+    complex_dtypes,
+    dtype,
+    float0,
+    float_dtypes,
+    is_python_scalar,
+    is_weakly_typed,
+    narrow_float_dtypes,
+    python_scalar_types,
+    scalar_dtype,
+    scalar_type_of,
+    signed_dtypes,
+    supported_dtype,
+    supported_dtypes,
+    unsigned_dtypes,
+)
+from laminax_ir.types.extended_dtypes import (
+    ExtendedDType,
+    KeyDType,
+    PRNGImpl,
+    extended,
+    is_extended,
+    key_dtype,
+    prng_impls,
+    prng_key,
+)
+from laminax_ir.types.promotion import TypePromotionError, promote_pair, promote_types, result_type
+
+# What other modules find here, from the modules above.
+__all__ = [
+    "ExtendedDType",
+    "KeyDType",
+    "PRNGImpl",
+    "TypePromotionError",
+    "bool_dtype",
+    "canonicalize_dtype",
+    "check_user_dtype_supported",
+    "coerce_to_array",
+    "complex_dtypes",
+    "dtype",
+    "extended",
+    "float0",
+    "float_dtypes",
+    "is_extended",
+    "is_python_scalar",
+    "is_weakly_typed",
+    "key_dtype",
+    "narrow_float_dtypes",
+    "prng_impls",
+    "prng_key",
+    "promote_pair",
+    "promote_types",
+    "python_scalar_types",
+    "result_type",
+    "scalar_dtype",
+    "scalar_type_of",
+    "signed_dtypes",
+    "supported_dtype",
+    "supported_dtypes",
+    "unsigned_dtypes",
+]
+
+# --- scalar types ---
+
+bool_ = np.bool_
+int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
+uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
+float16, float32, float64 = np.float16, np.float32, np.float64
+complex64, complex128 = np.complex64, np.complex128
+bfloat16 = ml_dtypes.bfloat16
+# The rest of ml_dtypes' types, as far as the installed version has them: int4, float8_e4m3fn, ...
+globals().update({d.name: d.type for d in supported_dtypes if d.type.__module__ == "ml_dtypes"})
+
+# The abstract ones, for issubdtype; `extended` and `prng_key` belong to them.
+generic, number, inexact = np.generic, np.number, np.inexact
+integer, signedinteger, unsignedinteger = np.integer, np.signedinteger, np.unsignedinteger
+floating, complexfloating = np.floating, np.complexfloating
+
+# NumPy's hierarchy does not know ml_dtypes' types: each of them, with the abstract type it belongs under.
+_parents: dict[type, type] = {
+    d.type: parent
+    for members, parent in (
+        (signed_dtypes, signedinteger),
+        (unsigned_dtypes, unsignedinteger),
+        (float_dtypes, floating),
+    )
+    for d in members
+    if not issubclass(d.type, parent)
+}
+_is_subdtype: dict[tuple[Any, Any], bool] = {}
+
+
+def issubdtype(a: Any, b: Any) -> bool:
+    """Whether the dtype or scalar type a lies at or below b in the hierarchy of scalar types.
+
+    As NumPy's function of this name, with bfloat16 and the other floats of ml_dtypes under `floating`, its integers
+    under `integer`, and the extended dtypes under `extended`.
+
+    Args:
+        a: a dtype, ordinary or extended, a scalar type, a Python scalar type or a name.
+        b: the same; usually an abstract type such as `floating`.
+
+    Raises:
+        TypeError: one of them is none of these.
+
+    Example:
+        >>> issubdtype("bfloat16", floating)
+        True
+    """
+    try:
+        return _is_subdtype[a, b]
+    except (KeyError, TypeError):  # TypeError: unhashable, and refused below
+        pass
+    answer = _compute_issubdtype(a, b)
+    if not isinstance(a, str) and not isinstance(b, str):
+        _is_subdtype[a, b] = answer
+    return answer
+
+
+def _compute_issubdtype(a: Any, b: Any) -> bool:
+    if isinstance(b, ExtendedDType):
+        return a == b
+    below, above = _scalar_type(a), _scalar_type(b)
+    return issubclass(below, above) or issubclass(_parents.get(below, below), above)
+
+
+def _scalar_type(x: Any) -> type:
+    if isinstance(x, type) and issubclass(x, np.generic):
+        return x
+    if isinstance(x, ExtendedDType):
+        return x.type
+    own = getattr(x, "dtype", None)  # a scalar-type object of the api
+    return (own if isinstance(own, np.dtype) else np.dtype(x)).type
+
+
+# --- limits ---
+
+
+def finfo(dtype: Any) -> Any:
+    """The limits of a floating-point type; of a complex type, those of its parts; of an array or a number, those of its dtype.
+
+    Returns:
+        An object with `bits`, `eps`, `max`, `min`, `tiny`, `smallest_normal` and the rest of NumPy's `finfo`.
+
+    Raises:
+        ValueError: the dtype is no inexact one.
+
+    Example:
+        >>> float(finfo("bfloat16").eps)
+        0.0078125
+    """
+    dtype = _own_dtype(dtype)
+    if not issubdtype(dtype, inexact):
+        raise ValueError(f"finfo: {dtype_name(dtype)} is not a floating-point or complex dtype.")
+    return ml_dtypes.finfo(supported_dtype(dtype))
+
+
+def iinfo(dtype: Any) -> Any:
+    """The limits of an integer type, or of that of an array or a number: `bits`, `min` and `max`.
+
+    Raises:
+        ValueError: the dtype is no integer one.
+
+    Example:
+        >>> iinfo("int4").max
+        7
+    """
+    dtype = _own_dtype(dtype)
+    if not issubdtype(dtype, integer):
+        raise ValueError(f"iinfo: {dtype_name(dtype)} is not an integer dtype.")
+    return ml_dtypes.iinfo(supported_dtype(dtype))
+
+
+def _own_dtype(x: Any) -> Any:
+    """The dtype of an array, the type of a Python scalar, or a dtype as it is."""
+    if type(x) in python_scalar_types:
+        return type(x)
+    own = getattr(x, "dtype", None)
+    return own if isinstance(own, np.dtype) else x
+
+
+def bit_width(dtype: Any) -> int:
+    """The bits of one element that carry information: 4 for int4, though NumPy stores it in a byte."""
+    if isinstance(dtype, ExtendedDType):
+        return 8 * dtype.itemsize
+    dtype = supported_dtype(dtype)
+    if dtype in signed_dtypes or dtype in unsigned_dtypes:
+        return ml_dtypes.iinfo(dtype).bits
+    if dtype in narrow_float_dtypes:
+        return ml_dtypes.finfo(dtype).bits
+    return 8 * dtype.itemsize
+
+
+# --- related dtypes ---
+
+
+def to_inexact_dtype(dtype: Any) -> np.dtype:
+    """The dtype in which a function like `sin` computes on this one: itself if inexact, else a float of fit size."""
+    dtype = canonicalize_dtype(dtype)
+    return dtype if issubdtype(dtype, inexact) else _float_of_size(dtype)
+
+
+def to_floating_dtype(dtype: Any) -> np.dtype:
+    """The real counterpart: itself if real floating point, of a complex one its part's, else a float of fit size."""
+    dtype = canonicalize_dtype(dtype)
+    if dtype in complex_dtypes:
+        return dtype.type(0).real.dtype
+    return to_inexact_dtype(dtype)
+
+
+def to_complex_dtype(dtype: Any) -> np.dtype:
+    """The complex counterpart: itself if complex, else complex128 for 64-bit dtypes and complex64 for smaller ones."""
+    dtype = canonicalize_dtype(dtype)
+    if dtype in complex_dtypes:
+        return dtype
+    return np.dtype(complex128 if dtype.itemsize == 8 else complex64)
+
+
+def _float_of_size(dtype: np.dtype) -> np.dtype:
+    return np.dtype(float64 if dtype.itemsize == 8 else float32)
+
+
+# --- names ---
+
+
+def dtype_name(dtype: Any) -> str:
+    """The full name, as errors print it: `float32`, `bfloat16`, `float0`, `key<fry>`."""
+    if isinstance(dtype, ExtendedDType):
+        return dtype.name
+    dtype = np.dtype(dtype)
+    return "float0" if dtype == float0 else dtype.name
+
+
+_short_names: dict[Any, str] = {float0: "float0", bool_dtype: "bool"}
+_abbreviations = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
+
+
+def short_name(dtype: Any) -> str:
+    """The name that programs print: `f32`, `bf16`, `u8`, `c64`, `f8_e4m3fn`, `key<fry>`.
+
+    Example:
+        >>> short_name(np.dtype("float32"))
+        'f32'
+    """
+    try:
+        return _short_names[dtype]
+    except (KeyError, TypeError):
+        pass
+    if isinstance(dtype, ExtendedDType):
+        return dtype.name
+    dtype = np.dtype(dtype)
+    if dtype not in _short_names:
+        word = dtype.name.rstrip("0123456789") if "_" not in dtype.name else "float"
+        _short_names[dtype] = _abbreviations.get(word, word) + dtype.name.removeprefix(word)
+    return _short_names[dtype]

@@ -1,0 +1,264 @@
+"""Promotion: the dtype of an operation on operands of different dtypes.
+
+The dtypes form a lattice, and operands promote to their least upper bound in it. Python scalars, and arrays made from
+them ("weak" ones), sit at the nodes `int`, `float` and `complex`, below the sized types of their kind, so that they
+take on the dtype of what they meet. Source: JAX's "Type promotion semantics".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from laminax_ir.options import config, config_options
+from laminax_ir.types.canonical_dtypes import (
+    bool_dtype,
+    canonicalize_dtype,
+    float0,
+    float_dtypes,
+    is_weakly_typed,
+    narrow_float_dtypes,
+    python_scalar_types,
+    scalar_dtype,
+    signed_dtypes,
+    supported_dtype,
+    unsigned_dtypes,
+)
+from laminax_ir.types.canonical_dtypes import dtype as dtype_of
+from laminax_ir.types.errors import DTypeError
+from laminax_ir.types.extended_dtypes import ExtendedDType
+
+Node = np.dtype | type  # a dtype, or the Python type of weakly typed values
+
+
+class TypePromotionError(ValueError):
+    """The operands' dtypes have no common dtype that they promote to implicitly."""
+
+
+# --- the lattice ---
+
+# Nothing stands above these and `narrow_float_dtypes`. Their members combine with Python scalars and booleans, the
+# floats also with larger integers, but not with each other: they hold too little for a silent choice.
+_sub_byte_integers = tuple(d for d in signed_dtypes + unsigned_dtypes if ml_dtypes.iinfo(d).bits < 8)
+
+
+def _edges(**above: str) -> dict[Node, tuple[Node, ...]]:
+    weak = {"int": int, "float": float, "complex": complex}
+
+    def node(name: str) -> Node:
+        return weak.get(name) or np.dtype(name)
+
+    return {node(name): tuple(map(node, names.split())) for name, names in above.items()}
+
+
+_standard_edges = _edges(
+    bool="int",
+    int="uint8 int8",
+    uint8="int16 uint16",
+    uint16="int32 uint32",
+    uint32="int64 uint64",
+    uint64="float",
+    int8="int16",
+    int16="int32",
+    int32="int64",
+    int64="float",
+    float="complex float16",
+    float16="float32",
+    float32="float64 complex64",
+    float64="complex128",
+    complex="complex64",
+    complex64="complex128",
+)
+_standard_edges[int] += _sub_byte_integers
+_standard_edges[float] += tuple(d for d in float_dtypes if d in narrow_float_dtypes or d.name == "bfloat16")
+_standard_edges[np.dtype("bfloat16")] = (np.dtype("float32"),)
+
+# In strict mode only Python scalars give way.
+_strict_edges: dict[Node, tuple[Node, ...]] = {
+    int: (float, *signed_dtypes, *unsigned_dtypes),
+    float: (complex, *float_dtypes),
+    complex: (np.dtype("complex64"), np.dtype("complex128")),
+}
+
+
+def _upper_bounds(edges: Mapping[Node, tuple[Node, ...]]) -> dict[Node, frozenset[Node]]:
+    """For each node, itself and all that can be reached from it upwards."""
+    bounds: dict[Node, frozenset[Node]] = {}
+
+    def visit(node: Node) -> frozenset[Node]:
+        if node not in bounds:
+            bounds[node] = frozenset([node]).union(*map(visit, edges.get(node, ())))
+        return bounds[node]
+
+    for node in (bool_dtype, *edges):
+        visit(node)
+    return bounds
+
+
+_bounds = {"standard": _upper_bounds(_standard_edges), "strict": _upper_bounds(_strict_edges)}
+
+
+def _join(a: Node, b: Node, mode: str) -> Node:
+    """The least upper bound of two nodes."""
+    bounds = _bounds[mode]
+    common = bounds[a] & bounds[b]
+    for node in common:
+        if bounds[node] == common:  # everything above both is above this one
+            return node
+    raise TypePromotionError(_no_path_message(a, b, mode))
+
+
+def _no_path_message(a: Node, b: Node, mode: str) -> str:
+    first, second = (f"Python {node.__name__}" if isinstance(node, type) else node.name for node in (a, b))
+    message = f"Input dtypes {first} and {second} have no available implicit dtype promotion path"
+    if mode == "strict":
+        return (
+            f"{message} when jax_numpy_dtype_promotion=strict. Convert one explicitly, as in x.astype('float32'), "
+            "or use numpy_dtype_promotion='standard'."
+        )
+    for members, info, what, example in ((narrow_float_dtypes, ml_dtypes.finfo, "floats", "float32"),
+                                         (_sub_byte_integers, ml_dtypes.iinfo, "integers", "int32")):
+        for node in (a, b):
+            if node in members:
+                return (f"{message}: {info(node).bits}-bit {what} do not support implicit promotion, to avoid accidents. Convert one "
+                        f"explicitly, as in x.astype('{example}').")
+    return f"{message}. Convert one explicitly, as in x.astype('float32')."
+
+
+# --- promotion of dtypes ---
+
+# What promote_pair answered. The trace key stands for enable_x64 and the promotion mode: one lookup for two options.
+_promoted: dict[tuple[Any, bool, Any, bool, config_options.TraceKey], tuple[Any, bool]] = {}
+
+
+def promote_pair(dtype1: Any, weak1: bool, dtype2: Any, weak2: bool) -> tuple[Any, bool]:
+    """The dtype of an operation on two operands, and whether it is weak. Every `x + y` asks, hence the dict.
+
+    Args:
+        dtype1, dtype2: the operands' dtypes, NumPy's or extended ones.
+        weak1, weak2: whether they yield to others: they came from Python scalars.
+
+    Raises:
+        TypePromotionError: the operands have no common dtype.
+    """
+    key = (dtype1, weak1, dtype2, weak2, config_options.trace_key())
+    try:
+        return _promoted[key]
+    except KeyError:
+        promoted = _promoted[key] = _promote_pair(dtype1, weak1, dtype2, weak2)
+        return promoted
+
+
+def _promote_pair(dtype1: Any, weak1: bool, dtype2: Any, weak2: bool) -> tuple[Any, bool]:
+    for dtype in (dtype1, dtype2):
+        if isinstance(dtype, ExtendedDType) or dtype == float0:
+            return _promote_without_lattice(dtype1, dtype2), False
+    # Canonical before the join as well as after: without 64-bit types, float64 and float32 are the same dtype.
+    dtype1, dtype2 = canonicalize_dtype(dtype1), canonicalize_dtype(dtype2)
+    weak1, weak2 = weak1 and dtype1 != bool_dtype, weak2 and dtype2 != bool_dtype
+    if dtype1 == dtype2 and not (weak1 and weak2):
+        return dtype1, False
+    mode = config.numpy_dtype_promotion.value
+    if weak1 and weak2 and mode == "standard":
+        # The kind of the result comes from the dtypes themselves, so that two weak uint8 stay unsigned.
+        return _default_of_kind(_join(dtype1, dtype2, mode)), True
+    joined = _join(
+        _weak_node(dtype1) if weak1 else dtype1,
+        _weak_node(dtype2) if weak2 else dtype2,
+        mode,
+    )
+    return (scalar_dtype(joined), True) if isinstance(joined, type) else (canonicalize_dtype(joined), False)
+
+
+def float0_error(where: str, operand_dtypes: Sequence[Any]) -> DTypeError:
+    """The error for an operation on derivatives of integers, beside other operands."""
+    names = ", ".join("float0" if dtype == float0 else str(dtype) for dtype in operand_dtypes)
+    return DTypeError(f"{where}float0s do not support any operations by design: they stand for derivatives that do not exist. Got operands of "
+                      f"the dtypes {names}. Leave out the derivative of the integer or boolean argument.")
+
+
+def _promote_without_lattice(dtype1: Any, dtype2: Any) -> Any:
+    if dtype1 == dtype2:
+        return dtype1
+    if float0 in (dtype1, dtype2):
+        raise float0_error("", (dtype1, dtype2))
+    raise TypePromotionError(
+        f"The dtypes {dtype1} and {dtype2} have no common dtype: random keys combine only with their own kind."
+    )
+
+
+def _weak_node(dtype: np.dtype) -> type:
+    if dtype in signed_dtypes or dtype in unsigned_dtypes:
+        return int
+    return float if dtype in float_dtypes else complex
+
+
+def _default_of_kind(node: Node) -> np.dtype:
+    if node in unsigned_dtypes:
+        return canonicalize_dtype(np.uint64)
+    return scalar_dtype(node if isinstance(node, type) else _weak_node(node))
+
+
+def promote_types(a: Any, b: Any) -> Any:
+    """The join of two dtypes in the lattice; `int`, `float` and `complex` stand for its nodes of weak types.
+
+    A question about dtypes rather than values: 64-bit operands stay so, and a join at a weak node is that node's
+    64-bit dtype, whatever `enable_x64` says. `result_type` answers for values.
+
+    Raises:
+        TypePromotionError: they have no common dtype.
+
+    Example:
+        >>> promote_types("int32", "float16")
+        dtype('float16')
+    """
+    a, b = _node(a), _node(b)
+    for node in (a, b):
+        if isinstance(node, ExtendedDType) or node == float0:
+            return _promote_without_lattice(a, b)
+    joined = _join(a, b, config.numpy_dtype_promotion.value)
+    if isinstance(joined, type):
+        return python_scalar_types[joined]
+    has_wide = any(not isinstance(node, type) and canonicalize_dtype(node) != node for node in (a, b))
+    return joined if has_wide else canonicalize_dtype(joined)
+
+
+def _node(x: Any) -> Any:
+    if isinstance(x, ExtendedDType):
+        return x
+    return x if _is_weak_type(x) else supported_dtype(x)
+
+
+def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
+    """The dtype of an operation on these operands.
+
+    Args:
+        *args: arrays, scalars, dtypes, or Python scalar types.
+        return_weak_type_flag: whether to return (dtype, weak_type) instead of the dtype.
+
+    Raises:
+        TypePromotionError: the operands have no common dtype.
+        TypeError: an operand has no dtype.
+
+    Example:
+        >>> result_type(np.float16(1), 2.5)
+        dtype('float16')
+    """
+    if not args:
+        raise ValueError("result_type needs at least one operand.")
+    dtype, weak_type = dtype_of(args[0]), _is_weak(args[0])
+    # The first is paired with itself, which turns a weak int8 into the default int, as any operation on it does.
+    for arg in args:
+        dtype, weak_type = promote_pair(dtype, weak_type, dtype_of(arg), _is_weak(arg))
+    return (dtype, weak_type) if return_weak_type_flag else dtype
+
+
+def _is_weak(x: Any) -> bool:
+    return _is_weak_type(x) or is_weakly_typed(x)
+
+
+def _is_weak_type(x: Any) -> bool:
+    return x is int or x is float or x is complex

@@ -1,0 +1,63 @@
+"""Types of references: what a reference is to, `Ref{f32[3]}`."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+from weakref import WeakValueDictionary
+
+from laminax_ir.types.avals import ShapedArray
+
+
+class AbstractRef:
+    """The type of a reference to an array of the type `inner_aval`. Interned: equality is identity."""
+
+    __slots__ = ("inner_aval", "__weakref__")
+
+    inner_aval: ShapedArray
+    _split = None  # over explicit mesh axes references are whole
+    memory_space = None
+    _whole = None
+
+    def __new__(cls, inner_aval: ShapedArray):
+        found = _interned.get(inner_aval)
+        if found is None:
+            found = object.__new__(cls)
+            found.inner_aval = inner_aval
+            _interned[inner_aval] = found
+        return found
+
+    def __reduce__(self):
+        return AbstractRef, (self.inner_aval,)
+
+    shape = property(operator.attrgetter("inner_aval.shape"), doc="Sizes of the axes.")
+    dtype = property(operator.attrgetter("inner_aval.dtype"), doc="The dtype of the elements.")
+    ndim = property(operator.attrgetter("inner_aval.ndim"), doc="The number of axes.")
+    size = property(operator.attrgetter("inner_aval.size"), doc="The number of elements.")
+    weak_type = property(operator.attrgetter("inner_aval.weak_type"), doc="Whether the dtype yields to that of other operands.")
+    named_shape = property(operator.attrgetter("inner_aval.named_shape"), doc="The named axes that the array varies over.")
+    _named = property(operator.attrgetter("inner_aval._named"))
+
+    def to_tangent_aval(self) -> AbstractRef:
+        """The type of references to tangents."""
+        return AbstractRef(self.inner_aval.to_tangent_aval())
+
+    def to_ct_aval(self) -> AbstractRef:
+        """The type of references to cotangents."""
+        return AbstractRef(self.inner_aval.to_ct_aval())
+
+    def update(self, **changes: Any) -> AbstractRef:
+        """The type of references to arrays that differ in the given fields."""
+        return AbstractRef(self.inner_aval.update(**changes))
+
+    def str_short(self, short_dtypes: bool = True) -> str:
+        """The printed form used in jaxprs, `Ref{f32[2,3]}`."""
+        return f"Ref{{{self.inner_aval.str_short(short_dtypes)}}}"
+
+    def __repr__(self):
+        return self.str_short(short_dtypes=False)
+
+    __str__ = __repr__
+
+
+_interned: WeakValueDictionary[ShapedArray, AbstractRef] = WeakValueDictionary()

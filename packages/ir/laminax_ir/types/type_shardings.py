@@ -1,0 +1,138 @@
+"""How types say over which mesh axes arrays are split: a mesh without devices, and a spec with an entry for each axis of the array.
+
+Only *explicit* mesh axes are part of types. What is said of an array along other axes (the compiler's, or those that a program per
+device runs along) is left out, and an array of which nothing is left to say has a type without a sharding.
+Source: JAX's documentation, "Explicit sharding (a.k.a. sharding in types)".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from laminax_ir.types.abstract_meshes import AbstractMesh, in_use
+from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec
+
+__all__ = ["TypeSharding", "as_sharding", "axis_text", "in_use", "names_of", "parts_of", "repeated_name", "sharding_of_type", "sums_text", "type_sharding"]
+
+class TypeSharding(NamedTuple):
+    """The sharding in a type: the mesh, and a spec of explicit axes with as many entries as the array has axes.
+
+    Along the axes in the spec's `unreduced` each device has one term of a sum that is the array. Along those in `reduced` each has the
+    array, and its cotangent is such a sum: the other way round, too.
+    """
+    mesh: AbstractMesh
+    spec: PartitionSpec
+
+    def update(self, spec: PartitionSpec) -> TypeSharding:
+        """The sharding of another spec."""
+        return self._replace(spec=spec)
+
+    def with_entries(self, entries: Sequence[Any]) -> TypeSharding:
+        """The sharding of other entries, of the same sums."""
+        return self._replace(spec=self.spec.update(partitions=entries))
+
+    @property
+    def has_sums(self) -> bool:
+        """Whether it says of some mesh axes that a sum over them has not been made, or that one shall not be made of the cotangent."""
+        return bool(self.spec.unreduced or self.spec.reduced)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether each device has the array, and its cotangent."""
+        return not self.has_sums and not any(self.spec.partitions)
+
+    def of_cotangents(self) -> TypeSharding:
+        """How the cotangents of values that are split so are split."""
+        spec = self.spec
+        return self._replace(spec=spec.update(unreduced=spec.reduced, reduced=spec.unreduced)) if spec.unreduced or spec.reduced else self
+
+    def __str__(self) -> str:
+        return str(self.spec)
+
+
+def type_sharding(sharding: Any, shape: Sequence[int], name: str = "ShapedArray") -> TypeSharding | None:
+    """What a sharding says in the type of arrays of a shape; None if it is over no explicit mesh axes.
+
+    Args:
+      sharding: anything with `mesh` and `spec`.
+      shape: of the array.
+      name: what asks, for messages.
+
+    Raises:
+      ValueError: if the spec has more entries than the array axes, or an axis does not divide into its parts.
+    """
+    mesh, spec = getattr(sharding, "mesh", None), getattr(sharding, "spec", None)
+    if mesh is None or spec is None or not mesh.explicit_axes:
+        return None
+    if len(spec) > len(shape) and any(spec.partitions[len(shape):]):
+        raise ValueError(f"{name}: the spec {spec} has {len(spec)} entries, and the array of shape {tuple(shape)} has {len(shape)} axes. Shorten the spec.")
+    explicit = set(mesh.explicit_axes)
+    entries = [_of_axes(entry, explicit) for entry in spec.partitions][:len(shape)]
+    for axis, (entry, size) in enumerate(zip(entries, shape)):
+        if entry is not None and size % (parts := parts_of(entry, mesh)):
+            raise ValueError(f"{name}: the spec {spec} implies that array axis {axis} is partitioned {parts} times, which does not evenly divide the dimension "
+                             f"size {size}. Got shape {tuple(shape)} and mesh {dict(mesh.shape)}. Split another axis, or pad this one.")
+    return TypeSharding(mesh.abstract_mesh, PartitionSpec(*entries, *[None] * (len(shape) - len(entries)), unreduced=spec.unreduced & explicit,
+                                                          reduced=spec.reduced & explicit))
+
+
+def _of_axes(entry: Any, names: set) -> Any:
+    """The part of a spec's entry that names some mesh axes."""
+    if entry is None or entry is UNCONSTRAINED:
+        return None
+    if type(entry) is tuple:
+        return tuple(name for name in entry if name in names) or None
+    return entry if entry in names else None
+
+
+def names_of(entry: Any) -> tuple:
+    """The mesh axes in one entry of a spec."""
+    return () if entry is None else entry if type(entry) is tuple else (entry,)
+
+
+def parts_of(entry: Any, mesh: AbstractMesh) -> int:
+    """Into how many parts an entry of a spec splits an axis."""
+    parts = 1
+    for name in names_of(entry):
+        parts *= mesh.shape[name]
+    return parts
+
+
+def repeated_name(entries: Sequence[Any]) -> Any:
+    """A mesh axis that splits two axes of an array, which is not possible; None if there is none."""
+    seen: set = set()
+    for entry in entries:
+        for name in names_of(entry):
+            if name in seen:
+                return name
+            seen.add(name)
+    return None
+
+
+def axis_text(size: Any, entry: Any) -> str:
+    """An axis of an array as types print it: `8@x`, `8@(x,y)`."""
+    if entry is None:
+        return str(size)
+    return f"{size}@({','.join(map(str, entry))})" if type(entry) is tuple else f"{size}@{entry}"
+
+
+def sums_text(split: TypeSharding) -> str:
+    """The mesh axes of sums as types print them after the shape: `{U:x}`, `{U:(x,y), R:z}`; empty if there are none."""
+    found = []
+    for letter, names in (("U", split.spec.unreduced), ("R", split.spec.reduced)):
+        ordered = [str(name) for name in split.mesh.axis_names if name in names]
+        if ordered:
+            found.append(f"{letter}:{ordered[0]}" if len(ordered) == 1 else f"{letter}:({','.join(ordered)})")
+    return f"{{{', '.join(found)}}}" if found else ""
+
+
+# What `aval.sharding` gives. The runtime, whose shardings these are, replaces it.
+sharding_of_type: list[Callable[[TypeSharding | None, int], Any]] = []
+
+
+def as_sharding(sharding: TypeSharding | None, ndim: int) -> Any:
+    """The sharding that users see for the one in a type of arrays of `ndim` axes."""
+    if sharding_of_type:
+        return sharding_of_type[0](sharding, ndim)
+    return sharding or TypeSharding(AbstractMesh((), ()), PartitionSpec(*[None] * ndim))

@@ -1,0 +1,1 @@
+"""What becomes a function, and what a program of its own."""

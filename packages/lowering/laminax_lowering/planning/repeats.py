@@ -1,0 +1,182 @@
+"""Repeated runs of equations: the blocks of a program whose layers are a plain Python loop, and of its derivative.
+
+A run is found by its heavy operations (products and convolutions), of which there are few: a stretch of them that comes
+again and again at the same distance, with the same types. It is then widened to the equations around, as far as they repeat
+too, and cut where the fewest bytes go from one block to the next. What differs in parameters or literals, as the number of the layer
+that makes a random key, is done before the run if it can be (`cut_run`). Whether the blocks are really equal, down to which value
+goes where, is for whoever makes programs of them to compare.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, NamedTuple, Sequence
+
+from laminax_ir.ops.contraction import dot_general_p
+from laminax_ir.ops.convolution import conv_general_dilated_p
+from laminax_ir.programs.jaxpr import JaxprEqn, Literal, Var
+
+HEAVY = frozenset((dot_general_p, conv_general_dilated_p))
+MAX_HEAVY_PER_BLOCK = 128  # bounds the search
+MAX_BYTES_BEFORE = 1 << 24  # of what is computed before a run for all of its blocks
+
+
+class Run(NamedTuple):
+    """`count` blocks of `length` equations each, from equation `start` on."""
+    start: int
+    length: int
+    count: int
+
+
+def find_runs(eqns: Sequence[JaxprEqn], min_count: int, min_length: int, min_work: int) -> list[Run]:
+    """The repeated runs of equations, in order; they do not overlap.
+
+    Args:
+      eqns: the equations.
+      min_count: the least number of blocks of a run.
+      min_length: the least number of equations of a block.
+      min_work: the least number of operations on numbers in a block's heavy operations.
+    """
+    heavy = [i for i, eqn in enumerate(eqns) if eqn.primitive in HEAVY]
+    if len(heavy) < min_count or sum(heavy_work(eqns[i]) for i in heavy) < min_count * min_work:
+        return []
+    runs: list[Run] = []
+    _search(eqns, heavy, 0, len(eqns), (min_count, min_length, min_work), runs)
+    return sorted(runs)
+
+
+def cut_run(eqns: Sequence[JaxprEqn], run: Run, describe: Callable[[JaxprEqn], Any]) -> tuple[list[JaxprEqn], list[list[JaxprEqn]]] | None:
+    """A run as what is to be done before it, and its blocks; None if the blocks differ in what depends on them.
+
+    Args:
+      eqns: the equations.
+      run: a run of them.
+      describe: gives the same for equations of the same parameters and literals.
+    """
+    length, own = run.length, eqns[run.start:run.start + run.length * run.count]
+    odd = {i for i in range(length) if len({describe(eqn) for eqn in own[i::length]}) > 1}
+    early = _depending_on_nothing_within(own) if odd else set()
+    made = {v: i for i, eqn in enumerate(own) for v in eqn.outvars}
+    todo = list(odd)
+    while todo:  # with each equation go its counterparts, and what they read
+        for i in range(todo.pop(), len(own), length):
+            if i not in early:
+                return None
+            found = {made[v] % length for v in own[i].invars if type(v) is Var and v in made} - odd
+            odd |= found
+            todo += found
+    before = [eqn for i, eqn in enumerate(own) if i % length in odd]
+    if sum(_num_bytes(v) for eqn in before for v in eqn.outvars) > MAX_BYTES_BEFORE:
+        return None
+    blocks = [own[i:i + length] for i in range(0, len(own), length)]
+    return before, [[eqn for i, eqn in enumerate(block) if i not in odd] for block in blocks]
+
+
+def _depending_on_nothing_within(eqns: Sequence[JaxprEqn]) -> set[int]:
+    """The equations, by number, that could be computed before all others."""
+    late: set[Var] = set()
+    found = set()
+    for i, eqn in enumerate(eqns):
+        if eqn.primitive in HEAVY or not late.isdisjoint([v for v in eqn.invars if type(v) is Var]):
+            late.update(eqn.outvars)
+        else:
+            found.add(i)
+    return found
+
+
+def heavy_work(eqn: JaxprEqn) -> int:
+    """The operations on numbers of a product or a convolution."""
+    out = math.prod(eqn.outvars[0].aval.shape)
+    if eqn.primitive is dot_general_p:
+        (contracted, _), _ = eqn.params["dimension_numbers"]
+        return 2 * out * math.prod(eqn.invars[0].aval.shape[d] for d in contracted)
+    kernel = eqn.invars[1].aval.shape
+    return 2 * out * math.prod(kernel) // max(kernel[eqn.params["dimension_numbers"].rhs_spec[0]], 1)
+
+
+def _search(eqns, heavy: list[int], first: int, last: int, least: tuple[int, int, int], runs: list[Run]) -> None:
+    """Adds the runs among the equations from `first` to before `last`: the longest one, then those before and behind it."""
+    if len(heavy) < least[0]:
+        return
+    run = _longest_run(eqns, heavy, first, last, *least)
+    if run is None:
+        return
+    runs.append(run)
+    end = run.start + run.length * run.count
+    _search(eqns, [i for i in heavy if i < run.start], first, run.start, least, runs)
+    _search(eqns, [i for i in heavy if i >= end], end, last, least, runs)
+
+
+def _longest_run(eqns, heavy: list[int], first: int, last: int, min_count: int, min_length: int, min_work: int) -> Run | None:
+    kinds = [_kind(eqns[i]) for i in heavy]
+    best, most = None, 0
+    for period in range(1, min(len(heavy) // min_count, MAX_HEAVY_PER_BLOCK) + 1):
+        for begin, end in _stretches(heavy, kinds, period):
+            if end - begin <= most or (end - begin) // period < min_count:
+                continue
+            run = _as_run(eqns, heavy[begin:end], period, first, last, min_count, min_length, min_work)
+            if run is not None:
+                best, most = run, end - begin
+    return best
+
+
+def _stretches(heavy: list[int], kinds: list, period: int) -> list[tuple[int, int]]:
+    """Where heavy operations are each of the kind of the one `period` further on, always at the same distance."""
+    found, begin = [], 0
+    count = len(heavy) - period
+    for i in range(count):
+        if kinds[i] != kinds[i + period] or heavy[i + period] - heavy[i] != heavy[begin + period] - heavy[begin]:
+            if i > begin:
+                found.append((begin, i + period))
+            begin = i if kinds[i] == kinds[i + period] else i + 1
+    if count > begin:
+        found.append((begin, len(heavy)))
+    return found
+
+
+def _as_run(eqns, heavy: list[int], period: int, first: int, last: int, min_count: int, min_length: int, min_work: int) -> Run | None:
+    """The run around a stretch of heavy operations; None if its blocks are too few or too small."""
+    length = heavy[period] - heavy[0]
+    start, end = heavy[0], heavy[0] + length
+    while end < last and _kind(eqns[end]) == _kind(eqns[end - length]):
+        end += 1
+    while start > first and _kind(eqns[start - 1]) == _kind(eqns[start - 1 + length]):
+        start -= 1
+    per_block = sum(heavy_work(eqns[i]) for i in heavy[:period])
+    together = max(math.ceil(min_work / per_block), math.ceil(min_length / length))  # small blocks are taken several at a time
+    if (end - start) // (length * together) < min_count:
+        return None
+    start += _cheapest_cut(eqns, start, end, length)
+    length *= together
+    count = (end - start) // length
+    return Run(start, length, count) if count >= min_count else None
+
+
+def _cheapest_cut(eqns, start: int, end: int, length: int) -> int:
+    """How many equations to leave out at the start of a run, so that the fewest bytes go from each block to the next.
+
+    What a block keeps for later than the next one counts nowhere: it goes over any cut.
+    """
+    middle = start + (end - start) // length // 2 * length
+    uses: dict[Var, int] = {}  # the last one that is not further away than a block is long
+    made: dict[Var, int] = {}
+    for i in range(middle, min(middle + 2 * length, end)):
+        for v in eqns[i].invars:
+            if type(v) is Var and v in made and i - made[v] <= length:
+                uses[v] = i
+        if i < middle + length:
+            made.update((v, i) for v in eqns[i].outvars)
+    costs = [0] * length
+    for v, use in uses.items():
+        for cut in range(made[v] + 1, use + 1):
+            costs[(cut - middle) % length] += _num_bytes(v)
+    return costs.index(min(costs))
+
+
+def _num_bytes(v: Var) -> int:
+    return math.prod(v.aval.shape) * v.aval.dtype.itemsize
+
+
+def _kind(eqn: JaxprEqn) -> tuple:
+    """Equal for equations that may correspond to each other."""
+    return (eqn.primitive, *[v.aval for v in eqn.outvars], *[(type(v) is Literal, v.aval) for v in eqn.invars])

@@ -1,0 +1,1 @@
+"""Writing StableHLO: contexts, types, values, attributes."""

@@ -1,0 +1,452 @@
+"""The writer that lowering rules use: operations, constants, regions, calls and programs of one function."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Mapping, Sequence
+
+import numpy as np
+
+from laminax_ir.key_arrays.keys import PRNGKeyArray, physical_aval
+from laminax_ir.programs.effects import has_ordered
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from laminax_ir.programs.result_types import is_explicit
+from laminax_ir.tracing.name_stacks import scope_path
+from laminax_ir.tracing.operation_attributes import in_use
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.writing.explicit_axes import constrained
+from laminax_lowering.writing.module_context import ModuleContext
+from laminax_lowering.writing.operation_attributes import attributed
+from laminax_lowering.writing.registry import find_rule, rules_for
+from laminax_lowering.writing.ssa_values import AtomValues, Constants, Value
+from laminax_lowering.writing.types import dense, splat, string_text, type_text, types_text
+
+_INDEX = ShapedArray((), np.int32)
+
+_new = object.__new__
+
+
+class Elementwise:
+    """A lowering rule that writes one elementwise operation, of the name `op`, whatever the parameters."""
+
+    def __init__(self, op: str, module: str):
+        self.op = op
+        self.__module__ = module  # where messages say that it stands
+
+    def __call__(self, ctx: FunctionWriter, *operands: Value, **_params) -> Value:
+        return ctx.emit_elementwise(self.op, operands)
+
+
+class FunctionWriter:
+    """Writes one function: the context that rules are given.
+
+    `avals_in` and `avals_out` are those of the equation being lowered. `platforms` are those that what is being written is
+    for: with several, the function's first argument is the number of the one that runs it, `platform_index`.
+    """
+
+    def __init__(self, module: ModuleContext, platforms: tuple[str, ...]):
+        self.module = module
+        self.platforms = platforms
+        self.platform_index: Value | None = None
+        self.lines: list[str] = []
+        self.eqn: JaxprEqn | None = None
+        self.loc = ""
+        self.scope = ""  # names of the calls around what is being written, `jit(f)/while/body`
+        self.is_top_level = False
+        self.token: Value | None = None  # what ordered effects are threaded through; see `rules.callbacks`
+        self._count = 0
+        self._constant_count = -1
+        self._constants = Constants()
+
+    @property
+    def module_context(self) -> ModuleContext:
+        """JAX's name of `module`, for rules that users write."""
+        return self.module
+
+    @property
+    def platform(self) -> str:
+        """The platform, where there is one: always in rules for some platforms."""
+        (platform,) = self.platforms
+        return platform
+
+    @property
+    def avals_in(self) -> list[ShapedArray]:
+        return [v.aval for v in self.eqn.invars]
+
+    @property
+    def avals_out(self) -> list[ShapedArray]:
+        return [v.aval for v in self.eqn.outvars]
+
+    # Writing operations
+
+    def new_name(self) -> str:
+        """A fresh SSA name."""
+        self._count += 1
+        return f"%{self._count}"
+
+    def emit(self, op: str, operands: Sequence[Value], *, attributes: Mapping[str, str] | None = None,
+             regions: Sequence[str] = (), results: Sequence[ShapedArray] | None = None) -> Any:
+        """Writes one operation.
+
+        Args:
+          op: the operation's full name, `stablehlo.add`.
+          operands: its operands.
+          attributes: attribute texts by name.
+          regions: region texts, from `region`.
+          results: the results' avals; those of the equation by default.
+
+        Returns:
+          The result, or the list of them unless there is exactly one.
+        """
+        avals = self.avals_out if results is None else results
+        names = ", ".join([v.name for v in operands])
+        name = self.new_name()
+        region = f" ({', '.join(regions)})" if regions else ""
+        attrs = " {" + ", ".join([f"{key} = {value}" for key, value in attributes.items()]) + "}" if attributes else ""
+        if len(avals) == 1:
+            signature = self.module.signature((*[v.aval for v in operands], avals[0]))
+            self.lines.append(f'{name} = "{op}"({names}){region}{attrs} : {signature}{self.loc}')
+            return Value(name, avals[0])
+        head = f"{name}:{len(avals)} = " if avals else ""
+        types = types_text(v.aval for v in operands)
+        self.lines.append(f'{head}"{op}"({names}){region}{attrs} : ({types}) -> ({types_text(avals)}){self.loc}')
+        return [Value(f"{name}#{i}", aval) for i, aval in enumerate(avals)]
+
+    def emit_elementwise(self, op: str, operands: Sequence[Value], attributes: str = "") -> Value:
+        """Writes an elementwise operation whose operands may have to be broadcast to the result's shape."""
+        aval = self.eqn.outvars[0].aval
+        if len(operands) == 2:  # what programs are mostly made of: worth a way without loops
+            x, y = operands
+            x_aval, y_aval = x.aval, y.aval
+            if x_aval is not aval and x_aval.shape != aval.shape:
+                x = self.broadcast_to(x, aval.shape)
+                x_aval = x.aval
+            if y_aval is not aval and y_aval.shape != aval.shape:
+                y = self.broadcast_to(y, aval.shape)
+                y_aval = y.aval
+            names, avals = f"{x.name}, {y.name}", (x_aval, y_aval, aval)
+        else:
+            operands = [v if v.aval.shape == aval.shape else self.broadcast_to(v, aval.shape) for v in operands]
+            names, avals = ", ".join([v.name for v in operands]), (*[v.aval for v in operands], aval)
+        self._count = count = self._count + 1
+        value = _new(Value)  # a constructor in Python would take twice as long
+        value.name = name = f"%{count}"
+        value.aval = aval
+        signature = self.module.signatures.get(avals) or self.module.signature(avals)
+        self.lines.append(f'{name} = "{op}"({names}){attributes} : {signature}{self.loc}')
+        return value
+
+    def constant(self, value: Any, dtype: Any = None, shape: Sequence[int] = ()) -> Value:
+        """A constant: a scalar repeated over `shape`, or a NumPy array. One operation per distinct constant."""
+        array = np.asarray(value, dtype)
+        if array.dtype.names is not None:  # float0, which carries nothing, is stored as booleans
+            array = np.zeros(array.shape, bool)
+        key = (array.tobytes(), array.dtype, array.shape, shape)
+        found = self._constants.values.get(key)
+        if found is None:
+            found = self._constants.values[key] = self._new_constant(array, tuple(shape) or array.shape)
+        return found
+
+    def _new_constant(self, array: np.ndarray, shape: tuple[int, ...]) -> Value:
+        aval = ShapedArray(shape, array.dtype)
+        text = dense(array) if array.ndim else splat(array, shape, array.dtype)
+        self._constant_count += 1
+        name = f"%c{self._constant_count}"
+        self._constants.lines.append(f'{name} = "stablehlo.constant"() {{value = {text}}} : () -> {type_text(aval)}')
+        if not shape:
+            self._constants.scalars[name] = array
+        return Value(name, aval)
+
+    def literal(self, literal: Literal) -> Value:
+        """The constant for a literal of the program."""
+        key = (id(literal.val), literal.aval)
+        found = self._constants.literals.get(key)
+        if found is None:
+            value = Value(self.constant(literal.val, literal.aval.dtype).name, literal.aval)
+            found = self._constants.literals[key] = value, literal.val  # kept, so that no other object gets its identity
+        return found[0]
+
+    def known_scalar(self, value: Value) -> np.ndarray | None:
+        """The scalar that a value is a constant of, or None."""
+        return self._constants.scalars.get(value.name)
+
+    def broadcast_to(self, value: Value, shape: Sequence[int]) -> Value:
+        """Broadcasts rank 0 or axes of size 1 to `shape`; a scalar constant becomes a constant of that shape."""
+        aval, shape = value.aval, tuple(shape)
+        known = self._constants
+        splat = known.splats.get((value.name, shape))
+        if splat is not None:
+            return splat
+        scalar = known.scalars.get(value.name)
+        if scalar is not None:
+            splat = known.splats[value.name, shape] = self.constant(scalar, shape=shape)
+            return splat
+        dims = range(len(shape) - aval.ndim, len(shape))
+        physical = 0
+        if dtypes.is_extended(aval.dtype):  # the key's own axes stay behind the array's
+            physical = physical_aval(aval).ndim - aval.ndim
+        listed = [*dims, *range(len(shape), len(shape) + physical)]
+        attribute = f"array<i64: {', '.join(map(str, listed))}>" if listed else "array<i64>"
+        return self.emit("stablehlo.broadcast_in_dim", [value], attributes={"broadcast_dimensions": attribute},
+                         results=[aval.update(shape=shape)])
+
+    def convert(self, value: Value, dtype: Any) -> Value:
+        """Converts elements to another dtype with StableHLO's convert."""
+        if value.aval.dtype == dtype:
+            return value
+        return self.emit("stablehlo.convert", [value], results=[ShapedArray(value.aval.shape, dtype)])
+
+    def region(self, arg_avals: Sequence[ShapedArray], body: Callable[..., Sequence[Value] | Value],
+               terminator: str = "stablehlo.return", isolated: bool = False) -> str:
+        """A region with one block.
+
+        Args:
+          arg_avals: the block's arguments.
+          body: writes the block, given its arguments as values; returns the results.
+          isolated: whether constants are written inside; the computations of reductions take nothing from outside.
+        """
+        args = [Value(self.new_name(), aval) for aval in arg_avals]
+        outer = self.lines, self._constants, self.is_top_level, self.platform_index
+        self.lines, self.is_top_level = [], False
+        if isolated:
+            self._constants, self.platform_index = Constants(), None
+        try:
+            results = body(*args)
+            results = [results] if isinstance(results, Value) else list(results)
+            inner = [*self._constants.lines, *self.lines] if isolated else self.lines
+        finally:
+            self.lines, self._constants, self.is_top_level, self.platform_index = outer
+        names = ", ".join(v.name for v in results)
+        header = ", ".join(f"{v.name}: {type_text(v.aval)}" for v in args)
+        block = [f"^bb0({header}):"] if args else []
+        ending = f'"{terminator}"({names}) : ({types_text(v.aval for v in results)}) -> ()'
+        return "{\n" + "\n".join([*block, *inner, ending]) + "\n}"
+
+    def jaxpr_region(self, closed: ClosedJaxpr, captured: Sequence[Value] = (), scope: Sequence[str] = ()) -> str:
+        """A region that runs a jaxpr on the block's arguments, after `captured` values from outside; `scope` as for `run`."""
+        jaxpr = closed.jaxpr
+        return self.region([v.aval for v in jaxpr.invars[len(captured):]],
+                           lambda *args: self.run(closed, [*captured, *args], scope))
+
+    def call(self, function: str, operands: Sequence[Value], results: Sequence[ShapedArray],
+             attributes: str = "") -> list[Value]:
+        """Calls a function of the module."""
+        name = self.new_name()
+        names = ", ".join([v.name for v in operands])
+        head = f"{name}:{len(results)} = " if len(results) > 1 else f"{name} = " if results else ""
+        self.lines.append(f"{head}func.call @{function}({names}){attributes} : "
+                          f"({types_text(v.aval for v in operands)}) -> ({types_text(results)}){self.loc}")
+        if len(results) == 1:
+            return [Value(name, results[0])]
+        return [Value(f"{name}#{i}", aval) for i, aval in enumerate(results)]
+
+    # Several platforms
+
+    def by_platform(self, write: Callable[[], Value | Sequence[Value]], results: Sequence[ShapedArray] | None = None) -> Any:
+        """Writes an equation once for each of the platforms, as branches of a case on the one that runs it.
+
+        Args:
+          write: writes it for `platform`; returns its result, or the list of them.
+          results: the results' avals; those of the equation by default.
+
+        Returns:
+          What `write` returns.
+
+        Raises:
+          NotImplementedError: in the computation of a reduction, which takes nothing from outside.
+        """
+        platforms = self.platforms
+        if len(platforms) == 1:
+            return write()
+        if self.platform_index is None:
+            raise NotImplementedError(f"{self.eqn.primitive} is lowered differently for {', '.join(platforms)}, which the computation "
+                                      "of a reduction cannot be. Lower for one platform at a time.")
+        avals = list(self.avals_out if results is None else results)
+        before = current_token(self) if has_ordered(self.eqn.effects) else None
+        is_list = False
+
+        def branch(platform: str) -> list[Value]:
+            nonlocal is_list
+            self.platforms, self.token = (platform,), before if before is not None else self.token
+            out = write()
+            is_list = not isinstance(out, Value)
+            return [*(out if is_list else [out]), *([self.token] if before is not None else [])]
+
+        try:
+            regions = [self.region([], lambda platform=platform: branch(platform)) for platform in platforms]
+        finally:
+            self.platforms = platforms
+        if before is not None:
+            avals.append(before.aval)
+        out = self.emit("stablehlo.case", [self.platform_index], regions=regions, results=avals)
+        out = [out] if isinstance(out, Value) else out
+        if before is not None:
+            self.token = out.pop()
+        return out if is_list else out[0]
+
+    # Lowering programs
+
+    def private_function(self, closed: ClosedJaxpr, name: str) -> str:
+        """The name of the module's private function for a jaxpr without constants, for these platforms; written on first use.
+
+        Equal programs share one.
+        """
+        module = self.module
+        closed = module.plan.programs.representative(closed)
+        key = (closed, self.platforms)
+        found = module.private_functions.get(key)
+        if found is None:
+            found = module.private_functions[key] = module.unique_name(name)
+            module.functions.append(type(self)(module, self.platforms).write(closed.jaxpr, found, private=True))
+        return found
+
+    def call_program(self, closed: ClosedJaxpr, name: str, operands: Sequence[Value], results: Sequence[ShapedArray],
+                     attributes: str = "") -> list[Value]:
+        """Calls the private function for a program without constants."""
+        leading = self.leading_arguments()
+        if leading is None or self.module.axis_positions:  # which a function does not see
+            return self.run(closed, operands)
+        return self.call(self.private_function(closed, name), [*leading, *operands], results, attributes)
+
+    def leading_parameters(self) -> list[str]:
+        """The parameters that a function has before those of its program."""
+        if len(self.platforms) == 1:
+            return []
+        self.platform_index = Value("%platform_index", _INDEX)
+        return [f'%platform_index: {type_text(_INDEX)} {{jax.global_constant = "_platform_index"}}']
+
+    def leading_arguments(self) -> list[Value] | None:
+        """What calls of such functions pass for them; None where it is not at hand."""
+        if len(self.platforms) == 1:
+            return []
+        return None if self.platform_index is None else [self.platform_index]
+
+    def run(self, closed: ClosedJaxpr, operands: Sequence[Value], scope: Sequence[str] = ()) -> list[Value]:
+        """Writes a program's operations in place; array constants become constant operations.
+
+        Args:
+          closed: the program.
+          operands: its arguments.
+          scope: what its operations' names have in front, after those of the equation that runs it: ["jit(f)"], or ["", "while", "body"]
+            where the transformations of the equation do not go around it: vmap(jit(f)), but vmap()/while/body.
+        """
+        consts = [self.constant_array(c, v.aval) for c, v in zip(closed.consts, closed.jaxpr.constvars)]
+        outer = self.scope
+        if scope:
+            self.scope = scope_path(outer, (*self.eqn.source_info.name_stack, *scope))
+        try:
+            return self.run_jaxpr(closed.jaxpr, [*consts, *operands])
+        finally:
+            self.scope = outer
+
+    def name_call(self, name: str) -> None:
+        """Has what is written next for this equation located under a name of its own, instead of the operation's."""
+        info = self.eqn.source_info
+        self.loc = self.module.locations_at(self.scope, info._replace(name_stack=(*info.name_stack, name)))[""]
+
+    def constant_array(self, value: Any, aval: ShapedArray) -> Value:
+        """A constant operation for a concrete array."""
+        if isinstance(value, PRNGKeyArray):  # stored as words
+            return Value(self.constant(np.asarray(value.base)).name, aval)
+        found = self.constant(np.asarray(value), aval.dtype)
+        return Value(found.name, aval)
+
+    def run_jaxpr(self, jaxpr: Jaxpr, operands: Sequence[Value], live: Sequence[JaxprEqn] | None = None) -> list[Value]:
+        """Writes the live equations of a jaxpr; `operands` are its constvars' values, then its invars'."""
+        env = AtomValues(self.literal, zip([*jaxpr.constvars, *jaxpr.invars], operands, strict=True))
+        value_of = env.__getitem__
+        is_split = is_explicit(jaxpr)
+        has_attributes = bool(in_use)
+        rules = rules_for(self.platforms, is_split, has_attributes)
+        outer, scope = (self.eqn, self.loc), self.scope
+        place = names = None  # several equations in a row come from one place
+        for eqn in live_equations(jaxpr)[0] if live is None else live:
+            primitive = eqn.primitive
+            rule = rules.get(primitive)
+            if rule is None:
+                rule = find_rule(primitive, self.platforms)
+                if has_attributes:
+                    rule = attributed(rule)
+                if is_split:
+                    rule = constrained(primitive, rule)
+                rules[primitive] = rule
+            if eqn.source_info is not place:
+                place = eqn.source_info
+                names = self.module.locations_at(scope, place)
+            self.loc = names.get(primitive.name) or names[primitive.name]  # get is faster than the subscript of a subclass of dict
+            self.eqn = eqn
+            operands = list(map(value_of, eqn.invars))
+            if type(rule) is Elementwise:  # what programs are mostly made of
+                env[eqn.outvars[0]] = self.emit_elementwise(rule.op, operands)
+                continue
+            result = rule(self, *operands, **eqn.params)
+            if primitive.multiple_results:
+                env.update(zip(eqn.outvars, result, strict=True))
+            else:
+                env[eqn.outvars[0]] = result
+        self.eqn, self.loc = outer
+        return list(map(value_of, jaxpr.outvars))
+
+    def write(self, jaxpr: Jaxpr, name: str, *, private: bool = False, arg_attributes: Sequence[str] = (),
+              arg_names: Sequence[str | None] = (),
+              result_attributes: Sequence[str] = (), kept: Sequence[int] | None = None,
+              live: Sequence[JaxprEqn] | None = None, result_moves: Sequence[str | None] | None = None) -> str:
+        """The text of a function that runs a jaxpr.
+
+        Args:
+          jaxpr: the program; its constvars come first among the function's arguments.
+          name: the function's name.
+          arg_attributes, result_attributes: attribute dictionaries as text, one per argument and result.
+          arg_names: the arguments' names in the user's program; they are their locations.
+          kept: indices of the arguments the function takes; all by default.
+          live: the jaxpr's live equations, if the caller knows them.
+          result_moves: the kind of memory that each result is moved to; None leaves it where it is.
+        """
+        variables = [*jaxpr.constvars, *jaxpr.invars]
+        taken = range(len(variables)) if kept is None else kept
+        args: list[Any] = [None] * len(variables)
+        header = self.leading_parameters()
+        for position, i in enumerate(taken):
+            args[i] = Value(f"%arg{position}", variables[i].aval)
+            attribute = f" {arg_attributes[i]}" if arg_attributes and arg_attributes[i] else ""
+            where = self.module.named_location(arg_names[i]) if arg_names and arg_names[i] is not None else ""
+            header.append(f"%arg{position}: {type_text(variables[i].aval)}{attribute}{where}")
+        results = self.run_jaxpr(jaxpr, args, live)
+        if result_moves and any(result_moves):
+            results = [x if kind is None else self.put_in_memory(x, kind) for x, kind in zip(results, result_moves)]
+        result_types = [type_text(v.aval) for v in results]
+        if result_attributes:
+            result_types = [f"{t} {a}" if a else t for t, a in zip(result_types, result_attributes)]
+        visibility = "private" if private else "public"
+        returned = (f"func.return {', '.join(v.name for v in results)} : {types_text(v.aval for v in results)}"
+                    if results else "func.return")
+        return "\n".join([f"func.func {visibility} @{name}({', '.join(header)}) -> ({', '.join(result_types)}) {{",
+                          *self._constants.lines, *self.lines, returned, "}"])
+
+    def put_in_memory(self, x: Value, kind: str) -> Value:
+        """The value in a kind of memory, "pinned_host"."""
+        return self.emit("stablehlo.custom_call", [x], results=[x.aval], attributes={
+            "call_target_name": '"annotate_device_placement"', "backend_config": '""', "has_side_effect": "true",
+            "mhlo.frontend_attributes": f"{{_xla_buffer_placement = {string_text(kind)}}}"})
+
+
+def current_token(ctx: FunctionWriter) -> Value:
+    """What the next ordered effect depends on: the last one, or a constant before the first.
+
+    It is an ordinary boolean that each ordered operation takes and returns, so that loops and branches carry it like any value.
+    """
+    if ctx.token is None:
+        ctx.token = ctx.constant(False)
+    return ctx.token
+
+
+def live_equations(jaxpr: Jaxpr) -> tuple[list[JaxprEqn], set[Any]]:
+    """The equations with effects or whose results are used, in order; and all that they and the results read."""
+    used = set(jaxpr.outvars)
+    live = []
+    for eqn in reversed(jaxpr.eqns):
+        if eqn.effects or not used.isdisjoint(eqn.outvars):
+            live.append(eqn)
+            used.update(eqn.invars)  # literals among them do no harm
+    live.reverse()
+    return live, used

@@ -1,0 +1,352 @@
+"""Programs with symbolic dimensions: StableHLO's dynamic shapes.
+
+Rules are written for shapes that are numbers. `DynamicWriter` takes what they emit, and where a shape has symbolic dimensions writes
+the dynamic form of the operation instead, whose shape is an operand. The values of the variables are parameters of every function,
+`tensor<i64>`; the module's `main` computes them from its arguments' sizes, with assertions that these are as specified. Once `main` is
+called with sizes that are numbers, the compiler's shape refinement makes numbers of all that follows.
+Source: the StableHLO specification, "Dynamism" and the sections of the operations' names.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Mapping, Sequence
+
+import numpy as np
+
+from laminax_ir.key_arrays.keys import physical_aval
+from laminax_ir.programs.jaxpr import ClosedJaxpr, JaxprEqn
+from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim
+from laminax_ir.symbolic.symbolic_solving import ShapeSpecification
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.writing.context import FunctionWriter
+from laminax_lowering.writing.module_context import ModuleContext
+from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.types import SymbolicArray, string_text, type_text, types_text
+
+_SIZE = ShapedArray((), np.int64)
+_FLAG = ShapedArray((), np.bool_)
+
+WRAPPED_MAIN = "_wrapped_jax_export_main"
+
+
+def is_dynamic(aval: ShapedArray) -> bool:
+    """Whether a type has symbolic dimensions."""
+    return any(type(size) is SymbolicDim for size in aval.shape)
+
+
+class DynamicWriter(FunctionWriter):
+    """Writes one function of a program with symbolic dimensions; `dims` are the variables' values, None where they cannot be used."""
+
+    def __init__(self, module, platforms):
+        super().__init__(module, platforms)
+        self.dims: dict[str, Value] | None = {name: Value(f"%dim_{name}", _SIZE) for name in module.dimension_variables}
+
+    def leading_parameters(self) -> list[str]:
+        return [*super().leading_parameters(),
+                *(f"{value.name}: {type_text(_SIZE)} {{jax.global_constant = {string_text(name)}}}" for name, value in self.dims.items())]
+
+    def leading_arguments(self) -> list[Value] | None:
+        outer = super().leading_arguments()
+        return None if outer is None or self.dims is None else [*outer, *self.dims.values()]
+
+    def call_program(self, closed: ClosedJaxpr, name: str, operands: Sequence[Value], results: Sequence[ShapedArray],
+                     attributes: str = "") -> list[Value]:
+        """A call that the compiler would have to keep would keep it from learning the shapes."""
+        return super().call_program(closed, name, operands, results)
+
+    def region(self, arg_avals: Sequence[ShapedArray], body: Callable[..., Any], terminator: str = "stablehlo.return",
+               isolated: bool = False) -> str:
+        outer = self.dims
+        if isolated:
+            self.dims = None
+        try:
+            return super().region(arg_avals, body, terminator, isolated)
+        finally:
+            self.dims = outer
+
+    # Sizes as values
+
+    def size_value(self, dim: DimSize) -> Value:
+        """The size of an axis as a scalar, i64[]."""
+        if type(dim) is not SymbolicDim:
+            return self.constant(int(dim), np.int64)
+        if self.dims is None:
+            raise NotImplementedError(f"{self.eqn.primitive}: the symbolic dimension '{dim}' is not known in computations of reductions and in "
+                                      "programs per device (shard_map). Export for sizes that are numbers.")
+        return dim.evaluate({name: _Number(self, value) for name, value in self.dims.items()}, _apply).value
+
+    def shape_value(self, shape: Sequence[DimSize]) -> Value:
+        """Sizes as a vector, i64[n]."""
+        if not any(type(size) is SymbolicDim for size in shape):
+            return self.constant(np.asarray(shape, np.int64))
+        one = ShapedArray((1,), np.int64)
+        parts = [super(DynamicWriter, self).emit("stablehlo.reshape", [self.size_value(size)], results=[one]) for size in shape]
+        if len(parts) == 1:
+            return parts[0]
+        return super().emit("stablehlo.concatenate", parts, attributes={"dimension": "0 : i64"}, results=[ShapedArray((len(parts),), np.int64)])
+
+    # Operations
+
+    def emit(self, op: str, operands: Sequence[Value], *, attributes: Mapping[str, str] | None = None,
+             regions: Sequence[str] = (), results: Sequence[ShapedArray] | None = None) -> Any:
+        avals = self.avals_out if results is None else results
+        given = attributes or {}
+        if not any(map(is_dynamic, avals)) and not any(is_dynamic(x.aval) for x in operands) and \
+                not any(isinstance(text, SymbolicArray) for text in given.values()):
+            return super().emit(op, operands, attributes=attributes, regions=regions, results=avals)
+        if op == "stablehlo.reduce_window" and any(isinstance(text, SymbolicArray) for text in given.values()):
+            return self._emit_dynamic_reduce_window(operands, given, regions[0], avals)
+        form = _FORMS.get(op)
+        if form is not None:
+            return form(self, operands, given, avals[0])
+        if op not in _INFERRED or any(isinstance(text, SymbolicArray) for text in given.values()):
+            raise NotImplementedError(f"{self.eqn.primitive}: {op} with symbolic dimensions is not supported, for "
+                                      f"{', '.join(aval.str_short() for aval in avals)}. Export for sizes that are numbers where it is used.")
+        return super().emit(op, operands, attributes=attributes, regions=regions, results=avals)
+
+    def emit_dynamic(self, op: str, operands: Sequence[Value], attributes: Mapping[str, str], result: ShapedArray) -> Value:
+        """The dynamic form of an operation, as it is."""
+        return super().emit(op, operands, attributes=attributes, results=[result])
+
+    def _emit_dynamic_reduce_window(self, operands: Sequence[Value], attributes: Mapping[str, str], region: str,
+                                    results: Sequence[ShapedArray]) -> Any:
+        """A custom call that shape refinement makes a `reduce_window` of; its computation is a function of the module."""
+        name = self.module.unique_name("reducer")
+        head, _, body = region.removeprefix("{\n^bb0(").partition("):\n")
+        lines, _, ending = body.rpartition('"stablehlo.return"(')
+        returned, _, types = ending.partition(") : (")
+        types = types.partition(") -> ()")[0]
+        self.module.functions.append(f"func.func private @{name}({head}) -> ({types}) {{\n{lines}func.return {returned} : {types}\n}}")
+        names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+        padding = attributes["padding"]
+        if isinstance(padding, SymbolicArray):
+            pairs = self.shape_value(padding.values)
+            pairs = super().emit("stablehlo.reshape", [pairs], results=[ShapedArray((len(padding.values) // 2, 2), np.int64)])
+        else:
+            rank = len(_numbers(attributes[names[0]]))
+            pairs = super().emit("stablehlo.constant", [], attributes={"value": padding}, results=[ShapedArray((rank, 2), np.int64)])
+        return super().emit("stablehlo.custom_call", [*operands, *(self.shape_value(_numbers(attributes[n])) for n in names), pairs], attributes={
+            "call_target_name": '"stablehlo.dynamic_reduce_window"', "called_computations": f"[@{name}]", "api_version": "1 : i32"}, results=results)
+
+    def constant(self, value: Any, dtype: Any = None, shape: Sequence[DimSize] = ()) -> Value:
+        if not any(type(size) is SymbolicDim for size in shape):
+            return super().constant(value, dtype, shape)
+        scalar = super().constant(value, dtype)
+        return self.broadcast_to(scalar, shape)
+
+    def broadcast_to(self, value: Value, shape: Sequence[DimSize]) -> Value:
+        """Splats of symbolic shapes are computed where they are used: they are no constants yet."""
+        if not any(type(size) is SymbolicDim for size in shape):
+            return super().broadcast_to(value, shape)
+        aval, shape = value.aval, tuple(shape)
+        physical = physical_aval(aval).ndim - aval.ndim if dtypes.is_extended(aval.dtype) else 0
+        axes = [*range(len(shape) - aval.ndim, len(shape)), *range(len(shape), len(shape) + physical)]
+        text = f"array<i64: {', '.join(map(str, axes))}>" if axes else "array<i64>"
+        return self.emit("stablehlo.broadcast_in_dim", [value], attributes={"broadcast_dimensions": text}, results=[aval.update(shape=shape)])
+
+    # The module's entry
+
+    def write_main(self, function: str, specification: ShapeSpecification, parameters: Sequence[ShapedArray],
+                   results: Sequence[ShapedArray], arg_attributes: Sequence[str], result_attributes: Sequence[str]) -> str:
+        """The text of `main`: it finds the variables' values, asserts that the sizes are as specified, and calls `function`."""
+        header = FunctionWriter.leading_parameters(self)
+        args = [Value(f"%arg{i}", aval) for i, aval in enumerate(parameters)]
+        header += [f"{x.name}: {type_text(x.aval)}" + (f" {attribute}" if attribute else "") for x, attribute in zip(args, arg_attributes)]
+        self.dims = {}
+        self._assert_specification(specification, args)
+        leading = [*FunctionWriter.leading_arguments(self), *(self.dims[name] for name in self.module.dimension_variables)]
+        outs = self.call(function, [*leading, *args], results)
+        types = [type_text(x.aval) + (f" {attribute}" if attribute else "")
+                 for x, attribute in zip(outs, result_attributes or [""] * len(outs))]
+        ending = f"func.return {', '.join(x.name for x in outs)} : {types_text(x.aval for x in outs)}" if outs else "func.return"
+        return "\n".join([f"func.func public @main({', '.join(header)}) -> ({', '.join(types)}) {{", *self._constants.lines, *self.lines,
+                          ending, "}"])
+
+    def _assert_specification(self, specification: ShapeSpecification, args: Sequence[Value]) -> None:
+        ending = " " + specification.describe() + "Obtained dimension variables: "
+
+        def size_of(axis) -> _Number:
+            dimension = super(DynamicWriter, self).emit("stablehlo.get_dimension_size", [args[axis.argument]], attributes={
+                "dimension": f"{axis.axis} : i64"}, results=[ShapedArray((), np.int32)])
+            return _Number(self, super(DynamicWriter, self).emit("stablehlo.convert", [dimension], results=[_SIZE]))
+
+        shown: list[Value] = []
+        for step in specification.steps:
+            rest = size_of(step.source) - _number(self, step.rest)
+            if step.count != 1:
+                remainder = _apply("mod", rest, step.count)
+                self._assert(remainder.compared("EQ", 0), "Division had remainder {0} when computing the value of '" f"{step.variable}'.{ending}",
+                             [remainder.value, *shown], 1)
+                rest = _apply("floordiv", rest, step.count)
+            self.dims[step.variable] = rest.value
+            shown.append(rest.value)
+            ending += f"'{step.variable}' = {{{len(shown) - 1}}} from specification '{step.source.dim}' for dimension " \
+                f"{specification.place(step.source)}, "
+            self._assert(rest.compared("GE", 1), f"Expected value >= 1 for dimension variable '{step.variable}'.{ending}", shown, 0)
+        for axis in specification.checks:
+            if type(axis.dim) is SymbolicDim:
+                size, expected = size_of(axis), _number(self, axis.dim)
+                self._assert(size.compared("EQ", expected), "Found inconsistency between dimension size " f"{specification.place(axis)} (= {{0}}) and "
+                             f"the specification '{axis.dim}' (= {{1}}).{ending}", [size.value, expected.value, *shown], 2)
+
+    def _assert(self, condition: Value, message: str, shown: Sequence[Value], first: int) -> None:
+        """An assertion about shapes; the numbers of a message refer to `shown`, those of its end to what comes after `first` ones."""
+        head, end, tail = message.partition("Obtained dimension variables: ")
+        for number in reversed(range(len(shown) - first)):
+            tail = tail.replace(f"{{{number}}}", f"{{{number + first}}}")
+        text = string_text(f"Input shapes do not match the polymorphic shapes specification. {head}{end}{tail}")
+        super().emit("stablehlo.custom_call", [condition, *shown], results=[], attributes={
+            "call_target_name": '"shape_assertion"', "error_message": text, "has_side_effect": "true", "api_version": "2 : i32"})
+
+
+def write_dynamic(module: ModuleContext, closed: ClosedJaxpr, name: str, specification: ShapeSpecification, live: Sequence[JaxprEqn],
+                  arg_attributes: Sequence[str], result_attributes: Sequence[str]) -> None:
+    """Writes a program with symbolic dimensions in its arguments' shapes: the function for it, and `main`.
+
+    Raises:
+      NotImplementedError: if it has constants that are arrays.
+    """
+    if closed.jaxpr.constvars:
+        raise NotImplementedError(f"lower({name}): programs with symbolic dimensions take no arrays besides their arguments; use inline_consts")
+    module.dimension_variables = tuple(specification.variables)
+    module.has_dynamic_shapes = True
+    writer = DynamicWriter(module, module.platforms)
+    writer.scope = f"jit({name})"
+    function = module.unique_name(WRAPPED_MAIN)
+    body = writer.write(closed.jaxpr, function, private=True, live=live)
+    main = DynamicWriter(module, module.platforms).write_main(
+        function, specification, closed.in_avals, closed.out_avals, arg_attributes, result_attributes)
+    module.functions[:0] = [main, body]
+
+
+def retyped(ctx: FunctionWriter, x: Value, aval: ShapedArray) -> Value:
+    """A value under a type that says more, or less, of its shape."""
+    return Value(x.name, aval) if type_text(x.aval) == type_text(aval) else FunctionWriter.emit(ctx, "stablehlo.convert", [x], results=[aval])
+
+
+# Sizes as numbers that are written
+
+
+class _Number:
+    """A scalar of the program, i64[], with the arithmetic of sizes."""
+
+    def __init__(self, writer: DynamicWriter, value: Value):
+        self.writer = writer
+        self.value = value
+
+    def _binary(self, op: str, other: Any) -> _Number:
+        return _Number(self.writer, FunctionWriter.emit(self.writer, op, [self.value, _number(self.writer, other).value], results=[_SIZE]))
+
+    def __add__(self, other):
+        return self._binary("stablehlo.add", other)
+
+    def __sub__(self, other):
+        return self._binary("stablehlo.subtract", other)
+
+    def __mul__(self, other):
+        return self._binary("stablehlo.multiply", other)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def compared(self, direction: str, other: Any) -> Value:
+        return FunctionWriter.emit(self.writer, "stablehlo.compare", [self.value, _number(self.writer, other).value], results=[_FLAG],
+                                   attributes={"comparison_direction": f"#stablehlo<comparison_direction {direction}>"})
+
+
+def _number(writer: DynamicWriter, x: Any) -> _Number:
+    return x if isinstance(x, _Number) else _Number(writer, writer.size_value(x))
+
+
+def _apply(name: str, x: Any, y: Any) -> Any:
+    """`floordiv`, `mod`, `max` or `min`; division rounds down, while StableHLO's rounds towards 0."""
+    writer = (x if isinstance(x, _Number) else y).writer
+    x, y = _number(writer, x), _number(writer, y)
+    if name in ("max", "min"):
+        return x._binary(f"stablehlo.{name}imum", y)
+    rest = x._binary("stablehlo.remainder", y)
+    signs = rest._binary("stablehlo.multiply", y).compared("LT", 0)  # a rest that is not 0 has the sign of x
+    if name == "mod":
+        return _Number(writer, FunctionWriter.emit(writer, "stablehlo.select", [signs, (rest + y).value, rest.value], results=[_SIZE]))
+    quotient = x._binary("stablehlo.divide", y)
+    return _Number(writer, FunctionWriter.emit(writer, "stablehlo.select", [signs, (quotient - 1).value, quotient.value], results=[_SIZE]))
+
+
+# The dynamic forms
+
+
+def _sizes(aval: ShapedArray) -> tuple[DimSize, ...]:
+    return physical_aval(aval).shape if dtypes.is_extended(aval.dtype) else aval.shape
+
+
+def _numbers(attribute: str) -> Sequence[DimSize]:
+    """What an attribute `array<i64: 0, 2>` lists."""
+    if isinstance(attribute, SymbolicArray):
+        return attribute.values
+    listed = attribute.removeprefix("array<i64").removeprefix(":").removesuffix(">").strip()
+    return tuple(int(number) for number in listed.split(",")) if listed else ()
+
+
+def _broadcast(ctx: DynamicWriter, operands, attributes, result):
+    return ctx.emit_dynamic("stablehlo.dynamic_broadcast_in_dim", [*operands, ctx.shape_value(_sizes(result))], attributes, result)
+
+
+def _reshape(ctx: DynamicWriter, operands, attributes, result):
+    if type_text(operands[0].aval) == type_text(result) and operands[0].aval.shape == result.shape:
+        return Value(operands[0].name, result)
+    return ctx.emit_dynamic("stablehlo.dynamic_reshape", [*operands, ctx.shape_value(_sizes(result))], attributes, result)
+
+
+def _iota(ctx: DynamicWriter, operands, attributes, result):
+    return ctx.emit_dynamic("stablehlo.dynamic_iota", [ctx.shape_value(_sizes(result))], attributes, result)
+
+
+def _pad(ctx: DynamicWriter, operands, attributes, result):
+    if not any(isinstance(text, SymbolicArray) for text in attributes.values()):
+        return ctx.emit_dynamic("stablehlo.pad", operands, attributes, result)
+    amounts = [ctx.shape_value(_numbers(attributes[name])) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")]
+    return ctx.emit_dynamic("stablehlo.dynamic_pad", [*operands, *amounts], {}, result)
+
+
+def _slice(ctx: DynamicWriter, operands, attributes, result):
+    if not any(isinstance(text, SymbolicArray) for text in attributes.values()):
+        return ctx.emit_dynamic("stablehlo.slice", operands, attributes, result)
+    bounds = [ctx.shape_value(_numbers(attributes[name])) for name in ("start_indices", "limit_indices", "strides")]
+    return ctx.emit_dynamic("stablehlo.real_dynamic_slice", [*operands, *bounds], {}, result)
+
+
+def _dynamic_slice(ctx: DynamicWriter, operands, attributes, result):
+    """Starts move back until the window fits, as in `dynamic_slice`."""
+    if not isinstance(attributes["slice_sizes"], SymbolicArray):
+        return ctx.emit_dynamic("stablehlo.dynamic_slice", operands, attributes, result)
+    (x, *starts), sizes = operands, _numbers(attributes["slice_sizes"])
+    firsts, one, vector = [], ShapedArray((1,), np.int64), ShapedArray((len(sizes),), np.int64)
+    for start, size, whole in zip(starts, sizes, _sizes(x.aval)):
+        first = _Number(ctx, start if start.aval.dtype == _SIZE.dtype else FunctionWriter.emit(ctx, "stablehlo.convert", [start], results=[_SIZE]))
+        first = _apply("max", _apply("min", first, _number(ctx, whole) - _number(ctx, size)), 0)
+        firsts.append(FunctionWriter.emit(ctx, "stablehlo.reshape", [first.value], results=[one]))
+    first = FunctionWriter.emit(ctx, "stablehlo.concatenate", firsts, attributes={"dimension": "0 : i64"}, results=[vector])
+    limit = FunctionWriter.emit(ctx, "stablehlo.add", [first, ctx.shape_value(sizes)], results=[vector])  # the sum tells how wide it is
+    return ctx.emit_dynamic("stablehlo.real_dynamic_slice", [x, first, limit, ctx.shape_value((1,) * len(sizes))], {}, result)
+
+
+def _gather(ctx: DynamicWriter, operands, attributes, result):
+    if not isinstance(attributes["slice_sizes"], SymbolicArray):
+        return ctx.emit_dynamic("stablehlo.gather", operands, attributes, result)
+    rest = {name: text for name, text in attributes.items() if name != "slice_sizes"}
+    return ctx.emit_dynamic("stablehlo.dynamic_gather", [*operands, ctx.shape_value(_numbers(attributes["slice_sizes"]))], rest, result)
+
+
+_FORMS = {
+    "stablehlo.broadcast_in_dim": _broadcast, "stablehlo.reshape": _reshape, "stablehlo.iota": _iota, "stablehlo.pad": _pad,
+    "stablehlo.slice": _slice, "stablehlo.dynamic_slice": _dynamic_slice, "stablehlo.gather": _gather}
+
+# Operations whose results' shapes follow from their operands'.
+_INFERRED = frozenset(f"stablehlo.{name}" for name in """
+    abs add after_all and atan2 bitcast_convert case cbrt ceil clamp compare complex concatenate convert convolution cosine count_leading_zeros
+    divide dot_general dynamic_update_slice exponential exponential_minus_one floor if imag is_finite log log_plus_one logistic map maximum minimum
+    multiply negate not optimization_barrier or popcnt power real reduce reduce_precision reduce_window remainder return reverse
+    round_nearest_afz round_nearest_even rsqrt scatter select shift_left shift_right_arithmetic shift_right_logical sign sine sort sqrt fft select_and_scatter
+    subtract tan tanh transpose while xor cholesky triangular_solve""".split()) | frozenset(f"chlo.{name}" for name in """
+    acos acosh asin asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv erfc is_inf lgamma next_after polygamma sinh square tan
+    top_k zeta""".split())

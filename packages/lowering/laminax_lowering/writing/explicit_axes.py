@@ -1,0 +1,68 @@
+"""Programs whose types say how values are split: each result of an operation is constrained to be split so."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from laminax_ir.programs.primitive import Primitive
+from laminax_ir.types.avals import ShapedArray
+from laminax_ir.types.type_shardings import TypeSharding
+from laminax_lowering.writing.shardings import sharding_on_mesh
+from laminax_lowering.writing.ssa_values import Value
+from laminax_lowering.writing.types import type_text
+
+_OF_PROGRAMS = frozenset(("calls", "custom_calls", "composite", "linear_call", "linear_solve"))  # what they return is constrained inside
+
+
+def constrained(primitive: Primitive, rule: Callable) -> Callable:
+    """The lowering rule that constrains the results as their types say."""
+    if primitive.family in _OF_PROGRAMS:
+        return rule
+
+    def constrained_rule(ctx, *operands, **params):
+        avals = ctx.avals_out
+        if primitive.family == "elementwise" and len(operands) > 1 and len(avals) == 1:
+            operands = [_split_as(ctx, x, avals[0]) for x in operands]
+        result = rule(ctx, *operands, **params)
+        if not primitive.multiple_results:
+            return constrain(ctx, result, avals[0])
+        return [constrain(ctx, x, aval) for x, aval in zip(result, avals)]
+
+    return constrained_rule
+
+
+def constrain(ctx: Any, x: Value, aval: ShapedArray) -> Value:
+    """The value, constrained to be split over explicit axes as the aval says; over the compiler's axes it may be split further."""
+    if aval._split is None:
+        return x
+    mesh, spec = aval._split
+    used = (*spec.names(), *spec.unreduced)
+    free = [name for name in mesh.explicit_axes if name not in used] if mesh.auto_axes else ()
+    text = sharding_on_mesh(ctx.module.meshes, mesh, spec, aval, is_open=bool(mesh.auto_axes), replicated=free)
+    name = ctx.new_name()
+    ctx.lines.append(f"{name} = sdy.sharding_constraint {x.name} {text} : {type_text(aval)}{ctx.loc}")
+    return Value(name, aval)
+
+
+def terms_kept(ctx: Any, x: Value) -> Value:
+    """The value; constrained to be the terms of a sum over mesh axes if its type says so, so that the compiler does not make the sum here."""
+    split = getattr(x.aval, "_split", None)
+    return x if split is None or not split.spec.unreduced else constrain(ctx, x, x.aval)
+
+
+def _split_as(ctx: Any, x: Value, aval: ShapedArray) -> Value:
+    """An operand of an elementwise operation, split as the result; a scalar beside an array is repeated."""
+    if aval._split is None or x.aval.ndim and (x.aval.shape != aval.shape or x.aval._split in (None, aval._split)):
+        return x
+    if not aval.ndim:
+        return x
+    if x.aval.ndim:
+        return constrain(ctx, x, x.aval.update(sharding=_split_beside(x.aval._split, aval._split)))
+    return constrain(ctx, ctx.broadcast_to(x, aval.shape), x.aval.update(shape=aval.shape, sharding=_split_beside(x.aval._split, aval._split)))
+
+
+def _split_beside(split: TypeSharding | None, result: TypeSharding) -> TypeSharding:
+    """How an operand is split where the result is split so; beside the terms of a sum, factors are whole."""
+    if not result.spec.unreduced or split is not None and split.spec.unreduced:
+        return result
+    return result.update(result.spec.update(unreduced=frozenset()))

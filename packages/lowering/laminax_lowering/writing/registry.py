@@ -1,0 +1,80 @@
+"""The table of lowering rules.
+
+A rule `rule(ctx, *operands, **params)` writes the StableHLO of one operation through the context and returns its
+result, a `Value`, or the list of them for an operation with several. A rule may be given for some platforms
+only; the one for all platforms serves where there is none.
+"""
+
+from __future__ import annotations
+
+from typing import Callable
+
+from laminax_ir.programs.primitive import Primitive, RuleTable
+
+lowering_rules = RuleTable("lowering", "laminax_lowering.rules", "Register one with lowering_rule.")
+platform_rules: dict[tuple[Primitive, str], Callable] = {}
+unsupported: dict[tuple[Primitive, str], str] = {}  # why
+
+
+def lowering_rule(*primitives: Primitive, platforms: tuple[str, ...] | None = None) -> Callable[[Callable], Callable]:
+    """Decorator: the function lowers each of the primitives, on all platforms or on those named."""
+    def register(rule):
+        for primitive in primitives:
+            if platforms is None:
+                lowering_rules.add(primitive, rule)
+                continue
+            for platform in platforms:
+                if (primitive, platform) in platform_rules:
+                    raise ValueError(f"{primitive}: a second lowering rule for {platform}, in {rule.__module__}")
+                platform_rules[primitive, platform] = rule
+        return rule
+    return register
+
+
+def not_supported(primitive: Primitive, platforms: tuple[str, ...], reason: str) -> None:
+    """States that platforms have no such operation; `reason` says why, and what to do instead."""
+    for platform in platforms:
+        unsupported[primitive, platform] = reason
+
+
+_found: dict[tuple, dict[Primitive, Callable]] = {}
+
+
+def rules_for(platforms: tuple[str, ...], *changed: bool) -> dict[Primitive, Callable]:
+    """The rules that `find_rule` has found for platforms, as changed for some programs, for who looks them up again and again."""
+    found = _found.get((platforms, changed))
+    return found if found is not None else _found.setdefault((platforms, changed), {})
+
+
+def find_rule(primitive: Primitive, platforms: tuple[str, ...]) -> Callable:
+    """The rule for a primitive on one platform, or on each of several.
+
+    Raises:
+      NotImplementedError: if there is none.
+    """
+    general = lowering_rules.find(primitive)  # imports those for some platforms, too
+    rules = [_rule_on(primitive, platform, general) for platform in platforms]
+    if len(rules) == 1 or all(rule is general for rule in rules):
+        return rules[0]
+    return _by_platform(dict(zip(platforms, rules, strict=True)))
+
+
+def _rule_on(primitive: Primitive, platform: str, general: Callable | None) -> Callable:
+    special = platform_rules.get((primitive, platform))
+    if special is not None:
+        return special
+    if (primitive, platform) in unsupported:
+        raise NotImplementedError(f"{primitive} is not supported on {platform}: {unsupported[primitive, platform]}.")
+    if general is None:
+        elsewhere = sorted(p for q, p in platform_rules if q is primitive)
+        where = f" It has rules for {', '.join(elsewhere)}." if elsewhere else ""
+        raise NotImplementedError(f"Lowering rule for primitive '{primitive}' not found for platform {platform}.{where} Register one with "
+                                  "lowering_rule.")
+    return general
+
+
+def _by_platform(rules: dict[str, Callable]) -> Callable:
+    """The rule that writes each platform's own, as branches of a case."""
+    def rule(ctx, *operands, **params):
+        return ctx.by_platform(lambda: rules[ctx.platform](ctx, *operands, **params))
+    return rule

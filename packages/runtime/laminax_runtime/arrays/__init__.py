@@ -1,0 +1,1 @@
+"""Arrays on devices, how they are split, and how they get there."""

@@ -1,0 +1,135 @@
+"""Arrays from what a callback or a process has of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.pytrees import pytree
+from laminax_ir.tracing.trace import Tracer
+from laminax_ir.types import dtypes
+from laminax_ir.types.array_layouts import AUTO, Format
+from laminax_ir.types.errors import UnexpectedTracerError
+from laminax_runtime.arrays import layouts, shardings, transfer
+from laminax_runtime.arrays.arrays import ArrayImpl, make_array_from_single_device_arrays
+
+
+def make_array_from_callback(
+    shape: Sequence[int],
+    sharding: shardings.Sharding,
+    data_callback: Callable[[shardings.Index], Any],
+    dtype: Any = None,
+) -> ArrayImpl:
+    """An array whose parts come from a function that is asked for each.
+
+    Args:
+        shape: the shape of the whole.
+        sharding: how it is laid out; a `Format` says the layout of its parts too.
+        data_callback: from the slices of the whole that make up a part, to an array of that part. It is asked once for
+            parts that several devices hold.
+        dtype: the dtype that the parts must have, or become; needed if this process has no part.
+
+    Returns:
+        The array, committed to the sharding.
+
+    Raises:
+        ValueError: the shape does not divide, or a part has another shape or dtype than it should.
+        UnexpectedTracerError: a part is a traced value.
+
+    Example:
+        >>> make_array_from_callback((8, 4), NamedSharding(mesh, PartitionSpec("x")), lambda index: table[index])
+    """
+    shape = tuple(shape)
+    if isinstance(sharding, Format):
+        if sharding.layout is AUTO:
+            raise TypeError("make_array_from_callback: `Layout.AUTO` cannot be used in place of a device-local layout when calling "
+                            f"`jax.make_array_from_callback`. Got {sharding}. Give a Layout, or None for the default.")
+        whole = make_array_from_callback(shape, sharding.sharding, data_callback, dtype)
+        return whole if sharding.layout is None else layouts.relayout(whole, sharding.layout)
+    if not isinstance(sharding, shardings.Sharding):
+        raise TypeError(f"make_array_from_callback: sharding should be an instance of `jax.sharding`. Got {sharding} of type {type(sharding)}.")
+    expected = sharding.shard_shape(shape)
+    values: dict[tuple, Any] = {}
+    parts = []
+    for device, index in sharding.addressable_devices_indices_map(shape).items():
+        key = tuple((s.start, s.stop) for s in index)
+        if key not in values:
+            values[key] = _checked_part(data_callback(index), index, expected, dtype)
+            dtype = values[key].dtype if dtype is None else dtype
+        parts.append(_on_device(values[key], device))
+    if not parts and dtype is None:
+        raise ValueError("make_array_from_callback: this process has no part of the array, so dtype must be given")
+    return make_array_from_single_device_arrays(shape, sharding, parts, dtype=parts[0].dtype if parts else dtype)
+
+
+def _on_device(part: Any, device: Any) -> Any:
+    if isinstance(part, PRNGKeyArray):
+        return PRNGKeyArray(part.impl, transfer.device_put(part.base, device))
+    return transfer.device_put(part, device)
+
+
+def _checked_part(value: Any, index: shardings.Index, expected: shardings.Shape, dtype: Any) -> Any:
+    if isinstance(value, Tracer):
+        raise UnexpectedTracerError(
+            f"jax.make_array_from_callback cannot be called within a traced context, but data_callback({index}) returned a "
+            f"traced value, {value.aval.str_short()}. Call it outside of jit and other transformations."
+        )
+    value = value if isinstance(value, (ArrayImpl, PRNGKeyArray)) else np.asarray(value)
+    if value.shape != expected:
+        raise ValueError(
+            f"make_array_from_callback: data_callback({index}) returned an array of shape {value.shape}, but this part "
+            f"has the shape {expected}. Expected shard shape {expected} doesn't match the single device array shape {value.shape}. "
+            "Index the whole with what the callback is given."
+        )
+    if dtype is not None and value.dtype != dtype:
+        raise ValueError(
+            f"make_array_from_callback: data_callback({index}) returned {dtypes.dtype_name(value.dtype)}, but the array's "
+            f"dtype is {dtypes.dtype_name(dtype)}. Convert it in the callback."
+        )
+    return value
+
+
+def make_array_from_process_local_data(
+    sharding: shardings.Sharding | Any, local_data: Any, global_shape: Sequence[int | None] | Any = None
+) -> Any:
+    """Arrays from the data that this process has of them: all of it, where the devices are all this process's own.
+
+    Args:
+        sharding: how the arrays are laid out; a sharding, or a pytree of them like `local_data`.
+        local_data: a NumPy array or a pytree of them.
+        global_shape: the shape of the whole, or a pytree of shapes; None, or None for an axis, takes the data's.
+
+    Returns:
+        A pytree like `local_data`, of arrays.
+
+    Raises:
+        ValueError: the shape of the whole is not that of the data.
+        NotImplementedError: devices of other processes belong to the sharding.
+    """
+    leaves, tree = pytree.tree_flatten(local_data)
+    layouts = pytree.broadcast_prefix(sharding, local_data)
+    is_one_shape = global_shape is None or isinstance(global_shape, (tuple, list)) and all(
+        size is None or hasattr(size, "__index__") for size in global_shape
+    )
+    shapes = [global_shape] * len(leaves) if is_one_shape else tree.flatten_up_to(global_shape)
+    return tree.unflatten([_from_local(*args) for args in zip(layouts, leaves, shapes, strict=True)])
+
+
+def _from_local(sharding: shardings.Sharding, data: Any, global_shape: Sequence[int | None] | None) -> ArrayImpl:
+    if not sharding.is_fully_addressable:
+        raise NotImplementedError(
+            f"make_array_from_process_local_data: {sharding} has devices of other processes, which is not supported. "
+            "Use make_array_from_callback, which asks for the parts of this process by their place in the whole."
+        )
+    data = np.asarray(data)
+    if global_shape is not None:
+        wanted = tuple(have if size is None else size for size, have in zip(global_shape, data.shape, strict=False))
+        if len(global_shape) != data.ndim or wanted != data.shape:
+            raise ValueError(
+                f"make_array_from_process_local_data: all devices of {sharding} are this process's own, so the data is "
+                f"the whole array, but it has shape {data.shape} and global_shape is {tuple(global_shape)}"
+            )
+    return transfer.device_put(data, sharding)

@@ -1,0 +1,1 @@
+"""Clients, devices and meshes."""

@@ -1,0 +1,212 @@
+"""Backends: one PJRT client per platform, made when first asked for.
+
+The platforms to start are the option `platforms` (or LAMINAX_PLATFORMS, or JAX_PLATFORMS), the first of which is the
+default. Without it, an accelerator whose plugin is installed and works is the default, and the CPU otherwise; the CPU
+is there in any case.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Callable
+
+from laminax_ir.options import config_options
+from laminax_runtime import _jaxlib
+from laminax_runtime.backends import ffi, plugins
+from laminax_runtime.base import options
+from laminax_runtime.base.errors import PlatformError
+
+Client = _jaxlib.Client
+
+# What users may call a platform, and the names under which XLA knows it.
+_ALIASES = {"gpu": ("cuda", "rocm")}
+_KNOWN = ("cpu", "gpu", "cuda", "rocm", "tpu")
+
+_lock = threading.RLock()
+_clients: dict[str, Client] = {}
+_failures: dict[str, str] = {}
+_registered: list[plugins.Plugin] = []
+_default: str | None = None
+_start_hooks: list[Callable[[Client], None]] = []
+
+
+def register_plugin(name: str, library_path: str, **client_options) -> None:
+    """Adds a PJRT plugin that `devices(name)` will load.
+
+    Args:
+        name: the platform's name.
+        library_path: the plugin's shared library.
+        **client_options: passed to the plugin when its client is made.
+
+    Raises:
+        PlatformError: the platform has already started.
+    """
+    with _lock:
+        if name in _clients:
+            raise PlatformError(f"register_plugin({name!r}): the platform has already started. Register it earlier.")
+        _registered.append(plugins.Plugin(name, name, plugins.Path(library_path), client_options))
+
+
+def client(platform: str | None = None) -> Client:
+    """The client of a platform, made on the first call; None means the default platform.
+
+    Raises:
+        PlatformError: the platform is unknown, not installed, or does not start.
+    """
+    found = _clients.get(platform) if platform is not None else _clients.get(_default)
+    return found if found is not None else _start(platform)
+
+
+def when_started(hook: Callable[[Client], None]) -> None:
+    """Registers what is done with each client before anybody gets it; at once with those that have started.
+
+    The layer of arrays makes the first array so (see `transfer`); devices alone need none.
+    """
+    with _lock:
+        for started in _clients.values():
+            hook(started)
+        _start_hooks.append(hook)
+
+
+def started_clients() -> dict[str, Client]:
+    """The clients that have started, by platform."""
+    return dict(_clients)
+
+
+def default_platform() -> str:
+    """The default platform, under XLA's name for it ('cpu', 'cuda', 'rocm', 'tpu')."""
+    if _default is None:
+        _start(None)
+    return _default
+
+
+def _start(platform: str | None) -> Client:
+    with _lock:
+        if platform is None:
+            return _clients[_start_default()]
+        names = _ALIASES.get(platform, (platform,))
+        for name in names:
+            if name in _clients:
+                return _clients[name]
+        return _clients[_start_first_of(names, requested=platform)]
+
+
+def _start_default() -> str:
+    """Starts what `platform_name` names or `platforms` lists, or the best there is, and settles which one is the default."""
+    global _default
+    if _default is not None:
+        return _default
+    if name := options.platform_name.value:
+        _default = _start_first_of(_ALIASES.get(name, (name,)), requested=name)
+        return _default
+    if listed := _listed_platforms():
+        started = [_start_first_of(_ALIASES.get(name, (name,)), requested=name) for name in listed]
+        _default = started[0]
+        return _default
+    _default = _start_best()  # not known to other threads before it has started
+    return _default
+
+
+def _start_best() -> str:
+    """Starts the first platform whose plugin works, or else the CPU."""
+    for plugin in _plugins():
+        try:
+            return _start_first_of((plugin.platform,), requested=plugin.platform)
+        except PlatformError as error:
+            warnings.warn(f"{error} Falling back to the CPU.", RuntimeWarning, stacklevel=2)
+    return _start_first_of(("cpu",), requested="cpu")
+
+
+def _forget_default(option: config_options.Option, scope: config_options.Scope, value: object) -> None:
+    global _default
+    if option is options.platform_name:
+        with _lock:
+            _default = None
+
+
+config_options.subscribe(_forget_default)
+
+
+def _start_first_of(names: tuple[str, ...], requested: str) -> str:
+    """Starts the first of the platforms that is there and works."""
+    if not _is_allowed(requested):
+        listed = options.platforms.value
+        raise PlatformError(f"The platform {requested!r} is switched off: the option `platforms` is {listed!r}.")
+    reasons = []
+    for name in names:
+        if name in _clients:
+            return name
+        if name not in _failures:
+            try:
+                started = _make_client(name)
+                for hook in _start_hooks:
+                    hook(started)
+                if not _clients:
+                    os.register_at_fork(before=_warn_of_fork)
+                _clients[name] = started
+                return name
+            except Exception as error:  # noqa: BLE001  (whatever a broken plugin raises becomes the message)
+                _failures[name] = str(error)
+        reasons.append(_failures[name])
+    raise PlatformError(f"The platform {requested!r} is not available. " + " ".join(dict.fromkeys(reasons)))
+
+
+def _warn_of_fork() -> None:
+    warnings.warn("os.fork() was called. os.fork() is incompatible with multithreaded code, and the runtime of laminax (as of JAX) is multithreaded, so "
+                  "this will likely lead to a deadlock. Start processes afresh: multiprocessing.get_context('spawn'), or subprocess.",
+                  RuntimeWarning, stacklevel=2)
+
+
+def _is_allowed(platform: str) -> bool:
+    """Whether the option `platforms` lets the platform start: 'gpu' stands for any kind of GPU, there and here."""
+    listed = _listed_platforms()
+    if not listed:
+        return True
+    names = {platform, *_ALIASES.get(platform, ()), *(alias for alias, kinds in _ALIASES.items() if platform in kinds)}
+    return not names.isdisjoint(listed)
+
+
+def _listed_platforms() -> list[str]:
+    return [name.strip() for name in (options.platforms.value or "").split(",") if name.strip()]
+
+
+def _make_client(name: str) -> Client:
+    if name == "cpu":
+        count = options.num_cpu_devices.value
+        client = _jaxlib.make_cpu_client(
+            asynchronous=options.cpu_enable_async_dispatch.value, num_devices=count if count > 0 else None
+        )
+        options.has_cpu_started = True
+        return client
+    for plugin in _plugins():
+        if plugin.platform == name:
+            return _load(plugin)
+    raise PlatformError(_how_to_install(name))
+
+
+def _plugins() -> list[plugins.Plugin]:
+    return [*_registered, *plugins.find_plugins()]
+
+
+def _load(plugin: plugins.Plugin) -> Client:
+    if not plugin.library.is_file():
+        raise PlatformError(f"Its plugin's library {plugin.library} does not exist.")
+    try:
+        if not _jaxlib.is_plugin_loaded(plugin.name):
+            ffi.connect_plugin(plugin.platform, _jaxlib.load_plugin(plugin.name, str(plugin.library)))
+        if not _jaxlib.is_plugin_initialized(plugin.name):
+            _jaxlib.initialize_plugin(plugin.name)
+        return _jaxlib.make_plugin_client(plugin.name, plugin.options)
+    except Exception as error:
+        raise PlatformError(f"Its plugin {plugin.library} did not start: {error}") from error
+
+
+def _how_to_install(name: str) -> str:
+    packages = {"cuda": "jax-cuda13-plugin or jax-cuda12-plugin", "rocm": "jax-rocm7-plugin", "tpu": "libtpu"}
+    if name in packages:
+        return (
+            f"No plugin for {name} is installed; install {packages[name]} in the version of jaxlib, {_jaxlib.version}."
+        )
+    return f"There is no plugin of this name; the known platforms are {', '.join(_KNOWN)}."

@@ -1,0 +1,101 @@
+"""Devices: what there is to compute on, and which device is meant when none is named."""
+
+from __future__ import annotations
+
+from laminax_runtime import _jaxlib
+from laminax_runtime.backends import backends
+from laminax_runtime.base import options
+
+Device = _jaxlib.Device
+
+
+def devices(backend: str | None = None) -> list[Device]:
+    """All devices of a platform, those of other processes included, in the order of their ids.
+
+    Args:
+        backend: 'cpu', 'gpu', 'cuda', 'rocm', 'tpu' or a registered plugin's name; None is the default platform.
+
+    Raises:
+        PlatformError: the platform is unknown, not installed, or does not start.
+
+    Example:
+        >>> devices("cpu")[0].platform
+        'cpu'
+    """
+    return backends.client(backend).devices()
+
+
+def local_devices(process_index: int | None = None, backend: str | None = None) -> list[Device]:
+    """The devices that belong to one process, by default to this one.
+
+    Raises:
+        ValueError: there is no process of this index.
+    """
+    client = backends.client(backend)
+    if process_index is None:
+        return client.local_devices()
+    if not 0 <= process_index < process_count(backend):
+        raise ValueError(
+            f"local_devices: there is no process {process_index}; the processes are 0 to {process_count(backend) - 1}"
+        )
+    return [device for device in client.devices() if device.process_index == process_index]
+
+
+def device_count(backend: str | None = None) -> int:
+    """How many devices a platform has, over all processes."""
+    return backends.client(backend).device_count()
+
+
+def local_device_count(backend: str | None = None) -> int:
+    """How many devices of a platform this process can address."""
+    return backends.client(backend).local_device_count()
+
+
+def process_index(backend: str | None = None) -> int:
+    """This process's number among those that compute together."""
+    return backends.client(backend).process_index()
+
+
+def process_count(backend: str | None = None) -> int:
+    """How many processes compute together."""
+    return 1 + max((device.process_index for device in backends.client(backend).devices()), default=0)
+
+
+def process_indices(backend: str | None = None) -> list[int]:
+    """The numbers of all processes that compute together."""
+    return list(range(process_count(backend)))
+
+
+host_count, host_id, host_ids = process_count, process_index, process_indices  # their older names
+
+
+def jaxlib_version() -> str:
+    """The version of the jaxlib that everything here runs on."""
+    return _jaxlib.version
+
+
+def default_backend() -> str:
+    """The default platform's name: 'cpu', 'gpu' or 'tpu'."""
+    return _public_name(backends.default_platform())
+
+
+def _public_name(platform: str) -> str:
+    return "gpu" if platform in ("cuda", "rocm") else platform
+
+
+def placement_device() -> Device:
+    """The device for arrays and computations that are not tied to one: `default_device`, or the first local device."""
+    chosen = options.default_device.value
+    if chosen is None:
+        return _first_local(None)
+    return _first_local(chosen) if isinstance(chosen, str) else chosen
+
+
+def _first_local(platform: str | None) -> Device:
+    device = _first.get(platform)
+    if device is None:
+        device = _first[platform] = backends.client(platform).local_devices()[0]
+    return device
+
+
+_first: dict[str | None, Device] = {}

@@ -1,0 +1,88 @@
+"""Guards: what jaxlib refuses or logs, by the options of `options`, which are mirrored here.
+
+jaxlib checks each transfer against the level of its direction, the thread's if it has one, else the process's. Whether
+a transfer is explicit, jaxlib has to be told. Source of the levels: JAX's guide "Transfer guard".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+from laminax_ir.options import config_options
+from laminax_runtime import _jaxlib
+from laminax_runtime.base import options
+
+_FIELD_OF = {f"transfer_guard_{direction}": direction for direction in options.TRANSFER_DIRECTIONS}
+_COLLECTION = options.array_garbage_collection_guard.name
+_has_guarded = False  # whether a guard was ever set: until then nothing needs to be told what is explicit
+
+
+def _mirror(option: config_options.Option, scope: config_options.Scope, value: Any) -> None:
+    if option is options.thread_guard:
+        if scope == "thread":
+            _jaxlib.set_thread_guard(bool(value))
+        return
+    if option.name == _COLLECTION:
+        field, levels = "garbage_collect_array", _jaxlib.GarbageCollectionGuardLevel
+    elif option.name in _FIELD_OF:
+        field, levels = _FIELD_OF[option.name], _jaxlib.TransferGuardLevel
+    else:
+        return
+    global _has_guarded
+    _has_guarded = _has_guarded or bool(value)
+    state = _jaxlib.guard_state_of_process() if scope == "global" else _jaxlib.guard_state_of_thread()
+    setattr(state, field, getattr(levels, value.upper()) if value else None)  # None and UNSET end the state's own level
+
+
+config_options.subscribe(_mirror)
+
+
+def explicit_transfer(what: Literal["device_put", "device_get"]) -> Callable[[Callable], Callable]:
+    """A decorator: the transfers of the function are ones that the user asked for."""
+    field = f"explicit_{what}"
+    state_of_thread = _jaxlib.guard_state_of_thread
+
+    def decorate(function: Callable) -> Callable:
+        @functools.wraps(function)
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            if not _has_guarded:
+                return function(*args, **kwargs)
+            state = state_of_thread()
+            before = getattr(state, field)
+            setattr(state, field, True)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                setattr(state, field, before)
+
+        return guarded
+
+    return decorate
+
+
+@contextlib.contextmanager
+def unguarded_transfers() -> Iterator[None]:
+    """Inside, this thread may bring values to devices: a program's constants, which no user's operation transfers."""
+    state = _jaxlib.guard_state_of_thread()
+    before = state.host_to_device
+    state.host_to_device = _jaxlib.TransferGuardLevel.ALLOW
+    try:
+        yield
+    finally:
+        state.host_to_device = before
+
+
+def for_programs(function: Callable) -> Callable:
+    """A decorator: the transfers of the function bring a program's constants, as in `unguarded_transfers`."""
+
+    @functools.wraps(function)
+    def unguarded(*args: Any, **kwargs: Any) -> Any:
+        if not _has_guarded:
+            return function(*args, **kwargs)
+        with unguarded_transfers():
+            return function(*args, **kwargs)
+
+    return unguarded

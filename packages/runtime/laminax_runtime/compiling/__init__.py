@@ -1,0 +1,1 @@
+"""Compiling StableHLO, and keeping what was compiled."""

@@ -1,0 +1,433 @@
+"""Compilation: StableHLO text to an executable, and running it on arrays.
+
+The text goes to the PJRT client as it is. What an executable must know beyond the machine code is the calling
+convention: which of the caller's arguments are parameters, how each is laid out, and the avals of the results, which
+carry what XLA has no notion of, such as weak types.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from laminax_ir.options import config
+from laminax_ir.programs.calling_conventions import CallingConvention
+from laminax_ir.types.abstract_meshes import AxisType
+from laminax_ir.types.array_layouts import in_use as layouts_in_use
+from laminax_ir.types.avals import ShapedArray, aval_in, placed_aval
+from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
+from laminax_runtime import _jaxlib
+from laminax_runtime.arrays import arrays, layouts, shardings, transfer
+from laminax_runtime.arrays.arrays import ArrayImpl
+from laminax_runtime.backends import ffi, placement
+from laminax_runtime.base import options
+from laminax_runtime.compiling import compilation_cache
+
+# A sharding over a program's devices, and the rank of its array if it is one's.
+KnownSharding = tuple[shardings.Sharding, int | None]
+
+
+def compile_module(
+    text: str,
+    convention: CallingConvention,
+    *,
+    name: str = "main",
+    devices: Sequence[placement.Device] | None = None,
+    in_shardings: Sequence[shardings.Sharding | None] | None = None,
+    out_shardings: Sequence[shardings.Sharding | None] | None = None,
+    known_shardings: Sequence[KnownSharding] = (),
+    num_replicas: int = 1,
+    num_partitions: int | None = None,
+    compiler_options: Mapping[str, Any] | None = None,
+    is_pinned: bool = False,
+    is_part: bool = False,
+) -> Executable:
+    """Compiles a StableHLO module whose `main` takes and returns flat lists of arrays.
+
+    Args:
+        text: the module. Donation is expressed in it, by the arguments' attributes `tf.aliasing_output` and
+            `jax.buffer_donor`; sharding by Shardy's or GSPMD's attributes.
+        convention: how it is called.
+        name: what the program is called in errors.
+        devices: where it runs, `num_replicas * num_partitions` of them; by default one, the default device.
+        in_shardings: one per parameter of `main`, as in the text, or None where XLA is to choose; by default on the
+            only device, or else all XLA's choice.
+        out_shardings: one per result, likewise.
+        known_shardings: shardings over these devices in whose words XLA's choices are put, each with its array's
+            rank if it is one's; those in `in_shardings` come first.
+        num_replicas: how many copies of the program run, each on its own data.
+        num_partitions: over how many devices XLA splits each copy; by default all that are left.
+        compiler_options: XLA's debug options by name, such as {"xla_cpu_enable_fast_math": True}.
+        is_pinned: whether the results are committed to the devices even if no argument is.
+        is_part: whether it is a part of a larger program, which the cache on disk keeps however fast the part compiles.
+
+    Returns:
+        The executable, ready to run.
+
+    Raises:
+        ValueError: the counts of devices, shardings and arrays do not fit each other.
+        XlaRuntimeError: the text is not a valid module, an option is unknown, or XLA cannot compile the program.
+    """
+    assignment = tuple(devices) if devices is not None else (placement.placement_device(),)
+    num_partitions = len(assignment) // num_replicas if num_partitions is None else num_partitions
+    if num_replicas * num_partitions != len(assignment):
+        raise ValueError(
+            f"compile_module: {num_replicas} replicas of {num_partitions} partitions need "
+            f"{num_replicas * num_partitions} devices, got {len(assignment)}"
+        )
+    parameter_avals = [convention.in_avals[i] for i in convention.parameters]
+    wanted_in = _one_each("in_shardings", in_shardings, parameter_avals)
+    wanted_out = _one_each("out_shardings", out_shardings, convention.out_avals)
+    compile_options = _compile_options(assignment, num_replicas, num_partitions, compiler_options, wanted_in, wanted_out)
+    if convention.has_layouts and not layouts_in_use:
+        layouts_in_use.append(None)
+    loaded = _compile_as_called(text, convention, assignment, compile_options, name, is_part)
+    known = _known_shardings(wanted_in, parameter_avals, known_shardings, assignment)
+    found_in = _chosen_shardings(wanted_in, loaded.get_parameter_shardings, assignment, parameter_avals, known)
+    found_out = _chosen_shardings(wanted_out, loaded.get_output_shardings, assignment, convention.out_avals, known)
+    if any(aval._split is not None for aval in convention.in_avals):
+        found_out = tuple([s if given is not None else _with_automatic_axes(s, aval)
+                           for s, given, aval in zip(found_out, wanted_out, convention.out_avals, strict=True)])
+    typed = tuple([_typed_as(aval, s) for aval, s in zip(convention.out_avals, found_out, strict=True)])
+    return Executable(loaded, name, assignment, replace(convention, out_avals=typed), found_in, found_out, is_pinned)
+
+
+def _compile_as_called(text: str, convention: CallingConvention, assignment: tuple[placement.Device, ...], compile_options: _jaxlib.CompileOptions,
+                       name: str, is_part: bool) -> _jaxlib.LoadedExecutable:
+    """The module as jaxlib's executable: from the compiler, or from the disk where its convention lets it be kept there."""
+    if convention.has_dynamic_shapes:
+        text = _jaxlib.refined_text(text)
+    ffi.ensure_kernels(text, assignment[0].client)
+    _dump_if_asked(text, name)
+    try:
+        if not convention.needs_this_process:
+            return _load_or_compile(text, assignment, compile_options, name, is_part)
+        loaded = _compile_and_load(text, assignment, compile_options, convention.host_callbacks)
+    except _jaxlib.XlaRuntimeError as error:
+        error.add_note(f"This came from compiling {name} for {assignment[0]}, with jaxlib {_jaxlib.version}.")
+        raise
+    if config.explain_cache_misses.value and options.enable_compilation_cache.value:
+        compilation_cache.log_not_stored(name, "because it uses host callbacks, or addresses of this process")
+    return loaded
+
+
+def _known_shardings(given: Sequence[shardings.Sharding | None], avals: Sequence[ShapedArray], known: Sequence[KnownSharding],
+                     assignment: Sequence[placement.Device]) -> list[KnownSharding]:
+    """In whose words the compiler's choices are put, all in the memory where XLA puts what nobody asks for elsewhere."""
+    memory = assignment[0].default_memory().kind
+    all_known = [(s, aval.ndim) for s, aval in zip(given, avals, strict=True) if s is not None] + [*known]
+    return [(s if s.memory_kind == memory else s.with_memory_kind(memory), ndim) for s, ndim in all_known]
+
+
+def _with_automatic_axes(sharding: shardings.Sharding, aval: ShapedArray) -> shardings.Sharding:
+    """The compiler's choice for a result whose type does not say how it is split: over a mesh whose axes are the compiler's, not explicit ones."""
+    if aval._split is not None or not isinstance(sharding, shardings.NamedSharding) or not sharding.mesh.explicit_axes:
+        return sharding
+    return sharding.update(mesh=sharding.mesh.update(axis_types=(AxisType.Auto,) * len(sharding.mesh.axis_names)))
+
+
+def _typed_as(aval: ShapedArray, sharding: shardings.Sharding) -> ShapedArray:
+    """The type of a result where it is: over explicit mesh axes it says how it is split, whatever the program's type said of it."""
+    if isinstance(sharding, shardings.NamedSharding) and sharding.mesh.explicit_axes:
+        return placed_aval(aval, sharding)
+    return aval_in(aval, space_of_kind(sharding.memory_kind))
+
+
+def _dump_if_asked(text: str, name: str) -> None:
+    """Leaves a module in a file of its own; modules are numbered in the order of their compilation."""
+    folder = options.dump_ir_to.value
+    if folder is None:
+        return
+    os.makedirs(folder, exist_ok=True)
+    printable = re.sub(r"[^\w.-]", "_", name)[:100]
+    with open(os.path.join(folder, f"{os.getpid()}-{next(_dumped):05d}-{printable}.mlir"), "w") as file:
+        file.write(text)
+
+
+_dumped = itertools.count()
+
+
+def _one_each(name: str, given: Sequence[Any] | None, avals: Sequence[ShapedArray]) -> tuple:
+    if given is not None and len(given) != len(avals):
+        raise ValueError(f"compile_module: {len(given)} {name} were given for {len(avals)} arrays")
+    return (None,) * len(avals) if given is None else tuple(given)
+
+
+def _compile_options(assignment: Sequence[placement.Device], num_replicas: int, num_partitions: int, compiler_options: Mapping[str, Any] | None,
+                     in_shardings: Sequence[shardings.Sharding | None], out_shardings: Sequence[shardings.Sharding | None]) -> _jaxlib.CompileOptions:
+    result = _jaxlib.CompileOptions()
+    build = result.executable_build_options
+    result.num_replicas = build.num_replicas = num_replicas
+    result.num_partitions = build.num_partitions = num_partitions
+    ids = np.array([device.id for device in assignment], dtype=np.int32).reshape(num_replicas, num_partitions)
+    result.device_assignment = build.device_assignment = _jaxlib.DeviceAssignment.create(ids)
+    build.use_spmd_partitioning = build.use_shardy_partitioner = num_partitions > 1
+    if num_partitions > 1:
+        if None in in_shardings:
+            build.allow_spmd_sharding_propagation_to_parameters = [s is None for s in in_shardings]
+        if None in out_shardings:
+            build.allow_spmd_sharding_propagation_to_output = [s is None for s in out_shardings]
+    _set_efforts(build)
+    if compiler_options:
+        own = {option for option in _BUILD_OPTIONS if option in compiler_options and hasattr(build, option)}
+        for option in own:
+            setattr(build, option, compiler_options[option])
+        result.env_option_overrides = [item for item in compiler_options.items() if item[0] not in own]
+    return result
+
+
+def _set_efforts(build: Any) -> None:
+    """What the options of laminax say about optimizations."""
+    if (level := options.optimization_level.value) != "UNKNOWN":
+        build.optimization_level = _EFFORTS[level]
+    if (level := options.memory_fitting_level.value) != options.memory_fitting_level.default:
+        build.memory_fitting_level = _EFFORTS[level]
+    if options.disable_most_optimizations.value:
+        build.debug_options.xla_backend_optimization_level = 0
+        build.debug_options.xla_llvm_disable_expensive_passes = True
+        build.debug_options.xla_test_all_input_layouts = False
+    if not options.compiler_enable_remat_pass.value:
+        build.debug_options.xla_disable_hlo_passes = "rematerialization"
+
+
+_EFFORTS = {"UNKNOWN": 0, "O0": 9, "O1": 19, "O2": 29, "O3": 39}  # XLA's enumeration EffortLevel
+
+
+# Compiler options that are no debug options of XLA: what effort the compiler makes for run time and memory. jaxlib 0.12 has only levels.
+_BUILD_OPTIONS = {"exec_time_optimization_effort", "memory_fitting_effort", "optimization_level", "memory_fitting_level"}
+
+
+def _load_or_compile(text: str, assignment: tuple[placement.Device, ...], compile_options: _jaxlib.CompileOptions, name: str,
+                     is_part: bool) -> _jaxlib.LoadedExecutable:
+    """The program from the disk, or else from the compiler, and then to the disk if that took long."""
+    key = compilation_cache.make_key(text, assignment, compile_options)
+    if key is None:
+        return _compile_and_load(text, assignment, compile_options, ())
+    if (loaded := compilation_cache.load(key, assignment, compile_options, name)) is not None:
+        return loaded
+    start = time.perf_counter()
+    loaded = _compile_and_load(text, assignment, compile_options, ())
+    compilation_cache.store(key, loaded, time.perf_counter() - start, name, is_part)
+    return loaded
+
+
+def _compile_and_load(text: str, assignment: Sequence[placement.Device], compile_options: _jaxlib.CompileOptions,
+                      host_callbacks: Sequence[Callable[..., Any]]) -> _jaxlib.LoadedExecutable:
+    client = assignment[0].client
+    device_list = _jaxlib.DeviceList(assignment)
+    if not host_callbacks:
+        return client.compile_and_load(text, device_list, compile_options)
+    module, context = _jaxlib.mlir_module_from_text(text)
+    with context:
+        return client.compile_and_load(module, device_list, compile_options, list(host_callbacks))
+
+
+def _chosen_shardings(given: tuple[shardings.Sharding | None, ...], read_back: Callable[[], Any], assignment: Sequence[placement.Device],
+                      avals: Sequence[ShapedArray], known: Sequence[KnownSharding]) -> tuple[shardings.Sharding, ...]:
+    """The caller's shardings, and XLA's choice where there is none, in the memory of the type."""
+    if None not in given:
+        return given
+    found = _choices(given, read_back, assignment, avals, known)
+    return tuple([s.with_memory_kind(HOST_KIND) if wanted is None and aval.memory_space is MemorySpace.Host else s
+                  for wanted, s, aval in zip(given, found, avals, strict=True)])
+
+
+def _choices(given: Sequence[shardings.Sharding | None], read_back: Callable[[], Any], assignment: Sequence[placement.Device],
+             avals: Sequence[ShapedArray], known: Sequence[KnownSharding]) -> tuple[shardings.Sharding, ...]:
+    if len(assignment) == 1:
+        if not any(isinstance(s, shardings.NamedSharding) for s, _ in known):
+            return tuple(shardings.on_device(assignment[0]) if s is None else s for s in given)
+        chosen = [shardings.REPLICATED] * len(avals)
+    else:
+        protos = read_back()
+        if protos is not None and len(protos) == 1 and len(avals) != 1 and (elements := protos[0].tuple_shardings):
+            protos = elements
+        chosen = [shardings.REPLICATED] * len(avals) if protos is None else map(_jaxlib.HloSharding.from_proto, protos)
+    return tuple(
+        shardings.as_given(hlo, aval.ndim, assignment, known) if s is None else s
+        for s, hlo, aval in zip(given, chosen, avals, strict=True)
+    )
+
+
+class Executable:
+    """A compiled program with its calling convention.
+
+    `in_avals` and `kept` are one per argument of the caller; `in_shardings` one per parameter of the program. The types of the results
+    in its convention are those where they are.
+    """
+
+    def __init__(
+        self,
+        loaded: _jaxlib.LoadedExecutable,
+        name: str,
+        devices: tuple[placement.Device, ...],
+        convention: CallingConvention,
+        in_shardings: tuple[shardings.Sharding, ...],
+        out_shardings: tuple[shardings.Sharding, ...],
+        is_pinned: bool,
+    ) -> None:
+        self.loaded = loaded
+        self.name = name
+        self.devices = devices
+        self.convention = convention
+        self.in_avals = convention.in_avals
+        self.out_avals = convention.out_avals
+        self.kept = convention.kept
+        self.in_shardings = in_shardings
+        self.out_shardings = out_shardings
+        self.is_pinned = is_pinned
+        self._are_all_kept = all(convention.kept)
+        self._handlers: dict[bool, list[Any]] = {}
+        self._parameter_layouts: list[Any] | None = None
+        self._lock = threading.Lock()
+
+    # running
+
+    def execute(self, args: Sequence[Any]) -> list[ArrayImpl]:
+        """Runs the program.
+
+        Args:
+            args: one array or scalar per element of `in_avals`, of that aval. Those not on the program's devices are
+                brought there.
+
+        Returns:
+            One array per element of `out_avals`, committed if an argument is or the executable is pinned. They may not
+            be ready yet.
+
+        Raises:
+            DeletedArrayError: an argument was deleted or donated.
+            XlaRuntimeError: the program failed, as far as that is known at once.
+        """
+        if len(args) != len(self.in_avals):
+            raise TypeError(f"{self.name} takes {len(self.in_avals)} arrays, got {len(args)}")
+        placed, handlers = self._prepare(args)
+        return self.loaded.execute_sharded(placed).consume_with_handlers(handlers)
+
+    __call__ = execute
+
+    def execute_with_token(self, args: Sequence[Any]) -> tuple[list[ArrayImpl], Any]:
+        """Runs the program, and returns besides its results a token to wait on with `block_until_ready()`."""
+        placed, handlers = self._prepare(args)
+        results = self.loaded.execute_sharded(placed, with_tokens=True)
+        return results.consume_with_handlers(handlers), results.consume_token()
+
+    def _prepare(self, args: Sequence[Any]) -> tuple[list[ArrayImpl], list[Any]]:
+        """The program's parameters where it expects them, and what makes arrays of its results."""
+        if options.no_execution.value:
+            raise RuntimeError(f"{self.name} was to be run, but the option no_execution is set. Run it outside of that.")
+        is_committed = self.is_pinned or any(type(x) is ArrayImpl and x._committed for x in args)
+        used = args if self._are_all_kept else [x for x, is_kept in zip(args, self.kept, strict=True) if is_kept]
+        placed = [place_argument(x, sharding) for x, sharding in zip(used, self.in_shardings, strict=True)]
+        if layouts_in_use:
+            placed = [layouts.with_layout(x, layout) for x, layout in zip(placed, self.parameter_layouts, strict=True)]
+        return placed, self.result_handlers(is_committed)
+
+    def result_handlers(self, is_committed: bool) -> list[Any]:
+        """What makes arrays of the program's results, committed ones or not."""
+        handlers = self._handlers.get(is_committed)
+        if handlers is None:
+            handlers = self._handlers[is_committed] = [
+                _jaxlib.result_handler(aval, sharding, is_committed)
+                for aval, sharding in zip(self.out_avals, self.out_shardings, strict=True)
+            ]
+        return handlers
+
+    # looking inside
+
+    @property
+    def parameter_layouts(self) -> list[Any]:
+        """The layout of each parameter of the program, as jaxlib has it."""
+        if self._parameter_layouts is None:
+            self._parameter_layouts = self.loaded.get_parameter_layouts()
+        return self._parameter_layouts
+
+    @property
+    def result_layouts(self) -> list[Any]:
+        """The layout of each result, as jaxlib has it."""
+        return self.loaded.get_output_layouts()
+
+    def as_text(self) -> str:
+        """The optimised HLO."""
+        return self.loaded.get_hlo_text()
+
+    def hlo_modules(self) -> list[Any]:
+        """The optimised HLO as jaxlib's module objects."""
+        return self.loaded.hlo_modules()
+
+    def cost_analysis(self) -> dict[str, Any]:
+        """XLA's estimate of the operations and memory traffic of one run, by XLA's names such as 'flops'."""
+        return self.loaded.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """The bytes of arguments, results, temporaries and code, as XLA's statistics object."""
+        return self.loaded.get_compiled_memory_stats()
+
+    @property
+    def fingerprint(self) -> bytes | None:
+        """Equal for equal machine code, where the platform can say."""
+        return self.loaded.fingerprint
+
+    def serialize(self) -> bytes:
+        """The compiled program as bytes, for the same version of jaxlib on the same kind of machine."""
+        return self.devices[0].client.serialize_executable(self.loaded)
+
+    def __reduce__(self):
+        if self.convention.needs_this_process:
+            raise TypeError(f"{self.name} cannot be pickled: it calls functions of this process. Leave the callbacks out.")
+        device_ids = [device.id for device in self.devices]
+        return _load_executable, (
+            self.serialize(), sorted(set(_CALL_TARGET.findall(self.as_text()))), self.name, self.devices[0].platform, device_ids,
+            self.convention, self.in_shardings, self.out_shardings, self.is_pinned,
+        )
+
+    def __repr__(self) -> str:
+        return f"<Executable {self.name} on {', '.join(map(str, self.devices))}>"
+
+
+_CALL_TARGET = re.compile(r'custom_call_target="([^"]*)"')
+
+
+def _load_executable(serialized: bytes, call_targets: Sequence[str], name: str, platform: str, device_ids: Sequence[int], convention: CallingConvention,
+                     in_shardings: tuple[shardings.Sharding, ...], out_shardings: tuple[shardings.Sharding, ...], is_pinned: bool) -> Executable:
+    """A pickled executable, on devices of the same ids."""
+    by_id = {device.id: device for device in placement.devices(platform)}
+    if missing := [i for i in device_ids if i not in by_id]:
+        raise ValueError(f"the pickled executable {name} runs on {platform} devices {missing}, which this process does not have")
+    devices = tuple(by_id[i] for i in device_ids)
+    ffi.ensure_kernels(" ".join(f'"{target}"' for target in call_targets), devices[0].client)
+    compile_options = _compile_options(devices, 1, len(devices), None, in_shardings, out_shardings)
+    try:
+        loaded = devices[0].client.deserialize_executable(serialized, _jaxlib.DeviceList(devices), compile_options)
+    except _jaxlib.XlaRuntimeError as error:
+        error.add_note(f"This came from loading the pickled executable {name} with jaxlib {_jaxlib.version}; it runs with the "
+                       "version and on the kind of machine that compiled it.")
+        raise
+    return Executable(loaded, name, devices, convention, in_shardings, out_shardings, is_pinned)
+
+
+def place_constant(x: ArrayImpl, sharding: shardings.Sharding) -> ArrayImpl:
+    """A program's constant where the program expects it, once instead of in every call; it does not commit results."""
+    placed = place_argument(x, sharding)
+    if placed._sharding is sharding:
+        return transfer.as_uncommitted(placed)
+    return transfer.with_metadata(placed, placed.aval, sharding, False)
+
+
+def place_argument(x: Any, sharding: shardings.Sharding) -> ArrayImpl:
+    """An argument where the program expects it: the array itself, or a copy of the value there.
+
+    Raises:
+        DeletedArrayError: it is an array that was deleted or donated.
+    """
+    if type(x) is ArrayImpl:
+        arrays.check_alive(x)
+        return x if x._sharding is sharding else transfer.reshard(x, sharding)
+    return transfer.device_put(x, sharding)

@@ -1,0 +1,1 @@
+"""Running what was compiled: dispatch, sequences of programs, profiles."""

@@ -1,0 +1,173 @@
+"""Sequences: a program that several executables, run in turn on one device, make up.
+
+The values between them are arrays of this process that nobody else sees. They are let go, or overwritten, as soon as no
+later step needs them, so that a sequence needs about the memory of the whole program compiled at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from laminax_ir.types.avals import ShapedArray
+from laminax_runtime.arrays import shardings
+from laminax_runtime.arrays.arrays import ArrayImpl
+from laminax_runtime.backends import placement
+from laminax_runtime.base import options
+from laminax_runtime.compiling.compile import Executable, place_argument
+
+
+class Step(NamedTuple):
+    """An executable, and the numbers of the values that it takes, that it gives, and that nobody needs after it."""
+
+    executable: Executable
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    dead: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class MemoryStatistics:
+    """What XLA says of the memory of an executable, of a sequence of them; in bytes."""
+
+    argument_size_in_bytes: int
+    output_size_in_bytes: int
+    alias_size_in_bytes: int
+    temp_size_in_bytes: int
+    generated_code_size_in_bytes: int
+    peak_memory_in_bytes: int
+    host_argument_size_in_bytes: int = 0
+    host_output_size_in_bytes: int = 0
+    host_alias_size_in_bytes: int = 0
+    host_temp_size_in_bytes: int = 0
+    host_generated_code_size_in_bytes: int = 0
+
+
+class ExecutableSequence:
+    """Executables on one device that are run in turn; stands for one `Executable`.
+
+    Values are known by number: the arguments are the first ones.
+
+    Args:
+        name: what the program is called in errors.
+        steps: the executables with the values that each takes and gives.
+        in_avals: one per argument.
+        results: the numbers of the values that are the results.
+        out_avals: one per result.
+        consumed: arguments that the program overwrites, by number; they are deleted.
+        is_pinned: whether the results are committed to the device even if no argument is.
+    """
+
+    def __init__(self, name: str, steps: Sequence[Step], in_avals: Sequence[ShapedArray], results: Sequence[int],
+                 out_avals: Sequence[ShapedArray], consumed: Sequence[int], is_pinned: bool) -> None:
+        self.name = name
+        self.steps = tuple(steps)
+        self.devices: tuple[placement.Device, ...] = steps[0].executable.devices
+        self.in_avals = tuple(in_avals)
+        self.out_avals = tuple(out_avals)
+        self.results = tuple(results)
+        self.consumed = tuple(consumed)
+        self.is_pinned = is_pinned
+        used = {i for step in steps for i in step.operands}
+        self.kept = tuple(i in used for i in range(len(in_avals)))
+        self._sharding = shardings.on_device(self.devices[0])
+        self._used = tuple(sorted(used.intersection(range(len(in_avals)))))
+        self._num_values = 1 + max(i for step in steps for i in (*step.operands, *step.results))
+        self._runs = {is_committed: [self._run_of(step, is_committed) for step in steps] for is_committed in (False, True)}
+
+    def __reduce__(self):
+        return ExecutableSequence, (self.name, self.steps, self.in_avals, self.results, self.out_avals, self.consumed, self.is_pinned)
+
+    def _run_of(self, step: Step, is_committed: bool) -> tuple:
+        """What running a step takes: jaxlib's executable, its operands, and what makes arrays of its results."""
+        executable = step.executable
+        operands = tuple([i for i, is_kept in zip(step.operands, executable.kept, strict=True) if is_kept])
+        return executable.loaded, operands, executable.result_handlers(is_committed), step.results, step.dead
+
+    @property
+    def in_shardings(self) -> tuple[shardings.Sharding, ...]:
+        return (self._sharding,) * len(self._used)
+
+    @property
+    def out_shardings(self) -> tuple[shardings.Sharding, ...]:
+        return (self._sharding,) * len(self.out_avals)
+
+    def execute(self, args: Sequence[Any]) -> list[ArrayImpl]:
+        """Runs the steps; as `Executable.execute`."""
+        if len(args) != len(self.in_avals):
+            raise TypeError(f"{self.name} takes {len(self.in_avals)} arrays, got {len(args)}")
+        if options.no_execution.value:
+            raise RuntimeError(f"{self.name} was to be run, but the option no_execution is set. Run it outside of that.")
+        is_committed = self.is_pinned or any(type(x) is ArrayImpl and x._committed for x in args)
+        values: list[Any] = [None] * self._num_values
+        for i in self._used:
+            values[i] = place_argument(args[i], self._sharding)
+        for loaded, operands, handlers, results, dead in self._runs[is_committed]:
+            outs = loaded.execute_sharded([values[i] for i in operands]).consume_with_handlers(handlers)
+            for i, out in zip(results, outs):
+                values[i] = out
+            for i in dead:
+                values[i] = None
+        for i in self.consumed:
+            if type(args[i]) is ArrayImpl and not args[i].is_deleted():
+                args[i].delete()
+        return [values[i] for i in self.results]
+
+    __call__ = execute
+
+    # looking inside
+
+    @property
+    def executables(self) -> list[Executable]:
+        """The different ones, in the order in which they are first run."""
+        return list({id(step.executable): step.executable for step in self.steps}.values())
+
+    def as_text(self) -> str:
+        """The optimised HLO of each executable, with the number of times that it is run."""
+        counts = {id(e): sum(step.executable is e for step in self.steps) for e in self.executables}
+        return "\n".join(f"// {self.name}: run {counts[id(e)]} times\n{e.as_text()}" for e in self.executables)
+
+    def hlo_modules(self) -> list[Any]:
+        """The optimised HLO of each executable as jaxlib's module objects."""
+        return [module for e in self.executables for module in e.hlo_modules()]
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimates for one run, summed over the steps."""
+        costs = {id(e): e.cost_analysis() for e in self.executables}
+        total: dict[str, float] = {}
+        for step in self.steps:
+            for name, cost in costs[id(step.executable)].items():
+                total[name] = total.get(name, 0) + cost
+        return total
+
+    def memory_analysis(self) -> MemoryStatistics:
+        """The bytes of arguments, results, code, and of what lives between: the most that any step has at once."""
+        stats = {id(e): e.memory_analysis() for e in self.executables}
+        sizes: dict[int, int] = {}
+        live, most = 0, 0
+        for step in self.steps:
+            found = stats[id(step.executable)]
+            for i, aval in zip(step.results, step.executable.out_avals):
+                sizes[i] = 0 if i in self.results else _num_bytes(aval)
+                live += sizes[i]
+            most = max(most, live + found.temp_size_in_bytes - found.alias_size_in_bytes)
+            live -= sum(sizes.get(i, 0) for i in step.dead)
+        arguments = sum(_num_bytes(self.in_avals[i]) for i in self._used)
+        outputs = sum(map(_num_bytes, self.out_avals))
+        aliased = sum(_num_bytes(self.in_avals[i]) for i in self.consumed)
+        code = sum(s.generated_code_size_in_bytes for s in stats.values())
+        return MemoryStatistics(arguments, outputs, aliased, most, code, arguments + outputs - aliased + most)
+
+    @property
+    def loaded(self) -> Any:
+        raise NotImplementedError(f"{self.name} is a sequence of {len(self.executables)} executables, not one of the runtime's. With the "
+                                  "option compile_regions off it is compiled as one.")
+
+    def __repr__(self) -> str:
+        return f"<ExecutableSequence {self.name}: {len(self.steps)} runs of {len(self.executables)} executables on {self.devices[0]}>"
+
+
+def _num_bytes(aval: ShapedArray) -> int:
+    return math.prod(aval.shape) * aval.dtype.itemsize

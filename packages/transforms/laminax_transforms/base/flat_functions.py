@@ -1,0 +1,66 @@
+"""Functions on pytrees as functions of flat lists of arrays, and their arguments checked."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
+from laminax_ir.refs.refs import Ref, check_returned
+from laminax_ir.tracing.trace import state
+from laminax_ir.types.arguments import function_name
+from laminax_ir.types.avals import is_array_like
+
+
+def check_array_leaves(what: str, tree: Any, accepts: Callable[[Any], bool] = is_array_like) -> None:
+    """Raises TypeError for a leaf that is neither accepted nor a reference; `what` is what the message calls the tree."""
+    for path, leaf in tree_flatten_with_path(tree)[0]:
+        if not accepts(leaf) and not isinstance(leaf, Ref):
+            raise TypeError(f"{what}{keystr(path)} is not an array: got {leaf!r} of type {type(leaf).__name__}, which is not a valid JAX type. "
+                            "Pass arrays or scalars, or close over it, or mark it as static.")
+
+
+class FlatFunction:
+    """A pytree function as a flat one; remembers the result's structure and the auxiliary data of one call."""
+
+    __slots__ = ("fun", "in_tree", "has_aux", "out_tree", "aux", "result_name", "accepts", "is_leaf")
+
+    def __init__(self, fun: Callable, in_tree, has_aux: bool = False, result_name: str = "the result of",
+                 accepts: Callable[[Any], bool] = is_array_like, is_leaf: Callable[[Any], bool] | None = None):
+        self.fun = fun
+        self.in_tree = in_tree
+        self.has_aux = has_aux
+        self.result_name = result_name  # for messages, followed by the function's name
+        self.accepts = accepts  # what a leaf of the result may be
+        self.is_leaf = is_leaf  # which containers in the result are taken whole
+        self.out_tree = None
+        self.aux = None
+
+    def __call__(self, *flat):
+        result = self.fun(*tree_unflatten(self.in_tree, flat))
+        if self.has_aux:
+            if not isinstance(result, (tuple, list)) or len(result) != 2:
+                raise TypeError(f"with has_aux=True, {function_name(self.fun)} must return a pair (result, aux), a two-element tuple, got "
+                                f"{type(result).__name__}")
+            result, aux = result
+            self.aux = tree_map(state.trace.primal, aux)
+        leaves, self.out_tree = tree_flatten(result, self.is_leaf)
+        for leaf in leaves:
+            if not self.accepts(leaf):
+                check_returned(function_name(self.fun), state.trace.name.partition("(")[0], result)
+                check_array_leaves(f"{self.result_name} {function_name(self.fun)}", result, self.accepts)
+        return leaves
+
+
+def with_refs_made(fun: Callable[..., Sequence[Any]], refs: Sequence[tuple], make: Callable[..., Ref]) -> Callable[..., Sequence[Any]]:
+    """A flat function that gets references of a transformation in the places of some arguments.
+
+    Args:
+      fun: the function that is transformed.
+      refs: for each reference the argument's place, and what `make(trace, *parts)` makes it of in the trace of the transformation.
+    """
+    def with_refs(*flat: Any) -> Sequence[Any]:
+        arguments = list(flat)
+        for place, *parts in refs:
+            arguments[place] = make(state.trace, *parts)
+        return fun(*arguments)
+    return with_refs

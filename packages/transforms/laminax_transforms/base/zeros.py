@@ -1,0 +1,62 @@
+"""Symbolic zeros: tangents and cotangents known to be zero, never materialised unless a rule asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from laminax_ir.ops import elementwise
+from laminax_ir.ops.shape import broadcast, full, full_like
+from laminax_ir.ops.sharding import in_memory, reshard
+from laminax_ir.symbolic.symbolic_dims import is_constant_shape
+from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
+
+
+class _Zero:
+    """The one symbolic zero; its shape is that of whatever it is the tangent of."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return "ZERO"
+
+    def __bool__(self):
+        raise TypeError("a symbolic zero has no truth value; compare with `is ZERO`")
+
+
+ZERO = _Zero()
+
+
+def instantiate(tangent: Any, primal_aval: ShapedArray) -> Any:
+    """The tangent as an array: zeros of the primal's tangent type for `ZERO`, itself otherwise."""
+    return zeros_of(primal_aval.to_tangent_aval()) if tangent is ZERO else tangent
+
+
+def instantiate_cotangent(ct: Any, primal_aval: ShapedArray) -> Any:
+    """The cotangent as an array: zeros of the primal's cotangent type for `ZERO`, itself otherwise."""
+    return zeros_of(primal_aval.to_ct_aval()) if ct is ZERO else ct
+
+
+def zero_cotangent(primal_aval: ShapedArray) -> Any:
+    """Zeros as the cotangent of a value in a linear program, where integers are linear, too."""
+    split = primal_aval._split
+    return zeros_of(primal_aval if split is None else primal_aval.update(sharding=split.of_cotangents()))
+
+
+def cotangent_of_dtype(ct: Any, dtype: Any) -> Any:
+    """A cotangent in the dtype of a linear operand: of a real one that was used as a complex number, the real part counts."""
+    if dtypes.issubdtype(ct.dtype, dtypes.complexfloating) and not dtypes.issubdtype(dtype, dtypes.complexfloating):
+        ct = elementwise.real(ct)
+    return elementwise.convert_element_type(ct, dtype)
+
+
+def zeros_of(aval: ShapedArray) -> Any:
+    """Zeros of an aval, weakly typed if it is, made under the current trace; float0 zeros are NumPy arrays, unless of symbolic sizes."""
+    if aval.dtype == dtypes.float0:
+        return np.zeros(aval.shape, dtypes.float0) if is_constant_shape(aval.shape) else broadcast(np.zeros((), dtypes.float0), aval.shape)
+    zeros = full_like(aval, 0) if aval.weak_type else full(aval.shape, 0, aval.dtype)
+    if aval._whole is None:
+        return zeros
+    return in_memory(reshard(zeros, aval._split), aval.memory_space)

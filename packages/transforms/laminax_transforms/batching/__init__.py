@@ -1,0 +1,1 @@
+"""Vectorisation: `vmap`, and named axes."""

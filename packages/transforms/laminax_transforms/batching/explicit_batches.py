@@ -1,0 +1,72 @@
+"""Batches that are split over explicit mesh axes: over which, and operations under `vmap` whose results are to be split in a given way."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Hashable, Sequence
+
+from laminax_ir.ops.sharding import reshard
+from laminax_ir.tracing.explicit_axes import is_resolving
+from laminax_ir.types.avals import get_aval
+from laminax_ir.types.type_shardings import TypeSharding, names_of
+
+
+def mesh_axes_of(name: str, args: Sequence[Any], in_axes: Sequence[int | None], spmd_name: Hashable) -> Any:
+    """The entry of the mapped axis in the specs of the arguments, which must agree.
+
+    Raises:
+      ValueError: if they differ, or `spmd_axis_name` is given too.
+    """
+    mapped = [(get_aval(x), b) for x, b in zip(args, in_axes) if b is not None]  # what is not mapped may be anything
+    entries = [aval._split.spec.partitions[b] for aval, b in mapped if aval._split is not None]
+    if len(set(entries)) > 1:
+        listed = ", ".join(f"{aval.str_short()} along axis {b}" for aval, b in mapped)
+        raise ValueError(f"{name}: Mapped away dimension of inputs passed to vmap should be sharded the same. Got inconsistent axis specs: "
+                         f"{', '.join(map(repr, entries))}, for {listed}. Use reshard on some of them.")
+    entry = entries[0] if entries else None
+    if entry is not None and spmd_name is not None:
+        raise ValueError(f"{name}: Only one of spmd_axis_name or arrays sharded on Explicit mesh axis type is allowed. Got spmd_axis_name={spmd_name!r} and "
+                         f"arrays sharded over {entry!r}. Leave spmd_axis_name out.")
+    return entry
+
+
+def split_batch(x: Any, axis: int, mesh_axes: Any) -> Any:
+    """A value whose new axis is split over explicit mesh axes, where those do not split other axes of it."""
+    split = get_aval(x)._split
+    if split is None:
+        return x
+    entries = list(split.spec.partitions)
+    if set(names_of(mesh_axes)) & {n for entry in entries for n in names_of(entry)}:
+        return x
+    entries[axis] = mesh_axes
+    return reshard(x, split.with_entries(entries))
+
+
+def with_out_sharding(rule: Callable) -> Callable:
+    """The batching rule of an operation that may say how its result is split: the batched result is split so too, and its batch as the operands'.
+
+    A batch that is split over explicit mesh axes meets operands that are not mapped, and whole; what that leaves open is whole, too.
+    """
+    def batched_rule(axis, values, batch_axes, params):
+        key = next((key for key in ("out_sharding", "sharding") if isinstance(params.get(key), TypeSharding)), None)
+        if key is None:
+            if axis.mesh_axes is None or is_resolving.value:
+                return rule(axis, values, batch_axes, params)
+            with is_resolving(True):
+                return rule(axis, values, batch_axes, params)
+        with is_resolving(True):
+            result, b = rule(axis, values, batch_axes, {**params, key: None})
+        return reshard(result, with_batch(params[key], axis, b)), b
+    return batched_rule
+
+
+def with_batch(split: TypeSharding, axis: Any, batch_axis: int | None) -> TypeSharding:
+    """How a batch of values that are split so is, with the mapped axis at `batch_axis`: over the mesh axes that split the batch, if they are free."""
+    if batch_axis is None:
+        return split
+    entries = list(split.spec.partitions)
+    names = axis.mesh_axes if axis.spmd_name is None else axis.spmd_name
+    taken = {n for entry in entries for n in names_of(entry)}
+    explicit = split.mesh.explicit_axes
+    is_free = all(n in explicit and n not in taken for n in names_of(names))
+    entries.insert(batch_axis, names if is_free else None)
+    return split.with_entries(entries)

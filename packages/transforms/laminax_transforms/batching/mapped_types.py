@@ -1,0 +1,144 @@
+"""Types that `vmap` takes apart and puts together by functions of their own, such as arrays with named axes.
+
+A value of a registered type is one argument or result of the mapped function, though it may be a pytree container for others. What
+stands for it in `in_axes` or `out_axes` is a specification, whose type is registered with it and which only the two functions understand.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, NamedTuple
+
+from laminax_ir.ops.shape import iota
+from laminax_ir.pytrees.pytree import broadcast_over
+from laminax_ir.tracing.trace import current_trace, state
+from laminax_ir.types.arguments import check_callable
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.batching.batch_axes import move_batch_axis
+from laminax_transforms.batching.batching import BatchTrace
+
+
+class _MappedType(NamedTuple):
+    spec_type: type
+    to_elt: Callable
+    from_elt: Callable
+    make_iota: Callable | None
+
+
+_types: dict[type, _MappedType] = {}
+
+
+def register_vmappable(data_type: type, spec_type: type, axis_size_type: type, to_elt: Callable, from_elt: Callable,
+                       make_iota: Callable | None) -> None:
+    """Tells `vmap` how to map over values of a type.
+
+    Args:
+      data_type: the type; it may be a pytree container.
+      spec_type: the type of what stands for such a value in `in_axes` and `out_axes`.
+      axis_size_type: the type of the axis' size; must be int.
+      to_elt: `to_elt(cont, index, value, spec)` returns one example: it applies `cont(array, axis)` to the arrays in the value, and may
+        call `index()` for the number of the example.
+      from_elt: `from_elt(cont, axis_size, example, spec)` returns a value of the mapped results in an example, by
+        `cont(axis_size, array, axis)`.
+      make_iota: makes the numbers of the examples of the axis' size, None for `lax.iota`.
+
+    Raises:
+      TypeError: if data_type is no type, sizes are to be of another type than int, or a function is not callable.
+
+    Example:
+      >>> register_vmappable(Named, Axis, int, lambda cont, index, x, spec: Named(cont(x.data, spec.axis)),
+      ...                    lambda cont, size, x, spec: Named(cont(size, x.data, spec.axis)), None)
+    """
+    if not isinstance(data_type, type):
+        raise TypeError(f"register_vmappable: data_type must be a type, got {data_type!r}")
+    if axis_size_type is not int:
+        raise TypeError(f"register_vmappable: axis_size_type must be int, got {axis_size_type!r}")
+    check_callable("register_vmappable: to_elt", to_elt)
+    check_callable("register_vmappable: from_elt", from_elt)
+    _types[data_type] = _MappedType(spec_type, to_elt, from_elt, make_iota)
+
+
+def unregister_vmappable(data_type: type) -> None:
+    """Takes back `register_vmappable`; does nothing for a type that is not registered."""
+    _types.pop(data_type, None)
+
+
+def any_mapped_types() -> bool:
+    """Whether a type is registered at all."""
+    return bool(_types)
+
+
+def has_mapped_type(x: Any) -> bool:
+    """Whether a value is of a registered type."""
+    return type(x) in _types
+
+
+def is_map_spec(x: Any) -> bool:
+    """Whether something is a specification for a registered type."""
+    return any(type(x) is known.spec_type for known in _types.values())
+
+
+def size_of_mapped(name: str, flat: list[Any], specs: list[Any], axis_size: int | None) -> int | None:
+    """The size of the mapped axis, as the values of registered types with a `shape` have it that are mapped along a numbered axis.
+
+    Args:
+      name: of the mapped function, for the message.
+      flat: the arguments.
+      specs: what stands in `in_axes` for each.
+      axis_size: as given; None if it is not.
+
+    Raises:
+      ValueError: if the sizes differ.
+    """
+    sizes = {x.shape[spec] for x, spec in zip(flat, specs) if type(x) in _types and type(spec) is int and hasattr(x, "shape")
+             and -len(x.shape) <= spec < len(x.shape)}
+    if axis_size is not None:
+        sizes.add(axis_size)
+    if len(sizes) > 1:
+        raise ValueError(f"vmap({name}): vmap got inconsistent sizes for axes to be mapped, {sorted(sizes)}. Make them equal, or give in_axes=None "
+                         "to an argument that all examples share.")
+    return sizes.pop() if sizes else None
+
+
+def with_mapped_types(flat_fun: Callable, specs: list[Any], out_axes: Any) -> Callable:
+    """A flat function of examples, as one that is given and returns values of registered types whole.
+
+    Args:
+      flat_fun: flat function; has `out_tree` after a call.
+      specs: what stands in `in_axes` for each argument.
+      out_axes: as for `vmap`.
+    """
+    def fun(*flat):
+        trace = state.trace
+        results = flat_fun(*[_example(trace, x, spec) if type(x) in _types else x for x, spec in zip(flat, specs)])
+        if not any(type(x) in _types for x in results):
+            return results
+        wanted = broadcast_over(out_axes, flat_fun.out_tree, lambda x: x is None)
+        return [_whole(trace, x, spec) if type(x) in _types else x for x, spec in zip(results, wanted)]
+    return fun
+
+
+def _example(trace: BatchTrace, value: Any, spec: Any) -> Any:
+    known = _types[type(value)]
+
+    def cont(x, spec):
+        if type(x) in _types:
+            return _example(trace, x, spec)
+        return trace.join(x, None if spec is None else spec % get_aval(x).ndim)
+
+    def index():
+        size = trace.axis.size
+        return trace.join(iota("int32", size) if known.make_iota is None else known.make_iota(size), 0)
+
+    return known.to_elt(cont, index, value, spec)
+
+
+def _whole(trace: BatchTrace, example: Any, spec: Any) -> Any:
+    def cont(axis_size, x, spec):
+        if type(x) in _types:
+            return _whole(trace, x, spec)
+        value, batch_axis = trace.split(x)
+        rank = get_aval(value).ndim + (batch_axis is None)
+        with current_trace(trace.parent):
+            return move_batch_axis(value, batch_axis, None if spec is None else spec % rank, axis_size)
+
+    return _types[type(example)].from_elt(cont, trace.axis.size, example, spec)

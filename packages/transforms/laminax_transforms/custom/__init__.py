@@ -1,0 +1,1 @@
+"""Rules that users give to their functions."""

@@ -1,0 +1,348 @@
+"""Functions with derivative rules given by the user: `custom_jvp` and `custom_vjp`."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall
+from laminax_ir.ops.elementwise import convert_element_type
+from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_structure, tree_unflatten
+from laminax_ir.refs.refs import Ref, argument_namer, check_aliases, check_returned
+from laminax_ir.tracing.tracebacks import api_boundary
+from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import function_name
+from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
+from laminax_transforms.base.zeros import ZERO, instantiate, instantiate_cotangent
+from laminax_transforms.custom.decorated import DecoratedFunction
+from laminax_transforms.custom.rule_arguments import (
+    CustomVJPPrimal,
+    RuleArguments,
+    SymbolicZero,
+    nondiff_positions,
+    split_arguments,
+    zero_from_primal,
+)
+
+
+class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
+    """Decorator: gives a function a rule for its Jacobian-vector product.
+
+    Args:
+      fun: the function.
+      nondiff_argnums: positions of arguments that are not differentiated (functions, sizes); the rule gets them first.
+      nondiff_argnames: names of such arguments.
+
+    Example:
+      >>> @custom_jvp
+      ... def f(x, y):
+      ...     return sin(x) * y
+      >>> @f.defjvp
+      ... def f_jvp(primals, tangents):
+      ...     (x, y), (x_dot, y_dot) = primals, tangents
+      ...     return f(x, y), cos(x) * x_dot * y + sin(x) * y_dot
+    """
+
+    def __init__(self, fun: Callable, nondiff_argnums: int | Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()):
+        super().__init__(fun)
+        self.nondiff_argnums = nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
+        self.jvp: Callable | None = None
+        self.symbolic_zeros = False
+
+    def defjvp(self, jvp: Callable, symbolic_zeros: bool = False) -> Callable:
+        """Defines the rule.
+
+        Args:
+          jvp: `jvp(*nondiff, primals, tangents) -> (result, tangent of the result)`; linear in the tangents.
+          symbolic_zeros: whether zero tangents come as `SymbolicZero`; otherwise they are arrays of zeros.
+
+        Returns:
+          `jvp`, so that this can be a decorator.
+        """
+        self.jvp = jvp
+        self.symbolic_zeros = symbolic_zeros
+        return jvp
+
+    def defjvps(self, *jvps: Callable | None) -> None:
+        """Defines the rule as a sum over arguments: `jvp(tangent, result, *primals)` each, or None for zero."""
+        if self.nondiff_argnums:
+            raise TypeError("defjvps does not support nondiff_argnums; use defjvp")
+
+        def jvp(primals, tangents):
+            result = self(*primals)
+            total = None
+            for rule, tangent in zip(jvps, tangents):
+                if rule is not None:
+                    term = rule(tangent, result, *primals)
+                    total = term if total is None else tree_map(lambda a, b: a + b, total, term)
+            if total is None:
+                total = tree_map(zero_from_primal, result)
+            return result, total
+
+        self.defjvp(jvp)
+
+    @api_boundary
+    def __call__(self, *args, **kwargs):
+        if self.jvp is None:
+            raise AttributeError(f"No JVP defined for custom_jvp function {function_name(self.fun)} using defjvp.")
+        arguments, leaves = split_arguments("custom_jvp", self.fun, args, kwargs, self.nondiff_argnums)
+        arguments.stop_gradients()
+        types: list[tuple[Any, list[ShapedArray]]] = []  # of the result, by each run of the function or its rule
+
+        def fun(*leaves):
+            out, tree = tree_flatten(self.fun(*arguments.full(leaves)))
+            types.append((tree, [*map(get_aval, out)]))
+            return out
+
+        def jvp(primals, tangents):
+            return self._run_rule(arguments, primals, tangents, types)
+
+        jvp.__name__ = function_name(self.jvp)  # programs show it
+        outs = CustomJVPCall(fun, jvp, leaves, function_name(self.fun)).bind()
+        return tree_unflatten(types[-1][0], outs)
+
+    def _run_rule(self, arguments: RuleArguments, primals, tangents, types: list):
+        avals = [get_aval(x) for x in primals]
+        if self.symbolic_zeros:
+            tangents = [SymbolicZero(aval.to_tangent_aval()) if t is ZERO else t for t, aval in zip(tangents, avals)]
+        else:
+            tangents = [instantiate(t, aval) for t, aval in zip(tangents, avals)]
+        pair = self.jvp(*arguments.nondiff_values(), arguments.split(primals), arguments.split(tangents))
+        rule, name = function_name(self.jvp), function_name(self.fun)
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(f"Custom JVP rule {rule} for function {name} must produce a pair (list or tuple of length two) "
+                            f"representing primal and tangent outputs, but got {pair!s:.80} of type {type(pair).__name__}.")
+        results, tree = tree_flatten(pair[0])
+        out_tangents, tangent_tree = tree_flatten(pair[1])
+        if not tree == tangent_tree:
+            raise TypeError(f"Custom JVP rule {rule} for function {name} must produce primal and tangent outputs with equal "
+                            f"container (pytree) structures, but got {tree} and {tangent_tree} respectively.")
+        out_avals = [*map(get_aval, results)]
+        if types and (difference := _difference(types[-1], (tree, out_avals))):
+            what, found, expected = difference
+            demand = "with leaves of the same shape/dtype" if types[-1][0] == tree else "of the same container/pytree structure"
+            raise TypeError(f"Custom JVP rule {rule} for function {name} must produce a pair (list or tuple of length two) where the first "
+                            f"element represents the primal output (equal in value to the output of the custom_jvp-decorated function "
+                            f"{name}, and in particular {demand}), but instead the JVP rule output's first element had "
+                            f"{what}:\n    {found}\n"
+                            f"while the custom_jvp-decorated function {name} had output {what}:\n    {expected}.")
+        types.append((tree, out_avals))
+        return results, [_checked_rule_tangent(rule, name, aval, t) for aval, t in zip(out_avals, out_tangents)]
+
+
+def _difference(function_type: tuple, rule_type: tuple) -> tuple[str, str, str] | None:
+    """In what the result of a rule is of another type than that of its function, and the two in words; None if it is of the same."""
+    (tree, avals), (rule_tree, rule_avals) = function_type, rule_type
+    if not tree == rule_tree:
+        return "container/pytree structure", *(str(tree_unflatten(t, [*map(_Type, some)])) for t, some in (rule_type, function_type))
+    if any((a.shape, a.dtype) != (b.shape, b.dtype) for a, b in zip(avals, rule_avals)):
+        return "shapes/dtypes of", *(", ".join(map(_long, some)) for some in (rule_avals, avals))
+    return None
+
+
+def _long(aval: ShapedArray) -> str:
+    return aval.str_short(short_dtypes=False)
+
+
+class _Type:
+    """A leaf that prints as its type, for messages that print whole trees."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
+
+    def __repr__(self):
+        return _long(self.aval)
+
+
+def _checked_rule_tangent(rule: str, name: str, aval: ShapedArray, tangent: Any) -> Any:
+    if isinstance(tangent, SymbolicZero):
+        return ZERO
+    expected = aval.to_tangent_aval()
+    if expected.dtype == dtypes.float0:
+        return ZERO
+    found = get_aval(tangent)
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        raise TypeError("Custom JVP rule must produce primal and tangent outputs with corresponding shapes and dtypes. Expected "
+                        f"{_long(expected)} (tangent type of {_long(aval)}) but got {_long(found)}. The rule is {rule}, "
+                        f"for function {name}.")
+    return tangent
+
+
+class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
+    """Decorator: gives a function a rule for its vector-Jacobian product (reverse mode).
+
+    Args:
+      fun: the function.
+      nondiff_argnums: positions of arguments that are not differentiated; the backward rule gets them first.
+      nondiff_argnames: names of such arguments.
+
+    Example:
+      >>> @custom_vjp
+      ... def clip_gradient(low, high, x):
+      ...     return x
+      >>> clip_gradient.defvjp(lambda low, high, x: (x, (low, high)),
+      ...                      lambda bounds, ct: (None, None, clip(ct, *bounds)))
+    """
+
+    def __init__(self, fun: Callable, nondiff_argnums: int | Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()):
+        super().__init__(fun)
+        self.nondiff_argnums = nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
+        self.fwd: Callable | None = None
+        self.bwd: Callable | None = None
+        self.symbolic_zeros = False
+        self.optimize_remat = False
+
+    def defvjp(self, fwd: Callable, bwd: Callable, symbolic_zeros: bool = False, optimize_remat: bool = False) -> None:
+        """Defines the rules.
+
+        Args:
+          fwd: `fwd(*args) -> (result, residuals)`, taking all arguments in their places.
+          bwd: `bwd(*nondiff, residuals, cotangent) -> tuple` with one cotangent per differentiable argument, None for
+            zero.
+          symbolic_zeros: whether fwd gets `CustomVJPPrimal` leaves, and bwd `SymbolicZero` cotangents.
+          optimize_remat: whether the forward pass of a checkpointed call that saves nothing runs the function, and not fwd, which
+            is run for the backward pass then. The result has no derivative in forward mode in that case.
+        """
+        self.fwd = fwd
+        self.bwd = bwd
+        self.symbolic_zeros = symbolic_zeros
+        self.optimize_remat = optimize_remat
+
+    @api_boundary
+    def __call__(self, *args, **kwargs):
+        if self.fwd is None or self.bwd is None:
+            raise AttributeError(f"No VJP defined for custom_vjp function {function_name(self.fun)} using defvjp.")
+        arguments, leaves = split_arguments("custom_vjp", self.fun, args, kwargs, self.nondiff_argnums)
+        arguments.refuse_traced(function_name(self.fun))
+        types: list[tuple[Any, list[ShapedArray]]] = []  # of the result, by each run of the function or its forward rule
+
+        def fun(*leaves):
+            result = self.fun(*arguments.full(leaves))
+            out, tree = tree_flatten(result)
+            if any(isinstance(x, Ref) for x in out):
+                check_returned(function_name(self.fun), "custom_vjp primal function", result)
+            types.append((tree, [*map(get_aval, out)]))
+            return out
+
+        def fwd(leaves, perturbed):
+            return self._run_fwd(arguments, leaves, perturbed, types)
+
+        fwd.__name__ = function_name(self.fwd)  # programs show it
+        fwd.optimize_remat = self.optimize_remat
+        check_aliases(function_name(self.fun), "custom_vjp", leaves, (), argument_namer(self.fun, arguments.in_tree))
+        outs = CustomVJPCall(fun, fwd, self.bwd, leaves, function_name(self.fun)).bind()
+        return tree_unflatten(types[-1][0], outs)
+
+    def _run_fwd(self, arguments: RuleArguments, leaves, perturbed, types: list):
+        if self.symbolic_zeros:
+            leaves = [CustomVJPPrimal(x, p) for x, p in zip(leaves, perturbed)]
+        pair = self.fwd(*arguments.full(leaves))
+        rule, name = function_name(self.fwd), function_name(self.fun)
+
+        def complaint(what: str) -> str:
+            return (f"Custom VJP fwd rule {rule} for function {name} must produce a pair (list or tuple of length two) where the first "
+                    f"element represents the primal output (equal to the output of the custom_vjp-decorated function {name}) and "
+                    "the second element represents residuals (i.e. values stored from the forward pass for use on the backward pass), "
+                    f"but instead the fwd rule output{what}")
+
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(complaint(f" was {pair!s:.80} of type {type(pair).__name__}."))
+        results, tree = tree_flatten(pair[0])
+        out_avals = [*map(get_aval, results)]
+        if types and (difference := _difference(types[-1], (tree, out_avals))):
+            what, found, expected = difference
+            raise TypeError(complaint(f"'s first element had {what}:\n    {found}\nwhile the custom_vjp-decorated function {name} had "
+                                      f"output {what}:\n    {expected}."))
+        residuals, residual_tree = tree_flatten(pair[1])
+        for leaf in residuals:
+            if isinstance(leaf, Ref) and not any(leaf is x for x in leaves):
+                raise ValueError(f"custom_vjp fwd function {rule}, the forward rule of {name}, returned a mutable array reference of type {leaf.aval} "
+                                 "as a residual, but may only return those that it gets as arguments. Return what is in it, ref[...].")
+            if not is_array_like(leaf) and not isinstance(leaf, Ref):
+                raise TypeError(f"Custom VJP fwd rule {rule} for function {name}: residuals must be arrays, got {leaf!r}")
+        types.append((tree, out_avals))
+        return results, residuals, lambda values, cts: self._run_bwd(arguments, tree, out_avals, residual_tree, values, cts)
+
+    def _run_bwd(self, arguments: RuleArguments, out_tree, out_avals, residual_tree, residuals, cts) -> list[Any]:
+        """The backward rule for one run of the forward rule."""
+        cts = [ZERO if ct is None else ct for ct in cts]
+        if self.symbolic_zeros:
+            cts = [SymbolicZero(aval.to_ct_aval()) if ct is ZERO else ct for ct, aval in zip(cts, out_avals)]
+        else:
+            cts = [instantiate_cotangent(ct, aval) for ct, aval in zip(cts, out_avals)]
+        result = self.bwd(*arguments.nondiff_values(), tree_unflatten(residual_tree, residuals), tree_unflatten(out_tree, cts))
+        return self._checked_cotangents(arguments, result)
+
+    def _checked_cotangents(self, arguments: RuleArguments, result: Any) -> list[Any]:
+        rule = function_name(self.bwd)
+        if isinstance(result, list):
+            result = tuple(result)
+        examples = arguments.split([_HOLE] * len(arguments.in_avals))
+        if not isinstance(result, tuple) or len(result) != len(examples):
+            raise TypeError(f"Custom VJP bwd rule {rule} must produce an output with the same container (pytree) structure as "
+                            "the args tuple of the primal function, and in particular must produce a tuple of length equal "
+                            f"to the number of arguments to the primal function, but got bwd output structure "
+                            f"{tree_structure(result)} for primal input structure {arguments.in_tree}.")
+        flat: list[Any] = []
+        for position, (example, ct) in enumerate(zip(examples, result)):
+            flat.extend(_matched(rule, position, example, ct))
+        checked = []
+        for index, (ct, aval) in enumerate(zip(flat, arguments.in_avals)):
+            try:
+                checked.append(_checked_cotangent(ct, aval.to_ct_aval()))
+            except _OfAnotherType as error:
+                path = keystr(tree_flatten_with_path(examples)[0][index][0])
+                raise ValueError(f"Custom VJP bwd rule {rule} must produce an output with the shapes and dtypes of the args tuple of the "
+                                 f"primal function, but at output{path} the bwd rule produced an output of type {error.found} corresponding "
+                                 f"to an input of type {_long(aval)}.{error.advice}") from None
+        return checked
+
+
+class _Hole:
+    """A leaf of the arguments, which have some structure."""
+
+    __slots__ = ()
+
+
+_HOLE = _Hole()
+
+
+def _matched(rule: str, position: int, example: Any, ct: Any) -> list[Any]:
+    """What a rule returned for one argument, for each of its leaves. One value in the place of a container is that of all its
+    leaves; None are zeros."""
+    leaves, ct_tree = tree_flatten(ct, is_leaf=lambda x: x is None or isinstance(x, SymbolicZero))
+    try:
+        parts = ct_tree.flatten_up_to(example)
+    except ValueError:
+        raise TypeError(f"Custom VJP bwd rule {rule} must produce an output with the same container (pytree) structure as the "
+                        f"args tuple of the primal function; for argument {position} it produced {ct_tree}, the argument is "
+                        f"{tree_structure(example)}. None may stand for zeros.") from None
+    return [leaf for leaf, part in zip(leaves, parts) for _ in tree_flatten(part)[0]]
+
+
+class _OfAnotherType(Exception):
+    """A cotangent is not of the type of its primal."""
+
+    def __init__(self, found: str, advice: str = ""):
+        self.found = found
+        self.advice = advice
+
+
+def _checked_cotangent(ct: Any, expected: ShapedArray) -> Any:
+    """The cotangent in the dtype of its primal: rules may compute in a wider or narrower one."""
+    if ct is None or expected.dtype == dtypes.float0:
+        return ZERO
+    if isinstance(ct, SymbolicZero):
+        if (ct.shape, ct.dtype) != (expected.shape, expected.dtype):
+            raise _OfAnotherType(f"SymbolicZero({_long(ct.aval)})", " Consider just returning a None here instead of a SymbolicZero.")
+        return ZERO
+    aval = get_aval(ct)
+    if aval.shape == expected.shape:
+        if aval.dtype == expected.dtype:
+            return ct
+        if dtypes.issubdtype(aval.dtype, np.complexfloating if expected.dtype.kind == "c" else dtypes.floating):
+            return convert_element_type(ct, expected.dtype)
+    raise _OfAnotherType(_long(aval))

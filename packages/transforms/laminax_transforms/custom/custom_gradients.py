@@ -1,0 +1,102 @@
+"""`custom_gradient` and `closure_convert`: functions that return their own pullback, and functions without closed-over values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import update_wrapper
+from typing import Any, Callable
+
+from laminax_ir.programs.jaxpr import Jaxpr
+from laminax_ir.pytrees.pytree import register_pytree_node, tree_flatten, tree_unflatten
+from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_ir.recording.staging import stage
+from laminax_ir.tracing.trace import Tracer
+from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import function_name
+from laminax_ir.types.avals import get_aval
+from laminax_transforms.custom.custom_derivatives import custom_vjp
+
+
+def custom_gradient(fun: Callable) -> Callable:
+    """Decorator: the function returns its result and its own pullback.
+
+    Args:
+      fun: `fun(*args) -> (result, vjp_fun)`, where `vjp_fun(cotangent)` returns the arguments' cotangents: one, or a
+        tuple of as many as there are arguments.
+
+    Returns:
+      A function that returns only the result, with that derivative.
+    """
+    @custom_vjp
+    def wrapped(*args):
+        return fun(*args)[0]
+
+    def fwd(*args):
+        result, rule = fun(*args)
+        leaves, out_tree = tree_flatten(result)
+        trees: list[Any] = []
+
+        def flat_rule(*cts):
+            out, tree = tree_flatten(rule(tree_unflatten(out_tree, cts)))
+            trees.append(tree)
+            return out
+
+        closed = stage(flat_rule, [get_aval(x).to_tangent_aval() for x in leaves], "custom_gradient")
+        return result, _Pullback(closed.jaxpr, closed.consts, trees[0], len(args))
+
+    def bwd(pullback, ct):
+        out = tree_unflatten(pullback.out_tree, eval_jaxpr(pullback.jaxpr, pullback.consts, *tree_flatten(ct)[0]))
+        return (out,) if pullback.num_args == 1 and not (isinstance(out, tuple) and len(out) == 1) else tuple(out)
+
+    wrapped.defvjp(fwd, bwd)
+    update_wrapper(wrapped, fun, updated=())
+    return wrapped
+
+
+@dataclass
+class _Pullback:
+    """A staged pullback, of which only the constants are arrays: a pytree, so that it can be a residual."""
+    jaxpr: Jaxpr
+    consts: list[Any]
+    out_tree: Any
+    num_args: int
+
+
+register_pytree_node(_Pullback, lambda p: (p.consts, (p.jaxpr, p.out_tree, p.num_args)),
+                     lambda static, consts: _Pullback(static[0], list(consts), *static[1:]))
+
+
+def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[Any]]:
+    """Turns the traced values that a function closes over into explicit arguments.
+
+    Args:
+      fun: the function; it is traced here, once.
+      *example_args: arrays like its arguments.
+
+    Returns:
+      `(converted, consts)`: `converted(*args, *consts)` computes what `fun(*args)` does; `consts` lists the differentiable
+      values that were closed over.
+    """
+    leaves, in_tree = tree_flatten(example_args)
+    trees: list[Any] = []
+
+    def flat_fun(*args):
+        out, tree = tree_flatten(fun(*tree_unflatten(in_tree, args)))
+        trees.append(tree)
+        return out
+
+    closed = stage(flat_fun, [get_aval(x) for x in leaves], function_name(fun))
+    hoisted = [isinstance(c, Tracer) and dtypes.issubdtype(c.dtype, dtypes.inexact) for c in closed.consts]
+    consts = [c for c, h in zip(closed.consts, hoisted) if h]
+
+    def converted(*args):
+        split = len(args) - len(consts)
+        given, hoisted_values = args[:split], iter(args[split:])
+        flat, tree = tree_flatten(tuple(given))
+        if not tree == in_tree:
+            raise TypeError("The inputs to the closure produced by closure_convert must have the structure of the example arguments, "
+                            f"{in_tree}, and be followed by the {len(consts)} values that it closed over; got {tree}")
+        values = [next(hoisted_values) if h else c for c, h in zip(closed.consts, hoisted)]
+        return tree_unflatten(trees[0], eval_jaxpr(closed.jaxpr, values, *flat))
+
+    return converted, consts

@@ -1,0 +1,332 @@
+"""Differentiation of functions on pytrees: `jvp`, `linearize` and `vjp`."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from laminax_ir.functions.weak_scalars import shaped, weak_scalar
+from laminax_ir.ops.collectives import psum_shared
+from laminax_ir.ops.conversion import convert_element_type_p
+from laminax_ir.pytrees.pytree import keystr, structure_errors, tree_flatten, tree_flatten_with_path, tree_structure, tree_unflatten
+from laminax_ir.refs.refs import Ref
+from laminax_ir.tracing.tracebacks import api_boundary
+from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import check_callable, function_name
+from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like, register_value_type
+from laminax_transforms.base.flat_functions import FlatFunction, check_array_leaves
+from laminax_transforms.base.zeros import ZERO, instantiate, instantiate_cotangent
+from laminax_transforms.batching.named_axes import checked_reduce_axes
+from laminax_transforms.differentiation.differentiated_refs import with_dual_refs
+from laminax_transforms.differentiation.differentiation import jvp_flat, linearize_flat
+from laminax_transforms.differentiation.gradient_refs import (
+    PullbackWithRefs,
+    arrays_of,
+    checked_entries,
+    no_cotangents,
+    unbound_error,
+    with_arrays_for_refs,
+)
+from laminax_transforms.differentiation.linear import LinearProgram
+from laminax_transforms.differentiation.linear_functions import LinearFunction, register_linear_function
+
+
+@api_boundary
+def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> tuple:
+    """Evaluates a function and its directional derivative together (forward mode).
+
+    Args:
+      fun: function of arrays, scalars and pytrees of them.
+      primals: tuple or list of arguments, the point of differentiation.
+      tangents: tuple or list of the same structure, shapes and dtypes: the direction. The tangent of an
+        integer argument has dtype `float0`.
+      has_aux: whether `fun` returns a pair (result, auxiliary data); the latter is not differentiated.
+
+    Returns:
+      `(result, tangent of the result)`, and the auxiliary data as a third item with `has_aux`.
+
+    Raises:
+      TypeError: if primals or tangents are not tuples or lists or differ in structure, or a tangent's dtype is not that of its
+        primal.
+      ValueError: if a tangent's shape is not that of its primal.
+
+    Example:
+      >>> jvp(lambda x: x ** 2, (3.0,), (1.0,))
+    """
+    check_callable("jvp", fun)
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError("primal and tangent arguments to jax.jvp must be tuples or lists; found "
+                        f"{type(primals).__name__} and {type(tangents).__name__}. Give one entry per argument of the function: "
+                        "write jvp(f, (x,), (x_dot,)).")
+    flat_primals, in_tree = tree_flatten(primals)
+    flat_tangents, tangent_tree = tree_flatten(tangents)
+    if in_tree != tangent_tree:
+        raise TypeError("primal and tangent arguments to jax.jvp must have the same tree structure; " +
+                        where_trees_part(in_tree, tangents, "primals", "tangents"))
+    check_array_leaves("jvp: primals", primals)
+    flat_fun = FlatFunction(fun, in_tree, has_aux)
+    refs = [(i, p, t) for i, (p, t) in enumerate(zip(flat_primals, flat_tangents)) if isinstance(p, Ref)]
+    flat_tangents = [_checked_tangent(f"tangents{keystr(path)}", p, t, *_JVP_MISMATCHES)
+                     for (path, p), t in zip(tree_flatten_with_path(primals)[0], flat_tangents)]
+    results, out_tangents = jvp_flat(with_dual_refs(flat_fun, refs) if refs else flat_fun, [shaped(x) for x in flat_primals], flat_tangents,
+                                     f"jvp({function_name(fun)})")
+    out_tangents = [instantiate(t, get_aval(r)) for r, t in zip(results, out_tangents)]
+    result, tangent = tree_unflatten(flat_fun.out_tree, results), tree_unflatten(flat_fun.out_tree, out_tangents)
+    return (result, tangent, flat_fun.aux) if has_aux else (result, tangent)
+
+
+def where_trees_part(expected, tree: Any, expected_name: str, tree_name: str) -> str:
+    """The first place where a tree has another structure than it should, as part of a sentence."""
+    for mismatch in structure_errors(expected, tree, exact=True):
+        where = keystr(mismatch.path)
+        return f"{expected_name}{where} is {mismatch.prefix}, {tree_name}{where} is {mismatch.full}"
+    return f"{expected_name} is {expected}, {tree_name} is {tree_structure(tree)}"
+
+
+# What is raised for a tangent of another shape, and of another dtype, than its primal.
+_JVP_MISMATCHES = (ValueError("jvp called with different primal and tangent shapes"),
+                   TypeError("primal and tangent arguments to jax.jvp do not match"))
+_LINEARIZED_MISMATCHES = (ValueError("linearized function called on tangent values inconsistent with the original primal values"),) * 2
+
+
+def _checked_tangent(what: str, primal: Any, tangent: Any, of_shape: Exception, of_dtype: Exception) -> Any:
+    primal_aval = get_aval(primal)
+    if isinstance(primal, Ref):
+        return _checked_tangent_ref(what, primal, tangent, of_shape)
+    expected = primal_aval.to_tangent_aval()
+    if getattr(tangent, "dtype", None) == dtypes.float0 or expected.dtype == dtypes.float0:
+        if getattr(tangent, "dtype", None) != expected.dtype or np.shape(tangent) != expected.shape:
+            raise type(of_dtype)(f"{of_dtype}. {what}: the tangent of {primal_aval.str_short()} must be {expected.str_short()}, got "
+                                 f"{_describe(tangent)}")
+        return ZERO
+    aval = get_aval(tangent)
+    if aval.shape != expected.shape or aval.dtype != expected.dtype:
+        error = of_dtype if aval.shape == expected.shape else of_shape
+        raise type(error)(f"{error}. {what}: a tangent must have the shape and dtype of its primal, {expected.str_short()}; got {aval.str_short()}. "
+                    "Convert one of them.")
+    return _as_weak_as(expected, _typed(tangent, expected))
+
+
+def _checked_tangent_ref(what: str, primal: Ref, tangent: Any, error: Exception) -> Any:
+    """The tangent of a reference goes with it (see `DualRef`), and is none of the values."""
+    if not isinstance(tangent, Ref) or get_aval(tangent) != primal.aval.to_tangent_aval():
+        got = get_aval(tangent) if is_array_like(tangent) or isinstance(tangent, Ref) else type(tangent).__name__
+        raise type(error)(f"{error}. {what}: the tangent of a reference, {primal.aval}, must be a reference to tangents, "
+                          f"{primal.aval.to_tangent_aval()}, got {got}. Make one with new_ref(zeros_like(ref[...])), or close over the reference.")
+    return ZERO
+
+
+def _typed(x: Any, aval: ShapedArray) -> Any:
+    """A tangent or cotangent; a Python scalar, which has no shape that rules could ask for, becomes one of the aval."""
+    if type(x) not in dtypes.python_scalar_types:
+        return x
+    return weak_scalar(x, aval.dtype) if aval.weak_type else aval.dtype.type(x)
+
+
+def _as_weak_as(primal_aval: ShapedArray, x: Any) -> Any:
+    """A tangent or cotangent, not zero, that is weakly typed if its primal is: operations on strongly typed values made it strong."""
+    if not primal_aval.weak_type or get_aval(x).weak_type:
+        return x
+    return convert_element_type_p.bind(x, new_dtype=primal_aval.dtype, weak_type=True)
+
+
+def cotangent_of_type(ct: Any, primal_aval: ShapedArray) -> Any:
+    """The cotangent of an argument, as an array of its type."""
+    return instantiate_cotangent(ct, primal_aval) if ct is ZERO else _as_weak_as(primal_aval, ct)
+
+
+def _describe(x: Any) -> str:
+    return get_aval(x).str_short() if is_array_like(x) else f"{getattr(x, 'dtype', type(x).__name__)}{np.shape(x)}"
+
+
+@api_boundary
+def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+    """Linearizes a function at a point.
+
+    Args:
+      fun: function of arrays and pytrees of them.
+      *primals: the point.
+      has_aux: whether `fun` returns a pair (result, auxiliary data).
+
+    Returns:
+      `(result, f_jvp)`, where `f_jvp(*tangents)` is the derivative at the point, without evaluating `fun` again;
+      and the auxiliary data as a third item with `has_aux`. `f_jvp` is a pytree and may be returned from a jitted function. It
+      raises a TypeError for tangents of another structure than the primals', and a ValueError for tangents of other shapes or
+      dtypes.
+    """
+    check_callable("linearize", fun)
+    flat, in_tree = tree_flatten(primals)
+    check_array_leaves("linearize: primals", primals)
+    flat_fun = FlatFunction(fun, in_tree, has_aux)
+    mask = [dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact) and not isinstance(x, Ref) for x in flat]
+    results, program = linearize_flat(flat_fun, [shaped(x) for x in flat], mask, f"linearize({function_name(fun)})", _paths(primals))
+    in_avals = [get_aval(x) for x in flat]
+    result_avals = [get_aval(r) for r in results]
+
+    f_jvp = _LinearizedFunction(program, in_tree, flat_fun.out_tree, mask, in_avals, result_avals)
+    result = tree_unflatten(flat_fun.out_tree, results)
+    return (result, f_jvp, flat_fun.aux) if has_aux else (result, f_jvp)
+
+
+@register_linear_function
+class _LinearizedFunction(LinearFunction):
+    """The derivative that `linearize` returns: a function of the tangents."""
+
+    __slots__ = ("in_tree", "out_tree", "mask", "in_avals", "out_avals")
+
+    def __init__(self, program: LinearProgram, in_tree, out_tree, mask, in_avals, out_avals):
+        super().__init__(program)
+        self.in_tree = in_tree
+        self.out_tree = out_tree
+        self.mask = mask
+        self.in_avals = in_avals
+        self.out_avals = out_avals
+
+    def __call__(self, *tangents: Any) -> Any:
+        if tree_structure(tangents) != self.in_tree:
+            raise TypeError("linearized function: the tangents must have the structure of the primals; " +
+                            where_trees_part(self.in_tree, tangents, "primals", "tangents"))
+        checked = [_checked_tangent(f"tangents{keystr(path)}", _AvalOnly(aval), t, *_LINEARIZED_MISMATCHES)
+                   for aval, (path, t) in zip(self.in_avals, tree_flatten_with_path(tangents)[0])]
+        out = self.program.apply([t for t, has in zip(checked, self.mask) if has])
+        return tree_unflatten(self.out_tree, [instantiate(t, aval) for t, aval in zip(out, self.out_avals)])
+
+
+class _AvalOnly:
+    """Stands for a value of which only the aval matters."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval):
+        self.aval = aval
+
+
+register_value_type(_AvalOnly, lambda x: x.aval)
+
+
+@api_boundary
+def vjp(fun: Callable, *primals: Any, has_aux: bool = False, reduce_axes: Sequence = ()) -> tuple:
+    """Evaluates a function and returns its vector-Jacobian product at that point (reverse mode).
+
+    Args:
+      fun: function of arrays and pytrees of them.
+      *primals: the point.
+      has_aux: whether `fun` returns a pair (result, auxiliary data).
+      reduce_axes: names of mapped axes; the cotangent of a primal that is shared along one is summed over it, and the
+        others stay per example.
+
+    Returns:
+      `(result, vjp_fun)`, where `vjp_fun(cotangent)` takes a pytree like the result and returns a tuple with
+      one cotangent per primal (`float0` zeros for integer primals); and the auxiliary data as a third item with
+      `has_aux`. `vjp_fun` is a pytree and may be returned from a jitted function. `vjp_fun.with_refs(...)` is a function that adds
+      cotangents to references; it must be used where a primal is a reference, whose cotangent is that of what was in it at first.
+    """
+    check_callable("vjp", fun)
+    reduce_axes = checked_reduce_axes("vjp", reduce_axes)
+    flat, in_tree = tree_flatten(primals)
+    check_array_leaves("vjp: primals", primals)
+    flat_fun = FlatFunction(fun, in_tree, has_aux)
+    in_avals = [get_aval(x) for x in flat]
+    mask = tuple(dtypes.issubdtype(aval.dtype, dtypes.inexact) for aval in in_avals)
+    refs = [(i, x) for i, x in enumerate(flat) if isinstance(x, Ref)]
+    run, write_back = with_arrays_for_refs(flat_fun, refs) if refs else (flat_fun, None)
+    results, program = linearize_flat(run, [shaped(x) for x in (arrays_of(flat) if refs else flat)], mask, f"vjp({function_name(fun)})", _paths(primals))
+    if write_back is not None:
+        results = write_back(results)
+    pullback = VJPFunction(program, function_name(fun), in_tree, flat_fun.out_tree, mask, tuple(in_avals),
+                           tuple(get_aval(r) for r in results), reduce_axes, tuple(flat) if reduce_axes else ())
+    result = tree_unflatten(flat_fun.out_tree, results)
+    return (result, pullback, flat_fun.aux) if has_aux else (result, pullback)
+
+
+def _paths(primals: tuple) -> Callable[[int], str]:
+    """What messages call the leaves of positional arguments: `0['w']`."""
+    def name(index: int) -> str:
+        path, _ = tree_flatten_with_path(primals)[0][index]
+        return f"{path[0].idx}{keystr(path[1:])}"
+    return name
+
+
+@register_linear_function
+class VJPFunction(LinearFunction):
+    """The pullback that `vjp` returns: a function of the cotangent."""
+
+    __slots__ = ("name", "in_tree", "out_tree", "mask", "in_avals", "out_avals", "reduce_axes")
+
+    def __init__(self, program: LinearProgram, name: str, in_tree, out_tree, mask, in_avals, out_avals, reduce_axes, primals):
+        super().__init__(program, primals)
+        self.name = name
+        self.in_tree = in_tree
+        self.out_tree = out_tree
+        self.mask = mask
+        self.in_avals = in_avals
+        self.out_avals = out_avals
+        self.reduce_axes = reduce_axes
+
+    def __call__(self, *cotangents: Any) -> Any:
+        for aval in self.in_avals:
+            if type(aval) is not ShapedArray:
+                raise unbound_error(self.name, aval)
+        return tree_unflatten(self.in_tree, self._pull_back(cotangents, self.program))
+
+    def with_refs(self, *maybe_ct_refs: Any) -> PullbackWithRefs:
+        """The function of the cotangent that adds cotangents of the primals to references.
+
+        Args:
+          *maybe_ct_refs: one for each primal, a pytree like it with a `Ref` for each array, to which its cotangent is added, or
+            `ad.GradValue()`, with which it is returned, or `ad.DontWant()`, with which it is not computed.
+
+        Returns:
+          A function from the cotangent of the result to a tuple of cotangents, with `ad.GradRef()` and `ad.DidntWant()` in the
+          places of those that are not returned.
+
+        Raises:
+          ValueError: for another structure, or a reference that does not fit the cotangent.
+          TypeError: for anything else.
+
+        Example:
+          >>> ref = new_ref(1.)
+          >>> vjp(sin, 0.)[1].with_refs(ref)(1.)
+          (GradRef(),)
+          >>> ref
+          Ref(2., dtype=float32, weak_type=True)
+        """
+        entries = checked_entries(self.name, self.in_tree, self.in_avals, maybe_ct_refs)
+        return PullbackWithRefs(self.name, self._pull_back, self.program, self.in_tree, self.mask, entries)
+
+    def _pull_back(self, cotangents: tuple, program: LinearProgram) -> list[Any]:
+        """The cotangents of the leaves of the primals; for references those of the arrays."""
+        if len(cotangents) != 1:
+            raise TypeError(f"the function that vjp returned, applied to {self.name}, takes one argument, the cotangent of the result of "
+                            f"{self.name}; got {len(cotangents)}. If the result is a tuple or another container, give one like it.")
+        (cotangent,) = cotangents
+        flat, ct_tree = tree_flatten(cotangent)
+        if ct_tree != self.out_tree:
+            raise ValueError("vjp: unexpected tree structure: the cotangent must have the structure of the function's result; " +
+                             where_trees_part(self.out_tree, cotangent, "result", "cotangent"))
+        paths = [keystr(path) for path, _ in tree_flatten_with_path(cotangent)[0]]
+        cts = [_checked_cotangent(path, ct, aval) for path, ct, aval in zip(paths, flat, self.out_avals)]
+        found = iter(program.transpose([*cts, *no_cotangents(len(program.results) - len(cts))]))
+        in_cts = summed_over_axes([next(found) if has else ZERO for has in self.mask], self.primals, self.reduce_axes)
+        return [cotangent_of_type(ct, aval if type(aval) is ShapedArray else aval.inner_aval) for ct, aval in zip(in_cts, self.in_avals)]
+
+
+def summed_over_axes(cts: list[Any], primals: Sequence[Any], reduce_axes: Sequence) -> list[Any]:
+    """Cotangents, those of primals that are shared along the named axes summed over them; they may be `ZERO`."""
+    if not reduce_axes:
+        return cts
+    return [ct if ct is ZERO else psum_shared(ct, x, reduce_axes) for ct, x in zip(cts, primals)]
+
+
+def _checked_cotangent(path: str, ct: Any, result_aval) -> Any:
+    expected = result_aval.to_ct_aval()
+    return ZERO if expected.dtype == dtypes.float0 else like_result("vjp: unexpected JAX type", path, ct, expected, ValueError)
+
+
+def like_result(transform: str, path: str, ct: Any, expected: ShapedArray, error: type[Exception]) -> Any:
+    aval = get_aval(ct)
+    if aval.shape != expected.shape or aval.dtype != expected.dtype:
+        raise error(f"{transform}: the cotangent{path} must have the shape and dtype of the result, {expected.str_short()}; got "
+                    f"{aval.str_short()}. Convert or reshape it.")
+    return _typed(ct, expected)

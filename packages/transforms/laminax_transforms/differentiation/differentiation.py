@@ -1,0 +1,229 @@
+"""Differentiation of flat functions: forward mode, linearization, reverse mode.
+
+A dual tracer carries a primal and a tangent. In forward mode the tangent is a value of the parent trace and a
+rule runs in the parent; in linearization it is a linear tracer and the rule runs under the tangent trace,
+which records the tangent part. Both share one interpreter.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Mapping, Sequence
+
+from laminax_ir.options import config
+from laminax_ir.tracing import source
+from laminax_ir.tracing.leaks import check_for_leaks
+from laminax_ir.tracing.manual_axes import checked_axes
+from laminax_ir.tracing.name_stacks import JVP
+from laminax_ir.tracing.trace import Trace, Tracer, current_trace, ended_afterwards, name_scope, state
+from laminax_ir.types.avals import ShapedArray, get_aval
+from laminax_transforms.base.registry import jvp_rules, linearize_rules
+from laminax_transforms.base.zeros import ZERO
+from laminax_transforms.differentiation.custom_vjp_tangents import linearize_custom_vjp
+from laminax_transforms.differentiation.differentiated_refs import differentiated_write_error
+from laminax_transforms.differentiation.linear import LinearProgram, LinearTracer, TangentTrace
+from laminax_transforms.differentiation.varying import tangents_like
+
+
+class DualTracer(Tracer):
+    """A primal with its tangent, both values of the traces below."""
+
+    __slots__ = ("primal", "tangent")
+
+    def __init__(self, trace: JVPTrace, primal: Any, tangent: Any):
+        self._trace = trace
+        self.primal = primal
+        self.tangent = tangent
+        self.aval = primal.aval if isinstance(primal, Tracer) else get_aval(primal)
+
+    def concrete_value(self):
+        primal = self.primal
+        return primal.concrete_value() if isinstance(primal, Tracer) else primal
+
+    def why_unknown(self) -> str:
+        return self.primal.why_unknown() if isinstance(self.primal, Tracer) else super().why_unknown()
+
+    def origin(self) -> tuple[str, str]:
+        if type(self.tangent) is LinearTracer:
+            return self.tangent.origin()
+        return self.primal.origin() if isinstance(self.primal, Tracer) else ("", "")
+
+    def __repr__(self):
+        if type(self.tangent) is LinearTracer:
+            return f"GradTracer(primal={self.primal}, typeof(tangent)={self.tangent.aval.str_short()})"
+        return f"JVPTracer(primal={self.primal}, tangent={self.tangent})"
+
+
+class JVPTrace(Trace):
+    """Forward mode: computes primals and tangents side by side in the parent trace."""
+
+    __slots__ = ("parent", "rule_trace")
+
+    is_recorded = True  # operations on values without a tangent, which are the parent's
+    rules: Mapping[Any, Callable] = jvp_rules  # `rules[primitive](primals, tangents, params)` is result and tangent
+
+    def __init__(self, parent: Trace, name: str = ""):
+        super().__init__(name)
+        self.parent = parent
+        self.rule_trace = parent
+
+    def process(self, primitive, operands, params):
+        primals = []
+        tangents = []
+        active = False
+        for x in operands:
+            if type(x) is DualTracer and x._trace is self:
+                primals.append(x.primal)
+                tangents.append(x.tangent)
+                active = True
+            else:
+                primals.append(x)
+                tangents.append(ZERO)
+        if not active:
+            return self.parent.process(primitive, operands, params)
+        previous, origin = state.trace, state.source
+        state.trace = self.rule_trace
+        if origin is None:  # the operations of the rule come from the line of this one; it is looked up once
+            state.source = source.current()
+        try:
+            result, tangent = self.rules[primitive](primals, tangents, params)
+        finally:
+            state.trace = previous
+            state.source = origin
+        if not primitive.multiple_results:
+            return result if tangent is ZERO else DualTracer(self, result, tangent)
+        return [r if t is ZERO else DualTracer(self, r, t) for r, t in zip(result, tangent)]
+
+    def ref_error(self, ref):
+        return differentiated_write_error(ref)
+
+    def split(self, x: Any) -> tuple[Any, Any]:
+        """Primal and tangent of any value."""
+        return (x.primal, x.tangent) if type(x) is DualTracer and x._trace is self else (x, ZERO)
+
+    def primal(self, x: Any) -> Any:
+        """The primal of any value; anything that is not a dual value as it is."""
+        return x.primal if type(x) is DualTracer and x._trace is self else x
+
+    def join(self, primal: Any, tangent: Any) -> Any:
+        """The dual value; just the primal when the tangent is zero."""
+        return primal if tangent is ZERO else DualTracer(self, primal, tangent)
+
+    def process_custom_jvp(self, call):
+        primals, tangents = self._split_all(call.operands)
+        if all(t is ZERO for t in tangents):
+            with current_trace(self.parent):
+                return self.parent.process_custom_jvp(call)
+        with current_trace(self.rule_trace):
+            results, out_tangents = call.jvp(primals, tangents)
+        return [self.join(r, t) for r, t in zip(results, out_tangents)]
+
+    def process_custom_vjp(self, call):
+        primals, tangents = self._split_all(call.operands)
+        if all(t is ZERO for t in tangents):
+            with current_trace(self.parent):
+                return self.parent.process_custom_vjp(call)
+        with current_trace(self.rule_trace):  # in forward mode, whoever runs the tangents refuses them: nobody may need them
+            results, out_tangents = linearize_custom_vjp(call, primals, tangents)
+        return [self.join(r, t) for r, t in zip(results, out_tangents)]
+
+    def _split_all(self, operands):
+        pairs = [self.split(x) for x in operands]
+        return [p for p, _ in pairs], [t for _, t in pairs]
+
+
+class _LinearizationRules(dict):
+    """A primitive's linearization rule where it has one, else its JVP rule; found when first asked for."""
+
+    def __missing__(self, primitive) -> Callable:
+        special = linearize_rules.find(primitive)
+        rule = self[primitive] = jvp_rules[primitive] if special is None else special
+        return rule
+
+
+class LinearizeTrace(JVPTrace):
+    """Linearization: primals go to the parent trace, tangents onto a tape."""
+
+    __slots__ = ()
+
+    rules = _LinearizationRules()
+
+    def __init__(self, parent: Trace, name: str = "", argument_names: Callable[[int], str] | None = None):
+        super().__init__(parent, name)
+        self.rule_trace = TangentTrace(parent, name, argument_names)
+
+
+def jvp_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any], name: str = "") \
+        -> tuple[list[Any], list[Any]]:
+    """Forward mode on a flat function.
+
+    Args:
+      fun: takes and returns flat sequences of values.
+      primals: the point.
+      tangents: the direction; entries may be `ZERO`.
+      name: what is being differentiated, for messages: `jvp(f)`.
+
+    Returns:
+      The results and their tangents, which may be `ZERO`.
+    """
+    if type(state.trace) is TangentTrace and any(type(t) is LinearTracer for t in tangents):
+        # Inside a derivative rule. A call would give primals and tangents as results of one operation, all of them linear
+        # for the tape; linearization keeps the two apart.
+        results, program = linearize_flat(fun, primals, [t is not ZERO for t in tangents], name)
+        return results, program.apply([t for t in tangents if t is not ZERO])
+    trace = JVPTrace(state.trace, name)
+    with ended_afterwards(trace), current_trace(trace), name_scope(JVP):
+        outputs = fun(*[trace.join(p, t) for p, t in zip(primals, tangents)])
+        pairs = [trace.split(x) for x in outputs]
+    if config.check_leaks.value:
+        del outputs
+        check_for_leaks(trace)
+    return [p for p, _ in pairs], [t for _, t in pairs]
+
+
+def linearize_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any],
+                   is_differentiated: Sequence[bool] | None = None, name: str = "",
+                   argument_names: Callable[[int], str] | None = None) -> tuple[list[Any], LinearProgram]:
+    """Linearizes a flat function at a point.
+
+    Args:
+      fun: takes and returns flat sequences of values.
+      primals: the point.
+      is_differentiated: which arguments have tangents; all by default.
+      name: what is being differentiated, for messages: `grad(loss)`.
+      argument_names: what messages call an argument, given its index.
+
+    Returns:
+      The results, and the linear program from the tangents of the differentiated arguments to the tangents
+      of all results.
+    """
+    mask = [True] * len(primals) if is_differentiated is None else is_differentiated
+    trace = LinearizeTrace(state.trace, name, argument_names and
+                           (lambda i: argument_names([k for k, has in enumerate(mask) if has][i])))
+    tangent_trace = trace.rule_trace
+    inputs = []
+    arguments = []
+    for x, differentiated in zip(primals, mask):
+        if differentiated:
+            inputs.append(tangent_trace.new_input(get_aval(x)))
+            arguments.append(DualTracer(trace, x, inputs[-1]))
+        else:
+            arguments.append(x)
+    with ended_afterwards(trace), current_trace(trace), name_scope(JVP):
+        outputs = fun(*arguments)
+        pairs = [trace.split(x) for x in outputs]
+    if checked_axes():  # inside of a program per device
+        with current_trace(tangent_trace):
+            pairs = tangents_like(pairs)
+    if config.check_leaks.value:
+        del outputs, arguments
+        check_for_leaks(trace)
+    return [p for p, _ in pairs], tangent_trace.program(inputs, [t for _, t in pairs])
+
+
+def linear_program_of(fun: Callable[..., Sequence[Any]], in_avals: Sequence[ShapedArray]) -> LinearProgram:
+    """Records a flat function that is linear in all its arguments."""
+    trace = TangentTrace(state.trace)
+    inputs = [trace.new_input(aval) for aval in in_avals]
+    with current_trace(trace):
+        outputs = fun(*inputs)
+    return trace.program(inputs, outputs)

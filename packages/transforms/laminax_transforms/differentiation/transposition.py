@@ -1,0 +1,135 @@
+"""Transposition: the adjoint of a tape.
+
+Walks the equations backwards and sums one cotangent per linear value. Most values have types of shape and dtype alone, and their
+cotangents are added as they are. What types may say beyond that, how a value is split or along which axes it varies, its cotangents
+must say too before they can be added: that is an `Accumulation`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Iterable, Sequence
+
+from laminax_ir.ops.elementwise import add_p
+from laminax_ir.ops.sharding import in_memory, reshard
+from laminax_ir.tracing.manual_axes import checked_axes
+from laminax_ir.tracing.name_stacks import JVP, TRANSPOSE, NameStack
+from laminax_ir.tracing.source import SourceInfo
+from laminax_ir.tracing.trace import state
+from laminax_ir.types.avals import ShapedArray
+from laminax_transforms.base.registry import transpose_rule
+from laminax_transforms.base.zeros import ZERO
+from laminax_transforms.differentiation.varying import added, entered, summed_like, varying_like
+
+if TYPE_CHECKING:  # the tape's module imports this one
+    from laminax_transforms.differentiation.linear import LinearEqn
+
+
+class Accumulation:
+    """How cotangents are brought together that are split over explicit mesh axes, or in other memory, as their primals are."""
+
+    is_split = True
+
+    def conformed(self, ct: Any, aval: ShapedArray) -> Any:
+        """A cotangent of a value of this type, of the type that it is to have."""
+        split = aval._split
+        return in_memory(reshard(ct, None if split is None else split.of_cotangents()), aval.memory_space)
+
+    def added(self, total: Any, term: Any) -> Any:
+        """The sum of two conformed cotangents of one value."""
+        return add_p.bind(total, term)
+
+    def entered(self, cts: list[Any], eqn: LinearEqn) -> tuple[list[Any], LinearEqn]:
+        """The cotangents of the results of a call, and the call, of types that fit together."""
+        return cts, eqn
+
+    def finished(self, cts: list[Any], avals: Sequence[ShapedArray]) -> list[Any]:
+        """The cotangents of the inputs, of these types; they may be `ZERO`."""
+        return cts
+
+
+class CheckedAccumulation(Accumulation):
+    """Inside of a program per device: cotangents are sums over the devices, or each device's share of one; see `varying`.
+
+    Args:
+      is_split: whether types say how values are split, too.
+      sums_shared: whether cotangents of inputs that all devices share are summed over them here, or by the caller.
+    """
+
+    def __init__(self, is_split: bool, sums_shared: bool):
+        self.is_split = is_split
+        self.sums_shared = sums_shared
+
+    def conformed(self, ct: Any, aval: ShapedArray) -> Any:
+        return varying_like(super().conformed(ct, aval) if self.is_split else ct, aval)
+
+    def added(self, total: Any, term: Any) -> Any:
+        return add_p.bind(*added(total, term, self.sums_shared))
+
+    def entered(self, cts: list[Any], eqn: LinearEqn) -> tuple[list[Any], LinearEqn]:
+        return entered(cts, eqn, self.sums_shared)
+
+    def finished(self, cts: list[Any], avals: Sequence[ShapedArray]) -> list[Any]:
+        return [summed_like(ct, aval) for ct, aval in zip(cts, avals)] if self.sums_shared else cts
+
+
+def accumulation(avals: Iterable[ShapedArray | None], sums_shared: bool) -> Accumulation | None:
+    """How cotangents of values of these types are brought together; None if they are added as they are."""
+    is_split = any(aval is not None and aval._whole is not None for aval in avals)
+    if checked_axes():
+        return CheckedAccumulation(is_split, sums_shared)
+    return Accumulation() if is_split else None
+
+
+def transpose_equations(eqns: list[LinearEqn], cts: list[Any], how: Accumulation | None) -> None:
+    """Brings cotangents from the results of a tape to its inputs.
+
+    Args:
+      eqns: the tape; each equation is taken from it once it is transposed, and with it its residuals may go.
+      cts: by tape index the cotangents so far, `ZERO` where there is none; those of results are replaced by `ZERO` on the way.
+      how: as `accumulation` says.
+    """
+    add = add_p.bind if how is None else how.added
+    origin = where = None  # several equations in a row come from one operation, and several operations from one function
+    stack = transposed = ()
+    while eqns:
+        eqn = eqns.pop()
+        if eqn.primitive.multiple_results:
+            ct = [cts[index] for index in eqn.outputs]
+            if all(c is ZERO for c in ct):
+                continue
+            for index in eqn.outputs:
+                cts[index] = ZERO
+            if how is not None:
+                ct, eqn = how.entered(ct, eqn)
+        else:
+            output = eqn.output
+            ct = cts[output]
+            if ct is ZERO:
+                continue
+            cts[output] = ZERO  # not needed any more: free it early
+        if eqn.source is not origin:
+            origin = where = eqn.source
+            if names := origin[2]:
+                if names is not stack:
+                    stack, transposed = names, _transposed_names(names)
+                where = _new_tuple(SourceInfo, (origin[0], origin[1], transposed))
+        state.source = where
+        in_cts = transpose_rule[eqn.primitive](ct, *eqn.operands, **eqn.params)
+        for position, index in eqn.inputs:
+            term = in_cts[position]
+            if term is not None and term is not ZERO:
+                if how is not None:
+                    term = how.conformed(term, eqn.operands[position])
+                total = cts[index]
+                cts[index] = term if total is ZERO else add(total, term)
+
+
+_new_tuple = tuple.__new__  # a named tuple's own constructor costs three times as much
+
+
+def _transposed_names(stack: NameStack) -> NameStack:
+    """The names of what transposes an operation: inside of `transpose`, which is around the differentiation."""
+    for i in range(len(stack) - 1, -1, -1):
+        if stack[i] is JVP:
+            return NameStack((*stack[:i], TRANSPOSE, *stack[i:]))
+    return stack

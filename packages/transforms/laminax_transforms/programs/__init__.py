@@ -1,0 +1,1 @@
+"""Transformations of jaxprs, and what depends on what in them."""

@@ -1,0 +1,1 @@
+"""`checkpoint`: what is saved, and what is computed again."""

@@ -1,0 +1,410 @@
+"""`checkpoint`: functions whose intermediate values are computed again for differentiation, not kept; and its policies."""
+
+from __future__ import annotations
+
+import inspect
+from functools import partial
+from typing import Any, Callable, Iterable, Sequence
+from weakref import WeakKeyDictionary
+
+from laminax_ir.ops.calls import bind_checkpoint, close_over_constants, name_p
+from laminax_ir.ops.contraction import dot_general_p
+from laminax_ir.options import config_options
+from laminax_ir.programs.effects import has_refs
+from laminax_ir.programs.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
+from laminax_ir.pytrees.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
+from laminax_ir.pytrees.wrapping import wraps
+from laminax_ir.recording.staging import stage
+from laminax_ir.recording.staging_trace import StagingTrace, trace_type_for
+from laminax_ir.refs.refs import check_aliases, check_returned, is_traced
+from laminax_ir.tracing import source
+from laminax_ir.tracing.trace import Tracer, current_trace, eval_trace, state
+from laminax_ir.tracing.tracebacks import api_boundary
+from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import check_callable, function_name
+from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
+from laminax_transforms.base.flat_functions import check_array_leaves
+from laminax_transforms.programs.inlining import ALL_CALLS, inline_calls
+from laminax_transforms.programs.jaxpr_transforms import linearize_jaxpr
+from laminax_transforms.rematerializing.rematerialization import Decision, Offloadable
+
+
+def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse: bool | Sequence[bool] = True,
+               policy: Callable | None = None, static_argnums: int | Sequence[int] = (), static_argnames: str | Iterable[str] = ()) -> Callable:
+    """Makes a function recompute its intermediate values when it is differentiated, instead of keeping them.
+
+    By default, reverse-mode differentiation keeps every value that a derivative needs from the forward pass to the backward
+    pass. Of a checkpointed function it keeps the inputs, and runs the function again on the backward pass: less memory for
+    more computation. Checkpointed functions may be nested. The function is always traced: Python control flow in it depends
+    on static arguments only, unless `concrete` is given.
+
+    Args:
+      fun: function of arrays, scalars and containers of them. May be left out, to give options in a decorator.
+      concrete: whether Python control flow in `fun` may depend on the values of its arguments. They must then be known
+        when it is called: it cannot be inside of a jit.
+      prevent_cse: whether the compiler is kept from merging the recomputation with the first computation, which would
+        defeat the purpose. Unnecessary inside of a scan. A sequence says it for each positional argument that is traced: the
+        recomputation may then use what the compiler knows of the others; an entry may be a tree prefix of its argument.
+      policy: which intermediate values to keep after all, `policy(primitive, *avals, **params) -> bool` for the operation
+        that computes one; `checkpoint_policies` has many. By default none.
+      static_argnums: positions of arguments that are not traced: hashable Python values.
+      static_argnames: names of such keyword arguments.
+
+    Returns:
+      A function with the same arguments and results.
+
+    Raises:
+      TypeError: if `fun` or `policy` is not callable, or a flag is not a bool.
+
+    Example:
+      >>> @checkpoint
+      ... def g(x):
+      ...     return jnp.sin(jnp.sin(x))
+      >>> grad(g)(2.0)  # computes sin(2.0) twice
+      -0.25563914
+    """
+    if fun is None:
+        return partial(checkpoint, concrete=concrete, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums,
+                       static_argnames=static_argnames)
+    check_callable("checkpoint", fun)
+    if not isinstance(concrete, bool):
+        raise TypeError(f"checkpoint: concrete must be a bool, got {concrete!r}")
+    if isinstance(prevent_cse, (tuple, list)):
+        prevent_cse = tuple(prevent_cse)
+    elif not isinstance(prevent_cse, bool):
+        raise TypeError(f"checkpoint: prevent_cse must be a bool or a tuple of bools, one per traced argument, got {prevent_cse!r}")
+    if policy is not None and not callable(policy):
+        raise TypeError(f"checkpoint: policy must be a callable, such as those of checkpoint_policies, got {policy!r}")
+    argnums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    argnames = frozenset((static_argnames,) if isinstance(static_argnames, str) else static_argnames)
+    trace = _trace_with_values if concrete else _trace_cached
+
+    @api_boundary
+    @wraps(fun)
+    def checkpointed(*args, **kwargs):
+        if concrete and state.trace is eval_trace:
+            return fun(*args, **kwargs)
+        call = _Call(fun, args, kwargs, argnums, argnames)
+        program, consts, out_tree = trace(call)
+        if program.effects and has_refs(program.effects):
+            check_aliases(function_name(fun), "checkpoint / remat", call.leaves, consts, str)
+        fences = (False,) * len(consts) + call.flags(prevent_cse) if isinstance(prevent_cse, tuple) else prevent_cse
+        results = bind_checkpoint(program, *consts, *call.leaves, name=function_name(fun), prevent_cse=fences, policy=policy)
+        return tree_unflatten(out_tree, results)
+
+    return checkpointed
+
+
+remat = checkpoint
+
+
+class _Call:
+    """One call of a checkpointed function: its traced leaves and its static values."""
+
+    def __init__(self, fun: Callable, args: tuple, kwargs: dict, argnums: tuple[int, ...], argnames: frozenset[str]):
+        for i in argnums:
+            if not -len(args) <= i < len(args):
+                raise ValueError(f"checkpoint({function_name(fun)}): static_argnums={argnums} needs at least {max(i + 1, -i)} positional "
+                                 f"arguments, but it was called with {len(args)}")
+        self.fun = fun
+        self.static = {i % len(args): args[i % len(args)] for i in argnums}
+        self.static_kwargs = {k: v for k, v in kwargs.items() if k in argnames}
+        self.count = len(args)
+        dynamic = [x for i, x in enumerate(args) if i not in self.static]
+        self.traced = (dynamic, {k: v for k, v in kwargs.items() if k not in argnames})
+        self.leaves, self.in_tree = tree_flatten(self.traced)
+        if not all(map(is_array_like, self.leaves)):
+            check_array_leaves(f"checkpoint({function_name(fun)}): argument ", self.traced)
+        self.avals = [get_aval(x) for x in self.leaves]
+        self.out_tree = None
+
+    def run(self, *leaves) -> list[Any]:
+        """Calls the function on other leaves; remembers the structure of the result."""
+        dynamic, kwargs = tree_unflatten(self.in_tree, leaves)
+        found = iter(dynamic)
+        args = [self.static[i] if i in self.static else next(found) for i in range(self.count)]
+        result = self.fun(*args, **kwargs, **self.static_kwargs)
+        flat, self.out_tree = tree_flatten(result)
+        if not all(map(is_array_like, flat)):
+            check_returned(function_name(self.fun), "checkpoint / remat", result)
+            check_array_leaves(f"checkpoint: the result of {function_name(self.fun)}", result)
+        return flat
+
+    def flags(self, prevent_cse: tuple) -> tuple[bool, ...]:
+        """One flag per leaf, from those for the traced arguments."""
+        args, kwargs = self.traced
+        try:
+            flags = tuple(broadcast_prefix(prevent_cse, (tuple(args), kwargs) if kwargs else tuple(args)))
+        except ValueError as error:
+            raise ValueError(f"checkpoint({function_name(self.fun)}): prevent_cse={prevent_cse} must be a tree prefix of the traced arguments. "
+                             f"{error}") from None
+        if not all(isinstance(flag, bool) for flag in flags):
+            raise TypeError(f"checkpoint({function_name(self.fun)}): prevent_cse must be a bool or a tuple of bools, got {prevent_cse}")
+        return flags
+
+    def key(self) -> tuple:
+        static = tuple((k, type(v), v) for k, v in [*self.static.items(), *sorted(self.static_kwargs.items())])
+        return self.in_tree, tuple(self.avals), self.count, static, config_options.trace_key(), tuple(state.axis_sizes.items())
+
+
+_Traced = tuple[ClosedJaxpr, list[Any], Any]
+_programs: WeakKeyDictionary[Callable, dict[tuple, _Traced]] = WeakKeyDictionary()
+
+
+def _trace_cached(call: _Call) -> _Traced:
+    """The function's program, its constants and the structure of its result; traced once per types if it closes over no tracer."""
+    try:
+        known = _programs.setdefault(call.fun, {})
+        key = call.key()
+        found = known.get(key)
+    except TypeError:  # the function cannot be held weakly, or a static value cannot be hashed
+        known, key, found = {}, None, None
+    if found is None:
+        program, consts = close_over_constants(stage(call.run, call.avals, function_name(call.fun), keeps_refs=True))
+        found = program, consts, call.out_tree
+        if not any(map(is_traced, consts)):
+            known[key] = found
+    return found
+
+
+class _ConcreteStagingTrace(StagingTrace):
+    """Records operations and computes their values along, as far as those of the operands are known."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, name: str):
+        super().__init__(name)
+        self.values: dict[Var, Any] = {}
+
+    def value_of(self, var: Var) -> Any:
+        return self.values.get(var)
+
+    def process(self, primitive, operands, params):
+        result = super().process(primitive, operands, params)
+        known = [_known_value(x) for x in operands]
+        if all(x is not None for x in known):
+            with current_trace(eval_trace):
+                values = primitive.bind(*known, **params)
+            tracers = result if primitive.multiple_results else [result]
+            self.values.update((t.variable, v) for t, v in zip(tracers, values if primitive.multiple_results else [values]))
+        return result
+
+
+def _known_value(x: Any) -> Any | None:
+    return x.concrete_value() if isinstance(x, Tracer) else x
+
+
+def _trace_with_values(call: _Call) -> _Traced:
+    """As `_trace_cached`, with the values of the arguments known to the function."""
+    trace = trace_type_for(call.avals, _ConcreteStagingTrace)(function_name(call.fun))
+    try:
+        with current_trace(trace):
+            inputs = [trace.new_input(aval) for aval in call.avals]
+            trace.values.update((t.variable, v) for t, v in zip(inputs, map(_known_value, call.leaves)) if v is not None)
+            closed = trace.finish(call.run(*inputs))
+    finally:
+        trace.ended = True
+    return *close_over_constants(closed), call.out_tree
+
+
+def checkpoint_name(x: Any, name: str) -> Any:
+    """Names values, for the policies of `checkpoint` that go by names; otherwise the identity.
+
+    Args:
+      x: an array or a pytree of them.
+      name: the name.
+
+    Raises:
+      TypeError: if the name is not a string.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"checkpoint_name: the name must be a string, got {name!r}")
+    return tree_map(lambda leaf: name_p.bind(leaf, name=name), x)
+
+
+# Policies
+
+
+def everything_saveable(*_, **__) -> bool:
+    """Keeps every value, as without checkpoint."""
+    return True
+
+
+def nothing_saveable(*_, **__) -> bool:
+    """Keeps the inputs only, as without a policy."""
+    return False
+
+
+def dots_saveable(prim, *_, **__) -> bool:
+    """Keeps the results of matrix products and convolutions, which are the expensive ones."""
+    return prim is dot_general_p or prim.name == "conv_general_dilated"
+
+
+def dots_with_no_batch_dims_saveable(prim, *_, **params) -> bool:
+    """Keeps the results of matrix products without batch dimensions, such as those with weights."""
+    if prim is not dot_general_p:
+        return False
+    _, (lhs_batch, rhs_batch) = params["dimension_numbers"]
+    return not lhs_batch and not rhs_batch
+
+
+def save_anything_except_these_names(*names_not_to_save: str) -> Callable[..., bool]:
+    """A policy that keeps every value but those with one of the names given by `checkpoint_name`."""
+    refused = _checked_names("save_anything_except_these_names", names_not_to_save)
+
+    def policy(prim, *_, **params) -> bool:
+        return prim is not name_p or params["name"] not in refused
+    return policy
+
+
+def save_any_names_but_these(*names_not_to_save: str) -> Callable[..., bool]:
+    """A policy that keeps the values with names given by `checkpoint_name`, but those with one of these."""
+    refused = _checked_names("save_any_names_but_these", names_not_to_save)
+
+    def policy(prim, *_, **params) -> bool:
+        return prim is name_p and params["name"] not in refused
+    return policy
+
+
+def save_only_these_names(*names_which_can_be_saved: str) -> Callable[..., bool]:
+    """A policy that keeps the values with one of the names given by `checkpoint_name`."""
+    accepted = _checked_names("save_only_these_names", names_which_can_be_saved)
+
+    def policy(prim, *_, **params) -> bool:
+        return prim is name_p and params["name"] in accepted
+    return policy
+
+
+def _checked_names(function: str, names: Sequence) -> frozenset[str]:
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{function}: names must be strings, each an argument of its own, got {name!r}")
+    return frozenset(names)
+
+
+def save_from_both_policies(policy_1: Callable, policy_2: Callable) -> Callable[..., bool]:
+    """A policy that keeps what either of two policies keeps."""
+    def policy(prim, *args, **params) -> bool:
+        decisions = [p(prim, *args, **params) for p in (policy_1, policy_2)]
+        offloaded = [d for d in decisions if isinstance(d, Offloadable)]
+        return offloaded[0] if offloaded else any(d.value if isinstance(d, Decision) else d for d in decisions)
+    return policy
+
+
+def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Callable[..., bool | Offloadable]:
+    """A policy that keeps the results of matrix products without batch dimensions in other memory.
+
+    Args:
+      offload_src: the kind of memory that they are in, "device".
+      offload_dst: the kind of memory that they are kept in, "pinned_host".
+    """
+    def policy(prim, *avals, **params) -> bool | Offloadable:
+        return dots_with_no_batch_dims_saveable(prim, *avals, **params) and Offloadable(offload_src, offload_dst)
+    return policy
+
+
+def save_and_offload_only_these_names(*, names_which_can_be_saved: Sequence[str], names_which_can_be_offloaded: Sequence[str],
+                                      offload_src: str, offload_dst: str) -> Callable[..., bool | Offloadable]:
+    """A policy that keeps the values with some names given by `checkpoint_name`, and those with some others in other memory.
+
+    Args:
+      names_which_can_be_saved: the names of the values to keep where they are.
+      names_which_can_be_offloaded: the names of the values to move.
+      offload_src: the kind of memory that these are in, "device".
+      offload_dst: the kind of memory that these are kept in, "pinned_host".
+
+    Raises:
+      ValueError: if a name is among both.
+    """
+    function = "save_and_offload_only_these_names"
+    accepted, moved = _checked_names(function, names_which_can_be_saved), _checked_names(function, names_which_can_be_offloaded)
+    if both := accepted & moved:
+        raise ValueError(f"{function}: The names should be exclusive and should not intersect in `names_which_can_be_saved` and "
+                         f"`names_which_can_be_offloaded`, got {', '.join(map(repr, sorted(both)))} in both. Leave it out of one.")
+
+    def policy(prim, *_, **params) -> bool | Offloadable:
+        if prim is not name_p or params["name"] not in moved:
+            return prim is name_p and params["name"] in accepted
+        return Offloadable(offload_src, offload_dst)
+    return policy
+
+
+class checkpoint_policies:
+    """The policies for `checkpoint`; those that take names or policies are functions that return one."""
+
+    everything_saveable = staticmethod(everything_saveable)
+    nothing_saveable = staticmethod(nothing_saveable)
+    dots_saveable = staticmethod(dots_saveable)
+    checkpoint_dots = staticmethod(dots_saveable)
+    dots_with_no_batch_dims_saveable = staticmethod(dots_with_no_batch_dims_saveable)
+    checkpoint_dots_with_no_batch_dims = staticmethod(dots_with_no_batch_dims_saveable)
+    save_anything_except_these_names = staticmethod(save_anything_except_these_names)
+    save_any_names_but_these = staticmethod(save_any_names_but_these)
+    save_only_these_names = staticmethod(save_only_these_names)
+    save_from_both_policies = staticmethod(save_from_both_policies)
+    offload_dot_with_no_batch_dims = staticmethod(offload_dot_with_no_batch_dims)
+    save_and_offload_only_these_names = staticmethod(save_and_offload_only_these_names)
+
+
+# What is kept
+
+
+def saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> list[tuple[ShapedArray, str]]:
+    """The values that reverse-mode differentiation of a function keeps between the forward and the backward pass.
+
+    Args:
+      fun: the function.
+      *args, **kwargs: its arguments.
+
+    Returns:
+      For each value its aval, and where it comes from: `from the argument x['w']`, `from a constant`, `named 'y' from
+      model.py:7 in step`, `output of cos from model.py:8 in step`. Constants come first, then arguments, then what
+      is computed, in the order of the program.
+    """
+    leaves, in_tree = tree_flatten((args, kwargs))
+    check_array_leaves("saved_residuals: argument ", args)
+
+    def flat_fun(*flat):
+        a, k = tree_unflatten(in_tree, flat)
+        return tree_flatten(fun(*a, **k))[0]
+
+    closed, consts = close_over_constants(stage(flat_fun, [get_aval(x) for x in leaves], function_name(fun)))
+    nonzero = (*(False,) * len(consts), *(dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact) for x in leaves))
+    split = linearize_jaxpr(closed, nonzero)
+    program = inline_calls(split.primal, ALL_CALLS).jaxpr
+    residuals = [program.invars[i] if where == "in" else program.outvars[i] for where, i in split.residual_sources]
+    distinct = {v for v in residuals if type(v) is not Literal}
+    sources = {v: "from a constant" for v in [*program.constvars, *program.invars[:len(consts)]]}
+    sources.update((v, f"from the argument {path}") for v, path in zip(program.invars[len(consts):], _argument_paths(fun, args, kwargs)))
+    kept = [(v.aval, "from a constant") for v in split.linear.jaxpr.constvars]
+    kept += [(v.aval, where) for v, where in sources.items() if v in distinct]
+    return kept + [(v.aval, describe_value(eqn)) for eqn in program.eqns for v in eqn.outvars if v in distinct]
+
+
+def describe_value(eqn: JaxprEqn) -> str:
+    """Where the result of an equation comes from: `output of sin from train.py:12 in step`."""
+    where = source.summarize(eqn.source_info)
+    what = f"named '{eqn.params['name']}'" if eqn.primitive is name_p else f"output of {eqn.primitive}"
+    return what + (f" from {where}" if where else "")
+
+
+def _argument_paths(fun: Callable, args: tuple, kwargs: dict) -> list[str]:
+    """`x['w']` for each leaf."""
+    try:
+        names = list(inspect.signature(fun).bind_partial(*args).arguments)
+    except (TypeError, ValueError):
+        names = []
+    paths = []
+    for path, _ in tree_flatten_with_path(args)[0]:
+        i = path[0].idx
+        paths.append((names[i] if i < len(names) else f"args[{i}]") + keystr(path[1:]))
+    return paths + [f"{path[0].key}{keystr(path[1:])}" for path, _ in tree_flatten_with_path(kwargs)[0]]
+
+
+def print_saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> None:
+    """Prints what `saved_residuals` finds, a line per value."""
+    for aval, where in saved_residuals(fun, *args, **kwargs):
+        print(f"{aval.str_short()} {where}")
+
+
+Recompute, Saveable = Decision.RECOMPUTE, Decision.SAVE

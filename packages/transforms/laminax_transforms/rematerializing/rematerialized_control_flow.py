@@ -1,0 +1,139 @@
+"""What a policy saves inside of the loops and branches of a checkpointed program.
+
+A scan or cond that makes residuals runs once in the program, and again for the derivative. What the policy accepts in its body
+is a further result of the first run (of a scan, stacked over the steps) and an operand of the second, which computes what is
+left. A while loop is run again whole: how many values it makes is not known.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable, NamedTuple, Sequence
+
+from laminax_ir.ops.control_flow import cond_p, scan_p
+from laminax_ir.programs.dce import dce_rules
+from laminax_ir.programs.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var, joined_effects
+from laminax_transforms.programs.inlining import inline_calls
+from laminax_transforms.rematerializing.branch_places import shared_places, with_places
+
+
+class Choice(NamedTuple):
+    """What to do about some values of a program that are needed later.
+
+    first: the program's equations; loops and branches may have further results.
+    saved: the values to keep, results of these equations.
+    again: the equations that compute the other needed values from the saved ones and the program's inputs.
+    """
+    first: list[JaxprEqn]
+    saved: list[Var]
+    again: list[JaxprEqn]
+
+
+class Split(NamedTuple):
+    """One loop or one set of branches: as in `Choice`."""
+    first: JaxprEqn
+    saved: list[Var]
+    again: JaxprEqn | None
+
+
+Choose = Callable[[Sequence[JaxprEqn], Iterable[Any]], Choice]
+
+
+def split_control_flow(eqn: JaxprEqn, wanted: Sequence[bool], choose: Choose) -> Split | None:
+    """Saves what `choose` says inside of a scan or cond.
+
+    Args:
+      eqn: the equation.
+      wanted: which of its results are needed later.
+      choose: decides on the equations of a body, given those of its values that are needed.
+
+    Returns:
+      None if there is nothing to save.
+    """
+    split = _splits.get(eqn.primitive)
+    return split(eqn, wanted, choose) if split is not None else None
+
+
+def _split_scan(eqn: JaxprEqn, wanted: Sequence[bool], choose: Choose) -> Split | None:
+    params = eqn.params
+    consts, count = params["num_consts"], params["num_carry"]
+    closed = inline_calls(params["jaxpr"])
+    body = closed.jaxpr
+    used_inputs, _ = dce_rules[scan_p](list(wanted), eqn)
+    carried = used_inputs[consts:consts + count]  # other carried values may be needed on the way
+    choice = choose(body.eqns, [v for v, kept in zip(body.outvars, [*carried, *wanted[count:]]) if kept])
+    if not choice.saved:
+        return None
+    stacked: dict[Var, Var] = {}
+    for v, y, is_wanted in zip(body.outvars[count:], eqn.outvars[count:], wanted[count:]):
+        if is_wanted and v in choice.saved:
+            stacked.setdefault(v, y)  # a stacked result already
+    own = set(stacked.values())
+    for v in choice.saved:
+        stacked.setdefault(v, Var(v.aval.update(shape=(params["length"], *v.aval.shape))))
+    rest = [i for i in range(count, len(wanted)) if wanted[i] and eqn.outvars[i] not in own]
+    results = [v if kept else c for v, c, kept in zip(body.outvars, body.invars[consts:], carried)]
+    program = body.replace(invars=[*body.invars, *choice.saved], outvars=[*results, *[body.outvars[i] for i in rest]], eqns=choice.again)
+    again, used = _thinned(scan_p, [*wanted[:count], *[True] * len(rest)], eqn.replace(
+        invars=[*eqn.invars, *[stacked[v] for v in choice.saved]], outvars=[*eqn.outvars[:count], *[eqn.outvars[i] for i in rest]],
+        params={**params, "jaxpr": ClosedJaxpr(program, closed.consts), "linear": (*params["linear"], *[False] * len(choice.saved))},
+        effects=joined_effects(choice.again)))
+    # Only now it is known which carried values the second run needs, and which saved ones.
+    saved = [v for v, is_used in zip(choice.saved, used[len(eqn.invars):]) if is_used or stacked[v] in own]
+    added = [v for v in saved if stacked[v] not in own]
+    first = eqn
+    if added:
+        program = ClosedJaxpr(body.replace(outvars=[*body.outvars, *added], eqns=choice.first), closed.consts)
+        first = eqn.replace(outvars=[*eqn.outvars, *[stacked[v] for v in added]], params={**params, "jaxpr": program})
+    return Split(first, [stacked[v] for v in saved], again)
+
+
+def _split_cond(eqn: JaxprEqn, wanted: Sequence[bool], choose: Choose) -> Split | None:
+    branches = [inline_calls(branch) for branch in eqn.params["branches"]]
+    needed = [[v for v, is_wanted in zip(branch.jaxpr.outvars, wanted) if is_wanted] for branch in branches]
+    accepted = [set(choose(branch.eqns, values).saved) for branch, values in zip(branches, needed)]
+    # A result that one branch saves is saved whole: it takes no more memory.
+    whole = [is_wanted and any(type(v) is not Literal and v in saved for v, saved in zip(column, accepted))
+             for is_wanted, column in zip(wanted, zip(*[branch.jaxpr.outvars for branch in branches]))]
+    rest = [i for i, is_wanted in enumerate(wanted) if is_wanted and not whole[i]]
+    choices = [choose(branch.eqns, [branch.jaxpr.outvars[i] for i in rest]) for branch in branches]
+    known = [{v: i for i, v in enumerate(branch.jaxpr.outvars) if whole[i] and v in choice.saved}  # saved as results already
+             for branch, choice in zip(branches, choices)]
+    added = [[v for v in choice.saved if v not in results] for choice, results in zip(choices, known)]
+    if not any(whole) and not any(added):
+        return None
+    places, avals = shared_places([[v.aval for v in values] for values in added])
+    saved = [Var(aval) for aval in avals]
+    first = eqn
+    if saved:
+        programs = [ClosedJaxpr(branch.jaxpr.replace(outvars=[*branch.jaxpr.outvars, *values], eqns=choice.first), branch.consts)
+                    for branch, values, choice in zip(branches, added, choices)]
+        programs = [with_places(program, len(wanted), where, avals) for program, where in zip(programs, places)]
+        first = eqn.replace(outvars=[*eqn.outvars, *saved], params={**eqn.params, "branches": tuple(programs)})
+    results = [v for v, is_whole in zip(eqn.outvars, whole) if is_whole]
+    again = [_again(branch, choice, rest, dict(zip(where, values)), avals, {i: v for v, i in own.items()}, whole)
+             for branch, choice, where, values, own in zip(branches, choices, places, added, known)]
+    repeated, _ = _thinned(cond_p, [True] * len(rest), eqn.replace(
+        invars=[*eqn.invars, *saved, *results], outvars=[eqn.outvars[i] for i in rest],
+        params={**eqn.params, "branches": tuple(again)}, effects=frozenset().union(*[program.effects for program in again])))
+    return Split(first, [*saved, *results], repeated)
+
+
+def _again(branch: ClosedJaxpr, choice: Choice, rest: Sequence[int], at_places: dict[int, Var], avals: Sequence[Any],
+           own: dict[int, Var], whole: Sequence[bool]) -> ClosedJaxpr:
+    """The second run of a branch: `(*operands, *values at places, *results saved whole) -> (*the other wanted results)`."""
+    jaxpr = branch.jaxpr
+    given = [at_places.get(i) or Var(aval) for i, aval in enumerate(avals)]
+    results = [own.get(i) or Var(v.aval) for i, v in enumerate(jaxpr.outvars) if whole[i]]
+    return ClosedJaxpr(jaxpr.replace(invars=[*jaxpr.invars, *given, *results], outvars=[jaxpr.outvars[i] for i in rest],
+                                     eqns=choice.again), branch.consts)
+
+
+def _thinned(primitive: Any, used: list[bool], eqn: JaxprEqn) -> tuple[JaxprEqn | None, list[bool]]:
+    """The equation without what its used results do not need; which operands are left."""
+    if not any(used):
+        return None, [False] * len(eqn.invars)
+    used_inputs, thinned = dce_rules[primitive](used, eqn)
+    return thinned, used_inputs
+
+
+_splits = {scan_p: _split_scan, cond_p: _split_cond}

@@ -1,0 +1,35 @@
+"""Taylor series of calls: the called program is expanded once per question, and called in its new form."""
+
+from __future__ import annotations
+
+from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p, jit_p, name_p
+from laminax_ir.recording.evaluation import eval_jaxpr
+from laminax_transforms.rules.calls import call_like
+from laminax_transforms.taylor.series import define_linear, is_constant, taylor_rule
+from laminax_transforms.taylor.taylor import joined, separated, taylor_flat, taylor_jaxpr
+
+define_linear(name_p)
+
+
+@taylor_rule(jit_p)
+def _jit(*operands, jaxpr, **params):
+    varying = tuple(not is_constant(x) for x in operands)
+    order = len(operands[0]) - 1
+    expanded = taylor_jaxpr(jaxpr, varying, order)
+    out = call_like(params, expanded.jaxpr, separated(operands, varying))
+    count = len(jaxpr.out_avals)
+    return joined(out[:count], out[count:], expanded.out_varying, order)
+
+
+def _define_inlined(primitive, program: str) -> None:
+    """The function itself is expanded: rules of the first order, and memory that a first derivative would save, do not concern it."""
+    @taylor_rule(primitive)
+    def rule(*operands, **params):
+        closed = params[program]
+        return taylor_flat(lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), operands, len(operands[0]) - 1)
+
+
+_define_inlined(checkpoint_p, "jaxpr")
+_define_inlined(custom_jvp_call_p, "call_jaxpr")
+_define_inlined(custom_vjp_call_p, "call_jaxpr")
+_define_inlined(custom_vmap_call_p, "call")

@@ -1,0 +1,22 @@
+"""Taylor series of cumulative reductions: associative scans of series, as their derivatives are scans of pairs."""
+
+from __future__ import annotations
+
+from laminax_ir.ops import cumulative as op
+from laminax_ir.ops.elementwise import max, min
+from laminax_transforms.taylor.rules.elementwise import chosen
+from laminax_transforms.taylor.series import coefficient, define_linear, product, taylor_rule
+
+define_linear(op.cumsum_p)
+
+
+def _define_scan(primitive, combine) -> None:
+    @taylor_rule(primitive)
+    def rule(x, *, axis, reverse):
+        terms = [coefficient(x, k) for k in range(len(x))]
+        return [primitive.bind(x[0], axis=axis, reverse=reverse), *op.scan_associatively(combine, terms, axis, reverse)[1:]]
+
+
+_define_scan(op.cumprod_p, product)
+_define_scan(op.cummax_p, lambda a, b: chosen(max, a, b))
+_define_scan(op.cummin_p, lambda a, b: chosen(min, a, b))

@@ -1,7 +1,0 @@
-"""Taylor series of stacks, which are linear."""
-
-from laminax_ir.ops import stacking as op
-from laminax_transforms.taylor_series import define_linear
-
-define_linear(op.stack_p)
-define_linear(op.unstack_p)
