@@ -98,7 +98,7 @@ def test_what_is_transformed_need_not_have_a_name(transform, value):
 
 def test_positions_and_names_of_the_same_arguments():
     import inspect
-    infer = laminax._src.names.api_util.infer_argnums_and_argnames
+    infer = laminax._src.api_util.infer_argnums_and_argnames
     signature = inspect.signature(lambda x, /, y, *, z: x)
     assert infer(signature, (0, -1), None) == ((0, -1), ("y",))
     assert infer(signature, None, ["y", "z"]) == ((1,), ("y", "z"))
@@ -108,7 +108,7 @@ def test_positions_and_names_of_the_same_arguments():
 
 
 def test_comparison_with_tolerances_by_dtype():
-    check_close = laminax._src.names.public_test_util.check_close
+    check_close = laminax._src.public_test_util.check_close
     x = {"a": np.ones(2, np.float32), "n": np.arange(3)}
     check_close(x, {"a": x["a"] * np.float32(1 + 5e-7), "n": x["n"]})
     check_close(x, {"a": x["a"] * np.float32(1 + 5e-4), "n": x["n"]}, rtol={"float32": 1e-3})
@@ -118,7 +118,7 @@ def test_comparison_with_tolerances_by_dtype():
 
 
 def test_private_modules_need_no_import_of_their_own():
-    assert laminax._src.names.xla_bridge._backends.keys() <= laminax._src.names.xla_bridge.backends().keys()
+    assert laminax._src.xla_bridge._backends.keys() <= laminax._src.xla_bridge.backends().keys()
     with pytest.raises(AttributeError, match="no attribute 'no_such_module'"):
         laminax._src.no_such_module  # noqa: B018
 

@@ -57,5 +57,5 @@ def _load_backend(name: str) -> dict[str, ModuleType] | ImportError:
 
 
 def _take_pytree_modules() -> dict[str, ModuleType]:
-    names = [name for name in sys.modules if name.startswith(("laminax_ir.pytrees.pytree", "laminax_ir._pytree"))]
+    names = [name for name in sys.modules if name.startswith("laminax_ir.pytrees")]
     return {name: sys.modules.pop(name) for name in names}

@@ -298,7 +298,7 @@ def test_rules_of_a_primitives_own():
     plain = Jaxpr([], [x], [y], [eqn("printed_in_test", [x], [y], shape=(1,), mode=3)])
     assert "printed_in_test[mode=3] a" in str(plain)
     assert "printed_in_test[mode=3 shape=(1,)] a" in plain.pretty_print(custom_pp_eqn_rules=False)
-    with pytest.raises(ValueError, match=r"printed_in_test: a second printing rule, in .*; the first is in laminax_ir\.printer"):
+    with pytest.raises(ValueError, match=r"printed_in_test: a second printing rule, in .*; the first is in laminax_ir\.programs\.printer"):
         equation_rule("printed_in_test")(lambda eqn, printer: None)
 
 

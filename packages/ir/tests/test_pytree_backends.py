@@ -68,8 +68,8 @@ def test_the_examples_in_the_docstrings_run(backend):
     load_backend(backend)
     program = (
         "import doctest, importlib\n"
-        "names = ['pytree', '_pytree_paths', '_pytree_prefixes', '_pytree_registration']\n"
-        "results = [doctest.testmod(importlib.import_module('laminax_ir.' + name)) for name in names]\n"
+        "names = ['pytree', 'paths', 'prefixes', 'registration']\n"
+        "results = [doctest.testmod(importlib.import_module('laminax_ir.pytrees.' + name)) for name in names]\n"
         "print(sum(r.failed for r in results), all(r.attempted for r in results))"
     )
     assert run_with_backend(backend, program).splitlines()[-1] == "0 True"

@@ -1,17 +1,39 @@
-"""The implementation of the api: one module per subject. Users import from `laminax` and its public modules.
+"""The implementation of the api, in rooms; docs/architecture.md says what each holds. Users import from `laminax` and its public modules.
 
-Importing this package puts the layers together, which do not know each other, and gives arrays their methods.
+Importing this package puts the layers together, which do not know each other, and gives arrays their methods. Libraries
+also reach modules of `jax._src`, by attribute or, under the name of jax, by import; `PRIVATE_MODULES` says which module
+stands for each.
 """
 
-from laminax._lazy import contents
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
 from laminax._src import setup
 from laminax._src.numerics.numpy import array_methods
 
 setup.compose()
 array_methods.install()
 
-# what older libraries reach from `jax` without importing it
-__all__, __getattr__, __dir__ = contents(__name__, {}, (
-    "ad_util", "api", "api_util", "checkify", "compilation_cache", "compiler", "core", "custom_partitioning", "dispatch", "distributed", "dtypes",
-    "flatten_util", "image", "interpreters", "nn", "numpy", "public_test_util", "random", "scipy", "stages", "traceback_util",
-    "tree_util", "xla_bridge"))
+_STANDS_FOR = {
+    "compiling": "compilation_cache stages xla_metadata",
+    "debugging": "checkify",
+    "names": """ad_util api api_util compiler core dispatch dtypes extend hijax interpreters public_test_util state traceback_util tree_util util
+        xla_bridge""",
+    "numerics": "flatten_util image nn numpy random scipy",
+    "parallel": "custom_partitioning pmap shard_map",
+    "placement": "distributed",
+}
+# The name of a module of `jax._src`, and of the module that stands for it.
+PRIVATE_MODULES = {name: f"{__name__}.{room}.{name}" for room, names in _STANDS_FOR.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> ModuleType:
+    if (module := PRIVATE_MODULES.get(name)) is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module(module)
+
+
+def __dir__() -> list[str]:
+    return sorted(PRIVATE_MODULES)

@@ -17,6 +17,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 import laminax
+from laminax._src import PRIVATE_MODULES
 
 
 class _StandIn(MetaPathFinder, Loader):
@@ -46,7 +47,12 @@ class _StandIn(MetaPathFinder, Loader):
 
 
 def _own_name(name: str) -> str:
-    return "laminax" + name.removeprefix("jax")
+    """The module that stands for one of jax's: of the same path, but for jax's private modules."""
+    own = "laminax" + name.removeprefix("jax")
+    if not own.startswith("laminax._src."):
+        return own
+    private, dot, below = own.removeprefix("laminax._src.").partition(".")
+    return PRIVATE_MODULES.get(private, f"laminax._src.{private}") + dot + below
 
 
 def _top_level() -> ModuleType:
