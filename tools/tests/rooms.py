@@ -1,0 +1,34 @@
+"""The rooms of each package, from the lowest to the highest, and the imports inside functions that are allowed.
+
+A module may import modules of its own room and of rooms before it. Rooms in one line stand at one height. Modules that lie
+in no room have a place of their own in the list. docs/architecture.md says what each room holds.
+"""
+
+from __future__ import annotations
+
+ROOMS: dict[str, list[str]] = {
+    "laminax_ir": [
+        "options",
+        "types",
+        "symbolic",
+        "pytrees",
+        "programs",
+        "tracing",
+        "refs",
+        "random",
+        "ops reference sharding_rules",
+        "functions",
+    ],
+    "laminax_transforms": [
+        "programs",
+        "differentiation",
+        "batching",
+        "custom",
+        "rematerializing",
+        "taylor",
+        "rules",
+    ],
+    "laminax_lowering": ["writing", "planning", "rules", "lower"],
+    "laminax_runtime": ["_one_process _jaxlib", "backends", "arrays", "compiling", "running"],
+    "laminax._src": ["base", "placement", "compiling", "parallel", "exporting", "debugging", "numerics", "names"],
+}
