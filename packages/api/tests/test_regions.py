@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
+from laminax_lowering import regions
 from laminax_runtime import ExecutableSequence
 from laminax_runtime.base import options
 
@@ -13,6 +14,13 @@ import laminax.numpy as jnp
 from laminax import random
 
 LAYERS, WIDTH = 10, 128
+
+
+@pytest.fixture(autouse=True)
+def cutting_always_wins(monkeypatch):
+    """What these programs are cut into is asked here, and not whether programs so small are worth it."""
+    for limit in ("MOST_MEMORY", "MOST_TIME", "MOST_COMPILING", "WORTHWHILE"):
+        monkeypatch.setattr(regions, limit, float("inf"))
 
 
 @laminax.jit
@@ -246,3 +254,71 @@ def test_layers_of_a_plain_loop_and_their_derivatives_are_found():
     assert is_by_regions(stage) and len(stage._program.executable.executables) < LAYERS
     assert_close(stage(params, x), whole(laminax.value_and_grad(plain_loss), params, x))
     np.testing.assert_allclose(laminax.jit(plain_loss)(params, x), numpy_loss(*parameters(np.float64)), rtol=1e-5)
+
+
+ROWS, SIDE = 256, 64
+
+
+def elementwise_block(w, x):
+    """One product, and far more bytes than work around it."""
+    h = x @ w
+    a, b = jnp.tanh(h), jnp.exp(-h * h)
+    c = jnp.sin(a) * jnp.cos(b)
+    d, e = a / (1 + b), jnp.log1p(c * c)
+    f = jnp.sqrt(1 + d * d)
+    return x + 0.1 * jnp.tanh((jnp.maximum(e, a) + jnp.minimum(f, b)) * c + d / f)
+
+
+def elementwise_loss(ws, x):
+    for w in ws:
+        x = elementwise_block(w, x)
+    return (x**2).mean()
+
+
+@pytest.fixture
+def elementwise_step(monkeypatch):
+    """A step of gradient descent, and its arguments."""
+    monkeypatch.setattr(regions, "REGION_MIN_WORK", {"cpu": 1000})
+    rng = np.random.default_rng(0)
+    ws = [(rng.normal(size=(SIDE, SIDE)) * SIDE**-0.5).astype(np.float32) for _ in range(LAYERS)]
+    def fun(ws, x):
+        value, grads = laminax.value_and_grad(elementwise_loss)(ws, x)
+        return [w - 0.1 * g for w, g in zip(ws, grads)], value
+    return fun, ws, rng.normal(size=(ROWS, SIDE)).astype(np.float32)
+
+
+def test_what_is_cheap_to_compute_again_does_not_cross(elementwise_step):
+    """Of each block, its input and its product are kept, and not the forty values that its derivative is written with."""
+    fun, ws, x = elementwise_step
+    stage = compiled(fun, ws, x, donate_argnums=0)
+    assert is_by_regions(stage)
+    executable = stage._program.executable
+    large = [aval for step in executable.steps for aval in step.executable.out_avals if aval.shape == (ROWS, SIDE)]
+    assert len(large) <= 5 * LAYERS  # with the cotangents of inputs and products
+    with options.compile_regions(False):
+        at_once = laminax.jit(lambda *args: fun(*args), donate_argnums=0).lower(ws, x).compile()
+    assert stage.memory_analysis().temp_size_in_bytes < at_once.memory_analysis().temp_size_in_bytes
+    assert_close(stage(ws, x), at_once(ws, x))
+
+
+def test_it_is_said_how_a_program_is_compiled_and_why(elementwise_step, monkeypatch, caplog):
+    fun, ws, x = elementwise_step
+    with laminax.log_compiles(True):
+        stage = compiled(fun, ws, x)
+    said = next(record.getMessage() for record in caplog.records if " regions of " in record.getMessage())
+    count = len(stage._program.executable.steps)
+    assert said.startswith(f"jit(fun) is compiled in {count} regions of {len(stage._program.executable.executables)} programs")
+    assert stage.memory_analysis().decision in said and "s to compile" in said
+    for limit, reason in (("MOST_MEMORY", "need more memory"), ("MOST_TIME", "be slower"), ("MOST_COMPILING", "take longer to compile"),
+                          ("WORTHWHILE", "gain little")):
+        caplog.clear()
+        with monkeypatch.context() as changed, laminax.log_compiles(True):
+            changed.setattr(regions, limit, 0.01)
+            assert not is_by_regions(compiled(lambda *args: fun(*args), ws, x))
+        assert f"is compiled as a whole, since regions would {reason}" in caplog.text
+
+
+def test_of_small_programs_nothing_is_said(caplog):
+    with laminax.log_compiles(True):
+        laminax.jit(lambda x: x + 1)(1.0)
+    assert "Finished XLA compilation" in caplog.text and "is compiled as" not in caplog.text

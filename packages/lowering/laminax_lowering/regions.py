@@ -6,42 +6,60 @@ every call is a region of its own, and so is what stands between two calls. With
 again and again are blocks (see `repeats`). Equal regions are one program. The runtime compiles each program once and runs them
 in turn on the same device, so that compile time does not depend on the number of blocks.
 
-The price is a dispatch per region, a few microseconds on the host, and that nothing is fused across its border. So regions
-are few, and large (`plan_regions` says what large is); programs with effects are never cut.
+The price is a dispatch per region, and that nothing is fused across its border. So regions are few, and large (`plan_regions` says
+what large is); what crosses a border is chosen (see `borders`); and a program is cut only if the estimates for both forms say that
+it wins time to compile and loses neither memory nor speed (see `estimates`). Programs with effects are never cut.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Container, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Container, Iterable, NamedTuple, Sequence
 
 from laminax_ir.ops.calls import checkpoint_p, jit_p
 from laminax_ir.ops.control_primitives import scan_p
 from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.lower import donation_aliases
+from laminax_lowering.planning.borders import choose_crossings
 from laminax_lowering.planning.equal_programs import ProgramTable
+from laminax_lowering.planning.estimates import Estimate, Estimates
+from laminax_lowering.planning.operation_costs import HEAVY, heavy_work, num_bytes
 from laminax_lowering.planning.outlining import OUTLINE_MIN_EQUATIONS, CallPlan, plan_calls, program_size
-from laminax_lowering.planning.repeats import HEAVY, cut_run, find_runs, heavy_work
+from laminax_lowering.planning.repeats import cut_run, find_runs
 from laminax_lowering.writing.context import live_equations
 
 REGION_MIN_CALLS = 8
 # Operations on numbers: half a millisecond of one core, or a tenth of an accelerator. A region costs the CPU 100 to 200 us, for its
 # dispatch and for what is not fused across its border; a block of 6 million operations made steps a third slower.
 REGION_MIN_WORK = {"cpu": 10_000_000, "cuda": 2_000_000_000, "rocm": 2_000_000_000, "tpu": 2_000_000_000}
+# The most that regions may need of what the whole program would, and how much less of one thing they must need to be worth it: of time
+# to compile, or of memory where it is much.
+MOST_MEMORY, MOST_TIME, MOST_COMPILING = 1.1, 1.05, 1.1
+WORTHWHILE, MUCH_MEMORY = 0.7, 1 << 28
+# What running a region costs besides what it does, in bytes that are moved in the same time: 60 us on the host.
+DISPATCH = {"cpu": 300_000, "cuda": 10_000_000, "rocm": 10_000_000, "tpu": 10_000_000}
 _CALLS = (jit_p, checkpoint_p)
+
+
+class Segment(NamedTuple):
+    """A stretch of a program's equations, and what it is called."""
+    name: str
+    eqns: list[JaxprEqn]
 
 
 @dataclass(frozen=True)
 class Region:
     """One step of a program: a program run on some values, which gives others. Values are known by number.
 
+    name: of the block that it is, or "part".
     program: without constants and effects; equal regions have the same one.
     operands: the values it is run on.
     results: the values that it gives.
     dead: values that no later region needs.
     """
+    name: str
     program: ClosedJaxpr
     operands: tuple[int, ...]
     results: tuple[int, ...]
@@ -56,16 +74,52 @@ class RegionPlan:
     results: the values that are the program's results, all different and none of them a constant or an argument.
     consumed: the arguments that are overwritten, since a result has the same type.
     unusable_donations: the donated arguments that no result can take the place of.
+    whole, cut: what was estimated of the program as a whole, and as these regions.
     """
     regions: tuple[Region, ...]
     donated: dict[ClosedJaxpr, tuple[bool, ...]]
     results: tuple[int, ...]
     consumed: tuple[int, ...]
     unusable_donations: tuple[ShapedArray, ...]
+    whole: Estimate
+    cut: Estimate
+
+    def __str__(self) -> str:
+        names = len({region.program for region in self.regions})
+        return f"in {len(self.regions)} regions of {names} programs{_comparison(self.whole, self.cut)}"
 
 
-def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = ()) -> RegionPlan | None:
-    """Cuts a program into regions, or answers None if it is to be compiled as a whole.
+_SMALL = "it is small"
+
+
+@dataclass(frozen=True)
+class WholeProgram:
+    """Why a program is compiled as a whole.
+
+    reason: in words.
+    whole, cut: what was estimated of the program as a whole, and as regions, if there were any.
+    """
+    reason: str
+    whole: Estimate | None = None
+    cut: Estimate | None = None
+
+    @property
+    def is_worth_a_word(self) -> bool:
+        """Whether there was something to decide; of a small program there is not."""
+        return self.reason != _SMALL
+
+    def __str__(self) -> str:
+        return f"as a whole, since {self.reason}{_comparison(self.whole, self.cut) if self.whole and self.cut else ''}"
+
+
+def _comparison(whole: Estimate, cut: Estimate) -> str:
+    """What the two estimates say, for a log."""
+    return (f" (estimated for regions and for the whole: {cut.peak / 1e6:.1f} and {whole.peak / 1e6:.1f} MB at once besides the arguments, "
+            f"{cut.compiling / 1e3:.2f} and {whole.compiling / 1e3:.2f} s to compile, time to run {cut.time / max(whole.time, 1):.2f} to 1)")
+
+
+def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = ()) -> RegionPlan | WholeProgram:
+    """Cuts a program into regions, where that wins, or says why it is to be compiled as a whole.
 
     Args:
       closed: the program.
@@ -73,22 +127,71 @@ def plan_regions(closed: ClosedJaxpr, platform: str, donated: Sequence[bool] = (
       donated: which of its arguments may be overwritten, by default none.
     """
     jaxpr, min_work = closed.jaxpr, REGION_MIN_WORK[platform]
-    if closed.effects or _count_calls(jaxpr) < REGION_MIN_CALLS and _heavy_work(jaxpr) < REGION_MIN_CALLS * min_work:
-        return None
+    if _count_calls(jaxpr) < REGION_MIN_CALLS and _heavy_work(jaxpr) < REGION_MIN_CALLS * min_work:
+        return WholeProgram(_SMALL)
+    if closed.effects:
+        return WholeProgram("it has effects")
     calls = plan_calls(jaxpr)
+    programs = calls.programs
     flat = _with_single_calls_in_place(jaxpr, calls)
-    segments = _cut_at_calls(flat, calls.programs, min_work) or _cut_at_runs(flat, calls.programs, min_work)
-    if not segments:
-        return None
-    regions, results = _regions(flat, [segment for segment in segments if segment], calls.programs)
-    if 2 * len({region.program for region in regions}) > len(regions):  # what stands between the blocks differs
-        return None
+    found = _cut_at_calls(flat, programs, min_work) or _cut_at_runs(flat, programs, min_work)
+    if not found:
+        return WholeProgram("it has no equal blocks, or few or small ones")
+    opened, segments = _with_blocks_in_place(flat, [Segment(_name_of(eqns), eqns) for eqns in found if eqns])
+    chosen = choose_crossings([segment.eqns for segment in segments], [*flat.constvars, *flat.invars], opened.outvars, programs)
+    regions, results = _regions(opened, [Segment(segment.name, eqns) for segment, eqns in zip(segments, chosen) if eqns], programs)
     first, used = len(jaxpr.constvars), {i for region in regions for i in region.operands}
     kept = [i for i in range(len(jaxpr.invars)) if first + i in used]
     aliases, unusable = donation_aliases(jaxpr, donated or [False] * len(jaxpr.invars), kept)
     consumed = tuple([first + i for i in aliases])
     inputs = frozenset(range(first + len(jaxpr.invars))).difference(consumed)
-    return RegionPlan(regions, _donated_operands(regions, inputs), results, consumed, tuple([jaxpr.invars[i].aval for i in unusable]))
+    estimates = Estimates(platform)
+    sizes = [num_bytes(v.aval) for v in (*jaxpr.constvars, *jaxpr.invars)]
+    cut = _estimate_of_regions(regions, inputs, sizes, estimates, DISPATCH[platform])
+    whole = estimates.of(flat)
+    whole = replace(whole, peak=whole.peak - sum([sizes[i] for i in consumed]), kernels=min(whole.kernels, cut.kernels))  # others repeat
+    reason = _what_is_lost(regions, whole, cut)
+    if reason:
+        return WholeProgram(reason, whole, cut)
+    return RegionPlan(regions, _donated_operands(regions, inputs), results, consumed, tuple([jaxpr.invars[i].aval for i in unusable]), whole, cut)
+
+
+def _what_is_lost(regions: Sequence[Region], whole: Estimate, cut: Estimate) -> str:
+    """Why a program is not to be cut so; empty if it wins."""
+    if 2 * len({region.program for region in regions}) > len(regions):
+        return "what stands between its blocks differs"
+    if cut.peak > MOST_MEMORY * whole.peak:
+        return "regions would need more memory"
+    if cut.time > MOST_TIME * whole.time:
+        return "regions would be slower"
+    if cut.compiling > MOST_COMPILING * whole.compiling:
+        return "regions would take longer to compile"
+    saves_memory = cut.peak < WORTHWHILE * whole.peak and whole.peak - cut.peak > MUCH_MEMORY
+    return "" if saves_memory or cut.compiling < WORTHWHILE * whole.compiling else "regions would gain little"
+
+
+def _estimate_of_regions(regions: Sequence[Region], kept: Container[int], sizes: Sequence[int], estimates: Estimates,
+                         dispatch: float) -> Estimate:
+    """What the regions cost together: the most memory while one of them runs, and the sum of the times.
+
+    Args:
+      regions: the regions.
+      kept: the constants and arguments that are not overwritten.
+      sizes: of constants and arguments, in bytes.
+      estimates: those of the programs.
+      dispatch: what running one costs besides, in the unit of the estimates.
+    """
+    size = dict(enumerate(sizes))
+    live = most = time = 0.0
+    for region in regions:
+        found = estimates.of(region.program.jaxpr)
+        size.update((i, num_bytes(aval)) for i, aval in zip(region.results, region.program.out_avals))
+        freed = sum([size[i] for i in region.dead if i not in kept])
+        most = max(most, live + found.peak)
+        live += sum([size[i] for i in region.results]) - freed
+        time += found.time + dispatch
+    parts = [estimates.of(program.jaxpr) for program in {region.program for region in regions}]
+    return Estimate(most, time, sum([part.kernels for part in parts]), sum([part.overhead for part in parts]), len(parts))
 
 
 def _count_calls(jaxpr: Jaxpr) -> int:
@@ -136,6 +239,38 @@ def _with_single_calls_in_place(jaxpr: Jaxpr, calls: CallPlan) -> Jaxpr:
     write(jaxpr)
     flat = Jaxpr(jaxpr.constvars, jaxpr.invars, resolve(jaxpr.outvars), eqns, jaxpr.effects, jaxpr.debug_info)
     return Jaxpr(flat.constvars, flat.invars, flat.outvars, live_equations(flat)[0], flat.effects, flat.debug_info)
+
+
+def _name_of(eqns: Sequence[JaxprEqn]) -> str:
+    """The name of the block that a segment calls, if it is a call."""
+    return eqns[0].params.get("name", "part") if len(eqns) == 1 else "part"
+
+
+def _with_blocks_in_place(jaxpr: Jaxpr, segments: Sequence[Segment]) -> tuple[Jaxpr, list[Segment]]:
+    """The program and its segments, with the equations of a block in the place of each call that is a segment for itself."""
+    values: dict[Var, Atom] = {}
+    opened = []
+
+    def resolve(atoms: Sequence[Atom]) -> list[Atom]:
+        return [values.get(v, v) if type(v) is Var else v for v in atoms]
+
+    for name, eqns in segments:
+        if len(eqns) > 1 or eqns[0].primitive is not jit_p:
+            opened.append(Segment(name, [eqn.replace(invars=resolve(eqn.invars)) for eqn in eqns]))
+            continue
+        (call,) = eqns
+        called, inside = call.params["jaxpr"].jaxpr, []
+        values.update(zip(called.invars, resolve(call.invars)))
+        names = (*call.source_info.name_stack, f"jit({call.params['name']})")
+        for eqn in live_equations(called)[0]:
+            outvars = [Var(v.aval) for v in eqn.outvars]  # the next call of the block makes others
+            info = eqn.source_info._replace(name_stack=(*names, *eqn.source_info.name_stack))
+            inside.append(eqn.replace(invars=resolve(eqn.invars), outvars=outvars, source_info=info))
+            values.update(zip(eqn.outvars, outvars))
+        values.update(zip(call.outvars, resolve(called.outvars)))
+        opened.append(Segment(name, inside))
+    eqns = [eqn for segment in opened for eqn in segment.eqns]
+    return Jaxpr(jaxpr.constvars, jaxpr.invars, resolve(jaxpr.outvars), eqns, jaxpr.effects, jaxpr.debug_info), opened
 
 
 def _cut_at_calls(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> list[list[JaxprEqn]] | None:
@@ -190,7 +325,7 @@ def work(jaxpr: Jaxpr, found: dict[Jaxpr, int]) -> int:
     return total
 
 
-def _regions(jaxpr: Jaxpr, segments: list[list[JaxprEqn]], programs: ProgramTable) -> tuple[tuple[Region, ...], tuple[int, ...]]:
+def _regions(jaxpr: Jaxpr, segments: Sequence[Segment], programs: ProgramTable) -> tuple[tuple[Region, ...], tuple[int, ...]]:
     """The segments as programs on numbered values, and the numbers of the results.
 
     Results that no equation gives for themselves alone (arguments, literals, the second of two that are the same) are copies,
@@ -201,20 +336,20 @@ def _regions(jaxpr: Jaxpr, segments: list[list[JaxprEqn]], programs: ProgramTabl
     copies = {i for i, v in enumerate(jaxpr.outvars) if type(v) is Literal or v in numbers or first_at[v] != i}
     copied = [v for i, v in enumerate(jaxpr.outvars) if i in copies]
     needed = {v for i, v in enumerate(jaxpr.outvars) if i not in copies}
-    pieces = [([], _variables(copied), copied, [v for v in _variables(copied) if v not in needed])] if copies else []
+    pieces = [(Segment("part", []), _variables(copied), copied, [v for v in _variables(copied) if v not in needed])] if copies else []
     needed.update(_variables(copied))
     for segment in reversed(segments):
-        made = [v for eqn in segment for v in eqn.outvars]
-        read = _variables([v for eqn in segment for v in eqn.invars], without=set(made))
+        made = [v for eqn in segment.eqns for v in eqn.outvars]
+        read = _variables([v for eqn in segment.eqns for v in eqn.invars], without=set(made))
         pieces.append((segment, read, [v for v in made if v in needed], [v for v in read if v not in needed]))
         needed.update(read)
     regions, num_values = [], len(numbers)
     for segment, read, made, dead in reversed(pieces):
-        program = programs.representative(ClosedJaxpr(Jaxpr([], read, made, segment)))
+        program = programs.representative(ClosedJaxpr(Jaxpr([], read, made, segment.eqns)))
         results = tuple(range(num_values, num_values + len(made)))
         num_values += len(made)
-        regions.append(Region(program, tuple([numbers[v] for v in read]), results, tuple([numbers[v] for v in dead])))
-        if segment:
+        regions.append(Region(segment.name, program, tuple([numbers[v] for v in read]), results, tuple([numbers[v] for v in dead])))
+        if segment.eqns:
             numbers.update(zip(made, results))
     found = iter(regions[-1].results if copies else ())
     return tuple(regions), tuple([next(found) if i in copies else numbers[v] for i, v in enumerate(jaxpr.outvars)])

@@ -12,7 +12,7 @@ from laminax_ir.recording.staging import stage
 from laminax_ir.reference.evaluate import evaluate
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering import regions
-from laminax_lowering.regions import plan_regions, work
+from laminax_lowering.regions import RegionPlan, WholeProgram, plan_regions, work
 
 MATRIX = ShapedArray((8, 8), np.dtype(np.float32))
 CALLS, EQUATIONS = regions.REGION_MIN_CALLS, regions.OUTLINE_MIN_EQUATIONS
@@ -21,6 +21,8 @@ CALLS, EQUATIONS = regions.REGION_MIN_CALLS, regions.OUTLINE_MIN_EQUATIONS
 @pytest.fixture(autouse=True)
 def small_blocks_count(monkeypatch):
     monkeypatch.setattr(regions, "REGION_MIN_WORK", {"cpu": 1000, "tpu": 10**9})
+    for limit in ("MOST_MEMORY", "MOST_TIME", "MOST_COMPILING", "WORTHWHILE"):  # where the cuts are, whether or not they win
+        monkeypatch.setattr(regions, limit, float("inf"))
 
 
 def block(length=EQUATIONS):
@@ -54,6 +56,12 @@ def run_regions(closed, plan, args):
     assert not set(plan.results) & set(range(len(closed.consts) + len(args)))
     assert len(set(plan.results)) == len(plan.results)
     return [found[i] for i in plan.results]
+
+
+def is_whole(closed, platform="cpu"):
+    plan = plan_regions(closed, platform)
+    assert isinstance(plan, (RegionPlan, WholeProgram))
+    return isinstance(plan, WholeProgram)
 
 
 def check(closed, distinct, donated=()):
@@ -144,13 +152,13 @@ def test_weights_that_are_used_again_are_overwritten_at_their_last_use():
 @pytest.mark.parametrize("times, length", [(CALLS - 1, EQUATIONS), (CALLS, EQUATIONS - 1)])
 def test_few_or_small_blocks_are_no_regions(times, length):
     called = block(length)
-    assert plan_regions(staged(lambda x, *ws: [chain(called, ws, x)], 1 + times), "cpu") is None
+    assert is_whole(staged(lambda x, *ws: [chain(called, ws, x)], 1 + times))
 
 
 def test_little_work_is_no_region_and_how_much_depends_on_the_platform():
     called = block()
     closed = staged(lambda x, *ws: [chain(called, ws, x)], 1 + CALLS)
-    assert plan_regions(closed, "cpu") is not None and plan_regions(closed, "tpu") is None
+    assert not is_whole(closed) and is_whole(closed, "tpu")
 
 
 def test_what_differs_between_the_blocks_keeps_the_program_whole():
@@ -159,13 +167,13 @@ def test_what_differs_between_the_blocks_keeps_the_program_whole():
         for i, w in enumerate(ws):
             x, _ = call_jaxpr(called, w, mul(x, np.float32(i)), name="block")
         return [x]
-    assert plan_regions(staged(fun, 1 + CALLS), "cpu") is None
+    assert is_whole(staged(fun, 1 + CALLS))
 
 
 def test_effects_keep_the_program_whole():
     closed = staged(lambda x, *ws: [chain(block(), ws, x)], 1 + CALLS)
     with_effect = ClosedJaxpr(closed.jaxpr.replace(effects={ordered_debug_effect}), closed.consts)
-    assert plan_regions(closed, "cpu") is not None and plan_regions(with_effect, "cpu") is None
+    assert not is_whole(closed) and is_whole(with_effect)
 
 
 def test_work_counts_products_and_loops():

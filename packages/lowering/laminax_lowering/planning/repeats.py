@@ -12,11 +12,9 @@ from __future__ import annotations
 import math
 from typing import Any, Callable, NamedTuple, Sequence
 
-from laminax_ir.ops.contraction import dot_general_p
-from laminax_ir.ops.convolution import conv_general_dilated_p
 from laminax_ir.programs.jaxpr import JaxprEqn, Literal, Var
+from laminax_lowering.planning.operation_costs import HEAVY, heavy_work, num_bytes
 
-HEAVY = frozenset((dot_general_p, conv_general_dilated_p))
 MAX_HEAVY_PER_BLOCK = 128  # bounds the search
 MAX_BYTES_BEFORE = 1 << 24  # of what is computed before a run for all of its blocks
 
@@ -66,7 +64,7 @@ def cut_run(eqns: Sequence[JaxprEqn], run: Run, describe: Callable[[JaxprEqn], A
             odd |= found
             todo += found
     before = [eqn for i, eqn in enumerate(own) if i % length in odd]
-    if sum(_num_bytes(v) for eqn in before for v in eqn.outvars) > MAX_BYTES_BEFORE:
+    if sum(num_bytes(v.aval) for eqn in before for v in eqn.outvars) > MAX_BYTES_BEFORE:
         return None
     blocks = [own[i:i + length] for i in range(0, len(own), length)]
     return before, [[eqn for i, eqn in enumerate(block) if i not in odd] for block in blocks]
@@ -82,16 +80,6 @@ def _depending_on_nothing_within(eqns: Sequence[JaxprEqn]) -> set[int]:
         else:
             found.add(i)
     return found
-
-
-def heavy_work(eqn: JaxprEqn) -> int:
-    """The operations on numbers of a product or a convolution."""
-    out = math.prod(eqn.outvars[0].aval.shape)
-    if eqn.primitive is dot_general_p:
-        (contracted, _), _ = eqn.params["dimension_numbers"]
-        return 2 * out * math.prod(eqn.invars[0].aval.shape[d] for d in contracted)
-    kernel = eqn.invars[1].aval.shape
-    return 2 * out * math.prod(kernel) // max(kernel[eqn.params["dimension_numbers"].rhs_spec[0]], 1)
 
 
 def _search(eqns, heavy: list[int], first: int, last: int, least: tuple[int, int, int], runs: list[Run]) -> None:
@@ -169,12 +157,8 @@ def _cheapest_cut(eqns, start: int, end: int, length: int) -> int:
     costs = [0] * length
     for v, use in uses.items():
         for cut in range(made[v] + 1, use + 1):
-            costs[(cut - middle) % length] += _num_bytes(v)
+            costs[(cut - middle) % length] += num_bytes(v.aval)
     return costs.index(min(costs))
-
-
-def _num_bytes(v: Var) -> int:
-    return math.prod(v.aval.shape) * v.aval.dtype.itemsize
 
 
 def _kind(eqn: JaxprEqn) -> tuple:

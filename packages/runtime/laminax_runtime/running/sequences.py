@@ -30,7 +30,10 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class MemoryStatistics:
-    """What XLA says of the memory of an executable, of a sequence of them; in bytes."""
+    """What XLA says of the memory of an executable, of a sequence of them; in bytes.
+
+    decision: why the program is a sequence, in words.
+    """
 
     argument_size_in_bytes: int
     output_size_in_bytes: int
@@ -43,6 +46,7 @@ class MemoryStatistics:
     host_alias_size_in_bytes: int = 0
     host_temp_size_in_bytes: int = 0
     host_generated_code_size_in_bytes: int = 0
+    decision: str = ""
 
 
 class ExecutableSequence:
@@ -58,10 +62,11 @@ class ExecutableSequence:
         out_avals: one per result.
         consumed: arguments that the program overwrites, by number; they are deleted.
         is_pinned: whether the results are committed to the device even if no argument is.
+        decision: why the program is a sequence, in words.
     """
 
     def __init__(self, name: str, steps: Sequence[Step], in_avals: Sequence[ShapedArray], results: Sequence[int],
-                 out_avals: Sequence[ShapedArray], consumed: Sequence[int], is_pinned: bool) -> None:
+                 out_avals: Sequence[ShapedArray], consumed: Sequence[int], is_pinned: bool, decision: str = "") -> None:
         self.name = name
         self.steps = tuple(steps)
         self.devices: tuple[placement.Device, ...] = steps[0].executable.devices
@@ -70,6 +75,7 @@ class ExecutableSequence:
         self.results = tuple(results)
         self.consumed = tuple(consumed)
         self.is_pinned = is_pinned
+        self.decision = decision
         used = {i for step in steps for i in step.operands}
         self.kept = tuple(i in used for i in range(len(in_avals)))
         self._sharding = shardings.on_device(self.devices[0])
@@ -78,7 +84,8 @@ class ExecutableSequence:
         self._runs = {is_committed: [self._run_of(step, is_committed) for step in steps] for is_committed in (False, True)}
 
     def __reduce__(self):
-        return ExecutableSequence, (self.name, self.steps, self.in_avals, self.results, self.out_avals, self.consumed, self.is_pinned)
+        return ExecutableSequence, (self.name, self.steps, self.in_avals, self.results, self.out_avals, self.consumed, self.is_pinned,
+                                    self.decision)
 
     def _run_of(self, step: Step, is_committed: bool) -> tuple:
         """What running a step takes: jaxlib's executable, its operands, and what makes arrays of its results."""
@@ -158,7 +165,8 @@ class ExecutableSequence:
         outputs = sum(map(_num_bytes, self.out_avals))
         aliased = sum(_num_bytes(self.in_avals[i]) for i in self.consumed)
         code = sum(s.generated_code_size_in_bytes for s in stats.values())
-        return MemoryStatistics(arguments, outputs, aliased, most, code, arguments + outputs - aliased + most)
+        return MemoryStatistics(arguments, outputs, aliased, most, code, arguments + outputs - aliased + most,
+                                decision=self.decision)
 
     @property
     def loaded(self) -> Any:

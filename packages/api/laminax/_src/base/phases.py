@@ -38,7 +38,7 @@ class phase:
 
     def __enter__(self) -> None:
         if self._verb == "Lowering":
-            _log("Compiling %s for arguments (%s).", self._title, self._avals)
+            _log("Compiling %s for arguments (%s).", self._title, _Listed(self._avals))
         self._start = time.perf_counter()
 
     def __exit__(self, error_type, error, traceback) -> None:
@@ -46,7 +46,7 @@ class phase:
             return
         seconds = time.perf_counter() - self._start
         monitoring.record_event_duration_secs(_EVENTS[self._verb], seconds, fun_name=self._title)
-        _log(_FINISHED[self._verb], self._title, self._avals, seconds)
+        _log(_FINISHED[self._verb], self._title, _Listed(self._avals), seconds)
 
 
 _FINISHED = {
@@ -56,14 +56,31 @@ _FINISHED = {
 }
 
 
-def _log(message: str, title: str, avals: Sequence[ShapedArray], *values: Any) -> None:
+def log_decision(title: str, decision: Any) -> None:
+    """Logs how something is compiled, and why: `str(decision)`."""
+    _log("%s is compiled %s.", title, decision)
+
+
+class _Listed:
+    """Types for a log, written out only if somebody reads it."""
+
+    __slots__ = ("_avals",)
+
+    def __init__(self, avals: Sequence[ShapedArray]):
+        self._avals = avals
+
+    def __str__(self) -> str:
+        return ", ".join(aval.str_short() for aval in self._avals)
+
+
+def _log(message: str, *values: Any) -> None:
     if not config.log_compiles.value and "logging" not in sys.modules:  # importing it takes 5 ms, and nobody listens
         return
     import logging
     level = logging.WARNING if config.log_compiles.value else logging.DEBUG
     logger = logging.getLogger("laminax")
     if logger.isEnabledFor(level):
-        logger.log(level, message, title, ", ".join(aval.str_short() for aval in avals), *values)
+        logger.log(level, message, *values)
 
 
 def check_may_trace(title: str) -> None:

@@ -13,6 +13,7 @@ from laminax_ir.key_arrays.keys import stored_aval
 from laminax_ir.options.config_options import with_overrides_of_this_thread
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 
+from laminax._src.base.phases import log_decision
 from laminax._src.compiling.executables import (
     Program,
     compile_lowered,
@@ -46,14 +47,17 @@ def compile_by_regions(closed: ClosedJaxpr, where: runtime.Device | Partitioning
     """Compiles a program by regions; arguments as for `compile_program`. None if it is to be compiled as a whole."""
     if isinstance(where, Partitioning) or not runtime.compile_regions.value:
         return None
-    from laminax_lowering.regions import plan_regions
+    from laminax_lowering.regions import WholeProgram, plan_regions
     plan = plan_regions(closed, lowering_platform(where), donated or ())
-    if plan is None:
+    if not isinstance(plan, WholeProgram) or plan.is_worth_a_word:
+        log_decision(f"jit({name})", plan)
+    if isinstance(plan, WholeProgram):
         return None
     report_unusable_donations(plan.unusable_donations, f"jit_{name}")
     parts = []
+    names = {region.program: region.name for region in plan.regions}
     for program, flags in plan.donated.items():
-        part = f"{name}_{_name_of(program)}"
+        part = f"{name}_{names[program]}"
         parts.append((lower_program(program, where, name=part, donated=flags), program, part))
 
     def compile_part(lowered: LoweredModule, program: ClosedJaxpr, part: str) -> runtime.Executable:
@@ -66,12 +70,7 @@ def compile_by_regions(closed: ClosedJaxpr, where: runtime.Device | Partitioning
     avals = [v.aval for v in (*closed.jaxpr.constvars, *closed.jaxpr.invars)]
     sequence = runtime.ExecutableSequence(
         f"jit_{name}", [runtime.Step(compiled[r.program], r.operands, r.results, r.dead) for r in plan.regions],
-        [*map(stored_aval, avals)], plan.results, [*map(stored_aval, closed.out_avals)], plan.consumed, is_pinned)
+        [*map(stored_aval, avals)], plan.results, [*map(stored_aval, closed.out_avals)], plan.consumed, is_pinned, str(plan))
     with runtime.unguarded_transfers():
         const_args = [runtime.place_constant(c, sequence.in_shardings[0]) for c in constants_of(closed, name)]
     return program_of(closed, sequence, const_args)
-
-
-def _name_of(program: ClosedJaxpr) -> str:
-    """The name of the block that a region calls, if it is a call."""
-    return program.eqns[0].params.get("name", "part") if len(program.eqns) == 1 else "part"
