@@ -14,7 +14,7 @@ def contents(
 
     Args:
       package: the module's own name.
-      names: for each module below `laminax._src`, the names it gives, separated by spaces.
+      names: for each module the names it gives, separated by spaces; a module below `laminax._src`, or one of the other packages in full.
       submodules: modules below this one.
 
     Example:
@@ -28,7 +28,8 @@ def contents(
             return importlib.import_module(f"{package}.{name}")
         if (module := module_of.get(name)) is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"laminax._src.{module}"), name)
+        importlib.import_module("laminax._src")  # puts the layers together
+        value = getattr(importlib.import_module(module if module.startswith("laminax_") else f"laminax._src.{module}"), name)
         setattr(sys.modules[package], name, value)
         return value
 

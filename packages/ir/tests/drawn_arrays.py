@@ -216,7 +216,7 @@ FAMILIES = {
     "test_contraction_on_drawn_arrays": ["contraction", "scaled_dot"],
     "test_convolution_on_drawn_arrays": ["convolution"],
     "test_cumulative_on_drawn_arrays": ["cumulative"],
-    "test_drawn_programs": ["callbacks", "calls", "collectives", "composite", "control_flow", "hints", "linear_call", "shard_map",
+    "test_drawn_programs": ["callbacks", "calls", "checks", "collectives", "composite", "control_flow", "hints", "linear_call", "shard_map",
                             "sharding"],
     "test_elementwise_on_drawn_arrays": ["elementwise"],
     "test_fft_on_drawn_arrays": ["fft"],

@@ -35,7 +35,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laminax_ir.key_arrays.keys import PRNGKeyArray
-from laminax_ir.ops import collectives, hints, sharding
+from laminax_ir.ops import checks, collectives, hints, sharding
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.callbacks import debug_callback, io_callback, pure_callback
 from laminax_ir.ops.calls import (
@@ -310,7 +310,7 @@ def test_collectives_of_one_participant(sizes, seed):
             same(*evaluated(lambda: [collectives.axis_index("i")]), np.int32(0))
 
 
-@covers("sharding_constraint", "layout_constraint", "device_put", "reshard", "stage", "dce_sink", "xla_metadata_value")
+@covers("sharding_constraint", "layout_constraint", "device_put", "reshard", "stage", "todense", "dce_sink", "xla_metadata_value")
 @few
 @given(sizes=sizes, seed=seeds)
 def test_placement_and_hints_change_nothing(sizes, seed):
@@ -328,6 +328,28 @@ def test_placement_and_hints_change_nothing(sizes, seed):
         same(hints.stage(x), x)
         same(hints.todense(x), x)
         same(hints.with_xla_metadata(x, layer=1), x)
+
+
+@covers("check")
+@few
+@given(sizes=sizes, seed=seeds, holds=st.booleans())
+def test_a_check_raises_if_it_fails(sizes, seed, holds):
+    rng = np.random.default_rng(seed)
+
+    def f(pred, x):
+        checks.check(pred, "{0} and {shown[a]}", x, shown={"a": x})
+        return [x]
+
+    for dtype, shape in cases(EVERY, sizes):
+        x = drawn(rng, dtype, shape)
+        program = stage(f, [get_aval(np.bool_(holds)), get_aval(x)])
+        assert program.effects == {checks.check_effect}
+        if holds:
+            same(evaluate(program, np.bool_(True), x)[0], x)
+        else:
+            with pytest.raises(checks.FailedCheckError) as caught:
+                evaluate(program, np.bool_(False), x)
+            assert str(caught.value) == f"{x} and {x} (`check` failed)"
 
 
 # Random keys travel through programs as other values do

@@ -13,6 +13,7 @@ from laminax_ir.ops import (
     buffer_callbacks,
     callbacks,
     calls,
+    checks,
     collectives,
     composite,
     contraction,
@@ -141,7 +142,8 @@ _define([F32], **{name: lambda x, f=getattr(reduction, name): f(x, (1,)) for nam
         reduce_window_max=lambda x: windows.reduce_window(x, np.float32(-np.inf), el.max, **WINDOW),
         reduce_window_min=lambda x: windows.reduce_window(x, np.float32(np.inf), el.min, **WINDOW),
         reduce_window=lambda x: windows.reduce_window(x, np.float32(0), lambda a, b: el.add(a, el.sin(b)), **WINDOW))
-_define([F32], stage=lambda x: hints.stage_p.bind(x), todense=lambda x: hints.todense(x), dce_sink=lambda x: (hints.dce_sink(x, prevent_mlir_dce=True), x)[1],
+_define([F32], check=lambda x: (checks.debug_check(el.gt(reduction.reduce_max(x, (0, 1)), np.float32(0)), "{}", x), x)[1],
+        stage=lambda x: hints.stage_p.bind(x), todense=lambda x: hints.todense(x), dce_sink=lambda x: (hints.dce_sink(x, prevent_mlir_dce=True), x)[1],
         xla_metadata_value=lambda x: hints.with_xla_metadata(el.sin(x), layer=1))
 _define([I32], reduce_xor=lambda x: reduction.reduce_xor(x, (0, 1)))
 _define([BOOL], reduce_and=lambda x: reduction.reduce_and(x, (0, 1)), reduce_or=lambda x: reduction.reduce_or(x, (0,)))

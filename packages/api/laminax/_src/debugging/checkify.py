@@ -1,6 +1,6 @@
 """Checks in compiled functions: a function is traced, and its program run with a record of the first check that failed.
 
-A check is an operation without results. `checkify` interprets the program: the record is a value like any other, carried
+Checks are operations (`laminax_ir.ops.checks`). `checkify` interprets the program: the record is a value like any other, carried
 through calls, branches and loops, so that what comes out can be compiled, mapped and differentiated.
 """
 
@@ -12,55 +12,41 @@ from typing import Any, Callable, Iterator, NamedTuple
 
 import numpy as np
 
-from laminax_ir.ops import indexing, slicing
+from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import indexing, reduction, slicing
+from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, jit_p
+from laminax_ir.ops.checks import (
+    DivisionByZeroError,
+    ErrorCategory,
+    FailedCheckError,
+    JaxRuntimeError,
+    NaNError,
+    OOBError,
+    Site,
+    check_p,
+    index_message,
+)
 from laminax_ir.ops.control_flow import cond_p, platform_switch, scan_p, switch, while_p
 from laminax_ir.ops.elementwise import div_p
 from laminax_ir.ops.loops import scan, while_loop
+from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p
 from laminax_ir.options import config
-from laminax_ir.programs.effects import Effect, has_refs
+from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subjaxprs
-from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.pytrees.pytree import register_pytree_node_class, tree_flatten, tree_map, tree_unflatten
 from laminax_ir.recording.discharge import pure_program
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing import source
-from laminax_ir.tracing.leaks import check_no_tracers
 from laminax_ir.tracing.manual_axes import running_along
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
-from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
+from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.partition_specs import PartitionSpec
-from laminax_lowering.writing.registry import lowering_rule
 from laminax_transforms import custom_jvp, custom_vjp, jvp, vjp
-from laminax_transforms.base.registry import batching_rule, jvp_rule
-
-import laminax.numpy as jnp
-
-
-class JaxRuntimeError(ValueError):
-    """A check failed."""
-
-
-class FailedCheckError(JaxRuntimeError):
-    """A `check` failed."""
-
-
-class NaNError(JaxRuntimeError):
-    """An operation made a NaN."""
-
-
-class DivisionByZeroError(JaxRuntimeError):
-    """Something was divided by zero."""
-
-
-class OOBError(JaxRuntimeError):
-    """An index was out of bounds."""
-
-
-ErrorCategory = type[JaxRuntimeError]
 
 user_checks: frozenset[ErrorCategory] = frozenset({FailedCheckError})
 nan_checks: frozenset[ErrorCategory] = frozenset({NaNError})
@@ -69,120 +55,6 @@ index_checks: frozenset[ErrorCategory] = frozenset({OOBError})
 float_checks = nan_checks | div_checks
 automatic_checks = float_checks | index_checks
 all_checks = automatic_checks | user_checks
-
-
-# --- the operation ---
-
-
-@dataclass(frozen=True)
-class Site:
-    """A place where something is checked: what its failure is, and the message, with the structure of what it shows."""
-
-    category: ErrorCategory
-    message: str
-    tree: Any = None
-
-    def text(self, payload: list[Any]) -> str:
-        if self.category is OOBError:
-            index, axis, size = np.asarray(payload[0]).tolist()
-            return self.message.format(index=index, axis=axis, size=size)
-        if self.category is not FailedCheckError:
-            return self.message
-        args, kwargs = tree_unflatten(self.tree, payload)
-        return f"{self.message.format(*args, **kwargs)} (`check` failed)"
-
-
-check_effect = Effect("Check")
-check_p = Primitive("check", multiple_results=True)
-
-
-@shape_rule(check_p)
-def _check_shape(pred: ShapedArray, *payload: ShapedArray, site: Site, debug: bool) -> list[ShapedArray]:
-    return []
-
-
-@effects_rule(check_p)
-def _check_effects(*_avals, **_params):
-    return {check_effect}
-
-
-@check_p.def_impl
-def _check_now(pred, *payload, site: Site, debug: bool):
-    check_no_tracers((pred, *payload))
-    if not debug and not bool(pred):
-        raise site.category(site.text(list(payload)))
-    return []
-
-
-@lowering_rule(check_p)
-def _lower_check(ctx, *_operands, site: Site, debug: bool):
-    if debug:
-        return []
-    raise ValueError(f"Cannot abstractly evaluate a checkify.check which was not functionalized: {site.message!r} in {ctx.module.name}. Wrap "
-                     "the function in checkify.checkify inside of jit, scan and so on.")
-
-
-@jvp_rule(check_p, symbolic_zeros=True)
-def _check_jvp(primals, tangents, **params):
-    return check_p.bind(*primals, **params), []
-
-
-@batching_rule(check_p)
-def _check_batch(operands, batch_axes, **params):
-    """One check of the whole batch, which shows what the first failing example has."""
-    pred, *payload = operands
-    axis, *payload_axes = batch_axes
-    if axis is None:
-        pred, first = pred, 0
-    else:
-        first, pred = jnp.argmin(pred), jnp.all(pred)
-    shown = [x if a is None else jnp.take(x, first, axis=a) for x, a in zip(payload, payload_axes)]
-    return check_p.bind(pred, *shown, **params), []
-
-
-def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs: Any) -> None:
-    """States that something must be true.
-
-    Outside of compiled functions a failure raises at once. A function that is compiled must be wrapped in `checkify`, which
-    returns the failure as a value.
-
-    Args:
-      pred: a bool scalar.
-      msg: the message, with places for the arguments, as of `str.format`.
-      *fmt_args, **fmt_kwargs: pytrees of arrays that the message shows.
-      debug: whether the check has an effect only in `checkify`.
-
-    Raises:
-      JaxRuntimeError: if it is false.
-      TypeError: if pred is no bool scalar, the message no text, or an argument no array.
-
-    Example:
-      >>> check(numpy.all(x > 0), "x must be positive, got {}", x)
-    """
-    if not is_array_like(pred) or get_aval(pred).shape or get_aval(pred).dtype != np.bool_:
-        raise TypeError(f"check takes a scalar pred as argument, got {pred!r}; a bool is expected")
-    if not isinstance(msg, str):
-        raise TypeError(f"check: the message must be a string, got {msg!r}")
-    leaves, tree = tree_flatten((fmt_args, fmt_kwargs))
-    for leaf in leaves:
-        if not is_array_like(leaf):
-            raise TypeError(f"Formatting arguments to checkify.check need to be PyTrees of arrays, but got {leaf!r} of type {type(leaf)}.")
-    check_p.bind(pred, *leaves, site=Site(FailedCheckError, msg, tree), debug=bool(debug))
-
-
-def note_index(shape: tuple[int, ...], axis: int, index: int) -> None:
-    """States that a constant index is out of bounds: a failed check for `checkify`, without an effect otherwise."""
-    payload = np.array([index, axis, shape[axis]], np.int32)
-    check_p.bind(np.bool_(False), payload, site=Site(OOBError, _index_message(shape, source.summarize(source.current()))), debug=True)
-
-
-def _index_message(shape: tuple[int, ...], where: str) -> str:
-    return f"out-of-bounds indexing for array of shape {shape}: index {{index}} is out of bounds for axis {{axis}} with size {{size}} at {where}"
-
-
-def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
-    """As `check`, with an effect only where the function is wrapped in `checkify`."""
-    check(pred, msg, *fmt_args, debug=True, **fmt_kwargs)
 
 
 # --- the record ---
@@ -337,7 +209,7 @@ def _sites(jaxpr: Jaxpr, errors: frozenset) -> Iterator[tuple[int, ErrorCategory
             continue
         where = source.summarize(eqn.source_info)
         if OOBError in errors and eqn.primitive in _WINDOW_POSITIONS:
-            yield id(eqn), OOBError, Site(OOBError, _index_message(eqn.invars[0].aval.shape, where)), [ShapedArray((3,), np.dtype(np.int32))]
+            yield id(eqn), OOBError, Site(OOBError, index_message(eqn.invars[0].aval.shape, where)), [ShapedArray((3,), np.dtype(np.int32))]
         if DivisionByZeroError in errors and eqn.primitive is div_p and _is_float(eqn.invars[1].aval):
             yield id(eqn), DivisionByZeroError, Site(DivisionByZeroError, f"division by zero at {where}"), []
         if NaNError in errors and any(_is_float(v.aval) for v in eqn.outvars):
@@ -369,8 +241,8 @@ class _Interpreter:
 
     def no_failure(self) -> _Record:
         """The record before any check."""
-        return _Record(jnp.zeros((), bool), jnp.zeros((), np.int32),
-                       tuple(tuple(jnp.zeros(a.shape, a.dtype) for a in avals) for avals in self.payload_avals))
+        return _Record(shape_ops.full((), False, np.bool_), shape_ops.full((), 0, np.int32),
+                       tuple(tuple(shape_ops.full(a.shape, 0, a.dtype) for a in avals) for avals in self.payload_avals))
 
     def closed(self, closed: ClosedJaxpr, args: list[Any], record: _Record) -> tuple[list[Any], _Record]:
         jaxpr = closed.jaxpr
@@ -385,7 +257,7 @@ class _Interpreter:
     def equation(self, eqn: JaxprEqn, operands: list[Any], record: _Record) -> tuple[list[Any], _Record]:
         primitive, params = eqn.primitive, eqn.params
         if primitive is check_p:
-            return [], self.noted(eqn, params["site"].category, ~jnp.asarray(operands[0]), record, operands[1:])
+            return [], self.noted(eqn, params["site"].category, op.bitwise_not(operands[0]), record, operands[1:])
         if _entered(eqn):
             if primitive is cond_p:
                 return self.branches(params, operands, record)
@@ -404,7 +276,7 @@ class _Interpreter:
             is_outside, payload = _first_outside(primitive, operands, params)
             record = self.noted(eqn, OOBError, is_outside, record, [payload])
         if primitive is div_p:
-            record = self.noted(eqn, DivisionByZeroError, lambda: jnp.any(jnp.asarray(operands[1]) == 0), record)
+            record = self.noted(eqn, DivisionByZeroError, lambda: _any(op.eq(operands[1], scalar_like(0, get_aval(operands[1]).dtype))), record)
         return results, self.noted(eqn, NaNError, lambda: _any_nan(results), record)
 
     def noted(self, eqn: JaxprEqn, category: ErrorCategory, failed: Any, record: _Record, payload: list[Any] = ()) -> _Record:
@@ -414,8 +286,8 @@ class _Interpreter:
             return record
         is_new = (failed() if callable(failed) else failed) & ~record.failed
         payloads = list(record.payloads)
-        payloads[number] = tuple(jnp.where(is_new, x, old) for x, old in zip(payload, payloads[number]))
-        return _Record(record.failed | is_new, jnp.where(is_new, np.int32(number), record.code), tuple(payloads))
+        payloads[number] = tuple(_chosen(is_new, x, old) for x, old in zip(payload, payloads[number]))
+        return _Record(record.failed | is_new, _chosen(is_new, np.int32(number), record.code), tuple(payloads))
 
     def with_rule(self, eqn: JaxprEqn, operands: list[Any], record: _Record) -> tuple[list[Any], _Record]:
         """A function with a derivative rule, which remains: what is checked in the function is not checked in the rule."""
@@ -448,7 +320,7 @@ class _Interpreter:
             checked.defvjp(forward, lambda pullback, cts: pullback(cts[0]))
         results, inner = checked(*operands)
         is_new = inner.failed & ~record.failed
-        return results, tree_map(lambda new, old: jnp.where(is_new, new, old), inner, record)
+        return results, tree_map(lambda new, old: _chosen(is_new, new, old), inner, record)
 
     def per_device(self, params, operands, record):
         """Each device keeps a record; that of the first one that has failed counts."""
@@ -467,9 +339,9 @@ class _Interpreter:
                               manual_axes=params["manual_axes"], check_vma=params["check_vma"], unchecked_axes=unchecked)
         count = len(params["out_specs"])
         of_all = tree_unflatten(tree, outs[count:])
-        first = jnp.argmax(of_all.failed)
-        is_new = of_all.failed[first] & ~record.failed
-        return list(outs[:count]), tree_map(lambda new, old: jnp.where(is_new, new[first], old), of_all, record)
+        first = reduction.argmax(of_all.failed, 0, np.int32)
+        is_new = _element(of_all.failed, first) & ~record.failed
+        return list(outs[:count]), tree_map(lambda new, old: _chosen(is_new, _element(new, first), old), of_all, record)
 
     def branches(self, params, operands, record):
         index, *rest = operands
@@ -521,7 +393,7 @@ def _equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
 
 def _no_tangent(x: Any) -> Any:
     aval = get_aval(x)
-    return jnp.zeros_like(x) if _is_float(aval) else np.zeros(aval.shape, dtypes.float0)
+    return shape_ops.full(aval.shape, 0, aval.dtype) if _is_float(aval) else np.zeros(aval.shape, dtypes.float0)
 
 
 # --- indices ---
@@ -530,16 +402,31 @@ def _no_tangent(x: Any) -> Any:
 def _first_outside(primitive: Primitive, operands: list[Any], params: dict[str, Any]) -> tuple[Any, Any]:
     """Whether a window is not within the array; and the first index that is outside, its axis and the axis' size."""
     positions, axes, last = _WINDOW_POSITIONS[primitive](operands, params)
-    shape = get_aval(operands[0]).shape
-    if not axes or 0 in get_aval(positions).shape:
-        return jnp.zeros((), bool), jnp.zeros(3, np.int32)
-    last = np.minimum(np.array(last, np.int64), dtypes.iinfo(get_aval(positions).dtype).max).astype(get_aval(positions).dtype)
-    last = jnp.broadcast_to(last, get_aval(positions).shape)
-    is_outside = jnp.ravel((positions < 0) | (positions > last))
-    first = jnp.argmax(is_outside)
-    axis = jnp.asarray(np.array(axes, np.int32))[first % len(axes)]
-    shown = jnp.ravel(positions)[first].astype(np.int32), axis, jnp.asarray(np.array(shape, np.int32))[axis]
-    return jnp.any(is_outside), jnp.stack(shown)
+    sizes, positions_aval = get_aval(operands[0]).shape, get_aval(positions)
+    if not axes or positions_aval.size == 0:
+        return shape_ops.full((), False, np.bool_), shape_ops.full((3,), 0, np.int32)
+    last = np.minimum(np.array(last, np.int64), dtypes.iinfo(positions_aval.dtype).max).astype(positions_aval.dtype)
+    is_outside = op.bitwise_or(op.lt(positions, scalar_like(0, positions_aval.dtype)), op.gt(positions, np.broadcast_to(last, positions_aval.shape)))
+    is_outside = shape_ops.reshape(is_outside, (positions_aval.size,))
+    first = reduction.argmax(is_outside, 0, np.int32)
+    axis = _element(np.array(axes, np.int32), op.rem(first, np.int32(len(axes))))
+    index = op.convert_element_type(_element(shape_ops.reshape(positions, (positions_aval.size,)), first), np.int32)
+    shown = index, axis, _element(np.array(sizes, np.int32), axis)
+    return _any(is_outside), shape_ops.concatenate([shape_ops.reshape(x, (1,)) for x in shown], 0)
+
+
+def _any(x: Any) -> Any:
+    return reduction.reduce_or(x, tuple(range(len(get_aval(x).shape))))
+
+
+def _element(x: Any, index: Any) -> Any:
+    """The element of the first axis at a position, which is not negative."""
+    return slicing.dynamic_index_in_dim(x, index, 0, keepdims=False, allow_negative_indices=False)
+
+
+def _chosen(condition: Any, x: Any, other: Any) -> Any:
+    """x if a scalar condition holds, the other value of its type if not."""
+    return op.select(condition, x, other)
 
 
 # Of an operation that reads or writes windows: their positions, with the components in the last axis; the axis of the array
@@ -569,9 +456,9 @@ def _dynamic_update_positions(operands: list[Any], params: dict[str, Any]) -> _P
 
 
 def _starts(array: Any, starts: list[Any], sizes: tuple[int, ...]) -> _Positions:
-    shape = get_aval(array).shape
-    starts = jnp.stack([jnp.asarray(x) for x in starts]) if starts else jnp.zeros(0, np.int32)
-    return starts, tuple(range(len(shape))), [n - size for n, size in zip(shape, sizes)]
+    whole = get_aval(array).shape
+    starts = shape_ops.concatenate([shape_ops.reshape(x, (1,)) for x in starts], 0) if starts else np.zeros(0, np.int32)
+    return starts, tuple(range(len(whole))), [n - size for n, size in zip(whole, sizes)]
 
 
 _WINDOW_POSITIONS: dict[Primitive, Callable[[list[Any], dict[str, Any]], _Positions]] = {
@@ -582,5 +469,5 @@ _WINDOW_POSITIONS: dict[Primitive, Callable[[list[Any], dict[str, Any]], _Positi
 
 
 def _any_nan(results: list[Any]) -> Any:
-    found = [jnp.any(jnp.isnan(x)) for x in results if _is_float(get_aval(x))]
-    return functools.reduce(jnp.logical_or, found)
+    found = [_any(op.ne(x, x)) for x in results if _is_float(get_aval(x))]
+    return functools.reduce(op.bitwise_or, found)

@@ -14,6 +14,7 @@ import numpy as np
 from laminax_ir.ops import indexing as indexing_ops
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import slicing as slicing_ops
+from laminax_ir.ops.checks import note_index
 from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode
 from laminax_ir.ops.slicing import dynamic_slice_p
 from laminax_ir.options import config
@@ -82,7 +83,6 @@ def _ints_clamped(shape: tuple[int, ...], items: list, wrap: bool) -> list:
             position = item + size if item < 0 and wrap else item
             item = min(max(position, 0), size - 1)
             if item != position and config.check_indices.value:
-                from laminax._src.debugging.checkify import note_index
                 note_index(shape, axis, position)
         axis += item is not NEW_AXIS and item is not GAP
         result.append(item)

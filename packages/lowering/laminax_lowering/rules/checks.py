@@ -1,0 +1,17 @@
+"""StableHLO of checks: there is none. What compiled programs check is made a value of by `checkify` before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from laminax_ir.ops.checks import Site, check_p
+from laminax_lowering.writing.context import FunctionWriter
+from laminax_lowering.writing.registry import lowering_rule
+
+
+@lowering_rule(check_p)
+def _check(ctx: FunctionWriter, *_operands: Any, site: Site, debug: bool) -> list[Any]:
+    if debug:
+        return []
+    raise ValueError(f"Cannot abstractly evaluate a checkify.check which was not functionalized: {site.message!r} in {ctx.module.name}. Wrap "
+                     "the function in checkify.checkify inside of jit, scan and so on.")
