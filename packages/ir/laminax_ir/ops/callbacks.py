@@ -13,6 +13,7 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
+from laminax_ir.ops.random_bits import random_unwrap
 from laminax_ir.programs import effects
 from laminax_ir.programs.effects import Effect, debug_effect, io_effect, ordered_debug_effect, ordered_io_effect
 from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
@@ -249,7 +250,6 @@ def _words_of_keys(x: Any) -> Any:
     """Random keys as their words, which NumPy has; other arrays as they are."""
     if not dtypes.is_extended(get_aval(x).dtype):
         return x
-    from laminax_ir.ops.random_bits import random_unwrap
     return random_unwrap(x)
 
 

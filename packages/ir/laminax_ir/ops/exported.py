@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.recording.explicit_staging import record_explicitly
 from laminax_ir.symbolic.symbolic_solving import ShapeSpecification, evaluated
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.memory_spaces import MemorySpace
@@ -94,6 +95,5 @@ def _call_exported_shape(*avals: ShapedArray, program: StableHLOProgram) -> list
 def call_exported(program: StableHLOProgram, *operands) -> list:
     """Calls an exported program on operands of its avals' shapes and dtypes."""
     if any(aval.memory_space is not MemorySpace.Device for aval in program.out_avals):
-        from laminax_ir.recording.explicit_staging import record_explicitly
         record_explicitly()
     return call_exported_p.bind(*operands, program=program)

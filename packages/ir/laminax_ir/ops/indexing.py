@@ -23,6 +23,7 @@ from laminax_ir.ops.shape import concatenate, expand_dims, full
 from laminax_ir.ops.shape_arguments import as_ints, canonical_shape, shape_of
 from laminax_ir.ops.slicing import wrapped_index
 from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.recording.staging import stage
 from laminax_ir.tracing import source
 from laminax_ir.tracing.trace import state
 from laminax_ir.types import dtypes
@@ -329,7 +330,6 @@ def _update_jaxpr(combine: Callable | None, dtype):
     """The program on two scalars that an update is combined with; None where the update replaces the element."""
     if combine is None:
         return None
-    from laminax_ir.recording.staging import stage
     scalar = ShapedArray((), dtype)
     outer, state.source = state.source, source.unknown  # it serves all callers: none of their lines belongs in it
     try:
@@ -375,7 +375,6 @@ def scatter_apply(operand, scatter_indices, func: Callable, dimension_numbers: S
       TypeError: if shapes, dtypes or dimension numbers do not fit, or func changes shape or dtype.
       NotImplementedError: if func closes over arrays.
     """
-    from laminax_ir.recording.staging import stage
     aval = get_aval(operand)
     scalar = ShapedArray((), aval.dtype)
     closed = stage(lambda x, _update: [func(x)], [scalar, scalar], getattr(func, "__name__", "func"))

@@ -15,6 +15,7 @@ from laminax_ir.ops.control_tracing import TracedFunction, check_refs, concrete_
 from laminax_ir.ops.loop_invariants import body_with_constants, condition_with_constants, invariants, picked, put_back
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import concatenate, expand_dims
+from laminax_ir.ops.slicing import index_in_dim
 from laminax_ir.options import config
 from laminax_ir.pytrees.pytree import (
     tree_flatten,
@@ -337,7 +338,6 @@ def scan_slices(name: str, f: Callable, xs, identity: Callable | None = None):
 
 def _python_scan(f, init, xs_flat, xs_tree, length: int, reverse: bool):
     """The loop in Python, for `disable_jit`."""
-    from laminax_ir.ops.slicing import index_in_dim
     if length == 0:
         raise ValueError("zero-length scan is not supported in disable_jit() mode because the output type is unknown.")
     carry, ys = init, []

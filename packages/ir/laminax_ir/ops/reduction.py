@@ -18,6 +18,7 @@ from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape_arguments import as_ints, checked_out_sharding
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.pytrees import pytree
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
@@ -467,7 +468,6 @@ def flatten_monoid(name: str, operands, init_values, computation: Callable):
         raise TypeError(f"{name}: the computation must be callable, got {computation!r}")
     if is_leaf(operands) and is_leaf(init_values):
         return [operands], [init_values], functools.partial(_one_result, name, computation), lambda results: results[0]
-    from laminax_ir.pytrees import pytree
     flat, treedef = pytree.tree_flatten(operands)
     inits, init_treedef = pytree.tree_flatten(init_values)
     if treedef != init_treedef:

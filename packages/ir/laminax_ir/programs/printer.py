@@ -102,6 +102,8 @@ class Printer:
       unused: variables to print as `_`.
     """
 
+    concat = staticmethod(concat)  # for the rules of operations, which are not to load what lays out text
+
     def __init__(self, options: Options, shared: dict[Jaxpr, str] | None = None, unused: set[Var] | None = None):
         self.options = options
         self.shared = shared or {}

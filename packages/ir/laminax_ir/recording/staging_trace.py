@@ -14,6 +14,7 @@ import numpy as np
 from laminax_ir.options import config
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
+from laminax_ir.refs import staged_refs
 from laminax_ir.refs.refs import Ref, refuse_in_operation
 from laminax_ir.symbolic.symbolic_dims import SymbolicDim
 from laminax_ir.symbolic.symbolic_values import dim_as_value_p
@@ -78,18 +79,15 @@ class StagingTrace(Trace):
         var = Var(aval)
         self.invars.append(var)
         if type(aval) is not ShapedArray:
-            from laminax_ir.refs import staged_refs  # for programs with references only, here as below
             return staged_refs.input_ref(self, var)
         return StagedTracer(self, aval, var, None)
 
     def record_new_ref(self, value: Any, aval: AbstractRef) -> Ref:
         """Records that a reference is made."""
-        from laminax_ir.refs import staged_refs
         return staged_refs.new_ref(self, value, aval)
 
     def record_ref(self, operation: str, ref, places, value: Any = None) -> Any:
         """Records `get`, `swap`, `addupdate` or `freeze` of a reference."""
-        from laminax_ir.refs import staged_refs
         return staged_refs.record(self, operation, ref, places, value)
 
     def value_of(self, var: Var) -> Any | None:
@@ -155,7 +153,6 @@ class StagingTrace(Trace):
         primitive, operands, params = call.stage()
         if not has_refs(params["call_jaxpr"].effects):
             return self.process(primitive, operands, params)
-        from laminax_ir.refs import staged_refs
         return staged_refs.call_with_refs(self, primitive, operands, params)
 
     def lift(self, value: Any) -> Literal | Var:
@@ -206,7 +203,6 @@ class StagingTrace(Trace):
         self.constants = {}  # their tracers point back here: without the cycle, the values die with the last program that has them
         effects = None
         if self.has_outer_refs:
-            from laminax_ir.refs import staged_refs
             effects = staged_refs.effects_of(self)
         return ClosedJaxpr(Jaxpr(constvars, self.invars, outvars, self.eqns, effects, self.name), consts)
 

@@ -80,23 +80,20 @@ def _addupdate_effects(*_avals, **_params):
 
 @equation_rule("get")
 def _get_equation(eqn: JaxprEqn, printer: Printer) -> Doc:
-    from laminax_ir.programs.layout import concat  # loaded when something is printed
-    return concat(printer.binders(eqn.outvars), " <- ", _part(eqn, printer, 1))
+    return printer.concat(printer.binders(eqn.outvars), " <- ", _part(eqn, printer, 1))
 
 
 @equation_rule("swap")
 def _swap_equation(eqn: JaxprEqn, printer: Printer) -> Doc:
-    from laminax_ir.programs.layout import concat  # loaded when something is printed
     part, value = _part(eqn, printer, 2), printer.atom(eqn.invars[1])
     if printer.name(eqn.outvars[0]) == "_":
-        return concat(part, " <- ", value)
-    return concat(printer.binders(eqn.outvars), f", {part} <- {part}, {value}")
+        return printer.concat(part, " <- ", value)
+    return printer.concat(printer.binders(eqn.outvars), f", {part} <- {part}, {value}")
 
 
 @equation_rule("addupdate")
 def _addupdate_equation(eqn: JaxprEqn, printer: Printer) -> Doc:
-    from laminax_ir.programs.layout import concat  # loaded when something is printed
-    return concat(_part(eqn, printer, 2), " += ", printer.atom(eqn.invars[1]))
+    return printer.concat(_part(eqn, printer, 2), " += ", printer.atom(eqn.invars[1]))
 
 
 def _part(eqn: JaxprEqn, printer: Printer, first_index: int) -> str:

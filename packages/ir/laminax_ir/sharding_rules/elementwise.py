@@ -7,6 +7,7 @@ from laminax_ir.programs.primitive import Primitive
 from laminax_ir.programs.result_types import sharding_rules, sum_rules
 from laminax_ir.sharding_rules import sums
 from laminax_ir.sharding_rules.agreement import elementwise_rule, entries_of, joined, listed
+from laminax_ir.types.partition_specs import PartitionSpec
 
 _OTHERS = (op.select_n_p, op.bitcast_convert_type_p, op.optimization_barrier_p)
 
@@ -21,7 +22,6 @@ def _select_n(out, which, *cases):
 
 
 def _spec(entries, avals):
-    from laminax_ir.types.partition_specs import PartitionSpec
     return next(a._split for a in avals if a._split is not None)._replace(spec=PartitionSpec(*entries))
 
 
