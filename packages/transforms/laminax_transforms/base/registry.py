@@ -5,17 +5,18 @@ interpreters, so that a rule meets only what it has to treat. Rules live in `lam
 module named like the one that defines the primitive, which is imported when first needed.
 
   jvp_rule         rule(primals, tangents, **params) -> (result, tangent of the result)
-  linearize_rule   rule(trace, primals, tangents, params) -> the same, recording the tangent part itself
+  linearize_rule   rule(primals, tangents, **params) -> the same, in reverse mode, where it is made otherwise than in forward mode
   transpose_rule   rule(ct, *operands, **params) -> one cotangent or None per operand
   batching_rule    rule(operands, batch_axes, **params) -> (result, batch axis of the result)
 
-With several results, `result`, `tangent` and `ct` are lists. In a transpose rule the operands with respect to
-which the operation is linear are given as their avals (`is_linear` tells).
+Each is a decorator that puts the rule into the table of the same name in the plural, where the interpreter finds it. With several
+results, `result`, `tangent` and `ct` are lists. In a transpose rule the operands with respect to which the operation is linear are
+given as their avals (`is_linear` tells).
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Sequence, TypeVar
 
 from laminax_ir import ops  # noqa: F401  (rules refer to it in their documentation)
 from laminax_ir.ops import elementwise
@@ -25,15 +26,16 @@ from laminax_ir.tracing.trace import state
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms.base.zeros import ZERO, instantiate
 
+Rule = TypeVar("Rule", bound=Callable)
+
 _RULES = "laminax_transforms.rules"
 
 jvp_rules = RuleTable("differentiation (JVP)", _RULES,
                       "Register one with jvp_rule, or wrap the function in custom_jvp or stop_gradient.", "Differentiation rule")
 linearize_rules = RuleTable("linearization", _RULES)
-transpose_rule = RuleTable("transpose", _RULES, "The operation is not linear, or reverse mode is not defined for it.",
-                           "Transpose rule (for reverse-mode differentiation)")
+transpose_rules = RuleTable("transpose", _RULES, "The operation is not linear, or reverse mode is not defined for it.",
+                            "Transpose rule (for reverse-mode differentiation)")
 batching_rules = RuleTable("batching (vmap)", _RULES, "Register one with batching_rule.", "Batching rule")
-linearize_rule = linearize_rules
 
 # Primitives that `define_zero_derivative` has named.
 zero_derivatives: set[Primitive] = set()
@@ -42,26 +44,48 @@ zero_derivatives: set[Primitive] = set()
 axis_primitives: set[Primitive] = set()
 
 
-def jvp_rule(*primitives: Primitive, symbolic_zeros: bool = False) -> Callable:
-    """Decorator: `rule(primals, tangents, **params) -> (result, tangent)`.
+def jvp_rule(*primitives: Primitive, symbolic_zeros: bool = False) -> Callable[[Rule], Rule]:
+    """Decorator: `rule(primals, tangents, **params) -> (result, tangent)`, or lists of them.
 
     Zero tangents arrive as arrays of zeros unless `symbolic_zeros`, in which case they arrive as `ZERO` and the
     rule may return `ZERO` too.
     """
-    def register(rule):
-        def with_symbolic_zeros(primals, tangents, params):
+    def register(rule: Rule) -> Rule:
+        def with_symbolic_zeros(primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> Any:
             return rule(primals, tangents, **params)
 
-        def with_arrays(primals, tangents, params):
+        def with_arrays(primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> Any:
             full = [instantiate(t, get_aval(x)) if t is ZERO else t for x, t in zip(primals, tangents)]
             return rule(primals, full, **params)
 
-        chosen = with_symbolic_zeros if symbolic_zeros else with_arrays
-        chosen.__module__ = rule.__module__
-        for primitive in primitives:
-            jvp_rules.add(primitive, chosen)
-        return rule
+        return _registered(jvp_rules, primitives, rule, with_symbolic_zeros if symbolic_zeros else with_arrays)
     return register
+
+
+def linearize_rule(*primitives: Primitive) -> Callable[[Rule], Rule]:
+    """Decorator: `rule(primals, tangents, **params) -> (result, tangent)`, for operations whose tangents are recorded otherwise than by
+    their JVP rule, such as calls, whose program is split in two. Zero tangents arrive as `ZERO`.
+    """
+    def register(rule: Rule) -> Rule:
+        def adapter(primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> Any:
+            return rule(primals, tangents, **params)
+        return _registered(linearize_rules, primitives, rule, adapter)
+    return register
+
+
+def transpose_rule(*primitives: Primitive) -> Callable[[Rule], Rule]:
+    """Decorator: `rule(ct, *operands, **params)` returns one cotangent or None per operand."""
+    def register(rule: Rule) -> Rule:
+        return _registered(transpose_rules, primitives, rule, rule)
+    return register
+
+
+def _registered(table: RuleTable, primitives: Sequence[Primitive], rule: Rule, adapter: Callable) -> Rule:
+    """The rule, which a table has in the form in which the interpreter calls it."""
+    adapter.__module__ = rule.__module__  # for the message about a second rule
+    for primitive in primitives:
+        table.add(primitive, adapter)
+    return rule
 
 
 def define_jvp(primitive: Primitive, *partials: Callable | None) -> None:
@@ -72,7 +96,7 @@ def define_jvp(primitive: Primitive, *partials: Callable | None) -> None:
       *partials: for each operand `partial(tangent, result, *operands, **params)`, its part of the result's
         tangent, which must be linear in `tangent`; or None where the derivative is zero.
     """
-    def rule(primals, tangents, params):
+    def rule(primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> tuple[Any, Any]:
         trace = state.trace
         result = (trace.parent if trace.records_tangents else trace).process(primitive, primals, params)
         total = ZERO
@@ -96,8 +120,8 @@ def define_zero_derivative(*primitives: Primitive) -> None:
         zero_derivatives.add(primitive)
 
 
-def _zero_rule(primitive: Primitive):
-    def rule(primals, tangents, params):
+def _zero_rule(primitive: Primitive) -> Callable:
+    def rule(primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> tuple[Any, Any]:
         result = primitive.bind(*primals, **params)
         return result, [ZERO] * len(result) if primitive.multiple_results else ZERO
     return rule
@@ -105,49 +129,43 @@ def _zero_rule(primitive: Primitive):
 
 def define_linear(primitive: Primitive) -> None:
     """Declares an operation linear in its only operand, or in all operands jointly: tangents go through it."""
-    def rule(primals, tangents, params):
+    def rule(primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> tuple[Any, Any]:
         result = primitive.bind(*primals, **params)
         full = [instantiate(t, get_aval(x)) if t is ZERO else t for x, t in zip(primals, tangents)]
         return result, primitive.bind(*full, **params)
     jvp_rules.add(primitive, rule)
 
 
-def broadcast_like(x, shape: tuple[int, ...]):
+def broadcast_like(x: Any, shape: tuple[int, ...]) -> Any:
     """`x` (rank 0, or with axes of size 1) broadcast to `shape`."""
     rank = len(get_aval(x).shape)  # a Python number has no shape
     return broadcast_in_dim(x, shape, tuple(range(len(shape) - rank, len(shape))))
 
 
-def batching_rule(*primitives: Primitive) -> Callable:
+def batching_rule(*primitives: Primitive) -> Callable[[Rule], Rule]:
     """Decorator: `rule(operands, batch_axes, **params) -> (result, result's batch axis)`.
 
     At least one operand is mapped; the batch axis of an unmapped one is None. A result that does not depend on
     the mapped axis may have the batch axis None.
     """
-    def register(rule):
-        def adapter(_axis, operands, batch_axes, params):
+    def register(rule: Rule) -> Rule:
+        def adapter(_axis: Any, operands: Sequence[Any], batch_axes: Sequence[int | None], params: dict[str, Any]) -> Any:
             return rule(operands, batch_axes, **params)
-        adapter.__module__ = rule.__module__
-        for primitive in primitives:
-            batching_rules.add(primitive, adapter)
-        return rule
+        return _registered(batching_rules, primitives, rule, adapter)
     return register
 
 
-def axis_batching_rule(*primitives: Primitive, uses_axis_name: bool = False) -> Callable:
+def axis_batching_rule(*primitives: Primitive, uses_axis_name: bool = False) -> Callable[[Rule], Rule]:
     """Decorator: `rule(axis, operands, batch_axes, **params)`, for rules that need the mapped axis' size or name.
 
     With `uses_axis_name` the rule is also asked when no operand is mapped and the trace has a name.
     """
-    def register(rule):
-        def adapter(axis, operands, batch_axes, params):
+    def register(rule: Rule) -> Rule:
+        def adapter(axis: Any, operands: Sequence[Any], batch_axes: Sequence[int | None], params: dict[str, Any]) -> Any:
             return rule(axis, operands, batch_axes, **params)
-        adapter.__module__ = rule.__module__
-        for primitive in primitives:
-            batching_rules.add(primitive, adapter)
-            if uses_axis_name:
-                axis_primitives.add(primitive)
-        return rule
+        if uses_axis_name:
+            axis_primitives.update(primitives)
+        return _registered(batching_rules, primitives, rule, adapter)
     return register
 
 

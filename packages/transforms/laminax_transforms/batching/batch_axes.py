@@ -8,6 +8,7 @@ from typing import Any, Callable, Hashable, Sequence
 from laminax_ir.ops.shape import broadcast_in_dim, expand_dims, transpose
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types.avals import ShapedArray, get_aval, insert_axis
+from laminax_transforms.base.registry import batching_rules
 from laminax_transforms.batching.explicit_batches import split_batch
 
 
@@ -59,7 +60,13 @@ def batch_axis_first(x: Any, batch_axis: int | None, size: int) -> Any:
     return move_batch_axis(x, batch_axis, 0, size)
 
 
-def batch_elementwise(primitive: Primitive) -> Callable:
+def define_elementwise_batching(*primitives: Primitive) -> None:
+    """Declares that operations go element by element: a batch of their operands is one more axis."""
+    for primitive in primitives:
+        batching_rules.add(primitive, elementwise_batching(primitive))
+
+
+def elementwise_batching(primitive: Primitive) -> Callable:
     """The batching rule of an elementwise operation on operands that broadcast against each other."""
     def rule(_axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], params: dict[str, Any]) -> tuple[Any, int | None]:
         if len(operands) == 1:

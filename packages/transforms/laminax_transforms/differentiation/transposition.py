@@ -16,7 +16,7 @@ from laminax_ir.tracing.name_stacks import JVP, TRANSPOSE, NameStack
 from laminax_ir.tracing.source import SourceInfo
 from laminax_ir.tracing.trace import state
 from laminax_ir.types.avals import ShapedArray
-from laminax_transforms.base.registry import transpose_rule
+from laminax_transforms.base.registry import transpose_rules
 from laminax_transforms.base.zeros import ZERO
 from laminax_transforms.differentiation.varying import added, entered, summed_like, varying_like
 
@@ -114,7 +114,7 @@ def transpose_equations(eqns: list[LinearEqn], cts: list[Any], how: Accumulation
                     stack, transposed = names, _transposed_names(names)
                 where = _new_tuple(SourceInfo, (origin[0], origin[1], transposed))
         state.source = where
-        in_cts = transpose_rule[eqn.primitive](ct, *eqn.operands, **eqn.params)
+        in_cts = transpose_rules[eqn.primitive](ct, *eqn.operands, **eqn.params)
         for position, index in eqn.inputs:
             term = in_cts[position]
             if term is not None and term is not ZERO:

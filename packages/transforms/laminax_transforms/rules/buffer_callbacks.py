@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from laminax_ir.ops.buffer_callbacks import buffer_callback_p
-from laminax_transforms.base.registry import axis_batching_rule, jvp_rules, transpose_rule
+from laminax_transforms.base.registry import axis_batching_rule, jvp_rule, transpose_rule
 from laminax_transforms.batching.batch_axes import add_batch_axis
 from laminax_transforms.rules.callbacks import batch_by_method
 
 
-def _buffer_callback_jvp(primals, tangents, params):
+@jvp_rule(buffer_callback_p, symbolic_zeros=True)
+def _buffer_callback_jvp(primals, tangents, **params):
     raise ValueError("Buffer callbacks do not support JVP. Please use `laminax.custom_jvp` to use callbacks while taking gradients. "
                      f"The callback is {params['callback']!r}.")
-
-
-jvp_rules.add(buffer_callback_p, _buffer_callback_jvp)
 
 
 @transpose_rule(buffer_callback_p)

@@ -5,29 +5,27 @@ from __future__ import annotations
 from laminax_ir.ops import callbacks as op
 from laminax_ir.ops.shape import concatenate, expand_dims
 from laminax_ir.ops.slicing import index_in_dim
-from laminax_transforms.base.registry import axis_batching_rule, jvp_rules, transpose_rule
+from laminax_transforms.base.registry import axis_batching_rule, jvp_rule, transpose_rule
 from laminax_transforms.batching.batch_axes import add_batch_axis, batch_axis_first, move_axis
 from laminax_transforms.batching.mapping import map as sequential_map
 
 
-def _pure_callback_jvp(primals, tangents, params):
+@jvp_rule(op.pure_callback_p, symbolic_zeros=True)
+def _pure_callback_jvp(primals, tangents, **params):
     raise ValueError("Pure callbacks do not support JVP. Please use `laminax.custom_jvp` to use callbacks while taking gradients. "
                      f"The callback is {params['callback']!r}.")
 
 
-def _io_callback_jvp(primals, tangents, params):
+@jvp_rule(op.io_callback_p, symbolic_zeros=True)
+def _io_callback_jvp(primals, tangents, **params):
     raise ValueError(f"IO callbacks do not support JVP. The callback is {params['callback']!r}; give the function around it a rule "
                      "with custom_jvp, or stop_gradient its arguments.")
 
 
-def _debug_callback_jvp(primals, tangents, params):
+@jvp_rule(op.debug_callback_p, symbolic_zeros=True)
+def _debug_callback_jvp(primals, tangents, **params):
     """Debugging sees the primal values."""
     return op.debug_callback_p.bind(*primals, **params), []
-
-
-jvp_rules.add(op.pure_callback_p, _pure_callback_jvp)
-jvp_rules.add(op.io_callback_p, _io_callback_jvp)
-jvp_rules.add(op.debug_callback_p, _debug_callback_jvp)
 
 
 @transpose_rule(op.pure_callback_p, op.io_callback_p, op.debug_callback_p)

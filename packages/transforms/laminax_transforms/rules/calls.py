@@ -7,7 +7,7 @@ from typing import Iterable
 from laminax_ir.ops.calls import bind_checkpoint, call_jaxpr, checkpoint_p, jit_p, name_p
 from laminax_ir.options import config
 from laminax_ir.programs.jaxpr import ClosedJaxpr
-from laminax_transforms.base.registry import axis_batching_rule, batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
+from laminax_transforms.base.registry import axis_batching_rule, batching_rule, is_linear, jvp_rule, linearize_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 from laminax_transforms.rematerializing.checkpoint import describe_value
@@ -20,7 +20,8 @@ def call_like(params: dict, closed, operands, name: str | None = None) -> list:
     return call_jaxpr(closed, *operands, name=name or params["name"], inline=params["inline"])
 
 
-def _jit_jvp(primals, tangents, params):
+@jvp_rule(jit_p, symbolic_zeros=True)
+def _jit_jvp(primals, tangents, **params):
     closed = params["jaxpr"]
     nonzero = tuple(t is not ZERO for t in tangents)
     derived = jvp_jaxpr(closed, nonzero)
@@ -30,10 +31,8 @@ def _jit_jvp(primals, tangents, params):
     return out[:count], [next(found) if has else ZERO for has in derived.out_nonzero]
 
 
-jvp_rules.add(jit_p, _jit_jvp)
-
-
-def _jit_linearize(primals, tangents, params):
+@linearize_rule(jit_p)
+def _jit_linearize(primals, tangents, **params):
     closed = params["jaxpr"]
     nonzero = tuple(t is not ZERO for t in tangents)
     split = linearize_jaxpr(closed, nonzero)
@@ -44,9 +43,6 @@ def _jit_linearize(primals, tangents, params):
     residuals = split.residuals(primals, outputs)
     found = iter(call_like(params, split.linear, [*residuals, *(t for t in tangents if t is not ZERO)]))
     return outputs[:count], [next(found) if has else ZERO for has in split.out_nonzero]
-
-
-linearize_rule.add(jit_p, _jit_linearize)
 
 
 @transpose_rule(jit_p)
@@ -78,7 +74,8 @@ def _checkpoint_like(params: dict, closed, operands, kept: Iterable[int], differ
                            differentiated=differentiated)
 
 
-def _checkpoint_jvp(primals, tangents, params):
+@jvp_rule(checkpoint_p, symbolic_zeros=True)
+def _checkpoint_jvp(primals, tangents, **params):
     closed = params["jaxpr"]
     derived = jvp_jaxpr(closed, tuple(t is not ZERO for t in tangents))
     out = _checkpoint_like(params, derived.jaxpr, [*primals, *(t for t in tangents if t is not ZERO)], range(len(primals)),
@@ -88,10 +85,8 @@ def _checkpoint_jvp(primals, tangents, params):
     return out[:count], [next(found) if has else ZERO for has in derived.out_nonzero]
 
 
-jvp_rules.add(checkpoint_p, _checkpoint_jvp)
-
-
-def _checkpoint_linearize(primals, tangents, params):
+@linearize_rule(checkpoint_p)
+def _checkpoint_linearize(primals, tangents, **params):
     closed = params["jaxpr"]
     split = rematerialize(closed, tuple(t is not ZERO for t in tangents), params["policy"])
     outputs = _checkpoint_like(params, split.primal, primals, range(len(primals)), params["differentiated"])
@@ -103,9 +98,6 @@ def _checkpoint_linearize(primals, tangents, params):
     residuals = [*[primals[i] for i in split.used_inputs], *outputs[count:]]
     found = iter(_checkpoint_like(params, split.tangent, [*residuals, *(t for t in tangents if t is not ZERO)], split.used_inputs, True))
     return outputs[:count], [next(found) if has else ZERO for has in split.out_nonzero]
-
-
-linearize_rule.add(checkpoint_p, _checkpoint_linearize)
 
 
 def _log_saved_values(closed: ClosedJaxpr, split: Rematerialized) -> None:
@@ -137,11 +129,9 @@ def _checkpoint_batch(axis, operands, batch_axes, **params):
     return _checkpoint_like(params, batched.jaxpr, operands, range(len(operands)), params["differentiated"]), list(batched.out_axes)
 
 
-def _name_jvp(primals, tangents, params):
+@jvp_rule(name_p, symbolic_zeros=True)
+def _name_jvp(primals, tangents, **params):
     return name_p.bind(*primals, **params), tangents[0]
-
-
-jvp_rules.add(name_p, _name_jvp)
 
 
 @transpose_rule(name_p)

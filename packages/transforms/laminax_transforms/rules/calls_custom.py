@@ -17,7 +17,7 @@ from laminax_ir.programs.dce import dce_jaxpr
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
-from laminax_transforms.base.registry import axis_batching_rule, batching_rules, is_linear, jvp_rules, linearize_rule, transpose_rule
+from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rule, linearize_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO, instantiate, instantiate_cotangent
 from laminax_transforms.batching.batch_axes import Axis, add_batch_axis, batch_axis_first, broadcast_batch, move_axis
 from laminax_transforms.batching.batching import batch_flat, over_axis
@@ -40,11 +40,9 @@ def _as_custom_jvp(operands, params) -> CustomJVPCall:
     return CustomJVPCall(fun, jvp, operands, params["name"])
 
 
-def _custom_jvp_call_jvp(primals, tangents, params):
+@jvp_rule(custom_jvp_call_p, symbolic_zeros=True)
+def _custom_jvp_call_jvp(primals, tangents, **params):
     return _as_custom_jvp(primals, params).jvp(primals, tangents)
-
-
-jvp_rules.add(custom_jvp_call_p, _custom_jvp_call_jvp)
 
 
 @axis_batching_rule(custom_jvp_call_p)
@@ -83,11 +81,9 @@ def _as_custom_vjp(operands, params) -> CustomVJPCall:
     return CustomVJPCall(fun, fwd, staged_bwd, operands, params["name"])
 
 
-def _custom_vjp_call_jvp(primals, tangents, params):
+@jvp_rule(custom_vjp_call_p, symbolic_zeros=True)
+def _custom_vjp_call_jvp(primals, tangents, **params):
     return linearize_custom_vjp(_as_custom_vjp(primals, params), primals, tangents)
-
-
-jvp_rules.add(custom_vjp_call_p, _custom_vjp_call_jvp)
 
 
 @axis_batching_rule(custom_vjp_call_p)
@@ -106,7 +102,8 @@ def _custom_vjp_tangent_transpose(cts, *operands, bwd, num_residuals, out_avals,
     return [None] * num_residuals + list(in_cts)
 
 
-def _custom_vjp_tangent_batch(axis, operands, batch_axes, params):
+@axis_batching_rule(custom_vjp_tangent_p)
+def _custom_vjp_tangent_batch(axis, operands, batch_axes, **params):
     """Batching the recorded tangent map: its transpose is the backward rule over the batch."""
     count, bwd = params["num_residuals"], params["bwd"]
     tangents = [batch_axis_first(t, b, axis.size) for t, b in zip(operands[count:], batch_axes[count:])]
@@ -121,9 +118,6 @@ def _custom_vjp_tangent_batch(axis, operands, batch_axes, params):
     return out, [0] * len(out)
 
 
-batching_rules.add(custom_vjp_tangent_p, _custom_vjp_tangent_batch)
-
-
 # Calls with a batching rule of their own. Their derivatives are such calls too, whose rules are derived from the user's: a
 # rule is a function over the batch, which can be differentiated and transposed like any other.
 
@@ -136,7 +130,8 @@ def _custom_vmap_batch(axis, operands, batch_axes, *, call, rule, name):
     return results, [0 if is_mapped else None for is_mapped in out_mapped]
 
 
-def _custom_vmap_jvp(primals, tangents, params):
+@jvp_rule(custom_vmap_call_p, symbolic_zeros=True)
+def _custom_vmap_jvp(primals, tangents, **params):
     call = params["call"]
     nonzero = tuple(t is not ZERO for t in tangents)
     derived = jvp_jaxpr(call, nonzero, True)
@@ -182,10 +177,8 @@ def _derivative_rule(rule, nonzero, skipped: int):
     return derived
 
 
-jvp_rules.add(custom_vmap_call_p, _custom_vmap_jvp)
-
-
-def _custom_vmap_linearize(primals, tangents, params):
+@linearize_rule(custom_vmap_call_p)
+def _custom_vmap_linearize(primals, tangents, **params):
     """The tangents are one linear equation, which computes again what it needs of the primals."""
     call = params["call"]
     nonzero = tuple(t is not ZERO for t in tangents)
@@ -201,9 +194,6 @@ def _custom_vmap_linearize(primals, tangents, params):
     results = custom_vmap_call_p.bind(*primals, **params)
     out = custom_vmap_call_p.bind(*consts, *primals, *given, call=program, name=params["name"], rule=rule)
     return results, [t if aval.to_tangent_aval() is aval else ZERO for t, aval in zip(out, call.out_avals)]
-
-
-linearize_rule.add(custom_vmap_call_p, _custom_vmap_linearize)
 
 
 @cached_by_jaxpr

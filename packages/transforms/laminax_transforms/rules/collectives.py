@@ -24,7 +24,7 @@ from laminax_transforms.base.registry import (
     define_jvp,
     define_linear,
     is_linear,
-    jvp_rules,
+    jvp_rule,
     transpose_rule,
 )
 from laminax_transforms.base.zeros import ZERO
@@ -50,19 +50,15 @@ define_jvp(op.pmax_p, _extremum_partial)
 define_jvp(op.pmin_p, _extremum_partial)
 
 
-def _axis_index_jvp(primals, tangents, params):
+@jvp_rule(op.axis_index_p, symbolic_zeros=True)
+def _axis_index_jvp(primals, tangents, **params):
     return op.axis_index_p.bind(**params), ZERO
 
 
-jvp_rules.add(op.axis_index_p, _axis_index_jvp)
-
-
-def _psum_shared_jvp(primals, tangents, params):
+@jvp_rule(op.psum_shared_p, symbolic_zeros=True)
+def _psum_shared_jvp(primals, tangents, **params):
     result = op.psum_shared_p.bind(*primals, **params)
     return result, ZERO if tangents[0] is ZERO else op.psum_shared_p.bind(tangents[0], primals[1], **params)
-
-
-jvp_rules.add(op.psum_shared_p, _psum_shared_jvp)
 
 
 @transpose_rule(op.psum_p)

@@ -17,14 +17,7 @@ from laminax_ir.tracing.manual_axes import checked_axes
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
-from laminax_transforms.base.registry import (
-    axis_batching_rule,
-    define_zero_derivative,
-    is_linear,
-    jvp_rules,
-    linearize_rule,
-    transpose_rule,
-)
+from laminax_transforms.base.registry import axis_batching_rule, define_zero_derivative, is_linear, jvp_rule, linearize_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO
 from laminax_transforms.batching.batch_axes import move_batch_axis
 from laminax_transforms.differentiation.dependence import Flags, batched_results, cotangent_parameters, tangent_results, union
@@ -48,7 +41,8 @@ def _jvp_branches(first: ClosedJaxpr, others: tuple[ClosedJaxpr, ...], nonzero: 
     return jaxprs, consts, wanted
 
 
-def _cond_jvp(primals, tangents, params):
+@jvp_rule(cond_p, symbolic_zeros=True)
+def _cond_jvp(primals, tangents, **params):
     branches = params["branches"]
     nonzero = nonzero_flags(tangents[1:])
     index, *operands = primals
@@ -56,9 +50,6 @@ def _cond_jvp(primals, tangents, params):
     out = cond_p.bind(index, *consts, *operands, *present(tangents[1:], nonzero), **{**params, "branches": jaxprs})
     count = len(flags)
     return out[:count], spread(out[count:], flags)
-
-
-jvp_rules.add(cond_p, _cond_jvp)
 
 
 @dataclass(frozen=True)
@@ -107,7 +98,8 @@ def _with_residuals(split: LinearizedJaxpr, sources: dict, count: int, places: S
     return ClosedJaxpr(jaxpr.replace(invars=[*residuals, *jaxpr.invars[len(split.residual_sources):]]), split.linear.consts)
 
 
-def _cond_linearize(primals, tangents, params):
+@linearize_rule(cond_p)
+def _cond_linearize(primals, tangents, **params):
     branches = params["branches"]
     nonzero = nonzero_flags(tangents[1:])
     index, *operands = primals
@@ -119,9 +111,6 @@ def _cond_linearize(primals, tangents, params):
     residuals = [operands[i] if where == "in" else out[i] for where, i in split.sources]
     dots = cond_p.bind(index, *split.linear_consts, *residuals, *present(tangents[1:], nonzero), **{**params, "branches": split.linear})
     return results, spread(dots, split.out_flags)
-
-
-linearize_rule.add(cond_p, _cond_linearize)
 
 
 @cached_by_jaxpr

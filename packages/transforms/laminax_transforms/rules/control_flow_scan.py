@@ -18,7 +18,7 @@ from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
-from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
+from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rule, linearize_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO, zeros_of
 from laminax_transforms.batching.batch_axes import move_batch_axis
 from laminax_transforms.differentiation.dependence import (
@@ -76,7 +76,8 @@ def kept_parameters(params: dict[str, Any]) -> dict[str, Any]:
             "split_transpose": params["_split_transpose"]}
 
 
-def _scan_jvp(primals, tangents, params):
+@jvp_rule(scan_p, symbolic_zeros=True)
+def _scan_jvp(primals, tangents, **params):
     num_consts, num_carry = params["num_consts"], params["num_carry"]
     body = jvp_body(params["jaxpr"], nonzero_flags(tangents), num_consts, num_carry)
     values = in_groups(primals, num_consts, num_carry)
@@ -87,9 +88,6 @@ def _scan_jvp(primals, tangents, params):
     carry_flags, y_flags = body.out_flags[:num_carry], body.out_flags[num_carry:]
     carry, carry_dot, ys, ys_dot = in_groups(out, num_carry, sum(carry_flags), len(y_flags))
     return [*carry, *ys], [*spread(carry_dot, carry_flags), *spread(ys_dot, y_flags)]
-
-
-jvp_rules.add(scan_p, _scan_jvp)
 
 
 # linearization
@@ -195,7 +193,8 @@ def _residual_sources(residuals: Sequence[Var], ys: Sequence[Any], known: dict[s
     return [places[v] for v in residuals], stacked
 
 
-def _scan_linearize(primals, tangents, params):
+@linearize_rule(scan_p)
+def _scan_linearize(primals, tangents, **params):
     num_consts, num_carry = params["num_consts"], params["num_carry"]
     split = _linearize_scan(params["jaxpr"], nonzero_flags(tangents), num_consts, num_carry)
     consts, carry, xs = in_groups(primals, num_consts, num_carry)
@@ -216,9 +215,6 @@ def _scan_linearize(primals, tangents, params):
     linear = [False] * len(invariants) + [True] * (len(dots[0]) + len(dots[1])) + [False] * len(slices) + [True] * len(dots[2])
     out_dots = bind_scan(split.linear, *operands, **how, linear=linear)
     return [*final, *results[num_carry:]], spread(out_dots, split.out_flags)
-
-
-linearize_rule.add(scan_p, _scan_linearize)
 
 
 # transposition

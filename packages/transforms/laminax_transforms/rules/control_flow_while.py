@@ -17,7 +17,7 @@ from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
-from laminax_transforms.base.registry import axis_batching_rule, jvp_rules, linearize_rule, transpose_rule
+from laminax_transforms.base.registry import axis_batching_rule, jvp_rule, linearize_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO
 from laminax_transforms.batching.batch_axes import move_batch_axis
 from laminax_transforms.differentiation.dependence import Flags, batched_results, scan_fixpoint, union
@@ -26,7 +26,8 @@ from laminax_transforms.rules.control_flow_scan import DerivedBody, jvp_body
 from laminax_transforms.rules.control_flow_values import front_axes, full_tangents, in_groups, nonzero_flags, present, spread
 
 
-def _while_jvp(primals, tangents, params):
+@jvp_rule(while_p, symbolic_zeros=True)
+def _while_jvp(primals, tangents, **params):
     """Forward mode: the carry and its tangent go round together."""
     body, operands = _while_with_tangents(primals, tangents, params)
     count = len(params["body_jaxpr"].out_avals)
@@ -36,10 +37,8 @@ def _while_jvp(primals, tangents, params):
     return out[:count], spread(out[count:], body.out_flags)
 
 
-jvp_rules.add(while_p, _while_jvp)
-
-
-def _while_linearize(primals, tangents, params):
+@linearize_rule(while_p)
+def _while_linearize(primals, tangents, **params):
     """The tangents' loop runs the primal loop again: it cannot store what it needs of a number of steps not yet known."""
     results = while_p.bind(*primals, **params)
     body, operands = _while_with_tangents(primals, tangents, params)
@@ -47,9 +46,6 @@ def _while_linearize(primals, tangents, params):
         return results, [ZERO] * len(results)
     out = _bind_while_with_tangents(body, operands, params)
     return results, spread(out[len(results):], body.out_flags)
-
-
-linearize_rule.add(while_p, _while_linearize)
 
 
 def _while_with_tangents(primals, tangents, params) -> tuple[DerivedBody, list[list[Any]]]:

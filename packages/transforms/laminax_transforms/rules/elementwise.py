@@ -43,17 +43,18 @@ from laminax_ir.ops.shape import full, full_like, reshape
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms.base.registry import (
+    batching_rule,
     batching_rules,
     broadcast_like,
     define_jvp,
     define_linear,
     define_zero_derivative,
     is_linear,
-    jvp_rules,
+    jvp_rule,
     transpose_rule,
 )
 from laminax_transforms.base.zeros import ZERO, cotangent_of_dtype, instantiate
-from laminax_transforms.batching.batch_axes import align, batch_elementwise, move_axis
+from laminax_transforms.batching.batch_axes import align, define_elementwise_batching, move_axis
 
 
 def _is_complex(x) -> bool:
@@ -175,7 +176,8 @@ def _pow_partial_y(t, z, x, y):
 define_jvp(op.pow_p, _pow_partial_x, _pow_partial_y)
 
 
-def _select_n_jvp(primals, tangents, params):
+@jvp_rule(op.select_n_p, symbolic_zeros=True)
+def _select_n_jvp(primals, tangents, **params):
     which, *cases = primals
     result = select_n_p.bind(which, *cases)
     case_tangents = tangents[1:]
@@ -183,9 +185,6 @@ def _select_n_jvp(primals, tangents, params):
         return result, ZERO
     full_tangents = [instantiate(t, get_aval(c)) for t, c in zip(case_tangents, cases)]
     return result, select_n_p.bind(which, *full_tangents)
-
-
-jvp_rules.add(op.select_n_p, _select_n_jvp)
 
 
 def _clamp_partial(t, z, low, x, high):
@@ -205,15 +204,14 @@ def _clamp_partial_high(t, z, low, x, high):
 define_jvp(op.clamp_p, _clamp_partial_low, _clamp_partial, _clamp_partial_high)
 
 
-def _conj_jvp(primals, tangents, params):
+@jvp_rule(op.conj_p, symbolic_zeros=True)
+def _conj_jvp(primals, tangents, **params):
     result = op.conj_p.bind(*primals, **params)
     return result, op.conj_p.bind(*tangents, **params)
 
 
-jvp_rules.add(op.conj_p, _conj_jvp)
-
-
-def _convert_jvp(primals, tangents, params):
+@jvp_rule(op.convert_element_type_p, symbolic_zeros=True)
+def _convert_jvp(primals, tangents, **params):
     (x,), (t,) = primals, tangents
     result = op.convert_element_type_p.bind(x, **params)
     if not dtypes.issubdtype(params["new_dtype"], dtypes.inexact):
@@ -221,10 +219,8 @@ def _convert_jvp(primals, tangents, params):
     return result, op.convert_element_type_p.bind(t, **params)
 
 
-jvp_rules.add(op.convert_element_type_p, _convert_jvp)
-
-
-def _optimization_barrier_jvp(primals, tangents, params):
+@jvp_rule(op.optimization_barrier_p, symbolic_zeros=True)
+def _optimization_barrier_jvp(primals, tangents, **params):
     return op.optimization_barrier_p.bind(*primals), _behind_a_barrier(tangents)
 
 
@@ -232,9 +228,6 @@ def _behind_a_barrier(values):
     """Those that are not zero go through one barrier together."""
     behind = iter(op.optimization_barrier_p.bind(*[x for x in values if x is not ZERO]))
     return [ZERO if x is ZERO else next(behind) for x in values]
-
-
-jvp_rules.add(op.optimization_barrier_p, _optimization_barrier_jvp)
 
 
 # Transposition: sums over what was broadcast.
@@ -343,17 +336,16 @@ def _optimization_barrier_transpose(cts, *operands):
 
 # Batching
 
-for _primitive in (
-        op.neg_p, op.sign_p, op.floor_p, op.ceil_p, op.round_p, op.is_finite_p, op.abs_p, op.exp_p, op.exp2_p,
-        op.expm1_p, op.log_p, op.log1p_p, op.logistic_p, op.sqrt_p, op.rsqrt_p, op.cbrt_p, op.sin_p, op.cos_p,
-        op.tan_p, op.asin_p, op.acos_p, op.atan_p, op.sinh_p, op.cosh_p, op.tanh_p, op.asinh_p, op.acosh_p,
-        op.atanh_p, op.real_p, op.imag_p, op.conj_p, op.complex_p, op.not_p, op.population_count_p, op.clz_p,
-        op.square_p, op.integer_pow_p, op.copy_p, op.add_p, op.sub_p, op.mul_p, op.mulhi_p, op.div_p, op.rem_p, op.max_p,
-        op.min_p, op.atan2_p, op.nextafter_p, op.and_p, op.or_p, op.xor_p, op.shift_left_p,
-        op.shift_right_arithmetic_p, op.shift_right_logical_p, op.eq_p, op.ne_p, op.lt_p, op.le_p, op.gt_p,
-        op.ge_p, op.pow_p, op.convert_element_type_p, op.reduce_precision_p, op.stop_gradient_p,
-        op.eq_to_p, op.lt_to_p, op.le_to_p):
-    batching_rules.add(_primitive, batch_elementwise(_primitive))
+define_elementwise_batching(
+    op.neg_p, op.sign_p, op.floor_p, op.ceil_p, op.round_p, op.is_finite_p, op.abs_p, op.exp_p, op.exp2_p,
+    op.expm1_p, op.log_p, op.log1p_p, op.logistic_p, op.sqrt_p, op.rsqrt_p, op.cbrt_p, op.sin_p, op.cos_p,
+    op.tan_p, op.asin_p, op.acos_p, op.atan_p, op.sinh_p, op.cosh_p, op.tanh_p, op.asinh_p, op.acosh_p,
+    op.atanh_p, op.real_p, op.imag_p, op.conj_p, op.complex_p, op.not_p, op.population_count_p, op.clz_p,
+    op.square_p, op.integer_pow_p, op.copy_p, op.add_p, op.sub_p, op.mul_p, op.mulhi_p, op.div_p, op.rem_p, op.max_p,
+    op.min_p, op.atan2_p, op.nextafter_p, op.and_p, op.or_p, op.xor_p, op.shift_left_p,
+    op.shift_right_arithmetic_p, op.shift_right_logical_p, op.eq_p, op.ne_p, op.lt_p, op.le_p, op.gt_p,
+    op.ge_p, op.pow_p, op.convert_element_type_p, op.reduce_precision_p, op.stop_gradient_p,
+    op.eq_to_p, op.lt_to_p, op.le_to_p)
 
 
 def _batch_same_shapes(primitive, scalar_positions: tuple[int, ...]):
@@ -379,17 +371,13 @@ batching_rules.add(op.select_n_p, _batch_same_shapes(op.select_n_p, (0,)))
 batching_rules.add(op.clamp_p, _batch_same_shapes(op.clamp_p, (0, 2)))
 
 
-def _bitcast_batch(_axis, operands, batch_axes, params):
+@batching_rule(op.bitcast_convert_type_p)
+def _bitcast_batch(operands, batch_axes, **params):
     # a change of width touches the last axis; the batch axis goes to the front, out of its way
     x = move_axis(operands[0], batch_axes[0], 0)
     return op.bitcast_convert_type_p.bind(x, **params), 0
 
 
-batching_rules.add(op.bitcast_convert_type_p, _bitcast_batch)
-
-
-def _optimization_barrier_batch(_axis, operands, batch_axes, params):
+@batching_rule(op.optimization_barrier_p)
+def _optimization_barrier_batch(operands, batch_axes):
     return op.optimization_barrier_p.bind(*operands), list(batch_axes)
-
-
-batching_rules.add(op.optimization_barrier_p, _optimization_barrier_batch)

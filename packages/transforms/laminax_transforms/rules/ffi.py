@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from laminax_ir.ops.ffi import ffi_call_p
 from laminax_ir.types.avals import get_aval
-from laminax_transforms.base.registry import axis_batching_rule, jvp_rules, transpose_rule
+from laminax_transforms.base.registry import axis_batching_rule, jvp_rule, transpose_rule
 from laminax_transforms.batching.batch_axes import add_batch_axis
 from laminax_transforms.rules.callbacks import batch_by_method
 
 
-def _ffi_call_jvp(primals, tangents, params):
+@jvp_rule(ffi_call_p, symbolic_zeros=True)
+def _ffi_call_jvp(primals, tangents, **params):
     raise ValueError(f"The FFI call to `{params['target_name']}` cannot be differentiated. You can use `laminax.custom_jvp` or "
                      "`laminax.custom_vjp` to add support.")
-
-
-jvp_rules.add(ffi_call_p, _ffi_call_jvp)
 
 
 @transpose_rule(ffi_call_p)

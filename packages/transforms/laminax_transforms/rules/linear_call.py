@@ -6,7 +6,7 @@ from laminax_ir.ops.elementwise import add_p
 from laminax_ir.ops.linear_call import bind_linear_call, linear_call_p
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.types.avals import get_aval
-from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rules, transpose_rule
+from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO, instantiate, instantiate_cotangent
 from laminax_transforms.batching.batch_axes import batch_axis_first
 from laminax_transforms.batching.batching import over_axis
@@ -15,7 +15,8 @@ from laminax_transforms.differentiation.differentiation import jvp_flat
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr
 
 
-def _linear_call_jvp(primals, tangents, params):
+@jvp_rule(linear_call_p, symbolic_zeros=True)
+def _linear_call_jvp(primals, tangents, **params):
     """f(r, x) is linear in x: its tangent is f(r, x_dot), and the derivative of f's program in the direction of r_dot."""
     count, call = params["num_residuals"], params["call"]
     results = linear_call_p.bind(*primals, **params)
@@ -29,9 +30,6 @@ def _linear_call_jvp(primals, tangents, params):
         _, more = jvp_flat(of_residuals, primals[:count], tangents[:count])
         dots = [a if b is ZERO else b if a is ZERO else add_p.bind(a, b) for a, b in zip(dots, more)]
     return results, dots
-
-
-jvp_rules.add(linear_call_p, _linear_call_jvp)
 
 
 @transpose_rule(linear_call_p)

@@ -11,7 +11,7 @@ from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.linear_solve import SolveParts, bind_solve, custom_linear_solve_p, split_operands
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.types.avals import get_aval
-from laminax_transforms.base.registry import axis_batching_rule, jvp_rules, transpose_rule
+from laminax_transforms.base.registry import axis_batching_rule, jvp_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO, instantiate
 from laminax_transforms.batching.batch_axes import move_batch_axis
 from laminax_transforms.differentiation.dependence import batched_results
@@ -19,7 +19,8 @@ from laminax_transforms.differentiation.differentiation import jvp_flat
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr
 
 
-def _solve_jvp(primals, tangents, params):
+@jvp_rule(custom_linear_solve_p, symbolic_zeros=True)
+def _solve_jvp(primals, tangents, **params):
     consts, b = split_operands(primals, params["const_lengths"])
     const_dots, b_dots = split_operands(tangents, params["const_lengths"])
     jaxprs = params["jaxprs"]
@@ -44,9 +45,6 @@ def _difference(a, b):
     if b is ZERO:
         return a
     return op.neg_p.bind(b) if a is ZERO else op.sub_p.bind(a, b)
-
-
-jvp_rules.add(custom_linear_solve_p, _solve_jvp)
 
 
 @transpose_rule(custom_linear_solve_p)

@@ -6,20 +6,23 @@ from laminax_ir.ops import random_bits as op
 from laminax_ir.ops.shape import concatenate, expand_dims, reshape
 from laminax_ir.ops.slicing import slice_in_dim
 from laminax_ir.types.avals import get_aval
-from laminax_transforms.base.registry import batching_rule, batching_rules, define_zero_derivative
-from laminax_transforms.batching.batch_axes import batch_elementwise, move_axis
+from laminax_transforms.base.registry import axis_batching_rule, batching_rule, define_zero_derivative
+from laminax_transforms.batching.batch_axes import define_elementwise_batching, elementwise_batching, move_axis
 
 define_zero_derivative(op.threefry2x32_p, op.iota_2x32_shape_p, op.rng_bit_generator_p, op.random_seed_p, op.random_wrap_p,
                        op.random_unwrap_p, op.random_split_p, op.random_fold_in_p, op.random_bits_p, op.random_clone_p)
 
 
-def _batch_threefry(_axis, operands, batch_axes, params, batch=batch_elementwise(op.threefry2x32_p)):
-    results, axis = batch(_axis, operands, batch_axes, params)
+_threefry_elementwise = elementwise_batching(op.threefry2x32_p)
+
+
+@axis_batching_rule(op.threefry2x32_p)
+def _threefry_batch(axis, operands, batch_axes, **params):
+    results, axis = _threefry_elementwise(axis, operands, batch_axes, params)
     return results, [axis, axis]
 
 
-batching_rules.add(op.threefry2x32_p, _batch_threefry)
-batching_rules.add(op.random_fold_in_p, batch_elementwise(op.random_fold_in_p))
+define_elementwise_batching(op.random_fold_in_p)
 
 
 def _batch_per_key(primitive):

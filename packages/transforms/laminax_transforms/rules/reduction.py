@@ -21,7 +21,7 @@ from laminax_transforms.base.registry import (
     define_jvp,
     define_linear,
     define_zero_derivative,
-    jvp_rules,
+    jvp_rule,
     transpose_rule,
 )
 from laminax_transforms.base.zeros import ZERO, instantiate
@@ -107,7 +107,8 @@ for _primitive in (op.reduce_sum_p, op.reduce_prod_p, op.reduce_max_p, op.reduce
 # The general reduction
 
 
-def _reduce_jvp(primals, tangents, params):
+@jvp_rule(op.reduce_p, symbolic_zeros=True)
+def _reduce_jvp(primals, tangents, **params):
     """Through a tree of the computation's own derivative, which the monoid's laws make equal to any other order."""
     results = op.reduce_p.bind(*primals, **params)
     if all(not dtypes.issubdtype(r.dtype, dtypes.inexact) for r in results) or all(t is ZERO for t in tangents):
@@ -115,9 +116,6 @@ def _reduce_jvp(primals, tangents, params):
     _, out_tangents = jvp_flat(lambda *values: _reduce_by_halves(values, **params), primals, tangents)
     return results, [instantiate(t, get_aval(r)) if dtypes.issubdtype(r.dtype, dtypes.inexact) else ZERO
                      for r, t in zip(results, out_tangents)]
-
-
-jvp_rules.add(op.reduce_p, _reduce_jvp)
 
 
 def _reduce_by_halves(values, *, dimensions, jaxpr):

@@ -24,7 +24,7 @@ from laminax_ir.tracing.manual_axes import running_along
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
-from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rules, linearize_rule, transpose_rule
+from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rule, linearize_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 
@@ -45,7 +45,8 @@ def _call_like(params, closed, operands, in_specs, out_specs):
                           manual_axes=params["manual_axes"], check_vma=params["check_vma"], unchecked_axes=params.get("unchecked_axes", ()))
 
 
-def _shard_map_jvp(primals, tangents, params):
+@jvp_rule(shard_map_p, symbolic_zeros=True)
+def _shard_map_jvp(primals, tangents, **params):
     nonzero = tuple(t is not ZERO for t in tangents)
     with _axes(params):
         derived = jvp_jaxpr(params["jaxpr"], nonzero)
@@ -57,10 +58,8 @@ def _shard_map_jvp(primals, tangents, params):
     return out[:count], [next(found) if has else ZERO for has in derived.out_nonzero]
 
 
-jvp_rules.add(shard_map_p, _shard_map_jvp)
-
-
-def _shard_map_linearize(primals, tangents, params):
+@linearize_rule(shard_map_p)
+def _shard_map_linearize(primals, tangents, **params):
     """What is saved for the linear part is one value per device: it gets an axis in front that is split over those which may differ."""
     nonzero = tuple(t is not ZERO for t in tangents)
     with _axes(params):
@@ -81,9 +80,6 @@ def _shard_map_linearize(primals, tangents, params):
                             [*residual_specs, *(s for s, has in zip(params["in_specs"], nonzero) if has)],
                             [s for s, has in zip(params["out_specs"], split.out_nonzero) if has]))
     return outputs[:count], [next(found) if has else ZERO for has in split.out_nonzero]
-
-
-linearize_rule.add(shard_map_p, _shard_map_linearize)
 
 
 @cached_by_jaxpr

@@ -12,8 +12,8 @@ from laminax_ir.ops import special as op
 from laminax_ir.ops.elementwise import add, div, eq, exp, log, log1p, mul, neg, select, sign, square, sub
 from laminax_ir.ops.shape import full_like
 from laminax_ir.ops.special import bessel_i0e, bessel_i1e, digamma, igamma_grad_a, lgamma, polygamma, zeta
-from laminax_transforms.base.registry import batching_rules, define_jvp
-from laminax_transforms.batching.batch_axes import batch_elementwise
+from laminax_transforms.base.registry import define_jvp
+from laminax_transforms.batching.batch_axes import define_elementwise_batching
 
 define_jvp(op.erf_p, lambda t, y, x: mul(t, mul(2 / math.sqrt(math.pi), exp(neg(square(x))))))
 define_jvp(op.erfc_p, lambda t, y, x: mul(t, mul(-2 / math.sqrt(math.pi), exp(neg(square(x))))))
@@ -66,7 +66,7 @@ def _betainc_partial_x(t, y, a, b, x):
 
 define_jvp(op.regularized_incomplete_beta_p, _refuse("betainc", "a", ValueError), _refuse("betainc", "b", ValueError), _betainc_partial_x)
 
-for _primitive in (op.erf_p, op.erfc_p, op.erf_inv_p, op.lgamma_p, op.digamma_p, op.bessel_i0e_p, op.bessel_i1e_p, op.polygamma_p,
-                   op.zeta_p, op.igamma_p, op.igammac_p, op.igamma_grad_a_p, op.random_gamma_grad_p,
-                   op.regularized_incomplete_beta_p):
-    batching_rules.add(_primitive, batch_elementwise(_primitive))
+define_elementwise_batching(
+    op.erf_p, op.erfc_p, op.erf_inv_p, op.lgamma_p, op.digamma_p, op.bessel_i0e_p, op.bessel_i1e_p, op.polygamma_p,
+    op.zeta_p, op.igamma_p, op.igammac_p, op.igamma_grad_a_p, op.random_gamma_grad_p,
+    op.regularized_incomplete_beta_p)

@@ -17,14 +17,7 @@ from laminax_ir.ops.shape import broadcast_in_dim, pad
 from laminax_ir.ops.slicing import slice as slice_array
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
-from laminax_transforms.base.registry import (
-    axis_batching_rule,
-    batching_rule,
-    define_jvp,
-    define_linear,
-    jvp_rules,
-    transpose_rule,
-)
+from laminax_transforms.base.registry import axis_batching_rule, batching_rule, define_jvp, define_linear, jvp_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO, instantiate, zeros_of
 from laminax_transforms.batching.batch_axes import batch_axis_first
 from laminax_transforms.differentiation.differentiation import jvp_flat
@@ -86,16 +79,14 @@ def _select_and_scatter_add_transpose(ct, source, operand, *, select_prim, windo
 # The general reduction
 
 
-def _reduce_window_jvp(primals, tangents, params):
+@jvp_rule(op.reduce_window_p, symbolic_zeros=True)
+def _reduce_window_jvp(primals, tangents, **params):
     results = op.reduce_window_p.bind(*primals, **params)
     if all(not dtypes.issubdtype(r.dtype, dtypes.inexact) for r in results) or all(t is ZERO for t in tangents):
         return results, [ZERO] * len(results)
     _, out_tangents = jvp_flat(lambda *values: _fold_over_window(values, **params), primals, tangents)
     return results, [instantiate(t, get_aval(r)) if dtypes.issubdtype(r.dtype, dtypes.inexact) else ZERO
                      for r, t in zip(results, out_tangents)]
-
-
-jvp_rules.add(op.reduce_window_p, _reduce_window_jvp)
 
 
 def _fold_over_window(values, *, jaxpr, window_dimensions, window_strides, padding, base_dilation, window_dilation):

@@ -176,7 +176,7 @@ def _load_transpose(primitive: Primitive, stored: Callable) -> Callable:
     return rule
 
 
-primitive_transposes = RuleMapping(registry.transpose_rule, _store_transpose, _load_transpose)
+primitive_transposes = RuleMapping(registry.transpose_rules, _store_transpose, _load_transpose)
 """`primitive_transposes[p] = rule`, where `rule(ct, *operands, **params)` returns a cotangent or None for each operand."""
 
 
