@@ -128,3 +128,78 @@ def test_results_of_another_view_of_the_mesh_are_the_compilers_to_split():
         result = f(put("x"))
         np.testing.assert_array_equal(np.asarray(result), A)
         assert result.sharding.mesh.are_all_axes_auto and laminax.typeof(result).str_short() == "f32[8,4]"
+
+
+# --- arrays of random keys ---
+
+KEYS = laminax.random.split(laminax.random.key(0), 8)
+WORDS = np.asarray(laminax.random.key_data(KEYS))
+
+
+def put_keys(*spec, shape=(8,)):
+    return laminax.device_put(KEYS.reshape(shape), on(*spec))
+
+
+def check_keys(keys, words, *spec):
+    np.testing.assert_array_equal(np.asarray(laminax.random.key_data(keys)), words)
+    assert laminax.typeof(keys).sharding.spec == P(*spec, *[None] * (keys.ndim - len(spec)))
+    assert keys.sharding.is_equivalent_to(on(*spec), keys.ndim)
+
+
+def test_types_of_keys_say_how_they_are_split():
+    for keys in (put_keys("x"), laminax.device_put(KEYS, on("x")), laminax.jit(lambda: laminax.random.split(laminax.random.key(0), 8), out_shardings=on("x"))(),
+                 laminax.make_array_from_callback((8,), on("x"), lambda index: KEYS[index])):
+        check_keys(keys, WORDS, "x")
+        assert laminax.typeof(keys).str_short() == "key<fry>[8@x]"
+    grid = put_keys("x", "y", shape=(4, 2))
+    assert laminax.typeof(grid).str_short(short_dtypes=False) == "key<fry>[4@x,2@y]"
+    assert laminax.typeof(laminax.random.key_data(grid)).str_short() == "u32[4@x,2@y,2]"
+    with laminax.set_mesh(MESH):
+        check_keys(laminax.device_put(KEYS, P("x")), WORDS, "x")
+
+
+@pytest.mark.parametrize("run", [lambda f: f, laminax.jit], ids=["eager", "jit"])
+def test_functions_of_split_keys(run):
+    keys, grid, words = put_keys("x"), put_keys("x", "y", shape=(4, 2)), WORDS.reshape(4, 2, 2)
+    with laminax.set_mesh(MESH):
+        check_keys(run(lambda k: k)(keys), WORDS, "x")
+        check_keys(run(laminax.random.clone)(keys), WORDS, "x")
+        check_keys(run(lambda k: laminax.random.wrap_key_data(laminax.random.key_data(k)))(keys), WORDS, "x")
+        check_keys(run(laminax.random.wrap_key_data)(laminax.device_put(WORDS, on("x", None))), WORDS, "x")
+        check_keys(run(lambda k: k.reshape(8))(grid), WORDS, ("x", "y"))
+        check_keys(run(lambda k: k.ravel())(grid), WORDS, ("x", "y"))
+        check_keys(run(lambda k: k.T)(grid), words.swapaxes(0, 1), "y", "x")
+        check_keys(run(lambda k: k[None])(keys), WORDS[None], None, "x")
+        check_keys(run(lambda k: k[:4])(keys), WORDS[:4], "x")
+        check_keys(run(lambda k: k[3])(keys), WORDS[3])
+        check_keys(run(lambda k: k[..., -1])(keys), WORDS[-1])
+        check_keys(run(lambda k: k.copy())(keys), WORDS, "x")
+        check_keys(run(lambda k: jnp.stack([k, k]))(keys), np.stack([WORDS, WORDS]), None, "x")
+        check_keys(run(lambda k: jnp.broadcast_to(k, (3, 8)))(keys), np.broadcast_to(WORDS, (3, 8, 2)), None, "x")
+        check_keys(run(lambda k: reshard(k, P("y")))(keys), WORDS, "y")
+        check_keys(run(lambda k: jnp.full((4,), k))(KEYS[0]), np.broadcast_to(WORDS[0], (4, 2)))
+        folded = laminax.random.key_data(laminax.vmap(lambda k: laminax.random.fold_in(k, 3))(KEYS))
+        check_keys(run(laminax.vmap(lambda k: laminax.random.fold_in(k, 3)))(keys), folded, "x")
+        check_keys(run(laminax.vmap(laminax.random.split))(keys), laminax.random.key_data(laminax.vmap(laminax.random.split)(KEYS)), "x")
+        check(run(laminax.vmap(laminax.random.uniform))(keys), laminax.vmap(laminax.random.uniform)(KEYS), "x")
+        check(run(lambda k: k == k)(keys), np.ones(8, bool), "x")
+
+
+def test_programs_per_device_take_split_keys():
+    with laminax.set_mesh(MESH):
+        fold = laminax.vmap(lambda k: laminax.random.fold_in(k, 3))
+        check_keys(laminax.shard_map(fold, in_specs=P("x"), out_specs=P("x"))(put_keys("x")), laminax.random.key_data(fold(KEYS)), "x")
+        grid = laminax.shard_map(lambda k: k, in_specs=P("x", "y"), out_specs=P("x", "y"))(put_keys("x", "y", shape=(4, 2)))
+        check_keys(grid, WORDS.reshape(4, 2, 2), "x", "y")
+        with pytest.raises(ValueError, match="does not match the specs of the input"):
+            laminax.shard_map(fold, in_specs=P("y"), out_specs=P("y"))(put_keys("x"))
+
+
+def test_indexing_a_split_array_for_one_element():
+    """Which cannot be split, so that it is whole."""
+    for run in (lambda f: f, laminax.jit):
+        check(run(lambda x: x[3, 2])(put("x", "y")), A[3, 2])
+        check(run(lambda x, i: x[i, i])(put("x", "y"), 1), A[1, 1])
+        check(run(lambda x: x[:1, :1])(put("x", "y")), A[:1, :1])
+        with pytest.raises(ShardingTypeError, match="not divisible by mesh axes"):
+            run(lambda x: x[:3])(put("x", "y"))

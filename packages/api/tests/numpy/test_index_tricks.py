@@ -84,3 +84,37 @@ def test_the_step_of_too_few_samples_is_one_nan():
     """NumPy's, too, however many axes the ends have."""
     found = jnp.linspace(np.zeros((2, 2)), 1.0, 1, retstep=True)[1]
     assert found.shape == np.shape(np.linspace(np.zeros((2, 2)), 1.0, 1, retstep=True)[1]) == () and np.isnan(found)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.int8, np.int16])
+@pytest.mark.parametrize("shape", [(3, 4), (2, 2, 3), (12,), (300, 4)])
+def test_unravel_index_of_narrow_and_unsigned_integers(dtype, shape):
+    """Of unsigned ones all was zero: they have no -1, which is what is left of a place that counts from the end."""
+    index = np.array([7, 8, 0, 11], dtype)
+    for found, expected in zip(jnp.unravel_index(index, shape), np.unravel_index(index, shape), strict=True):
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == dtype
+    beyond = jnp.unravel_index(np.array([100], dtype), (3, 4))
+    assert [int(i[0]) for i in beyond] == [2, 3]
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint32, np.int32])
+@pytest.mark.parametrize("mode", ["clip", "wrap"])
+def test_modes_of_narrow_and_unsigned_indices(dtype, mode):
+    """Sizes that the indices' dtype does not hold, and indices that int32 does not."""
+    index = np.array([3, 100, -2 if np.iinfo(dtype).min else 120], dtype)
+    for size in (5, 300):
+        np.testing.assert_array_equal(jnp.take(np.arange(size), index, mode=mode), np.take(np.arange(size), index, mode=mode))
+        expected = np.zeros(size)
+        np.put(expected, index, np.arange(1, 4), mode=mode)
+        np.testing.assert_array_equal(jnp.put(jnp.zeros(size), index, np.arange(1, 4), mode=mode, inplace=False), expected)
+        np.testing.assert_array_equal(jnp.ravel_multi_index((index, index), (size, 7), mode=mode, dtype=np.int32), np.ravel_multi_index((index, index), (size, 7), mode))
+        np.testing.assert_array_equal(jnp.choose(index, np.arange(3), mode=mode), np.choose(index, np.arange(3), mode=mode))
+    if dtype is np.uint32:
+        large = np.array([3_000_000_007, 7], dtype)
+        np.testing.assert_array_equal(jnp.take(np.arange(10), large, mode=mode), np.take(np.arange(10), large.astype(np.int64), mode=mode))
+
+
+def test_put_without_a_mode_counts_negative_places_from_the_end():
+    found = jnp.put(jnp.zeros(5), np.array([-1, -7, 9]), np.array([1, 2, 3]), inplace=False)
+    np.testing.assert_array_equal(found, [2, 0, 0, 0, 3])

@@ -43,3 +43,20 @@ def test_infinities_of_python_numbers(x):
     for name in ("isinf", "isposinf", "isneginf"):
         found = getattr(jnp, name)(x)
         assert found == getattr(np, name)(x) and not found.weak_type
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float32, np.uint8, np.complex64])
+@pytest.mark.parametrize("first, second", [([1, 2], [3, 4]), ([1, 2, 2, 3], [2, 3, 9]), ([5, 5], [5]), ([], [1]), ([1], []), ([0, 1], [1, 0])])
+def test_what_fills_sets_of_a_given_size(first, second, dtype):
+    """An intersection by its least element, or 0 if it is empty, as a union is; a difference by 0."""
+    a, b = np.array(first, dtype), np.array(second, dtype)
+    expected = np.intersect1d(a, b)
+    fill = expected[0] if len(expected) else 0
+    np.testing.assert_array_equal(jnp.intersect1d(a, b, size=4), [*expected, *[fill] * (4 - len(expected))])
+    np.testing.assert_array_equal(jnp.intersect1d(a, b, size=4, fill_value=7), [*expected, *[7] * (4 - len(expected))])
+    expected = np.setdiff1d(a, b)
+    np.testing.assert_array_equal(jnp.setdiff1d(a, b, size=4), [*expected, *[0] * (4 - len(expected))])
+
+
+def test_exclusive_sums_of_weak_scalars_are_weak():
+    assert jnp.setxor1d(True, 2.5).weak_type and jnp.intersect1d(2.5, 2.5).weak_type and not jnp.setxor1d(np.float32(1), 2.5).weak_type

@@ -18,6 +18,7 @@ from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, register_value_type
 from laminax_ir.types.errors import DTypeError, ShapeError
+from laminax_ir.types.type_shardings import in_use
 
 
 def physical_aval(aval: ShapedArray) -> ShapedArray:
@@ -30,7 +31,22 @@ def physical_aval(aval: ShapedArray) -> ShapedArray:
     dtype = aval.dtype
     if not dtypes.is_extended(dtype):
         return aval
-    return aval.update(shape=(*aval.shape, *dtype.physical_shape), dtype=dtype.physical_dtype)
+    shape = (*aval.shape, *dtype.physical_shape)
+    if aval._split is None:
+        return aval.update(shape=shape, dtype=dtype.physical_dtype)
+    entries = [*aval._split.spec.partitions, *[None] * len(dtype.physical_shape)]  # the words of one element stay together
+    return aval.update(shape=shape, dtype=dtype.physical_dtype, sharding=aval._split.with_entries(entries))
+
+
+def _aval_of_keys(words: Any, shape: tuple[int, ...], dtype: dtypes.KeyDType) -> ShapedArray:
+    """The aval of keys: split over explicit mesh axes as their words are, and in the same memory."""
+    aval = ShapedArray(shape, dtype)
+    if not in_use or (stored := getattr(words, "aval", None)) is None or stored._whole is None:
+        return aval
+    split = stored._split
+    if split is not None:
+        split = split.with_entries(split.spec.partitions[:aval.ndim])
+    return aval.update(sharding=split, memory_space=stored.memory_space)
 
 
 def stored_aval(aval: ShapedArray) -> ShapedArray:
@@ -122,7 +138,7 @@ class PRNGKeyArray:
 
     @property
     def aval(self) -> ShapedArray:
-        return ShapedArray(self.shape, self.dtype)
+        return _aval_of_keys(self.base, self.shape, self.dtype)
 
     @property
     def ndim(self) -> int:

@@ -195,7 +195,7 @@ def triangular_solve(a, b, *, left_side: bool = False, lower: bool = False, tran
     return reshape(triangular_solve_p.bind(a, reshape(b, column), **params), b_aval.shape)
 
 
-def lu(x) -> tuple[Any, Any, Any]:
+def lu(x) -> list[Any]:
     """The LU factorization with partial pivoting: x[permutation] = L U.
 
     Args:
@@ -208,7 +208,7 @@ def lu(x) -> tuple[Any, Any, Any]:
     Raises:
       TypeError: if it is no matrix or batch of them, or its dtype is not float32, float64, complex64 or complex128.
     """
-    return tuple(lu_p.bind(x))
+    return lu_p.bind(x)
 
 
 def lu_pivots_to_permutation(pivots, permutation_size: int):
@@ -422,7 +422,7 @@ def schur(x, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False,
     return schur_p.bind(x, compute_schur_vectors=bool(compute_schur_vectors), sort_eig_vals=False, select_callable=None)
 
 
-def hessenberg(a) -> tuple[Any, Any]:
+def hessenberg(a) -> list[Any]:
     """The reduction to upper Hessenberg form by Householder reflections; on CPU only.
 
     Args:
@@ -435,7 +435,7 @@ def hessenberg(a) -> tuple[Any, Any]:
     Raises:
       TypeError: if a is not square, or its dtype is not float32, float64, complex64 or complex128.
     """
-    return tuple(hessenberg_p.bind(a))
+    return hessenberg_p.bind(a)
 
 
 def tridiagonal_solve(dl, d, du, b, *, perturb_singular: bool = False):

@@ -79,7 +79,7 @@ def ormqr(a, taus, c, *, left: bool = True, transpose: bool = False):
     return ormqr_p.bind(a, taus, c, left=bool(left), transpose=bool(transpose))
 
 
-def tridiagonal(a, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
+def tridiagonal(a, *, lower: bool = True) -> list[Any]:
     """The reduction of Hermitian matrices to tridiagonal form by Householder reflections: a = Q T Q^H.
 
     Args:
@@ -87,14 +87,14 @@ def tridiagonal(a, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
       lower: which one.
 
     Returns:
-      (a, d, e, taus): an array of a's shape and dtype with T on the diagonals and the reflections' vectors beyond them;
+      [a, d, e, taus]: an array of a's shape and dtype with T on the diagonals and the reflections' vectors beyond them;
       the diagonal [..., n] and the diagonal beside it [..., n - 1] of T, real; the reflections' factors [..., n - 1] of
       a's dtype. NaN where LAPACK fails.
 
     Raises:
       TypeError: if a is not square or empty, or its dtype is not float32, float64, complex64 or complex128.
     """
-    return tuple(tridiagonal_p.bind(a, lower=bool(lower)))
+    return tridiagonal_p.bind(a, lower=bool(lower))
 
 
 def cholesky_update(r_matrix, w_vector):

@@ -146,7 +146,7 @@ def _axis_of(name: str, operand, axis) -> int:
 
 
 def approx_max_k(operand, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
-                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> tuple:
+                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> list:
     """The k greatest elements along an axis and where they were, of which some may be missed.
 
     None is missed here: the answer is exact, which is within any target. That costs what `top_k` does.
@@ -161,7 +161,7 @@ def approx_max_k(operand, k: int, reduction_dimension: int = -1, recall_target: 
       aggregate_to_topk: whether to return k elements; else some more, in number as many as XLA's algorithm finds.
 
     Returns:
-      (values, indices): of the operand's shape with size k, or more, along the axis, in descending order; the values have
+      [values, indices]: of the operand's shape with size k, or more, along the axis, in descending order; the values have
       its dtype, the indices are int32.
 
     Raises:
@@ -174,7 +174,7 @@ def approx_max_k(operand, k: int, reduction_dimension: int = -1, recall_target: 
 
 
 def approx_min_k(operand, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
-                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> tuple:
+                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> list:
     """The k least elements along an axis and where they were; otherwise as `approx_max_k`, in ascending order.
 
     Args:
@@ -183,7 +183,7 @@ def approx_min_k(operand, k: int, reduction_dimension: int = -1, recall_target: 
       reduction_dimension, recall_target, reduction_input_size_override, aggregate_to_topk: as for `approx_max_k`.
 
     Returns:
-      (values, indices): of the operand's shape with size k, or more, along the axis; the values have its dtype, the
+      [values, indices]: of the operand's shape with size k, or more, along the axis; the values have its dtype, the
       indices are int32.
 
     Raises:
@@ -194,14 +194,14 @@ def approx_min_k(operand, k: int, reduction_dimension: int = -1, recall_target: 
 
 
 def _approx_top_k(name: str, is_max_k: bool, operand, k, reduction_dimension, recall_target, reduction_input_size_override,
-                  aggregate_to_topk) -> tuple:
+                  aggregate_to_topk) -> list:
     axis = _axis_of(name, operand, reduction_dimension)
     if not isinstance(recall_target, numbers.Real):
         raise TypeError(f"{name}: recall_target must be a number, got {recall_target!r}")
-    return tuple(approx_top_k_p.bind(
+    return approx_top_k_p.bind(
         operand, k=as_int(name, "k", k), reduction_dimension=axis, recall_target=float(recall_target), is_max_k=is_max_k,
         reduction_input_size_override=as_int(name, "reduction_input_size_override", reduction_input_size_override),
-        aggregate_to_topk=bool(aggregate_to_topk)))
+        aggregate_to_topk=bool(aggregate_to_topk))
 
 
 @shape_rule(approx_top_k_p)

@@ -1,21 +1,29 @@
-"""Slices: axes that are read as a whole are split as they were, others where the window divides into as many parts."""
+"""Slices: axes that are read as a whole are split as they were, others where the window divides into as many parts.
+
+One element cannot be split, so that it is read from any array.
+"""
 
 from __future__ import annotations
 
 from laminax_ir.ops import slicing as op
 from laminax_ir.programs.result_types import sharding_rules, sum_rules
 from laminax_ir.sharding_rules import sums
-from laminax_ir.sharding_rules.agreement import entries_of, listed, of_parts, refuse
+from laminax_ir.sharding_rules.agreement import Entries, entries_of, listed, of_parts, refuse
+from laminax_ir.types.avals import ShapedArray
 
 
 @sharding_rules(op.slice_p)
 def _slice(out, x, **_params):
-    return of_parts("slice", x, out.shape, "slicing")
+    return _window("slice", x, out, "slicing")
+
+
+def _window(name: str, x: ShapedArray, out: ShapedArray, action: str) -> Entries:
+    return (None,) * out.ndim if out.size == 1 else of_parts(name, x, out.shape, action)
 
 
 @sharding_rules(op.dynamic_slice_p)
 def _dynamic_slice(out, x, *_start_indices, slice_sizes):
-    return of_parts("dynamic_slice", x, out.shape, "dynamic_slice")
+    return _window("dynamic_slice", x, out, "dynamic_slice")
 
 
 @sharding_rules(op.dynamic_update_slice_p)

@@ -8,6 +8,7 @@ import numpy as np
 
 from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops import elementwise as op
+from laminax_ir.ops.shape import full_like
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.types import dtypes
@@ -76,7 +77,8 @@ def _sin_of_parts(a, b, sin, cos, sinh, cosh):
 
 
 def _cos_of_parts(a, b, sin, cos, sinh, cosh):
-    return op.mul(cos, cosh), op.neg(_unless_zero(a, op.mul(sin, sinh), op.mul(a, op.sign(b))))
+    zero = op.select(op.ne(b, b), op.neg(a), op.mul(a, op.sign(b)))  # also for a NaN, as in C99
+    return op.mul(cos, cosh), op.neg(_unless_zero(a, op.mul(sin, sinh), zero))
 
 
 _define_trigonometric(op.sin_p, "stablehlo.sine", _sin_of_parts)
@@ -122,7 +124,19 @@ def _lower_square(ctx, x):
 
 @lowering_rule(op.abs_p)
 def _lower_abs(ctx, x):
-    return ctx.emit("stablehlo.abs", [x])
+    magnitude = ctx.emit("stablehlo.abs", [x])
+    if not dtypes.issubdtype(x.dtype, dtypes.complexfloating):
+        return magnitude
+    return ctx.run(_infinite_magnitude(x.aval.strip_weak_type(), magnitude.aval.strip_weak_type()), [x, magnitude])[0]
+
+
+@functools.lru_cache(maxsize=None)
+def _infinite_magnitude(aval: ShapedArray, magnitude: ShapedArray) -> ClosedJaxpr:
+    """The magnitudes of complex numbers: infinity where a part is, also beside a NaN (C99, G.5.1), where XLA has NaN."""
+    def program(x, magnitude):
+        infinite = [op.eq(op.abs(part), np.inf) for part in (op.real(x), op.imag(x))]
+        return [op.select(op.bitwise_or(*infinite), full_like(magnitude, np.inf), magnitude)]
+    return stage(program, [aval, magnitude], name="magnitude")
 
 
 @lowering_rule(op.exp2_p)

@@ -43,10 +43,10 @@ class Partitioning:
 
 def committed_sharding(x: Any) -> runtime.Sharding | None:
     """The sharding of an argument that must stay where it is, if it is one."""
-    if isinstance(x, PRNGKeyArray):
-        x = x.base
     if isinstance(x, runtime.ArrayImpl):
         return x.sharding if x.committed else None
+    if isinstance(x, PRNGKeyArray):
+        return x.sharding if isinstance(x.base, runtime.ArrayImpl) and x.committed else None
     return getattr(x, "committed_sharding", None)  # an argument of `lower` that is known by its type and sharding
 
 

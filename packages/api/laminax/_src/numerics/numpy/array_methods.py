@@ -51,7 +51,25 @@ def tracer_method_table() -> dict[str, Any]:
 
 def key_method_table() -> dict[str, Any]:
     """What arrays of random keys have beside the members that the ir gives them."""
-    return {"at": property(_method("at", *_PROPERTIES["at"])), **key_places.member_table()}
+    return {"at": property(_method("at", *_PROPERTIES["at"])), "__getitem__": _key_item, **key_places.member_table()}
+
+
+_item_of_words = PRNGKeyArray.__getitem__
+
+
+def _key_item(keys: PRNGKeyArray, index: Any) -> Any:
+    """By the words, which is fast; keys that are split over explicit mesh axes as one array, since types say how keys are split, not words."""
+    if keys.aval._split is None:
+        return _item_of_words(keys, index)
+    from laminax._src.numerics.numpy.indexing import getitem
+    try:
+        found = getitem(keys, index)
+    except Exception as error:
+        shorten(error)
+        raise
+    places = index if isinstance(index, tuple) else (index,)
+    has_ellipsis = any(i is Ellipsis for i in places)
+    return found if isinstance(found, Tracer) else keys._with_words(found.base, lambda used: used[places if has_ellipsis else (*places, ...)])
 
 
 def _shared_members() -> dict[str, Any]:

@@ -87,15 +87,20 @@ asinh, acosh, atanh = arcsinh, arccosh, arctanh
 @fused
 def log2(x, /):
     """Logarithm to base 2, elementwise; parameters as for `log`."""
-    x = inexact("log2", x)
-    return strong(op.div(op.log(x), scalar_like(math.log(2), dtype_of(x))))
+    return strong(_times_real(op.log(inexact("log2", x)), 1 / math.log(2)))
+
+
+def _times_real(x, factor: float):
+    """A real multiple; of complex numbers by their parts, since infinity times the factor's imaginary 0 would be NaN."""
+    if is_kind(x, dtypes.complexfloating):
+        return op.complex(_times_real(op.real(x), factor), _times_real(op.imag(x), factor))
+    return op.mul(x, scalar_like(factor, dtype_of(x)))
 
 
 @fused
 def log10(x, /):
     """Logarithm to base 10, elementwise; parameters as for `log`."""
-    x = inexact("log10", x)
-    return strong(op.mul(op.log(x), scalar_like(math.log10(math.e), dtype_of(x))))
+    return strong(_times_real(op.log(inexact("log10", x)), math.log10(math.e)))
 
 
 @fused
@@ -124,19 +129,38 @@ rad2deg, deg2rad = degrees, radians
 
 @fused
 def sinc(x, /):
-    """sin(pi x) / (pi x), elementwise, with the value 1 at 0.
+    """sin(pi x) / (pi x), elementwise: 1 at 0, exactly 0 at other integers and at infinity.
 
-    The derivatives at 0 are right too: near 0 they come from the Taylor series, 1 - (pi x)**2/6 + (pi x)**4/120.
+    The derivatives at 0 are right too: there they come from the Taylor series, 1 - (pi x)**2/6 + (pi x)**4/120.
     """
     x = inexact("sinc", x)
     dtype = dtype_of(x)
     angle = op.mul(scalar_like(math.pi, dtype), x)
     zero = op.eq(angle, scalar_like(0.0, dtype))
     safe = op.select(zero, shape_ops.full_like(angle, 1), angle)
-    square_ = op.mul(angle, angle)
+    small = op.select(zero, angle, shape_ops.full_like(angle, 0))  # elsewhere the series could be infinite, and its derivatives NaN
+    square_ = op.mul(small, small)
     series = op.add(scalar_like(1.0, dtype), op.mul(square_, op.add(
         scalar_like(-1 / 6, dtype), op.mul(square_, scalar_like(1 / 120, dtype)))))
-    return strong_unless_scalar(op.select(zero, series, op.div(op.sin(safe), safe)), x)
+    sine = _complex_sine if dtypes.issubdtype(dtype, dtypes.complexfloating) else _sine_of_turns
+    return strong_unless_scalar(op.select(zero, series, op.div(sine(x, safe), safe)), x)
+
+
+def _sine_of_turns(x, _angle):
+    """sin(pi x) of real x from the distance to the nearest integer, which is exact where the product pi x is not; 0 at infinity."""
+    dtype = dtype_of(x)
+    nearest = op.round(x, op.RoundingMethod.TO_NEAREST_EVEN)
+    rest = op.select(op.eq(op.abs(x), scalar_like(math.inf, dtype)), shape_ops.full_like(x, 0), op.sub(x, nearest))
+    half = op.mul(nearest, scalar_like(0.5, dtype))
+    is_odd = op.ne(half, op.floor(half))
+    sine = op.sin(op.mul(scalar_like(math.pi, dtype), rest))
+    return op.select(is_odd, op.neg(sine), sine)
+
+
+def _complex_sine(x, angle):
+    """sin(pi x), and 0 far along the real line, where it is bounded and its quotient by pi x goes to 0."""
+    is_far = op.bitwise_and(op.eq(op.abs(op.real(x)), scalar_like(math.inf, dtype_of(op.real(x)))), op.is_finite(op.imag(x)))
+    return op.select(is_far, shape_ops.full_like(angle, 0), op.sin(op.select(is_far, shape_ops.full_like(angle, 1), angle)))
 
 
 # --- complex numbers ---

@@ -38,7 +38,9 @@ def nextafter(x, y, /):
 
 @fused
 def spacing(x, /):
-    """The distance between x and the next number of greater magnitude, with x's sign, elementwise.
+    """The distance between x and the next number of greater magnitude, with x's sign, elementwise; NaN for infinity.
+
+    Of float16, as NumPy has it, the distance to the next greater number, which is always positive, and infinite for -inf.
 
     Raises:
       ValueError: for complex numbers.
@@ -47,6 +49,8 @@ def spacing(x, /):
     dtype = dtype_of(x)
     if dtypes.issubdtype(dtype, dtypes.complexfloating):
         raise ValueError("spacing: complex numbers are not accepted")
+    if dtype == np.float16:
+        return strong(op.sub(op.nextafter(x, scalar_like(math.inf, dtype)), x))
     outward = op.nextafter(x, copysign(scalar_like(math.inf, dtype), x))
     distance = op.sub(outward, x)
     # Next to 0 the distance is subnormal, which compilers take for 0 in arithmetic; the neighbour itself keeps its bits.

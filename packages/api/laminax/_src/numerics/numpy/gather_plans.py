@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from laminax_ir.functions import operators
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.scalar_operands import scalar_like
@@ -19,7 +20,12 @@ from laminax._src.numerics.numpy.index_items import GAP, NEW_AXIS, Gap, NewAxis,
 
 def from_the_front(index: Any, size: int, dtype: Any, wrap: bool) -> Any:
     """An index array in the given dtype, negative ones counted from the end."""
-    if not wrap or is_kind(index, dtypes.unsignedinteger):
+    if is_kind(index, dtypes.unsignedinteger):
+        greatest = np.iinfo(dtype).max
+        if dtypes.bit_width(dtype_of(index)) >= dtypes.bit_width(dtype):  # what the dtype does not hold stays out of bounds
+            index = np.minimum(index, greatest) if isinstance(index, np.ndarray) else op.min(index, scalar_like(greatest, dtype_of(index)))
+        return convert(index, dtype)
+    if not wrap:
         return convert(index, dtype)
     if isinstance(index, np.ndarray) and (type(size) is not SymbolicDim or not (index < 0).any()):
         return (np.where(index < 0, index + size, index) if type(size) is not SymbolicDim else index).astype(dtype)
@@ -27,6 +33,25 @@ def from_the_front(index: Any, size: int, dtype: Any, wrap: bool) -> Any:
     if type(size) is SymbolicDim:
         size = scalar_like(size, dtype)
     return op.select(op.lt(index, 0), op.add(index, size), index)
+
+
+def brought_in_range(indices: Any, size: int, mode: str | None) -> Any:
+    """Integers of any dtype brought into 0 to size - 1, in one of at least 32 bits, which holds the size.
+
+    Args:
+      indices: an integer array.
+      size: of the axis, at least 1.
+      mode: "wrap" takes them modulo the size, "clip" moves them to the nearer end; None does so after negative ones have counted from
+        the end.
+    """
+    if dtypes.bit_width(dtype_of(indices)) < 32:
+        indices = convert(indices, np.dtype(np.int32))
+    dtype = dtype_of(indices)
+    if mode == "wrap":
+        return operators.remainder(indices, scalar_like(size, dtype))
+    if mode is None:
+        indices = from_the_front(indices, size, dtype, True)
+    return op.clamp(scalar_like(0, dtype), indices, scalar_like(size - 1, dtype))
 
 
 class Plan(NamedTuple):

@@ -34,6 +34,7 @@ from laminax._src.numerics.numpy.arguments import (
 )
 from laminax._src.numerics.numpy.conditions import _where
 from laminax._src.numerics.numpy.conversion import asarray
+from laminax._src.numerics.numpy.gather_plans import brought_in_range
 from laminax._src.numerics.numpy.joining import concatenate, stack
 from laminax._src.numerics.numpy.ranges import arange, linspace, meshgrid
 from laminax._src.numerics.numpy.reshaping import broadcast_arrays, ravel
@@ -183,9 +184,12 @@ def _unravel(indices, sizes):
     for n in reversed(sizes):
         digits.append(operators.remainder(left, n))
         left = operators.floor_divide(left, n)
-    above, below = operators.greater(left, 0), operators.less(left, -1)
-    return [_where(above, convert(operators.subtract(n, 1), dtype_of(digit)), _where(below, scalar_like(0, dtype_of(digit)), digit))
-            for n, digit in zip(sizes, reversed(digits))]
+    above = operators.greater(left, 0)
+    digits = [_where(above, convert(operators.subtract(n, 1), dtype_of(digit)), digit) for n, digit in zip(sizes, reversed(digits))]
+    if is_kind(left, dtypes.unsignedinteger):  # which has no -1
+        return digits
+    below = operators.less(left, -1)
+    return [_where(below, scalar_like(0, dtype_of(digit)), digit) for digit in digits]
 
 
 def ravel_multi_index(multi_index: Sequence, dims: Sequence[int], mode: str = "raise", order: str = "C", *, dtype=None):
@@ -221,10 +225,8 @@ def ravel_multi_index(multi_index: Sequence, dims: Sequence[int], mode: str = "r
                                     "with mode='raise'. Use mode='wrap' or mode='clip' instead.")
             if values.size and (values.min() < 0 or values.max() >= n):
                 raise ValueError("invalid entry in coordinates array: an index is out of bounds; use mode='clip' or 'wrap'")
-    elif mode == "clip":
-        arrays = [op.clamp(0, x, n - 1) for x, n in zip(arrays, dims)]
-    elif mode == "wrap":
-        arrays = [operators.remainder(x, n) for x, n in zip(arrays, dims)]
+    elif mode in ("clip", "wrap"):
+        arrays = [brought_in_range(x, n, mode) for x, n in zip(arrays, dims)]
     elif mode != "ignore":
         raise ValueError(f"ravel_multi_index: mode must be 'raise', 'clip', 'wrap' or 'ignore', got {mode!r}")
     if order not in ("C", "F"):

@@ -104,7 +104,9 @@ def _complex_logaddexp(x1, x2):
     angle = op.imag(result)
     turn = scalar_like(2 * math.pi, dtype_of(angle))
     half = scalar_like(math.pi, dtype_of(angle))
-    return op.complex(op.real(result), op.sub(half, operators.remainder(op.sub(half, angle), turn)))
+    result = op.complex(op.real(result), op.sub(half, operators.remainder(op.sub(half, angle), turn)))
+    is_nan = op.bitwise_or(op.ne(x1, x1), op.ne(x2, x2))  # of an unknown part of an operand nothing of the sum is known
+    return op.select(is_nan, shape_ops.full_like(result, complex(math.nan, math.nan)), result)
 
 
 def _logaddexp_jvp(primals, tangents):

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from laminax_ir.functions import operators
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.cumulative import cumsum
@@ -15,6 +14,7 @@ from laminax_ir.ops.indexing import GatherScatterMode
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy.arguments import as_array, convert, ensure_arrays, one_axis, shape_of
 from laminax._src.numerics.numpy.conditions import truth_of
+from laminax._src.numerics.numpy.gather_plans import brought_in_range
 from laminax._src.numerics.numpy.repeating import resize
 from laminax._src.numerics.numpy.reshaping import ravel
 from laminax._src.numerics.numpy.taking import _take
@@ -60,7 +60,8 @@ def put(a, ind, v, mode: str | None = None, *, inplace: bool = True):
       a: an array.
       ind: integers, places in the flat array.
       v: the values, repeated if there are fewer than places.
-      mode: "clip" (also None) moves places out of bounds to the ends, "wrap" takes them modulo the size.
+      mode: "clip" moves places out of bounds to the nearer end, negative ones to 0; "wrap" takes them modulo the size; with None negative
+        ones count from the end, and what is out of bounds then is clipped.
       inplace: must be False, because arrays do not change.
 
     Returns:
@@ -71,13 +72,9 @@ def put(a, ind, v, mode: str | None = None, *, inplace: bool = True):
     a, ind, v = as_array(a), ravel(ind), ravel(v)
     if not a.size or not ind.size or not v.size:
         return a
-    if mode == "wrap":
-        ind = operators.remainder(ind, a.size)
-    elif mode in (None, "clip"):
-        ind = op.clamp(-a.size, ind, a.size - 1)
-    else:
+    if mode not in (None, "clip", "wrap"):
         raise ValueError(f"put: mode must be None, 'clip' or 'wrap', got {mode!r}")
-    flat = update("set", ravel(a), ind, resize(v, ind.shape))
+    flat = update("set", ravel(a), brought_in_range(ind, a.size, mode), resize(v, ind.shape))
     return shape_ops.reshape(flat, a.shape)
 
 

@@ -221,7 +221,7 @@ def _geomspace(start, stop, num, endpoint, axis):
     return result
 
 
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list:
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple:
     """Coordinate arrays from coordinate vectors.
 
     Args:
@@ -252,7 +252,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     for x, axis in zip(vectors, axes):
         shape = [size if i == axis or not sparse else 1 for i, size in enumerate(sizes)]
         results.append(shape_ops.broadcast_in_dim(x, tuple(shape), (axis,)))
-    return results
+    return tuple(results)
 
 
 def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False):

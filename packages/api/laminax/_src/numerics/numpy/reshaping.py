@@ -178,7 +178,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     return shape_arguments.broadcast_shapes(*[(s,) if isinstance(s, (int, np.integer)) else tuple(s) for s in shapes])
 
 
-def broadcast_arrays(*args) -> list:
+def broadcast_arrays(*args) -> tuple:
     """The arguments, broadcast to one shape.
 
     Raises:
@@ -187,18 +187,18 @@ def broadcast_arrays(*args) -> list:
     arrays = [as_array(x) for x in ensure_arrays("broadcast_arrays", *args)]
     shapes = [tuple(x.shape) for x in arrays]
     if len(set(shapes)) == 1:
-        return arrays
+        return tuple(arrays)
     common = shape_arguments.broadcast_shapes(*shapes)
-    return [x if s == common else shape_ops.broadcast_to_shape(x, common) for x, s in zip(arrays, shapes)]
+    return tuple([x if s == common else shape_ops.broadcast_to_shape(x, common) for x, s in zip(arrays, shapes)])
 
 
 def atleast_1d(*arys):
-    """The arguments with at least one axis: one array, or a list of several."""
+    """The arguments with at least one axis: one array, or a tuple of several."""
     return _at_least("atleast_1d", arys, ((0,),))
 
 
 def atleast_2d(*arys):
-    """The arguments with at least two axes, new ones in front: one array, or a list of several."""
+    """The arguments with at least two axes, new ones in front: one array, or a tuple of several."""
     return _at_least("atleast_2d", arys, ((0, 1), (0,)))
 
 
@@ -214,7 +214,7 @@ def _at_least(name: str, arrays: tuple, new_axes: tuple[tuple[int, ...], ...]):
     arrays = ensure_arrays(name, *arrays)
     ranks = [len(shape_of(x)) for x in arrays]
     results = [_with_axes(x, axes=new_axes[rank]) if rank < len(new_axes) else as_array(x) for x, rank in zip(arrays, ranks)]
-    return results[0] if len(results) == 1 else results
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 @fused(static_argnames=("axes",))

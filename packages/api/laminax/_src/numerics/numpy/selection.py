@@ -6,7 +6,6 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from laminax_ir.functions import operators
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import broadcast_to_shape
@@ -30,6 +29,7 @@ from laminax._src.numerics.numpy.arguments import (
     strong,
 )
 from laminax._src.numerics.numpy.conditions import _where, repeated
+from laminax._src.numerics.numpy.gather_plans import brought_in_range
 
 _BOOL = np.dtype(bool)
 
@@ -112,9 +112,8 @@ def choose(a, choices, out: None = None, mode: str = "raise"):
 
 @fused(static_argnames=("mode",))
 def _choose(a, choices, mode):
-    count = len(choices)
-    a = convert(a, np.dtype(np.int32))
-    a = operators.remainder(a, count) if mode == "wrap" else op.clamp(0, a, count - 1)
+    a = convert(a, np.dtype(np.int32)) if dtype_of(a) == _BOOL else a
+    a = convert(brought_in_range(a, len(choices), mode), np.dtype(np.int32))
     choices = promote_dtypes("choose", *choices)
     shape = broadcast_shapes(shape_of(a), *map(shape_of, choices))
     return op.select_n(broadcast_to_shape(a, shape), *[repeated(c, shape) for c in choices])

@@ -307,10 +307,9 @@ def _intersect(ar1, ar2, fill_value, size, return_indices):
     is_found = op.lt(place, scalar_like(n1, dtype_of(place)))
     place = op.min(place, scalar_like(n1 - 1, dtype_of(place)))
     chosen = _take(values, place, 0, GatherScatterMode.PROMISE_IN_BOUNDS, None, False, False)
-    if fill_value is None:
-        from laminax_ir.ops.reduction import greatest, reduce_min
-        top = np.asarray(greatest(dtype_of(ar1))).astype(dtype_of(ar1))[()]
-        fill_value = reduce_min(_where(common, values, top), (0,))
+    if fill_value is None:  # the least of them, 0 if there is none
+        least = slicing_ops.index_in_dim(chosen, 0, 0, keepdims=False)
+        fill_value = _where(slicing_ops.index_in_dim(is_found, 0, 0, keepdims=False), least, scalar_like(0, dtype_of(ar1)))
     result = _where(is_found, chosen, convert(fill_value, dtype_of(ar1)))
     if not return_indices:
         return result
@@ -332,7 +331,7 @@ def setxor1d(ar1, ar2, assume_unique: bool = False, *, size: int | None = None, 
     ar1, ar2 = map(ravel, promote_dtypes("setxor1d", ar1, ar2))
     if size is None:
         found = np.setxor1d(concrete_numpy("setxor1d", "the arrays", ar1), concrete_numpy("setxor1d", "the arrays", ar2), assume_unique)
-        return as_array(found)
+        return weak_like(as_array(found), ar1, ar2)
     return _setxor(ar1, ar2, fill_value, size=operator.index(size))
 
 

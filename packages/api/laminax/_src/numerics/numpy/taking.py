@@ -16,8 +16,8 @@ from laminax_ir.types.avals import get_aval
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import reductions
-from laminax._src.numerics.numpy.arguments import convert, dtype_of, ensure_arrays, is_kind, one_axis, refuse_out, shape_of
-from laminax._src.numerics.numpy.gather_plans import from_the_front, index_dtype, make_plan
+from laminax._src.numerics.numpy.arguments import dtype_of, ensure_arrays, is_kind, one_axis, refuse_out, shape_of
+from laminax._src.numerics.numpy.gather_plans import brought_in_range, from_the_front, index_dtype, make_plan
 from laminax._src.numerics.numpy.index_items import Slice
 from laminax._src.numerics.numpy.indexing import static_scalar
 from laminax._src.numerics.numpy.reshaping import moveaxis
@@ -69,8 +69,7 @@ def _take(a, indices, axis, mode, fill_value, unique_indices, indices_are_sorted
     if shape[axis] == 0 and math.prod(shape_of(indices)):
         raise IndexError(f"cannot do a non-empty jnp.take() from an empty axis: axis {axis} of {get_aval(a).str_short()}")
     if is_wrapping:
-        from laminax_ir.functions import operators
-        indices = operators.remainder(convert(indices, np.dtype(np.int32)), shape[axis])
+        indices = brought_in_range(indices, shape[axis], "wrap")
     items = [indices if i == axis else Slice(0, size, 1) for i, size in enumerate(shape)]
     plan = make_plan(shape, items, wrap=mode is GatherScatterMode.FILL_OR_DROP)
     if 0 in plan.shape:

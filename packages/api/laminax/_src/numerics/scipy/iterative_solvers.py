@@ -163,7 +163,7 @@ def _bicgstab(A, b, x0, tol, atol, maxiter, M):
 
 
 def gmres(A, b, x0=None, *, tol: Any = 1e-5, atol: Any = 0.0, restart: int = 20, maxiter: int | None = None, M=None,
-          solve_method: str = "batched") -> tuple[Any, None]:
+          solve_method: str = "batched") -> tuple[Any, Any]:
     """Generalized minimal residuals, for a general A; the arguments are those of `cg`, and these.
 
     Args:
@@ -171,6 +171,9 @@ def gmres(A, b, x0=None, *, tol: Any = 1e-5, atol: Any = 0.0, restart: int = 20,
       maxiter: how often it is begun anew at most.
       solve_method: "batched" solves the least-squares problem of a basis when it is whole. "incremental" keeps its matrix
         triangular by rotations, which tell the residual after every product with A: it stops as soon as that is small enough.
+
+    Returns:
+      The solution, and 0, or -1 if it has NaN.
 
     Raises:
       ValueError: for another solve_method.
@@ -182,7 +185,8 @@ def gmres(A, b, x0=None, *, tol: Any = 1e-5, atol: Any = 0.0, restart: int = 20,
     size = sum(math.prod(np.shape(x)) for x in tree_leaves(b))
     restart = min(operator.index(restart), size)
     solve_basis = _solve_whole_basis if solve_method == "batched" else _solve_growing_basis
-    return _solved("gmres", _gmres, A, b, x0, tol, atol, maxiter, M, False, restart=restart, solve_basis=solve_basis)
+    x, _ = _solved("gmres", _gmres, A, b, x0, tol, atol, maxiter, M, False, restart=restart, solve_basis=solve_basis)
+    return x, jnp.where(jnp.isnan(_norm(x)), -1, 0)
 
 
 def _gmres(A, b, x0, tol, atol, maxiter, M, restart, solve_basis):

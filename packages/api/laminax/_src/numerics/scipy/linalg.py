@@ -412,7 +412,7 @@ def svd(a, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: boo
     return tuple(result) if compute_uv else result
 
 
-def schur(a, output: str = "real") -> tuple[Any, Any]:
+def schur(a, output: str = "real") -> list[Any]:
     """Schur decomposition, a = Z T Z^H with unitary Z; on CPU only.
 
     Args:
@@ -434,7 +434,7 @@ def schur(a, output: str = "real") -> tuple[Any, Any]:
 @fused(static_argnames=("output",))
 def _schur(a, output):
     a = inexact("schur", a)
-    return tuple(la.schur(convert(a, dtypes.to_complex_dtype(dtype_of(a))) if output == "complex" else a))
+    return la.schur(convert(a, dtypes.to_complex_dtype(dtype_of(a))) if output == "complex" else a)
 
 
 def hessenberg(a, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True):
