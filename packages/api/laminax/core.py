@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any
 
 from laminax_ir.programs.check import check_jaxpr
 from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, no_effects, subjaxprs
@@ -26,11 +25,9 @@ ParamDict = dict[str, Any]
 Value = Any
 
 
-@contextmanager
-def eval_context() -> Iterator[None]:
+def eval_context() -> current_trace:
     """Context manager: operations inside are computed; a traced value among their operands is an error."""
-    with current_trace(eval_trace):
-        yield
+    return current_trace(eval_trace)
 
 
 def is_constant_dim(d: Any) -> bool:

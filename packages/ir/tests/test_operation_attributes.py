@@ -1,10 +1,9 @@
 """Attributes of operations for the compiler: which ones an equation gets from the blocks it is made in."""
 
 import numpy as np
-import pytest
 
 from laminax_ir.ops import elementwise as op
-from laminax_ir.options import config, config_options
+from laminax_ir.options.ambient import trace_key
 from laminax_ir.recording.evaluation import jaxpr_as_fun
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.name_stacks import scope_path
@@ -59,18 +58,11 @@ def test_names_of_operations_are_as_without():
 
 
 def test_caches_tell_programs_apart_by_them():
-    before = config_options.trace_key()
+    before = trace_key()
     with changed_attributes({"a": 1}):
-        first = config_options.trace_key()
+        first = trace_key()
         with changed_attributes({"a": None}):
-            assert config_options.trace_key() is before
+            assert trace_key() is before
     with changed_attributes({"a": "1"}):
-        assert config_options.trace_key() is first is not before
-    assert config_options.trace_key() is before
-
-
-def test_the_option_takes_texts_by_name():
-    assert config.operation_attributes.value is None
-    for value in ("a", [("a", 1)], 3):
-        with pytest.raises((ValueError, TypeError)):
-            config.operation_attributes(value)
+        assert trace_key() is first is not before
+    assert trace_key() is before

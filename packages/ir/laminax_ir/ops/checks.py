@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from laminax_ir.options.ambient import define_ambient
 from laminax_ir.programs.effects import Effect
 from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.pytrees.pytree import tree_flatten, tree_unflatten
@@ -20,6 +21,9 @@ from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 
 check_effect = Effect("Check")
 check_p = Primitive("check", multiple_results=True, family="checks")
+
+checks_indices = define_ambient(
+    "check_indices", False, "Whether constant indices that are out of bounds are recorded as failed checks; set by checkify while it traces.")
 
 
 class JaxRuntimeError(ValueError):

@@ -11,7 +11,7 @@ from typing import Any, Callable
 import numpy as np
 
 from laminax_ir.ops.calls import close_over_constants
-from laminax_ir.options import config_options
+from laminax_ir.options import ambient
 from laminax_ir.programs.check import call_faults, check_rule
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive, shape_rule
@@ -69,7 +69,7 @@ def composite(decomposition: Callable, name: str, version: int = 0) -> Callable:
         attributes = tuple((key, attribute(name, key, value)) for key, value in sorted(kwargs.items()) if value is not None)
         avals = tuple(map(get_aval, leaves))
         # 1, 1.0 and True are equal, and different attributes: their texts are compared.
-        key = (in_tree, avals, repr(attributes), tuple(kwargs), config_options.trace_key(), tuple(state.axis_sizes.items()))
+        key = (in_tree, avals, repr(attributes), tuple(kwargs), ambient.trace_key(), tuple(state.axis_sizes.items()))
         found = programs.get(key)
         if found is None:
             found = programs[key] = _traced(decomposition, name, in_tree, avals, kwargs)

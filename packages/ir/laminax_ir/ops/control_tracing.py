@@ -9,7 +9,7 @@ from typing import Any, Callable, NamedTuple, Sequence
 from weakref import WeakKeyDictionary
 
 from laminax_ir.ops.calls import close_over_constants
-from laminax_ir.options import config_options
+from laminax_ir.options import ambient
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, no_effects
 from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
@@ -45,7 +45,7 @@ def trace_function(caller: str, what: str, fun: Callable, in_tree, in_avals: Seq
       caller, what: for messages: "scan", "body function".
       identity: the user's function that decides what `fun` does, if that is not `fun` itself.
     """
-    key = (caller, in_tree, tuple(in_avals), config_options.trace_key(), tuple(state.axis_sizes.items()))
+    key = (caller, in_tree, tuple(in_avals), ambient.trace_key(), tuple(state.axis_sizes.items()))
     user_fun = fun if identity is None else identity
     try:
         known = _programs.setdefault(user_fun, {})

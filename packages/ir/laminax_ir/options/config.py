@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from laminax_ir.options.config_options import all_options, boolean, define, find, integer, one_of, texts_by_name
+from laminax_ir.options.config_options import all_options, boolean, define, find, integer, one_of
 
 # --- the options ---
 
@@ -82,21 +82,6 @@ check_leaks = define(
     "Raise as soon as a traced function returns while one of its tracers is still alive.",
     affects_tracing=True,  # a program traced without the check must be traced again with it
     aliases=("check_tracer_leaks", "checking_leaks"),
-)
-check_indices = define(
-    "check_indices",
-    False,
-    boolean,
-    "Record constant indices that are out of bounds as failed checks; set by checkify while it traces.",
-    affects_tracing=True,
-)
-operation_attributes = define(
-    "operation_attributes",
-    None,
-    texts_by_name,
-    "Attributes for the compiler that operations are given, as pairs of a name and a text; set by set_xla_metadata.",
-    affects_tracing=True,
-    variables=(),
 )
 disable_jit = define(
     "disable_jit",

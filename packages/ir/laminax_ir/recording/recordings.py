@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from laminax_ir.options import config_options
+from laminax_ir.options import ambient
 from laminax_ir.programs.jaxpr import JaxprEqn, Literal, Var, no_effects
 from laminax_ir.pytrees.pytree import flatten
 from laminax_ir.recording.staging_trace import StagedTracer, StagingTrace, literal_types
@@ -78,7 +78,7 @@ class RecordedFunction:
         key: list[Any] = []
         if not (_describe(args, program, levels, operands, key) and (not kwargs or _describe_named(kwargs, program, levels, operands, key))):
             return self.fun(*args, **kwargs)
-        key += (config_options.trace_key(), *state.axis_sizes.items(), *[level.recording_key for level in levels])
+        key += (ambient.trace_key(), *state.axis_sizes.items(), *[level.recording_key for level in levels])
         key = tuple(key)
         recording = self.recordings.get(key)
         if recording is not None:

@@ -7,6 +7,7 @@ tracer, which whoever binds the jaxpr passes along.
 
 from __future__ import annotations
 
+import gc
 from typing import Any, Callable, Iterable, Sequence
 
 import numpy as np
@@ -19,11 +20,10 @@ from laminax_ir.refs.refs import Ref, refuse_in_operation
 from laminax_ir.symbolic.symbolic_dims import SymbolicDim
 from laminax_ir.symbolic.symbolic_values import dim_as_value_p
 from laminax_ir.tracing import source
-from laminax_ir.tracing.gc_pause import paused_collection
 from laminax_ir.tracing.leaks import check_for_leaks, leaked_tracer_error
 from laminax_ir.tracing.name_stacks import no_names
-from laminax_ir.tracing.operation_attributes import names_of_programs
-from laminax_ir.tracing.trace import Trace, Tracer, current_trace, state
+from laminax_ir.tracing.operation_attributes import attributes_around, names_of_programs
+from laminax_ir.tracing.trace import Trace, Tracer, at_work, state
 from laminax_ir.types import canonical_dtypes, dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.ref_types import AbstractRef
@@ -253,16 +253,18 @@ def record_program(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedA
         `check_leaks`, keeps one of its own.
     """
     trace = trace_type_for(in_avals, trace_type)(name or getattr(fun, "__name__", "<unnamed>"), argument_names)
-    outer_names = state.name_stack  # those are the caller's; the program may have others
-    state.name_stack = no_names if config.operation_attributes.value is None else names_of_programs()
+    names = names_of_programs() if attributes_around.value else no_names  # those there are now are the caller's; the program may have others
+    collects = gc.isenabled()  # as in `paused_collection`, which would cost more here
     try:
-        with paused_collection(), current_trace(trace):
+        gc.disable()
+        with at_work(trace):
+            state.name_stack = names
             tracers = [trace.new_input(aval) for aval in in_avals]
             outputs = fun(*tracers)
             closed = trace.finish(outputs)
     finally:
-        trace.ended = True
-        state.name_stack = outer_names
+        if collects:
+            gc.enable()
     if config.check.value:
         from laminax_ir.programs.check import check_jaxpr  # with the option only
         check_jaxpr(closed)

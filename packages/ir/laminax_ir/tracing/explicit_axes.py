@@ -7,37 +7,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from laminax_ir.options import config_options
+from laminax_ir.options.ambient import define_ambient
 from laminax_ir.tracing.manual_axes import mesh_of_shard_map
 from laminax_ir.types.abstract_meshes import AbstractMesh
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_ir.types.type_shardings import TypeSharding, type_sharding
 
+abstract_mesh = define_ambient(
+    "abstract_mesh", None, "The mesh that functions are traced for, without its devices, or None; set by set_mesh and use_abstract_mesh.",
+    normal=lambda mesh: None if mesh is None or mesh.empty else mesh)
 
-def _check(value: Any) -> Any:
-    if value is None or isinstance(value, AbstractMesh):
-        return None if value is None or value.empty else value
-    raise ValueError
-
-
-def _parse(text: str) -> Any:
-    raise ValueError
-
-
-abstract_mesh = config_options.define(
-    "abstract_mesh", None, config_options.ValueType("None or an AbstractMesh, from the program and not from the environment", _check, _parse),
-    "The mesh that functions are traced for, without its devices; set by set_mesh and use_abstract_mesh.", affects_tracing=True)
-
-is_resolving = config_options.define(
-    "is_resolving_shardings", False, config_options.boolean,
+is_resolving = define_ambient(
+    "is_resolving_shardings", False,
     "Whether operations whose operands leave open how the result is split have one that is whole there; set while cotangents are computed, "
-    "which are split as their primals in the end.", affects_tracing=True)
+    "which are split as their primals in the end.")
 
-
-sums_left_open = config_options.define(
-    "sums_left_open", frozenset(), config_options.ValueType("a set of names of mesh axes, from the program and not from the environment", frozenset, _parse),
+sums_left_open = define_ambient(
+    "sums_left_open", frozenset(),
     "Along which mesh axes sums in products are left open while it is resolved how results are split: where the result is asked for as their terms.",
-    affects_tracing=True)
+    normal=frozenset)
 
 
 def context_mesh() -> AbstractMesh | None:

@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import gc
 
+from laminax_ir.options.restoring import Restoring
 
-class paused_collection:  # noqa: N801  (a context manager)
+
+class paused_collection(Restoring):  # noqa: N801  (a context manager)
     """Context manager: no automatic collection inside. Does nothing where collection is off already, as in nested use."""
 
-    __slots__ = ("was_enabled",)
+    __slots__ = ()
 
-    def __enter__(self) -> None:
-        self.was_enabled = gc.isenabled()
-        if self.was_enabled:
-            gc.disable()
+    def _recreate_cm(self) -> paused_collection:
+        return paused_collection()
 
-    def __exit__(self, *exc) -> bool:
-        if self.was_enabled:
+    def _present(self) -> bool:
+        return gc.isenabled()
+
+    def _change(self) -> None:
+        gc.disable()
+
+    def _put_back(self, before: bool) -> None:
+        if before:
             gc.enable()
-        return False

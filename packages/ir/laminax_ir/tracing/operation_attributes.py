@@ -1,19 +1,21 @@
 """Attributes of operations for the compiler: texts by name, which XLA keeps with an operation (`set_xla_metadata`).
 
-Those of an operation are in the name stack of its source, so that its derivatives and batches have them too. The option
-`operation_attributes` has those in force around a program: programs are traced with them, and caches tell programs apart by them.
+Those of an operation are in the name stack of its source, so that its derivatives and batches have them too. The ambient value
+`attributes_around` has those in force around a program: programs are traced with them, and caches tell programs apart by them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from laminax_ir.options import config
+from laminax_ir.options.ambient import UNSET, define_ambient
+from laminax_ir.options.restoring import Restoring
 from laminax_ir.tracing.name_stacks import Attributes, NameStack
 from laminax_ir.tracing.trace import state
 
+attributes_around = define_ambient(
+    "operation_attributes", (), "Attributes for the compiler that operations are given, as pairs of a name and a text in order; set by set_xla_metadata.")
 in_use: list[None] = []  # an entry once there have been any: until then nobody need look
 
 
@@ -26,23 +28,34 @@ def attributes_of(name_stack: Sequence[str]) -> dict[str, str]:
     return {name: text for name, text in found.items() if text is not None}
 
 
-@contextmanager
-def changed_attributes(changes: Mapping[str, Any]) -> Iterator[None]:
-    """Gives the operations inside attributes beside those of the block around, or takes some of these away.
+class changed_attributes(Restoring):
+    """Context manager: gives the operations inside attributes beside those of the block around, or takes some of these away.
 
     Args:
       changes: by name the value, of which the text counts (`true` for True), or None, which takes the attribute away.
     """
-    texts = {name: None if value is None else attribute_text(value) for name, value in changes.items()}
-    outer = dict(config.operation_attributes.value or ())
-    inner = {name: text for name, text in {**outer, **texts}.items() if text is not None}
-    in_use[:] = [None]
-    names, state.name_stack = state.name_stack, NameStack((*state.name_stack, Attributes(texts)))
-    try:
-        with config.operation_attributes(tuple(inner.items())):
-            yield
-    finally:
-        state.name_stack = names
+
+    __slots__ = ("_texts",)
+
+    def __init__(self, changes: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._texts = {name: None if value is None else attribute_text(value) for name, value in changes.items()}
+
+    def _recreate_cm(self) -> changed_attributes:
+        return changed_attributes(self._texts)
+
+    def _present(self) -> tuple[Any, NameStack]:
+        return attributes_around.get_local(), state.name_stack
+
+    def _change(self) -> None:
+        inner = {name: text for name, text in {**dict(attributes_around.value), **self._texts}.items() if text is not None}
+        in_use[:] = [None]
+        attributes_around.set_local(tuple(sorted(inner.items())) or UNSET)
+        state.name_stack = NameStack((*state.name_stack, Attributes(self._texts)))
+
+    def _put_back(self, before: tuple[Any, NameStack]) -> None:
+        attributes, state.name_stack = before
+        attributes_around.set_local(attributes)
 
 
 def attribute_text(value: Any) -> str:
@@ -52,4 +65,4 @@ def attribute_text(value: Any) -> str:
 
 def names_of_programs() -> NameStack:
     """What the name stack begins with in a program that is traced inside of `changed_attributes`."""
-    return NameStack((Attributes(dict(config.operation_attributes.value or ())),))
+    return NameStack((Attributes(dict(attributes_around.value)),))

@@ -15,7 +15,7 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from laminax_ir.options import config
-from laminax_ir.options.config_options import subscribe
+from laminax_ir.options.ambient import subscribe
 from laminax_ir.tracing.name_stacks import NameStack, no_names
 from laminax_ir.tracing.trace import state
 

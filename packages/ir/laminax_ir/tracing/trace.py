@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import operator
 import threading
-from contextlib import contextmanager
 from typing import Any, Callable, Sequence
 
+from laminax_ir.options.restoring import Restoring
 from laminax_ir.tracing.name_stacks import NameStack, no_names
 from laminax_ir.types.avals import ShapedArray, register_value_type
 from laminax_ir.types.errors import (
@@ -161,8 +161,8 @@ class _State(threading.local):
 
 state = _State()
 
-# An entry for each thread that is not evaluating. Empty, it says sooner than `state` can that nothing is traced anywhere.
-tracing_threads: list[None] = []
+# The threads that are not evaluating. Empty, it says sooner than `state` can that nothing is traced anywhere.
+tracing_threads: set[int] = set()
 
 _tracing_hook: Callable[[bool], None] | None = None
 
@@ -176,51 +176,79 @@ def set_tracing_hook(hook: Callable[[bool], None]) -> None:
     _tracing_hook = hook
 
 
-def _start_or_stop(is_tracing: bool) -> None:
+def _note_whether_tracing() -> None:
+    is_tracing = state.trace is not eval_trace
     if is_tracing:
-        tracing_threads.append(None)
+        tracing_threads.add(threading.get_ident())
     else:
-        del tracing_threads[-1:]
+        tracing_threads.discard(threading.get_ident())
     if _tracing_hook is not None:
         _tracing_hook(is_tracing)
 
 
-class current_trace:
+class current_trace(Restoring):
     """Context manager: makes `trace` current in this thread."""
-
-    __slots__ = ("trace", "previous")
-
-    def __init__(self, trace: Trace):
-        self.trace = trace
-
-    def __enter__(self) -> Trace:
-        self.previous = state.trace
-        state.trace = self.trace
-        if (self.previous is eval_trace) != (self.trace is eval_trace):
-            _start_or_stop(self.trace is not eval_trace)
-        return self.trace
-
-    def __exit__(self, *exc):
-        state.trace = self.previous
-        if (self.previous is eval_trace) != (self.trace is eval_trace):
-            _start_or_stop(self.previous is not eval_trace)
-        return False
-
-
-class ended_afterwards:
-    """Context manager: marks a trace as ended on the way out, also when the traced function raises."""
 
     __slots__ = ("trace",)
 
-    def __init__(self, trace: Trace):
+    def __init__(self, trace: Trace) -> None:
+        self._saved = []
         self.trace = trace
 
-    def __enter__(self) -> Trace:
+    def _recreate_cm(self) -> current_trace:
+        return current_trace(self.trace)
+
+    def _present(self) -> Trace:
+        return state.trace
+
+    def _change(self) -> Trace:
+        before, state.trace = state.trace, self.trace
+        if (before is eval_trace) != (self.trace is eval_trace):
+            _note_whether_tracing()
         return self.trace
 
-    def __exit__(self, *exc):
+    def _put_back(self, before: Trace) -> None:
+        state.trace = before
+        if (before is eval_trace) != (self.trace is eval_trace):
+            _note_whether_tracing()
+
+
+class at_work(Restoring):
+    """Context manager for the life of a trace: it is current inside, and has ended afterwards, also when the traced function raises.
+
+    Args:
+      trace: the trace.
+      scope: a name for the operations made inside, beside those there are.
+      axes: named axes of the collectives inside, and their sizes.
+    """
+
+    __slots__ = ("trace", "scope", "axes")
+
+    def __init__(self, trace: Trace, scope: str | None = None, axes: Sequence[tuple[Any, int]] = ()) -> None:
+        self._saved = []
+        self.trace, self.scope, self.axes = trace, scope, axes
+
+    def _recreate_cm(self) -> at_work:
+        return at_work(self.trace, self.scope, self.axes)
+
+    def _present(self) -> tuple[Trace, NameStack, dict[Any, int]]:
+        return state.trace, state.name_stack, state.axis_sizes
+
+    def _change(self) -> Trace:
+        if self.scope is not None:
+            state.name_stack = NameStack((*state.name_stack, self.scope))
+        if self.axes:
+            state.axis_sizes = _with_axes(self.axes)
+        before, state.trace = state.trace, self.trace
+        if before is eval_trace:
+            _note_whether_tracing()
+        return self.trace
+
+    def _put_back(self, before: tuple[Trace, NameStack, dict[Any, int]]) -> None:
         self.trace.ended = True
-        return False
+        state.trace, state.name_stack, state.axis_sizes = before
+        if before[0] is eval_trace:
+            _note_whether_tracing()
 
 
 def is_tracing() -> bool:
@@ -228,15 +256,30 @@ def is_tracing() -> bool:
     return state.trace is not eval_trace
 
 
-@contextmanager
-def extend_axis_env(*axes: tuple[Any, int]):
-    """Binds named axes to sizes for the collectives inside."""
-    previous = state.axis_sizes
-    state.axis_sizes = {**previous, **{name: size for name, size in axes if name is not None}}
-    try:
-        yield
-    finally:
-        state.axis_sizes = previous
+class extend_axis_env(Restoring):
+    """Context manager: binds named axes to sizes for the collectives inside."""
+
+    __slots__ = ("_axes",)
+
+    def __init__(self, *axes: tuple[Any, int]) -> None:
+        self._saved = []
+        self._axes = axes
+
+    def _recreate_cm(self) -> extend_axis_env:
+        return extend_axis_env(*self._axes)
+
+    def _present(self) -> dict[Any, int]:
+        return state.axis_sizes
+
+    def _change(self) -> None:
+        state.axis_sizes = _with_axes(self._axes)
+
+    def _put_back(self, before: dict[Any, int]) -> None:
+        state.axis_sizes = before
+
+
+def _with_axes(axes: Sequence[tuple[Any, int]]) -> dict[Any, int]:
+    return {**state.axis_sizes, **{name: size for name, size in axes if name is not None}}
 
 
 def axis_size(name) -> int:
@@ -254,15 +297,26 @@ def axis_size(name) -> int:
             f"give vmap or pmap axis_name={name!r} around this call.") from None
 
 
-@contextmanager
-def name_scope(name: str):
-    """Adds a name to the operations made inside; it shows in the compiler's metadata."""
-    previous = state.name_stack
-    state.name_stack = NameStack((*previous, name))
-    try:
-        yield
-    finally:
-        state.name_stack = previous
+class name_scope(Restoring):
+    """Context manager: adds a name to the operations made inside; it shows in the compiler's metadata."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._saved = []
+        self._name = name
+
+    def _recreate_cm(self) -> name_scope:
+        return name_scope(self._name)
+
+    def _present(self) -> NameStack:
+        return state.name_stack
+
+    def _change(self) -> None:
+        state.name_stack = NameStack((*state.name_stack, self._name))
+
+    def _put_back(self, before: NameStack) -> None:
+        state.name_stack = before
 
 
 class Tracer:

@@ -13,7 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from laminax_ir.options import config, config_options
+from laminax_ir.options import config
 from laminax_ir.types.canonical_dtypes import (
     bool_dtype,
     canonicalize_dtype,
@@ -130,8 +130,8 @@ def _no_path_message(a: Node, b: Node, mode: str) -> str:
 
 # --- promotion of dtypes ---
 
-# What promote_pair answered. The trace key stands for enable_x64 and the promotion mode: one lookup for two options.
-_promoted: dict[tuple[Any, bool, Any, bool, config_options.TraceKey], tuple[Any, bool]] = {}
+# What promote_pair answered, by the operands, enable_x64 and the promotion mode.
+_promoted: dict[tuple[Any, bool, Any, bool, bool, str], tuple[Any, bool]] = {}
 
 
 def promote_pair(dtype1: Any, weak1: bool, dtype2: Any, weak2: bool) -> tuple[Any, bool]:
@@ -144,7 +144,7 @@ def promote_pair(dtype1: Any, weak1: bool, dtype2: Any, weak2: bool) -> tuple[An
     Raises:
         TypePromotionError: the operands have no common dtype.
     """
-    key = (dtype1, weak1, dtype2, weak2, config_options.trace_key())
+    key = (dtype1, weak1, dtype2, weak2, config.enable_x64.value, config.numpy_dtype_promotion.value)
     try:
         return _promoted[key]
     except KeyError:

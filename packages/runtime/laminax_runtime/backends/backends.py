@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections.abc import Callable
 
-from laminax_ir.options import config_options
+from laminax_ir.options.ambient import Ambient, Scope, subscribe
 from laminax_runtime import _jaxlib
 from laminax_runtime.backends import ffi, plugins
 from laminax_runtime.base import options
@@ -119,14 +119,14 @@ def _start_best() -> str:
     return _start_first_of(("cpu",), requested="cpu")
 
 
-def _forget_default(option: config_options.Option, scope: config_options.Scope, value: object) -> None:
+def _forget_default(option: Ambient, scope: Scope, value: object) -> None:
     global _default
     if option is options.platform_name:
         with _lock:
             _default = None
 
 
-config_options.subscribe(_forget_default)
+subscribe(_forget_default)
 
 
 def _start_first_of(names: tuple[str, ...], requested: str) -> str:

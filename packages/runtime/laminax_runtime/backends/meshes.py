@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 import operator
 import threading
 import weakref
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
-from laminax_ir.options import config_options
+from laminax_ir.options.ambient import Override, define_ambient
+from laminax_ir.options.restoring import Restoring
 from laminax_ir.recording.explicit_staging import record_explicitly
 from laminax_ir.tracing.explicit_axes import abstract_mesh
 from laminax_ir.tracing.manual_axes import mesh_of_shard_map
@@ -24,7 +24,7 @@ from laminax_runtime.backends import placement
 from laminax_runtime.base import context, options
 
 
-class Mesh(contextlib.ContextDecorator, NamedGrid):
+class Mesh(Restoring, NamedGrid):
     """An n-dimensional array of devices with one name per axis.
 
     As a context manager or decorator it is the mesh that `pjit` runs on, and that partition specs in `pjit` and
@@ -72,6 +72,9 @@ class Mesh(contextlib.ContextDecorator, NamedGrid):
         mesh._key, mesh._hash = key, hash(key)
         return _meshes.setdefault(key, mesh)
 
+    def __init__(self, *_args: Any, **_kwargs: Any) -> None:
+        """Does nothing: a mesh that is there already is found again."""
+
     @property
     def ndim(self) -> int:
         return self.devices.ndim
@@ -94,18 +97,24 @@ class Mesh(contextlib.ContextDecorator, NamedGrid):
             self.axis_types if axis_types is None else axis_types,
         )
 
-    def __enter__(self) -> Mesh:
+    _saved = property(lambda self: _entered.before, doc="Of the thread, since a mesh is one object for all threads.")
+
+    def _recreate_cm(self) -> Mesh:
+        return self
+
+    def _present(self) -> Any:
+        return _entered_mesh.get_local()
+
+    def _change(self) -> Mesh:
         """Makes this the mesh of `pjit` and of the partition specs of `with_sharding_constraint`; `set_mesh` is the newer way."""
         if options.disallow_mesh_context_manager.value:
             raise RuntimeError("Mesh context manager is disabled, by the option disallow_mesh_context_manager. Use `with set_mesh(mesh):` instead "
                                "of `with mesh:`.")
-        override = entered_mesh_option(self)
-        override.__enter__()
-        _entered.stack.append(override)
+        _entered_mesh.set_local(self)
         return self
 
-    def __exit__(self, *exc_info: object) -> None:
-        _entered.stack.pop().__exit__(*exc_info)
+    def _put_back(self, before: Any) -> None:
+        _entered_mesh.set_local(before)
 
     @property
     def device_ids(self) -> np.ndarray:
@@ -207,37 +216,25 @@ def _axis_sizes(axis_shapes: Any) -> tuple[int, ...]:
 
 
 class _Entered(threading.local):
-    """The meshes that `with mesh:` has made current in this thread."""
+    """What each `with mesh:` of this thread has found, the innermost last."""
 
     def __init__(self) -> None:
-        self.stack: list[contextlib.AbstractContextManager] = []
+        self.before: list[Any] = []
 
 
 _entered = _Entered()
 
 
-def _check_mesh(value: Any) -> Mesh | None:
-    if value is None or isinstance(value, Mesh):
-        return None if value is None or value.empty else value
-    raise ValueError
+def _unless_empty(mesh: Mesh | None) -> Mesh | None:
+    return None if mesh is None or mesh.empty else mesh
 
 
-def _parse_mesh(text: str) -> None:
-    raise ValueError
-
-
-current_mesh_option = config_options.define(
-    "mesh",
-    None,
-    config_options.ValueType("None or a Mesh, from the program and not from the environment", _check_mesh, _parse_mesh),
-    "The mesh that partition specs refer to; set by laminax.set_mesh.",
-    affects_tracing=True,
-)
+_current_mesh = define_ambient("mesh", None, "The mesh that partition specs refer to, or None; set by laminax.set_mesh.", normal=_unless_empty)
 
 
 def current_mesh() -> Mesh | None:
     """The mesh that partition specs refer to in this thread, if one has been set."""
-    mesh = current_mesh_option.value
+    mesh = _current_mesh.value
     if mesh is None or not in_use or (seen := abstract_mesh.value) is None or seen == mesh.abstract_mesh or seen.size != mesh.size:
         return mesh
     return on_devices(seen, mesh)
@@ -255,21 +252,17 @@ def on_devices(abstract: AbstractMesh, mesh: Mesh) -> Mesh:
     return Mesh(mesh.devices.reshape(abstract.axis_sizes), abstract.axis_names, types)
 
 
-entered_mesh_option = config_options.define(
-    "entered_mesh",
-    None,
-    config_options.ValueType("None or a Mesh, from the program and not from the environment", _check_mesh, _parse_mesh),
-    "The mesh of pjit and with_sharding_constraint; set by `with mesh:`.",
-    affects_tracing=True,
+_entered_mesh = define_ambient(
+    "entered_mesh", None, "The mesh of pjit and with_sharding_constraint, or None; set by `with mesh:`.", normal=_unless_empty
 )
 
 
 def entered_mesh() -> Mesh | None:
     """The mesh that this thread has entered with `with mesh:`, if any."""
-    return entered_mesh_option.value
+    return _entered_mesh.value
 
 
-class set_mesh(contextlib.ContextDecorator):
+class set_mesh(Restoring):
     """Sets the mesh that partition specs refer to: until further notice, or as a context manager for a block.
 
     Computations run on all devices of the mesh; values that are committed to other devices are refused.
@@ -293,25 +286,31 @@ class set_mesh(contextlib.ContextDecorator):
             raise ValueError(f"set_mesh: {mesh} contains manual axes, which axes are inside of shard_map only. Use AxisType.Auto or AxisType.Explicit.")
         if context.is_tracing():
             raise ValueError("set_mesh can only be used outside of jit: a program runs on the mesh it is called under.")
+        super().__init__()
         self._mesh = mesh
-        self._before = current_mesh_option.get_local(), abstract_mesh.get_local()
-        current_mesh_option.set_local(mesh)
-        abstract_mesh.set_local(None if mesh is None else mesh.abstract_mesh)
+        self._before = _current_mesh.get_local(), abstract_mesh.get_local()
+        try:
+            _current_mesh.set_local(mesh)
+            abstract_mesh.set_local(None if mesh is None else mesh.abstract_mesh)
+        except BaseException:
+            self._put_back(self._before)
+            raise
 
     def _recreate_cm(self) -> set_mesh:
         return set_mesh(self._mesh)
 
-    def __enter__(self) -> None:
-        return None
+    def _present(self) -> tuple[Any, Any]:
+        return self._before
 
-    def __exit__(self, *exc_info: object) -> None:
-        before, abstract = self._before
-        current_mesh_option.set_local(before)
-        abstract_mesh.set_local(abstract)
+    def _change(self) -> None:
+        """It is set already."""
+
+    def _put_back(self, before: tuple[Any, Any]) -> None:
+        _current_mesh.set_local(before[0])
+        abstract_mesh.set_local(before[1])
 
 
-@contextlib.contextmanager
-def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[None]:
+class use_abstract_mesh(Override):
     """Context manager: functions are traced for another view of the mesh inside, whose axes may have other names and types.
 
     Args:
@@ -326,16 +325,23 @@ def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[None]:
         ...     with use_abstract_mesh(get_abstract_mesh().update_axis_types({"x": AxisType.Auto})):
         ...         y = reshard(x, PartitionSpec())
     """
-    if not isinstance(mesh, AbstractMesh):
-        raise TypeError(f"use_abstract_mesh: expected an AbstractMesh, got {mesh!r} of type {type(mesh).__name__}")
-    concrete = current_mesh_option.value
-    if concrete is not None and not mesh.empty and mesh.size != concrete.size:
-        raise ValueError(f"use_abstract_mesh cannot change the size of the mesh: {mesh} has {mesh.size} devices, and the mesh that is set, {concrete}, has "
-                         f"{concrete.size}.")
-    with abstract_mesh(mesh):
-        if mesh.explicit_axes:
+
+    def __init__(self, mesh: AbstractMesh) -> None:
+        if not isinstance(mesh, AbstractMesh):
+            raise TypeError(f"use_abstract_mesh: expected an AbstractMesh, got {mesh!r} of type {type(mesh).__name__}")
+        super().__init__(abstract_mesh, None if mesh.empty else mesh)
+
+    def _recreate_cm(self) -> use_abstract_mesh:
+        return use_abstract_mesh(self._value or AbstractMesh((), ()))
+
+    def _change(self) -> None:
+        mesh, concrete = self._value, _current_mesh.value
+        if mesh is not None and concrete is not None and mesh.size != concrete.size:
+            raise ValueError(f"use_abstract_mesh cannot change the size of the mesh: {mesh} has {mesh.size} devices, and the mesh that is set, {concrete}, "
+                             f"has {concrete.size}.")
+        super()._change()
+        if mesh is not None and mesh.explicit_axes:
             record_explicitly()
-        yield
 
 
 def get_mesh() -> Mesh:

@@ -1,8 +1,8 @@
-"""The settings that select a compiled program, mirrored where jaxlib's C++ dispatch looks.
+"""The ambient values that select a compiled program, mirrored where jaxlib's C++ dispatch looks.
 
 A jitted function's C++ cache adds to its key the values of all `Config` states marked `include_in_jit_key`, which every
-call copies, hashes and compares: 10 ns for each state. So all options of `laminax_ir.options.config` that change a program, or how it is
-run, are together in two states, one for the global values and one for a thread's overrides, kept up to date by
+call copies, hashes and compares: 10 ns for each state. So all of `laminax_ir.options.ambient` that changes a program, or how it is
+run, is together in two states, one for the global values and one for a thread's overrides, kept up to date by
 subscription: an entry is never used under settings it was not made for. One more state says whether this thread is tracing.
 """
 
@@ -11,7 +11,9 @@ from __future__ import annotations
 import threading
 from typing import Any, Mapping
 
-from laminax_ir.options import config, config_options
+from laminax_ir.options import config
+from laminax_ir.options.ambient import UNSET, Ambient, Scope, subscribe
+from laminax_ir.options.interning import Interned
 from laminax_runtime import _jaxlib
 from laminax_runtime.base import options
 
@@ -25,47 +27,55 @@ _RUNTIME_OPTIONS = {"debug_nans", "debug_infs", "debug_key_reuse", options.defau
 
 
 class _Overrides(threading.local):
-    """The values that this thread has set for itself, by the option's name."""
+    """The values that this thread has for itself, by name."""
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
 
 
+class _Settings:
+    """Stands for some values by name, and for no others: it is compared, and hashed, by identity."""
+
+    __slots__ = ("values", "__weakref__")
+
+    def __init__(self, values: frozenset[tuple[str, Any]]) -> None:
+        self.values = values
+
+
 _globals: dict[str, Any] = {}
 _overrides = _Overrides()
-_numbers: dict[frozenset[tuple[str, Any]], int] = {}
+_settings: Interned[_Settings] = Interned(_Settings)  # they live as long as an entry of a function, or a state, has them
 _lock = threading.Lock()
 _global_settings = _jaxlib.Config("global_settings", None, include_in_jit_key=True)
 _thread_settings = _jaxlib.Config("thread_settings", None, include_in_jit_key=True)
 
 
-def _number(values: Mapping[str, Any]) -> int:
-    """A number that stands for these settings, and for no others."""
-    return _numbers.setdefault(frozenset(values.items()), len(_numbers))
+def _settings_of(values: Mapping[str, Any]) -> _Settings:
+    return _settings[frozenset(values.items())]
 
 
-def _mirror(option: config_options.Option, scope: config_options.Scope, value: Any) -> None:
-    if not option.affects_tracing and option.name not in _RUNTIME_OPTIONS:
+def _mirror(ambient: Ambient, scope: Scope, value: Any) -> None:
+    if not ambient.affects_tracing and ambient.name not in _RUNTIME_OPTIONS:
         return
-    if (state := _states.get(option.name)) is not None:
+    if (state := _states.get(ambient.name)) is not None:
         if scope == "global":
             state.set_global(value)
         else:
-            state.set_local(_jaxlib.UNSET if value is config_options.UNSET else value)
+            state.set_local(_jaxlib.UNSET if value is UNSET else value)
         return
     with _lock:
         if scope == "global":
-            _globals[option.name] = value
-            _global_settings.set_global(_number(_globals))
+            _globals[ambient.name] = value
+            _global_settings.set_global(_settings_of(_globals))
             return
-        if value is config_options.UNSET:
-            _overrides.values.pop(option.name, None)
+        if value is UNSET:
+            _overrides.values.pop(ambient.name, None)
         else:
-            _overrides.values[option.name] = value
-        _thread_settings.set_local(_number(_overrides.values) if _overrides.values else _jaxlib.UNSET)
+            _overrides.values[ambient.name] = value
+        _thread_settings.set_local(_settings_of(_overrides.values) if _overrides.values else _jaxlib.UNSET)
 
 
-config_options.subscribe(_mirror)
+subscribe(_mirror)
 
 _tracing = _jaxlib.Config("tracing", False, include_in_jit_key=True)
 

@@ -6,12 +6,12 @@ a transfer is explicit, jaxlib has to be told. Source of the levels: JAX's guide
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Literal
 
-from laminax_ir.options import config_options
+from laminax_ir.options.ambient import Ambient, Scope, subscribe
+from laminax_ir.options.restoring import Restoring
 from laminax_runtime import _jaxlib
 from laminax_runtime.base import options
 
@@ -20,7 +20,7 @@ _COLLECTION = options.array_garbage_collection_guard.name
 _has_guarded = False  # whether a guard was ever set: until then nothing needs to be told what is explicit
 
 
-def _mirror(option: config_options.Option, scope: config_options.Scope, value: Any) -> None:
+def _mirror(option: Ambient, scope: Scope, value: Any) -> None:
     if option is options.thread_guard:
         if scope == "thread":
             _jaxlib.set_thread_guard(bool(value))
@@ -37,7 +37,7 @@ def _mirror(option: config_options.Option, scope: config_options.Scope, value: A
     setattr(state, field, getattr(levels, value.upper()) if value else None)  # None and UNSET end the state's own level
 
 
-config_options.subscribe(_mirror)
+subscribe(_mirror)
 
 
 def explicit_transfer(what: Literal["device_put", "device_get"]) -> Callable[[Callable], Callable]:
@@ -63,16 +63,22 @@ def explicit_transfer(what: Literal["device_put", "device_get"]) -> Callable[[Ca
     return decorate
 
 
-@contextlib.contextmanager
-def unguarded_transfers() -> Iterator[None]:
-    """Inside, this thread may bring values to devices: a program's constants, which no user's operation transfers."""
-    state = _jaxlib.guard_state_of_thread()
-    before = state.host_to_device
-    state.host_to_device = _jaxlib.TransferGuardLevel.ALLOW
-    try:
-        yield
-    finally:
-        state.host_to_device = before
+class unguarded_transfers(Restoring):
+    """Context manager: inside, this thread may bring values to devices: a program's constants, which no user's operation transfers."""
+
+    __slots__ = ()
+
+    def _recreate_cm(self) -> unguarded_transfers:
+        return unguarded_transfers()
+
+    def _present(self) -> Any:
+        return _jaxlib.guard_state_of_thread().host_to_device
+
+    def _change(self) -> None:
+        _jaxlib.guard_state_of_thread().host_to_device = _jaxlib.TransferGuardLevel.ALLOW
+
+    def _put_back(self, before: Any) -> None:
+        _jaxlib.guard_state_of_thread().host_to_device = before
 
 
 def for_programs(function: Callable) -> Callable:

@@ -5,13 +5,13 @@ They live apart from the code that reads them so that they can be set before jax
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 from laminax_ir.options import config_options
+from laminax_ir.options.ambient import Ambient, Scope, subscribe
+from laminax_ir.options.restoring import Together
 
 # What makes platforms sets this when the CPU has started: its number of devices can no longer be chosen.
 has_cpu_started = False
@@ -237,13 +237,13 @@ thread_guard = config_options.define(
 )
 
 
-def _set_all_directions(option: config_options.Option, scope: config_options.Scope, value: Any) -> None:
+def _set_all_directions(option: Ambient, scope: Scope, value: Any) -> None:
     if option is _all_transfers and scope == "global" and value is not None:
         for guard in transfer_guards:
             guard.set_global(value)
 
 
-config_options.subscribe(_set_all_directions)
+subscribe(_set_all_directions)
 
 # --- logs ---
 
@@ -261,7 +261,7 @@ debug_log_modules = config_options.define(
 )
 
 
-def _set_loggers(option: config_options.Option, scope: config_options.Scope, value: Any) -> None:
+def _set_loggers(option: Ambient, scope: Scope, value: Any) -> None:
     if scope == "global" and option in (logging_level, debug_log_modules) and (value != option.default or loggers_are_set()):
         from laminax_runtime.base import loggers  # with `logging`, which takes 5 ms
 
@@ -273,11 +273,10 @@ def loggers_are_set() -> bool:
     return "laminax_runtime.base.loggers" in sys.modules
 
 
-config_options.subscribe(_set_loggers)
+subscribe(_set_loggers)
 
 
-@contextlib.contextmanager
-def transfer_guard(new_val: str | None) -> Iterator[None]:
+def transfer_guard(new_val: str | None) -> Together:
     """Context manager: what to do about transfers between host and devices, in all directions, in this thread.
 
     Transfers that were asked for, by `device_put` and `device_get`, are explicit; those that an operation needs, for
@@ -293,7 +292,4 @@ def transfer_guard(new_val: str | None) -> Iterator[None]:
         >>> with transfer_guard("disallow"):
         ...     y = jnp.sin(x)  # x + 1 would raise: the 1 has to be brought to the device
     """
-    with contextlib.ExitStack() as stack:
-        for guard in transfer_guards:
-            stack.enter_context(guard(new_val))
-        yield
+    return Together(*[guard(new_val) for guard in transfer_guards])

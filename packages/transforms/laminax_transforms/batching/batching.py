@@ -16,7 +16,7 @@ from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr
 from laminax_ir.tracing import source
 from laminax_ir.tracing.leaks import check_for_leaks
 from laminax_ir.tracing.name_stacks import VMAP
-from laminax_ir.tracing.trace import Trace, Tracer, current_trace, ended_afterwards, extend_axis_env, name_scope, state
+from laminax_ir.tracing.trace import Trace, Tracer, at_work, current_trace, state
 from laminax_ir.types.avals import ShapedArray, get_aval, remove_axis
 from laminax_ir.types.type_shardings import in_use
 from laminax_transforms.base.registry import axis_primitives, batching_rules
@@ -180,7 +180,7 @@ def batch_flat(fun: Callable[..., Sequence[Any]], axis: Axis, args: Sequence[Any
       The results and their batch axes.
     """
     trace = BatchTrace(state.trace, axis, name, mapping)
-    with ended_afterwards(trace), extend_axis_env((axis.name, axis.size)), current_trace(trace), name_scope(VMAP):
+    with at_work(trace, VMAP, ((axis.name, axis.size),)):
         outputs = fun(*[trace.join(x, b) for x, b in zip(args, in_axes)])
         pairs = [trace.split(x) for x in outputs]
     if config.check_leaks.value:

@@ -13,7 +13,7 @@ from laminax_ir.ops.calls import checkpoint_p, jit_p
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
-from laminax_ir.tracing.trace import Trace, Tracer, current_trace, ended_afterwards, state
+from laminax_ir.tracing.trace import Trace, Tracer, at_work, current_trace, state
 from laminax_ir.types.avals import get_aval
 
 
@@ -126,7 +126,7 @@ def resolve_shared_sums(closed: ClosedJaxpr, axis_name: Hashable, varies: Sequen
 
     def fun(*args):
         trace = _VaryingTrace(state.trace, axis_name)
-        with ended_afterwards(trace), current_trace(trace):
+        with at_work(trace):
             inputs = [_VaryingTracer(trace, x) if v else x for x, v in zip(args, varies)]
             results = eval_jaxpr(closed.jaxpr, closed.consts, *inputs)
         return [x.value if type(x) is _VaryingTracer and x._trace is trace else x for x in results]

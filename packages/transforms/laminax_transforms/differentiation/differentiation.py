@@ -14,7 +14,7 @@ from laminax_ir.tracing import source
 from laminax_ir.tracing.leaks import check_for_leaks
 from laminax_ir.tracing.manual_axes import checked_axes
 from laminax_ir.tracing.name_stacks import JVP
-from laminax_ir.tracing.trace import Trace, Tracer, current_trace, ended_afterwards, name_scope, state
+from laminax_ir.tracing.trace import Trace, Tracer, at_work, current_trace, state
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms.base.registry import jvp_rules, linearize_rules
 from laminax_transforms.base.zeros import ZERO
@@ -171,7 +171,7 @@ def jvp_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents
         results, program = linearize_flat(fun, primals, [t is not ZERO for t in tangents], name)
         return results, program.apply([t for t in tangents if t is not ZERO])
     trace = JVPTrace(state.trace, name)
-    with ended_afterwards(trace), current_trace(trace), name_scope(JVP):
+    with at_work(trace, JVP):
         outputs = fun(*[trace.join(p, t) for p, t in zip(primals, tangents)])
         pairs = [trace.split(x) for x in outputs]
     if config.check_leaks.value:
@@ -208,7 +208,7 @@ def linearize_flat(fun: Callable[..., Sequence[Any]], primals: Sequence[Any],
             arguments.append(DualTracer(trace, x, inputs[-1]))
         else:
             arguments.append(x)
-    with ended_afterwards(trace), current_trace(trace), name_scope(JVP):
+    with at_work(trace, JVP):
         outputs = fun(*arguments)
         pairs = [trace.split(x) for x in outputs]
     if checked_axes():  # inside of a program per device

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from laminax_ir.ops.calls import bind_checkpoint, close_over_constants, name_p
 from laminax_ir.ops.contraction import dot_general_p
-from laminax_ir.options import config_options
+from laminax_ir.options import ambient
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
 from laminax_ir.pytrees.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
@@ -18,7 +18,7 @@ from laminax_ir.recording.staging import stage
 from laminax_ir.recording.staging_trace import StagingTrace, trace_type_for
 from laminax_ir.refs.refs import check_aliases, check_returned, is_traced
 from laminax_ir.tracing import source
-from laminax_ir.tracing.trace import Tracer, current_trace, eval_trace, state
+from laminax_ir.tracing.trace import Tracer, at_work, current_trace, eval_trace, state
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import check_callable, function_name
@@ -144,7 +144,7 @@ class _Call:
 
     def key(self) -> tuple:
         static = tuple((k, type(v), v) for k, v in [*self.static.items(), *sorted(self.static_kwargs.items())])
-        return self.in_tree, tuple(self.avals), self.count, static, config_options.trace_key(), tuple(state.axis_sizes.items())
+        return self.in_tree, tuple(self.avals), self.count, static, ambient.trace_key(), tuple(state.axis_sizes.items())
 
 
 _Traced = tuple[ClosedJaxpr, list[Any], Any]
@@ -197,13 +197,10 @@ def _known_value(x: Any) -> Any | None:
 def _trace_with_values(call: _Call) -> _Traced:
     """As `_trace_cached`, with the values of the arguments known to the function."""
     trace = trace_type_for(call.avals, _ConcreteStagingTrace)(function_name(call.fun))
-    try:
-        with current_trace(trace):
-            inputs = [trace.new_input(aval) for aval in call.avals]
-            trace.values.update((t.variable, v) for t, v in zip(inputs, map(_known_value, call.leaves)) if v is not None)
-            closed = trace.finish(call.run(*inputs))
-    finally:
-        trace.ended = True
+    with at_work(trace):
+        inputs = [trace.new_input(aval) for aval in call.avals]
+        trace.values.update((t.variable, v) for t, v in zip(inputs, map(_known_value, call.leaves)) if v is not None)
+        closed = trace.finish(call.run(*inputs))
     return *close_over_constants(closed), call.out_tree
 
 

@@ -23,7 +23,7 @@ from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing import source
 from laminax_ir.tracing.leaks import check_for_leaks
-from laminax_ir.tracing.trace import Trace, Tracer, current_trace, ended_afterwards, state
+from laminax_ir.tracing.trace import Trace, Tracer, at_work, state
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import check_callable
@@ -116,7 +116,7 @@ def _is_inexact(x: Any) -> bool:
 def taylor_flat(fun: Callable[..., Sequence[Any]], operands: Sequence[Series], order: int, name: str = "") -> list[Series]:
     """The Taylor series of the results of a flat function, given those of its arguments."""
     trace = TaylorTrace(state.trace, order, name)
-    with ended_afterwards(trace), current_trace(trace):
+    with at_work(trace):
         outputs = fun(*[trace.join(list(x)) for x in operands])
         results = [trace.split(x) for x in outputs]
     if config.check_leaks.value:

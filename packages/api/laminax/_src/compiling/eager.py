@@ -14,7 +14,7 @@ import numpy as np
 import laminax_runtime as runtime
 from laminax_ir.functions import operators
 from laminax_ir.ops.calls import checkpoint_p
-from laminax_ir.options import config, config_options
+from laminax_ir.options import ambient, config
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.pytrees.pytree import tree_structure
@@ -106,7 +106,7 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
         if where is None:  # spread over a mesh
             where = tuple(committed_sharding(x) for x in args), mesh
         avals = tuple(get_aval(x) for x in args)
-        key = avals, where, config_options.trace_key()  # whether operands may be promoted is an option
+        key = avals, where, ambient.trace_key()  # whether operands may be promoted is an option
         found = programs.get(key)
         if found is None:
             check_may_trace(f"jit({name})")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 import laminax_runtime as runtime
 from laminax_ir.key_arrays.keys import stored_aval
-from laminax_ir.options.config_options import with_overrides_of_this_thread
+from laminax_ir.options.ambient import with_overrides_of_this_thread
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 
 from laminax._src.base.phases import log_decision

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import Any, Callable, Iterator
+from typing import Any, Callable
 
 from laminax_ir.options import config
+from laminax_ir.options.ambient import Override
 from laminax_ir.pytrees.wrapping import wraps
 from laminax_ir.tracing.trace import ConstantFoldingTrace, current_trace, eval_trace, name_scope, state
 from laminax_ir.tracing.tracebacks import api_boundary
@@ -14,11 +14,9 @@ from laminax_ir.types.arguments import check_callable
 from laminax._src.compiling.tracing import function_name
 
 
-@contextmanager
-def disable_jit(disable: bool = True) -> Iterator[None]:
+def disable_jit(disable: bool = True) -> Override:
     """Context manager: jitted functions run as plain Python inside, operation by operation, so that values can be seen."""
-    with config.disable_jit(bool(disable)):
-        yield
+    return config.disable_jit(bool(disable))
 
 
 def named_scope(name: str) -> Any:
@@ -62,8 +60,7 @@ def named_call(fun: Callable, *, name: str | None = None) -> Callable:
     return call
 
 
-@contextmanager
-def ensure_compile_time_eval() -> Iterator[None]:
+class ensure_compile_time_eval(current_trace):
     """Context manager: operations inside that depend on no traced value are computed at once, also while a function is traced.
 
     Those that do depend on one are traced, as they are outside.
@@ -75,11 +72,16 @@ def ensure_compile_time_eval() -> Iterator[None]:
       ...         n = int(jnp.sum(jnp.arange(4)))  # a Python int
       ...     return x * n
     """
-    if state.trace is eval_trace:
-        yield
-        return
-    with current_trace(ConstantFoldingTrace(state.trace)):
-        yield
+
+    def __init__(self) -> None:
+        super().__init__(eval_trace)
+
+    def _recreate_cm(self) -> ensure_compile_time_eval:
+        return ensure_compile_time_eval()
+
+    def _change(self) -> None:
+        self.trace = eval_trace if state.trace is eval_trace else ConstantFoldingTrace(state.trace)
+        super()._change()
 
 
 __all__ = ["disable_jit", "ensure_compile_time_eval", "named_call", "named_scope"]

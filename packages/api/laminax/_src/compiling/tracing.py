@@ -12,7 +12,7 @@ from functools import cache, partial
 from typing import Any, Callable, Hashable, NamedTuple, Sequence
 from weakref import WeakKeyDictionary, ref
 
-from laminax_ir.options import config, config_options
+from laminax_ir.options import ambient, config
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.pytrees.pytree import flatten, keystr, tree_flatten_with_path
@@ -179,7 +179,7 @@ class TraceKey(NamedTuple):
     static_args: tuple[tuple[int, Static], ...]
     static_kwargs: tuple[tuple[str, Static], ...]
     count: int
-    config: config_options.TraceKey
+    config: ambient.TraceKey
     axes: tuple[tuple[Any, int], ...]
 
 
@@ -235,7 +235,7 @@ class TraceCache:
                entries: Entries) -> TracedFunction:
         """The traced function for a call, traced now if it has not been."""
         axes = state.axis_sizes
-        key = TraceKey(call.in_tree, tuple(avals), call.static_args, call.static_kwargs, call.count, config_options.trace_key(),
+        key = TraceKey(call.in_tree, tuple(avals), call.static_args, call.static_kwargs, call.count, ambient.trace_key(),
                        tuple(axes.items()) if axes else ())
         found = entries.get(key)
         if found is not None and found.is_valid():

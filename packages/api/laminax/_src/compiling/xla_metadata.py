@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from contextlib import AbstractContextManager
 from typing import Any, Callable
 
 from laminax_ir.ops.hints import with_xla_metadata
@@ -37,23 +36,11 @@ def set_xla_metadata(x: Any = None, **kwargs: Any) -> Any:
     return with_xla_metadata(x, **kwargs)
 
 
-class _Attributes:
-    """A block whose operations have attributes; it may be entered again inside itself."""
-
-    def __init__(self, changes: dict[str, Any]):
-        self._changes = changes
-        self._entered: list[AbstractContextManager] = []
-
-    def __enter__(self) -> None:
-        entered = changed_attributes(self._changes)
-        entered.__enter__()
-        self._entered.append(entered)
-
-    def __exit__(self, *exc_info: Any) -> None:
-        self._entered.pop().__exit__(*exc_info)
+class _Attributes(changed_attributes):
+    """A block whose operations have attributes."""
 
     def __call__(self, function: Callable) -> _FunctionWithAttributes:
-        return _FunctionWithAttributes(function, self._changes)
+        return _FunctionWithAttributes(function, self._texts)
 
 
 class _FunctionWithAttributes:

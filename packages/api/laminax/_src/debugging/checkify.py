@@ -25,6 +25,7 @@ from laminax_ir.ops.checks import (
     OOBError,
     Site,
     check_p,
+    checks_indices,
     index_message,
 )
 from laminax_ir.ops.control_flow import cond_p, platform_switch, scan_p, switch, while_p
@@ -32,7 +33,6 @@ from laminax_ir.ops.elementwise import div_p
 from laminax_ir.ops.loops import scan, while_loop
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p
-from laminax_ir.options import config
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subjaxprs
 from laminax_ir.programs.primitive import Primitive
@@ -180,7 +180,7 @@ def checkify(f: Callable, errors: frozenset[ErrorCategory] = user_checks) -> Cal
             results, out_tree = tree_flatten(f(*given, **named))
             trees.append(out_tree)
             return results
-        with config.check_indices(OOBError in errors):
+        with checks_indices(OOBError in errors):
             closed = stage(flat, [get_aval(x) for x in leaves], getattr(f, "__name__", "checkify"), keeps_refs=True)
         values, write_back = leaves, None
         if has_refs(closed.effects):

@@ -7,8 +7,7 @@ Source: JAX's documentation of `jax.experimental.compute_on`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -24,8 +23,7 @@ from laminax._src.parallel.transfers import device_put
 _PLACES = {"device_host": "host", "device": "dense", "tpu_sparsecore": "sparseoffload"}  # as XLA calls them
 
 
-@contextmanager
-def compute_on(compute_type: str) -> Iterator[None]:
+def compute_on(compute_type: str) -> changed_attributes:
     """Has the operations inside, which may be those of a function that it decorates, computed in another place.
 
     Args:
@@ -43,8 +41,7 @@ def compute_on(compute_type: str) -> Iterator[None]:
       ...         y = x * 2
       ...     return y + 1
     """
-    with changed_attributes(_attributes(compute_type)):
-        yield
+    return changed_attributes(_attributes(compute_type))
 
 
 def _attributes(compute_type: Any) -> dict[str, str | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import AbstractSet, Any, Callable, Iterator, Sequence
 from weakref import ref
 
@@ -158,8 +157,7 @@ def get_opaque_trace_state(convention: Any = None) -> OpaqueTraceState:
     return OpaqueTraceState(state.trace)
 
 
-@contextmanager
-def set_current_trace(trace: Trace | None, check_leaks: bool = False) -> Iterator[None]:
+def set_current_trace(trace: Trace | None, check_leaks: bool = False) -> current_trace:
     """Context manager: makes a trace current in this thread; None means that values are computed.
 
     Args:
@@ -168,16 +166,21 @@ def set_current_trace(trace: Trace | None, check_leaks: bool = False) -> Iterato
     """
     if check_leaks:
         raise NotImplementedError("set_current_trace: check_leaks=True is not supported; use the setting check_tracer_leaks")
-    with current_trace(eval_trace if trace is None else trace):
-        yield
+    return current_trace(eval_trace if trace is None else trace)
 
 
-@contextmanager
-def take_current_trace() -> Iterator[Trace]:
+class take_current_trace(current_trace):
     """Context manager: gives the current trace, while values are computed inside."""
-    trace = state.trace
-    with current_trace(eval_trace):
-        yield trace
+
+    def __init__(self) -> None:
+        super().__init__(eval_trace)
+
+    def _recreate_cm(self) -> take_current_trace:
+        return take_current_trace()
+
+    def _change(self) -> Trace:
+        super()._change()
+        return self._saved[-1]
 
 
 def nonempty_axis_env_DO_NOT_USE() -> bool:

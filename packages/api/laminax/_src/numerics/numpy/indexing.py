@@ -14,10 +14,9 @@ import numpy as np
 from laminax_ir.ops import indexing as indexing_ops
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import slicing as slicing_ops
-from laminax_ir.ops.checks import note_index
+from laminax_ir.ops.checks import checks_indices, note_index
 from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode
 from laminax_ir.ops.slicing import dynamic_slice_p
-from laminax_ir.options import config
 from laminax_ir.tracing.trace import Tracer, eval_trace, state
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
@@ -82,7 +81,7 @@ def _ints_clamped(shape: tuple[int, ...], items: list, wrap: bool) -> list:
             size = shape[axis]
             position = item + size if item < 0 and wrap else item
             item = min(max(position, 0), size - 1)
-            if item != position and config.check_indices.value:
+            if item != position and checks_indices.value:
                 note_index(shape, axis, position)
         axis += item is not NEW_AXIS and item is not GAP
         result.append(item)
@@ -180,7 +179,7 @@ def _dynamic_read(x: Any, items: list, wrap: bool) -> Any:
             dropped.append(axis)
         axis += 1
     x = _static_read(x, outer)
-    if tuple(sizes) != tuple(x.shape) or config.check_indices.value:
+    if tuple(sizes) != tuple(x.shape) or checks_indices.value:
         x = state.trace.process(dynamic_slice_p, (x, *starts), {"slice_sizes": tuple(sizes)})
     if dropped:
         x = shape_ops.squeeze(x, tuple(dropped))
