@@ -87,19 +87,19 @@ def render(doc: Doc, width: int = 80) -> str:
     stack: list[tuple[int, bool, Doc]] = [(0, False, doc)]  # indentation, on one line?, document
     while stack:
         indent, flat, doc = stack.pop()
-        kind = type(doc)
-        if kind is Text or (kind is Break and flat):
-            text = doc.text if kind is Text else doc.flat
-            line.append(text)
-            column += len(text)
-            if kind is Text:
-                notes += doc.notes
-        elif kind is Break:
+        if isinstance(doc, Text):
+            line.append(doc.text)
+            column += len(doc.text)
+            notes += doc.notes
+        elif isinstance(doc, Break) and flat:
+            line.append(doc.flat)
+            column += len(doc.flat)
+        elif isinstance(doc, Break):
             lines.append(("".join(line), notes))
             line, notes, column = [" " * indent], [], indent
-        elif kind is Sequence:
+        elif isinstance(doc, Sequence):
             stack += [(indent, flat, part) for part in reversed(doc.parts)]
-        elif kind is Nest:
+        elif isinstance(doc, Nest):
             stack.append((indent + doc.indent, flat, doc.doc))
         else:
             stack.append((indent, flat or doc.width <= width - column, doc.doc))

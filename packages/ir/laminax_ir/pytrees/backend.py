@@ -7,6 +7,7 @@ Both have the same names; everything else in laminax takes them from here.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 _requested = os.environ.get("LAMINAX_PYTREE_BACKEND", "")
 if _requested not in ("", "jaxlib", "python"):
@@ -16,7 +17,9 @@ if _requested not in ("", "jaxlib", "python"):
     )
 
 backend_name = _requested or "jaxlib"
-if backend_name == "jaxlib":
+if TYPE_CHECKING:  # the Python registry is the meaning of both
+    import laminax_ir.pytrees.python_backend as backend
+elif backend_name == "jaxlib":
     try:
         import laminax_ir.pytrees.jaxlib_backend as backend
     except ImportError as error:
@@ -26,7 +29,7 @@ if backend_name == "jaxlib":
                 "Install jaxlib, or unset the variable to use the pure-Python registry."
             ) from error
         backend_name = "python"
-if backend_name == "python":
+if not TYPE_CHECKING and backend_name == "python":
     import laminax_ir.pytrees.python_backend as backend
 
 __all__ = ["backend", "backend_name"]

@@ -19,6 +19,8 @@ class _Key:
     __slots__ = ("_value",)
     __match_args__: tuple[str, ...] = ()
 
+    _value: Any
+
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self._value == other._value
 
@@ -28,7 +30,7 @@ class _Key:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.__match_args__[0]}={self._value!r})"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type, tuple[Any]]:
         return type(self), (self._value,)
 
 
@@ -108,8 +110,8 @@ class _Kind:
 
     __slots__ = ("type",)
 
-    def __init__(self, nodetype: type | None):
-        self.type = nodetype
+    def __init__(self, nodetype: Any):
+        self.type: Any = nodetype
 
     def flatten(self, tree: Any) -> tuple[Sequence[Any], Any]:
         """Returns (children, static data)."""
@@ -138,40 +140,40 @@ class _Kind:
 class _NoneKind(_Kind):
     __slots__ = ()
 
-    def flatten(self, tree):
+    def flatten(self, tree: Any) -> tuple[Sequence[Any], Any]:
         return (), None
 
-    def unflatten(self, data, children):
+    def unflatten(self, data: Any, children: list[Any]) -> Any:
         return None
 
-    def show(self, data, children):
+    def show(self, data: Any, children: list[str]) -> str:
         return "None"
 
 
 class _TupleKind(_Kind):
     __slots__ = ()
 
-    def unflatten(self, data, children):
+    def unflatten(self, data: Any, children: list[Any]) -> Any:
         return tuple(children)
 
-    def show(self, data, children):
+    def show(self, data: Any, children: list[str]) -> str:
         return f"({children[0]},)" if len(children) == 1 else f"({', '.join(children)})"
 
 
 class _ListKind(_Kind):
     __slots__ = ()
 
-    def unflatten(self, data, children):
+    def unflatten(self, data: Any, children: list[Any]) -> Any:
         return list(children)
 
-    def show(self, data, children):
+    def show(self, data: Any, children: list[str]) -> str:
         return f"[{', '.join(children)}]"
 
 
 class _DictKind(_Kind):
     __slots__ = ()
 
-    def flatten(self, tree):
+    def flatten(self, tree: Any) -> tuple[Sequence[Any], Any]:
         try:
             keys = sorted(tree)
         except Exception as error:
@@ -180,17 +182,17 @@ class _DictKind(_Kind):
             ) from error
         return [tree[key] for key in keys], tuple(keys)
 
-    def flatten_with_keys(self, tree):
+    def flatten_with_keys(self, tree: Any) -> tuple[Sequence[tuple[Any, Any]], Any]:
         children, keys = self.flatten(tree)
         return tuple([(DictKey(key), child) for key, child in zip(keys, children)]), keys
 
-    def unflatten(self, data, children):
+    def unflatten(self, data: Any, children: list[Any]) -> Any:
         return dict(zip(data, children))
 
-    def node_data(self, data):
+    def node_data(self, data: Any) -> Any:
         return list(data)
 
-    def show(self, data, children):
+    def show(self, data: Any, children: list[str]) -> str:
         return "{" + ", ".join(f"{key!r}: {child}" for key, child in zip(data, children)) + "}"
 
 
@@ -199,23 +201,23 @@ class _NamedTupleKind(_Kind):
 
     __slots__ = ()
 
-    def flatten(self, tree):
+    def flatten(self, tree: Any) -> tuple[Sequence[Any], Any]:
         return tree, type(tree)
 
-    def flatten_with_keys(self, tree):
+    def flatten_with_keys(self, tree: Any) -> tuple[Sequence[tuple[Any, Any]], Any]:
         names = type(tree)._fields
         return [(GetAttrKey(name), child) for name, child in zip(names, tree)], type(tree)
 
-    def unflatten(self, data, children):
+    def unflatten(self, data: Any, children: list[Any]) -> Any:
         return data(*children)
 
-    def type_of(self, data):
+    def type_of(self, data: Any) -> type:
         return data
 
-    def node_data(self, data):
+    def node_data(self, data: Any) -> Any:
         return None
 
-    def show(self, data, children):
+    def show(self, data: Any, children: list[str]) -> str:
         return f"CustomNode(namedtuple[{data.__name__}], [{', '.join(children)}])"
 
 
@@ -224,16 +226,16 @@ class _CustomKind(_Kind):
 
     __slots__ = ("to_iterable", "from_iterable", "to_iterable_with_keys")
 
-    def __init__(self, nodetype, to_iterable, from_iterable, to_iterable_with_keys):
+    def __init__(self, nodetype: type, to_iterable: Callable, from_iterable: Callable, to_iterable_with_keys: Callable | None):
         self.type = nodetype
         self.to_iterable = to_iterable
         self.from_iterable = from_iterable
         self.to_iterable_with_keys = to_iterable_with_keys
 
-    def flatten(self, tree):
+    def flatten(self, tree: Any) -> tuple[Sequence[Any], Any]:
         return self._checked("flatten", self.to_iterable(tree))
 
-    def flatten_with_keys(self, tree):
+    def flatten_with_keys(self, tree: Any) -> tuple[Sequence[tuple[Any, Any]], Any]:
         if self.to_iterable_with_keys is None:
             children, data = self.flatten(tree)
             return [(FlattenedIndexKey(i), child) for i, child in enumerate(children)], data
@@ -257,7 +259,7 @@ class _CustomKind(_Kind):
                 f"The {which} function of {self.type} must return children that can be iterated, got {result[0]!r}"
             ) from error
 
-    def unflatten(self, data, children):
+    def unflatten(self, data: Any, children: list[Any]) -> Any:
         return self.from_iterable(data, tuple(children))
 
 
@@ -266,20 +268,20 @@ class _DataclassKind(_Kind):
 
     __slots__ = ("data_fields", "meta_fields")
 
-    def __init__(self, nodetype, data_fields, meta_fields):
+    def __init__(self, nodetype: type, data_fields: Sequence[str], meta_fields: Sequence[str]):
         self.type = nodetype
         self.data_fields = tuple(data_fields)
         self.meta_fields = tuple(meta_fields)
 
-    def flatten(self, tree):
+    def flatten(self, tree: Any) -> tuple[Sequence[Any], Any]:
         children = [getattr(tree, name) for name in self.data_fields]
         return children, tuple([getattr(tree, name) for name in self.meta_fields])
 
-    def flatten_with_keys(self, tree):
+    def flatten_with_keys(self, tree: Any) -> tuple[Sequence[tuple[Any, Any]], Any]:
         children, data = self.flatten(tree)
         return [(GetAttrKey(name), child) for name, child in zip(self.data_fields, children)], data
 
-    def unflatten(self, data, children):
+    def unflatten(self, data: Any, children: list[Any]) -> Any:
         return self.type(**dict(zip(self.meta_fields, data)), **dict(zip(self.data_fields, children)))
 
 
@@ -292,7 +294,9 @@ _NAMEDTUPLE = _NamedTupleKind(None)
 class PyTreeRegistry:
     """The container types that flattening goes into; all other values are leaves."""
 
-    def __init__(self):
+    __name__: str  # how pickle finds it again
+
+    def __init__(self) -> None:
         builtin = (_NoneKind(type(None)), _TupleKind(tuple), _ListKind(list), _DictKind(dict))
         self._kinds: dict[type, _Kind] = {kind.type: kind for kind in builtin}
         self._leaf = PyTreeDef._make(self, None, None, ())
@@ -352,7 +356,7 @@ class PyTreeRegistry:
         leaves: list[Any] = []
         return leaves, self._flatten_into(leaves, tree, leaf_predicate)
 
-    def _flatten_into(self, leaves: list[Any], tree: Any, is_leaf) -> PyTreeDef:
+    def _flatten_into(self, leaves: list[Any], tree: Any, is_leaf: Callable[[Any], bool] | None) -> PyTreeDef:
         kind = self._kind_of(tree)
         if (is_leaf is not None and _checked_answer(is_leaf(tree))) or kind is None:
             leaves.append(tree)
@@ -370,7 +374,9 @@ class PyTreeRegistry:
         leaves: list[tuple[tuple[Any, ...], Any]] = []
         return leaves, self._flatten_with_path_into(leaves, (), tree, leaf_predicate)
 
-    def _flatten_with_path_into(self, leaves, path: tuple[Any, ...], tree: Any, is_leaf) -> PyTreeDef:
+    def _flatten_with_path_into(
+        self, leaves: list[tuple[tuple[Any, ...], Any]], path: tuple[Any, ...], tree: Any, is_leaf: Callable[[tuple[Any, ...], Any], bool] | None
+    ) -> PyTreeDef:
         kind = self._kind_of(tree)
         if (is_leaf is not None and _checked_answer(is_leaf(path, tree))) or kind is None:
             leaves.append((path, tree))
@@ -397,11 +403,19 @@ class PyTreeDef:
 
     __slots__ = ("num_leaves", "num_nodes", "_registry", "_kind", "_data", "_children", "_hash")
 
-    def __init__(self):
+    num_leaves: int
+    num_nodes: int
+    _registry: PyTreeRegistry
+    _kind: _Kind | None
+    _data: Any
+    _children: tuple[PyTreeDef, ...]
+    _hash: int | None
+
+    def __init__(self) -> None:
         raise TypeError("a PyTreeDef is made by flattening a tree; use tree_structure(tree)")
 
     @staticmethod
-    def _make(registry: PyTreeRegistry, kind: _Kind | None, data: Any, children: Iterable[PyTreeDef]):
+    def _make(registry: PyTreeRegistry, kind: _Kind | None, data: Any, children: Iterable[PyTreeDef]) -> PyTreeDef:
         """`kind` is None for a leaf."""
         self = object.__new__(PyTreeDef)
         self._registry, self._kind, self._data = registry, kind, data
@@ -505,7 +519,7 @@ class PyTreeDef:
         """Folds the tree: `f_leaf(leaf)` at leaves, `f_node(children, data)` at nodes, children first."""
         return self._walk(f_node, f_leaf, self._exact_leaves(leaves))
 
-    def _walk(self, f_node, f_leaf, leaves: Iterator[Any]) -> Any:
+    def _walk(self, f_node: Callable[..., Any], f_leaf: Callable[[Any], Any] | None, leaves: Iterator[Any]) -> Any:
         if self._kind is None:
             leaf = next(leaves)
             return leaf if f_leaf is None else f_leaf(leaf)
@@ -557,7 +571,7 @@ class PyTreeDef:
             return "*"
         return self._kind.show(self._data, [child._show() for child in self._children])
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., PyTreeDef], tuple[Any, ...]]:
         return PyTreeDef.from_node_data_and_children, (self._registry, self.node_data(), self._children)
 
 
@@ -586,4 +600,4 @@ def all_leaves(registry: PyTreeRegistry, values: Iterable[Any]) -> bool:
 
 registry = PyTreeRegistry()
 registry.__module__, registry.__name__ = __name__, "registry"  # how pickle finds it again
-dispatch_registry = None  # there is no C++ dispatch without jaxlib
+dispatch_registry: PyTreeRegistry | None = None  # there is no C++ dispatch without jaxlib

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.pytrees.backend import backend, backend_name
 from laminax_ir.pytrees.paths import (
@@ -76,8 +76,11 @@ __all__ = [
     "register_pytree_with_keys", "register_pytree_with_keys_class", "register_static", "static",
 ]  # fmt: skip
 
-PyTreeDef = backend.PyTreeDef
-PyTreeRegistry = backend.PyTreeRegistry
+if TYPE_CHECKING:  # the Python registry is the meaning of both
+    from laminax_ir.pytrees.python_backend import PyTreeDef, PyTreeRegistry
+else:
+    PyTreeDef = backend.PyTreeDef
+    PyTreeRegistry = backend.PyTreeRegistry
 registry: PyTreeRegistry = backend.registry
 default_registry = registry
 dispatch_registry: PyTreeRegistry | None = backend.dispatch_registry

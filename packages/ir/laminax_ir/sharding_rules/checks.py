@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from laminax_ir.ops.checks import check_p
-from laminax_ir.tracing.explicit_axes import sharding_rules
+from laminax_ir.programs.result_types import sharding_rules
 
 
 @sharding_rules(check_p)
