@@ -74,6 +74,9 @@ _MODULE_OF = {
     "has_terms": "arrays.shardings",
     "named_from_hlo": "arrays.shardings",
     "as_sharding": "arrays.shardings",
+    "devices_of": "arrays.shardings",
+    "have_same_devices": "arrays.shardings",
+    "hlo_sharding": "arrays.shardings",
     "misfit": "arrays.shardings",
     "on_device": "arrays.shardings",
     # transfers

@@ -568,6 +568,21 @@ set_members(GSPMDSharding, _GSPMDMethods)
 GSPMDSharding.get_replicated = staticmethod(get_replicated)
 
 
+def devices_of(sharding: Sharding) -> tuple[Device, ...]:
+    """The devices of a sharding, in its order."""
+    return sharding._device_assignment
+
+
+def have_same_devices(a: Sharding, b: Sharding) -> bool:
+    """Whether two shardings are over the same devices, in one order."""
+    return a._internal_device_list == b._internal_device_list
+
+
+def hlo_sharding(sharding: Sharding, ndim: int) -> _jaxlib.HloSharding:
+    """What a sharding says of an array of a rank, in XLA's terms: a tiling over the positions in its list of devices."""
+    return sharding._to_xla_hlo_sharding(ndim)
+
+
 @functools.lru_cache(maxsize=1024)
 def on_device(device: Device) -> SingleDeviceSharding:
     """The sharding of an array on one device; one object per device, so that comparing it is cheap."""

@@ -1,1 +1,1 @@
-"""base"""
+"""Options and what mirrors them where jaxlib looks, errors, logs."""

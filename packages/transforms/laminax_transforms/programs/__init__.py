@@ -1,1 +1,1 @@
-"""Transformations of jaxprs, and what depends on what in them."""
+"""Transformations of whole jaxprs."""

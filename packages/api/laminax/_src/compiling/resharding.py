@@ -33,7 +33,7 @@ def relayout_by_program(x: runtime.ArrayImpl, layout: Layout) -> runtime.ArrayIm
 
 @lru_cache(maxsize=1024)
 def _relayout_program(aval: ShapedArray, sharding: runtime.Sharding, source: Layout | None, target: Layout) -> Program:
-    where = Partitioning(sharding._device_assignment, (sharding,), (sharding,), in_layouts=(source,), out_layouts=(target,))
+    where = Partitioning(runtime.devices_of(sharding), (sharding,), (sharding,), in_layouts=(source,), out_layouts=(target,))
     return compile_program(stage(lambda x: [x], [aval], "relayout"), where, name="relayout")
 
 
@@ -41,7 +41,7 @@ def _relayout_program(aval: ShapedArray, sharding: runtime.Sharding, source: Lay
 def _program(aval: ShapedArray, source: runtime.Sharding, target: runtime.Sharding) -> Program:
     if reason := runtime.misfit(target, aval.shape):
         raise ValueError(f"an array of type {aval.str_short()} {reason}")
-    where = Partitioning(target._device_assignment, (source,), (target,))
+    where = Partitioning(runtime.devices_of(target), (source,), (target,))
     return compile_program(stage(lambda x: [_moved(x, source, target)], [aval], "reshard"), where, name="reshard")
 
 

@@ -94,7 +94,7 @@ def _splits(sharding: Any) -> bool:
 
 def hlo_shardings(shardings: Sequence[runtime.NamedSharding | None], avals: Sequence[ShapedArray]) -> tuple:
     """The shardings as XLA has them: tiles of an array, dealt out to numbered devices."""
-    return tuple(None if s is None else s._to_xla_hlo_sharding(physical_aval(aval).ndim) for s, aval in zip(shardings, avals))
+    return tuple(None if s is None else runtime.hlo_sharding(s, physical_aval(aval).ndim) for s, aval in zip(shardings, avals))
 
 
 def shardings_on(mesh: runtime.Mesh | AbstractMesh, nr_devices: int, shardings: Sequence[runtime.NamedSharding | None],
@@ -118,7 +118,7 @@ def shardings_on(mesh: runtime.Mesh | AbstractMesh, nr_devices: int, shardings: 
 def _on_mesh(sharding: runtime.NamedSharding, mesh: runtime.Mesh | AbstractMesh, ndim: int) -> runtime.Sharding:
     if sharding.mesh.shape_tuple == mesh.shape_tuple:
         return runtime.NamedSharding(mesh, sharding.spec)
-    hlo = sharding._to_xla_hlo_sharding(ndim)
+    hlo = runtime.hlo_sharding(sharding, ndim)
     found = runtime.named_from_hlo(hlo, mesh, ndim)
     if found is not None:
         return found

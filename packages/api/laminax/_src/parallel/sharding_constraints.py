@@ -249,7 +249,7 @@ def _put(x: Any, sharding: runtime.Sharding) -> Any:
 
 def _check_devices(x: Any, sharding: runtime.Sharding) -> None:
     found = committed_sharding(x)
-    if found is not None and found._internal_device_list != sharding._internal_device_list:
+    if found is not None and not runtime.have_same_devices(found, sharding):
         raise ValueError("with_sharding_constraint: Received incompatible devices for jitted computation. "
                          f"x, {get_aval(x).str_short()}, is on other devices than the sharding.\n  x is "
                          f"{found}\n  the sharding is {sharding}\nUse device_put to move it.")

@@ -101,13 +101,13 @@ def place(fun_name: str, closed: ClosedJaxpr, leaves: Sequence[Any], in_given: S
     is_pinned = bool(claims)
     if not claims:
         claims = [_Claim(lambda: "the default device", runtime.on_device(runtime.placement_device()))]
-    devices = claims[0].sharding._internal_device_list
+    first = claims[0].sharding
     for claim in claims[1:]:
-        if claim.sharding._internal_device_list != devices:
+        if not runtime.have_same_devices(claim.sharding, first):
             raise _incompatible(title, claims[0], claim)
     _check_abstract_meshes(title, [s.mesh for s, _ in _shardings_inside(closed) if not s._is_concrete], claims)
     _check_memory(title, [s for s, _ in _shardings_inside(closed)])
-    assignment = claims[0].sharding._device_assignment
+    assignment = runtime.devices_of(first)
     meshes = [claim.sharding for claim in claims if isinstance(claim.sharding, runtime.NamedSharding) and claim.sharding not in in_shardings]
     return Partitioning(assignment, tuple(in_shardings), out_given, tuple(dict.fromkeys(meshes)), is_pinned)
 
@@ -156,7 +156,7 @@ def _typed_shardings(title: str, avals: Sequence[ShapedArray], known: Sequence[r
 def _check_agreement(title: str, avals, committed, given, name) -> None:
     """An argument that is committed to a layout must have the one that the caller of jit asked for."""
     for i, (found, wanted) in enumerate(zip(committed, given)):
-        if found is None or wanted is None or found._internal_device_list != wanted._internal_device_list:
+        if found is None or wanted is None or not runtime.have_same_devices(found, wanted):
             continue
         if not found.is_equivalent_to(wanted, physical_aval(avals[i]).ndim):
             raise ValueError(
@@ -205,7 +205,7 @@ def _check_memories(title: str, avals: Sequence[ShapedArray], leaves: Sequence[A
 
 def _other_memory(sharding: runtime.Sharding | None) -> str | None:
     """The kind of memory, where it is not the devices' own."""
-    if sharding is None or sharding.memory_kind == sharding._device_assignment[0].default_memory().kind:
+    if sharding is None or sharding.memory_kind == runtime.devices_of(sharding)[0].default_memory().kind:
         return None
     return sharding.memory_kind
 
@@ -217,13 +217,13 @@ def _location(eqn) -> str:
 
 def _incompatible(title: str, *claims: _Claim) -> ValueError:
     first, second = (f"{claim.describe()} with device ids {_device_ids(claim.sharding)} on platform "
-                     f"{claim.sharding._device_assignment[0].platform.upper()}{claim.locate()}" for claim in claims)
+                     f"{runtime.devices_of(claim.sharding)[0].platform.upper()}{claim.locate()}" for claim in claims)
     return ValueError(f"Received incompatible devices for jitted computation. Got {first} and {second}.\n"
                       f"{title} runs on one list of devices: move what is elsewhere with device_put, to the same devices in the same order.")
 
 
 def _device_ids(sharding: runtime.Sharding) -> list[int]:
-    return [device.id for device in sharding._device_assignment]
+    return [device.id for device in runtime.devices_of(sharding)]
 
 
 # What lowering and compiling take.

@@ -62,7 +62,7 @@ def array(object: Any, dtype: Any = None, *, copy: bool = True, order: str | Non
 
 def _check_devices(x: runtime.ArrayImpl, device: Any) -> None:
     wanted = runtime.as_sharding(device)
-    if x.sharding._internal_device_list != wanted._internal_device_list:
+    if not runtime.have_same_devices(x.sharding, wanted):
         raise ValueError(f"numpy.array: Received incompatible devices for jitted computation. The array is committed to {x.sharding}, and device is "
                          f"{device}. Move it with device_put.")
 
