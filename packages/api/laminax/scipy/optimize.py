@@ -2,4 +2,4 @@
 
 from laminax._lazy import contents
 
-__all__, __getattr__, __dir__ = contents(__name__, {"numerics.scipy.minimization": "OptimizeResults minimize"})
+__all__, __getattr__, __dir__ = contents(__name__, {"numerics.scipy.bfgs": "OptimizeResults", "numerics.scipy.minimization": "minimize"})

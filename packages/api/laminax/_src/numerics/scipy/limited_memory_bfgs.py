@@ -12,7 +12,7 @@ from laminax_ir.ops.loops import fori_loop, while_loop
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.linalg import norms
-from laminax._src.numerics.scipy.minimization import OptimizeResults, dot, evaluated_scalar, line_search
+from laminax._src.numerics.scipy.bfgs import OptimizeResults, dot, evaluated_scalar, line_search
 
 
 def settings(n: int) -> dict[str, Any]:

@@ -1,1 +1,3 @@
-"""Sparse arrays: formats, conversions, products, and functions of them."""
+"""The implementation of `laminax.experimental.sparse`, a module for each subject. Importing it gives `sparsify` its rules."""
+
+from laminax._src.numerics.sparse import rules as _rules  # noqa: F401

@@ -45,6 +45,7 @@ class JAXSparse:
 
     data: Any
     shape: tuple[int, ...]
+    _has_rules = False  # whether `sparsify` has rules for the format
     __hash__ = None  # as of arrays
     __array_ufunc__ = None  # an operator with a NumPy array on the left is the sparse array's
 

@@ -18,6 +18,10 @@ from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.arguments import concrete_or_error
 from laminax._src.numerics.sparse.base import JAXSparse, SparseInfo
 from laminax._src.numerics.sparse.conversion import count_stored_elements, entries_of, gather_entries, scatter_entries
+from laminax._src.numerics.sparse.layout import bcoo_transpose, bcoo_update_layout
+from laminax._src.numerics.sparse.ordering import bcoo_eliminate_zeros, bcoo_sort_indices, bcoo_sum_duplicates
+from laminax._src.numerics.sparse.slicing import split_rows
+from laminax._src.numerics.sparse.transform import sparsify
 
 
 @pytree.register_pytree_node_class
@@ -39,6 +43,8 @@ class BCOO(JAXSparse):
       >>> BCOO((jnp.array([3.0, 5.0]), jnp.array([[0, 1], [2, 2]])), shape=(3, 3))
       BCOO(float32[3, 3], nse=2)
     """
+
+    _has_rules = True
 
     def __init__(self, args: tuple[Any, Any], *, shape: Sequence[int], indices_sorted: bool = False, unique_indices: bool = False):
         self.data, self.indices = map(jnp.asarray, args)
@@ -109,7 +115,6 @@ class BCOO(JAXSparse):
 
     def sort_indices(self) -> BCOO:
         """The same array, the entries of each batch in the order of their indices."""
-        from laminax._src.numerics.sparse.ordering import bcoo_sort_indices
         return bcoo_sort_indices(self)
 
     def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCOO:
@@ -119,17 +124,14 @@ class BCOO(JAXSparse):
           nse: how many entries to store in each batch; as many as are needed if None, which cannot be found in a trace.
           remove_zeros: whether entries that are zero are left out.
         """
-        from laminax._src.numerics.sparse.ordering import bcoo_eliminate_zeros, bcoo_sum_duplicates
         return bcoo_eliminate_zeros(self, nse=nse) if remove_zeros else bcoo_sum_duplicates(self, nse=nse)
 
     def update_layout(self, *, n_batch: int | None = None, n_dense: int | None = None, on_inefficient: str | None = "error") -> BCOO:
         """The same array with other numbers of batch and dense axes; see `bcoo_update_layout`."""
-        from laminax._src.numerics.sparse.layout import bcoo_update_layout
         return bcoo_update_layout(self, n_batch=n_batch, n_dense=n_dense, on_inefficient=on_inefficient)
 
     def transpose(self, axes: Sequence[int] | None = None) -> BCOO:
         """The array with its axes permuted, reversed by default; see `bcoo_transpose`."""
-        from laminax._src.numerics.sparse.layout import bcoo_transpose
         return bcoo_transpose(self, permutation=tuple(reversed(range(self.ndim))) if axes is None else axes)
 
     def tree_flatten(self):
@@ -144,39 +146,32 @@ class BCOO(JAXSparse):
     # operators and methods that are functions of `laminax.numpy`: whether they have a rule for sparse operands is known there
 
     def __getitem__(self, index: Any):
-        return sparsified(lambda x: x[index])(self)
+        return sparsify(lambda x: x[index])(self)
 
     def __iter__(self):
-        from laminax._src.numerics.sparse.slicing import split_rows
         if not self.ndim:
             raise TypeError("iteration over a sparse array without axes")
         return iter(split_rows(self))
 
     def astype(self, dtype: Any):
         """The array with elements of another dtype."""
-        return sparsified(lambda x: x.astype(dtype))(self)
+        return sparsify(lambda x: x.astype(dtype))(self)
 
     def reshape(self, *shape: Any):
         """The array in another shape; sizes as one tuple or as arguments, one of them may be -1. See `bcoo_reshape`."""
-        return sparsified(lambda x: x.reshape(*shape))(self)
+        return sparsify(lambda x: x.reshape(*shape))(self)
 
     def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False):
         """The sum along some axes, of all elements by default. See `bcoo_reduce_sum`."""
-        return sparsified(lambda x: x.sum(axis=axis, dtype=dtype, keepdims=keepdims))(self)
-
-
-def sparsified(function: Callable) -> Callable:
-    """`sparsify`, which knows BCOO arrays and is therefore imported when it is used."""
-    from laminax._src.numerics.sparse.transform import sparsify
-    return sparsify(function)
+        return sparsify(lambda x: x.sum(axis=axis, dtype=dtype, keepdims=keepdims))(self)
 
 
 def _operator(name: str, is_reflected: bool = False) -> Callable:
     def method(self, *operand):
         function = getattr(jnp, name)
         if operand and isinstance(operand[0], (int, float, complex)):  # a number is static: x ** 2 has a rule
-            return sparsified(lambda x: function(operand[0], x) if is_reflected else function(x, operand[0]))(self)
-        return sparsified(function)(*((*operand, self) if is_reflected else (self, *operand)))
+            return sparsify(lambda x: function(operand[0], x) if is_reflected else function(x, operand[0]))(self)
+        return sparsify(function)(*((*operand, self) if is_reflected else (self, *operand)))
     method.__doc__ = f"`laminax.numpy.{name}` of sparse arrays."
     return method
 

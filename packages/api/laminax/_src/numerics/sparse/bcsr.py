@@ -16,12 +16,13 @@ from laminax_transforms.batching.mapped_types import register_vmappable
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.sparse.base import JAXSparse, SparseInfo, is_sparse
-from laminax._src.numerics.sparse.bcoo import BCOO, bcoo_fromdense, give_operators, sparsified
+from laminax._src.numerics.sparse.bcoo import BCOO, bcoo_fromdense, give_operators
 from laminax._src.numerics.sparse.conversion import gather_entries
 from laminax._src.numerics.sparse.entries import batch_places, is_inside
 from laminax._src.numerics.sparse.layout import bcoo_broadcast_in_dim, bcoo_concatenate, whole_batches
 from laminax._src.numerics.sparse.ordering import bcoo_sort_indices
 from laminax._src.numerics.sparse.products import bcoo_dot_general
+from laminax._src.numerics.sparse.transform import sparsify
 
 
 @pytree.register_pytree_node_class
@@ -56,6 +57,7 @@ class BCSR(JAXSparse):
     _bufs = property(lambda self: (self.data, self.indices, self.indptr))
     _info = property(lambda self: SparseInfo(self.shape, self.indices_sorted, self.unique_indices))
     _described_layout = BCOO._described_layout
+    _has_rules = True
 
     @classmethod
     def fromdense(cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32, n_dense: int = 0, n_batch: int = 0) -> BCSR:
@@ -130,7 +132,7 @@ class BCSR(JAXSparse):
         return object.__new__(cls)._set(("data", "indices", "indptr", *SparseInfo._fields), (*children, *aux_data))
 
     def __getitem__(self, index: Any):
-        return sparsified(lambda x: x[index])(self)
+        return sparsify(lambda x: x[index])(self)
 
 
 give_operators(BCSR, {"matmul": "matmul"})

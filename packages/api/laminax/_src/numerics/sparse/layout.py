@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 from warnings import warn
 
 import numpy as np
@@ -13,9 +13,11 @@ from laminax_ir.ops import shape as shape_ops
 
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.sparse.base import SparseEfficiencyError, SparseEfficiencyWarning
-from laminax._src.numerics.sparse.bcoo import BCOO
 from laminax._src.numerics.sparse.entries import broadcast_batches, columns, is_inside, masked, where_kept
 from laminax._src.numerics.sparse.ordering import bcoo_sum_duplicates
+
+if TYPE_CHECKING:  # BCOO arrays have methods of these, which make arrays of the class they get
+    from laminax._src.numerics.sparse.bcoo import BCOO
 
 
 def split_shape(mat: BCOO) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
@@ -28,7 +30,7 @@ def whole_batches(mat: BCOO) -> BCOO:
     """The same array with buffers that have all batches."""
     batch = mat.shape[:mat.n_batch]
     data, indices = (x if x.shape[:mat.n_batch] == batch else jnp.broadcast_to(x, (*batch, *x.shape[mat.n_batch:])) for x in mat._bufs)
-    return BCOO((data, indices), **mat._info._asdict())
+    return type(mat)((data, indices), **mat._info._asdict())
 
 
 def at_most_one_per_place(mat: BCOO) -> BCOO:
@@ -86,7 +88,7 @@ def _batch_made_sparse(mat: BCOO, n_batch: int) -> BCOO:
     nse = math.prod(merged) * mat.nse
     indices = jnp.concatenate([*new, mat.indices], axis=-1).reshape(*mat.shape[:n_batch], nse, len(merged) + mat.n_sparse)
     data = mat.data.reshape(*mat.shape[:n_batch], nse, *split_shape(mat)[2])
-    return BCOO((data, indices), shape=mat.shape, unique_indices=mat.unique_indices)
+    return type(mat)((data, indices), shape=mat.shape, unique_indices=mat.unique_indices)
 
 
 def _dense_made_sparse(mat: BCOO, n_dense: int) -> BCOO:
@@ -100,7 +102,7 @@ def _dense_made_sparse(mat: BCOO, n_dense: int) -> BCOO:
     old = [jnp.broadcast_to(c.reshape(c.shape + (1,) * len(moved)), (*shared, mat.nse, *moved)) for c in columns(mat.indices)]
     nse = mat.nse * math.prod(moved)
     indices = jnp.stack([*old, *new], axis=-1).reshape(*shared, nse, mat.n_sparse + len(moved))
-    return BCOO((mat.data.reshape(*of_data, nse, *kept), indices), shape=mat.shape, unique_indices=mat.unique_indices)
+    return type(mat)((mat.data.reshape(*of_data, nse, *kept), indices), shape=mat.shape, unique_indices=mat.unique_indices)
 
 
 def _first_sparse_made_batch(mat: BCOO) -> BCOO:
@@ -113,7 +115,7 @@ def _first_sparse_made_batch(mat: BCOO) -> BCOO:
     indices = jnp.expand_dims(mat.indices[..., 1:], axis)
     indices = where_kept(kept, jnp.broadcast_to(indices, (*kept.shape, indices.shape[-1])), sparse[1:])
     data = masked(jnp.expand_dims(mat.data, axis), kept, mat.n_dense)
-    return at_most_one_per_place(BCOO((data, indices), shape=mat.shape, unique_indices=mat.unique_indices))
+    return at_most_one_per_place(type(mat)((data, indices), shape=mat.shape, unique_indices=mat.unique_indices))
 
 
 def _last_sparse_made_dense(mat: BCOO) -> BCOO:
@@ -123,7 +125,7 @@ def _last_sparse_made_dense(mat: BCOO) -> BCOO:
     kept = (last[..., None] == jnp.arange(sparse[-1], dtype=last.dtype).reshape((1,) * last.ndim + (-1,))) & inside[..., None]
     data = masked(jnp.expand_dims(mat.data, mat.n_batch + 1), kept, mat.n_dense)
     indices = where_kept(inside, mat.indices[..., :-1], sparse[:-1])
-    return at_most_one_per_place(BCOO((data, indices), shape=mat.shape))
+    return at_most_one_per_place(type(mat)((data, indices), shape=mat.shape))
 
 
 def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
@@ -153,7 +155,7 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
     data = mat.data.transpose(*batch, n_batch, *(axis - mat.n_sparse + 1 for axis in dense))
     indices = mat.indices.transpose(*batch, n_batch, n_batch + 1)
     indices = jnp.stack([indices[..., axis - n_batch] for axis in sparse], axis=-1) if sparse != tuple(sorted(sparse)) else indices
-    return BCOO((data, indices), shape=tuple(mat.shape[axis] for axis in permutation),
+    return type(mat)((data, indices), shape=tuple(mat.shape[axis] for axis in permutation),
                 indices_sorted=mat.indices_sorted and sparse == tuple(sorted(sparse)), unique_indices=mat.unique_indices)
 
 
@@ -186,7 +188,7 @@ def bcoo_broadcast_in_dim(mat: BCOO, *, shape: Sequence[int], broadcast_dimensio
     old = {axis - n_batch: k for k, axis in enumerate(axes[old_batch:old_batch + old_sparse])}
     repeated = [size if axis not in old or mat.shape[old_batch + old[axis]] != size else 1 for axis, size in enumerate(sparse)]
     data, indices = _repeat_entries(data, indices, mat.shape[old_batch:old_batch + old_sparse], sparse, old, repeated)
-    return BCOO((data, indices), shape=shape, unique_indices=mat.unique_indices)
+    return type(mat)((data, indices), shape=shape, unique_indices=mat.unique_indices)
 
 
 def _repeat_entries(data, indices, old_shape, sparse, old, repeated):
@@ -246,7 +248,7 @@ def bcoo_reshape(mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[in
     indices = jnp.stack(rows, axis=-1) if rows else mat.indices[..., :0]
     indices = where_kept(inside, indices, new_sparse)
     data = mat.data if new_sparse else masked(mat.data, inside, mat.n_dense)  # nothing marks padding without sparse axes
-    return BCOO((data.reshape(*new_batch, mat.nse, *new_dense), indices.reshape(*new_batch, mat.nse, len(new_sparse))),
+    return type(mat)((data.reshape(*new_batch, mat.nse, *new_dense), indices.reshape(*new_batch, mat.nse, len(new_sparse))),
                 shape=new_sizes, indices_sorted=mat.indices_sorted, unique_indices=mat.unique_indices)
 
 
@@ -268,7 +270,7 @@ def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
     data, indices = without_columns(arr, [axis - arr.n_batch for axis in axes if arr.n_batch <= axis < arr.n_batch + arr.n_sparse])
     batch = tuple(axis for axis in axes if axis < arr.n_batch)
     dense = tuple(axis - arr.n_sparse + 1 for axis in axes if axis >= arr.n_batch + arr.n_sparse)
-    return BCOO((shape_ops.squeeze(data, (*batch, *dense)), shape_ops.squeeze(indices, batch)),
+    return type(arr)((shape_ops.squeeze(data, (*batch, *dense)), shape_ops.squeeze(indices, batch)),
                 **arr._info._replace(shape=tuple(size for axis, size in enumerate(arr.shape) if axis not in axes))._asdict())
 
 
@@ -297,7 +299,7 @@ def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
     if reversed_:
         rows = [sparse[k] - 1 - c if k in reversed_ else c for k, c in enumerate(columns(indices))]
         indices = where_kept(is_inside(indices, sparse), jnp.stack(rows, axis=-1), sparse)
-    return BCOO((data, indices), shape=operand.shape, indices_sorted=operand.indices_sorted and not reversed_,
+    return type(operand)((data, indices), shape=operand.shape, indices_sorted=operand.indices_sorted and not reversed_,
                 unique_indices=operand.unique_indices)
 
 
@@ -331,7 +333,7 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
         nse = max(x.nse for x in operands)
         padded = [_with_padding(whole_batches(x), nse) for x in operands]
         data, indices = (jnp.concatenate(buffers, axis=dimension) for buffers in zip(*padded))
-        return BCOO((data, indices), shape=shape, indices_sorted=all(x.indices_sorted for x in operands),
+        return type(operands[0])((data, indices), shape=shape, indices_sorted=all(x.indices_sorted for x in operands),
                     unique_indices=all(x.unique_indices for x in operands))
     n_batch, axis, offset = first.n_batch, dimension - first.n_batch, 0
     batches = [broadcast_batches(*(x._bufs[k].shape[:n_batch] for x in operands)) for k in range(2)]
@@ -346,12 +348,12 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
         data.append(jnp.broadcast_to(x.data, (*batches[0], *x.data.shape[n_batch:])))
         indices.append(jnp.broadcast_to(rows, (*batches[1], *rows.shape[n_batch:])))
         offset += x.shape[dimension]
-    return BCOO((jnp.concatenate(data, axis=n_batch), jnp.concatenate(indices, axis=n_batch)), shape=shape,
+    return type(operands[0])((jnp.concatenate(data, axis=n_batch), jnp.concatenate(indices, axis=n_batch)), shape=shape,
                 unique_indices=all(x.unique_indices for x in operands))
 
 
 def _with_padding(mat: BCOO, nse: int) -> tuple[Any, Any]:
     if mat.nse == nse:
         return mat._bufs
-    empty = BCOO._empty(mat.shape, dtype=mat.dtype, index_dtype=mat.indices.dtype, n_batch=mat.n_batch, n_dense=mat.n_dense, nse=nse - mat.nse)
+    empty = type(mat)._empty(mat.shape, dtype=mat.dtype, index_dtype=mat.indices.dtype, n_batch=mat.n_batch, n_dense=mat.n_dense, nse=nse - mat.nse)
     return tuple(jnp.concatenate(pair, axis=mat.n_batch) for pair in zip(mat._bufs, empty._bufs))

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import operator
+from typing import TYPE_CHECKING
 
 from laminax_ir.types.errors import ConcretizationTypeError
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.sparse.base import SparseInfo
-from laminax._src.numerics.sparse.bcoo import BCOO
 from laminax._src.numerics.sparse.entries import add_at, batch_places, broadcast_batches, is_inside, labels, sort, take, where_kept
+
+if TYPE_CHECKING:  # BCOO arrays have methods of these, which make arrays of the class they get
+    from laminax._src.numerics.sparse.bcoo import BCOO
 
 
 def bcoo_sort_indices(mat: BCOO) -> BCOO:
     """The same array, the entries of each batch in lexicographic order of their indices."""
     buffers = _sorted(*mat._bufs) if mat.n_sparse else mat._bufs
-    return BCOO(buffers, **mat._info._replace(indices_sorted=True)._asdict())
+    return type(mat)(buffers, **mat._info._replace(indices_sorted=True)._asdict())
 
 
 @fused
@@ -44,7 +47,7 @@ def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
             raise ValueError("bcoo_sum_duplicates: nse must be specified when using the function within jit, vmap, and other transformations "
                              "requiring abstract evaluation.") from None
     buffers = _summed(*mat._bufs, sparse_shape=sparse_shape, nse=operator.index(nse))
-    return BCOO(buffers, **SparseInfo(mat.shape, indices_sorted=True, unique_indices=True)._asdict())
+    return type(mat)(buffers, **SparseInfo(mat.shape, indices_sorted=True, unique_indices=True)._asdict())
 
 
 @fused(static_argnames=("sparse_shape",))
@@ -77,4 +80,4 @@ def bcoo_eliminate_zeros(mat: BCOO, nse: int | None = None) -> BCOO:
     indices = jnp.broadcast_to(mat.indices, (*batch, *mat.indices.shape[n_batch:]))
     kept = jnp.broadcast_to(nonzero, indices.shape[:-1])
     indices = where_kept(kept, indices, mat.shape[n_batch:n_batch + mat.n_sparse])
-    return bcoo_sum_duplicates(BCOO((mat.data, indices), shape=mat.shape), nse=nse)
+    return bcoo_sum_duplicates(type(mat)((mat.data, indices), shape=mat.shape), nse=nse)

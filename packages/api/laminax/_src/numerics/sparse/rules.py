@@ -30,9 +30,9 @@ from laminax._src.numerics.sparse.base import is_sparse, with_data
 from laminax._src.numerics.sparse.bcoo import BCOO
 from laminax._src.numerics.sparse.bcsr import BCSR
 from laminax._src.numerics.sparse.entries import broadcast_batches, places
-from laminax._src.numerics.sparse.transform import interpret, sparse_rules
+from laminax._src.numerics.sparse.transform import dense_results, interpret, sparse_rules
 
-DENSE_RESULTS = frozenset((  # not 0 at 0
+dense_results.update((  # not 0 at 0
     op.acos_p, op.acosh_p, op.cos_p, op.cosh_p, op.exp_p, op.exp2_p, op.log_p, op.logistic_p, op.rsqrt_p, op.is_finite_p, op.not_p,
     op.eq_p, op.ne_p, op.lt_p, op.le_p, op.gt_p, op.ge_p, special.bessel_i0e_p, special.digamma_p, special.erfc_p, special.lgamma_p))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -16,9 +16,11 @@ from laminax_transforms import vmap
 from laminax._src.numerics.floor import eval_shape
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.sparse.base import SparseInfo
-from laminax._src.numerics.sparse.bcoo import BCOO
 from laminax._src.numerics.sparse.entries import columns, masked, where_kept
 from laminax._src.numerics.sparse.layout import at_most_one_per_place, bcoo_squeeze, bcoo_transpose, bcoo_update_layout, whole_batches
+
+if TYPE_CHECKING:  # BCOO arrays have methods of these, which make arrays of the class they get
+    from laminax._src.numerics.sparse.bcoo import BCOO
 
 
 def bcoo_slice(mat: BCOO, *, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None) -> BCOO:
@@ -100,7 +102,7 @@ def _sliced(mat: BCOO, part, start, shape: tuple[int, ...], stride: tuple[int, .
     if rows:
         indices = where_kept(kept, jnp.stack(rows, axis=-1), shape[n_batch:n_batch + n_sparse])
         data = masked(data, kept, mat.n_dense)
-    return at_most_one_per_place(BCOO((data, indices), shape=shape, unique_indices=mat.unique_indices))
+    return at_most_one_per_place(type(mat)((data, indices), shape=shape, unique_indices=mat.unique_indices))
 
 
 def bcoo_gather(operand: BCOO, start_indices: Any, dimension_numbers: Any, slice_sizes: Sequence[int], *, unique_indices: bool = False,
@@ -142,7 +144,7 @@ def bcoo_gather(operand: BCOO, start_indices: Any, dimension_numbers: Any, slice
 
     rows = vmap(one)(starts)
     kept = rows.shape[1:]
-    rows = BCOO((rows.data.reshape(*places, *rows.data.shape[1:]), rows.indices.reshape(*places, *rows.indices.shape[1:])),
+    rows = type(rows)((rows.data.reshape(*places, *rows.data.shape[1:]), rows.indices.reshape(*places, *rows.indices.shape[1:])),
                 **SparseInfo((*places, *kept), unique_indices=operand.unique_indices)._asdict())
     offset_dims = tuple(numbers.offset_dims)
     if offset_dims == tuple(range(len(places), len(wanted))):

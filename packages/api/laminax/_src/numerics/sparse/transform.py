@@ -21,11 +21,12 @@ from laminax_ir.types.avals import ShapeDtypeStruct
 from laminax._src.numerics.floor import make_jaxpr
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.sparse.base import is_sparse
-from laminax._src.numerics.sparse.bcoo import BCOO
-from laminax._src.numerics.sparse.bcsr import BCSR
 
 sparse_rules: dict[Primitive, Callable] = {}
 """`rule(*operands, **params)` of operations for operands of which one, or several, are BCOO or BCSR arrays."""
+
+dense_results: set[Primitive] = set()
+"""Operations that are not 0 at 0, whose results would be dense. `rules.py` fills both; the package's `__init__` loads it."""
 
 
 def sparsify(f: Callable, use_tracer: bool = False) -> Callable:
@@ -53,7 +54,7 @@ def sparsify(f: Callable, use_tracer: bool = False) -> Callable:
     def sparse_fun(*args, **kwargs):
         flat, in_tree = pytree.tree_flatten((args, kwargs), is_leaf=is_sparse)
         for x in flat:
-            if is_sparse(x) and not isinstance(x, (BCOO, BCSR)):
+            if is_sparse(x) and not x._has_rules:
                 raise NotImplementedError(f"sparsify: sparse arguments must be BCOO or BCSR arrays, got {x!r}")
         out_tree = None
 
@@ -97,11 +98,10 @@ def interpret(program: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
 
 
 def _rule(primitive: Primitive) -> Callable:
-    from laminax._src.numerics.sparse import rules
     rule = sparse_rules.get(primitive)
     if rule is not None:
         return rule
-    if primitive in rules.DENSE_RESULTS:
+    if primitive in dense_results:
         raise NotImplementedError(f"sparse rule for {primitive} is not implemented because it would result in dense output. If this is your "
                                   "intent, use sparse.todense() to convert your arguments to dense matrices.")
     raise NotImplementedError(f"sparse rule for {primitive} is not implemented.")
