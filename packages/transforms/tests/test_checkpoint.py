@@ -11,6 +11,7 @@ from laminax_ir.ops.elementwise import cos, exp, mul, sin, tanh
 from laminax_ir.ops.loops import scan
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.programs.check import check_jaxpr
+from laminax_ir.programs.primitive import Primitive, Trait
 from laminax_ir.recording.staging import stage
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.errors import ConcretizationTypeError
@@ -390,3 +391,10 @@ def test_multiplication_is_linear_in_the_tangent_only():
     """The derivative's program multiplies recomputed values; its transpose sums over both uses of an input."""
     f = checkpoint(lambda x: mul(x, sin(x)))
     np.testing.assert_allclose(grad(f)(np.float32(0.3)), np.sin(0.3) + 0.3 * np.cos(0.3), rtol=1e-6)
+
+
+def test_what_a_policy_saves_is_no_matter_of_names():
+    """A user's operation was kept for being called like a convolution."""
+    mine = Primitive("conv_general_dilated")
+    assert not checkpoint_policies.dots_saveable(mine)
+    assert checkpoint_policies.dots_saveable(Primitive("mine", traits=(Trait.CONTRACTION,)))

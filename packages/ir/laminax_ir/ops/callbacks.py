@@ -16,15 +16,15 @@ import numpy as np
 from laminax_ir.ops.random_bits import random_unwrap
 from laminax_ir.programs import effects
 from laminax_ir.programs.effects import Effect, debug_effect, io_effect, ordered_debug_effect, ordered_io_effect
-from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, effects_rule, shape_rule
 from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from laminax_ir.tracing import source
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 
-pure_callback_p = Primitive("pure_callback", multiple_results=True, family="callbacks")
-io_callback_p = Primitive("io_callback", multiple_results=True, family="callbacks")
-debug_callback_p = Primitive("debug_callback", multiple_results=True, family="callbacks")
+pure_callback_p = Primitive("pure_callback", multiple_results=True, family="callbacks", traits=(Trait.CALLS_PYTHON,))
+io_callback_p = Primitive("io_callback", multiple_results=True, family="callbacks", traits=(Trait.CALLS_PYTHON,))
+debug_callback_p = Primitive("debug_callback", multiple_results=True, family="callbacks", traits=(Trait.CALLS_PYTHON,))
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized", None)
 

@@ -8,23 +8,23 @@ from typing import Any, Hashable, Sequence
 import numpy as np
 
 from laminax_ir.ops.dtype_kinds import check_dtype
-from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.tracing.manual_axes import checked_axes
 from laminax_ir.tracing.trace import axis_size as _size_of_name
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import called_with
 from laminax_ir.types.avals import ShapedArray
 
-psum_p = Primitive("psum", family="collectives")
-pmax_p = Primitive("pmax", family="collectives")
-pmin_p = Primitive("pmin", family="collectives")
-all_gather_p = Primitive("all_gather", family="collectives")
-reduce_scatter_p = Primitive("reduce_scatter", family="collectives")
-all_to_all_p = Primitive("all_to_all", family="collectives")
-ppermute_p = Primitive("ppermute", family="collectives")
-axis_index_p = Primitive("axis_index", family="collectives")
-psum_shared_p = Primitive("psum_shared", family="collectives")
-pvary_p = Primitive("pvary", family="collectives")
+psum_p = Primitive("psum", family="collectives", traits=(Trait.NAMES_AXES,))
+pmax_p = Primitive("pmax", family="collectives", traits=(Trait.NAMES_AXES,))
+pmin_p = Primitive("pmin", family="collectives", traits=(Trait.NAMES_AXES,))
+all_gather_p = Primitive("all_gather", family="collectives", traits=(Trait.NAMES_AXES,))
+reduce_scatter_p = Primitive("reduce_scatter", family="collectives", traits=(Trait.NAMES_AXES,))
+all_to_all_p = Primitive("all_to_all", family="collectives", traits=(Trait.NAMES_AXES,))
+ppermute_p = Primitive("ppermute", family="collectives", traits=(Trait.NAMES_AXES,))
+axis_index_p = Primitive("axis_index", family="collectives", traits=(Trait.NAMES_AXES,))
+psum_shared_p = Primitive("psum_shared", family="collectives", traits=(Trait.NAMES_AXES,))
+pvary_p = Primitive("pvary", family="collectives", traits=(Trait.NAMES_AXES,))
 
 
 # Named axes

@@ -17,14 +17,14 @@ import numpy as np
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape_arguments import checked_out_sharding
 from laminax_ir.options import config
-from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.programs.printer_params import format_param, hide_params
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.dot_algorithms import DotAlgorithm, DotAlgorithmPreset, concrete_algorithm
 from laminax_ir.types.errors import DTypeError, ShapeError
 
-dot_general_p = Primitive("dot_general", family="contraction")
+dot_general_p = Primitive("dot_general", family="contraction", traits=(Trait.PRODUCT, Trait.CONTRACTION))
 hide_params("dot_general", precision=None, preferred_element_type=None, out_sharding=None)
 format_param("dot_general", "dimension_numbers")(
     lambda numbers: "(" + ", ".join("(" + ", ".join(str(list(axes)) for axes in pair) + ")" for pair in numbers) + ")")

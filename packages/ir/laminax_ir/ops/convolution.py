@@ -27,13 +27,13 @@ from laminax_ir.ops.elementwise import convert_element_type, eq
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape import broadcasted_iota, reshape, rev, transpose
 from laminax_ir.ops.shape_arguments import checked_out_sharding
-from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int, called_with
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.errors import DTypeError, ShapeError
 
-conv_general_dilated_p = Primitive("conv_general_dilated", family="convolution")
+conv_general_dilated_p = Primitive("conv_general_dilated", family="convolution", traits=(Trait.PRODUCT, Trait.CONTRACTION))
 
 
 class ConvDimensionNumbers(NamedTuple):

@@ -39,7 +39,7 @@ from laminax_ir.ops.elementwise_avals import (
     unary_primitive,
 )
 from laminax_ir.ops.scalar_operands import PYTHON_SCALARS, scalar_like, typed
-from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.tracing.trace import state
 from laminax_ir.tracing.user_warnings import warn_at_user
 from laminax_ir.types import dtypes
@@ -105,9 +105,9 @@ copy_p = unary_primitive("copy", ANY)
 
 add_p = binary_primitive("add", NUMBER)
 sub_p = binary_primitive("sub", NUMBER)
-mul_p = binary_primitive("mul", NUMBER)
+mul_p = binary_primitive("mul", NUMBER, traits=(Trait.PRODUCT,))
 mulhi_p = binary_primitive("mulhi", INTEGER)
-div_p = binary_primitive("div", NUMBER)
+div_p = binary_primitive("div", NUMBER, traits=(Trait.PRODUCT,))
 rem_p = binary_primitive("rem", REAL)
 max_p = binary_primitive("max", NUMBER_BOOL)
 min_p = binary_primitive("min", NUMBER_BOOL)

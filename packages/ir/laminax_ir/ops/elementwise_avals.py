@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Any, Iterable, Sequence
 
 from laminax_ir.ops.dtype_kinds import check_dtype
-from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.errors import DTypeError, ShapeError
@@ -84,8 +84,8 @@ def unary_primitive(name: str, kinds: tuple, result_dtype=None) -> Primitive:
 kinds_of_binary: dict[Primitive, tuple] = {}  # the dtypes that each operation of two operands takes, for the docstrings
 
 
-def binary_primitive(name: str, kinds: tuple, result_dtype=None) -> Primitive:
-    primitive = Primitive(name, family="elementwise")
+def binary_primitive(name: str, kinds: tuple, result_dtype: Any = None, traits: Iterable[Trait] = ()) -> Primitive:
+    primitive = Primitive(name, family="elementwise", traits=traits)
     kinds_of_binary[primitive] = kinds
 
     accepted: set = set()

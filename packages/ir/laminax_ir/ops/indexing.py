@@ -22,7 +22,7 @@ from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import concatenate, expand_dims, full
 from laminax_ir.ops.shape_arguments import as_ints, canonical_shape, shape_of
 from laminax_ir.ops.slicing import wrapped_index
-from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing import source
 from laminax_ir.tracing.trace import state
@@ -32,12 +32,12 @@ from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.errors import DTypeError, ShapeError
 
 gather_p = Primitive("gather", family="indexing")
-scatter_p = Primitive("scatter", family="indexing")
-scatter_add_p = Primitive("scatter-add", family="indexing")
-scatter_sub_p = Primitive("scatter-sub", family="indexing")
-scatter_mul_p = Primitive("scatter-mul", family="indexing")
-scatter_min_p = Primitive("scatter-min", family="indexing")
-scatter_max_p = Primitive("scatter-max", family="indexing")
+scatter_p = Primitive("scatter", family="indexing", traits=(Trait.FOLLOWS_FIRST_OPERAND,))
+scatter_add_p = Primitive("scatter-add", family="indexing", traits=(Trait.FOLLOWS_FIRST_OPERAND,))
+scatter_sub_p = Primitive("scatter-sub", family="indexing", traits=(Trait.FOLLOWS_FIRST_OPERAND,))
+scatter_mul_p = Primitive("scatter-mul", family="indexing", traits=(Trait.FOLLOWS_FIRST_OPERAND,))
+scatter_min_p = Primitive("scatter-min", family="indexing", traits=(Trait.FOLLOWS_FIRST_OPERAND,))
+scatter_max_p = Primitive("scatter-max", family="indexing", traits=(Trait.FOLLOWS_FIRST_OPERAND,))
 
 
 class GatherDimensionNumbers(NamedTuple):

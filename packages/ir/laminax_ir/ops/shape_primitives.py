@@ -8,13 +8,13 @@ import math
 from typing import Sequence
 
 from laminax_ir.ops.elementwise_avals import joined_named_shape
-from laminax_ir.programs.primitive import Primitive, shape_rule
+from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
 from laminax_ir.programs.printer_params import hide_params
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.errors import DTypeError, ShapeError
 
-broadcast_in_dim_p = Primitive("broadcast_in_dim", family="shape")
+broadcast_in_dim_p = Primitive("broadcast_in_dim", family="shape", traits=(Trait.FOLLOWS_FIRST_OPERAND,))
 reshape_p = Primitive("reshape", family="shape")
 transpose_p = Primitive("transpose", family="shape")
 squeeze_p = Primitive("squeeze", family="shape")

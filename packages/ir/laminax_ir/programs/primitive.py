@@ -7,11 +7,23 @@ one that defines the primitive; the table imports that module when the first of 
 
 from __future__ import annotations
 
+import enum
 import importlib
 import importlib.util
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
 from laminax_ir.tracing.trace import state
+
+
+class Trait(enum.Enum):
+    """What interpreters ask of an operation beyond its rules; never what it is called."""
+
+    FOLLOWS_FIRST_OPERAND = "the result lies in the memory of the first operand, wherever the others lie"
+    HAS_OWN_MEMORIES = "the types of the results say themselves in which memory they are, whatever the operands say"
+    PRODUCT = "linear in each operand alone, or in the first one, and not in several together"
+    CONTRACTION = "sums of products, which take most of the time of a program"
+    NAMES_AXES = "what it does depends on the devices, or the examples, along named axes"
+    CALLS_PYTHON = "a Python function computes the results"
 
 
 class _NoShapeRule:
@@ -34,20 +46,23 @@ class Primitive:
       multiple_results: whether `bind` returns a list.
       family: the module of `laminax_ir.ops` that defines it; rule modules of the other layers are named alike.
       module: the module that defines it, if that is another, for pickling.
+      traits: what interpreters ask of it.
 
     A primitive has a shape rule `shape_rule(*avals, **params)`, which checks the operands and returns the
     result's aval (a list of them with `multiple_results`), and optionally an effects rule
     `effects_rule(*avals, **params)`, which returns the set of effects.
     """
 
-    __slots__ = ("name", "multiple_results", "family", "module", "shape_rule", "effects_rule", "impl", "__weakref__")
+    __slots__ = ("name", "multiple_results", "family", "module", "shape_rule", "effects_rule", "impl", "traits", "__weakref__")
     call_primitive = False  # whether it takes the function that it calls: interpreters of programs ask it, as of JAX's primitives
 
-    def __init__(self, name: str, *, multiple_results: bool = False, family: str | None = None, module: str | None = None):
+    def __init__(self, name: str, *, multiple_results: bool = False, family: str | None = None, module: str | None = None,
+                 traits: Iterable[Trait] = ()):
         self.name = name
         self.module = module or f"laminax_ir.ops.{family}"
         self.multiple_results = multiple_results
         self.family = family
+        self.traits = frozenset(traits)
         self.shape_rule: Callable = _NoShapeRule(name)
         self.effects_rule: Callable | None = None
         self.impl: Callable | None = None

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr
-from laminax_ir.programs.primitive import Primitive, RuleTable
+from laminax_ir.programs.primitive import Primitive, RuleTable, Trait
 from laminax_ir.tracing.explicit_axes import context_mesh, is_resolving, sums_left_open
 from laminax_ir.types.abstract_meshes import AbstractMesh
 from laminax_ir.types.avals import ShapedArray, aval_in, split_aval
 from laminax_ir.types.errors import ShardingTypeError
-from laminax_ir.types.memory_spaces import MemorySpace, result_space
+from laminax_ir.types.memory_spaces import MemorySpace
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_ir.types.type_shardings import TypeSharding, in_use, repeated_name
 
@@ -34,7 +34,7 @@ def typed_results(primitive: Primitive, avals: Sequence[ShapedArray], params: di
     if primitive.family in _TYPED_BY_THEMSELVES:
         result = primitive.shape_rule(*avals, **params)
         return list(result) if primitive.multiple_results else [result]
-    if (space := result_space(primitive, avals)) is not MemorySpace.Device:
+    if (space := _result_space(primitive, avals)) is not MemorySpace.Device:
         outs = typed_results(primitive, [aval_in(aval, MemorySpace.Device) for aval in avals], params)
         return [aval_in(out, space) for out in outs]
     mesh = _common_mesh(primitive, avals)
@@ -56,6 +56,31 @@ def typed_results(primitive: Primitive, avals: Sequence[ShapedArray], params: di
     if has_sums:
         splits = [_with_sums(split, *sums) for split, sums in zip(splits, _result_sums(primitive, outs, avals, params, None), strict=True)]
     return [split_aval(out, split) for out, split in zip(outs, splits, strict=True)]
+
+
+def _result_space(primitive: Primitive, avals: Sequence[ShapedArray]) -> MemorySpace:
+    """Where the results of an operation lie: with its operands; for one whose results have types of their own, `Device` leaves them as they are.
+
+    Raises:
+      ValueError: if operands that are no scalars lie in several kinds of memory.
+    """
+    if Trait.FOLLOWS_FIRST_OPERAND in primitive.traits:
+        return avals[0].memory_space
+    if Trait.HAS_OWN_MEMORIES in primitive.traits:
+        return MemorySpace.Device
+    if avals and all(aval.memory_space is MemorySpace.Any for aval in avals):
+        return MemorySpace.Any
+    first = None
+    for aval in avals:
+        if aval.ndim:
+            if first is None:
+                first = aval
+            elif aval.memory_space is not first.memory_space:
+                raise ValueError(
+                    f"memory_space of all inputs passed to `{primitive.name}` must be the same. Got one operand with type: "
+                    f"{first.str_short(short_dtypes=False)} and another operand with type: {aval.str_short(short_dtypes=False)}. Move one of them with "
+                    "device_put(x, memory.Space.Device) or device_put(x, memory.Space.Host).")
+    return MemorySpace.Device if first is None else first.memory_space
 
 
 Sums = tuple[frozenset, frozenset]  # the axes of `unreduced`, and those of `reduced`

@@ -13,17 +13,29 @@ from typing import Callable, NamedTuple, Sequence
 
 import numpy as np
 
+from laminax_ir.key_arrays.keys import random_wrap_p
+from laminax_ir.ops.collective_primitives import pvary_p
+from laminax_ir.ops.control_primitives import cond_p, scan_p, while_p
+from laminax_ir.ops.conversion import convert_element_type_p
+from laminax_ir.ops.elementwise import copy_p, eq_p, ne_p, optimization_barrier_p, select_n_p
+from laminax_ir.ops.indexing import gather_p, scatter_p
+from laminax_ir.ops.random_bits import random_bits_p, random_clone_p, random_fold_in_p, random_seed_p, random_split_p, random_unwrap_p
+from laminax_ir.ops.shape_primitives import broadcast_in_dim_p, concatenate_p, reshape_p, rev_p, split_p, squeeze_p, transpose_p
+from laminax_ir.ops.sharding import device_put_p, reshard_p, sharding_constraint_p
+from laminax_ir.ops.slicing import dynamic_slice_p, dynamic_update_slice_p, slice_p
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, subjaxprs
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.reference.evaluate import reference_rule
 from laminax_ir.tracing import source
 from laminax_ir.types import dtypes
 from laminax_ir.types.errors import KeyReuseError
 
-_ARRANGES = {"reshape", "squeeze", "transpose", "slice", "rev", "broadcast_in_dim", "concatenate", "split"}
-_KEEPS = {"copy", "convert_element_type", "device_put", "sharding_constraint", "reshard", "optimization_barrier", "pvary"}
-_MAKES = {"random_seed", "random_wrap", "random_fold_in", "random_clone"}
-_READS = {"random_unwrap", "eq", "ne"}
-_CHOOSES = {"dynamic_slice", "gather", "dynamic_update_slice", "scatter", "select_n"}
+_ARRANGES = {reshape_p, squeeze_p, transpose_p, slice_p, rev_p, broadcast_in_dim_p, concatenate_p, split_p}
+_KEEPS = {copy_p, convert_element_type_p, device_put_p, sharding_constraint_p, reshard_p, optimization_barrier_p, pvary_p}
+_MAKES = {random_seed_p, random_wrap_p, random_fold_in_p, random_clone_p}
+_READS = {random_unwrap_p, eq_p, ne_p}
+_CHOOSES = {dynamic_slice_p, gather_p, dynamic_update_slice_p, scatter_p, select_n_p}
+_LEAVES_UNUSED = {random_split_p, random_bits_p}  # their results are new; of an unknown operation nothing is
 _FOLLOWED = 3  # iterations of a loop
 
 _Numbers = np.ndarray  # int64, of the shape of an array of keys
@@ -70,27 +82,27 @@ class _Walk:
         return [numbers(v) for v in jaxpr.outvars]
 
     def _equation(self, eqn: JaxprEqn, operands: list[_Numbers | None], used: set[int]) -> Sequence[_Numbers | None]:
-        name, has_keys = eqn.primitive.name, any(x is not None for x in operands)
-        if (follow := _CONTROL_FLOW.get(name)) is not None:
+        primitive, has_keys = eqn.primitive, any(x is not None for x in operands)
+        if (follow := _CONTROL_FLOW.get(primitive)) is not None:
             return follow(self, eqn, operands, used)
         if inner := subjaxprs(eqn):
             return self._call(eqn, inner, operands, used)
-        if name in _ARRANGES and has_keys:
-            result = reference_rule[eqn.primitive](*operands, **eqn.params)
-            return result if eqn.primitive.multiple_results else [result]
-        if name in _KEEPS and has_keys:
+        if primitive in _ARRANGES and has_keys:
+            result = reference_rule[primitive](*operands, **eqn.params)
+            return result if primitive.multiple_results else [result]
+        if primitive in _KEEPS and has_keys:
             return operands[:len(eqn.outvars)]
         results = [self.made(v.aval) for v in eqn.outvars]
-        if name in _READS or name in _MAKES:
+        if primitive in _READS or primitive in _MAKES:
             return results
-        if name in _CHOOSES:
+        if primitive in _CHOOSES:
             self._mark(results, used, all(n in used for x in operands if x is not None for n in x.flat))
             return results
         for i, x in enumerate(operands):
             if x is not None:
                 _check_unused(eqn, i, x, set(x.flat), used)
                 used.update(x.flat)
-        self._mark(results, used, name not in ("random_split", "random_bits"))  # of an unknown operation nothing is new
+        self._mark(results, used, primitive not in _LEAVES_UNUSED)
         return results
 
     def _mark(self, results: Sequence[_Numbers | None], used: set[int], are_used: bool) -> None:
@@ -196,7 +208,7 @@ class _Walk:
                                 f"keys.{_place(eqn)} What used it again: {error}") from None
 
 
-_CONTROL_FLOW: dict[str, Callable] = {"cond": _Walk._cond, "scan": _Walk._scan, "while": _Walk._while}
+_CONTROL_FLOW: dict[Primitive, Callable] = {cond_p: _Walk._cond, scan_p: _Walk._scan, while_p: _Walk._while}
 
 
 def _check_unused(eqn: JaxprEqn, i: int, numbers: _Numbers, uses: set[int], used: set[int]) -> None:

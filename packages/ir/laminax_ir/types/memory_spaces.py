@@ -7,8 +7,6 @@ Source: JAX's documentation, "JAX Memories and Host Offloading".
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
-from typing import Any
 
 HOST_KIND = "pinned_host"
 
@@ -40,28 +38,3 @@ def kind_of_space(space: MemorySpace) -> str:
     if space is MemorySpace.Any:
         raise ValueError("memory.Space.Any names no memory to put values in. Give Space.Device or Space.Host.")
     return HOST_KIND if space is MemorySpace.Host else "device"
-
-
-def result_space(primitive: Any, avals: Sequence[Any]) -> MemorySpace:
-    """Where the results of an operation lie: with its operands; for one whose results have types of their own, `Device` leaves them as they are.
-
-    Raises:
-      ValueError: if operands that are no scalars lie in several kinds of memory.
-    """
-    if primitive.family == "indexing" and primitive.name.startswith("scatter") or primitive.name == "broadcast_in_dim":
-        return avals[0].memory_space
-    if primitive.name == "call_exported":
-        return MemorySpace.Device
-    if avals and all(aval.memory_space is MemorySpace.Any for aval in avals):
-        return MemorySpace.Any
-    first = None
-    for aval in avals:
-        if aval.ndim:
-            if first is None:
-                first = aval
-            elif aval.memory_space is not first.memory_space:
-                raise ValueError(
-                    f"memory_space of all inputs passed to `{primitive.name}` must be the same. Got one operand with type: "
-                    f"{first.str_short(short_dtypes=False)} and another operand with type: {aval.str_short(short_dtypes=False)}. Move one of them with "
-                    "device_put(x, memory.Space.Device) or device_put(x, memory.Space.Host).")
-    return MemorySpace.Device if first is None else first.memory_space

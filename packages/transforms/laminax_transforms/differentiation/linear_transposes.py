@@ -6,6 +6,7 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
+from laminax_ir.programs.primitive import Trait
 from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_unflatten
 from laminax_ir.tracing import source
 from laminax_ir.tracing.tracebacks import api_boundary
@@ -87,13 +88,10 @@ def _check_linear_dtypes(fun: Callable, ins: list, outs: list) -> None:
                         "its results after it.")
 
 
-_PRODUCTS = frozenset(("mul", "div", "dot_general", "conv_general_dilated"))
-
-
 def _check_jointly_linear(fun: Callable, program: LinearProgram) -> None:
     """Products are linear in each operand alone: one of two values that both depend on the arguments is not linear."""
     for eqn in program.eqns:
-        if eqn.primitive.name in _PRODUCTS and len(eqn.inputs) > 1:
+        if Trait.PRODUCT in eqn.primitive.traits and len(eqn.inputs) > 1:
             where = source.summarize(eqn.source)
             raise TypeError(f"linear_transpose: {function_name(fun)} is not linear: {eqn.primitive}{' at ' + where if where else ''} "
                             "has two operands that depend on the arguments. Use vjp for functions that are not linear.")

@@ -12,6 +12,7 @@ from laminax_ir.ops.contraction import dot_general_p
 from laminax_ir.options import ambient
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
+from laminax_ir.programs.primitive import Primitive, Trait
 from laminax_ir.pytrees.pytree import broadcast_prefix, keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
 from laminax_ir.pytrees.wrapping import wraps
 from laminax_ir.recording.staging import stage
@@ -232,9 +233,9 @@ def nothing_saveable(*_, **__) -> bool:
     return False
 
 
-def dots_saveable(prim, *_, **__) -> bool:
+def dots_saveable(prim: Primitive, *_: Any, **__: Any) -> bool:
     """Keeps the results of matrix products and convolutions, which are the expensive ones."""
-    return prim is dot_general_p or prim.name == "conv_general_dilated"
+    return Trait.CONTRACTION in prim.traits
 
 
 def dots_with_no_batch_dims_saveable(prim, *_, **params) -> bool:

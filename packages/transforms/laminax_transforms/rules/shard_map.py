@@ -18,6 +18,7 @@ from laminax_ir.ops.collectives import psum_p
 from laminax_ir.ops.shape import reshape
 from laminax_ir.ops.shard_map import bind_shard_map, shard_map_p, unmentioned_axes
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, programs_within
+from laminax_ir.programs.primitive import Trait
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.manual_axes import running_along
@@ -173,7 +174,7 @@ def _check_split(axis, split: tuple, params) -> None:
 
 def _communicates_along(program: ClosedJaxpr | Jaxpr, names: set) -> str:
     """The first operation of a program that names one of these axes, nested programs included; "" if none does."""
-    for eqn in [eqn for jaxpr in programs_within(program) for eqn in jaxpr.eqns if eqn.primitive.family == "collectives"]:
+    for eqn in [eqn for jaxpr in programs_within(program) for eqn in jaxpr.eqns if Trait.NAMES_AXES in eqn.primitive.traits]:
         for key in ("axes", "axis_name"):
             if names & {*(given if isinstance(given := eqn.params.get(key, ()), tuple) else (given,))}:
                 return eqn.primitive.name

@@ -13,9 +13,11 @@ import numpy as np
 
 import laminax_runtime as runtime
 from laminax_ir.ops import calls
+from laminax_ir.ops.control_primitives import cond_p, scan_p, while_p
 from laminax_ir.ops.linear_call import linear_call_p
 from laminax_ir.options import config
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.tracing import source
 from laminax_ir.tracing.trace import state
 from laminax_ir.types import dtypes
@@ -99,7 +101,7 @@ def _run_equation(eqn: JaxprEqn, operands: list[Any], name: str) -> list[Any]:
     outs = result if eqn.primitive.multiple_results else [result]
     found = _fault(outs)
     if found is not None:
-        if eqn.primitive.family == "control_flow" and eqn.primitive.name in _BODIES_RUN:
+        if eqn.primitive in _BODIES_RUN:
             _look_inside(eqn, operands, name)
         raise FloatingPointError(_message(found, eqn.primitive.name, source.summarize(eqn.source_info), name))
     return outs
@@ -112,7 +114,7 @@ def _look_inside(eqn: JaxprEqn, operands: list[Any], name: str) -> None:
     result is then run operation by operation.
     """
     place = source.summarize(eqn.source_info)
-    for what, closed, args, outs in _BODIES_RUN[eqn.primitive.name](operands, **eqn.params):
+    for what, closed, args, outs in _BODIES_RUN[eqn.primitive](operands, **eqn.params):
         if _fault(outs) is not None:
             _run_checked(closed.jaxpr, closed.consts, args, f"{what}{f' at {place}' if place else ''}, inside {name}")
 
@@ -165,4 +167,4 @@ def _scan_runs(operands, *, jaxpr, length, reverse, num_consts, num_carry, **_pa
 
 
 # By the names of the operations of the family control_flow, which need not be loaded for this.
-_BODIES_RUN: dict[str, Callable[..., _BodyRuns]] = {"cond": _cond_runs, "while": _while_runs, "scan": _scan_runs}
+_BODIES_RUN: dict[Primitive, Callable[..., _BodyRuns]] = {cond_p: _cond_runs, while_p: _while_runs, scan_p: _scan_runs}

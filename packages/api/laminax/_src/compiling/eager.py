@@ -16,7 +16,7 @@ from laminax_ir.functions import operators
 from laminax_ir.ops.calls import checkpoint_p
 from laminax_ir.options import ambient, config
 from laminax_ir.programs.jaxpr import ClosedJaxpr
-from laminax_ir.programs.primitive import Primitive
+from laminax_ir.programs.primitive import Primitive, Trait
 from laminax_ir.pytrees.pytree import tree_structure
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
@@ -51,12 +51,15 @@ def evaluate(primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     return function(*operands)
 
 
+_RUN_ON_HOST = frozenset((Trait.CALLS_PYTHON, Trait.NAMES_AXES))  # a Python function, or communication of one device with itself
+
+
 def _operation(primitive, params: dict[str, Any]) -> Callable:
     if primitive.impl is not None:
         return partial(_run_impl, primitive, params)
     if not primitive.has_shape_rule:
         raise NotImplementedError(f"Evaluation rule for '{primitive}' not implemented: give what computes it to def_impl")
-    if primitive.family in ("callbacks", "collectives"):  # a Python function, or communication of one with itself
+    if not primitive.traits.isdisjoint(_RUN_ON_HOST):
         return partial(_run_on_host, primitive, params)
     if (evaluator := evaluators.get(primitive.family)) is not None:
         return lambda *operands: evaluator(primitive, operands, params)

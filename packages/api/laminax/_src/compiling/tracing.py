@@ -141,11 +141,16 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-_KNOWING_REFS = ("jit", "make_jaxpr", "eval_shape", "shard_map")  # transformations whose programs may have references of their callers
+def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transform: str = "jit", keeps_refs: bool = True) -> TracedFunction:
+    """Traces a function for a call, without a cache.
 
-
-def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transform: str = "jit") -> TracedFunction:
-    """Traces a function for a call, without a cache."""
+    Args:
+      fun: the function.
+      call: its arguments, flat.
+      avals: the types of those that are traced.
+      transform: what traces it, for messages.
+      keeps_refs: whether the program may have references of its caller.
+    """
     name = function_name(fun)
     trees: list[Any] = []
 
@@ -159,7 +164,7 @@ def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transfor
         trees.append(out_tree)
         return out
 
-    closed = stage(flat_fun, avals, f"{transform}({name})", call.namer(fun), keeps_refs=transform in _KNOWING_REFS)
+    closed = stage(flat_fun, avals, f"{transform}({name})", call.namer(fun), keeps_refs=keeps_refs)
     closed.jaxpr.debug_info = ProgramName(transform, name, fun, call, trees[0])
     return TracedFunction(closed, trees[0], name)
 

@@ -75,7 +75,7 @@ def xla_computation(fun: Callable, static_argnums: int | Sequence[int] = (),
         call.leaves = [as_abstract(x) for x in call.leaves]
         avals = argument_avals("xla_computation", fun, call)
         with extend_axis_env(*axes.items()):
-            traced = trace_call(fun, call, avals, "xla_computation")
+            traced = trace_call(fun, call, avals, "xla_computation", keeps_refs=False)
         closed = traced.closed
         in_specs = _flat_specs("in_parts", in_parts, tree_unflatten(call.in_tree, avals)[0], avals)
         shapes = tree_unflatten(traced.out_tree, [as_struct(aval) for aval in closed.out_avals])

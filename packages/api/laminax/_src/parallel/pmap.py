@@ -138,7 +138,7 @@ class _Mapping:
         slices = [aval if axis is None else aval.update(shape=(*aval.shape[:axis], *aval.shape[axis + 1:]))
                   for aval, axis in zip(avals, axes)]
         with running_along([(name, size)], is_checked=False):
-            traced = trace_call(self.fun, call, slices, "pmap")
+            traced = trace_call(self.fun, call, slices, "pmap", keeps_refs=False)
             closed = resolve_shared_sums(traced.closed, name, [axis is not None for axis in axes])
             out_axes = self._flat_out_axes(traced.out_tree, closed.out_avals)
             program = _on_blocks(closed, axes, out_axes)
