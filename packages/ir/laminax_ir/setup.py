@@ -1,8 +1,8 @@
 """Composition: what the rooms of this package, of which the earlier ones do not know the later ones, must be told once per process.
 
-Importing this module gives tracers their arithmetic, references the operations that read and write arrays, and programs their printer,
-and has NumPy compute operations outside of transformations until a runtime does. Whoever traces functions that compute with operators, or calls operations on values, imports it; `laminax_transforms` and
-`laminax` do so for their users.
+Importing this module gives tracers their arithmetic, references the operations that read and write arrays, and programs their
+printer, and has NumPy compute operations outside of transformations until a runtime does. `options/composition.py` has it run when one
+of these is first needed.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import CustomJVPCall, call_jaxpr, jit_p
 from laminax_ir.options.config import check

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.control_flow import cond, platform_dependent, switch

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir.ops import collectives as op
 from laminax_ir.ops.control_flow import cond
 from laminax_ir.ops.loops import fori_loop, while_loop

@@ -5,7 +5,6 @@ import copy
 import numpy as np
 import pytest
 
-import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir.ops.control_flow import cond, switch
 from laminax_ir.ops.elementwise import lt, mul, sin_p
 from laminax_ir.ops.loops import fori_loop, scan, while_loop

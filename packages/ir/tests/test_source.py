@@ -9,7 +9,6 @@ import types
 import numpy as np
 import pytest
 
-import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.shape import broadcast_to_shape

@@ -6,7 +6,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import call_jaxpr, close_over_constants
 from laminax_ir.options.config import check_leaks

@@ -9,7 +9,6 @@ import threading
 import numpy as np
 import pytest
 
-import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir.ops import elementwise as op
 from laminax_ir.recording.staging import stage
 from laminax_ir.recording.staging_trace import StagingTrace

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 
-import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.control_flow import cond, platform_dependent, switch
 from laminax_ir.ops.loops import scan, while_loop

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir.ops.calls import call_jaxpr
 from laminax_ir.ops.contraction import dot
 from laminax_ir.ops.control_flow import cond

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numeric_checks import check_derivatives, check_vmap
 
-import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import loops
 from laminax_ir.ops.reduction import reduce_sum

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir.ops.collectives import psum, psum_p, pvary_p
 from laminax_ir.ops.elementwise import sin
 from laminax_ir.programs.dce import dce_jaxpr

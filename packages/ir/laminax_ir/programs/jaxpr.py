@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Iterable, Iterator, Protocol, Sequence
 
+from laminax_ir.options.composition import compose
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.tracing import source
 from laminax_ir.types.avals import ShapedArray, get_aval
@@ -25,11 +26,12 @@ class ProgramPrinter(Protocol):
         """One equation as text."""
 
 
-def _no_printer() -> ProgramPrinter:
-    raise RuntimeError("nothing prints programs yet. Import laminax_ir.setup, or laminax.")
+def _first_printer() -> ProgramPrinter:
+    compose()  # installs a printer in this one's place
+    return _load_printer()
 
 
-_load_printer: Callable[[], ProgramPrinter] = _no_printer
+_load_printer: Callable[[], ProgramPrinter] = _first_printer
 
 
 def set_printer(load: Callable[[], ProgramPrinter]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Iterable, Sequence
 
+from laminax_ir.options.composition import compose
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.recording.staging_trace import StagingTrace, record_program
@@ -37,3 +38,6 @@ def stage(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedArray], na
         return closed
     from laminax_ir.recording.discharge import without_refs  # for programs with references only
     return without_refs(closed)
+
+
+compose()  # who traces functions expects tracers to have their arithmetic

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Protocol
 
+from laminax_ir.options.composition import compose
 from laminax_ir.refs.ref_indexing import Place, part_aval
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.types import dtypes
@@ -26,11 +27,12 @@ class ArrayOperations(Protocol):
         """The array with that part replaced, or added to."""
 
 
-def _no_operations() -> ArrayOperations:
-    raise RuntimeError("references have no operations on arrays yet. Import laminax_ir.setup, or laminax.")
+def _first_operations() -> ArrayOperations:
+    compose()  # installs the operations in place of this function
+    return _load()
 
 
-_load: Callable[[], ArrayOperations] = _no_operations
+_load: Callable[[], ArrayOperations] = _first_operations
 
 
 def array_operations() -> ArrayOperations:

@@ -12,6 +12,7 @@ import operator
 import threading
 from typing import Any, Callable, Sequence
 
+from laminax_ir.options.composition import compose
 from laminax_ir.options.restoring import Restoring
 from laminax_ir.tracing.name_stacks import NameStack, no_names
 from laminax_ir.types.avals import ShapedArray, register_value_type
@@ -99,7 +100,7 @@ class EvalTrace(Trace):
 
     def __init__(self):
         super().__init__()
-        self.evaluate: Callable = _no_evaluator
+        self.evaluate: Callable = _first_evaluation
 
     def process(self, primitive, operands, params):
         return self.evaluate(primitive, operands, params)
@@ -140,8 +141,9 @@ class ConstantFoldingTrace(Trace):
             return getattr(trace, method)(call)
 
 
-def _no_evaluator(primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
-    raise RuntimeError(f"{primitive}: nothing computes operations yet. Import laminax_ir.setup, which has NumPy do it, or laminax.")
+def _first_evaluation(primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    compose()  # installs an evaluator in this one's place
+    return eval_trace.evaluate(primitive, operands, params)
 
 
 eval_trace = EvalTrace()

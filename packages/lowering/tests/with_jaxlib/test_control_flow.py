@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from stablehlo_runner import check, run
 
-import laminax_ir.setup  # noqa: F401  (arithmetic on tracers, NumPy as the evaluator)
 from laminax_ir.key_arrays.keys import PRNGKeyArray
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.control_flow import cond, platform_dependent, switch

@@ -1,3 +1,0 @@
-"""Tests of this layer trace functions that use operators, which `laminax_ir.setup` arranges."""
-
-import laminax_ir.setup  # noqa: F401
