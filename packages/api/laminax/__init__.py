@@ -10,8 +10,7 @@ import importlib
 
 import laminax_runtime as _runtime  # noqa: F401  (refuses to live beside jax, before anything is loaded)
 
-__version__ = "0.1.0"
-__version_info__ = (0, 10, 2)  # of JAX, whose public API this release follows: what libraries compare to choose a spelling
+from laminax._version import __version__, __version_info__
 
 _SUBMODULES = frozenset((
     "ad", "ad_checkpoint", "api_util", "core", "custom_batching", "custom_derivatives", "custom_transpose", "debug", "distributed", "dlpack",

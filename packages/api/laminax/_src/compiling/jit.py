@@ -67,6 +67,22 @@ class JitOptions:
     runs_on_entered_mesh: bool = False
 
 
+@dataclass(frozen=True)
+class _Given:
+    """The options of `jit` as its caller gave them."""
+    in_shardings: Any
+    out_shardings: Any
+    static_argnums: int | Sequence[int] | None
+    static_argnames: str | Iterable[str] | None
+    donate_argnums: int | Sequence[int] | None
+    donate_argnames: str | Iterable[str] | None
+    keep_unused: bool
+    device: Any
+    backend: str | None
+    inline: bool
+    compiler_options: Mapping[str, Any]
+
+
 def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UNSPECIFIED,
         static_argnums: int | Sequence[int] | None = None, static_argnames: str | Iterable[str] | None = None,
         donate_argnums: int | Sequence[int] | None = None, donate_argnames: str | Iterable[str] | None = None,
@@ -109,17 +125,17 @@ def jit(fun: Callable | None = None, *, in_shardings: Any = UNSPECIFIED, out_sha
       ... def selu(x, alpha=1.67, lmbda=1.05):
       ...     return lmbda * jnp.where(x > 0, x, alpha * jnp.exp(x) - alpha)
     """
-    given = {name: value for name, value in locals().items() if name != "fun"}
-    if fun is None:
-        return partial(jit, **given)
-    check_callable("jit", fun)
-    _check_weakly_referenceable("jit", fun)
     if abstracted_axes is not None:
         raise NotImplementedError("jit: abstracted_axes (dynamic shapes) is not supported")
-    return _jitted(fun, _options(fun, given))
+    given = _Given(in_shardings, out_shardings, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device, backend,
+                   inline, compiler_options or {})
+    return partial(_jitted, "jit", given) if fun is None else _jitted("jit", given, fun)
 
 
-def _jitted(fun: Callable, options: JitOptions) -> Any:
+def _jitted(name: str, given: _Given, fun: Callable) -> Any:
+    check_callable(name, fun)
+    _check_weakly_referenceable(name, fun)
+    options = _options(fun, given, runs_on_entered_mesh=name == "pjit")
     jit_function = JitFunction(fun, options)
     wrapped = runtime.make_jit_function(
         fun, jit_function.name, jit_function.miss, static_argnums=options.static_argnums,
@@ -143,10 +159,9 @@ def pjit(fun: Callable, in_shardings: Any = UNSPECIFIED, out_shardings: Any = UN
       >>> with Mesh(devices(), "x"):
       ...     pjit(f, in_shardings=PartitionSpec("x"))(x)
     """
-    given = {name: value for name, value in locals().items() if name != "fun"}
-    check_callable("pjit", fun)
-    _check_weakly_referenceable("pjit", fun)
-    return _jitted(fun, replace(_options(fun, given), runs_on_entered_mesh=True))
+    given = _Given(in_shardings, out_shardings, static_argnums, static_argnames, donate_argnums, donate_argnames, keep_unused, device, backend,
+                   inline, compiler_options or {})
+    return _jitted("pjit", given, fun)
 
 
 def _check_weakly_referenceable(transform: str, fun: Callable) -> None:
@@ -157,34 +172,33 @@ def _check_weakly_referenceable(transform: str, fun: Callable) -> None:
                         f"'__weakref__' to the __slots__ of {type(fun).__name__} if that is your class.") from None
 
 
-def _options(fun: Callable, given: dict[str, Any]) -> JitOptions:
-    static = resolve(fun, given["static_argnums"], given["static_argnames"], "static")
-    donated = resolve(fun, given["donate_argnums"], given["donate_argnames"], "donate")
-    for name in ("keep_unused", "inline"):
-        if not isinstance(given[name], bool):
-            raise TypeError(f"jit: {name} must be a bool, got {given[name]!r}")
+def _options(fun: Callable, given: _Given, *, runs_on_entered_mesh: bool) -> JitOptions:
+    static = resolve(fun, given.static_argnums, given.static_argnames, "static")
+    donated = resolve(fun, given.donate_argnums, given.donate_argnames, "donate")
+    for name, value in (("keep_unused", given.keep_unused), ("inline", given.inline)):
+        if not isinstance(value, bool):
+            raise TypeError(f"jit: {name} must be a bool, got {value!r}")
     for kind, static_ones, donated_ones in (("names", static[1], donated[1]), ("nums", static[0], donated[0])):
         if overlap := set(static_ones) & set(donated_ones):
             raise ValueError(f"jit: static_arg{kind} and donate_arg{kind} cannot intersect, but argument {min(overlap)!r} appears in both. "
                              "A static argument has no buffer to donate: leave it out of one.")
-    compiler_options = given["compiler_options"] or {}
-    return JitOptions(*static, *donated, given["keep_unused"], _chosen_device(given), given["inline"],
-                      tuple(sorted(compiler_options.items())), *_shardings(given))
+    in_shardings, out_shardings = _shardings(given)
+    return JitOptions(*static, *donated, given.keep_unused, _chosen_device(given.device, given.backend), given.inline,
+                      tuple(sorted(given.compiler_options.items())), in_shardings, out_shardings, runs_on_entered_mesh)
 
 
-def _shardings(given: dict[str, Any]) -> tuple[ShardingTree | None, ShardingTree | None]:
-    trees = normal_tree("in_shardings", given["in_shardings"]), normal_tree("out_shardings", given["out_shardings"])
-    for name in ("device", "backend"):
-        if given[name] is not None and trees != (None, None):
+def _shardings(given: _Given) -> tuple[ShardingTree | None, ShardingTree | None]:
+    trees = normal_tree("in_shardings", given.in_shardings), normal_tree("out_shardings", given.out_shardings)
+    for name, value in (("device", given.device), ("backend", given.backend)):
+        if value is not None and trees != (None, None):
             what = "in_shardings" if trees[0] is not None else "out_shardings"
             raise ValueError(f"jit: If backend or device is specified on jit, then {what} should not be specified. It says where the "
-                             f"function runs, and so does {name}={given[name]}; leave one out.")
+                             f"function runs, and so does {name}={value}; leave one out.")
     return trees
 
 
-def _chosen_device(given: dict[str, Any]) -> Any:
+def _chosen_device(device: Any, backend: str | None) -> Any:
     """The device that device or backend names, or None."""
-    device, backend = given["device"], given["backend"]
     if device is not None and backend is not None:
         raise ValueError(f"can't specify both a device and a backend for jit, got device={device} and backend={backend}")
     if device is not None and not isinstance(device, runtime.Device):

@@ -11,6 +11,8 @@ import numpy as np
 
 import laminax_runtime as runtime
 
+from laminax._version import __version__
+
 
 def print_environment_info(return_string: bool = False) -> str | None:
     """Prints the versions of laminax and what it stands on, the devices, and the settings in the environment.
@@ -21,10 +23,9 @@ def print_environment_info(return_string: bool = False) -> str | None:
     Returns:
       The text, or None.
     """
-    import laminax
     device = runtime.devices()[0]
     lines = [
-        f"laminax: {laminax.__version__}",
+        f"laminax: {__version__}",
         f"jaxlib:  {runtime.jaxlib_version()}",
         f"numpy:   {np.__version__}",
         f"python:  {' '.join(sys.version.split())}",

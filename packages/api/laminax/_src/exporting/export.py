@@ -33,7 +33,6 @@ from laminax._src.compiling.jit import jit
 from laminax._src.exporting import export_format
 from laminax._src.exporting.export_shardings import Layout, hlo_shardings, layout_of, sharding_from_json, sharding_to_json, shardings_on
 from laminax._src.exporting.symbolic_shapes import argument_name, check_one_scope
-from laminax._src.numerics.numpy.ufunc import ufunc
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
@@ -367,8 +366,10 @@ def export(fun_jit: Callable, *, platforms: Sequence[str] | None = None,
 
 def _is_own(fun: Callable) -> bool:
     """Whether a function is laminax's, and not a user's that laminax has transformed."""
-    code = getattr(inspect.unwrap(fun), "__code__", None) if callable(fun) else None
-    return code is not None and source.is_internal(code.co_filename) or isinstance(fun, ufunc)
+    if not callable(fun):
+        return False
+    code = getattr(inspect.unwrap(fun), "__code__", None) or getattr(type(fun).__call__, "__code__", None)  # the latter of a ufunc
+    return code is not None and source.is_internal(code.co_filename)
 
 
 def _export_program(closed: ClosedJaxpr, name: str, in_tree: Any, out_tree: Any, platforms: Sequence[str],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import laminax_runtime as runtime
 
-from laminax.experimental.mesh_utils import create_device_mesh
+from laminax._src.parallel.device_grids import create_device_mesh
 
 
 @dataclass(frozen=True)

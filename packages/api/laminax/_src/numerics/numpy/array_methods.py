@@ -179,12 +179,12 @@ def _array_namespace(self, *, api_version: str | None = None):
     Raises:
       ValueError: if it is another version.
     """
-    import laminax.numpy
-    available = laminax.numpy.__array_api_version__
+    namespace = importlib.import_module("laminax.numpy")  # by the standard what users import, so that it is the same module
+    available = namespace.__array_api_version__
     if api_version not in (None, available):
         raise ValueError(f"__array_namespace__: api_version={api_version!r} is not available; there is {available!r}. Leave it out to "
                          "take that.")
-    return laminax.numpy
+    return namespace
 
 
 def _to_device(self, device, *, stream: int | Any | None = None):

@@ -1,0 +1,91 @@
+"""Devices in grids, for meshes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import laminax_runtime as runtime
+
+
+def create_device_mesh(mesh_shape: Sequence[int], devices: Sequence[Any] | None = None, *, contiguous_submeshes: bool = False,
+                       allow_split_physical_axes: bool = False) -> np.ndarray:
+    """An array of devices in the order in which neighbours communicate best, for `Mesh`.
+
+    Args:
+      mesh_shape: the shape of the array.
+      devices: as many devices as it has places; by default all.
+      contiguous_submeshes, allow_split_physical_axes: about TPUs; without meaning for the platforms that are supported,
+        whose devices have no places, and so must be False.
+
+    Returns:
+      An object array of this shape: the devices in their own order, as of CPUs and GPUs each reaches each.
+
+    Raises:
+      ValueError: if there are more or fewer devices than places.
+      NotImplementedError: for TPUs, or an option that is about them.
+
+    Example:
+      >>> Mesh(create_device_mesh((4, 2)), ("data", "model"))
+    """
+    chosen = list(runtime.devices() if devices is None else devices)
+    if contiguous_submeshes or allow_split_physical_axes or any(device.platform == "tpu" for device in chosen):
+        raise NotImplementedError("create_device_mesh: TPUs, whose places in their network decide, are not supported. Order their "
+                                  "devices yourself, and give the array to Mesh.")
+    if math.prod(mesh_shape) != len(chosen):
+        raise ValueError(f"create_device_mesh: the mesh_shape {tuple(mesh_shape)} has {math.prod(mesh_shape)} places, but there are "
+                         f"{len(chosen)} devices. Give as many devices as places.")
+    grid = np.empty(len(chosen), dtype=object)
+    grid[:] = chosen
+    return grid.reshape(tuple(mesh_shape))
+
+
+def create_hybrid_device_mesh(mesh_shape: Sequence[int], dcn_mesh_shape: Sequence[int], devices: Sequence[Any] | None = None, *,
+                              process_is_granule: bool = False, should_sort_granules_by_key: bool = True,
+                              allow_split_physical_axes: bool = False) -> np.ndarray:
+    """An array of devices for networks of two speeds: within a granule of devices, and between granules.
+
+    Args:
+      mesh_shape: the shape of the array within each granule.
+      dcn_mesh_shape: the array of granules, of as many axes.
+      devices: the devices; by default all.
+      process_is_granule: whether a granule is the devices of a process; by default it is those of one `slice_index`.
+      should_sort_granules_by_key: whether granules come by that number, or as the devices are given.
+      allow_split_physical_axes: as for `create_device_mesh`.
+
+    Returns:
+      An object array, whose axes have the sizes of the two shapes multiplied.
+
+    Raises:
+      ValueError: if the shapes have different lengths, numbers of devices or granules do not fit, or devices have no `slice_index`.
+      NotImplementedError: as for `create_device_mesh`.
+
+    Example:
+      >>> create_hybrid_device_mesh((2, 4), (1, 1), process_is_granule=True).shape
+      (2, 4)
+    """
+    chosen = list(runtime.devices() if devices is None else devices)
+    attribute = "process_index" if process_is_granule else "slice_index"
+    if chosen and not hasattr(chosen[0], attribute):
+        raise ValueError(f"create_hybrid_device_mesh: the device {chosen[0]} does not have attribute {attribute}. Give "
+                         "process_is_granule=True where each process is a granule.")
+    if len(mesh_shape) != len(dcn_mesh_shape):
+        raise ValueError(f"create_hybrid_device_mesh: mesh_shape {tuple(mesh_shape)} and dcn_mesh_shape {tuple(dcn_mesh_shape)} must have as "
+                         "many axes. Give axes of size 1 where there is one granule or device.")
+    granules: dict[Any, list] = {}
+    for device in chosen:
+        granules.setdefault(getattr(device, attribute), []).append(device)
+    order = sorted(granules) if should_sort_granules_by_key else list(granules)
+    if len(order) != math.prod(dcn_mesh_shape):
+        raise ValueError(f"create_hybrid_device_mesh: the number of granules, {len(order)} by {attribute}, must equal the product of "
+                         f"dcn_mesh_shape {tuple(dcn_mesh_shape)}")
+    blocks = np.empty(len(order), dtype=object)
+    for i, key in enumerate(order):
+        blocks[i] = create_device_mesh(mesh_shape, granules[key], allow_split_physical_axes=allow_split_physical_axes)
+    return np.block(blocks.reshape(tuple(dcn_mesh_shape)).tolist())
+
+
+__all__ = ["create_device_mesh", "create_hybrid_device_mesh"]
