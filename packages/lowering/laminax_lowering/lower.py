@@ -87,52 +87,58 @@ def lower(closed: ClosedJaxpr, *, name: str = "main", platform: str | Sequence[s
         raise ValueError(f"lower: expected one platform or several different ones, got {platform!r}")
     if inline_consts and closed.consts:
         closed = _with_inline_consts(closed, name)
+    args = _Values(closed.in_avals, arg_names, arg_shardings, arg_memories or [*map(_memory_of_type, closed.in_avals)], arg_layouts)
+    results = _Values(closed.out_avals, result_names, result_shardings, result_memories or [*map(_memory_of_type, closed.out_avals)],
+                      _result_layouts(closed.jaxpr, result_layouts))
     with paused_collection():
-        return _lower(closed, name, platforms, donated, keep_unused, arg_names, result_names, num_replicas, num_partitions,
-                      axis_env, (arg_shardings, result_shardings), (arg_memories, result_memories), (arg_layouts, result_layouts))
+        module = ModuleContext(platforms, _module_name(name), plan_calls(closed.jaxpr), axis_env)
+        module.num_partitions = num_partitions
+        return _lower(closed, module, name, donated or (False,) * len(closed.in_avals), keep_unused, args, results, num_replicas)
 
 
-def _lower(closed, name, platforms, donated, keep_unused, arg_names, result_names, num_replicas, num_partitions, axis_env,
-           shardings, memories, layouts):
-    arg_shardings, result_shardings = shardings
-    arg_memories, result_memories = ([*map(_memory_of_type, avals)] if given is None else given for given, avals in zip(memories, (closed.in_avals, closed.out_avals)))
+@dataclass(frozen=True)
+class _Values:
+    """The arguments of a module, or its results: their types and names, how each is split, and where and how it lies in memory."""
+    avals: Sequence[ShapedArray]
+    names: Sequence[str] | None
+    shardings: Sequence[Any] | None
+    memories: Sequence[str | None]
+    layouts: Sequence[str | None] | None
+
+
+def _lower(closed: ClosedJaxpr, module: ModuleContext, name: str, donated: Sequence[bool], keep_unused: bool, args: _Values, results: _Values,
+           num_replicas: int) -> LoweredModule:
     jaxpr = closed.jaxpr
-    arg_layouts, result_layouts = layouts[0], _result_layouts(jaxpr, layouts[1])
-    n_consts, n_args = len(jaxpr.constvars), len(jaxpr.invars)
-    donated = tuple(donated) if donated is not None else (False,) * n_args
     live, used = live_equations(jaxpr)
     is_dynamic = any(SymbolicDim in map(type, aval.shape) for aval in closed.in_avals)
-    keep_unused = keep_unused or is_dynamic  # the sizes of what is not read may be
-    kept = [i for i, v in enumerate(jaxpr.invars) if keep_unused or v in used]
-    aliases, unusable = donation_aliases(jaxpr, donated, kept, arg_shardings, result_shardings, arg_memories, result_memories, arg_layouts,
-                                        result_layouts)
-    module = ModuleContext(platforms, _module_name(name), plan_calls(jaxpr), axis_env)
-    module.num_partitions = num_partitions
+    kept = [i for i, v in enumerate(jaxpr.invars) if keep_unused or is_dynamic or v in used]  # the sizes of what is not read may be
+    aliases, unusable = donation_aliases(jaxpr, donated, kept, args.shardings, results.shardings, args.memories, results.memories, args.layouts,
+                                        results.layouts)
     module.unique_name("main")
-    constant_memories = [_memory_of_type(v.aval) for v in jaxpr.constvars]
-    arg_attributes = [*_arg_attributes(module.meshes, [v.aval for v in jaxpr.constvars], {}, None, constant_memories, None),
-                      *_arg_attributes(module.meshes, closed.in_avals, aliases, arg_shardings, arg_memories, arg_layouts)]
-    result_attributes = _result_attributes(module.meshes, closed.out_avals, result_names, result_shardings, result_memories, result_layouts)
+    const_avals = [v.aval for v in jaxpr.constvars]
+    consts = _Values(const_avals, None, None, [*map(_memory_of_type, const_avals)], None)
+    arg_attributes = [*_arg_attributes(module.meshes, consts, {}), *_arg_attributes(module.meshes, args, aliases)]
+    result_attributes = _result_attributes(module.meshes, results)
     if is_dynamic:
         from laminax_ir.symbolic.symbolic_solving import ShapeSpecification
         from laminax_lowering.writing.dynamic_shapes import write_dynamic
-        write_dynamic(module, closed, name, ShapeSpecification(closed.in_avals, arg_names or [f"args[{i}]" for i in range(n_args)]), live,
-                      arg_attributes, result_attributes)
+        names = args.names or [f"args[{i}]" for i in range(len(args.avals))]
+        write_dynamic(module, closed, name, ShapeSpecification(closed.in_avals, names), live, arg_attributes, result_attributes)
     else:
-        writer = FunctionWriter(module, platforms)
+        n_consts = len(const_avals)
+        writer = FunctionWriter(module, module.platforms)
         writer.is_top_level, writer.scope = True, f"jit({name})"
         main = writer.write(
             jaxpr, "main", live=live, kept=[*range(n_consts), *(n_consts + i for i in kept)],
-            arg_names=[*[None] * n_consts, *arg_names] if arg_names else (), arg_attributes=arg_attributes,
-            result_attributes=result_attributes, result_moves=[*map(_move, closed.out_avals, result_memories)])
+            arg_names=[*[None] * n_consts, *args.names] if args.names else (), arg_attributes=arg_attributes,
+            result_attributes=result_attributes, result_moves=[*map(_move, closed.out_avals, results.memories)])
         module.functions.insert(0, main)
-    attributes = {"mhlo.num_partitions": f"{num_partitions} : i32", "mhlo.num_replicas": f"{num_replicas} : i32"}
+    attributes = {"mhlo.num_partitions": f"{module.num_partitions} : i32", "mhlo.num_replicas": f"{num_replicas} : i32"}
     if module.has_dynamic_shapes:
         attributes["jax.uses_shape_polymorphism"] = "true"
-    text = module.text(attributes)
-    convention = _convention(closed, module, kept, donated, any(layout is not None for layout in (*(arg_layouts or ()), *(result_layouts or ()))))
-    return LoweredModule(text, module.name, platforms, convention, tuple(closed.consts), tuple(kept), tuple(closed.in_avals),
-                         tuple(closed.out_avals), tuple(jaxpr.invars[i].aval for i in unusable))
+    convention = _convention(closed, module, kept, donated, any(layout is not None for layout in (*(args.layouts or ()), *(results.layouts or ()))))
+    return LoweredModule(module.text(attributes), module.name, module.platforms, convention, tuple(closed.consts), tuple(kept),
+                         tuple(closed.in_avals), tuple(closed.out_avals), tuple(jaxpr.invars[i].aval for i in unusable))
 
 
 def _convention(closed: ClosedJaxpr, module: ModuleContext, kept: Sequence[int], donated: Sequence[bool], has_layouts: bool) -> CallingConvention:
@@ -185,43 +191,36 @@ def _with_inline_consts(closed: ClosedJaxpr, name: str) -> ClosedJaxpr:
     return ClosedJaxpr(Jaxpr([], invars, outvars, [call], closed.effects, closed.jaxpr.debug_info))
 
 
-def _arg_attributes(meshes: MeshTable, avals, aliases: dict[int, str], shardings, memories, layouts) -> list[str]:
+def _arg_attributes(meshes: MeshTable, args: _Values, aliases: dict[int, str]) -> list[str]:
     """Donation, memories, layouts and shardings of the arguments."""
-    texts = []
-    for i, aval in enumerate(avals):
-        attributes = []
-        if i in aliases:
-            attributes.append(aliases[i])
-        if memories and memories[i] is not None:
-            attributes.append(f"mhlo.memory_kind = {string_text(memories[i])}")
-        if layouts and layouts[i] is not None:
-            attributes.append(f"mhlo.layout_mode = {string_text(layouts[i])}")
-        if shardings and shardings[i] is not None:
-            attributes.append(sharding_attribute(meshes, shardings[i], aval))
-        texts.append("{" + ", ".join(attributes) + "}" if attributes else "")
-    return texts
+    return [_attributes(meshes, args, i, [aliases[i]] if i in aliases else []) for i in range(len(args.avals))]
 
 
-def _result_attributes(meshes: MeshTable, avals, names, shardings, memories, layouts) -> list[str]:
-    """Names, memories, layouts and shardings of the results."""
-    texts = []
-    for i, aval in enumerate(avals):
-        attributes = [f"jax.result_info = {string_text(names[i])}"] if names else []
-        if memories and memories[i] is not None:
-            attributes.append(f"mhlo.memory_kind = {string_text(memories[i])}")
-        if layouts and layouts[i] is not None:
-            attributes.append(f"mhlo.layout_mode = {string_text(layouts[i])}")
-        if shardings and shardings[i] is not None:
-            attributes.append(sharding_attribute(meshes, shardings[i], aval))
-        texts.append("{" + ", ".join(attributes) + "}" if attributes else "")
+def _result_attributes(meshes: MeshTable, results: _Values) -> list[str]:
+    """Names, memories, layouts and shardings of the results; none at all if no result has one."""
+    names = results.names
+    texts = [_attributes(meshes, results, i, [f"jax.result_info = {string_text(names[i])}"] if names else []) for i in range(len(results.avals))]
     return texts if any(texts) else []
+
+
+def _attributes(meshes: MeshTable, values: _Values, i: int, attributes: list[str]) -> str:
+    """The attributes of one argument or result, as MLIR's dictionary, after those that are given."""
+    if (memory := values.memories[i]) is not None:
+        attributes.append(f"mhlo.memory_kind = {string_text(memory)}")
+    if values.layouts and (layout := values.layouts[i]) is not None:
+        attributes.append(f"mhlo.layout_mode = {string_text(layout)}")
+    if values.shardings and values.shardings[i] is not None:
+        attributes.append(sharding_attribute(meshes, values.shardings[i], values.avals[i]))
+    return "{" + ", ".join(attributes) + "}" if attributes else ""
 
 
 _DONOR = "jax.buffer_donor = true"
 
 
-def donation_aliases(jaxpr, donated, kept, arg_shardings=None, result_shardings=None, arg_memories=None,
-                     result_memories=None, arg_layouts=None, result_layouts=None) -> tuple[dict[int, str], list[int]]:
+def donation_aliases(jaxpr: Jaxpr, donated: Sequence[bool], kept: Sequence[int], arg_shardings: Sequence[Any] | None = None,
+                     result_shardings: Sequence[Any] | None = None, arg_memories: Sequence[str | None] | None = None,
+                     result_memories: Sequence[str | None] | None = None, arg_layouts: Sequence[str | None] | None = None,
+                     result_layouts: Sequence[str | None] | None = None) -> tuple[dict[int, str], list[int]]:
     """A donated buffer is given to the first result of its type and memory that has none yet; and those that no result can take.
 
     Where the compiler chooses how arguments or results are split, it is left to it which result takes the buffer.
