@@ -8,6 +8,7 @@ them for the strongly typed NumPy scalars that they derive from.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -46,9 +47,13 @@ class WeakComplex128(np.complex128):
 _classes: dict[Any, type] = {np.dtype(cls.__base__): cls for cls in (WeakFloat32, WeakFloat64, WeakComplex64, WeakComplex128)}
 
 
+def _aval(dtype: Any, _value: Any) -> ShapedArray:
+    return ShapedArray((), dtype, True)
+
+
 def _register() -> None:
     for dtype, cls in _classes.items():
-        register_value_type(cls, lambda _, dtype=dtype: ShapedArray((), dtype, True))
+        register_value_type(cls, functools.partial(_aval, dtype))
         literal_types.add(cls)
 
 

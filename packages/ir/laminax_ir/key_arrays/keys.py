@@ -7,6 +7,7 @@ of a runtime; a traced key is a tracer whose aval has the key dtype.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable, Iterator
 
 import numpy as np
@@ -85,6 +86,10 @@ def _random_wrap_shape(words: ShapedArray, *, impl) -> ShapedArray:
     return ShapedArray(words.shape[:-len(impl.key_shape)], dtypes.key_dtype(impl), named_shape=words.named_shape)
 
 
+def _row(i: int, used: np.ndarray) -> np.ndarray:
+    return used[i, ...]
+
+
 class PRNGKeyArray:
     """A concrete array of random keys.
 
@@ -122,11 +127,9 @@ class PRNGKeyArray:
 
     def used(self) -> np.ndarray:
         """Which keys have been used while the option `debug_key_reuse` was on: bools, to be written to. Arrays cut from this one share them."""
-        try:
-            return self._used
-        except AttributeError:
+        if not hasattr(self, "_used"):
             self._used = np.zeros(self.shape, bool)
-            return self._used
+        return self._used
 
     @property
     def _consumed(self) -> Any:  # the same by JAX's name
@@ -184,9 +187,9 @@ class PRNGKeyArray:
     def __iter__(self) -> Iterator[PRNGKeyArray]:
         if not self.ndim:
             raise TypeError("iteration over a scalar key; random.split makes several of it")
-        return (self._with_words(words, lambda used, i=i: used[i, ...]) for i, words in enumerate(self.base))
+        return (self._with_words(words, functools.partial(_row, i)) for i, words in enumerate(self.base))
 
-    def reshape(self, *shape: int, order: str = "C") -> PRNGKeyArray:
+    def reshape(self, *shape: Any, order: str = "C") -> PRNGKeyArray:
         """The same keys in another shape; one size may be -1."""
         if order != "C":
             raise NotImplementedError(f"reshape of a key array: only order='C' is supported, got {order!r}")
@@ -205,7 +208,7 @@ class PRNGKeyArray:
         """Without the axes of size 1, or without the given ones."""
         return self.reshape(np.empty(self.shape, bool).squeeze(axis).shape)
 
-    def transpose(self, *axes: int) -> PRNGKeyArray:
+    def transpose(self, *axes: Any) -> PRNGKeyArray:
         """With the axes permuted, reversed by default."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         order = tuple(order) or tuple(reversed(range(self.ndim)))
@@ -296,5 +299,5 @@ def to_records(keys: Any) -> np.ndarray:
 
 def from_records(records: np.ndarray) -> PRNGKeyArray:
     """The inverse of `to_records`."""
-    (name,) = records.dtype.names
+    (name,) = records.dtype.names or ()
     return PRNGKeyArray(name, records[name])

@@ -303,15 +303,15 @@ class CustomVJPCall:
 
         def last_values(args: Sequence[Any], values: Sequence[Any]) -> list[Any]:
             if not written:
-                written.extend(isinstance(arg, Ref) and arg.value is not x for arg, x in zip(args, values))
+                written.extend(isinstance(arg, ValueRef) and arg.value is not x for arg, x in zip(args, values))
             return [arg.value for arg, is_written in zip(args, written) if is_written]
 
-        def fun(*values):
+        def fun(*values: Any) -> list[Any]:
             args = boxed(values)
             results = self.fun(*args)
             return [*results, *last_values(args, values)]
 
-        def fwd(values, perturbed):
+        def fwd(values: Sequence[Any], perturbed: Sequence[bool]) -> tuple[list[Any], Any, Callable]:
             args = boxed(values)
             results, residuals, bwd = run_forward(self.fwd, self.bwd, args, perturbed)
             if any(isinstance(x, Ref) for x in residuals):

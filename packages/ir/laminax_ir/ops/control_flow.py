@@ -119,8 +119,8 @@ def switch(index, branches: Sequence[Callable], *operands, operand: Any = _missi
         raise ValueError("Empty branch sequence: lax.switch needs at least one branch.")
     if len(branches) == 1:
         return branches[0](*operands)
-    if config.disable_jit.value and concrete_value(index) is not None:
-        return branches[min(max(int(concrete_value(index)), 0), len(branches) - 1)](*operands)
+    if config.disable_jit.value and (known := concrete_value(index)) is not None:
+        return branches[min(max(int(known), 0), len(branches) - 1)](*operands)
     index = op.convert_element_type(index, np.int32)
     index = op.clamp(np.int32(0), index, np.int32(len(branches) - 1))
     return _branch("switch", index, branches, operands, [f"branch {i}" for i in range(len(branches))])

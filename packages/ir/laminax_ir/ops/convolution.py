@@ -436,7 +436,7 @@ def conv_transpose(lhs, rhs, strides: Sequence[int], padding, rhs_dilation: Sequ
     if isinstance(padding, str):
         pads = [transposed_pads(size, stride, padding) for size, stride in zip(sizes, strides)]
     else:
-        pads = canonical_pads(name, padding, rank)
+        pads = list(canonical_pads(name, padding, rank))
         if use_consistent_padding:
             pads = [(size - 1 - low, size - 1 - high) for size, (low, high) in zip(sizes, pads)]
     if transpose_kernel:

@@ -11,6 +11,7 @@ None. The reference computes as exactly as NumPy does, whatever the accuracy.
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 import numpy as np
 
@@ -317,7 +318,7 @@ def tan(x, *, accuracy: Accuracy = None):
     return tan_p.bind(x) if accuracy is None else _bind_with_accuracy(tan_p, x, accuracy)
 
 
-def _bind_with_accuracy(primitive, x, accuracy: Accuracy):
+def _bind_with_accuracy(primitive: Primitive, x: Any, accuracy: Tolerance | AccuracyMode) -> Any:
     """The parameter stands in the equation only where it says something; None leaves the choice to the compiler."""
     check_accuracy(primitive.name, accuracy)
     return state.trace.process(primitive, (x,), {"accuracy": accuracy})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence, cast
 
 import numpy as np
 
@@ -66,7 +66,7 @@ def ffi_call(target_name: str, result_shape_dtypes: Any, *, has_side_effect: boo
     is_sequence = isinstance(result_shape_dtypes, (list, tuple))
     result_avals = tuple(_announced_aval(i, x) for i, x in enumerate(result_shape_dtypes if is_sequence else [result_shape_dtypes]))
     if output_layouts is not None and not is_sequence and all(isinstance(axis, (int, np.integer)) for axis in output_layouts):
-        output_layouts = [output_layouts]
+        output_layouts = cast(Any, [output_layouts])
 
     def call(*args: Any, **attributes: Any) -> Any:
         if attributes and custom_call_api_version < TYPED_API:

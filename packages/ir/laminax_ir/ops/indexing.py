@@ -289,7 +289,7 @@ def index_take(src, idxs: Sequence, axes: Sequence[int]):
 # Scatter
 
 
-def _scatter_function(primitive: Primitive, combine: Callable, what: str, order: str):
+def _scatter_function(primitive: Primitive, combine: Callable | None, what: str, order: str) -> Callable:
     def fun(operand, scatter_indices, updates, dimension_numbers: ScatterDimensionNumbers, *,
             indices_are_sorted: bool = False, unique_indices: bool = False, mode: str | GatherScatterMode | None = None):
         if type(updates) in dtypes.python_scalar_types:

@@ -154,7 +154,7 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
     if first is None or last is None:
         if unroll not in (None, False, 1):
             raise ValueError("Can only use `unroll` in `fori_loop` if the loop bounds are statically known.")
-        return _dynamic_fori_loop(*[_as_index(x, dtype, weak) for x in (lower, upper)], body_fun, init_val)
+        return _dynamic_fori_loop(_as_index(lower, dtype, weak), _as_index(upper, dtype, weak), body_fun, init_val)
     length = max(int(last) - int(first), 0)
     if config.disable_jit.value:
         val = init_val

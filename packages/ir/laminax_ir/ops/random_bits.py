@@ -26,7 +26,7 @@ from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.errors import DTypeError, ShapeError
 
 UINT32 = np.dtype(np.uint32)
-UINT_DTYPES = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: UINT32, 64: np.dtype(np.uint64)}
+UINT_DTYPES: dict[int, np.dtype] = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: UINT32, 64: np.dtype(np.uint64)}
 
 threefry2x32_p = Primitive("threefry2x32", multiple_results=True, family="random_bits")
 iota_2x32_shape_p = Primitive("iota_2x32_shape", multiple_results=True, family="random_bits")

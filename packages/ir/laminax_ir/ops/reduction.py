@@ -7,7 +7,7 @@ of several operands at once, and is one of the named ones when it can be.
 from __future__ import annotations
 
 import functools
-from typing import Callable, Sequence
+from typing import Callable, Hashable, Sequence
 
 import numpy as np
 
@@ -379,7 +379,7 @@ def special_monoid(computation: Callable, init_value, dtype) -> str | None:
 
     The computation must be the elementwise function itself, and the initial value a concrete scalar, its identity.
     """
-    name = _monoid_names.get(computation) if callable(computation) and computation.__hash__ else None
+    name = _monoid_names.get(computation) if callable(computation) and isinstance(computation, Hashable) else None
     if name is None or isinstance(init_value, Tracer) or get_aval(init_value).shape != ():
         return None
     if name in ("and", "or", "xor") and not any(dtypes.issubdtype(dtype, kind) for kind in INTEGER_BOOL):

@@ -5,6 +5,8 @@ Source: Open Compute Project, "OCP Microscaling Formats (MX) Specification", ver
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 
@@ -102,11 +104,12 @@ def scaled_product(lhs, rhs, lhs_scale, rhs_scale, *, dimension_numbers: DotDime
     Returns:
       An array of the preferred dtype.
     """
-    scaled = []
+    scaled: list[Any] = []
     for x, scale in ((lhs, lhs_scale), (rhs, rhs_scale)):
         factors = convert_element_type(_repeated(scale, x.shape), preferred_element_type)
         scaled.append(mul(convert_element_type(x, preferred_element_type), factors))
-    return dot_general(*scaled, dimension_numbers, preferred_element_type=preferred_element_type)
+    x, y = scaled
+    return dot_general(x, y, dimension_numbers, preferred_element_type=preferred_element_type)
 
 
 def _repeated(scale, shape: tuple[int, ...]):

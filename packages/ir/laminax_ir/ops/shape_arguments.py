@@ -116,15 +116,15 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
       >>> broadcast_shapes((8, 1, 6), (7, 1))
       (8, 7, 6)
     """
-    shapes = [_as_shape(shape) for shape in shapes]
-    if len(set(shapes)) == 1:
-        return shapes[0]
-    rank = max([len(shape) for shape in shapes], default=0)
+    known = [_as_shape(shape) for shape in shapes]
+    if len(set(known)) == 1:
+        return known[0]
+    rank = max([len(shape) for shape in known], default=0)
     result = []
-    for sizes in zip(*((1,) * (rank - len(shape)) + shape for shape in shapes)):
+    for sizes in zip(*((1,) * (rank - len(shape)) + shape for shape in known)):
         wide = {size for size in sizes if size != 1}
         if len(wide) > 1:
-            raise ValueError(f"broadcast_shapes: Incompatible shapes for broadcasting: {', '.join(map(str, shapes))}; "
+            raise ValueError(f"broadcast_shapes: Incompatible shapes for broadcasting: {', '.join(map(str, known))}; "
                              f"the sizes {', '.join(map(str, sizes))} must be equal or 1")
         result.append(wide.pop() if wide else 1)
     return tuple(result)

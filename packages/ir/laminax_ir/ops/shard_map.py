@@ -50,7 +50,7 @@ def local_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any, manual_axes: S
                              f"{parts} devices, by which it is not divisible; mesh {dict(mesh.shape)}.\nPad axis {axis} to {-(-size // parts) * parts}, or "
                              f"split an axis whose size is a multiple of {parts}.")
         shape.append(size // parts)
-    if aval._split is not None:
+    if aval._split is not None and aval._whole is not None:
         return split_aval(aval._whole.update(shape=tuple(shape)), _along_other_axes(aval._split, manual_axes))
     return aval.update(shape=tuple(shape))
 

@@ -183,7 +183,7 @@ def reduce_window(operand, init_value, computation: Callable, window_dimensions:
     avals = [get_aval(x) for x in flat]
     params = _window_params(name, avals[0].shape, window_dimensions, window_strides, padding, base_dilation, window_dilation)
     if is_leaf(operand) and is_leaf(init_value):
-        primitive = _special_primitives.get(special_monoid(computation, init_value, avals[0].dtype))
+        primitive = _special_primitives.get(special_monoid(computation, init_value, avals[0].dtype) or "")
         if primitive is not None:
             return primitive.bind(operand, **params)
     jaxpr = stage_monoid(name, flat_computation, [get_aval(x).dtype for x in inits])

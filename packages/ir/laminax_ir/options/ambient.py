@@ -214,7 +214,7 @@ _version = object()
 def trace_key() -> TraceKey:
     """The key of this thread's values of all that affects tracing. Hashable, O(1), about 0.1 µs."""
     version, key = _thread.memo
-    if version is _version:
+    if key is not None and version is _version:
         return key
     # The version is read before the values: a change in between leaves a memo that the next call rebuilds.
     version = _version

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import ref
 
 T = TypeVar("T")
@@ -20,7 +20,7 @@ class Interned(Generic[T]):
         make: makes the object of a key; the object must allow weak references.
     """
 
-    def __init__(self, make: Callable[[Hashable], T]) -> None:
+    def __init__(self, make: Callable[[Any], T]) -> None:
         self._make = make
         self._refs: dict[Hashable, ref[T]] = {}
         self._limit = 64

@@ -6,7 +6,7 @@ variable is assigned once. A `ClosedJaxpr` carries the values of its constvars.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Iterator, Protocol, Sequence
+from typing import Any, Callable, Iterable, Iterator, Protocol, Sequence, final
 
 from laminax_ir.options.composition import compose
 from laminax_ir.programs.primitive import Primitive
@@ -45,8 +45,8 @@ class Var:
 
     __slots__ = ("aval", "__weakref__")
 
-    def __init__(self, aval: ShapedArray):
-        self.aval = aval
+    def __init__(self, aval: Any):
+        self.aval = aval  # a `ShapedArray`, or the type of a reference
 
     def __repr__(self):
         return f"Var({id(self):#x}):{self.aval.str_short()}"
@@ -61,6 +61,7 @@ class DropVar(Var):
         return "_"
 
 
+@final
 class Literal:
     """A scalar constant written into the program.
 
@@ -153,7 +154,10 @@ class Jaxpr:
         """The program as text; options as for `laminax_ir.programs.printer.format_jaxpr`."""
         return _load_printer().format_jaxpr(self, **options)
 
-    __repr__ = __str__ = lambda self: self.pretty_print()
+    def __repr__(self) -> str:
+        return self.pretty_print()
+
+    __str__ = __repr__
 
 
 _MOST_DERIVED = 256  # questions may name other programs, and sizes
@@ -196,7 +200,10 @@ class ClosedJaxpr:
     def pretty_print(self, **options) -> str:
         return self.jaxpr.pretty_print(**options)
 
-    __repr__ = __str__ = lambda self: self.pretty_print()
+    def __repr__(self) -> str:
+        return self.pretty_print()
+
+    __str__ = __repr__
 
 
 def joined_effects(eqns: Iterable[JaxprEqn]) -> frozenset:

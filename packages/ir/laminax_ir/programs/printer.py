@@ -126,9 +126,9 @@ class Printer:
         for inner, outer in zip(called.invars, eqn.invars):
             if outer in self.names and self.names[outer] not in taken:
                 taken.add(self.names.setdefault(inner, self.names[outer]))
-        for inner, outer in zip(called.outvars, eqn.outvars):
-            if type(inner) is not Literal and inner not in self.names and self.name(outer) != "_":
-                self.names[inner] = self.name(outer)
+        for result, outer_result in zip(called.outvars, eqn.outvars):
+            if not isinstance(result, Literal) and result not in self.names and self.name(outer_result) != "_":
+                self.names[result] = self.name(outer_result)
 
     def jaxpr(self, jaxpr: Jaxpr) -> Doc:
         """A whole program."""
@@ -187,7 +187,7 @@ class Printer:
 
     def atom(self, atom: Var | Literal) -> str:
         """An operand: the name of a variable, or the number itself."""
-        return f"{literal_text(atom)}:{atom.aval.str_short()}" if type(atom) is Literal else self.name(atom)
+        return f"{literal_text(atom)}:{atom.aval.str_short()}" if isinstance(atom, Literal) else self.name(atom)
 
     @staticmethod
     def _spaced(words: list[str], separator: str = "") -> Doc:

@@ -9,7 +9,7 @@ path where it can. It runs only when something is wrong already, so it is writte
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from laminax_ir.pytrees.backend import backend
 from laminax_ir.pytrees.paths import KeyPath, flatten_one_level_with_keys, keystr, node_keys
@@ -126,7 +126,7 @@ def broadcast_over(
         prefix, full = pending.pop()
         prefix_level, full_level = prefix.level(), full.level()
         if prefix_level is None:
-            result.extend([prefix.tree] * full.treedef.num_leaves)
+            result.extend([prefix.tree] * cast(PyTreeDef, full.treedef).num_leaves)
         elif full_level is None or prefix_level.difference(full_level) is not None:
             mismatch = next(_mismatches(_Side(tree=prefix_tree, is_leaf=is_leaf), _Side(treedef=treedef)))
             raise mismatch(name, prefix_name, full_name)
@@ -222,25 +222,29 @@ def structure_differences(treedef: PyTreeDef, other: PyTreeDef) -> Iterator[tupl
         a, b = first.level(), second.level()
         if a is None or b is None or a.type is not b.type:
             if a is not b:
-                yield path, *["a pytree leaf" if x is None else f"a {x.type}" for x in (a, b)], "their Python types differ"
+                yield path, *_both(lambda x: "a pytree leaf" if x is None else f"a {x.type}", a, b), "their Python types differ"
         elif len(a.children) != len(b.children):
             yield path, *_counts(a, b)
         elif _differ(a.data, b.data):
-            yield path, *[f"a {x.type} with pytree metadata {x.data!r}" for x in (a, b)], "the pytree node metadata does not match"
+            yield path, *_both(lambda x: f"a {x.type} with pytree metadata {x.data!r}", a, b), "the pytree node metadata does not match"
         else:
-            children = [((*path, key), *sides) for key, *sides in zip(node_keys(second.treedef), a.children, b.children)]
+            keys = node_keys(cast(PyTreeDef, second.treedef))
+            children = [((*path, key), one, two) for key, one, two in zip(keys, a.children, b.children)]
             pending.extend(reversed(children))
+
+
+def _both(describe: Callable[[Any], str], a: _Level | None, b: _Level | None) -> tuple[str, str]:
+    return describe(a), describe(b)
 
 
 def _counts(a: _Level, b: _Level) -> tuple[str, str, str]:
     if a.type in (tuple, list):
-        return *[f"a {a.type.__name__} of length {len(x.children)}" for x in (a, b)], "the lengths do not match"
+        return *_both(lambda x: f"a {a.type.__name__} of length {len(x.children)}", a, b), "the lengths do not match"
     reason = "the numbers of children do not match"
     if a.type is dict:
         keys = [key for key in (*a.data, *b.data) if key not in a.data or key not in b.data]
         reason += f", with the symmetric difference of key sets: {{{', '.join(map(repr, keys))}}}"
-    counts = [f"a {a.type} with {len(x.children)} child{'' if len(x.children) == 1 else 'ren'}" for x in (a, b)]
-    return *counts, reason
+    return *_both(lambda x: f"a {a.type} with {len(x.children)} child{'' if len(x.children) == 1 else 'ren'}", a, b), reason
 
 
 class PrefixMismatch:
@@ -391,6 +395,7 @@ def _mismatches(
     full_level = full.level()
     if prefix_level is None and full_level is None:
         return
+    difference: tuple[str, str] | None
     if prefix_level is None:
         difference = _TYPES, _LEAF_ADVICE
     elif full_level is None:
@@ -403,8 +408,10 @@ def _mismatches(
             advice = advice.replace(_OR_PREFIX, "")
         yield PrefixMismatch(path, reason, prefix.describe(prefix_level), full.describe(full_level), advice)
         return
+    if prefix_level is None or full_level is None:
+        return  # then there was a difference
     keys = full_level.keys if prefix_level.keys is None else prefix_level.keys
     if keys is None:
-        keys = node_keys(full.treedef)
+        keys = node_keys(cast(PyTreeDef, full.treedef))
     for key, prefix_child, full_child in zip(keys, prefix_level.children, full_level.children):
         yield from _mismatches(prefix_child, full_child, exact, (*path, key))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from laminax_ir.pytrees.backend import backend
 
@@ -102,7 +102,7 @@ def register_pytree_node_class(cls: Typ) -> Typ:
       [1, 2]
     """
     _check_methods("register_pytree_node_class", cls, "tree_flatten", "tree_unflatten")
-    register_pytree_node(cls, lambda tree: tree.tree_flatten(), cls.tree_unflatten)
+    register_pytree_node(cls, lambda tree: tree.tree_flatten(), cast(Any, cls).tree_unflatten)
     return cls
 
 
@@ -178,7 +178,7 @@ def register_pytree_with_keys_class(cls: Typ) -> Typ:
     """
     _check_methods("register_pytree_with_keys_class", cls, "tree_flatten_with_keys", "tree_unflatten")
     flatten = (lambda tree: tree.tree_flatten()) if hasattr(cls, "tree_flatten") else None
-    register_pytree_with_keys(cls, lambda tree: tree.tree_flatten_with_keys(), cls.tree_unflatten, flatten)
+    register_pytree_with_keys(cls, lambda tree: tree.tree_flatten_with_keys(), cast(Any, cls).tree_unflatten, flatten)
     return cls
 
 
@@ -224,7 +224,7 @@ def register_dataclass(
             f"Got data_fields={data_fields} meta_fields={meta_fields}."
         )
     fields = _init_fields(nodetype)
-    if data_fields is None:
+    if data_fields is None or meta_fields is None:
         if fields is None:
             raise TypeError(
                 "register_dataclass: data_fields and meta_fields are required when nodetype is not a dataclass. "

@@ -9,7 +9,7 @@ runs, by an index or a condition, count as new ones.
 from __future__ import annotations
 
 from itertools import count
-from typing import Callable, NamedTuple, Sequence
+from typing import Any, Callable, NamedTuple, Sequence
 
 import numpy as np
 
@@ -54,7 +54,8 @@ def key_uses(closed: ClosedJaxpr) -> KeyUses:
     Raises:
       KeyReuseError: if the program uses a key twice, with the operation, its argument and the line.
     """
-    walk, used = _Walk(), set()
+    walk = _Walk()
+    used: set[int] = set()
     operands = [walk.made(v.aval) for v in (*closed.jaxpr.constvars, *closed.jaxpr.invars)]
     results = walk.run(closed.jaxpr, operands, used)
     return KeyUses(operands, results, used)
@@ -111,10 +112,12 @@ class _Walk:
 
     def _call(self, eqn: JaxprEqn, inner: list[Jaxpr], operands: list[_Numbers | None], used: set[int]) -> Sequence[_Numbers | None]:
         jaxpr = inner[0]
+        results: Sequence[_Numbers | None]
+        inside: set[int]
         if len(inner) > 1 or len(jaxpr.invars) != len(operands):  # rules beside a program: each is followed by itself
             for jaxpr in inner:
                 self._inside(jaxpr, [None] * len(jaxpr.invars), set())
-            jaxpr, results = None, [self.made(v.aval) for v in eqn.outvars]
+            results = [self.made(v.aval) for v in eqn.outvars]
             inside = {n for x in operands if x is not None for n in x.flat}
         else:
             inside = set()
@@ -130,12 +133,12 @@ class _Walk:
         own = [x if x is not None and x.shape == v.aval.shape else self.made(v.aval) for x, v in zip(operands, jaxpr.invars)]
         results = self.run(jaxpr, [*(self.made(v.aval) for v in jaxpr.constvars), *own], inside)
         for x, part in zip(operands, own):
-            if x is not None and part is not x and any(n in inside for n in part.flat):
+            if x is not None and part is not None and part is not x and any(n in inside for n in part.flat):
                 inside.update(x.flat)
         for i, v in enumerate(outvars or ()):
-            if results[i] is not None and results[i].shape != v.aval.shape:
+            if (x := results[i]) is not None and x.shape != v.aval.shape:
                 whole = [self.made(v.aval)]
-                self._mark(whole, inside, any(n in inside for n in results[i].flat))
+                self._mark(whole, inside, any(n in inside for n in x.flat))
                 results[i] = whole[0]
         return results
 
@@ -155,11 +158,12 @@ class _Walk:
         used |= inside
         return [self._either(v.aval, found, used) for v, found in zip(eqn.outvars, zip(*results))]
 
-    def _either(self, aval, found: Sequence[_Numbers | None], used: set[int]) -> _Numbers | None:
-        if found[0] is None or all(np.array_equal(found[0], x) for x in found[1:]):
+    def _either(self, aval: Any, found: Sequence[_Numbers | None], used: set[int]) -> _Numbers | None:
+        keys = [x for x in found if x is not None]  # all or none: the branches have results of one type
+        if not keys or all(np.array_equal(keys[0], x) for x in keys[1:]):
             return found[0]
         made = self.made(aval)
-        self._mark([made], used, any(n in used for x in found for n in x.flat))
+        self._mark([made], used, any(n in used for x in keys for n in x.flat))
         return made
 
     def _scan(self, eqn: JaxprEqn, operands: list[_Numbers | None], used: set[int]) -> Sequence[_Numbers | None]:
@@ -184,7 +188,8 @@ class _Walk:
     def _while(self, eqn: JaxprEqn, operands: list[_Numbers | None], used: set[int]) -> Sequence[_Numbers | None]:
         of_cond = eqn.params["cond_nconsts"]
         consts = of_cond + eqn.params["body_nconsts"]
-        carry, inside = operands[consts:], set()
+        carry = operands[consts:]
+        inside: set[int] = set()
         for step in range(_FOLLOWED):
             before = {n for x in (*operands[:of_cond], *carry) if x is not None for n in x.flat}
             in_cond: set[int] = set()

@@ -11,7 +11,7 @@ that transformations, lowering and evaluation meet pure operations only.
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple, Sequence
+from typing import Any, Callable, NamedTuple, Sequence, cast
 from weakref import WeakKeyDictionary
 
 from laminax_ir.programs.effects import has_refs
@@ -150,7 +150,7 @@ def pure_program(closed: ClosedJaxpr, args: Sequence[Any]) -> tuple[ClosedJaxpr,
 
 def eval_with_refs(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     """`eval_jaxpr` for a program with references: arguments, constants, or made in it."""
-    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
+    env: dict[Any, Any] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))
     previous = state.source
     names = state.name_stack if any(type(name) is not Transform for name in state.name_stack) else no_names
@@ -188,7 +188,7 @@ def bind_with_refs(primitive: Primitive, operands: Sequence[Any], params: dict[s
         return rule(operands, params)
     if primitive is ops.new_ref_p:
         return new_ref(*operands)
-    return call_with_refs(trace, primitive, operands, params)
+    return call_with_refs(cast(StagingTrace, trace), primitive, operands, params)
 
 
 @discharge_rules(ops.new_ref_p)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 from laminax_ir.programs.effects import has_refs
-from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, Literal
 from laminax_ir.programs.result_types import is_explicit
 from laminax_ir.recording.explicit_staging import record_explicitly
 from laminax_ir.tracing.explicit_axes import is_resolving
@@ -35,9 +35,9 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
         if not is_resolving.value:  # its types have been checked, in the context that it was traced in
             with is_resolving(True):
                 return eval_jaxpr(jaxpr, consts, *args, propagate_source_info=propagate_source_info)
-    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
+    env: dict[Any, Any] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))
-    last_use = {v: eqn for eqn in jaxpr.eqns for v in eqn.invars if type(v) is not Literal}
+    last_use: dict[Any, Any] = {v: eqn for eqn in jaxpr.eqns for v in eqn.invars if type(v) is not Literal}
     last_use.update((v, None) for v in jaxpr.outvars if type(v) is not Literal)
     previous_source = state.source
     names = state.name_stack if any(type(name) is not Transform for name in state.name_stack) else no_names  # scopes that the caller is in

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Sequence
 
 from laminax_ir.programs.jaxpr import JaxprEqn, Var, no_effects
@@ -10,7 +9,7 @@ from laminax_ir.programs.result_types import typed_results
 from laminax_ir.recording.staging_trace import StagedTracer, StagingTrace
 from laminax_ir.tracing import source
 from laminax_ir.tracing.explicit_axes import explicit_mesh
-from laminax_ir.tracing.trace import state
+from laminax_ir.tracing.trace import Trace, state
 from laminax_ir.types.avals import ShapedArray, split_aval
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_ir.types.type_shardings import TypeSharding
@@ -39,13 +38,16 @@ class ExplicitStagingTrace(StagingTrace):
         return results if primitive.multiple_results else results[0]
 
 
-@functools.cache
+_explicit_forms: dict[type[StagingTrace], type[StagingTrace]] = {StagingTrace: ExplicitStagingTrace}
+
+
 def _explicit_form(trace_type: type[StagingTrace]) -> type[StagingTrace]:
-    if trace_type is StagingTrace:
-        return ExplicitStagingTrace
+    """The trace that records as `trace_type` does, and keeps track of where values are."""
     if issubclass(trace_type, ExplicitStagingTrace):
         return trace_type
-    return type(f"Explicit{trace_type.__name__}", (trace_type, ExplicitStagingTrace), {"__slots__": ()})
+    if trace_type not in _explicit_forms:
+        _explicit_forms[trace_type] = type(f"Explicit{trace_type.__name__}", (trace_type, ExplicitStagingTrace), {"__slots__": ()})
+    return _explicit_forms[trace_type]
 
 
 def choose_trace_type(trace_type: type[StagingTrace], in_avals: Sequence[ShapedArray]) -> type[StagingTrace]:
@@ -57,7 +59,7 @@ def choose_trace_type(trace_type: type[StagingTrace], in_avals: Sequence[ShapedA
 
 def record_explicitly() -> None:
     """Has the traces at work record where values are from now on: the mesh has explicit axes, or a value is moved to other memory, as none was when they began."""
-    trace = state.trace
+    trace: Trace | None = state.trace
     while trace is not None:
         if isinstance(trace, StagingTrace) and not isinstance(trace, ExplicitStagingTrace):
             trace.__class__ = _explicit_form(type(trace))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 from functools import wraps
-from typing import Any, Callable, NamedTuple, Sequence
+from typing import Any, Callable, Iterable, NamedTuple, Protocol, Sequence, cast
 from weakref import WeakSet
 
 import numpy as np
@@ -28,6 +28,18 @@ from laminax_ir.types.warning_counts import given as warnings_given
 _new = object.__new__
 _LIMIT = 256  # recordings per function
 _LARGEST_CONSTANT = 1 << 20  # bytes; a larger one would be kept alive for long
+
+
+class Mapping(Protocol):
+    """A transformation that equations can be copied through, and on which it depends what they are: a trace with a `recording_key`."""
+
+    recording_key: Any
+
+    def split(self, x: Any) -> tuple[Any, Any]:
+        """A value as the parent has it, and what the transformation adds to it."""
+
+    def join(self, value: Any, part: Any, /) -> Any:
+        """The inverse of `split`."""
 
 
 class Step(NamedTuple):
@@ -68,18 +80,19 @@ class RecordedFunction:
         Args:
           trace: the current one.
         """
+        levels: Sequence[Mapping] = ()
         if type(trace) is StagingTrace:
-            program, levels = trace, ()
+            program = trace
         elif (found := _find_program(trace)) is not None:
             program, levels = found
         else:
             return self.fun(*args, **kwargs)
         operands: list[StagedTracer] = []
-        key: list[Any] = []
-        if not (_describe(args, program, levels, operands, key) and (not kwargs or _describe_named(kwargs, program, levels, operands, key))):
+        words: list[Any] = []
+        if not (_describe(args, program, levels, operands, words) and (not kwargs or _describe_named(kwargs, program, levels, operands, words))):
             return self.fun(*args, **kwargs)
-        key += (ambient.trace_key(), *state.axis_sizes.items(), *[level.recording_key for level in levels])
-        key = tuple(key)
+        words += (ambient.trace_key(), *state.axis_sizes.items(), *[level.recording_key for level in levels])
+        key = tuple(words)
         recording = self.recordings.get(key)
         if recording is not None:
             return _replay(recording, program, levels, operands)
@@ -99,7 +112,7 @@ def recorded(fun: Callable) -> Callable:
     in_trace = RecordedFunction(fun)
 
     @wraps(fun)
-    def call(*args):
+    def call(*args: Any) -> Any:
         trace = state.trace
         return fun(*args) if trace is eval_trace else in_trace(trace, args, {})
 
@@ -117,19 +130,19 @@ def forget_recordings() -> None:
 
 # --- transformations ---
 
-def _find_program(trace: Trace) -> tuple[StagingTrace, Sequence[Trace]] | None:
+def _find_program(trace: Trace) -> tuple[StagingTrace, Sequence[Mapping]] | None:
     """The program that a function's equations end up in, and the transformations that map its operands, the innermost first."""
-    levels = []
+    levels: list[Mapping] = []
     while type(trace) is not StagingTrace:
         if not trace.is_recorded:
             return None
         if trace.recording_key is not None:
-            levels.append(trace)
+            levels.append(cast(Mapping, trace))
         trace = trace.parent
     return trace, levels
 
 
-def _split(x: Any, levels: Sequence[Trace]) -> tuple[Any, tuple]:
+def _split(x: Any, levels: Sequence[Mapping]) -> tuple[Any, tuple]:
     """A value as the program has it, and what each transformation adds to it."""
     parts = []
     for level in levels:
@@ -143,7 +156,7 @@ def _split(x: Any, levels: Sequence[Trace]) -> tuple[Any, tuple]:
 _BY_VALUE = frozenset((bool, int, str))
 
 
-def _describe(values: Sequence[Any], program: StagingTrace, levels: Sequence[Trace], operands: list, key: list) -> bool:
+def _describe(values: Iterable[Any], program: StagingTrace, levels: Sequence[Mapping], operands: list, key: list) -> bool:
     """Appends what tells the values apart, and those that are tracers to the operands; False if one cannot be told."""
     for x in values:
         kind = type(x)
@@ -177,7 +190,7 @@ def _describe(values: Sequence[Any], program: StagingTrace, levels: Sequence[Tra
     return True
 
 
-def _describe_named(kwargs: dict[str, Any], program: StagingTrace, levels: Sequence[Trace], operands: list, key: list) -> bool:
+def _describe_named(kwargs: dict[str, Any], program: StagingTrace, levels: Sequence[Mapping], operands: list, key: list) -> bool:
     key += kwargs
     return _describe(kwargs.values(), program, levels, operands, key)
 
@@ -185,7 +198,7 @@ def _describe_named(kwargs: dict[str, Any], program: StagingTrace, levels: Seque
 # --- recording ---
 
 
-def _recording(program: StagingTrace, levels: Sequence[Trace], eqns: Sequence[JaxprEqn], operands: Sequence[StagedTracer],
+def _recording(program: StagingTrace, levels: Sequence[Mapping], eqns: Sequence[JaxprEqn], operands: Sequence[StagedTracer],
                result: Any) -> Recording | None:
     """What the equations did; None if it cannot be done again, such as an effect, or a value of an outer trace."""
     if any(eqn.effects for eqn in eqns):
@@ -227,7 +240,7 @@ def _may_be_kept(constant: Any) -> bool:
 # --- copying ---
 
 
-def _replay(recording: Recording, program: StagingTrace, levels: Sequence[Trace], operands: Sequence[StagedTracer]) -> Any:
+def _replay(recording: Recording, program: StagingTrace, levels: Sequence[Mapping], operands: Sequence[StagedTracer]) -> Any:
     constants, literals, steps, outputs, out_tree = recording
     atoms: list[Any] = [x.variable for x in operands]
     if constants:

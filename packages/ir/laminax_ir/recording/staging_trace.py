@@ -15,6 +15,7 @@ import numpy as np
 from laminax_ir.options import config
 from laminax_ir.programs.effects import has_refs
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.refs import staged_refs
 from laminax_ir.refs.refs import Ref, refuse_in_operation
 from laminax_ir.symbolic.symbolic_dims import SymbolicDim
@@ -36,6 +37,8 @@ class StagedTracer(Tracer):
     """A value of a program being recorded; `var` names it there."""
 
     __slots__ = ("variable", "eqn")
+
+    _trace: StagingTrace
 
     def __init__(self, trace: StagingTrace, aval: ShapedArray, var: Var, eqn: JaxprEqn | None):
         self._trace = trace
@@ -70,11 +73,11 @@ class StagingTrace(Trace):
         super().__init__(name, argument_names)
         self.eqns: list[JaxprEqn] = []
         self.invars: list[Var] = []
-        self.constants: dict[int, tuple[Var, Any, StagedTracer]] = {}
+        self.constants: dict[int, tuple[Var, Any, Any]] = {}  # by identity; a tracer for each that is no reference
         self.parent = state.trace
         self.has_outer_refs = False  # as a parameter or a constant
 
-    def new_input(self, aval: ShapedArray) -> StagedTracer:
+    def new_input(self, aval: ShapedArray | AbstractRef) -> Any:
         """A tracer for a further parameter; a reference for one of such a type."""
         var = Var(aval)
         self.invars.append(var)
@@ -100,9 +103,9 @@ class StagingTrace(Trace):
             return self.describe_argument(self.invars.index(var))
         return f"a value that {self.name} closed over"
 
-    def process(self, primitive, operands, params):
-        invars = []
-        avals = []
+    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+        invars: list[Any] = []
+        avals: list[Any] = []
         try:
             for x in operands:
                 if type(x) is StagedTracer and x._trace is self:
@@ -146,10 +149,10 @@ class StagingTrace(Trace):
         """The tracers that stand for the results of an equation."""
         return [StagedTracer(self, var.aval, var, eqn) for var in eqn.outvars]
 
-    def process_custom_jvp(self, call):
+    def process_custom_jvp(self, call: Any) -> Any:
         return self.process(*call.stage())
 
-    def process_custom_vjp(self, call):
+    def process_custom_vjp(self, call: Any) -> Any:
         primitive, operands, params = call.stage()
         if not has_refs(params["call_jaxpr"].effects):
             return self.process(primitive, operands, params)
@@ -194,7 +197,7 @@ class StagingTrace(Trace):
                 raise _Retyped
         return entry[2]
 
-    def finish(self, outputs: Sequence[Any]) -> ClosedJaxpr:
+    def finish(self, outputs: Iterable[Any]) -> ClosedJaxpr:
         """Ends the recording; `outputs` are the function's results, tracers or constants."""
         outvars = [x.variable if type(x) is StagedTracer and x._trace is self else self.lift(x) for x in outputs]
         constvars = [var for var, _, _ in self.constants.values()]
@@ -252,7 +255,7 @@ def record_program(fun: Callable[..., Iterable[Any]], in_avals: Sequence[ShapedA
       LeakedTracerError: if the function uses a tracer of a finished trace, or, with the option
         `check_leaks`, keeps one of its own.
     """
-    trace = trace_type_for(in_avals, trace_type)(name or getattr(fun, "__name__", "<unnamed>"), argument_names)
+    trace = trace_type_for(in_avals, trace_type)(name or str(getattr(fun, "__name__", "<unnamed>")), argument_names)
     names = names_of_programs() if attributes_around.value else no_names  # those there are now are the caller's; the program may have others
     collects = gc.isenabled()  # as in `paused_collection`, which would cost more here
     try:

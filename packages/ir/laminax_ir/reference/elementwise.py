@@ -32,11 +32,6 @@ def _cbrt(x):
     return np.cbrt(x)
 
 
-def _atan2(y, x):
-    """For complex numbers the principal value of the angle; StableHLO's atan2."""
-    return -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y)) if _is_complex(x) else np.arctan2(y, x)
-
-
 def _sign(x):
     if _is_complex(x):
         magnitude = np.abs(x)

@@ -38,7 +38,7 @@ def threefry(key1, key2, x1, x2) -> list[np.ndarray]:
             turn = step // 4 + 1
             x1 = x1 + schedule[turn % 3]
             x2 = x2 + schedule[(turn + 1) % 3] + np.uint32(turn)
-    return np.broadcast_arrays(x1, x2)
+    return list(np.broadcast_arrays(x1, x2))
 
 
 def _rotated(x: np.ndarray, bits: int) -> np.ndarray:
@@ -225,7 +225,8 @@ def _seed(name: str, seed: int) -> np.ndarray:
 
 
 def _name(keys: np.ndarray) -> str:
-    return keys.dtype.names[0]
+    (name,) = keys.dtype.names or ()
+    return name
 
 
 def _records(words: np.ndarray, name: str) -> np.ndarray:

@@ -80,7 +80,8 @@ def places(name: str, array: Any, index: Any) -> tuple[Place, ...]:
         given = (*given[:at], *whole, *given[at + 1:])
     else:
         given = (*given, *whole)
-    items, arrays = [], []
+    items: list[Any] = []
+    arrays: list[Any] = []
     for axis, (item, size) in enumerate(zip(given, shape)):
         found = _item(name, item, size, axis)
         if isinstance(found, (int, Span)):

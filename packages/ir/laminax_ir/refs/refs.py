@@ -377,6 +377,8 @@ def freeze(ref: Ref) -> Any:
         _outer(trace, ref)
         raise not_owned_error("freeze", ref)
     value = ref.load()
+    if not isinstance(ref, ValueRef):
+        raise not_owned_error("freeze", ref)
     ref.value = _FROZEN
     return value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.programs.effects import Effect, ref_effect
-from laminax_ir.programs.jaxpr import JaxprEqn, Literal, Var, joined_effects
+from laminax_ir.programs.jaxpr import JaxprEqn, Literal, Var, joined_effects, no_effects
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.refs.ref_indexing import Place, without_arrays
 from laminax_ir.refs.ref_primitives import addupdate_p, freeze_p, get_p, new_ref_p, swap_p
@@ -78,7 +78,8 @@ def call_with_refs(trace: StagingTrace, primitive: Primitive, operands: Sequence
 
 
 def _record(trace: StagingTrace, invars: list, outvars: list[Var], primitive: Primitive, params: dict[str, Any]) -> JaxprEqn:
-    effects = frozenset(primitive.effects_rule(*[x.aval for x in invars], **params))
+    rule = primitive.effects_rule
+    effects = no_effects if rule is None else frozenset(rule(*[x.aval for x in invars], **params))
     eqn = JaxprEqn(invars, outvars, primitive, params, effects, state.source or source.current(3))
     trace.eqns.append(eqn)
     return eqn

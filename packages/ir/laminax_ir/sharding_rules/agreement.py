@@ -54,7 +54,7 @@ def of_parts(name: str, aval: ShapedArray, shape: Sequence[int], action: str) ->
     """The entries of an operand for a result with axes of other sizes, which must divide into as many parts."""
     entries = list(entries_of(aval))
     for axis, (entry, old, new) in enumerate(zip(entries, aval.shape, shape)):
-        if entry is None or old == new:
+        if entry is None or old == new or aval._split is None:
             continue
         if new % (parts := parts_of(entry, aval._split.mesh)):
             refuse(f"{name}: {action} on sharded dims where out dim ({new}) is not divisible by mesh axes ({parts}) with spec ({entry}) is not implemented; "

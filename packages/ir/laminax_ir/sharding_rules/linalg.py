@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any, Callable, Sequence
+
 from laminax_ir.ops import linalg_primitives as op
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.programs.result_types import sharding_rules
 from laminax_ir.sharding_rules.agreement import joined, listed, only_batch, refuse
+from laminax_ir.types.avals import ShapedArray
 
 
-def _batch_rule(primitive: Primitive):
+def _batch_rule(primitive: Primitive) -> Callable:
     core = 1 if primitive in (op.lu_pivots_to_permutation_p,) else 2
 
     def batch_of(avals):
@@ -25,15 +28,14 @@ def _batch_rule(primitive: Primitive):
                          lambda: f"{primitive}: operands must have the same shardings, got {listed(avals)}. Use reshard on some of them.")
         return entries[:len(batches[0])]
 
-    if primitive.multiple_results:
-        def rule(outs, *avals, **_params):
-            batch = batch_of(avals)
-            return [(*batch, *[None] * (out.ndim - len(batch))) for out in outs]
-    else:
-        def rule(out, *avals, **_params):
-            batch = batch_of(avals)
-            return (*batch, *[None] * (out.ndim - len(batch)))
-    return rule
+    def entries_of_one(out: ShapedArray, *avals: ShapedArray, **_params: Any) -> tuple:
+        batch = batch_of(avals)
+        return (*batch, *[None] * (out.ndim - len(batch)))
+
+    def entries_of_several(outs: Sequence[ShapedArray], *avals: ShapedArray, **_params: Any) -> list[tuple]:
+        return [entries_of_one(out, *avals) for out in outs]
+
+    return entries_of_several if primitive.multiple_results else entries_of_one
 
 
 for _primitive in {p for p in vars(op).values() if isinstance(p, Primitive) and p.family == "linalg"}:

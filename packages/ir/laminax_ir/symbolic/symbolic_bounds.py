@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.symbolic.symbolic_dims import DimSize, Operation, Product, SymbolicDim, inconclusive, sum_of_terms, terms_of
 
@@ -48,9 +48,9 @@ def bounds(d: DimSize, scope: SymbolicScope, assumed: tuple[SymbolicDim, ...] = 
     if extreme is not None and splits:
         sign = 1 if extreme.name == "max" else -1
         difference = sign * (extreme.left - extreme.right)
-        cases = [_case(d, extreme, chosen, scope, (*assumed, *_as_assumption(way)), splits - 1)
+        found = [_case(d, extreme, chosen, scope, (*assumed, *_as_assumption(way)), splits - 1)
                  for chosen, way in ((extreme.left, difference), (extreme.right, -difference))]
-        cases = [case for case in cases if case is not None]
+        cases = [case for case in found if case is not None]
         if cases:
             lower, upper = max(lower, min(case[0] for case in cases)), min(upper, max(case[1] for case in cases))
     if assumed or scope.has_constraints or any(isinstance(factor, Operation) for product, _ in d.terms for factor, _ in product):
@@ -67,7 +67,7 @@ def _as_assumption(d: DimSize) -> tuple[SymbolicDim, ...]:
     return (d,) if type(d) is SymbolicDim else ()
 
 
-def _case(d: SymbolicDim, extreme: Operation, chosen: DimSize, scope: SymbolicScope, assumed, splits: int) -> Interval | None:
+def _case(d: SymbolicDim, extreme: Operation, chosen: DimSize, scope: SymbolicScope, assumed: tuple[SymbolicDim, ...], splits: int) -> Interval | None:
     """The bounds where `extreme` is one of its operands; None if that contradicts what is known."""
     total: DimSize = 0
     for product, count in d.terms:
@@ -247,9 +247,9 @@ def _largest(c: list, a: list[list], b: list) -> Fraction | float | None:
         if at != 0:
             return None
         if -1 in basis:
-            row = basis.index(-1)
-            column = next(j for j in range(n + 1) if table[row][j] != 0)
-            _pivot(table, limits, goal, at, basis, outside, row, column)
+            place = basis.index(-1)
+            column = next(j for j in range(n + 1) if table[place][j] != 0)
+            _pivot(table, limits, goal, at, basis, outside, place, column)
         gone = outside.index(-1)
         for row in table:
             del row[gone]
@@ -259,14 +259,14 @@ def _largest(c: list, a: list[list], b: list) -> Fraction | float | None:
         if j in outside:
             goal[outside.index(j)] += cost
         else:
-            row = basis.index(j)
-            value += cost * limits[row]
+            place = basis.index(j)
+            value += cost * limits[place]
             for k in range(n):
-                goal[k] -= cost * table[row][k]
+                goal[k] -= cost * table[place][k]
     return _climb(table, limits, goal, value, basis, outside)
 
 
-def _climb(table, limits, goal, value, basis, outside) -> Fraction | float:
+def _climb(table: list[list[Fraction]], limits: list[Fraction], goal: list[Fraction], value: Any, basis: list[int], outside: list[int]) -> Any:
     """Steps of the simplex method; of several ways the one of the lowest number (Bland's rule), so that it ends."""
     while True:
         gains = [j for j, gain in enumerate(goal) if gain > 0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, NamedTuple, Union, final
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class Operation(NamedTuple):
         return f"{self.name}({self.left}, {self.right})"
 
 
+@final
 class SymbolicDim:
     """The size of an axis as an expression.
 
@@ -229,7 +230,7 @@ DimSize = Union[int, SymbolicDim]
 Factor = Union[str, Operation]
 Product = tuple[tuple[Factor, int], ...]
 
-_OPERATIONS = {"floordiv": operator.floordiv, "mod": operator.mod, "max": max, "min": min}
+_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {"floordiv": operator.floordiv, "mod": operator.mod, "max": max, "min": min}
 
 
 def is_symbolic_dim(p: Any) -> bool:
@@ -243,7 +244,7 @@ def is_dimension(value: Any) -> bool:
         and value.dtype.kind in "iu"
 
 
-def size_of(value: Any) -> DimSize:
+def size_of(value: Any) -> Any:
     """The value as the size of an axis.
 
     Raises:

@@ -88,8 +88,8 @@ class _Parser:
             if self.take("..."):
                 if self.like is None:
                     raise self.error("'...' stands for axes of 'like', and no 'like' shape was given")
-                self._check_like(sizes, len(sizes))
-                sizes += [self._size_of_like(axis) for axis in range(len(sizes), len(self.like))]
+                self._check_like(self.like, sizes, len(sizes))
+                sizes += [self._size_of_like(self.like, axis) for axis in range(len(sizes), len(self.like))]
                 if self.token and self.token != ")":
                     raise self.error("'...' must come last")
                 break
@@ -108,22 +108,23 @@ class _Parser:
         if self.take("_"):
             if self.like is None:
                 raise self.error("'_' stands for an axis of 'like', and no 'like' shape was given")
-            self._check_like(before, axis + 1)
-            return self._size_of_like(axis)
+            self._check_like(self.like, before, axis + 1)
+            return self._size_of_like(self.like, axis)
         found = self.sum()
         if self.like is not None and axis < len(self.like) and (known := self.like[axis]) is not None and type(found) is int and found != known:
             raise self.error(f"different size {found} for axis {axis}, whose size in 'like' is {known}")
         return found
 
-    def _check_like(self, before: Sequence[DimSize], needed: int) -> None:
-        if needed > len(self.like):
-            raise self.error(f"there is no axis for it, because we parsed {len(before)} already and 'like' shape has only {len(self.like)} "
+    def _check_like(self, like: Sequence[int | None], before: Sequence[DimSize], needed: int) -> None:
+        if needed > len(like):
+            raise self.error(f"there is no axis for it, because we parsed {len(before)} already and 'like' shape has only {len(like)} "
                              "dimensions")
 
-    def _size_of_like(self, axis: int) -> int:
-        if self.like[axis] is None:
+    def _size_of_like(self, like: Sequence[int | None], axis: int) -> int:
+        size = like[axis]
+        if size is None:
             raise self.error(f"the size of axis {axis} of 'like' is not known: name it")
-        return self.like[axis]
+        return size
 
     def sum(self) -> DimSize:
         sign = self.take("+", "-")

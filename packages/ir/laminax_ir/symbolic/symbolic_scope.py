@@ -111,7 +111,7 @@ class SymbolicScope:
         lower, upper = self.bounds(d)
         if upper < 0:
             raise Unsatisfiable()
-        if lower >= 0:
+        if lower >= 0 or type(d) is not SymbolicDim:
             return
         counts = [count for product, count in d.terms if product]
         divisor = math.gcd(*counts)

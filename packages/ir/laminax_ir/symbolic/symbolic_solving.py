@@ -10,7 +10,7 @@ import operator
 from functools import cached_property
 from typing import Any, NamedTuple, Sequence
 
-from laminax_ir.symbolic.symbolic_dims import DimSize, InconclusiveDimensionOperation, SymbolicDim, max_dim, min_dim, sum_of_terms
+from laminax_ir.symbolic.symbolic_dims import DimSize, InconclusiveDimensionOperation, Product, SymbolicDim, max_dim, min_dim, sum_of_terms
 from laminax_ir.symbolic.symbolic_scope import SymbolicScope
 from laminax_ir.types.avals import ShapedArray
 
@@ -23,9 +23,9 @@ class Axis(NamedTuple):
 
 
 class Step(NamedTuple):
-    """How a variable follows: `count * variable + rest` is the size of an axis; `rest` has variables of former steps only."""
+    """How a variable follows: `factor * variable + rest` is the size of an axis; `rest` has variables of former steps only."""
     variable: str
-    count: int
+    factor: int
     rest: DimSize
     source: Axis
 
@@ -50,31 +50,32 @@ class ShapeSpecification:
         axes = [Axis(i, axis, dim) for i, aval in enumerate(self.avals) for axis, dim in enumerate(aval.shape)]
         self.steps: list[Step] = []
         self.checks = [axis for axis in axes if type(axis.dim) is not SymbolicDim]
-        unsolved = [axis for axis in axes if type(axis.dim) is SymbolicDim]
+        unsolved = [(axis, axis.dim) for axis in axes if type(axis.dim) is SymbolicDim]
         known: set[str] = set()
         is_new = True
         while is_new:
             is_new = False
-            for axis in list(unsolved):
-                missing = axis.dim.variables() - known
-                step = _step(axis, *missing) if len(missing) == 1 else None
+            for axis, dim in list(unsolved):
+                missing = dim.variables() - known
+                step = _step(axis, dim, *missing) if len(missing) == 1 else None
                 if step is not None:
                     self.steps.append(step)
                     known.add(step.variable)
                 if step is not None or not missing:
-                    unsolved.remove(axis)
+                    unsolved.remove((axis, dim))
                     self.checks += [] if step is not None else [axis]
                     is_new = True
         if unsolved:
-            missing = set().union(*(axis.dim.variables() for axis in unsolved)) - known
-            listed = ", ".join(f"'{axis.dim}' for dimension size {self.place(axis)}" for axis in unsolved)
+            missing = {name for _, dim in unsolved for name in dim.variables()} - known
+            listed = ", ".join(f"'{dim}' for dimension size {self.place(axis)}" for axis, dim in unsolved)
             raise ValueError(f"Cannot solve for values of dimension variables {missing}. We can only solve linear uni-variate constraints. "
                              f"{self.describe()}Unprocessed specifications: {listed}. Give an axis of some argument the size of each variable.")
 
     @cached_property
     def scope(self) -> SymbolicScope | None:
         """The scope of the variables, if there are any."""
-        return next((dim.scope for aval in self.avals for dim in aval.shape if type(dim) is SymbolicDim), None)
+        sizes: list[DimSize] = [dim for aval in self.avals for dim in aval.shape]
+        return next((dim.scope for dim in sizes if type(dim) is SymbolicDim), None)
 
     @property
     def variables(self) -> list[str]:
@@ -97,7 +98,7 @@ class ShapeSpecification:
         for step in self.steps:
             size = shapes[step.source.argument][step.source.axis]
             rest = size - evaluated(step.rest, values)
-            value, remainder = divmod(rest, step.count) if step.count != 1 else (rest, 0)
+            value, remainder = divmod(rest, step.factor) if step.factor != 1 else (rest, 0)
             if not _holds(lambda remainder=remainder: remainder == 0):
                 raise self._error(f"Division had remainder {remainder} when computing the value of '{step.variable}'.", found, shapes)
             values[step.variable] = value
@@ -109,9 +110,10 @@ class ShapeSpecification:
             if type(axis.dim) is SymbolicDim and not _holds(lambda axis=axis, size=size: size == evaluated(axis.dim, values)):
                 raise self._error(f"Found inconsistency between dimension size {self.place(axis)} (= {size}) and the specification "
                                   f"'{axis.dim}' (= {evaluated(axis.dim, values)}).", found, shapes)
-        for constraint in self.scope.constraints if self.scope is not None else ():
+        scope = self.scope
+        for constraint in () if scope is None else scope.constraints:
             if constraint.variables() <= set(values) and not _holds(lambda constraint=constraint: evaluated(constraint, values) >= 0):
-                raise self._error(f"Input shapes do not fulfil the constraint '{constraint}' >= 0, of{self.scope.describe_constraints()}\n", found,
+                raise self._error(f"Input shapes do not fulfil the constraint '{constraint}' >= 0, of{constraint.scope.describe_constraints()}\n", found,
                                   shapes)
         return values
 
@@ -137,13 +139,13 @@ def shape_text(shape: Sequence[DimSize]) -> str:
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
 
 
-def _step(axis: Axis, name: str) -> Step | None:
+def _step(axis: Axis, dim: SymbolicDim, name: str) -> Step | None:
     """How a variable follows from an axis; None where the expression is not linear in it."""
-    product = ((name, 1),)
-    counts = dict(axis.dim.terms)
+    product: Product = ((name, 1),)
+    counts = dict(dim.terms)
     if product not in counts:
         return None
-    rest = sum_of_terms([term for term in axis.dim.terms if term[0] != product], axis.dim.scope)
+    rest = sum_of_terms([term for term in dim.terms if term[0] != product], dim.scope)
     if type(rest) is SymbolicDim and name in rest.variables():
         return None
     return Step(name, counts[product], rest, axis)

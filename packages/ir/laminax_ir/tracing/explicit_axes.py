@@ -54,6 +54,8 @@ def out_sharding(name: str, sharding: Any, ndim: int) -> TypeSharding | None:
     """
     if sharding is None:
         return None
+    mesh: Any
+    spec: Any
     if isinstance(sharding, PartitionSpec):
         mesh, spec = context_mesh(), sharding
         if mesh is None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from laminax_ir.options import config
@@ -56,7 +56,7 @@ def current(depth: int = 2) -> SourceInfo:
     """The user's position, searched from `depth` frames above this one."""
     if state.source is not None:
         return state.source
-    frame = sys._getframe(depth)
+    frame: FrameType | None = sys._getframe(depth)
     while frame is not None:
         code = frame.f_code
         filename = code.co_filename
@@ -83,8 +83,9 @@ def _current_with_callers(depth: int = 2) -> SourceInfo:
     info = _current(depth + 1)
     if state.source is not None or info.code is None or not config.include_full_tracebacks_in_locations.value:
         return info
-    limit, found = config.traceback_in_locations_limit.value, []
-    frame = sys._getframe(depth)
+    limit = config.traceback_in_locations_limit.value
+    found: list[tuple[CodeType, int]] = []
+    frame: FrameType | None = sys._getframe(depth)
     while frame is not None and (limit < 0 or len(found) < limit):
         code = frame.f_code
         passed_over = _is_passed_over.get(code.co_filename)

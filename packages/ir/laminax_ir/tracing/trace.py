@@ -41,6 +41,8 @@ class Trace:
     recording_key: Any = None  # then, on what it depends what they are; None: they are the parent's. With a key, it has `split` and `join`
     records_refs = False  # whether operations on references are recorded, with `record_new_ref` and `record_ref`
 
+    parent: Trace  # who interprets what this trace leaves; the bottom has none
+
     def __init__(self, name: str = "", argument_names: Sequence[str] | Callable[[int], str] | None = None):
         self.ended = False
         self.name = name
@@ -63,6 +65,14 @@ class Trace:
 
     def process(self, primitive, operands: Sequence[Any], params: dict[str, Any]):
         """Interprets one operation; returns its result, or the list of them if it has several."""
+        raise NotImplementedError
+
+    def record_new_ref(self, value: Any, aval: Any) -> Any:
+        """Records that a reference is made, and returns it: for traces that record references."""
+        raise NotImplementedError
+
+    def record_ref(self, operation: str, ref: Any, places: tuple[Any, ...], value: Any = None) -> Any:
+        """Records `get`, `swap`, `addupdate` or `freeze` of a reference: for traces that record references."""
         raise NotImplementedError
 
     def home_of_ref(self, value: Any) -> Trace:
@@ -126,6 +136,14 @@ class ConstantFoldingTrace(Trace):
         with current_trace(trace):
             return trace.process(primitive, operands, params)
 
+    def record_new_ref(self, value: Any, aval: Any) -> Any:
+        """Records that a reference is made, and returns it: for traces that record references."""
+        raise NotImplementedError
+
+    def record_ref(self, operation: str, ref: Any, places: tuple[Any, ...], value: Any = None) -> Any:
+        """Records `get`, `swap`, `addupdate` or `freeze` of a reference: for traces that record references."""
+        raise NotImplementedError
+
     def home_of_ref(self, value: Any) -> Trace:
         return self.parent.home_of_ref(value) if isinstance(value, Tracer) else eval_trace
 
@@ -157,7 +175,7 @@ def set_evaluator(evaluate: Callable[[Any, Sequence[Any], dict[str, Any]], Any])
 class _State(threading.local):
     trace: Trace = eval_trace
     axis_sizes: dict[Any, int] = {}
-    source = None  # overrides the user's frame, for equations made on behalf of an earlier one
+    source: Any = None  # a `SourceInfo` that overrides the user's frame, for equations made on behalf of an earlier one
     name_stack: NameStack = no_names
 
 

@@ -16,7 +16,7 @@ import functools
 import sys
 from collections.abc import Callable
 from types import FrameType, TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from laminax_ir.options.config import traceback_filtering
 from laminax_ir.tracing import source
@@ -47,7 +47,7 @@ def api_boundary(fun: F) -> F:
     """Decorator: errors leave the function with a traceback of the user's frames."""
 
     @functools.wraps(fun, updated=())
-    def boundary(*args, **kwargs):
+    def boundary(*args: Any, **kwargs: Any) -> Any:
         try:
             return fun(*args, **kwargs)
         except Exception as error:
@@ -55,7 +55,7 @@ def api_boundary(fun: F) -> F:
             raise
 
     boundary.__wrapped__ = getattr(fun, "__wrapped__", fun)  # of what transforms a function, that function
-    return boundary
+    return cast(F, boundary)
 
 
 def shorten(error: BaseException) -> None:
@@ -99,8 +99,8 @@ def filter_traceback(trace: TracebackType | None) -> TracebackType | None:
 
 def _with_callers(trace: TracebackType) -> TracebackType:
     """A traceback from the module that runs on, not from the frame where the error was caught."""
-    frame = trace.tb_frame
-    while frame.f_code.co_name != "<module>" and (frame := frame.f_back) is not None:
+    frame: FrameType | None = trace.tb_frame
+    while frame is not None and frame.f_code.co_name != "<module>" and (frame := frame.f_back) is not None:
         trace = TracebackType(trace, frame, frame.f_lasti, frame.f_lineno)
     return trace
 

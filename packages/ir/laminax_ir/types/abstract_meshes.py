@@ -102,7 +102,7 @@ class AbstractMesh(NamedGrid):
       AbstractMesh('data': 4, 'model': 2, axis_types=(Auto, Auto))
     """
 
-    def __init__(self, axis_sizes: Sequence[int], axis_names: Hashable | Sequence[Hashable],
+    def __init__(self, axis_sizes: Sequence[int], axis_names: str | Sequence[Hashable],
                  axis_types: AxisType | Sequence[AxisType] | None = None):
         self.axis_sizes = tuple(axis_sizes)
         self.axis_names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)

@@ -9,6 +9,7 @@ import functools
 import inspect
 import operator
 import sys
+from types import FrameType
 from typing import Any
 
 from laminax_ir.types.sizes import is_expression
@@ -95,7 +96,8 @@ def called_with(value: Any) -> str:
 
     It is the function of `laminax_ir.ops` nearest to the user's code.
     """
-    found, frame = None, sys._getframe(1)
+    found: FrameType | None = None
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and (module := frame.f_globals.get("__name__", "")).partition(".")[0] == "laminax_ir":
         if module.startswith("laminax_ir.ops.") and not frame.f_code.co_name.startswith(("_", "<")):
             found = frame

@@ -59,6 +59,7 @@ class ShapedArray:
     ndim: int
     size: int
     memory_space: MemorySpace
+    _named: tuple[tuple[Any, int], ...]  # the axes that it varies over, in the order of their names
     _split: TypeSharding | None  # the sharding, of which most arrays have none
     _whole: ShapedArray | None  # with a sharding, or in other memory than the device's own, the aval without these
 
@@ -118,7 +119,7 @@ class ShapedArray:
     def update(self, **changes) -> ShapedArray:
         """The aval that differs from this one in the given fields. With another number of axes it is not split, unless that is given."""
         if self._whole is not None:
-            return _update_variant(self, changes)
+            return _update_variant(self, self._whole, changes)
         if "sharding" in changes or "memory_space" in changes:
             sharding, space = changes.pop("sharding", None), changes.pop("memory_space", MemorySpace.Device)
             return aval_in(split_aval(self.update(**changes), sharding), space)
@@ -248,7 +249,7 @@ def _variant(whole: ShapedArray, split: TypeSharding | None, space: MemorySpace)
         return whole
     key = whole, split, space
     found = _interned_variants.get(key)
-    aval = found and found()
+    aval: ShapedArray | None = None if found is None else found()
     if aval is not None:
         return aval
     if not in_use:
@@ -264,11 +265,11 @@ def _variant(whole: ShapedArray, split: TypeSharding | None, space: MemorySpace)
     return aval
 
 
-def _update_variant(aval: ShapedArray, changes: dict[str, Any]) -> ShapedArray:
-    """`update` of an aval with a sharding or in other memory."""
+def _update_variant(aval: ShapedArray, whole: ShapedArray, changes: dict[str, Any]) -> ShapedArray:
+    """`update` of an aval with a sharding or in other memory, which is `whole` without these."""
     sharding, space = changes.pop("sharding", aval._split), changes.pop("memory_space", aval.memory_space)
-    whole = aval._whole.update(**changes)
-    if sharding is not None and sharding is aval._split and whole.shape != aval.shape:
+    whole = whole.update(**changes)
+    if isinstance(sharding, TypeSharding) and sharding is aval._split and whole.shape != aval.shape:
         entries = zip(sharding.spec.partitions, whole.shape) if whole.ndim == aval.ndim else [(None, 1)] * whole.ndim
         sharding = sharding.with_entries([None if entry is None or size % parts_of(entry, sharding.mesh) else entry for entry, size in entries])
     return aval_in(split_aval(whole, sharding), space)

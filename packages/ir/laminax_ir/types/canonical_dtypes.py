@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from types import FrameType
 from typing import Any
 
 import ml_dtypes
@@ -156,7 +157,8 @@ _OWN_PACKAGES = frozenset(("laminax", "laminax_ir", "laminax_transforms", "lamin
 
 def _stacklevel_of_user() -> int:
     """The `stacklevel`, for a warning raised by this function's caller, of the nearest frame outside laminax."""
-    level, frame = 1, sys._getframe(1)
+    level = 1
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _OWN_PACKAGES:
         level, frame = level + 1, frame.f_back
     return level

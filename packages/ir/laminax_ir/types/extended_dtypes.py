@@ -31,8 +31,12 @@ class ExtendedDType:
     type: type[extended]
     name: str
     itemsize: int  # bytes per element, as stored
-    physical_shape: tuple[int, ...]  # the shape that stores one element
     physical_dtype: np.dtype
+
+    @property
+    def physical_shape(self) -> tuple[int, ...]:
+        """The shape that stores one element."""
+        raise NotImplementedError
 
     def __str__(self) -> str:
         return self.name
@@ -95,6 +99,7 @@ class KeyDType(ExtendedDType):
     physical_dtype = np.dtype(np.uint32)
 
     impl: PRNGImpl
+    _hash: int
 
     def __init__(self, impl: PRNGImpl) -> None:
         set_once = object.__setattr__

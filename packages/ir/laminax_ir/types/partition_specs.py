@@ -46,6 +46,7 @@ class PartitionSpec:
     partitions: tuple[Any, ...]
     unreduced: frozenset
     reduced: frozenset
+    _hash: int
 
     def __init__(self, *partitions: Any, unreduced: Any = frozenset(), reduced: Any = frozenset()):
         put = object.__setattr__
