@@ -30,6 +30,7 @@ from laminax._src.base.phases import check_may_trace, phase
 from laminax._src.compiling.checked_results import check_results, is_checking
 from laminax._src.compiling.executables import Program, execution_device
 from laminax._src.compiling.key_uses import mark_results, use_keys
+from laminax._src.compiling.recent_programs import Owner, recent_programs
 from laminax._src.compiling.regions import compile_program
 from laminax._src.placement.partitioning import committed_sharding, names_shardings, place
 
@@ -101,6 +102,7 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
       is_list: whether the result is a list of arrays, not the only one.
     """
     programs: dict[tuple, tuple[Program, Any, str, ClosedJaxpr | None]] = {}  # the jaxpr of what has to do with keys
+    owner = Owner(programs, lambda: function._clear_cache())
 
     @api_boundary
     def miss(*args):
@@ -120,15 +122,23 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
                 where = place(name, closed, args, mesh=mesh)
             program = compile_program(closed, where, name=name)
             found = programs[key] = program, tree, _last_operation(closed, name), closed if program.is_wrapping else None
+        is_kept = recent_programs.note(owner, key)
         program, tree, operation, closed = found
         marks = use_keys(closed, args, operation) if closed is not None and config.debug_key_reuse.value else ()
         outs = program.run(args)
         mark_results(outs, marks)
         if is_checking():
             check_results(outs, operation)
-        return (outs if is_list else outs[0]), program.fastpath(tree, outs, args), False
+        return (outs if is_list else outs[0]), program.fastpath(tree, outs, args) if is_kept else None, False
 
-    return runtime.make_eager_function(name, miss)
+    function = runtime.make_eager_function(name, miss)
+    return function
+
+
+def forget_programs() -> None:
+    """Forgets every program of eager functions, except what C++ has of them."""
+    _functions.clear()
+    recent_programs.clear()
 
 
 def _last_operation(closed: ClosedJaxpr, name: str) -> str:

@@ -15,6 +15,7 @@ from laminax_ir.tracing.trace import eval_trace, state, tracing_threads
 from laminax_ir.tracing.tracebacks import shorten
 
 from laminax._src.compiling.jit import jit
+from laminax._src.compiling.recent_programs import Owner
 
 
 def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -> Callable:
@@ -34,7 +35,8 @@ def fused(fun: Callable | None = None, *, static_argnames: Sequence[str] = ()) -
 
     def first_call(*args, **kwargs) -> Any:
         nonlocal compiled
-        compiled = jit(fun, static_argnames=tuple(static_argnames))  # with `disable_jit` it calls `fun`
+        compiled = jitted = jit(fun, static_argnames=tuple(static_argnames))  # with `disable_jit` it calls `fun`
+        jitted._laminax_jit.owner = Owner(jitted._laminax_jit.entries, jitted._clear_cache)
         return compiled(*args, **kwargs)
 
     compiled: Callable = first_call

@@ -39,6 +39,7 @@ from laminax._src.compiling.executables import (
     report_unusable_donations,
 )
 from laminax._src.compiling.key_uses import mark_results, use_keys
+from laminax._src.compiling.recent_programs import Owner, recent_programs
 from laminax._src.compiling.ref_calls import run_with_refs
 from laminax._src.compiling.regions import compile_by_regions
 from laminax._src.compiling.stages import Lowered, Traced
@@ -225,6 +226,7 @@ class JitFunction:
         self.has_layouts = any(layout_of(leaf) is not None for tree in (options.in_shardings, options.out_shardings) if tree for leaf in tree.leaves)
         # Held here: a function that cannot be held weakly keeps its entries as long as its jitted form lives.
         self.entries = trace_cache.entries(fun)
+        self.owner: Owner | None = None  # of programs that are kept for eager calls: then only as many as there is room for
 
     def traced(self, args: tuple, kwargs: dict, to_aval: Callable | None = None) \
             -> tuple[Call, list[ShapedArray], TracedFunction]:
@@ -249,7 +251,8 @@ class JitFunction:
             mark_results(outs, marks)
             if is_checking():
                 check_results(outs, f"jit({self.name})", traced.closed, call.leaves)
-            fastpath = program.fastpath(traced.out_tree, outs, call.leaves)
+            is_kept = self.owner is None or recent_programs.note(self.owner, traced.key)
+            fastpath = program.fastpath(traced.out_tree, outs, call.leaves) if is_kept else None
             return tree_unflatten(traced.out_tree, outs), fastpath, False
         except Exception as error:
             shorten(error)
@@ -383,8 +386,10 @@ class JitFunction:
 
 def clear_caches() -> None:
     """Forgets every traced function and compiled program."""
+    from laminax._src.compiling.eager import forget_programs
     trace_cache.clear()
     _programs.clear()
+    forget_programs()
     runtime.clear_dispatch_caches()
     from laminax_ir.ops.control_tracing import forget_traced_functions
     forget_traced_functions()

@@ -7,7 +7,7 @@ avals, the static values, the configuration, and the named axes in scope.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, Callable, Hashable, NamedTuple, Sequence
 from weakref import WeakKeyDictionary, ref
@@ -32,6 +32,7 @@ class TracedFunction:
     closed: ClosedJaxpr
     out_tree: Any
     name: str
+    key: TraceKey | None = None  # under which it is kept
 
     def is_valid(self) -> bool:
         """Whether the values that the function closed over can still be used."""
@@ -253,7 +254,7 @@ class TraceCache:
             from laminax._src.compiling.cache_misses import explain_retrace
             explain_retrace(title, fun, call.namer(fun), key, entries)
         with phase("Tracing", title, avals):
-            found = entries[key] = trace_call(fun, call, avals, transform)
+            found = entries[key] = replace(trace_call(fun, call, avals, transform), key=key)
         return found
 
 

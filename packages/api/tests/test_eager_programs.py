@@ -1,0 +1,121 @@
+"""Programs of eager calls: how many are kept, which go first, and that `clear_caches` forgets them."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import laminax
+import laminax.numpy as jnp
+from laminax._src.compiling.recent_programs import Owner, RecentPrograms, eager_cache_size, recent_programs
+
+
+def live() -> int:
+    gc.collect()
+    return len(laminax.devices()[0].client.live_executables())
+
+
+@pytest.fixture(autouse=True)
+def forgotten():
+    laminax.clear_caches()
+    yield
+    laminax.clear_caches()
+
+
+@pytest.mark.parametrize("operation", [lambda x: x + 1, jnp.sin, jnp.mean, lambda x: -x, lambda x: laminax.lax.cumsum(x)],
+                         ids=["operator", "function", "fused", "unary", "operation"])
+def test_clear_caches_forgets_the_programs_of_eager_calls(operation):
+    """60 new shapes left 60 live programs once."""
+    before = live()
+    for n in range(20):
+        operation(np.ones(n + 3, np.float32) if n % 2 else jnp.ones(n + 3))
+    assert live() >= before + 20
+    laminax.clear_caches()
+    assert live() <= before
+    np.testing.assert_allclose(operation(jnp.ones(3)), operation(np.ones(3, np.float32)))  # it is compiled again
+
+
+@pytest.mark.parametrize("operation", [lambda x: x + 1, jnp.mean], ids=["operator", "fused"])
+def test_no_more_programs_are_kept_than_the_option_says(operation):
+    operation(jnp.ones(2))
+    with eager_cache_size(8):
+        before = live()
+        for n in range(40):
+            operation(laminax.device_put(np.ones(n + 3, np.float32)))
+        assert len(recent_programs) <= 8
+        assert live() <= before + 8
+
+
+def test_without_room_nothing_is_kept_and_without_a_limit_everything():
+    with eager_cache_size(0):
+        before = live()
+        for n in range(5):
+            np.testing.assert_array_equal(laminax.device_put(np.ones(n + 3, np.float32)) + 1, 2)
+        assert len(recent_programs) == 0 and live() <= before
+    with eager_cache_size(-1):
+        for n in range(5):
+            np.testing.assert_array_equal(laminax.device_put(np.ones(n + 3, np.float32)) + 1, 2)
+        assert len(recent_programs) == 5
+
+
+def test_a_program_that_is_used_stays_though_its_uses_are_in_compiled_dispatch():
+    compiled = []
+    used, others = laminax.device_put(np.ones(101, np.float32)), [laminax.device_put(np.ones(n + 3, np.float32)) for n in range(60)]
+    with eager_cache_size(8):
+        used * 2
+        count = live()
+        for x in others:
+            x * 2
+            before = _compilations()
+            used * 2
+            compiled.append(_compilations() - before)
+        assert count and sum(compiled) == 0
+
+
+def _compilations() -> int:
+    return len(_EVENTS)
+
+
+_EVENTS: list[str] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def listening():
+    def listener(event: str, _seconds: float, **_kwargs) -> None:
+        if event == "/jax/core/compile/backend_compile_duration":
+            _EVENTS.append(event)
+
+    laminax.monitoring.register_event_duration_secs_listener(listener)
+    yield
+    assert _EVENTS  # else there was nothing to count
+
+
+def test_what_is_used_stays_and_what_is_not_goes():
+    table, programs = RecentPrograms(), {}
+    in_compiled_dispatch: set[int] = set()
+    owner = Owner(programs, in_compiled_dispatch.clear)
+
+    def use(key: int) -> bool:
+        """Whether the program was there."""
+        was_there = key in programs
+        if key not in in_compiled_dispatch:
+            programs.setdefault(key)
+            if table.note(owner, key):
+                in_compiled_dispatch.add(key)
+        return was_there
+
+    with eager_cache_size(8):
+        use(-1)
+        for new in range(100):
+            use(new)
+            assert use(-1)  # always in use, and so never forgotten
+            assert len(table) <= 8 and len(programs) <= 8
+    assert set(programs) <= {-1, *range(90, 100)}
+
+
+@pytest.mark.parametrize("value", [-2, 1.5, True, "many"])
+def test_the_option_takes_a_number(value):
+    with pytest.raises(ValueError, match="eager_cache_size cannot be .* a number of programs"):
+        eager_cache_size(value)
