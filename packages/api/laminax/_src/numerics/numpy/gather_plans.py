@@ -80,73 +80,113 @@ class Plan(NamedTuple):
     is_single: bool
 
 
-def make_plan(shape: tuple[int, ...], items: list, wrap: bool) -> Plan:
+def make_plan(shape: tuple[int, ...], items: list[Any], wrap: bool) -> Plan:
     """The plan for items of `parse_index`; a `Window` comes as a pair of it and its start.
 
     Index arrays (and the ints beside them) are broadcast to one block of axes. It stands where the first of them does,
     or in front if they are not next to each other.
     """
-    advanced = [place for place, item in enumerate(items)
-                if not (type(item) in (Slice, NewAxis, Gap) or is_window(item))]
-    try:
-        block = common_shape(*[() if type(items[p]) is int else shape_of(items[p]) for p in advanced])
-    except ValueError:
-        described = ", ".join(str(shape_of(items[p])) for p in advanced)
-        raise ValueError(f"Incompatible shapes for broadcasting: the index arrays have shapes {described}") from None
-    is_adjacent = all(b == a + 1 for a, b in zip(advanced, advanced[1:]))
-    first = advanced[0] if advanced and is_adjacent else -1
-
-    components: list[tuple[int, Any, int]] = []  # axis of the operand, positions, the batch axis after their last one
-    batch: list[int] = []
-    result: list[int] = []
-    window_axes: list[int] = []
-    window_sizes: list[int] = []
-    reversed_axes: list[int] = []
-    new_axes: list[int] = []
-    collapsed: list[int] = []
-    if advanced and not is_adjacent:
-        batch += block
-        result += block
-    block_end = len(batch)
+    block, first = _block_of_arrays(items)
+    axes = _PlannedAxes()
+    if block is not None and first is None:
+        axes.place_block(block)
     axis = 0
     for place, item in enumerate(items):
         if place == first:
-            batch += block
-            result += block
-            block_end = len(batch)
+            axes.place_block(block or ())
         if item is GAP:
             continue
         if item is NEW_AXIS:
-            new_axes.append(len(result) + len(new_axes))
+            axes.new_axes.append(len(axes.result) + len(axes.new_axes))
             continue
-        size = shape[axis]
-        if is_window(item) or type(item) is Slice and item.step in (1, -1):
-            count = item[0].count if is_window(item) else item.count
-            if is_window(item):
-                components.append((axis, item[1], 0))
-            elif count != size:
-                lowest = item.start if item.step == 1 else item.start - count + 1
-                components.append((axis, lowest if count else 0, 0))
-            if type(item) is Slice and item.step == -1:
-                reversed_axes.append(len(result))
-            window_axes.append(len(result))
-            result.append(count)
-            window_sizes.append(count)
+        if is_window(item):
+            window, start = item
+            axes.read_window(axis, window.count, start)
+        elif type(item) is Slice and item.step in (1, -1):
+            axes.read_slice(axis, item, shape[axis])
+        elif type(item) is Slice:
+            axes.read_steps(axis, item)
         else:
-            collapsed.append(axis)
-            window_sizes.append(1)
-            if type(item) is Slice:
-                batch.append(item.count)
-                result.append(item.count)
-                item, end = np.arange(item.count) * item.step + item.start, len(batch)
-            else:
-                end = block_end
-            components.append((axis, item, end))
+            axes.read_positions(axis, item, axes.block_end)
         axis += 1
-    dtype = index_dtype(components, shape)
-    columns = [(_component(value, shape[axis], dtype, wrap), end) for axis, value, end in components]
-    return Plan(_joined(columns, tuple(batch), dtype), tuple(axis for axis, _, _ in components), tuple(collapsed),
-                tuple(window_axes), tuple(window_sizes), tuple(result), tuple(reversed_axes), tuple(new_axes), not batch)
+    dtype = index_dtype(axes.components, shape)
+    columns = [(_component(value, shape[axis], dtype, wrap), end) for axis, value, end in axes.components]
+    return Plan(_joined(columns, tuple(axes.batch), dtype), tuple(axis for axis, _, _ in axes.components), tuple(axes.collapsed),
+                tuple(axes.window_axes), tuple(axes.window_sizes), tuple(axes.result), tuple(axes.reversed_axes), tuple(axes.new_axes),
+                not axes.batch)
+
+
+def _block_of_arrays(items: list[Any]) -> tuple[tuple[int, ...] | None, int | None]:
+    """The common shape of the index arrays, None if there are none; and at which item its axes stand, None for in front of all."""
+    places = [place for place, item in enumerate(items) if not (type(item) in (Slice, NewAxis, Gap) or is_window(item))]
+    if not places:
+        return None, None
+    try:
+        block = common_shape(*[() if type(items[p]) is int else shape_of(items[p]) for p in places])
+    except ValueError:
+        described = ", ".join(str(shape_of(items[p])) for p in places)
+        raise ValueError(f"Incompatible shapes for broadcasting: the index arrays have shapes {described}") from None
+    return block, places[0] if all(b == a + 1 for a, b in zip(places, places[1:])) else None
+
+
+class _PlannedAxes:
+    """The axes of a plan as the items are read, from the first to the last. The fields are those of `Plan`, but for:
+
+    components: for each axis of the operand that is positioned its number, the positions, and behind which batch axis theirs end.
+    batch: the sizes of the axes of `indices`, but for the last.
+    result: the sizes of the axes of the result, without new axes.
+    block_end: behind which batch axis those of the index arrays end.
+    """
+
+    __slots__ = ("components", "batch", "result", "window_axes", "window_sizes", "reversed_axes", "new_axes", "collapsed", "block_end")
+
+    def __init__(self) -> None:
+        self.components: list[tuple[int, Any, int]] = []
+        self.batch: list[int] = []
+        self.result: list[int] = []
+        self.window_axes: list[int] = []
+        self.window_sizes: list[int] = []
+        self.reversed_axes: list[int] = []
+        self.new_axes: list[int] = []
+        self.collapsed: list[int] = []
+        self.block_end = 0
+
+    def place_block(self, block: tuple[int, ...]) -> None:
+        """The axes of the index arrays come next."""
+        self.batch += block
+        self.result += block
+        self.block_end = len(self.batch)
+
+    def read_window(self, axis: int, count: int, start: Any) -> None:
+        """As many elements of an axis as a window has, from a start that may be traced."""
+        self.components.append((axis, start, 0))
+        self._add_window_axis(count)
+
+    def read_slice(self, axis: int, item: Slice, size: int) -> None:
+        """Elements of an axis side by side, forwards or backwards."""
+        if item.count != size:
+            lowest = item.start if item.step == 1 else item.start - item.count + 1
+            self.components.append((axis, lowest if item.count else 0, 0))
+        if item.step == -1:
+            self.reversed_axes.append(len(self.result))
+        self._add_window_axis(item.count)
+
+    def _add_window_axis(self, count: int) -> None:
+        self.window_axes.append(len(self.result))
+        self.result.append(count)
+        self.window_sizes.append(count)
+
+    def read_steps(self, axis: int, item: Slice) -> None:
+        """Elements of an axis with gaps between them: their positions are an index array of an axis of its own."""
+        self.batch.append(item.count)
+        self.result.append(item.count)
+        self.read_positions(axis, np.arange(item.count) * item.step + item.start, len(self.batch))
+
+    def read_positions(self, axis: int, positions: Any, end: int) -> None:
+        """Single elements of an axis; the axes of the positions end behind batch axis `end`."""
+        self.collapsed.append(axis)
+        self.window_sizes.append(1)
+        self.components.append((axis, positions, end))
 
 
 def index_dtype(components: list, shape: tuple[int, ...]) -> Any:
