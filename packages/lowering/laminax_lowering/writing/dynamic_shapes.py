@@ -174,11 +174,11 @@ class DynamicWriter(FunctionWriter):
         shown: list[Value] = []
         for step in specification.steps:
             rest = size_of(step.source) - _number(self, step.rest)
-            if step.count != 1:
-                remainder = _apply("mod", rest, step.count)
+            if step.factor != 1:
+                remainder = _apply("mod", rest, step.factor)
                 self._assert(remainder.compared("EQ", 0), "Division had remainder {0} when computing the value of '" f"{step.variable}'.{ending}",
                              [remainder.value, *shown], 1)
-                rest = _apply("floordiv", rest, step.count)
+                rest = _apply("floordiv", rest, step.factor)
             self.dims[step.variable] = rest.value
             shown.append(rest.value)
             ending += f"'{step.variable}' = {{{len(shown) - 1}}} from specification '{step.source.dim}' for dimension " \
