@@ -297,7 +297,8 @@ def _cut_at_calls(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> list[l
 
 def _cut_at_runs(jaxpr: Jaxpr, programs: ProgramTable, min_work: int) -> list[list[JaxprEqn]] | None:
     """The equations, cut at the borders of the blocks that come again and again."""
-    eqns, segments, done = jaxpr.eqns, [[]], 0
+    eqns, done = jaxpr.eqns, 0
+    segments: list[list[JaxprEqn]] = [[]]
     for run in find_runs(eqns, REGION_MIN_CALLS, OUTLINE_MIN_EQUATIONS, min_work):
         found = cut_run(eqns, run, programs.describe)
         if found is None:

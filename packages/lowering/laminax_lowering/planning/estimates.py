@@ -88,12 +88,12 @@ class Estimates:
         for v, i in last_use.items():
             if v not in results:
                 dying[i].append(v)
-        own = {v for values in made for v in values}
-        live = most = 0
+        all_made = {v for values in made for v in values}
+        live = most = 0.0
         for i, eqn in enumerate(jaxpr.eqns):
             live += sum([num_bytes(v.aval) for v in made[i]])
             most = max(most, live + (inner[eqn].peak if eqn in inner else 0))
-            live -= sum([num_bytes(v.aval) for v in dying[i] if v in own])
+            live -= sum([num_bytes(v.aval) for v in dying[i] if v in all_made])
         written = [eqn for eqn, values in zip(jaxpr.eqns, made) if values]
         overhead = sum([PER_REPETITION if is_cheap(eqn) or eqn.primitive in HEAVY else PER_REPEATED_REDUCTION for eqn in written])
         return Estimate(most, time, len(written) + sum([e.kernels for e in inner.values()]), overhead + sum([e.overhead for e in inner.values()]))
