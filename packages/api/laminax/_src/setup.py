@@ -7,6 +7,7 @@ arrays their operators. The package's `__init__` calls it; nobody else imports t
 from __future__ import annotations
 
 import os
+from operator import attrgetter
 from typing import Any, Sequence
 
 import laminax_ir.setup  # noqa: F401  (puts that layer's own rooms together)
@@ -31,7 +32,7 @@ def compose() -> None:
         warn_of_environment()
     register_internal_folder(os.path.dirname(__file__))  # the whole package
     register_internal_folder(runtime.__file__)
-    register_value_type(runtime.ArrayImpl, lambda array: array.aval)
+    register_value_type(runtime.ArrayImpl, attrgetter("aval"))
     staging_trace.literal_types.add(runtime.ArrayImpl)
     eager.evaluators["sharding"] = _evaluate_placement
     trace.set_evaluator(eager.evaluate)

@@ -8,6 +8,7 @@ of a runtime; a traced key is a tracer whose aval has the key dtype.
 from __future__ import annotations
 
 import functools
+from operator import attrgetter
 from typing import Any, Callable, Iterator
 
 import numpy as np
@@ -256,7 +257,7 @@ class PRNGKeyArray:
         return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self.base}"
 
 
-register_value_type(PRNGKeyArray, lambda keys: keys.aval)
+register_value_type(PRNGKeyArray, attrgetter("aval"))
 
 
 def keys_of_words(dtype: dtypes.KeyDType, words: Any) -> PRNGKeyArray:

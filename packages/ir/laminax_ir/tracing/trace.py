@@ -440,4 +440,4 @@ _BOOL_HINT = ("Use where, lax.cond or lax.select instead of Python control flow,
               "(static_argnums).")
 _STATIC_HINT = "Mark the argument it comes from as static (static_argnums), or keep the computation in array operations."
 
-register_value_type(Tracer, lambda tracer: tracer.aval)
+register_value_type(Tracer, operator.attrgetter("aval"))

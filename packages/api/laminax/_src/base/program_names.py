@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 from weakref import ref
 
-from laminax._src.base.leaf_names import argument_names, result_names
+from laminax_ir.pytrees.pytree import PyTreeDef
 
-if TYPE_CHECKING:
-    from laminax._src.compiling.tracing import Call
+from laminax._src.base.leaf_names import argument_names, result_names
 
 
 class ProgramName(str):
@@ -23,12 +22,12 @@ class ProgramName(str):
       result_paths: those of its results.
     """
 
-    def __new__(cls, traced_for: str, func_name: str, fun: Callable, call: Call, out_tree: Any):
+    def __new__(cls, traced_for: str, func_name: str, fun: Callable, in_tree: PyTreeDef, static_positions: tuple[int, ...], out_tree: Any):
         self = super().__new__(cls, f"{traced_for}({func_name})")
         self.traced_for = traced_for
         self.func_name = func_name
         self._code = function_code(fun)
-        self._arguments = call.in_tree, tuple(i for i, _ in call.static_args)
+        self._arguments = in_tree, static_positions
         self._out_tree = out_tree
         try:
             self._fun = ref(fun)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 import laminax_runtime as runtime
@@ -50,4 +51,4 @@ class AvalHolder:
         self.layout = layout
 
 
-register_value_type(AvalHolder, lambda x: x.aval)
+register_value_type(AvalHolder, attrgetter("aval"))

@@ -126,7 +126,8 @@ def compiled_function(flat_fun: Callable[..., Sequence[Any]], name: str, is_list
         program, tree, operation, closed = found
         marks = use_keys(closed, args, operation) if closed is not None and config.debug_key_reuse.value else ()
         outs = program.run(args)
-        mark_results(outs, marks)
+        if marks:
+            mark_results(outs, marks)
         if is_checking():
             check_results(outs, operation)
         return (outs if is_list else outs[0]), program.fastpath(tree, outs, args) if is_kept else None, False

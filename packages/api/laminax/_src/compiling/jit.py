@@ -248,12 +248,13 @@ class JitFunction:
                 return self.bind(call, traced), None, False
             marks = use_keys(traced.closed, call.leaves, f"jit({self.name})") if config.debug_key_reuse.value else ()
             outs, program = self.run(call, traced)
-            mark_results(outs, marks)
+            if marks:
+                mark_results(outs, marks)
             if is_checking():
                 check_results(outs, f"jit({self.name})", traced.closed, call.leaves)
             is_kept = self.owner is None or recent_programs.note(self.owner, traced.key)
             fastpath = program.fastpath(traced.out_tree, outs, call.leaves) if is_kept else None
-            return tree_unflatten(traced.out_tree, outs), fastpath, False
+            return traced.out_tree.unflatten(outs), fastpath, False
         except Exception as error:
             shorten(error)
             raise

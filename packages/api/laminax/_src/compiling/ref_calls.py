@@ -111,7 +111,8 @@ def run_with_refs(jitted: JitFunction, call: Call, traced: TracedFunction) -> An
     values = PureCall(call, use.values(call.leaves, donates), use.donated if donates else ())
     marks = use_keys(pure.closed, values.leaves, f"jit({jitted.name})") if config.debug_key_reuse.value else ()
     outs, _ = jitted.run(values, pure)
-    mark_results(outs, marks)
+    if marks:
+        mark_results(outs, marks)
     if is_checking():
         check_results(outs, f"jit({jitted.name})", pure.closed, values.leaves)
     return tree_unflatten(traced.out_tree, use.write_back(call.leaves, outs))

@@ -166,7 +166,7 @@ def trace_call(fun: Callable, call: Call, avals: Sequence[ShapedArray], transfor
         return out
 
     closed = stage(flat_fun, avals, f"{transform}({name})", call.namer(fun), keeps_refs=keeps_refs)
-    closed.jaxpr.debug_info = ProgramName(transform, name, fun, call, trees[0])
+    closed.jaxpr.debug_info = ProgramName(transform, name, fun, call.in_tree, tuple([i for i, _ in call.static_args]), trees[0])
     return TracedFunction(closed, trees[0], name)
 
 
