@@ -52,7 +52,7 @@ def choose_crossings(segments: Sequence[Segment], given: Iterable[Var], results:
 class _Segments:
     """Segments while they are being changed, with who reads what."""
 
-    def __init__(self, segments: list[Segment], given: frozenset[Var], results: frozenset[Var]):
+    def __init__(self, segments: list[Segment], given: frozenset[Var], results: frozenset[Var]) -> None:
         self.segments = segments
         self.given = given
         self.results = results

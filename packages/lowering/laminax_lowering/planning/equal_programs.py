@@ -25,7 +25,7 @@ _IGNORED: dict[Primitive, frozenset[str]] = {
 class ProgramTable:
     """The distinct programs of one module, each known by the first of its equals."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._first: dict[int, ClosedJaxpr | Jaxpr] = {}  # by the identity of each program seen
         self._seen: list[Any] = []  # kept, so that no other object gets its identity
         self._alone: dict[tuple, ClosedJaxpr | Jaxpr | None] = {}  # by types and size, until there is a second one to compare with

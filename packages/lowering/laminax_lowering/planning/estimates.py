@@ -53,7 +53,7 @@ class Estimate:
 class Estimates:
     """Estimates for one platform; what was found for a program is kept."""
 
-    def __init__(self, platform: str):
+    def __init__(self, platform: str) -> None:
         self._heavy_operations_per_byte = HEAVY_OPERATIONS_PER_BYTE[platform]
         self._found: dict[Jaxpr, Estimate] = {}
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.ops.buffer_callbacks import buffer_callback_p
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.custom_calls import emit_ffi_call
 from laminax_lowering.writing.registry import lowering_rule, not_supported
+from laminax_lowering.writing.ssa_values import Value
 
 _TARGETS = {"cpu": "xla_buffer_python_cpu_callback", "cuda": "xla_buffer_python_gpu_callback", "rocm": "xla_buffer_python_gpu_callback"}
 
@@ -12,7 +16,8 @@ not_supported(buffer_callback_p, ("tpu",), f"callbacks are supported on {', '.jo
 
 
 @lowering_rule(buffer_callback_p, platforms=tuple(_TARGETS))
-def _buffer_callback(ctx, *operands, callback, result_avals, has_side_effect, input_output_aliases, command_buffer_compatible, **_params):
+def _buffer_callback(ctx: FunctionWriter, *operands: Value, callback: Any, result_avals: Any, has_side_effect: bool,
+                     input_output_aliases: Any, command_buffer_compatible: bool, **_params: Any) -> list[Value]:
     module = ctx.module
     module.host_callbacks.append(callback)
     suffix = "_cmd_buffer" if command_buffer_compatible and ctx.platform != "cpu" else ""

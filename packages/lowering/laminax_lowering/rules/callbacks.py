@@ -6,7 +6,7 @@ arrays that it takes back afterwards. Of a program that the compiler splits over
 
 from __future__ import annotations
 
-from typing import Callable, Sequence
+from typing import Any, Callable, Sequence
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from laminax_ir.tracing.manual_axes import running_along
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_lowering.rules.shard_map import left_to_compiler
-from laminax_lowering.writing.context import current_token
+from laminax_lowering.writing.context import FunctionWriter, current_token
 from laminax_lowering.writing.custom_calls import emit_ffi_call
 from laminax_lowering.writing.registry import lowering_rule, not_supported
 from laminax_lowering.writing.ssa_values import Value
@@ -34,8 +34,8 @@ for _primitive in (op.pure_callback_p, op.io_callback_p, op.debug_callback_p):
     not_supported(_primitive, ("tpu",), f"callbacks are supported on {', '.join(_TARGETS)}; the TPU compiler has none of this kind")
 
 
-def emit_callback(ctx, function: Callable[..., Sequence[np.ndarray]], operands: Sequence[Value], results: Sequence[ShapedArray],
-                  has_side_effect: bool) -> list[Value]:
+def emit_callback(ctx: FunctionWriter, function: Callable[..., Sequence[np.ndarray]], operands: Sequence[Value],
+                  results: Sequence[ShapedArray], has_side_effect: bool) -> list[Value]:
     """Writes a call of a Python function of NumPy arrays, which returns a sequence of them."""
     module = ctx.module
     if has_side_effect and left_to_compiler(module):
@@ -48,12 +48,12 @@ def emit_callback(ctx, function: Callable[..., Sequence[np.ndarray]], operands: 
                          is_on_first_device=is_split)
 
 
-def _emit_ordered(ctx, function, operands, results) -> list[Value]:
+def _emit_ordered(ctx: FunctionWriter, function: Any, operands: Sequence[Value], results: Any) -> list[Value]:
     if ctx.module.num_partitions > 1 and ctx.module.manual_mesh is not None:
         raise NotImplementedError("ordered callbacks are not supported in programs per device (shard_map, pmap): the devices run side by "
                                   "side. Leave ordered out.")
 
-    def threaded(token, *args):
+    def threaded(token: Any, *args: Any) -> tuple[Any, ...]:
         return token, *function(*args)
 
     before = current_token(ctx)
@@ -62,15 +62,15 @@ def _emit_ordered(ctx, function, operands, results) -> list[Value]:
 
 
 @lowering_rule(op.pure_callback_p, platforms=tuple(_TARGETS))
-def _pure_callback(ctx, *operands, callback, result_avals, **_params):
-    def function(*args):
+def _pure_callback(ctx: FunctionWriter, *operands: Value, callback: Any, result_avals: Any, **_params: Any) -> list[Value]:
+    def function(*args: Any) -> tuple[Any, ...]:
         return tuple(op.run_callback(callback, result_avals, args))
     return emit_callback(ctx, function, operands, result_avals, False)
 
 
 @lowering_rule(op.io_callback_p, platforms=tuple(_TARGETS))
-def _io_callback(ctx, *operands, callback, result_avals, ordered, **_params):
-    def function(*args):
+def _io_callback(ctx: FunctionWriter, *operands: Value, callback: Any, result_avals: Any, ordered: bool, **_params: Any) -> list[Value]:
+    def function(*args: Any) -> tuple[Any, ...]:
         return tuple(op.run_callback(callback, result_avals, args))
     if ordered:
         return _emit_ordered(ctx, function, operands, result_avals)
@@ -78,12 +78,12 @@ def _io_callback(ctx, *operands, callback, result_avals, ordered, **_params):
 
 
 @lowering_rule(op.debug_callback_p, platforms=tuple(_TARGETS))
-def _debug_callback(ctx, *operands, callback, effect, **params):
+def _debug_callback(ctx: FunctionWriter, *operands: Value, callback: Any, effect: Any, **params: Any) -> list[Value]:
     if rest := left_to_compiler(ctx.module):
         return ctx.run(_from_one_device(ctx.module.manual_mesh, rest, [x.aval for x in operands], {"callback": callback, "effect": effect, **params}),
                        operands)
 
-    def function(*args):
+    def function(*args: Any) -> tuple[()]:
         callback(*args)
         return ()
     if has_ordered([effect]):
@@ -91,13 +91,13 @@ def _debug_callback(ctx, *operands, callback, effect, **params):
     return emit_callback(ctx, function, operands, [], True)
 
 
-def _from_one_device(mesh, axes: tuple, avals: Sequence[ShapedArray], params) -> ClosedJaxpr:
+def _from_one_device(mesh: Any, axes: tuple, avals: Sequence[ShapedArray], params: dict[str, Any]) -> ClosedJaxpr:
     """The call where the compiler splits values over some axes of the mesh: with whole values, of the first of the devices along these."""
-    def call(*args):
+    def call(*args: Any) -> tuple[()]:
         op.debug_callback_p.bind(*args, **params)
         return ()
 
-    def per_device(*args):
+    def per_device(*args: Any) -> list[Any]:
         cond(elementwise.eq(axis_index(axes), np.int32(0)), call, lambda *args: (), *args)
         return []
 

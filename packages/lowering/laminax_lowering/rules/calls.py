@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.ops.calls import (
     checkpoint_p,
     custom_jvp_call_p,
@@ -13,12 +15,15 @@ from laminax_ir.ops.calls import (
     name_p,
 )
 from laminax_ir.programs.effects import has_ordered
+from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_lowering.planning.outlining import KEEP_CALL, keeps_recomputation
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
 
 
 @lowering_rule(jit_p)
-def _lower_jit(ctx, *operands, jaxpr, name, inline=False, **_params):
+def _lower_jit(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, name: str, inline: bool = False, **_params: Any) -> list[Value]:
     plan = ctx.module.plan
     jaxpr = plan.programs.representative(jaxpr)
     if inline or jaxpr in plan.in_place or len(jaxpr.eqns) <= 1 or has_ordered(jaxpr.effects):
@@ -29,7 +34,8 @@ def _lower_jit(ctx, *operands, jaxpr, name, inline=False, **_params):
 
 
 @lowering_rule(checkpoint_p)
-def _lower_checkpoint(ctx, *operands, jaxpr, name, prevent_cse, policy, differentiated):
+def _lower_checkpoint(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, name: str, prevent_cse: bool | tuple[bool, ...],
+                      policy: Any, differentiated: bool) -> list[Value]:
     """The recomputation starts behind a barrier, or the compiler would see that its results are known already."""
     fenced = prevent_cse if isinstance(prevent_cse, tuple) else (prevent_cse,) * len(operands)
     behind = [x for x, is_fenced in zip(operands, fenced) if is_fenced]
@@ -44,20 +50,20 @@ def _lower_checkpoint(ctx, *operands, jaxpr, name, prevent_cse, policy, differen
 
 
 @lowering_rule(name_p)
-def _lower_name(ctx, x, *, name):
+def _lower_name(ctx: FunctionWriter, x: Value, *, name: str) -> Value:
     return x
 
 
 @lowering_rule(custom_jvp_call_p, custom_vjp_call_p)
-def _lower_custom_call(ctx, *operands, call_jaxpr, **_params):
+def _lower_custom_call(ctx: FunctionWriter, *operands: Value, call_jaxpr: ClosedJaxpr, **_params: Any) -> list[Value]:
     return ctx.run(call_jaxpr, operands, [ctx.eqn.primitive.name])
 
 
 @lowering_rule(custom_vjp_tangent_p)
-def _lower_custom_vjp_tangent(ctx, *operands, name, **_params):
+def _lower_custom_vjp_tangent(ctx: FunctionWriter, *operands: Value, name: str, **_params: Any) -> list[Value]:
     raise forward_mode_error(name)
 
 
 @lowering_rule(custom_vmap_call_p)
-def _lower_custom_vmap_call(ctx, *operands, call, **_params):
+def _lower_custom_vmap_call(ctx: FunctionWriter, *operands: Value, call: Any, **_params: Any) -> list[Value]:
     return ctx.run(call, operands, [ctx.eqn.primitive.name])

@@ -9,12 +9,14 @@ flattened_ids.
 from __future__ import annotations
 
 import math
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
 from laminax_ir.ops import collectives as op
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import i64_tensor
@@ -22,7 +24,7 @@ from laminax_lowering.writing.types import i64_tensor
 _UINT32 = ShapedArray((), np.uint32)
 
 
-def _axis_position(ctx, name) -> int:
+def _axis_position(ctx: FunctionWriter, name: str) -> int:
     names = list(ctx.module.axis_env)
     if name not in names:
         raise NotImplementedError(
@@ -32,7 +34,7 @@ def _axis_position(ctx, name) -> int:
     return names.index(name)
 
 
-def replica_groups(ctx, names: Sequence, index_groups: Sequence[Sequence[int]] | None = None) -> list[list[int]]:
+def replica_groups(ctx: FunctionWriter, names: Sequence, index_groups: Sequence[Sequence[int]] | None = None) -> list[list[int]]:
     """The numbers of the replicas that communicate: one list per group."""
     sizes = list(ctx.module.axis_env.values())
     positions = [_axis_position(ctx, name) for name in names]
@@ -50,7 +52,7 @@ def _groups_text(groups: list[list[int]]) -> str:
     return i64_tensor([[*group, *[-1] * (longest - len(group))] for group in groups])
 
 
-def _communication(ctx, groups: list[list[int]]) -> dict[str, str]:
+def _communication(ctx: FunctionWriter, groups: list[list[int]]) -> dict[str, str]:
     """The groups; those of partitions, inside of a manual computation, take a channel of their own."""
     attributes = {"replica_groups": _groups_text(groups)}
     if ctx.module.manual_mesh is not None:
@@ -58,18 +60,18 @@ def _communication(ctx, groups: list[list[int]]) -> dict[str, str]:
     return attributes
 
 
-def _channel(ctx) -> dict[str, str]:
+def _channel(ctx: FunctionWriter) -> dict[str, str]:
     return {} if ctx.module.manual_mesh is None else {"channel_handle": ctx.module.new_channel()}
 
 
-def _region(ctx, element_op: str, dtype) -> str:
+def _region(ctx: FunctionWriter, element_op: str, dtype: Any) -> str:
     scalar = ShapedArray((), dtype)
     return ctx.region([scalar, scalar], lambda a, b: ctx.emit(element_op, [a, b], results=[scalar]), isolated=True)
 
 
-def _define_reduction(primitive, element_op: str) -> None:
+def _define_reduction(primitive: Primitive, element_op: str) -> None:
     @lowering_rule(primitive)
-    def rule(ctx, x, *, axes, axis_index_groups):
+    def rule(ctx: FunctionWriter, x: Value, *, axes: Any, axis_index_groups: Any) -> Any:
         return ctx.emit("stablehlo.all_reduce", [x], regions=[_region(ctx, element_op, x.dtype)],
                         attributes=_communication(ctx, replica_groups(ctx, axes, axis_index_groups)))
 
@@ -79,12 +81,13 @@ _define_reduction(op.pmax_p, "stablehlo.maximum")
 _define_reduction(op.pmin_p, "stablehlo.minimum")
 
 
-def _reshape(ctx, x: Value, shape: Sequence[int]) -> Value:
+def _reshape(ctx: FunctionWriter, x: Value, shape: Sequence[int]) -> Value:
     return ctx.emit("stablehlo.reshape", [x], results=[x.aval.update(shape=tuple(shape))])
 
 
 @lowering_rule(op.all_gather_p)
-def _all_gather(ctx, x, *, all_gather_dimension, axis_name, axis_index_groups, axis_size, tiled):
+def _all_gather(ctx: FunctionWriter, x: Value, *, all_gather_dimension: int, axis_name: tuple, axis_index_groups: Any, axis_size: int,
+                tiled: bool) -> Value:
     dim = all_gather_dimension
     if not tiled:
         x = _reshape(ctx, x, (*x.shape[:dim], 1, *x.shape[dim:]))
@@ -93,7 +96,8 @@ def _all_gather(ctx, x, *, all_gather_dimension, axis_name, axis_index_groups, a
 
 
 @lowering_rule(op.reduce_scatter_p)
-def _reduce_scatter(ctx, x, *, scatter_dimension, axis_name, axis_index_groups, axis_size, tiled):
+def _reduce_scatter(ctx: FunctionWriter, x: Value, *, scatter_dimension: int, axis_name: tuple, axis_index_groups: Any, axis_size: int,
+                    tiled: bool) -> Value:
     dim, (out,) = scatter_dimension, ctx.avals_out
     part = (*x.shape[:dim], x.shape[dim] // axis_size, *x.shape[dim + 1:])
     result = ctx.emit("stablehlo.reduce_scatter", [x], regions=[_region(ctx, "stablehlo.add", x.dtype)],
@@ -103,7 +107,8 @@ def _reduce_scatter(ctx, x, *, scatter_dimension, axis_name, axis_index_groups, 
 
 
 @lowering_rule(op.all_to_all_p)
-def _all_to_all(ctx, x, *, split_axis, concat_axis, axis_name, axis_index_groups, tiled):
+def _all_to_all(ctx: FunctionWriter, x: Value, *, split_axis: int, concat_axis: int, axis_name: tuple, axis_index_groups: Any,
+                tiled: bool) -> Value:
     (out,) = ctx.avals_out
     groups = replica_groups(ctx, op.axis_names(axis_name), axis_index_groups)
     count = len(groups[0])
@@ -122,7 +127,7 @@ def _all_to_all(ctx, x, *, split_axis, concat_axis, axis_name, axis_index_groups
 
 
 @lowering_rule(op.ppermute_p)
-def _ppermute(ctx, x, *, axis_name, perm):
+def _ppermute(ctx: FunctionWriter, x: Value, *, axis_name: tuple, perm: tuple) -> Value:
     groups = replica_groups(ctx, axis_name)
     pairs = [[group[source], group[destination]] for group in groups for source, destination in perm]
     return ctx.emit("stablehlo.collective_permute", [x],
@@ -130,7 +135,7 @@ def _ppermute(ctx, x, *, axis_name, perm):
 
 
 @lowering_rule(op.axis_index_p)
-def _axis_index(ctx, *, axis_name):
+def _axis_index(ctx: FunctionWriter, *, axis_name: tuple) -> Value:
     position = _axis_position(ctx, axis_name)
     sizes = list(ctx.module.axis_env.values())
     if axis_name in ctx.module.axis_positions:
@@ -144,7 +149,7 @@ def _axis_index(ctx, *, axis_name):
 
 
 @lowering_rule(op.psum_shared_p)
-def _psum_shared(ctx, x, like, *, axes):
+def _psum_shared(ctx: FunctionWriter, x: Value, like: Value, *, axes: Any) -> Value:
     for name in axes:
         _axis_position(ctx, name)
     raise NotImplementedError(f"reduce_axes over the axes {axes} cannot be lowered: which values are shared along an axis is known "
@@ -152,5 +157,5 @@ def _psum_shared(ctx, x, like, *, axes):
 
 
 @lowering_rule(op.pvary_p)
-def _pvary(ctx, x, *, axes):
+def _pvary(ctx: FunctionWriter, x: Value, *, axes: Any) -> Value:
     return x

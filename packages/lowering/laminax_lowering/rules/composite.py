@@ -15,7 +15,7 @@ from laminax_lowering.writing.types import bool_text, dense, element_type, scala
 
 
 @lowering_rule(composite_p)
-def _composite(ctx, *operands, jaxpr, name, attributes, version):
+def _composite(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, name: str, attributes: tuple, version: int) -> list[Value]:
     return emit_composite(ctx, name, jaxpr, operands, attributes, version)
 
 

@@ -8,6 +8,7 @@ Source: StableHLO specification, `dot_general`.
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -28,17 +29,19 @@ from laminax_ir.types.dot_algorithms import (
     storage_dtype,
 )
 from laminax_lowering.writing.comparisons import compare
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import bool_text, element_type, int_list
 
 
 @lowering_rule(op.dot_general_p)
-def _dot_general(ctx, lhs, rhs, *, dimension_numbers, precision, preferred_element_type, out_sharding):
+def _dot_general(ctx: FunctionWriter, lhs: Value, rhs: Value, *, dimension_numbers: tuple[str, str, str], precision: Any,
+                 preferred_element_type: Any, out_sharding: Any) -> Value:
     return emit_dot_general(ctx, lhs, rhs, ctx.avals_out[0], dimension_numbers, precision)
 
 
-def emit_dot_general(ctx, lhs, rhs, out: ShapedArray, dimension_numbers, precision) -> Value:
+def emit_dot_general(ctx: FunctionWriter, lhs: Any, rhs: Any, out: ShapedArray, dimension_numbers: Any, precision: Any) -> Value:
     """Writes a product with the result's aval `out`, in one operation and conversions where dtypes need them."""
     if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
         algorithm = concrete_algorithm(precision, lhs.aval.dtype, rhs.aval.dtype, out.dtype)
@@ -63,7 +66,8 @@ _CPU_ALGORITHMS = (DotAlgorithmPreset.F16_F16_F16, DotAlgorithmPreset.F32_F32_F3
                    DotAlgorithmPreset.BF16_BF16_F32, DotAlgorithmPreset.BF16_BF16_F32_X3, DotAlgorithmPreset.BF16_BF16_F32_X6)
 
 
-def _emit_by_algorithm(ctx, lhs, rhs, out: ShapedArray, dimension_numbers, asked, algorithm: DotAlgorithm) -> Value:
+def _emit_by_algorithm(ctx: FunctionWriter, lhs: Any, rhs: Any, out: ShapedArray, dimension_numbers: Any, asked: Any,
+                       algorithm: DotAlgorithm) -> Value:
     if "cpu" in ctx.platforms and not any(
             concrete_algorithm(p, lhs.aval.dtype, rhs.aval.dtype, out.dtype) == algorithm for p in _CPU_ALGORITHMS):
         raise ValueError(f"dot_general: the algorithm {asked} is not supported on cpu; expected one of "
@@ -83,7 +87,7 @@ def _emit_by_algorithm(ctx, lhs, rhs, out: ShapedArray, dimension_numbers, asked
 
 
 @functools.lru_cache(maxsize=None)
-def product_dtypes(lhs, rhs, out):
+def product_dtypes(lhs: Any, rhs: Any, out: Any) -> tuple[Any, Any]:
     """The dtype of the operands and of the result of the StableHLO operation; the result may be converted after it."""
     operand = op.contraction_dtype("dot_general", lhs, rhs, None)
     if _kind(operand) == _kind(out):
@@ -97,12 +101,12 @@ def product_dtypes(lhs, rhs, out):
 _FLOATING = 2
 
 
-def _kind(dtype) -> int:
+def _kind(dtype: Any) -> int:
     kinds = (np.bool_, dtypes.integer, dtypes.floating, dtypes.complexfloating)
     return next(i for i, kind in enumerate(kinds) if dtypes.issubdtype(dtype, kind))
 
 
-def converted_product(ctx, product: Value, out: ShapedArray) -> Value:
+def converted_product(ctx: FunctionWriter, product: Value, out: ShapedArray) -> Value:
     """The product in the result's dtype: rounded towards zero, the real part, or whether it is not zero."""
     if product.aval.dtype == out.dtype:
         return product
@@ -115,20 +119,20 @@ def converted_product(ctx, product: Value, out: ShapedArray) -> Value:
 
 
 @functools.lru_cache(maxsize=1024)
-def _dimension_numbers(dimension_numbers) -> str:
+def _dimension_numbers(dimension_numbers: Any) -> str:
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
     lists = {"lhs_batching_dimensions": lhs_batch, "rhs_batching_dimensions": rhs_batch,
              "lhs_contracting_dimensions": lhs_contracting, "rhs_contracting_dimensions": rhs_contracting}
     return f"#stablehlo.dot<{', '.join(f'{name} = {int_list(axes)}' for name, axes in lists.items() if axes)}>"
 
 
-def precision_text(precision) -> str:
+def precision_text(precision: Any) -> str:
     """The attribute of a pair of precisions."""
     return "[" + ", ".join(f"#stablehlo<precision {p.name}>" for p in precision) + "]"
 
 
 @lowering_rule(op.ragged_dot_general_p)
-def _ragged_dot_general(ctx, lhs, rhs, group_sizes, **params):
+def _ragged_dot_general(ctx: FunctionWriter, lhs: Value, rhs: Value, group_sizes: Value, **params: Any) -> Value:
     """As dense products: per group, lhs with the other groups' part set to zero."""
     program = _dense_program(*(x.aval.update(weak_type=False, sharding=None) for x in (lhs, rhs, group_sizes)),
                              tuple({**params, "out_sharding": None}.items()))
@@ -142,8 +146,8 @@ def _dense_program(lhs: ShapedArray, rhs: ShapedArray, group_sizes: ShapedArray,
         return stage(functools.partial(_ragged_by_masks, **dict(params)), [lhs, rhs, group_sizes], name="ragged_dot_general")
 
 
-def _ragged_by_masks(lhs, rhs, group_sizes, *, ragged_dot_dimension_numbers, precision, preferred_element_type,
-                     group_offset, out_sharding):
+def _ragged_by_masks(lhs: Any, rhs: Any, group_sizes: Any, *, ragged_dot_dimension_numbers: Any, precision: Any,
+                     preferred_element_type: Any, group_offset: Any, out_sharding: Any) -> list[Any]:
     """One dense product whose lhs has a group axis in front: contracted with that of rhs, or kept in the result."""
     ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)), (ragged,), group = ragged_dot_dimension_numbers
     inside = _in_group(lhs.aval, group_sizes, ragged_dot_dimension_numbers)
@@ -160,7 +164,7 @@ def _ragged_by_masks(lhs, rhs, group_sizes, *, ragged_dot_dimension_numbers, pre
     return [transpose(result, (batch, *range(batch), *range(batch + 1, result.ndim)))]
 
 
-def _in_group(lhs: ShapedArray, group_sizes, numbers):
+def _in_group(lhs: ShapedArray, group_sizes: Any, numbers: Any) -> Any:
     """bool[g, *lhs]: whether an element of lhs belongs to a group."""
     (ragged,) = numbers.lhs_ragged_dimensions
     sizes = convert_element_type(group_sizes, np.int32)

@@ -7,17 +7,18 @@ runs several steps, and what does not fill an iteration runs after the loop.
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
 from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops.control_flow import cond_p, platform_index_p, scan_p, while_p
 from laminax_ir.programs.effects import has_ordered
+from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.symbolic.symbolic_dims import DimSize, SymbolicDim
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.writing.comparisons import compare
-from laminax_lowering.writing.context import current_token
+from laminax_lowering.writing.context import FunctionWriter, current_token
 from laminax_lowering.writing.explicit_axes import terms_kept
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
@@ -27,10 +28,11 @@ _INT32 = ShapedArray((), np.int32)
 
 
 @lowering_rule(cond_p)
-def _lower_cond(ctx, index, *operands, branches, branches_platforms=None):
+def _lower_cond(ctx: FunctionWriter, index: Value, *operands: Value, branches: Any,
+                branches_platforms: tuple[tuple[str | None, ...], ...] | None = None) -> list[Value]:
     if branches_platforms is not None:  # the other branches need not exist on the platform
 
-        def run_chosen():
+        def run_chosen() -> Any:
             i = _branch_for(ctx.platform, branches_platforms)
             return ctx.run(branches[i], operands, ["", "cond", f"branch_{i}_fun"])
 
@@ -44,7 +46,7 @@ def _lower_cond(ctx, index, *operands, branches, branches_platforms=None):
     return _listed(ctx.emit("stablehlo.case", [index], regions=regions))
 
 
-def _ordered_case(ctx, index, branches, operands) -> list[Value]:
+def _ordered_case(ctx: FunctionWriter, index: Value, branches: Sequence[ClosedJaxpr], operands: Sequence[Value]) -> list[Value]:
     """Each branch returns the token after it, too."""
     before = current_token(ctx)
 
@@ -62,11 +64,11 @@ def _listed(results: Value | list[Value]) -> list[Value]:
 
 
 @lowering_rule(platform_index_p)
-def _lower_platform_index(ctx, *, platforms):
+def _lower_platform_index(ctx: FunctionWriter, *, platforms: Any) -> Value:
     return ctx.by_platform(lambda: ctx.constant(_branch_for(ctx.platform, platforms), np.int32))
 
 
-def _branch_for(platform: str, branches) -> int:
+def _branch_for(platform: str, branches: Sequence[ClosedJaxpr]) -> int:
     for i, names in enumerate(branches):
         if names is None or platform in names:
             return i
@@ -75,15 +77,16 @@ def _branch_for(platform: str, branches) -> int:
 
 
 @lowering_rule(while_p)
-def _lower_while(ctx, *operands, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
+def _lower_while(ctx: FunctionWriter, *operands: Value, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int,
+                 body_nconsts: int) -> list[Value]:
     cond_consts = operands[:cond_nconsts]
     body_consts = operands[cond_nconsts:cond_nconsts + body_nconsts]
     carry = operands[cond_nconsts + body_nconsts:]
     if has_ordered(cond_jaxpr.effects):  # whose token has to come out: it is evaluated before the loop, and at the end of each round
-        def go_on(state):
+        def go_on(state: Any) -> Any:
             return ctx.run(cond_jaxpr, [*cond_consts, *state], ["", "while", "cond"])
 
-        def advance(_, *state):
+        def advance(_: Any, *state: Any) -> list[Any]:
             state = ctx.run(body_jaxpr, [*body_consts, *state], ["", "while", "body"])
             return [*go_on(state), *state]
 
@@ -92,10 +95,10 @@ def _lower_while(ctx, *operands, cond_jaxpr, body_jaxpr, cond_nconsts, body_ncon
                        lambda *state: ctx.run(body_jaxpr, [*body_consts, *state], ["", "while", "body"]), has_ordered(body_jaxpr.effects))
 
 
-def _emit_while(ctx, carry: Sequence[Value], condition, body, is_ordered: bool = False) -> list[Value]:
+def _emit_while(ctx: FunctionWriter, carry: Sequence[Value], condition: Any, body: Any, is_ordered: bool = False) -> list[Value]:
     """Args: `is_ordered`, whether the body has ordered effects; the token is carried along then."""
     if is_ordered:
-        def threaded(*state):
+        def threaded(*state: Any) -> list[Any]:
             ctx.token = state[-1]
             return [*body(*state[:-1]), ctx.token]
 
@@ -108,7 +111,8 @@ def _emit_while(ctx, carry: Sequence[Value], condition, body, is_ordered: bool =
 
 
 @lowering_rule(scan_p)
-def _lower_scan(ctx, *operands, jaxpr, length, reverse, unroll, num_consts, num_carry, **_params):
+def _lower_scan(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, length: int, reverse: bool, unroll: int, num_consts: int,
+                num_carry: int, **_params: Any) -> list[Value]:
     consts, carry = list(operands[:num_consts]), list(operands[num_consts:num_consts + num_carry])
     xs = operands[num_consts + num_carry:]
     y_avals = ctx.avals_out[num_carry:]
@@ -139,10 +143,10 @@ def _lower_scan(ctx, *operands, jaxpr, length, reverse, unroll, num_consts, num_
             ys = [_write_at(ctx, stack, y, index) for stack, y in zip(ys, outs)]
         return [*carry, *ys]
 
-    def condition(i, *_state):
+    def condition(i: Any, *_state: Any) -> Any:
         return compare(ctx, i, number(length - length % unroll), "LT")
 
-    def body(i, *state):
+    def body(i: Any, *state: Any) -> list[Any]:
         advanced = several_steps(i, state)
         return [ctx.emit("stablehlo.add", [i, ctx.constant(unroll, np.int32)], results=[_INT32]), *advanced]
 
@@ -157,7 +161,7 @@ def _lower_scan(ctx, *operands, jaxpr, length, reverse, unroll, num_consts, num_
     return [*carry, *ys]
 
 
-def _unrolled(ctx, step, position, carry, length: int, reverse: bool, y_avals) -> list[Value]:
+def _unrolled(ctx: FunctionWriter, step: Any, position: Any, carry: Any, length: int, reverse: bool, y_avals: Any) -> list[Value]:
     """All steps one after the other, without a loop."""
     steps = []
     for i in range(length):
@@ -170,12 +174,12 @@ def _unrolled(ctx, step, position, carry, length: int, reverse: bool, y_avals) -
     return [*carry, *stacked]
 
 
-def _empty_stack(ctx, aval: ShapedArray) -> Value:
+def _empty_stack(ctx: FunctionWriter, aval: ShapedArray) -> Value:
     physical = physical_aval(aval)
     return Value(ctx.constant(0, physical.dtype, physical.shape).name, aval)
 
 
-def _slice_at(ctx, x: Value, index: Value) -> Value:
+def _slice_at(ctx: FunctionWriter, x: Value, index: Value) -> Value:
     """The slice of the leading axis at a position."""
     aval, physical = x.aval, physical_aval(x.aval)
     one = aval.update(shape=(1, *aval.shape[1:]))
@@ -185,11 +189,11 @@ def _slice_at(ctx, x: Value, index: Value) -> Value:
     return terms_kept(ctx, ctx.emit("stablehlo.reshape", [terms_kept(ctx, window)], results=[aval.update(shape=aval.shape[1:])]))
 
 
-def _write_at(ctx, stack: Value, y: Value, index: Value) -> Value:
+def _write_at(ctx: FunctionWriter, stack: Value, y: Value, index: Value) -> Value:
     """The stacked results with one slice written."""
     starts = [index, *[ctx.constant(0, np.int32)] * (physical_aval(stack.aval).ndim - 1)]
     return terms_kept(ctx, ctx.emit("stablehlo.dynamic_update_slice", [stack, _with_leading_axis(ctx, y), *starts], results=[stack.aval]))
 
 
-def _with_leading_axis(ctx, y: Value) -> Value:
+def _with_leading_axis(ctx: FunctionWriter, y: Value) -> Value:
     return terms_kept(ctx, ctx.emit("stablehlo.reshape", [y], results=[y.aval.update(shape=(1, *y.aval.shape))]))

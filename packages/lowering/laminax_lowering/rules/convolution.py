@@ -6,6 +6,7 @@ Source: StableHLO specification, `convolution`; the text form of its dimension n
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +14,16 @@ from laminax_ir.ops.convolution import ConvDimensionNumbers, conv_general_dilate
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.contraction import converted_product, precision_text, product_dtypes
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import i64_array, i64_tensor
 
 
 @lowering_rule(conv_general_dilated_p)
-def _conv_general_dilated(ctx, lhs, rhs, *, window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers,
-                          feature_group_count, batch_group_count, precision, preferred_element_type, out_sharding):
+def _conv_general_dilated(ctx: FunctionWriter, lhs: Value, rhs: Value, *, window_strides: Any, padding: str, lhs_dilation: Any,
+                          rhs_dilation: Any, dimension_numbers: tuple[str, str, str], feature_group_count: int, batch_group_count: int,
+                          precision: Any, preferred_element_type: Any, out_sharding: Any) -> Value:
     (out,) = ctx.avals_out
     attributes = {
         "window_strides": i64_array(window_strides), "lhs_dilation": i64_array(lhs_dilation), "rhs_dilation": i64_array(rhs_dilation),
@@ -35,13 +39,13 @@ def _conv_general_dilated(ctx, lhs, rhs, *, window_strides, padding, lhs_dilatio
     return converted_product(ctx, emit(ctx, lhs, rhs, result, attributes), out)
 
 
-def _emit(ctx, lhs, rhs, result: ShapedArray, attributes):
+def _emit(ctx: FunctionWriter, lhs: Any, rhs: Any, result: ShapedArray, attributes: Any) -> Any:
     return ctx.emit("stablehlo.convolution", [lhs, rhs], attributes=attributes, results=[result])
 
 
-def _emit_complex(ctx, lhs, rhs, result: ShapedArray, attributes):
+def _emit_complex(ctx: FunctionWriter, lhs: Any, rhs: Any, result: ShapedArray, attributes: Any) -> Any:
     """As four real convolutions: the compilers' convolution libraries have no complex ones."""
-    def part(value, name: str):
+    def part(value: Value, name: str) -> Any:
         dtype = _part_dtype(value.aval.dtype)
         return ctx.emit(f"stablehlo.{name}", [value], results=[ShapedArray(value.aval.shape, dtype)])
 
@@ -53,7 +57,7 @@ def _emit_complex(ctx, lhs, rhs, result: ShapedArray, attributes):
     return ctx.emit("stablehlo.complex", [real, imag], results=[result])
 
 
-def _part_dtype(dtype) -> np.dtype:
+def _part_dtype(dtype: Any) -> np.dtype:
     return np.dtype(np.float32 if dtype == np.complex64 else np.float64)
 
 
@@ -63,7 +67,7 @@ def _dimension_numbers(numbers: ConvDimensionNumbers) -> str:
     return f"#stablehlo.conv<{lhs}x{rhs}->{out}>"
 
 
-def _labels(spec, names: str) -> str:
+def _labels(spec: Any, names: str) -> str:
     labels = [""] * len(spec)
     for axis, name in zip(spec, (*names, *range(len(spec) - 2))):
         labels[axis] = str(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any, Callable, Sequence
 
 import numpy as np
 
@@ -10,22 +11,23 @@ from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.shape import full_like
 from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.recording.staging import stage
 from laminax_ir.types import dtypes
 from laminax_ir.types.accuracy import AccuracyMode, Tolerance
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.writing.comparisons import compare, compare_type, complex_order, select
-from laminax_lowering.writing.context import Elementwise
+from laminax_lowering.writing.context import Elementwise, FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule, lowering_rules
 from laminax_lowering.writing.ssa_values import Value
 
 
-def _define(primitive, name: str) -> None:
+def _define(primitive: Primitive, name: str) -> None:
     lowering_rules.add(primitive, Elementwise(name, __name__))
 
 
-def _define_accurate(primitive, name: str) -> None:
-    def rule(ctx, x, accuracy=None):
+def _define_accurate(primitive: Primitive, name: str) -> None:
+    def rule(ctx: FunctionWriter, x: Value, accuracy: Any = None) -> Any:
         return ctx.emit_elementwise(name, (x,), "" if accuracy is None else f" {{result_accuracy = {_accuracy_text(accuracy)}}}")
     rule.__module__ = __name__
     lowering_rules.add(primitive, rule)
@@ -46,9 +48,9 @@ for _primitive, _name in [
     _define_accurate(_primitive, _name)
 
 
-def _define_trigonometric(primitive, name: str, of_parts) -> None:
+def _define_trigonometric(primitive: Primitive, name: str, of_parts: Any) -> None:
     """Complex numbers go by their parts: XLA's own expansion loses small imaginary parts to cancellation."""
-    def rule(ctx, x, accuracy=None):
+    def rule(ctx: FunctionWriter, x: Value, accuracy: Any = None) -> Any:
         if dtypes.issubdtype(x.dtype, dtypes.complexfloating):
             return ctx.run(_program_of_parts(of_parts, x.aval.strip_weak_type(), accuracy), [x])[0]
         return ctx.emit_elementwise(name, (x,), "" if accuracy is None else f" {{result_accuracy = {_accuracy_text(accuracy)}}}")
@@ -57,9 +59,9 @@ def _define_trigonometric(primitive, name: str, of_parts) -> None:
 
 
 @functools.lru_cache(maxsize=None)
-def _program_of_parts(of_parts, aval: ShapedArray, accuracy) -> ClosedJaxpr:
+def _program_of_parts(of_parts: Any, aval: ShapedArray, accuracy: Any) -> ClosedJaxpr:
     """`of_parts(a, b, sin a, cos a, sinh b, cosh b)`, the parts of the result, as a program of a + ib."""
-    def program(x):
+    def program(x: Value) -> list[Any]:
         a, b = op.real(x), op.imag(x)
         grown, shrunk = op.expm1(b, accuracy=accuracy), op.expm1(op.neg(b), accuracy=accuracy)
         sinh, cosh = op.mul(op.sub(grown, shrunk), 0.5), op.mul(op.add(op.add(grown, shrunk), 2.0), 0.5)
@@ -67,16 +69,16 @@ def _program_of_parts(of_parts, aval: ShapedArray, accuracy) -> ClosedJaxpr:
     return stage(program, [aval], name="trigonometric")
 
 
-def _unless_zero(a, product, value):
+def _unless_zero(a: Value, product: Any, value: Value) -> Any:
     """The product, but where its factor sin a is 0 because a is, a zero: also times infinity."""
     return op.select(op.eq(a, 0.0), value, product)
 
 
-def _sin_of_parts(a, b, sin, cos, sinh, cosh):
+def _sin_of_parts(a: Value, b: Value, sin: Any, cos: Any, sinh: Any, cosh: Any) -> tuple[Any, Any]:
     return _unless_zero(a, op.mul(sin, cosh), a), op.mul(cos, sinh)
 
 
-def _cos_of_parts(a, b, sin, cos, sinh, cosh):
+def _cos_of_parts(a: Value, b: Value, sin: Any, cos: Any, sinh: Any, cosh: Any) -> tuple[Any, Any]:
     zero = op.select(op.ne(b, b), op.neg(a), op.mul(a, op.sign(b)))  # also for a NaN, as in C99
     return op.mul(cos, cosh), op.neg(_unless_zero(a, op.mul(sin, sinh), zero))
 
@@ -101,7 +103,7 @@ for _primitive, _name in [
 
 
 @lowering_rule(op.mulhi_p)
-def _lower_mulhi(ctx, x, y):
+def _lower_mulhi(ctx: FunctionWriter, x: Value, y: Value) -> Value:
     (aval,) = ctx.avals_out
     bits = dtypes.bit_width(aval.dtype)
     if bits >= 8:
@@ -116,14 +118,14 @@ def _lower_mulhi(ctx, x, y):
 
 
 @lowering_rule(op.square_p)
-def _lower_square(ctx, x):
+def _lower_square(ctx: FunctionWriter, x: Value) -> Value:
     if dtypes.issubdtype(x.dtype, dtypes.integer):  # chlo.square has no integers
         return ctx.emit("stablehlo.multiply", [x, x])
     return ctx.emit("chlo.square", [x])
 
 
 @lowering_rule(op.abs_p)
-def _lower_abs(ctx, x):
+def _lower_abs(ctx: FunctionWriter, x: Value) -> Value:
     magnitude = ctx.emit("stablehlo.abs", [x])
     if not dtypes.issubdtype(x.dtype, dtypes.complexfloating):
         return magnitude
@@ -133,21 +135,21 @@ def _lower_abs(ctx, x):
 @functools.lru_cache(maxsize=None)
 def _infinite_magnitude(aval: ShapedArray, magnitude: ShapedArray) -> ClosedJaxpr:
     """The magnitudes of complex numbers: infinity where a part is, also beside a NaN (C99, G.5.1), where XLA has NaN."""
-    def program(x, magnitude):
+    def program(x: Value, magnitude: Any) -> list[Any]:
         infinite = [op.eq(op.abs(part), np.inf) for part in (op.real(x), op.imag(x))]
         return [op.select(op.bitwise_or(*infinite), full_like(magnitude, np.inf), magnitude)]
     return stage(program, [aval, magnitude], name="magnitude")
 
 
 @lowering_rule(op.exp2_p)
-def _lower_exp2(ctx, x, accuracy=None):
+def _lower_exp2(ctx: FunctionWriter, x: Value, accuracy: Value | None = None) -> Value:
     scaled = ctx.emit("stablehlo.multiply", [x, ctx.constant(np.log(2), x.dtype, x.shape)], results=[x.aval])
     attributes = {} if accuracy is None else {"result_accuracy": _accuracy_text(accuracy)}
     return ctx.emit("stablehlo.exponential", [scaled], attributes=attributes)
 
 
 @lowering_rule(op.sign_p)
-def _lower_sign(ctx, x):
+def _lower_sign(ctx: FunctionWriter, x: Value) -> Value:
     if not dtypes.issubdtype(x.dtype, dtypes.unsignedinteger):
         return ctx.emit("stablehlo.sign", [x])
     zero, one = ctx.constant(0, x.dtype, x.shape), ctx.constant(1, x.dtype, x.shape)
@@ -155,25 +157,25 @@ def _lower_sign(ctx, x):
 
 
 @lowering_rule(op.round_p)
-def _lower_round(ctx, x, *, rounding_method):
+def _lower_round(ctx: FunctionWriter, x: Value, *, rounding_method: Any) -> Value:
     even = rounding_method == op.RoundingMethod.TO_NEAREST_EVEN
     return ctx.emit("stablehlo.round_nearest_even" if even else "stablehlo.round_nearest_afz", [x])
 
 
 @lowering_rule(op.conj_p)
-def _lower_conj(ctx, x, *, input_dtype):
+def _lower_conj(ctx: FunctionWriter, x: Value, *, input_dtype: Any) -> Value:
     if not dtypes.issubdtype(x.dtype, dtypes.complexfloating):
         return ctx.emit("stablehlo.complex", [x, ctx.constant(0, x.dtype, x.shape)])
     return ctx.emit("chlo.conj", [x])
 
 
 @lowering_rule(op.integer_pow_p)
-def _lower_integer_pow(ctx, x, *, y):
+def _lower_integer_pow(ctx: FunctionWriter, x: Value, *, y: int) -> Value:
     """Repeated squaring; a negative power is the reciprocal of the positive one."""
     if y == 0:
         return ctx.constant(1, x.dtype, x.shape)
 
-    def multiply(a, b):
+    def multiply(a: Value, b: Value) -> Any:
         return ctx.emit("stablehlo.multiply", [a, b], results=[x.aval])
 
     result, base, n = None, x, abs(y)
@@ -189,14 +191,14 @@ def _lower_integer_pow(ctx, x, *, y):
 
 
 @lowering_rule(op.pow_p)
-def _lower_pow(ctx, x, y):
+def _lower_pow(ctx: FunctionWriter, x: Value, y: Value) -> Value:
     if y.dtype != x.dtype:
         y = ctx.convert(y, x.dtype)
     return ctx.emit_elementwise("stablehlo.power", [x, y])
 
 
-def _extremum(name: str, direction: str):
-    def rule(ctx, x, y):
+def _extremum(name: str, direction: str) -> Callable:
+    def rule(ctx: FunctionWriter, x: Value, y: Value) -> Any:
         aval = ctx.avals_out[0]
         if not dtypes.issubdtype(aval.dtype, dtypes.complexfloating):
             return ctx.emit_elementwise(name, [x, y])
@@ -210,8 +212,8 @@ lowering_rule(op.max_p)(_extremum("stablehlo.maximum", "GT"))
 lowering_rule(op.min_p)(_extremum("stablehlo.minimum", "LT"))
 
 
-def _comparison(direction: str, is_total: bool = False):
-    def rule(ctx, x, y):
+def _comparison(direction: str, is_total: bool = False) -> Callable:
+    def rule(ctx: FunctionWriter, x: Value, y: Value) -> Any:
         shape = ctx.avals_out[0].shape
         if dtypes.is_extended(x.dtype):
             return _compare_keys(ctx, x, y, direction, shape)
@@ -224,7 +226,7 @@ def _comparison(direction: str, is_total: bool = False):
     return rule
 
 
-def _compare_keys(ctx, x, y, direction: str, shape):
+def _compare_keys(ctx: FunctionWriter, x: Value, y: Value, direction: str, shape: Sequence[int]) -> Any:
     """Keys are equal when all words of their data are."""
     x = x if x.shape == shape else ctx.broadcast_to(x, shape)
     y = y if y.shape == shape else ctx.broadcast_to(y, shape)
@@ -246,7 +248,7 @@ for _primitive, _direction in [(op.eq_to_p, "EQ"), (op.lt_to_p, "LT"), (op.le_to
 
 
 @lowering_rule(op.select_n_p)
-def _lower_select_n(ctx, which, *cases):
+def _lower_select_n(ctx: FunctionWriter, which: Value, *cases: Value) -> Value:
     """Two cases are one select; more are a binary search on the index."""
     aval = ctx.avals_out[0]
     if len(cases) == 1:
@@ -254,7 +256,7 @@ def _lower_select_n(ctx, which, *cases):
     if which.dtype == bool:
         return select(ctx, _predicate(ctx, which, aval), cases[1], cases[0], aval)
 
-    def choose(low: int, high: int):
+    def choose(low: int, high: int) -> Any:
         if high - low == 1:
             return cases[low]
         middle = (low + high) // 2
@@ -264,7 +266,7 @@ def _lower_select_n(ctx, which, *cases):
     return choose(0, len(cases))
 
 
-def _predicate(ctx, pred, aval):
+def _predicate(ctx: FunctionWriter, pred: Any, aval: ShapedArray) -> Any:
     """A scalar predicate serves arrays of any shape, except key arrays, whose data have axes of their own."""
     if not dtypes.is_extended(aval.dtype):
         return pred
@@ -275,12 +277,12 @@ def _predicate(ctx, pred, aval):
 
 
 @lowering_rule(op.clamp_p)
-def _lower_clamp(ctx, low, x, high):
+def _lower_clamp(ctx: FunctionWriter, low: Value, x: Value, high: Value) -> Value:
     return ctx.emit("stablehlo.clamp", [low, x, high])
 
 
 @lowering_rule(op.convert_element_type_p)
-def _lower_convert(ctx, x, *, new_dtype, weak_type, sharding=None):
+def _lower_convert(ctx: FunctionWriter, x: Value, *, new_dtype: Any, weak_type: bool, sharding: Any = None) -> Value:
     aval = ctx.avals_out[0]
     if x.dtype == aval.dtype:
         return type(x)(x.name, aval)
@@ -290,23 +292,23 @@ def _lower_convert(ctx, x, *, new_dtype, weak_type, sharding=None):
 
 
 @lowering_rule(op.bitcast_convert_type_p)
-def _lower_bitcast(ctx, x, *, new_dtype):
+def _lower_bitcast(ctx: FunctionWriter, x: Value, *, new_dtype: Any) -> Value:
     return ctx.emit("stablehlo.bitcast_convert", [x])
 
 
 @lowering_rule(op.reduce_precision_p)
-def _lower_reduce_precision(ctx, x, *, exponent_bits, mantissa_bits):
+def _lower_reduce_precision(ctx: FunctionWriter, x: Value, *, exponent_bits: int, mantissa_bits: int) -> Value:
     return ctx.emit("stablehlo.reduce_precision", [x], attributes={"exponent_bits": f"{exponent_bits} : i32",
                                                                     "mantissa_bits": f"{mantissa_bits} : i32"})
 
 
 @lowering_rule(op.copy_p, op.stop_gradient_p)
-def _lower_identity(ctx, x, **_params):
+def _lower_identity(ctx: FunctionWriter, x: Value, **_params: Any) -> Value:
     return x
 
 
 @lowering_rule(op.optimization_barrier_p)
-def _lower_optimization_barrier(ctx, *operands):
+def _lower_optimization_barrier(ctx: FunctionWriter, *operands: Value) -> list[Value]:
     if not operands:
         return []
     result = ctx.emit("stablehlo.optimization_barrier", operands)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from typing import Any, Sequence
 
 import numpy as np
 
 from laminax_ir.ops.exported import StableHLOProgram, call_exported_p
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.sharding import constrained
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.dynamic_shapes import retyped
 from laminax_lowering.writing.module_context import ModuleContext
 from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
 
 _DEFINITION = re.compile(r"func\.func (?:public |private )?@([\w$.-]+)\(")
 _PUBLIC = re.compile(r"func\.func (?:public |private )?@")
@@ -21,7 +24,7 @@ _STRING_OR_SYMBOL = re.compile(r'"(?:[^"\\]|\\.)*"|@([\w$.-]+)')
 
 
 @lowering_rule(call_exported_p)
-def _call_exported(ctx, *operands, program: StableHLOProgram):
+def _call_exported(ctx: FunctionWriter, *operands: Value, program: StableHLOProgram) -> list[Value]:
     numbers = {platform: program.number_of(platform) for platform in ctx.platforms}
     program.check_devices(ctx.module.num_partitions)
     function = _imported_function(ctx.module, program)
@@ -39,7 +42,7 @@ def _call_exported(ctx, *operands, program: StableHLOProgram):
     return _split(ctx, [retyped(ctx, x, aval) for x, aval in zip(results, ctx.avals_out, strict=True)], program.out_shardings)
 
 
-def _split(ctx, values, shardings) -> list:
+def _split(ctx: FunctionWriter, values: Sequence[Value], shardings: Any) -> list:
     """The values, split as the exported function's arguments and results are: what its `main` says of them ends with the call."""
     return [x if sharding is None else constrained(ctx, x, sharding) for x, sharding in zip(values, shardings, strict=True)]
 

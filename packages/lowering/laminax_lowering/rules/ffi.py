@@ -5,7 +5,7 @@ Source: the StableHLO specification, `custom_call`, and XLA's documentation "XLA
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -18,8 +18,9 @@ from laminax_lowering.writing.types import bool_text, dense, element_type, scala
 
 
 @lowering_rule(ffi_call_p)
-def _ffi_call(ctx, *operands, target_name, result_avals, has_side_effect, input_layouts, output_layouts, input_output_aliases,
-              custom_call_api_version, legacy_backend_config, attributes, vmap_method):
+def _ffi_call(ctx: FunctionWriter, *operands: Value, target_name: str, result_avals: Any, has_side_effect: bool, input_layouts: Any,
+              output_layouts: Any, input_output_aliases: Any, custom_call_api_version: int, legacy_backend_config: str | None,
+              attributes: tuple, vmap_method: str | None) -> list[Value]:
     config = attributes_text(attributes) if custom_call_api_version >= TYPED_API else string_text(legacy_backend_config or "")
     return emit_call(ctx, target_name, operands, result_avals, config, input_layouts, output_layouts, dict(input_output_aliases),
                      has_side_effect, custom_call_api_version)
@@ -72,7 +73,7 @@ def _attribute_text(kind: str, value: Any) -> str:
 def ffi_lowering(call_target_name: str, *, operand_layouts: Sequence[Sequence[int]] | None = None,
                  result_layouts: Sequence[Sequence[int]] | None = None, backend_config: Mapping[str, Any] | str | None = None,
                  has_side_effect: bool = False, operand_output_aliases: Mapping[int, int] | None = None,
-                 api_version: int = TYPED_API):
+                 api_version: int = TYPED_API) -> Callable:
     """A lowering rule for an operation of one's own that is a native function.
 
     Args:
@@ -90,7 +91,7 @@ def ffi_lowering(call_target_name: str, *, operand_layouts: Sequence[Sequence[in
     Example:
       >>> lowering_rule(rms_norm_p, platforms=("cpu",))(ffi_lowering("rms_norm"))
     """
-    def rule(ctx: FunctionWriter, *operands: Value, **params: Any):
+    def rule(ctx: FunctionWriter, *operands: Value, **params: Any) -> Any:
         results = ctx.avals_out
         if isinstance(backend_config, str):
             config = string_text(backend_config)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.ops.fft import FftType, fft_p
+from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import i64_array
 
 
-def _transform(ctx, x, kind: FftType, lengths, aval):
+def _transform(ctx: FunctionWriter, x: Value, kind: FftType, lengths: Any, aval: ShapedArray) -> Any:
     return ctx.emit("stablehlo.fft", [x], results=[aval],
                     attributes={"fft_length": i64_array(lengths), "fft_type": f"#stablehlo<fft_type {kind.name}>"})
 
 
 @lowering_rule(fft_p)
-def _lower_fft(ctx, x, *, fft_type, fft_lengths):
+def _lower_fft(ctx: FunctionWriter, x: Value, *, fft_type: Any, fft_lengths: tuple[int, ...]) -> Value:
     return _transform(ctx, x, fft_type, fft_lengths, ctx.avals_out[0])
 
 
 @lowering_rule(fft_p, platforms=("cuda", "rocm"))
-def _lower_fft_gpu(ctx, x, *, fft_type, fft_lengths):
+def _lower_fft_gpu(ctx: FunctionWriter, x: Value, *, fft_type: Any, fft_lengths: tuple[int, ...]) -> Value:
     """The GPU libraries take a real inverse in several axes for symmetric in all of them; ours is in the last one only.
 
     So the other axes are transformed first, moved to the end for it, as complex ones.

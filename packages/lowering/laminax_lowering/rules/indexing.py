@@ -7,7 +7,7 @@ dynamic_slice and dynamic_update_slice.
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -19,7 +19,9 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.shape import key_axes, key_shape
 from laminax_lowering.writing.comparisons import compare
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import bool_text, i64_array, int_list
 
 _BOOL = np.dtype(bool)
@@ -29,7 +31,8 @@ _BOOL = np.dtype(bool)
 
 
 @lowering_rule(op.gather_p)
-def _gather(ctx, x, indices, *, dimension_numbers, slice_sizes, indices_are_sorted, unique_indices, mode, fill_value):
+def _gather(ctx: FunctionWriter, x: Value, indices: Value, *, dimension_numbers: tuple[str, str, str], slice_sizes: tuple[int, ...],
+            indices_are_sorted: bool, unique_indices: bool, mode: Any, fill_value: Any) -> Value:
     dims = dimension_numbers
     (out,) = ctx.avals_out
     indices = _wide_enough(ctx, indices, x.aval.shape)
@@ -54,7 +57,7 @@ def _gather(ctx, x, indices, *, dimension_numbers, slice_sizes, indices_are_sort
     return ctx.emit("stablehlo.select", [mask, result, fill], results=[out])
 
 
-def gather_numbers(dims, word_axes: Sequence[int], index_vector_dim: int) -> str:
+def gather_numbers(dims: Any, word_axes: Sequence[int], index_vector_dim: int) -> str:
     """The attribute that carries gather's dimension numbers; `word_axes` are the result's axes of random keys."""
     return ("#stablehlo.gather<"
             f"offset_dims = {int_list((*dims.offset_dims, *word_axes))}, "
@@ -65,7 +68,7 @@ def gather_numbers(dims, word_axes: Sequence[int], index_vector_dim: int) -> str
             f"index_vector_dim = {index_vector_dim}>")
 
 
-def _wide_enough(ctx, indices, shape: Sequence[int]):
+def _wide_enough(ctx: FunctionWriter, indices: Any, shape: Sequence[int]) -> Any:
     """The indices in a dtype that can hold the operand's sizes, so that comparisons with them are exact."""
     dtype = indices.aval.dtype
     if dtypes.bit_width(dtype) >= 32 and not any([exceeds(size, dtypes.iinfo(dtype).max) for size in shape]):
@@ -74,7 +77,7 @@ def _wide_enough(ctx, indices, shape: Sequence[int]):
     return ctx.convert(indices, np.dtype(wide))
 
 
-def _along_last_axis(ctx, values: Sequence[int], aval: ShapedArray):
+def _along_last_axis(ctx: FunctionWriter, values: Sequence[int], aval: ShapedArray) -> Any:
     """A constant of the aval's shape and dtype that has the values along its last axis."""
     if not is_constant_shape(values):
         row = ctx.convert(ctx.shape_value(values), aval.dtype)
@@ -86,7 +89,7 @@ def _along_last_axis(ctx, values: Sequence[int], aval: ShapedArray):
     return ctx.broadcast_to(row, aval.shape) if aval.ndim > 1 else row
 
 
-def _clamped(ctx, indices, room: Sequence[int]):
+def _clamped(ctx: FunctionWriter, indices: Any, room: Sequence[int]) -> Any:
     """The positions moved in: between 0 and `room`, which has one entry for each component of an index vector."""
     if not room:
         return indices
@@ -95,7 +98,7 @@ def _clamped(ctx, indices, room: Sequence[int]):
     return ctx.emit("stablehlo.clamp", [bounds[0], indices, bounds[1]], results=[aval])
 
 
-def _all_inside(ctx, indices, room: Sequence[int]):
+def _all_inside(ctx: FunctionWriter, indices: Any, room: Sequence[int]) -> Any:
     """For each index vector whether all its components lie between 0 and `room`."""
     aval = indices.aval
     tests = [compare(ctx, indices, _along_last_axis(ctx, values, aval), direction)
@@ -114,8 +117,8 @@ def _all_inside(ctx, indices, room: Sequence[int]):
 
 
 @lowering_rule(op.scatter_p, op.scatter_add_p, op.scatter_sub_p, op.scatter_mul_p, op.scatter_min_p, op.scatter_max_p)
-def _scatter(ctx, x, indices, updates, *, dimension_numbers, indices_are_sorted, unique_indices, mode, update_jaxpr,
-             update_consts):
+def _scatter(ctx: FunctionWriter, x: Value, indices: Value, updates: Value, *, dimension_numbers: tuple[str, str, str],
+             indices_are_sorted: bool, unique_indices: bool, mode: Any, update_jaxpr: Any, update_consts: Any) -> Value:
     dims = dimension_numbers
     (out,) = ctx.avals_out
     if not x.aval.shape:  # XLA's scatter simplifier fails on rank 0 (seen with jaxlib 0.10.2)
@@ -137,7 +140,7 @@ def _scatter(ctx, x, indices, updates, *, dimension_numbers, indices_are_sorted,
     return result if out.shape else ctx.emit("stablehlo.reshape", [result])
 
 
-def _scatter_numbers(dims, word_axes: Sequence[int], index_vector_dim: int) -> str:
+def _scatter_numbers(dims: Any, word_axes: Sequence[int], index_vector_dim: int) -> str:
     return ("#stablehlo.scatter<"
             f"update_window_dims = {int_list((*dims.update_window_dims, *word_axes))}, "
             f"inserted_window_dims = {int_list(dims.inserted_window_dims)}, "

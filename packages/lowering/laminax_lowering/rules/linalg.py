@@ -6,6 +6,8 @@ those of the TPU compiler (`linalg_tpu`).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from laminax_ir.ops import linalg as op
@@ -16,6 +18,7 @@ from laminax_ir.ops.slicing import slice as slice_
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules import linalg_cpu, linalg_gpu, linalg_tpu  # noqa: F401  (they register their rules)
 from laminax_lowering.rules.linalg_kernels import permutation_of, run_program
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule, not_supported
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import bool_text
@@ -26,12 +29,13 @@ not_supported(op.hessenberg_p, ("cuda", "rocm", "tpu"), "only LAPACK has this fa
 
 
 @lowering_rule(op.cholesky_p)
-def _lower_cholesky(ctx, x):
+def _lower_cholesky(ctx: FunctionWriter, x: Value) -> Value:
     return ctx.emit("stablehlo.cholesky", [x], attributes={"lower": "true"})
 
 
 @lowering_rule(op.triangular_solve_p)
-def _lower_triangular_solve(ctx, a, b, *, left_side, lower, transpose_a, conjugate_a, unit_diagonal):
+def _lower_triangular_solve(ctx: FunctionWriter, a: Value, b: Value, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool,
+                            unit_diagonal: bool) -> Value:
     if conjugate_a and not transpose_a:
         a = ctx.emit("chlo.conj", [a], results=[a.aval])
     kind = "NO_TRANSPOSE" if not transpose_a else "ADJOINT" if conjugate_a else "TRANSPOSE"
@@ -41,14 +45,14 @@ def _lower_triangular_solve(ctx, a, b, *, left_side, lower, transpose_a, conjuga
 
 
 @lowering_rule(op.lu_pivots_to_permutation_p)
-def _lower_lu_pivots_to_permutation(ctx, pivots, *, permutation_size):
+def _lower_lu_pivots_to_permutation(ctx: FunctionWriter, pivots: Value, *, permutation_size: int) -> Value:
     return permutation_of(ctx, pivots, ctx.avals_out[0])
 
 
 @lowering_rule(op.qr_p)
-def _lower_qr(ctx, x, *, pivoting, full_matrices, use_magma):
+def _lower_qr(ctx: FunctionWriter, x: Value, *, pivoting: bool, full_matrices: bool, use_magma: bool | None) -> list[Value]:
     """By `geqrf` and `householder_product`, which stand for a platform's own kernels, or by the kernel that exchanges columns."""
-    def factors(packed, taus):
+    def factors(packed: Any, taus: Any) -> list[Any]:
         *batch, m, n = x.shape
         k = m if full_matrices else min(m, n)
         no = ((0, 0, 0),) * len(batch)
@@ -64,7 +68,7 @@ def _lower_qr(ctx, x, *, pivoting, full_matrices, use_magma):
     return [*run_program(ctx, factors, [packed, taus]), permutation]
 
 
-def _exchanged_factors(ctx, x: Value, use_magma: bool | None) -> list[Value]:
+def _exchanged_factors(ctx: FunctionWriter, x: Value, use_magma: bool | None) -> list[Value]:
     """What LAPACK's geqp3 returns: the factors as `geqrf` has them, and the order of the columns, from 0."""
     *batch, m, n = x.shape
     order = ctx.avals_out[2]
@@ -83,8 +87,8 @@ def _exchanged_factors(ctx, x: Value, use_magma: bool | None) -> list[Value]:
 
 
 @lowering_rule(op.symmetric_product_p)
-def _lower_symmetric_product(ctx, a, c, *, alpha, beta):
-    def program(a, c):
+def _lower_symmetric_product(ctx: FunctionWriter, a: Value, c: Value, *, alpha: float, beta: float) -> Value:
+    def program(a: Value, c: Any) -> list[Any]:
         product = op.matmul(a, swap_last(a))
         result = product if alpha == 1 else mul(np.array(alpha, a.dtype)[()], product)
         return [result if beta == 0 else add(result, mul(np.array(beta, a.dtype)[()], c))]

@@ -5,7 +5,7 @@ Where a kernel reports failure (its info is not 0), the results of that matrix b
 
 from __future__ import annotations
 
-from typing import Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from laminax_ir.ops.linalg_primitives import real_dtype
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.linalg_kernels import check_choice, kernel_rule, permutation_of, zeros
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.custom_calls import emit_ffi_call, info_aval, nan_unless
 from laminax_lowering.writing.ssa_values import Value
 
@@ -22,8 +23,8 @@ _PREFIX = {np.dtype(np.float32): "s", np.dtype(np.float64): "d", np.dtype(np.com
 _INT32 = np.dtype(np.int32)
 
 
-def call_lapack(ctx, routine: str, operands: Sequence[Value], results: Sequence[ShapedArray], batch_rank: int,
-          config: Mapping[str, str] | None = None, aliases: Mapping[int, int] | None = None) -> list[Value]:
+def call_lapack(ctx: FunctionWriter, routine: str, operands: Sequence[Value], results: Sequence[ShapedArray], batch_rank: int,
+                config: Mapping[str, str] | None = None, aliases: Mapping[int, int] | None = None) -> list[Value]:
     """Calls `lapack_<type><routine>_ffi`; the arguments are those of `emit_ffi_call`."""
     target = f"lapack_{_PREFIX[operands[0].dtype]}{routine}_ffi"
     return emit_ffi_call(ctx, target, operands, results, config=config, batch_rank=batch_rank, aliases=aliases)
@@ -35,14 +36,15 @@ def letter(char: str) -> str:
 
 
 @kernel_rule(op.cholesky_p, "cpu")
-def _lower_cholesky(ctx, x):
+def _lower_cholesky(ctx: FunctionWriter, x: Value) -> Any:
     aval = ctx.avals_out[0]
     factor, info = call_lapack(ctx, "potrf", [x], [aval, info_aval(x)], aval.ndim - 2, {"uplo": letter("L")}, {0: 0})
     return nan_unless(ctx, info, [factor])[0]
 
 
 @kernel_rule(op.triangular_solve_p, "cpu")
-def _lower_triangular_solve(ctx, a, b, *, left_side, lower, transpose_a, conjugate_a, unit_diagonal):
+def _lower_triangular_solve(ctx: FunctionWriter, a: Value, b: Value, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool,
+                            unit_diagonal: bool) -> Any:
     if conjugate_a and not transpose_a:
         a = ctx.emit("chlo.conj", [a], results=[a.aval])
     config = {"side": letter("L" if left_side else "R"), "uplo": letter("L" if lower else "U"),
@@ -52,7 +54,7 @@ def _lower_triangular_solve(ctx, a, b, *, left_side, lower, transpose_a, conjuga
 
 
 @kernel_rule(op.lu_p, "cpu")
-def _lower_lu(ctx, x):
+def _lower_lu(ctx: FunctionWriter, x: Value) -> list[Any]:
     out, pivot_aval, permutation = ctx.avals_out
     factors, pivots, info = call_lapack(ctx, "getrf", [x], [out, pivot_aval, info_aval(x)], out.ndim - 2, None, {0: 0})
     pivots = ctx.emit("stablehlo.subtract", [pivots, ctx.constant(1, _INT32, pivots.shape)], results=[pivot_aval])
@@ -61,11 +63,11 @@ def _lower_lu(ctx, x):
 
 
 @kernel_rule(op.geqrf_p, "cpu")
-def _lower_geqrf(ctx, x):
+def _lower_geqrf(ctx: FunctionWriter, x: Value) -> Any:
     return call_lapack(ctx, "geqrf", [x], ctx.avals_out, x.aval.ndim - 2, None, {0: 0})
 
 
-def exchanged_factors(ctx, x: Value, free: Value, results: Sequence[ShapedArray], use_magma: bool | None) -> list[Value]:
+def exchanged_factors(ctx: FunctionWriter, x: Value, free: Value, results: Sequence[ShapedArray], use_magma: bool | None) -> list[Value]:
     """The QR factors of x with its columns exchanged, the columns' numbers, from 1, and the reflections' factors."""
     if use_magma:
         raise NotImplementedError("qr: use_magma=True is for GPUs, got the platform cpu; leave it out")
@@ -73,13 +75,13 @@ def exchanged_factors(ctx, x: Value, free: Value, results: Sequence[ShapedArray]
 
 
 @kernel_rule(op.householder_product_p, "cpu")
-def _lower_householder_product(ctx, a, taus):
+def _lower_householder_product(ctx: FunctionWriter, a: Value, taus: Any) -> Any:
     is_complex = dtypes.issubdtype(a.dtype, dtypes.complexfloating)
     return call_lapack(ctx, "ungqr" if is_complex else "orgqr", [a, taus], ctx.avals_out, a.aval.ndim - 2, None, {0: 0})[0]
 
 
 @kernel_rule(op.eigh_p, "cpu")
-def _lower_eigh(ctx, x, *, lower, sort_eigenvalues, subset_by_index, algorithm):
+def _lower_eigh(ctx: FunctionWriter, x: Value, *, lower: bool, sort_eigenvalues: bool, subset_by_index: Any, algorithm: Any) -> Any:
     check_choice(ctx, "eigh", algorithm, EighImplementation.QR)
     is_complex = dtypes.issubdtype(x.dtype, dtypes.complexfloating)
     v, w, info = call_lapack(ctx, "heevd" if is_complex else "syevd", [x], [*ctx.avals_out, info_aval(x)], x.aval.ndim - 2,
@@ -88,7 +90,7 @@ def _lower_eigh(ctx, x, *, lower, sort_eigenvalues, subset_by_index, algorithm):
 
 
 @kernel_rule(op.svd_p, "cpu")
-def _lower_svd(ctx, x, *, full_matrices, compute_uv, subset_by_index, algorithm):
+def _lower_svd(ctx: FunctionWriter, x: Value, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, algorithm: Any) -> Any:
     check_choice(ctx, "svd", algorithm, SvdAlgorithm.DEFAULT, SvdAlgorithm.QR, SvdAlgorithm.DIVIDE_AND_CONQUER)
     *batch, m, n = x.shape
     k = min(m, n)
@@ -102,7 +104,8 @@ def _lower_svd(ctx, x, *, full_matrices, compute_uv, subset_by_index, algorithm)
 
 
 @kernel_rule(op.eig_p, "cpu")
-def _lower_eig(ctx, x, *, compute_left_eigenvectors, compute_right_eigenvectors, enable_eigvec_derivs, implementation):
+def _lower_eig(ctx: FunctionWriter, x: Value, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool,
+               enable_eigvec_derivs: bool, implementation: Any) -> Any:
     check_choice(ctx, "eig", implementation, EigImplementation.LAPACK)
     values_aval = ctx.avals_out[0]
     is_complex = dtypes.issubdtype(x.dtype, dtypes.complexfloating)
@@ -117,7 +120,7 @@ def _lower_eig(ctx, x, *, compute_left_eigenvectors, compute_right_eigenvectors,
 
 
 @kernel_rule(op.schur_p, "cpu")
-def _lower_schur(ctx, x, *, compute_schur_vectors, sort_eig_vals, select_callable):
+def _lower_schur(ctx: FunctionWriter, x: Value, *, compute_schur_vectors: bool, sort_eig_vals: bool, select_callable: Any) -> Any:
     is_complex = dtypes.issubdtype(x.dtype, dtypes.complexfloating)
     values = ShapedArray(x.shape[:-1], x.dtype)
     config = {"mode": letter("V" if compute_schur_vectors else "N"), "sort": letter("N")}
@@ -127,7 +130,7 @@ def _lower_schur(ctx, x, *, compute_schur_vectors, sort_eig_vals, select_callabl
 
 
 @kernel_rule(op.hessenberg_p, "cpu")
-def _lower_hessenberg(ctx, x):
+def _lower_hessenberg(ctx: FunctionWriter, x: Value) -> Any:
     if x.shape[-1] == 1:
         return [x, *zeros(ctx, ctx.avals_out[1:])]
     config = {"low": "1 : i32", "high": f"{x.shape[-1]} : i32"}
@@ -136,7 +139,7 @@ def _lower_hessenberg(ctx, x):
 
 
 @kernel_rule(op.tridiagonal_solve_p, "cpu")
-def _lower_tridiagonal_solve(ctx, dl, d, du, b, *, perturb_singular):
+def _lower_tridiagonal_solve(ctx: FunctionWriter, dl: Any, d: Any, du: Any, b: Value, *, perturb_singular: bool) -> Any:
     batch = b.aval.ndim - 2
     info = ShapedArray(b.shape[:-2], _INT32)
     *_, x, info = call_lapack(ctx, "gtsv", [dl, d, du, b], [dl.aval, d.aval, du.aval, b.aval, info], batch, None,

@@ -6,7 +6,7 @@ failure (its info is not 0), the results of that matrix become NaN. Source: the 
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.linalg_kernels import check_choice, kernel_rule, run_program
 from laminax_lowering.rules.linalg_programs import solve_tridiagonal
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.custom_calls import emit_ffi_call, info_aval, nan_unless
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import bool_text
@@ -29,7 +30,8 @@ _KERNELS = {"cuda": "cu", "rocm": "hip"}
 _INT32 = np.dtype(np.int32)
 
 
-def call_solver(ctx, routine: str, operands, results, config=None, batch_rank: int | None = None) -> list[Value]:
+def call_solver(ctx: FunctionWriter, routine: str, operands: Sequence[Value], results: Any, config: Any = None,
+                batch_rank: int | None = None) -> list[Value]:
     """Calls `cusolver_<routine>_ffi`, which may overwrite its first operand with its first result."""
     rank = operands[0].aval.ndim - 2 if batch_rank is None else batch_rank
     return emit_ffi_call(ctx, f"{_SOLVER[ctx.platform]}_{routine}_ffi", operands, results, config=config, batch_rank=rank,
@@ -37,13 +39,13 @@ def call_solver(ctx, routine: str, operands, results, config=None, batch_rank: i
 
 
 @kernel_rule(op.cholesky_p, *_GPUS)
-def _lower_cholesky(ctx, x):
+def _lower_cholesky(ctx: FunctionWriter, x: Value) -> Any:
     factor, info = call_solver(ctx, "potrf", [x], [x.aval, info_aval(x)], {"lower": "true"})
     return nan_unless(ctx, info, [factor])[0]
 
 
 @kernel_rule(op.lu_p, *_GPUS)
-def _lower_lu(ctx, x):
+def _lower_lu(ctx: FunctionWriter, x: Value) -> list[Any]:
     out, pivot_aval, permutation = ctx.avals_out
     factors, pivots, info = call_solver(ctx, "getrf", [x], [out, pivot_aval, info_aval(x)])
     pivots = ctx.emit("stablehlo.subtract", [pivots, ctx.constant(1, _INT32, pivot_aval.shape)], results=[pivot_aval])
@@ -52,27 +54,27 @@ def _lower_lu(ctx, x):
 
 
 @kernel_rule(op.lu_pivots_to_permutation_p, *_GPUS)
-def _lower_lu_pivots_to_permutation(ctx, pivots, *, permutation_size):
+def _lower_lu_pivots_to_permutation(ctx: FunctionWriter, pivots: Any, *, permutation_size: int) -> Any:
     return _permutation(ctx, pivots, ctx.avals_out[0])
 
 
-def _permutation(ctx, pivots: Value, aval: ShapedArray) -> Value:
+def _permutation(ctx: FunctionWriter, pivots: Value, aval: ShapedArray) -> Value:
     return emit_ffi_call(ctx, f"{_KERNELS[ctx.platform]}_lu_pivots_to_permutation", [pivots], [aval],
                          batch_rank=aval.ndim - 1)[0]
 
 
 @kernel_rule(op.geqrf_p, *_GPUS)
-def _lower_geqrf(ctx, x):
+def _lower_geqrf(ctx: FunctionWriter, x: Value) -> Any:
     return call_solver(ctx, "geqrf", [x], ctx.avals_out)
 
 
 @kernel_rule(op.householder_product_p, *_GPUS)
-def _lower_householder_product(ctx, a, taus):
+def _lower_householder_product(ctx: FunctionWriter, a: Value, taus: Any) -> Any:
     return call_solver(ctx, "orgqr", [a, taus], ctx.avals_out)[0]
 
 
 @kernel_rule(op.eigh_p, *_GPUS)
-def _lower_eigh(ctx, x, *, lower, sort_eigenvalues, subset_by_index, algorithm):
+def _lower_eigh(ctx: FunctionWriter, x: Value, *, lower: bool, sort_eigenvalues: bool, subset_by_index: Any, algorithm: Any) -> Any:
     check_choice(ctx, "eigh", algorithm, EighImplementation.QR, EighImplementation.JACOBI)
     number = {EighImplementation.QR: 1, EighImplementation.JACOBI: 2}.get(algorithm, 0)  # 0: the kernel chooses
     config = {"algorithm": f"{number} : ui8", "lower": bool_text(lower)}
@@ -85,7 +87,7 @@ _BATCHED_LIMIT = 32  # up to this many, it is a kernel for batches that knows sq
 
 
 @kernel_rule(op.svd_p, *_GPUS)
-def _lower_svd(ctx, x, *, full_matrices, compute_uv, subset_by_index, algorithm):
+def _lower_svd(ctx: FunctionWriter, x: Value, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, algorithm: Any) -> Any:
     check_choice(ctx, "svd", algorithm, SvdAlgorithm.DEFAULT, SvdAlgorithm.QR, SvdAlgorithm.JACOBI)
     by_jacobi = max(x.aval.shape[-2:]) <= JACOBI_LIMIT if algorithm in (None, SvdAlgorithm.DEFAULT) else \
         algorithm is SvdAlgorithm.JACOBI
@@ -94,7 +96,7 @@ def _lower_svd(ctx, x, *, full_matrices, compute_uv, subset_by_index, algorithm)
     return nan_unless(ctx, info, [s, u, vt] if compute_uv else [s])
 
 
-def _svd_by_jacobi(ctx, x: Value, full_matrices: bool, compute_uv: bool) -> list[Value]:
+def _svd_by_jacobi(ctx: FunctionWriter, x: Value, full_matrices: bool, compute_uv: bool) -> list[Value]:
     *batch, m, n = x.aval.shape
     k = min(m, n)
     is_thin = compute_uv and not full_matrices and k > _BATCHED_LIMIT
@@ -105,7 +107,7 @@ def _svd_by_jacobi(ctx, x: Value, full_matrices: bool, compute_uv: bool) -> list
     if not compute_uv:
         return [s, u, v, info]
 
-    def wanted(u, v):
+    def wanted(u: Any, v: Any) -> tuple[Any, Any]:
         vt = adjoint(v)
         if full_matrices or is_thin:
             return u, vt
@@ -115,7 +117,7 @@ def _svd_by_jacobi(ctx, x: Value, full_matrices: bool, compute_uv: bool) -> list
     return [s, *run_program(ctx, wanted, [u, v]), info]
 
 
-def _svd_by_bidiagonals(ctx, x: Value, full_matrices: bool, compute_uv: bool) -> list[Value]:
+def _svd_by_bidiagonals(ctx: FunctionWriter, x: Value, full_matrices: bool, compute_uv: bool) -> list[Value]:
     """The kernel wants at least as many rows as columns: of other matrices it gets the transpose, by a layout by rows.
 
     The factors of the transpose change places, and by rows they are transposed themselves.
@@ -137,7 +139,8 @@ def _svd_by_bidiagonals(ctx, x: Value, full_matrices: bool, compute_uv: bool) ->
 
 
 @kernel_rule(op.eig_p, *_GPUS)
-def _lower_eig(ctx, x, *, compute_left_eigenvectors, compute_right_eigenvectors, enable_eigvec_derivs, implementation):
+def _lower_eig(ctx: FunctionWriter, x: Value, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool,
+               enable_eigvec_derivs: bool, implementation: Any) -> Any:
     """A kernel that computes on the host, with LAPACK, or with MAGMA where that library is there."""
     check_choice(ctx, "eig", implementation, EigImplementation.LAPACK, EigImplementation.MAGMA)
     magma = {EigImplementation.LAPACK: "off", EigImplementation.MAGMA: "on"}.get(implementation, "auto")
@@ -153,7 +156,7 @@ def _lower_eig(ctx, x, *, compute_left_eigenvectors, compute_right_eigenvectors,
     return nan_unless(ctx, info, [w, *[left] * compute_left_eigenvectors, *[right] * compute_right_eigenvectors])
 
 
-def exchanged_factors(ctx, x: Value, free: Value, results: Sequence[ShapedArray], use_magma: bool | None) -> list[Value]:
+def exchanged_factors(ctx: FunctionWriter, x: Value, free: Value, results: Sequence[ShapedArray], use_magma: bool | None) -> list[Value]:
     """The QR factors of x with its columns exchanged, the columns' numbers, from 1, and the reflections' factors.
 
     The kernel computes on the host, with LAPACK, or with MAGMA where that library is there.
@@ -164,7 +167,7 @@ def exchanged_factors(ctx, x: Value, free: Value, results: Sequence[ShapedArray]
 
 
 @kernel_rule(op.tridiagonal_solve_p, *_GPUS)
-def _lower_tridiagonal_solve(ctx, dl, d, du, b, *, perturb_singular):
+def _lower_tridiagonal_solve(ctx: FunctionWriter, dl: Any, d: Any, du: Any, b: Value, *, perturb_singular: bool) -> Any:
     batch_rank = b.aval.ndim - 2
     if d.aval.shape[-1] < 3:  # cuSPARSE's smallest
         return run_program(ctx, lambda *xs: [solve_tridiagonal(*xs)], [dl, d, du, b])[0]

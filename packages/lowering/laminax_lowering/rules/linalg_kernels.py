@@ -23,8 +23,8 @@ _INT32 = np.dtype(np.int32)
 
 def kernel_rule(primitive: Primitive, *platforms: str) -> Callable[[Callable], Callable]:
     """Decorator: the function lowers the primitive on the platforms, for operands that have elements."""
-    def register(kernel):
-        def rule(ctx, *operands, **params):
+    def register(kernel: Any) -> Any:
+        def rule(ctx: FunctionWriter, *operands: Any, **params: Any) -> Any:
             if any(0 in x.aval.shape for x in operands):
                 return _EMPTY[primitive](ctx, *operands, **params)
             return kernel(ctx, *operands, **params)
@@ -63,37 +63,37 @@ def zeros(ctx: FunctionWriter, avals: Sequence[ShapedArray]) -> list[Value]:
 # Results for operands without elements: unitary factors are identities, the rest has no elements either, or is zero
 
 
-def _first(ctx, x, *_others, **_params):
+def _first(ctx: FunctionWriter, x: Value, *_others: Any, **_params: Any) -> Any:
     return x
 
 
-def _last(ctx, *operands, **_params):
+def _last(ctx: FunctionWriter, *operands: Any, **_params: Any) -> Any:
     return operands[-1]
 
 
-def _factor_and_zeros(ctx, x, **_params):
+def _factor_and_zeros(ctx: FunctionWriter, x: Value, **_params: Any) -> list[Any]:
     return [x, *zeros(ctx, ctx.avals_out[1:])]
 
 
-def _all_zeros(ctx, *_operands, **_params):
+def _all_zeros(ctx: FunctionWriter, *_operands: Any, **_params: Any) -> Any:
     return zeros(ctx, ctx.avals_out)
 
 
-def _lu(ctx, x):
+def _lu(ctx: FunctionWriter, x: Value) -> list[Any]:
     _, pivots, permutation = ctx.avals_out
     return [x, *zeros(ctx, [pivots]), _row_numbers(ctx, permutation)]
 
 
-def _householder_product(ctx, a, _taus):
+def _householder_product(ctx: FunctionWriter, a: Value, _taus: Any) -> Any:
     return a if 0 in a.aval.shape else run_program(ctx, lambda x: [eye_like(x)], [a])[0]
 
 
-def _svd(ctx, _x, *, compute_uv, **_params):
+def _svd(ctx: FunctionWriter, _x: Value, *, compute_uv: bool, **_params: Any) -> Any:
     out = zeros(ctx, ctx.avals_out)
     return [out[0], *run_program(ctx, lambda *xs: [eye_like(v) for v in xs], out[1:])] if compute_uv else out
 
 
-def _schur(ctx, x, **_params):
+def _schur(ctx: FunctionWriter, x: Value, **_params: Any) -> Any:
     return [x] * len(ctx.avals_out)
 
 
@@ -103,7 +103,7 @@ _EMPTY = {op.cholesky_p: _first, op.triangular_solve_p: _last, op.lu_p: _lu, op.
           op.lu_pivots_to_permutation_p: lambda ctx, pivots, *, permutation_size: _row_numbers(ctx, ctx.avals_out[0])}
 
 
-def _row_numbers(ctx, aval: ShapedArray) -> Value:
+def _row_numbers(ctx: FunctionWriter, aval: ShapedArray) -> Value:
     return ctx.emit("stablehlo.iota", [], results=[aval], attributes={"iota_dimension": f"{aval.ndim - 1} : i64"})
 
 
@@ -118,11 +118,11 @@ def permutation_of(ctx: FunctionWriter, pivots: Value, aval: ShapedArray) -> Val
     step, single = ShapedArray((), _INT32), ShapedArray((*batch, 1), _INT32)
     zero, one, limit = (ctx.constant(v, _INT32) for v in (0, 1, count))
 
-    def spread(x):
+    def spread(x: Value) -> Any:
         return ctx.emit("stablehlo.broadcast_in_dim", [x], results=[aval],
                         attributes={"broadcast_dimensions": i64_array(range(aval.ndim if x.aval.ndim else 0))})
 
-    def read(x, is_there):
+    def read(x: Value, is_there: Any) -> Any:
         """The value at the one position where the mask holds, everywhere."""
         chosen = select(ctx, is_there, x, ctx.constant(0, _INT32, aval.shape), aval)
         region = ctx.region([step, step], lambda a, b: ctx.emit("stablehlo.add", [a, b], results=[step]))
@@ -131,7 +131,7 @@ def permutation_of(ctx: FunctionWriter, pivots: Value, aval: ShapedArray) -> Val
         return ctx.emit("stablehlo.broadcast_in_dim", [total], results=[aval],
                         attributes={"broadcast_dimensions": i64_array(range(last))})
 
-    def body(i, permutation):
+    def body(i: Any, permutation: Any) -> list[Any]:
         starts = [zero] * last + [i]
         pivot = ctx.emit("stablehlo.dynamic_slice", [pivots, *starts], results=[single],
                          attributes={"slice_sizes": i64_array(single.shape)})
@@ -140,7 +140,7 @@ def permutation_of(ctx: FunctionWriter, pivots: Value, aval: ShapedArray) -> Val
         moved = select(ctx, here, at_there, select(ctx, there, at_here, permutation, aval), aval)
         return [ctx.emit("stablehlo.add", [i, one], results=[step]), moved]
 
-    def is_running(i, _permutation):
+    def is_running(i: Any, _permutation: Any) -> Any:
         return compare(ctx, i, limit, "LT")
 
     regions = [ctx.region([step, aval], is_running), ctx.region([step, aval], body)]

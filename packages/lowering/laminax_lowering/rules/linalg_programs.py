@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +19,12 @@ from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.writing.ssa_values import Value
 
 # Tridiagonal systems
 
 
-def solve_tridiagonal(dl, d, du, b):
+def solve_tridiagonal(dl: Any, d: Any, du: Any, b: Value) -> Any:
     """Solves tridiagonal systems by elimination without pivoting; for dominant diagonals or positive definite matrices.
 
     Args:
@@ -41,14 +43,14 @@ def solve_tridiagonal(dl, d, du, b):
     lower = concatenate([none, _part(columns[0], 1, n)], 0)
     upper = concatenate([_part(columns[2], 0, n - 1), none], 0)
 
-    def eliminate(carry, row):
+    def eliminate(carry: Any, row: Any) -> tuple[Any, Any]:
         ratio, value = carry
         lower, diagonal, upper, b = row
         pivot = el.sub(diagonal, el.mul(lower, ratio))
         carry = el.div(upper, pivot), el.div(el.sub(b, el.mul(lower, value)), pivot)
         return carry, carry
 
-    def substitute(after, row):
+    def substitute(after: Any, row: Any) -> tuple[Any, Any]:
         ratio, value = row
         x = el.sub(value, el.mul(ratio, after))
         return x, x
@@ -60,7 +62,7 @@ def solve_tridiagonal(dl, d, du, b):
     return transpose(x, back)
 
 
-def _part(x, start: int, stop: int):
+def _part(x: Value, start: int, stop: int) -> Any:
     """A range along the first axis."""
     return slice_(x, (start, *[0] * (len(x.shape) - 1)), (stop, *x.shape[1:]))
 
@@ -74,7 +76,7 @@ def svd_program(aval: ShapedArray, full_matrices: bool, compute_uv: bool) -> Clo
     return stage(lambda x: list(svd_by_polar(x, full_matrices, compute_uv)), [aval], name="svd")
 
 
-def svd_by_polar(x, full_matrices: bool, compute_uv: bool) -> tuple:
+def svd_by_polar(x: Value, full_matrices: bool, compute_uv: bool) -> tuple:
     """The singular value decomposition by the polar decomposition x = U H and the eigenvalues of H.
 
     Args:
@@ -109,7 +111,7 @@ def svd_by_polar(x, full_matrices: bool, compute_uv: bool) -> tuple:
     return tuple([_or_nan(is_finite, y) for y in (s, u, op.adjoint(v))])
 
 
-def polar_factor(x):
+def polar_factor(x: Value) -> Any:
     """The unitary factor U of square matrices x = U H with H positive semidefinite.
 
     Halley's iteration with weights that take singular values between 1 and the unit roundoff to 1 in six steps (four in
@@ -143,7 +145,7 @@ def _weights(roundoff: float) -> list[tuple[float, float, float]]:
     return weights
 
 
-def _step_by_qr(x, identity, c: float):
+def _step_by_qr(x: Value, identity: Any, c: float) -> Any:
     """x (1 + c x^H x)^-1, by the orthonormal basis of the columns of [sqrt(c) x; 1]."""
     n = x.shape[-1]
     root = math.sqrt(c)
@@ -151,7 +153,7 @@ def _step_by_qr(x, identity, c: float):
     return el.mul(_scalar(1 / root, x), op.matmul(_rows(q, 0, n), op.adjoint(_rows(q, n, 2 * n))))
 
 
-def _step_by_cholesky(x, identity, c: float):
+def _step_by_cholesky(x: Value, identity: Any, c: float) -> Any:
     """x (1 + c x^H x)^-1, by solving with the factors of the second matrix."""
     gram = el.add(identity, el.mul(_scalar(c, x), op.matmul(op.adjoint(x), x)))
     factor = op.cholesky(gram)
@@ -159,7 +161,7 @@ def _step_by_cholesky(x, identity, c: float):
     return op.triangular_solve(factor, half, left_side=False, lower=True)
 
 
-def _orthonormal(u):
+def _orthonormal(u: Any) -> Any:
     """Columns that are orthonormal already as they are, in place of those that are not (zeros) others that complete them."""
     q, r = op.qr(u, full_matrices=False)
     rank, n = len(u.shape), u.shape[-1]
@@ -171,32 +173,32 @@ def _orthonormal(u):
     return el.mul(q, reshape(phase, (*phase.shape[:-1], 1, n)))
 
 
-def _or_nan(is_good, x):
+def _or_nan(is_good: Any, x: Value) -> Any:
     mask = reshape(is_good, (*is_good.shape, *[1] * (len(x.shape) - len(is_good.shape))))
     mask = el.bitwise_or(mask, full(x.shape, False, np.bool_))
     return el.select(mask, x, full(x.shape, np.nan, x.dtype))
 
 
-def eye_like(x):
+def eye_like(x: Value) -> Any:
     """Identity matrices of the shape and dtype of x, [..., m, n]."""
     rank = len(x.shape)
     row, column = (broadcasted_iota(np.int32, x.shape, rank - 2 + i) for i in range(2))
     return el.convert_element_type(el.eq(row, column), x.dtype)
 
 
-def _scalar(value: float, like):
+def _scalar(value: float, like: Any) -> Any:
     return np.array(value, like.dtype)[()]
 
 
-def _as(dtype, x):
+def _as(dtype: Any, x: Value) -> Any:
     return el.convert_element_type(x, dtype) if dtypes.issubdtype(dtype, dtypes.complexfloating) else x
 
 
-def _rows(x, start: int, stop: int):
+def _rows(x: Value, start: int, stop: int) -> Any:
     *batch, _, n = x.shape
     return slice_(x, (*[0] * len(batch), start, 0), (*batch, stop, n))
 
 
-def _columns(x, start: int, stop: int):
+def _columns(x: Value, start: int, stop: int) -> Any:
     *batch, m, _ = x.shape
     return slice_(x, (*[0] * len(batch), 0, start), (*batch, m, stop))

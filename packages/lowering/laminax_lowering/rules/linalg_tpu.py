@@ -2,42 +2,46 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.ops import linalg as op
 from laminax_ir.ops.linalg import EighImplementation, SvdAlgorithm
 from laminax_lowering.rules.linalg_kernels import check_choice, kernel_rule, run_program
 from laminax_lowering.rules.linalg_programs import solve_tridiagonal, svd_program
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.custom_calls import emit_builtin_call
+from laminax_lowering.writing.ssa_values import Value
 
 
 @kernel_rule(op.lu_p, "tpu")
-def _lower_lu(ctx, x):
+def _lower_lu(ctx: FunctionWriter, x: Value) -> Any:
     return emit_builtin_call(ctx, "LuDecomposition", [x], ctx.avals_out, api_version=2)
 
 
 @kernel_rule(op.geqrf_p, "tpu")
-def _lower_geqrf(ctx, x):
+def _lower_geqrf(ctx: FunctionWriter, x: Value) -> Any:
     return emit_builtin_call(ctx, "Qr", [x], ctx.avals_out)
 
 
 @kernel_rule(op.householder_product_p, "tpu")
-def _lower_householder_product(ctx, a, taus):
+def _lower_householder_product(ctx: FunctionWriter, a: Value, taus: Any) -> Any:
     return emit_builtin_call(ctx, "ProductOfElementaryHouseholderReflectors", [a, taus], ctx.avals_out)[0]
 
 
 @kernel_rule(op.eigh_p, "tpu")
-def _lower_eigh(ctx, x, *, lower, sort_eigenvalues, subset_by_index, algorithm):
+def _lower_eigh(ctx: FunctionWriter, x: Value, *, lower: bool, sort_eigenvalues: bool, subset_by_index: Any, algorithm: Any) -> Any:
     """By Jacobi's method, in at most 100 sweeps, up to a relative error of 1e-6."""
     check_choice(ctx, "eigh", algorithm, EighImplementation.JACOBI)
     return emit_builtin_call(ctx, "Eigh", [x], ctx.avals_out, backend_config=f"{int(lower)},1,100,1e-6")
 
 
 @kernel_rule(op.svd_p, "tpu")
-def _lower_svd(ctx, x, *, full_matrices, compute_uv, subset_by_index, algorithm):
+def _lower_svd(ctx: FunctionWriter, x: Value, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, algorithm: Any) -> Any:
     check_choice(ctx, "svd", algorithm, SvdAlgorithm.DEFAULT, SvdAlgorithm.POLAR)
     program = svd_program(x.aval.strip_weak_type(), full_matrices, compute_uv)
     return ctx.call_program(program, "svd", [x], ctx.avals_out)
 
 
 @kernel_rule(op.tridiagonal_solve_p, "tpu")
-def _lower_tridiagonal_solve(ctx, dl, d, du, b, *, perturb_singular):
+def _lower_tridiagonal_solve(ctx: FunctionWriter, dl: Any, d: Any, du: Any, b: Value, *, perturb_singular: bool) -> Any:
     return run_program(ctx, lambda *xs: [solve_tridiagonal(*xs)], [dl, d, du, b])[0]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.ops.linear_call import linear_call_p
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
 
 
 @lowering_rule(linear_call_p)
-def _lower_linear_call(ctx, *operands, call, **_params):
+def _lower_linear_call(ctx: FunctionWriter, *operands: Value, call: Any, **_params: Any) -> list[Value]:
     return ctx.run(call, operands)

@@ -5,6 +5,8 @@ On CUDA and ROCm the tridiagonal form is a kernel of the platform's solver.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from laminax_ir.ops import orthogonal as op
@@ -18,17 +20,19 @@ from laminax_ir.types import dtypes
 from laminax_lowering.rules.linalg_cpu import call_lapack, letter
 from laminax_lowering.rules.linalg_gpu import call_solver
 from laminax_lowering.rules.linalg_kernels import run_program
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.custom_calls import info_aval, nan_unless
 from laminax_lowering.writing.registry import lowering_rule, not_supported
+from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import bool_text
 
 not_supported(op.tridiagonal_p, ("tpu",), "the TPU compiler has no tridiagonal form of matrices; compute it on the CPU")
 
 
 @lowering_rule(op.ormqr_p)
-def _ormqr(ctx, a, taus, c, *, left, transpose):
+def _ormqr(ctx: FunctionWriter, a: Value, taus: Value, c: Value, *, left: bool, transpose: bool) -> Value:
     """With the matrix Q itself, of all its columns."""
-    def program(a, taus, c):
+    def program(a: Value, taus: Any, c: Any) -> list[Any]:
         *batch, m, n = a.shape
         if n < m:
             a = concatenate((a, full((*batch, m, m - n), 0, a.dtype)), len(batch) + 1)
@@ -39,7 +43,7 @@ def _ormqr(ctx, a, taus, c, *, left, transpose):
 
 
 @lowering_rule(op.ormqr_p, platforms=("cpu",))
-def _ormqr_cpu(ctx, a, taus, c, *, left, transpose):
+def _ormqr_cpu(ctx: FunctionWriter, a: Value, taus: Value, c: Value, *, left: bool, transpose: bool) -> Value:
     if any(0 in x.aval.shape for x in (a, taus, c)):
         return c
     name = "unmqr" if dtypes.issubdtype(a.dtype, dtypes.complexfloating) else "ormqr"
@@ -48,7 +52,7 @@ def _ormqr_cpu(ctx, a, taus, c, *, left, transpose):
 
 
 @lowering_rule(op.tridiagonal_p, platforms=("cpu",))
-def _tridiagonal_cpu(ctx, a, *, lower):
+def _tridiagonal_cpu(ctx: FunctionWriter, a: Value, *, lower: bool) -> list[Value]:
     if 0 in a.aval.shape:
         return [ctx.constant(0, aval.dtype, aval.shape) for aval in ctx.avals_out]
     name = "hetrd" if dtypes.issubdtype(a.dtype, dtypes.complexfloating) else "sytrd"
@@ -58,7 +62,7 @@ def _tridiagonal_cpu(ctx, a, *, lower):
 
 
 @lowering_rule(op.tridiagonal_p, platforms=("cuda", "rocm"))
-def _tridiagonal_gpu(ctx, a, *, lower):
+def _tridiagonal_gpu(ctx: FunctionWriter, a: Value, *, lower: bool) -> list[Value]:
     if 0 in a.aval.shape:
         return [ctx.constant(0, aval.dtype, aval.shape) for aval in ctx.avals_out]
     *results, info = call_solver(ctx, "sytrd", [a], [*ctx.avals_out, info_aval(a)], {"lower": bool_text(lower)})
@@ -66,18 +70,18 @@ def _tridiagonal_gpu(ctx, a, *, lower):
 
 
 @lowering_rule(op.cholesky_update_p)
-def _cholesky_update(ctx, r, w):
+def _cholesky_update(ctx: FunctionWriter, r: Value, w: Value) -> Value:
     return run_program(ctx, lambda r, w: [_rotated(r, w)], [r, w])[0]
 
 
-def _rotated(r, w):
+def _rotated(r: Any, w: Any) -> Any:
     """A loop over the rows of R, in each of which a rotation zeroes an element of w."""
     *batch, n, _ = r.shape
     last = len(batch)
     if not n:
         return r
 
-    def step(w, row_and_place):
+    def step(w: Any, row_and_place: Any) -> tuple[Any, Any]:
         row, place = row_and_place
         diagonal, moved = (reduce_sum(mul(x, place), (last,)) for x in (row, w))
         length = sqrt(add(mul(diagonal, diagonal), mul(moved, moved)))

@@ -6,15 +6,18 @@ Each distinct program is a private function, so that a module with many draws ho
 from __future__ import annotations
 
 import math
+from typing import Any, Callable
 
 import numpy as np
 
 from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops import random_bits as op
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.random.generators import threefry_program, word_program
 from laminax_ir.symbolic.symbolic_dims import exceeds
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.planning.outlining import KEEP_CALL
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 
@@ -24,14 +27,14 @@ _ALGORITHMS = {op.RandomAlgorithm.RNG_DEFAULT: "DEFAULT", op.RandomAlgorithm.RNG
 
 
 @lowering_rule(op.threefry2x32_p)
-def _lower_threefry2x32(ctx, *operands):
+def _lower_threefry2x32(ctx: FunctionWriter, *operands: Value) -> list[Value]:
     aval = ctx.avals_out[0]
     operands = [x if x.shape == aval.shape else ctx.broadcast_to(x, aval.shape) for x in operands]
     return ctx.call_program(threefry_program(aval.shape), "threefry2x32", operands, ctx.avals_out)
 
 
 @lowering_rule(op.iota_2x32_shape_p)
-def _lower_iota_2x32_shape(ctx, *, shape):
+def _lower_iota_2x32_shape(ctx: FunctionWriter, *, shape: tuple[int, ...]) -> list[Value]:
     """The index of an element is the sum of its coordinates times strides: the partitioner splits that, not a reshape."""
     words = ShapedArray(shape, op.UINT32)
     if not exceeds(math.prod(shape), 2**32):
@@ -42,7 +45,7 @@ def _lower_iota_2x32_shape(ctx, *, shape):
     return [ctx.convert(high, op.UINT32), ctx.convert(index, op.UINT32)]
 
 
-def _row_major_index(ctx, aval: ShapedArray) -> Value:
+def _row_major_index(ctx: FunctionWriter, aval: ShapedArray) -> Value:
     total = None
     for axis, size in enumerate(aval.shape):
         stride = math.prod(aval.shape[axis + 1:])
@@ -56,7 +59,8 @@ def _row_major_index(ctx, aval: ShapedArray) -> Value:
 
 
 @lowering_rule(op.rng_bit_generator_p)
-def _lower_rng_bit_generator(ctx, state, *, shape, dtype, algorithm, out_sharding=None):
+def _lower_rng_bit_generator(ctx: FunctionWriter, state: Value, *, shape: tuple[int, ...], dtype: Any, algorithm: Any,
+                             out_sharding: Any = None) -> list[Value]:
     """StableHLO's state is u64[2]; ours may be the same bits as u32[4], to need no 64-bit integers above."""
     state_aval, bits_aval = ctx.avals_out
     wide, pairs = ShapedArray((2,), _UINT64), ShapedArray((2, 2), op.UINT32)
@@ -73,7 +77,7 @@ def _lower_rng_bit_generator(ctx, state, *, shape, dtype, algorithm, out_shardin
 
 
 @lowering_rule(op.rng_uniform_p)
-def _lower_rng_uniform(ctx, a, b, *, shape):
+def _lower_rng_uniform(ctx: FunctionWriter, a: Value, b: Value, *, shape: tuple[int, ...]) -> Value:
     sizes = ctx.constant(np.array(shape, np.int64))
     return ctx.emit("stablehlo.rng", [a, b, sizes], attributes={"rng_distribution": "#stablehlo<rng_distribution UNIFORM>"})
 
@@ -82,12 +86,12 @@ def _lower_rng_uniform(ctx, a, b, *, shape):
 
 
 @lowering_rule(op.random_wrap_p, op.random_unwrap_p, op.random_clone_p)
-def _lower_same_words(ctx, x, **_params):
+def _lower_same_words(ctx: FunctionWriter, x: Value, **_params: Any) -> Value:
     return Value(x.name, ctx.avals_out[0])
 
 
-def _lower_by_words(primitive):
-    def rule(ctx, *operands, **params):
+def _lower_by_words(primitive: Primitive) -> Callable:
+    def rule(ctx: FunctionWriter, *operands: Any, **params: Any) -> Any:
         program = word_program(primitive, ctx.avals_in, params)
         words = [Value(x.name, physical_aval(x.aval)) for x in operands]
         aval = ctx.avals_out[0]
@@ -105,7 +109,7 @@ def _lower_by_words(primitive):
     return rule
 
 
-def _is_kernel_of_its_own(ctx) -> bool:
+def _is_kernel_of_its_own(ctx: FunctionWriter) -> bool:
     """Whether folding a number into one key stays a call, which takes the number behind a barrier.
 
     The CPU compiler compiles equal kernels once, but numbers that stand in the program are part of a kernel: a model that folds

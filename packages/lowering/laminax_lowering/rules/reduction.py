@@ -5,14 +5,17 @@ Source: StableHLO specification, `reduce`.
 
 from __future__ import annotations
 
-from typing import Callable, Sequence
+from typing import Any, Callable, Sequence
 
 import numpy as np
 
 from laminax_ir.ops import reduction as op
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.writing.comparisons import compare, complex_order, select
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import i64_array, type_text
@@ -24,7 +27,7 @@ _operations = {"sum": "stablehlo.add", "prod": "stablehlo.multiply", "max": "sta
                "and": "stablehlo.and", "or": "stablehlo.or", "xor": "stablehlo.xor"}
 
 
-def monoid_region(ctx, monoid: str, dtype) -> str:
+def monoid_region(ctx: FunctionWriter, monoid: str, dtype: Any) -> str:
     """The region of a named monoid ("sum", "max", ...) on scalars of a dtype."""
     scalar = ShapedArray((), dtype)
     if monoid in ("max", "min") and dtypes.issubdtype(dtype, dtypes.complexfloating):
@@ -35,7 +38,7 @@ def monoid_region(ctx, monoid: str, dtype) -> str:
             f'"stablehlo.return"(%out) : ({kind}) -> ()\n}}')
 
 
-def emit_reduce(ctx, operands: Sequence[Value], inits: Sequence[Value], axes: Sequence[int], region: str,
+def emit_reduce(ctx: FunctionWriter, operands: Sequence[Value], inits: Sequence[Value], axes: Sequence[int], region: str,
                 results: Sequence[ShapedArray]) -> list[Value]:
     """Writes a `stablehlo.reduce`; the results are a list."""
     out = ctx.emit("stablehlo.reduce", [*operands, *inits], attributes={"dimensions": i64_array(axes)}, regions=[region],
@@ -43,9 +46,9 @@ def emit_reduce(ctx, operands: Sequence[Value], inits: Sequence[Value], axes: Se
     return out if isinstance(out, list) else [out]
 
 
-def _define(primitive, monoid: str) -> None:
+def _define(primitive: Primitive, monoid: str) -> None:
     @lowering_rule(primitive)
-    def rule(ctx, x, *, axes, out_sharding=None):
+    def rule(ctx: FunctionWriter, x: Value, *, axes: Any, out_sharding: Any = None) -> Any:
         dtype = x.aval.dtype
         init = ctx.constant(op.identity(monoid, dtype), dtype)
         (result,) = emit_reduce(ctx, [x], [init], axes, monoid_region(ctx, monoid, dtype), ctx.avals_out)
@@ -59,12 +62,12 @@ for _primitive, _monoid in [(op.reduce_sum_p, "sum"), (op.reduce_prod_p, "prod")
 
 
 @lowering_rule(op.reduce_p)
-def _reduce(ctx, *values, dimensions, jaxpr):
+def _reduce(ctx: FunctionWriter, *values: Value, dimensions: tuple[int, ...], jaxpr: ClosedJaxpr) -> list[Value]:
     operands, inits = op.split_operands("reduce", values)
     return emit_reduce(ctx, operands, inits, dimensions, computation_region(ctx, jaxpr), ctx.avals_out)
 
 
-def computation_region(ctx, jaxpr) -> str:
+def computation_region(ctx: FunctionWriter, jaxpr: Any) -> str:
     """The region of a computation on scalars; the compilers want its constants inside."""
     return ctx.region(jaxpr.in_avals, lambda *args: ctx.run(jaxpr, args), isolated=True)
 
@@ -72,9 +75,9 @@ def computation_region(ctx, jaxpr) -> str:
 # Positions of extrema: a reduction of (value, index) pairs.
 
 
-def _define_position(primitive, direction: str, extreme: Callable) -> None:
+def _define_position(primitive: Primitive, direction: str, extreme: Callable) -> None:
     @lowering_rule(primitive)
-    def rule(ctx, x, *, axes, index_dtype):
+    def rule(ctx: FunctionWriter, x: Value, *, axes: Any, index_dtype: Any) -> Any:
         (out,) = ctx.avals_out
         dtype = x.aval.dtype
         value, position = ShapedArray((), dtype), ShapedArray((), out.dtype)
@@ -87,7 +90,7 @@ def _define_position(primitive, direction: str, extreme: Callable) -> None:
         return emit_reduce(ctx, [x, indices], inits, axes, region, results)[1]
 
 
-def _first_extreme(ctx, direction: str, x: Value, x_index: Value, y: Value, y_index: Value) -> list[Value]:
+def _first_extreme(ctx: FunctionWriter, direction: str, x: Value, x_index: Value, y: Value, y_index: Value) -> list[Value]:
     """The pair that wins: a NaN over numbers, then the extreme value, then the smaller index."""
     flag = ShapedArray((), _FLAG)
     better = compare(ctx, x, y, direction)

@@ -6,13 +6,15 @@ Source: the StableHLO specification, sections of the operations' names.
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Any, Sequence
 
 from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops import shape as op
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import i64_array
 
 
@@ -27,7 +29,7 @@ def key_axes(aval: ShapedArray) -> tuple[int, ...]:
 
 
 @lowering_rule(op.broadcast_in_dim_p)
-def _broadcast_in_dim(ctx, x, *, shape, broadcast_dimensions, sharding):
+def _broadcast_in_dim(ctx: FunctionWriter, x: Value, *, shape: tuple[int, ...], broadcast_dimensions: Any, sharding: Any) -> Value:
     if not x.aval.shape:
         return ctx.broadcast_to(x, shape)
     (out,) = ctx.avals_out
@@ -36,13 +38,13 @@ def _broadcast_in_dim(ctx, x, *, shape, broadcast_dimensions, sharding):
 
 
 @lowering_rule(op.reshape_p)
-def _reshape(ctx, x, *, new_sizes, dimensions, sharding):
+def _reshape(ctx: FunctionWriter, x: Value, *, new_sizes: Any, dimensions: tuple[int, ...], sharding: Any) -> Value:
     if dimensions is not None:
         x = transposed(ctx, x, dimensions)
     return ctx.emit("stablehlo.reshape", [x])
 
 
-def transposed(ctx, x, permutation: Sequence[int]):
+def transposed(ctx: FunctionWriter, x: Value, permutation: Sequence[int]) -> Any:
     """x with its axes permuted."""
     aval = x.aval.update(shape=tuple([x.aval.shape[axis] for axis in permutation]))
     return ctx.emit("stablehlo.transpose", [x], attributes={"permutation": i64_array((*permutation, *key_axes(x.aval)))},
@@ -50,39 +52,39 @@ def transposed(ctx, x, permutation: Sequence[int]):
 
 
 @lowering_rule(op.transpose_p)
-def _transpose(ctx, x, *, permutation):
+def _transpose(ctx: FunctionWriter, x: Value, *, permutation: Any) -> Value:
     return transposed(ctx, x, permutation)
 
 
 @lowering_rule(op.squeeze_p)
-def _squeeze(ctx, x, *, dimensions):
+def _squeeze(ctx: FunctionWriter, x: Value, *, dimensions: tuple[int, ...]) -> Value:
     return ctx.emit("stablehlo.reshape", [x])
 
 
 @lowering_rule(op.concatenate_p)
-def _concatenate(ctx, *operands, dimension):
+def _concatenate(ctx: FunctionWriter, *operands: Value, dimension: int) -> Value:
     return ctx.emit("stablehlo.concatenate", operands, attributes={"dimension": f"{dimension} : i64"})
 
 
 @lowering_rule(op.pad_p)
-def _pad(ctx, x, padding_value, *, padding_config):
+def _pad(ctx: FunctionWriter, x: Value, padding_value: Value, *, padding_config: Any) -> Value:
     low, high, interior = zip(*padding_config) if padding_config else ((), (), ())
     return ctx.emit("stablehlo.pad", [x, padding_value], attributes={
         "edge_padding_low": i64_array(low), "edge_padding_high": i64_array(high), "interior_padding": i64_array(interior)})
 
 
 @lowering_rule(op.rev_p)
-def _rev(ctx, x, *, dimensions):
+def _rev(ctx: FunctionWriter, x: Value, *, dimensions: tuple[int, ...]) -> Value:
     return ctx.emit("stablehlo.reverse", [x], attributes={"dimensions": i64_array(dimensions)})
 
 
 @lowering_rule(op.iota_p)
-def _iota(ctx, *, dtype, shape, dimension, sharding):
+def _iota(ctx: FunctionWriter, *, dtype: Any, shape: tuple[int, ...], dimension: int, sharding: Any) -> Value:
     return ctx.emit("stablehlo.iota", [], attributes={"iota_dimension": f"{dimension} : i64"})
 
 
 @lowering_rule(op.split_p)
-def _split(ctx, x, *, sizes, axis):
+def _split(ctx: FunctionWriter, x: Value, *, sizes: Any, axis: int) -> list[Value]:
     pieces = []
     starts, limits = [0] * x.aval.ndim, list(x.aval.shape)
     for aval, size in zip(ctx.avals_out, sizes):
@@ -92,7 +94,7 @@ def _split(ctx, x, *, sizes, axis):
     return pieces
 
 
-def sliced(ctx, x, starts, limits, strides, aval: ShapedArray):
+def sliced(ctx: FunctionWriter, x: Value, starts: Any, limits: Any, strides: Any, aval: ShapedArray) -> Any:
     """The window of x from `starts` up to `limits`."""
     words = key_shape(x.aval)
     strides = (1,) * x.aval.ndim if strides is None else strides
@@ -102,7 +104,7 @@ def sliced(ctx, x, starts, limits, strides, aval: ShapedArray):
 
 
 @lowering_rule(op.tile_p)
-def _tile(ctx, x, *, reps):
+def _tile(ctx: FunctionWriter, x: Value, *, reps: Any) -> Value:
     # Each axis gets one of size reps[i] in front of it, and merges with it.
     apart = tuple([n for pair in zip(reps, x.aval.shape) for n in pair])
     axes = (*range(1, 2 * x.aval.ndim, 2), *range(len(apart), len(apart) + len(key_shape(x.aval))))

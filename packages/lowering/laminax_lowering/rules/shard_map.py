@@ -13,6 +13,7 @@ from laminax_ir.ops.shard_map import shard_map_p
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, programs_within
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.shardings import sharding_on_mesh
 from laminax_lowering.writing.ssa_values import Value
@@ -20,7 +21,8 @@ from laminax_lowering.writing.types import string_text
 
 
 @lowering_rule(shard_map_p)
-def _lower_shard_map(ctx, *operands, jaxpr, mesh, in_specs, out_specs, manual_axes, check_vma, unchecked_axes=()):
+def _lower_shard_map(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, mesh: Any, in_specs: Any, out_specs: tuple,
+                     manual_axes: tuple, check_vma: bool, unchecked_axes: tuple = ()) -> list[Value]:
     """An abstract mesh stands for that of the program around this one."""
     module = ctx.module
     mesh = mesh if module.manual_mesh is None else module.manual_mesh
@@ -30,7 +32,7 @@ def _lower_shard_map(ctx, *operands, jaxpr, mesh, in_specs, out_specs, manual_ax
             return ctx.run(jaxpr, operands)
     names, positions, position_specs = _positions(ctx, mesh, manual_axes) if _asks_for_position(jaxpr) else ([], [], [])
 
-    def write(*args):
+    def write(*args: Any) -> Any:
         count = len(names)
         module.axis_positions = {name: ctx.emit("stablehlo.reshape", [x], results=[_POSITION]) for name, x in zip(names, args)}
         return ctx.run(jaxpr, args[count:])

@@ -9,6 +9,7 @@ from typing import Any
 
 from laminax_ir.ops import sharding as op
 from laminax_ir.types.memory_spaces import MemorySpace, kind_of_space
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.explicit_axes import constrain
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.shardings import sharding_text
@@ -17,7 +18,7 @@ from laminax_lowering.writing.types import type_text
 
 
 @lowering_rule(op.reshard_p)
-def _lower_reshard(ctx, x, *, dst):
+def _lower_reshard(ctx: FunctionWriter, x: Value, *, dst: Any) -> Value:
     source = x.aval._split
     if dst is not None and dst.spec.unreduced and source is not None and source.spec.unreduced and source.spec.unreduced != dst.spec.unreduced:
         made = source.update(source.spec.update(unreduced=frozenset()))  # from the terms of one sum to those of another XLA does not go at once
@@ -26,21 +27,21 @@ def _lower_reshard(ctx, x, *, dst):
 
 
 @lowering_rule(op.sharding_constraint_p)
-def _lower_constraint(ctx, x, *, sharding):
+def _lower_constraint(ctx: FunctionWriter, x: Value, *, sharding: Any) -> Value:
     if getattr(sharding, "mesh", None) is None and getattr(sharding, "num_devices", 1) == 1:
         return x
     return constrained(ctx, x, sharding)
 
 
 @lowering_rule(op.layout_constraint_p)
-def _lower_layout_constraint(ctx, x, *, layout):
+def _lower_layout_constraint(ctx: FunctionWriter, x: Value, *, layout: Any) -> Value:
     order = f"[dense<{list(reversed(layout.major_to_minor))}> : tensor<{len(layout.major_to_minor)}xindex>]"  # from minor to major
     return ctx.emit("stablehlo.custom_call", [x], attributes={
         "call_target_name": '"LayoutConstraint"', "backend_config": '""', "operand_layouts": order, "result_layouts": order})
 
 
 @lowering_rule(op.device_put_p)
-def _lower_device_put(ctx, x, *, sharding, source=None):
+def _lower_device_put(ctx: FunctionWriter, x: Value, *, sharding: Any, source: Any = None) -> Value:
     placed = x if isinstance(sharding, MemorySpace) else _lower_constraint(ctx, x, sharding=sharding)
     space = ctx.avals_out[0].memory_space
     if space is ctx.eqn.invars[0].aval.memory_space or ctx.platforms == ("cpu",):
@@ -48,7 +49,7 @@ def _lower_device_put(ctx, x, *, sharding, source=None):
     return ctx.put_in_memory(placed, kind_of_space(space))
 
 
-def constrained(ctx, x: Value, sharding: Any) -> Value:
+def constrained(ctx: FunctionWriter, x: Value, sharding: Any) -> Value:
     """The value, split over a mesh as a sharding says."""
     name = ctx.new_name()
     text = sharding_text(ctx.module.meshes, sharding, x.aval)

@@ -6,31 +6,35 @@ Source: the StableHLO specification, sections of the operations' names.
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.ops import slicing as op
 from laminax_lowering.rules.shape import key_shape, sliced
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import i64_array
 
 
 @lowering_rule(op.slice_p)
-def _slice(ctx, x, *, start_indices, limit_indices, strides):
+def _slice(ctx: FunctionWriter, x: Value, *, start_indices: Any, limit_indices: Any, strides: Any) -> Value:
     return sliced(ctx, x, start_indices, limit_indices, strides, ctx.avals_out[0])
 
 
 @lowering_rule(op.dynamic_slice_p)
-def _dynamic_slice(ctx, x, *starts, slice_sizes):
+def _dynamic_slice(ctx: FunctionWriter, x: Value, *starts: Value, slice_sizes: tuple[int, ...]) -> Value:
     if not starts:
         return x
     return ctx.emit("stablehlo.dynamic_slice", [x, *_with_key_starts(ctx, x, starts)],
                     attributes={"slice_sizes": i64_array((*slice_sizes, *key_shape(x.aval)))})
 
 
-def _with_key_starts(ctx, x, starts):
+def _with_key_starts(ctx: FunctionWriter, x: Value, starts: Any) -> list[Any]:
     return [*starts, *[ctx.constant(0, starts[0].aval.dtype) for _ in key_shape(x.aval)]]
 
 
 @lowering_rule(op.dynamic_update_slice_p)
-def _dynamic_update_slice(ctx, x, update, *starts):
+def _dynamic_update_slice(ctx: FunctionWriter, x: Value, update: Value, *starts: Value) -> Value:
     if not starts:
         return update
     return ctx.emit("stablehlo.dynamic_update_slice", [x, update, *_with_key_starts(ctx, x, starts)])

@@ -6,6 +6,8 @@ StableHLO's total order gives once both are brought to one representation. XLA k
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from laminax_ir.ops import sorting as op
@@ -15,6 +17,7 @@ from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.indexing import gather_numbers
 from laminax_lowering.rules.shape import key_axes, key_shape, transposed
 from laminax_lowering.writing.comparisons import compare, compare_type, select
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import bool_text, i64_array, splat, type_text
@@ -23,7 +26,7 @@ _FLAG = ShapedArray((), np.dtype(bool))
 
 
 @lowering_rule(op.sort_p)
-def _sort(ctx, *operands, dimension, is_stable, num_keys):
+def _sort(ctx: FunctionWriter, *operands: Value, dimension: int, is_stable: bool, num_keys: int) -> list[Value]:
     avals = ctx.avals_out
     carried = [i for i, x in enumerate(operands) if key_shape(x.aval)]
     if carried and 0 in avals[0].shape:
@@ -44,7 +47,7 @@ def _sort(ctx, *operands, dimension, is_stable, num_keys):
     return results
 
 
-def _taken_along(ctx, keys, positions, dimension: int) -> Value:
+def _taken_along(ctx: FunctionWriter, keys: Any, positions: Any, dimension: int) -> Value:
     """The random keys at the positions along an axis."""
     aval = keys.aval
     others = tuple([axis for axis in range(aval.ndim) if axis != dimension])
@@ -55,7 +58,7 @@ def _taken_along(ctx, keys, positions, dimension: int) -> Value:
         "slice_sizes": i64_array((*[1] * aval.ndim, *key_shape(aval)))})
 
 
-def _comes_first(ctx, pairs) -> Value:
+def _comes_first(ctx: FunctionWriter, pairs: Any) -> Value:
     """Whether the first of two elements comes before the second; `pairs` has their keys in turn."""
     keys = []
     for left, right in zip(pairs[::2], pairs[1::2]):
@@ -71,7 +74,7 @@ def _comes_first(ctx, pairs) -> Value:
     return first
 
 
-def _sortable_parts(ctx, x) -> list[Value]:
+def _sortable_parts(ctx: FunctionWriter, x: Value) -> list[Value]:
     """Real scalars whose total orders, in turn, are the key's order."""
     dtype = x.aval.dtype
     if dtypes.issubdtype(dtype, dtypes.complexfloating):
@@ -80,26 +83,26 @@ def _sortable_parts(ctx, x) -> list[Value]:
     return [_one_zero_one_nan(ctx, x) if dtypes.issubdtype(dtype, dtypes.floating) else x]
 
 
-def _one_zero_one_nan(ctx, x) -> Value:
+def _one_zero_one_nan(ctx: FunctionWriter, x: Value) -> Value:
     zero, nan = _inner_constant(ctx, 0, x.aval), _inner_constant(ctx, np.nan, x.aval)
     is_zero = compare(ctx, x, zero, "EQ")
     is_nan = compare(ctx, x, x, "NE")
     return select(ctx, is_nan, nan, select(ctx, is_zero, zero, x, x.aval), x.aval)
 
 
-def _inner_constant(ctx, value, aval: ShapedArray) -> Value:
+def _inner_constant(ctx: FunctionWriter, value: Value, aval: ShapedArray) -> Value:
     """A constant inside the region: comparators of the compiler take nothing from outside."""
     name = ctx.new_name()
     ctx.lines.append(f'{name} = "stablehlo.constant"() {{value = {splat(value, (), aval.dtype)}}} : () -> {type_text(aval)}')
     return Value(name, aval)
 
 
-def _in_total_order(ctx, direction: str, left, right) -> Value:
+def _in_total_order(ctx: FunctionWriter, direction: str, left: Any, right: Any) -> Value:
     return compare(ctx, left, right, direction, "TOTALORDER" if compare_type(left.aval.dtype) == "FLOAT" else None)
 
 
 @lowering_rule(op.approx_top_k_p)
-def _approx_top_k(ctx, x, *, is_max_k, reduction_dimension, **_params):
+def _approx_top_k(ctx: FunctionWriter, x: Value, *, is_max_k: bool, reduction_dimension: int, **_params: Any) -> list[Value]:
     """Exactly. The least elements are the greatest of the negated array, ties and NaN included."""
     count = ctx.avals_out[0].shape[reduction_dimension]
     if is_max_k:
@@ -110,7 +113,7 @@ def _approx_top_k(ctx, x, *, is_max_k, reduction_dimension, **_params):
 
 
 @lowering_rule(op.top_k_p)
-def _top_k(ctx, x, *, k, axis):
+def _top_k(ctx: FunctionWriter, x: Value, *, k: int, axis: int) -> list[Value]:
     dtype = x.aval.dtype
     if dtypes.bit_width(dtype) < 8 and dtypes.issubdtype(dtype, dtypes.integer):
         # XLA's decomposition of top_k mixes up element sizes below a byte (seen with jaxlib 0.10.2).

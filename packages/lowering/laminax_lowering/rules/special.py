@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any, Callable
+
 from laminax_ir.functions.special_programs import special_program
 from laminax_ir.ops import special as op
+from laminax_ir.programs.primitive import Primitive
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule, lowering_rules
 
 
-def _define(primitive, name: str) -> None:
-    def rule(ctx, *operands):
+def _define(primitive: Primitive, name: str) -> None:
+    def rule(ctx: FunctionWriter, *operands: Any) -> Any:
         return ctx.emit_elementwise(name, operands)
     rule.__module__ = __name__
     lowering_rules.add(primitive, rule)
@@ -24,8 +28,8 @@ for _primitive, _name in [
 # The others run as programs, one private function each.
 
 
-def _lower_by_program(primitive):
-    def rule(ctx, *operands):
+def _lower_by_program(primitive: Primitive) -> Callable:
+    def rule(ctx: FunctionWriter, *operands: Any) -> Any:
         aval = ctx.avals_out[0].strip_weak_type()
         operands = [x if x.shape == aval.shape else ctx.broadcast_to(x, aval.shape) for x in operands]
         return ctx.call_program(special_program(primitive, aval), primitive.name, operands, [aval])[0]

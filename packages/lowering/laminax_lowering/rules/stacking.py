@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from laminax_ir.ops import stacking as op
 from laminax_lowering.rules.shape import sliced
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
+from laminax_lowering.writing.ssa_values import Value
 
 
 @lowering_rule(op.stack_p)
-def _stack(ctx, *operands, axis):
+def _stack(ctx: FunctionWriter, *operands: Value, axis: int) -> Value:
     (out,) = ctx.avals_out
     slice_aval = out.update(shape=(*out.shape[:axis], 1, *out.shape[axis + 1:]))
     slices = [ctx.emit("stablehlo.reshape", [x], results=[slice_aval]) for x in operands]
@@ -16,7 +18,7 @@ def _stack(ctx, *operands, axis):
 
 
 @lowering_rule(op.unstack_p)
-def _unstack(ctx, x, *, axis):
+def _unstack(ctx: FunctionWriter, x: Value, *, axis: int) -> list[Value]:
     pieces = []
     starts, limits = [0] * x.aval.ndim, list(x.aval.shape)
     slice_aval = x.aval.update(shape=(*x.aval.shape[:axis], 1, *x.aval.shape[axis + 1:]))

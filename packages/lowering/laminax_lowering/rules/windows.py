@@ -5,24 +5,28 @@ Source: StableHLO specification, `reduce_window` and `select_and_scatter`.
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
 from laminax_ir.ops import windows as op
 from laminax_ir.ops.elementwise import ge_p
 from laminax_ir.ops.reduction import greatest, identity, least, split_operands
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.symbolic.symbolic_dims import is_constant_shape
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.rules.reduction import computation_region, monoid_region
 from laminax_lowering.writing.comparisons import compare, select
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import i64_array, i64_tensor
 
 
-def emit_reduce_window(ctx, operands: Sequence[Value], inits: Sequence[Value], region: str, results: Sequence[ShapedArray], *,
-                       window_dimensions, window_strides, padding, base_dilation, window_dilation) -> list[Value]:
+def emit_reduce_window(ctx: FunctionWriter, operands: Sequence[Value], inits: Sequence[Value], region: str, results: Sequence[ShapedArray],
+                       *, window_dimensions: Any, window_strides: Any, padding: str, base_dilation: Any,
+                       window_dilation: Any) -> list[Value]:
     """Writes a `stablehlo.reduce_window`; the results are a list."""
     out = ctx.emit("stablehlo.reduce_window", [*operands, *inits], regions=[region], results=results, attributes={
         "window_dimensions": i64_array(window_dimensions), "window_strides": i64_array(window_strides),
@@ -31,15 +35,15 @@ def emit_reduce_window(ctx, operands: Sequence[Value], inits: Sequence[Value], r
     return out if isinstance(out, list) else [out]
 
 
-def _pads(padding) -> str:
+def _pads(padding: Any) -> str:
     if not all(is_constant_shape(pair) for pair in padding):
         return i64_array([amount for pair in padding for amount in pair])
     return i64_tensor(np.reshape(np.array(padding, np.int64), (-1, 2)))
 
 
-def _define(primitive, monoid: str) -> None:
+def _define(primitive: Primitive, monoid: str) -> None:
     @lowering_rule(primitive)
-    def rule(ctx, x, **window):
+    def rule(ctx: FunctionWriter, x: Value, **window: Any) -> Any:
         dtype = x.aval.dtype
         init = ctx.constant(identity(monoid, dtype), dtype)
         (result,) = emit_reduce_window(ctx, [x], [init], monoid_region(ctx, monoid, dtype), ctx.avals_out, **window)
@@ -52,20 +56,22 @@ _define(op.reduce_window_min_p, "min")
 
 
 @lowering_rule(op.reduce_window_p)
-def _reduce_window(ctx, *values, jaxpr, **window):
+def _reduce_window(ctx: FunctionWriter, *values: Value, jaxpr: ClosedJaxpr, **window: Any) -> list[Value]:
     operands, inits = split_operands("reduce_window", values)
     return emit_reduce_window(ctx, operands, inits, computation_region(ctx, jaxpr), ctx.avals_out, **window)
 
 
 @lowering_rule(op.select_and_scatter_p)
-def _select_and_scatter(ctx, operand, source, init, *, select_jaxpr, scatter_jaxpr, window_dimensions, window_strides, padding):
+def _select_and_scatter(ctx: FunctionWriter, operand: Value, source: Value, init: Value, *, select_jaxpr: Any, scatter_jaxpr: Any,
+                        window_dimensions: Any, window_strides: Any, padding: str) -> Value:
     regions = [computation_region(ctx, select_jaxpr), computation_region(ctx, scatter_jaxpr)]
     return ctx.emit("stablehlo.select_and_scatter", [operand, source, init], regions=regions, attributes={
         "window_dimensions": i64_array(window_dimensions), "window_strides": i64_array(window_strides), "padding": _pads(padding)})
 
 
 @lowering_rule(op.select_and_scatter_add_p)
-def _select_and_scatter_add(ctx, source, operand, *, select_prim, window_dimensions, window_strides, padding):
+def _select_and_scatter_add(ctx: FunctionWriter, source: Value, operand: Value, *, select_prim: Any, window_dimensions: Any,
+                            window_strides: Any, padding: str) -> Value:
     scalar = ShapedArray((), operand.aval.dtype)
     direction = "GE" if select_prim is ge_p else "LE"
     select = ctx.region([scalar, scalar], lambda a, b: compare(ctx, a, b, direction))
@@ -76,7 +82,7 @@ def _select_and_scatter_add(ctx, source, operand, *, select_prim, window_dimensi
 
 
 @lowering_rule(op.select_and_gather_add_p)
-def _select_and_gather_add(ctx, tangents, operand, *, select_prim, **window):
+def _select_and_gather_add(ctx: FunctionWriter, tangents: Value, operand: Value, *, select_prim: Any, **window: Any) -> Value:
     """A windowed reduction of (value, tangent) pairs that keeps the first of equal values."""
     (out,) = ctx.avals_out
     dtype = operand.aval.dtype
@@ -84,7 +90,7 @@ def _select_and_gather_add(ctx, tangents, operand, *, select_prim, **window):
     is_greatest = select_prim is ge_p
     inits = [ctx.constant(least(dtype) if is_greatest else greatest(dtype), dtype), ctx.constant(0, dtype)]
 
-    def keep_first(value, tangent, other_value, other_tangent):
+    def keep_first(value: Value, tangent: Any, other_value: Any, other_tangent: Any) -> list[Any]:
         keep = compare(ctx, value, other_value, "GE" if is_greatest else "LE")
         return [select(ctx, keep, value, other_value, scalar), select(ctx, keep, tangent, other_tangent, scalar)]
 

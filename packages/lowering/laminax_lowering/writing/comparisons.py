@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from laminax_ir.types import dtypes
@@ -12,7 +14,7 @@ from laminax_lowering.writing.ssa_values import Value
 _BOOL = np.dtype(bool)
 
 
-def compare_type(dtype) -> str:
+def compare_type(dtype: Any) -> str:
     """How StableHLO compares values of a dtype: "FLOAT", "UNSIGNED" or "SIGNED"."""
     if dtypes.issubdtype(dtype, dtypes.inexact):
         return "FLOAT"

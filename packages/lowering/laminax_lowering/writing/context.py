@@ -29,11 +29,11 @@ _new = object.__new__
 class Elementwise:
     """A lowering rule that writes one elementwise operation, of the name `op`, whatever the parameters."""
 
-    def __init__(self, op: str, module: str):
+    def __init__(self, op: str, module: str) -> None:
         self.op = op
         self.__module__ = module  # where messages say that it stands
 
-    def __call__(self, ctx: FunctionWriter, *operands: Value, **_params) -> Value:
+    def __call__(self, ctx: FunctionWriter, *operands: Value, **_params: Any) -> Value:
         return ctx.emit_elementwise(self.op, operands)
 
 
@@ -44,7 +44,7 @@ class FunctionWriter:
     for: with several, the function's first argument is the number of the one that runs it, `platform_index`.
     """
 
-    def __init__(self, module: ModuleContext, platforms: tuple[str, ...]):
+    def __init__(self, module: ModuleContext, platforms: tuple[str, ...]) -> None:
         self.module = module
         self.platforms = platforms
         self.platform_index: Value | None = None

@@ -38,7 +38,7 @@ def is_dynamic(aval: ShapedArray) -> bool:
 class DynamicWriter(FunctionWriter):
     """Writes one function of a program with symbolic dimensions; `dims` are the variables' values, None where they cannot be used."""
 
-    def __init__(self, module, platforms):
+    def __init__(self, module: Any, platforms: Any) -> None:
         super().__init__(module, platforms)
         self.dims: dict[str, Value] | None = {name: Value(f"%dim_{name}", _SIZE) for name in module.dimension_variables}
 
@@ -166,7 +166,7 @@ class DynamicWriter(FunctionWriter):
     def _assert_specification(self, specification: ShapeSpecification, args: Sequence[Value]) -> None:
         ending = " " + specification.describe() + "Obtained dimension variables: "
 
-        def size_of(axis) -> _Number:
+        def size_of(axis: Any) -> _Number:
             dimension = super(DynamicWriter, self).emit("stablehlo.get_dimension_size", [args[axis.argument]], attributes={
                 "dimension": f"{axis.axis} : i64"}, results=[ShapedArray((), np.int32)])
             return _Number(self, super(DynamicWriter, self).emit("stablehlo.convert", [dimension], results=[_SIZE]))
@@ -231,20 +231,20 @@ def retyped(ctx: FunctionWriter, x: Value, aval: ShapedArray) -> Value:
 class _Number:
     """A scalar of the program, i64[], with the arithmetic of sizes."""
 
-    def __init__(self, writer: DynamicWriter, value: Value):
+    def __init__(self, writer: DynamicWriter, value: Value) -> None:
         self.writer = writer
         self.value = value
 
     def _binary(self, op: str, other: Any) -> _Number:
         return _Number(self.writer, FunctionWriter.emit(self.writer, op, [self.value, _number(self.writer, other).value], results=[_SIZE]))
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> Any:
         return self._binary("stablehlo.add", other)
 
-    def __sub__(self, other):
+    def __sub__(self, other: Any) -> Any:
         return self._binary("stablehlo.subtract", other)
 
-    def __mul__(self, other):
+    def __mul__(self, other: Any) -> Any:
         return self._binary("stablehlo.multiply", other)
 
     __radd__, __rmul__ = __add__, __mul__
@@ -287,35 +287,35 @@ def _numbers(attribute: str) -> Sequence[DimSize]:
     return tuple(int(number) for number in listed.split(",")) if listed else ()
 
 
-def _broadcast(ctx: DynamicWriter, operands, attributes, result):
+def _broadcast(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Any:
     return ctx.emit_dynamic("stablehlo.dynamic_broadcast_in_dim", [*operands, ctx.shape_value(_sizes(result))], attributes, result)
 
 
-def _reshape(ctx: DynamicWriter, operands, attributes, result):
+def _reshape(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Any:
     if type_text(operands[0].aval) == type_text(result) and operands[0].aval.shape == result.shape:
         return Value(operands[0].name, result)
     return ctx.emit_dynamic("stablehlo.dynamic_reshape", [*operands, ctx.shape_value(_sizes(result))], attributes, result)
 
 
-def _iota(ctx: DynamicWriter, operands, attributes, result):
+def _iota(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Any:
     return ctx.emit_dynamic("stablehlo.dynamic_iota", [ctx.shape_value(_sizes(result))], attributes, result)
 
 
-def _pad(ctx: DynamicWriter, operands, attributes, result):
+def _pad(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Any:
     if not any(isinstance(text, SymbolicArray) for text in attributes.values()):
         return ctx.emit_dynamic("stablehlo.pad", operands, attributes, result)
     amounts = [ctx.shape_value(_numbers(attributes[name])) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")]
     return ctx.emit_dynamic("stablehlo.dynamic_pad", [*operands, *amounts], {}, result)
 
 
-def _slice(ctx: DynamicWriter, operands, attributes, result):
+def _slice(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Any:
     if not any(isinstance(text, SymbolicArray) for text in attributes.values()):
         return ctx.emit_dynamic("stablehlo.slice", operands, attributes, result)
     bounds = [ctx.shape_value(_numbers(attributes[name])) for name in ("start_indices", "limit_indices", "strides")]
     return ctx.emit_dynamic("stablehlo.real_dynamic_slice", [*operands, *bounds], {}, result)
 
 
-def _dynamic_slice(ctx: DynamicWriter, operands, attributes, result):
+def _dynamic_slice(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Any:
     """Starts move back until the window fits, as in `dynamic_slice`."""
     if not isinstance(attributes["slice_sizes"], SymbolicArray):
         return ctx.emit_dynamic("stablehlo.dynamic_slice", operands, attributes, result)
@@ -330,7 +330,7 @@ def _dynamic_slice(ctx: DynamicWriter, operands, attributes, result):
     return ctx.emit_dynamic("stablehlo.real_dynamic_slice", [x, first, limit, ctx.shape_value((1,) * len(sizes))], {}, result)
 
 
-def _gather(ctx: DynamicWriter, operands, attributes, result):
+def _gather(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Any:
     if not isinstance(attributes["slice_sizes"], SymbolicArray):
         return ctx.emit_dynamic("stablehlo.gather", operands, attributes, result)
     rest = {name: text for name, text in attributes.items() if name != "slice_sizes"}

@@ -7,6 +7,7 @@ from typing import Any, Callable
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.type_shardings import TypeSharding
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.shardings import sharding_on_mesh
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import type_text
@@ -19,7 +20,7 @@ def constrained(primitive: Primitive, rule: Callable) -> Callable:
     if primitive.family in _OF_PROGRAMS:
         return rule
 
-    def constrained_rule(ctx, *operands, **params):
+    def constrained_rule(ctx: FunctionWriter, *operands: Any, **params: Any) -> Any:
         avals = ctx.avals_out
         if primitive.family == "elementwise" and len(operands) > 1 and len(avals) == 1:
             operands = [_split_as(ctx, x, avals[0]) for x in operands]

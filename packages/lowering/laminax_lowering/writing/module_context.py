@@ -24,7 +24,7 @@ class ModuleContext:
       axis_env: sizes of named axes.
     """
 
-    def __init__(self, platforms: tuple[str, ...], name: str, plan: CallPlan, axis_env: Mapping[Any, int] | None = None):
+    def __init__(self, platforms: tuple[str, ...], name: str, plan: CallPlan, axis_env: Mapping[Any, int] | None = None) -> None:
         self.platforms = platforms
         self.plan = plan
         self.name = name
@@ -127,7 +127,7 @@ class _Locations(dict):
 
     __slots__ = ("module", "scope", "info")
 
-    def __init__(self, module: ModuleContext, scope: str, info: source.SourceInfo):
+    def __init__(self, module: ModuleContext, scope: str, info: source.SourceInfo) -> None:
         self.module = module
         self.scope = scope
         self.info = info

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Callable
 
 from laminax_ir.tracing.operation_attributes import attributes_of
+from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import string_text
 
@@ -16,7 +17,7 @@ _ATTRIBUTE = re.compile(r'("(?:[^"\\]|\\.)*"|[\w.]+) = "')
 
 def attributed(rule: Callable) -> Callable:
     """The lowering rule that gives the operations that make its results the attributes of the equation."""
-    def attributed_rule(ctx, *operands, **params):
+    def attributed_rule(ctx: FunctionWriter, *operands: Any, **params: Any) -> Any:
         result = rule(ctx, *operands, **params)
         attributes = attributes_of(ctx.eqn.source_info.name_stack)
         if attributes:

@@ -7,9 +7,10 @@ only; the one for all platforms serves where there is none.
 
 from __future__ import annotations
 
-from typing import Callable
+from typing import Any, Callable
 
 from laminax_ir.programs.primitive import Primitive, RuleTable
+from laminax_lowering.writing.context import FunctionWriter
 
 lowering_rules = RuleTable("lowering", "laminax_lowering.rules", "Register one with lowering_rule.")
 platform_rules: dict[tuple[Primitive, str], Callable] = {}
@@ -18,7 +19,7 @@ unsupported: dict[tuple[Primitive, str], str] = {}  # why
 
 def lowering_rule(*primitives: Primitive, platforms: tuple[str, ...] | None = None) -> Callable[[Callable], Callable]:
     """Decorator: the function lowers each of the primitives, on all platforms or on those named."""
-    def register(rule):
+    def register(rule: Any) -> Any:
         for primitive in primitives:
             if platforms is None:
                 lowering_rules.add(primitive, rule)
@@ -75,6 +76,6 @@ def _rule_on(primitive: Primitive, platform: str, general: Callable | None) -> C
 
 def _by_platform(rules: dict[str, Callable]) -> Callable:
     """The rule that writes each platform's own, as branches of a case."""
-    def rule(ctx, *operands, **params):
+    def rule(ctx: FunctionWriter, *operands: Any, **params: Any) -> Any:
         return ctx.by_platform(lambda: rules[ctx.platform](ctx, *operands, **params))
     return rule

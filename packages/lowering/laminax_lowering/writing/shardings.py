@@ -20,7 +20,7 @@ from laminax_lowering.writing.types import string_text
 class MeshTable:
     """The meshes of a module, by their axes, in the order of their first use."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._names: dict[tuple, str] = {}
         self._has_maximal = False
 

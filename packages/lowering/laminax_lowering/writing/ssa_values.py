@@ -16,7 +16,7 @@ class Value:
 
     __slots__ = ("name", "aval")
 
-    def __init__(self, name: str, aval: ShapedArray):
+    def __init__(self, name: str, aval: ShapedArray) -> None:
         self.name = name
         self.aval = aval
 
@@ -29,7 +29,7 @@ class AtomValues(dict):
 
     __slots__ = ("constant",)
 
-    def __init__(self, constant: Callable[[Literal], Value], values: Iterable[tuple[Var, Value]]):
+    def __init__(self, constant: Callable[[Literal], Value], values: Iterable[tuple[Var, Value]]) -> None:
         super().__init__(values)
         self.constant = constant
 
@@ -49,7 +49,7 @@ class Constants:
 
     __slots__ = ("lines", "values", "literals", "scalars", "splats")
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.lines: list[str] = []
         self.values: dict[tuple, Value] = {}
         self.literals: dict[tuple[int, ShapedArray], tuple[Value, Any]] = {}

@@ -80,7 +80,7 @@ class SymbolicArray(str):
 
     values: tuple[Any, ...]
 
-    def __new__(cls, values: tuple[Any, ...]):
+    def __new__(cls, values: tuple[Any, ...]) -> Any:
         self = super().__new__(cls, f"array<i64: {', '.join(map(str, values))}>")
         self.values = values
         return self

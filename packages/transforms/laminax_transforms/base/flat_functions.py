@@ -24,8 +24,8 @@ class FlatFunction:
 
     __slots__ = ("fun", "in_tree", "has_aux", "out_tree", "aux", "result_name", "accepts", "is_leaf")
 
-    def __init__(self, fun: Callable, in_tree, has_aux: bool = False, result_name: str = "the result of",
-                 accepts: Callable[[Any], bool] = is_array_like, is_leaf: Callable[[Any], bool] | None = None):
+    def __init__(self, fun: Callable, in_tree: Any, has_aux: bool = False, result_name: str = "the result of",
+                 accepts: Callable[[Any], bool] = is_array_like, is_leaf: Callable[[Any], bool] | None = None) -> None:
         self.fun = fun
         self.in_tree = in_tree
         self.has_aux = has_aux
@@ -35,7 +35,7 @@ class FlatFunction:
         self.out_tree = None
         self.aux = None
 
-    def __call__(self, *flat):
+    def __call__(self, *flat: Any) -> Any:
         result = self.fun(*tree_unflatten(self.in_tree, flat))
         if self.has_aux:
             if not isinstance(result, (tuple, list)) or len(result) != 2:

@@ -19,10 +19,10 @@ class _Zero:
 
     __slots__ = ()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "ZERO"
 
-    def __bool__(self):
+    def __bool__(self) -> Any:
         raise TypeError("a symbolic zero has no truth value; compare with `is ZERO`")
 
 

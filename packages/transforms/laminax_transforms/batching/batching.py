@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall
 from laminax_ir.options import config
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.tracing import source
 from laminax_ir.tracing.leaks import check_for_leaks
 from laminax_ir.tracing.name_stacks import VMAP
@@ -31,7 +32,7 @@ class BatchTracer(Tracer):
 
     __slots__ = ("value", "batch_axis", "_aval")
 
-    def __init__(self, trace: BatchTrace, value: Any, batch_axis: int):
+    def __init__(self, trace: BatchTrace, value: Any, batch_axis: int) -> None:
         self._trace = trace
         self.value = value
         self.batch_axis = batch_axis
@@ -47,7 +48,7 @@ class BatchTracer(Tracer):
     def origin(self) -> tuple[str, str]:
         return self.value.origin() if isinstance(self.value, Tracer) else ("", "")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"VmapTracer(aval={self.aval}, batched={get_aval(self.value)})"
 
 
@@ -67,13 +68,13 @@ class BatchTrace(Trace):
     is_recorded = True
     recording_key = property(operator.attrgetter("axis"))
 
-    def __init__(self, parent: Trace, axis: Axis, name: str = "", mapping: object = None):
+    def __init__(self, parent: Trace, axis: Axis, name: str = "", mapping: object = None) -> None:
         super().__init__(name)
         self.parent = parent
         self.axis = axis
         self.mapping = object() if mapping is None else mapping
 
-    def process(self, primitive, operands, params):
+    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         values = []
         batch_axes = []
         mapped = False
@@ -106,10 +107,10 @@ class BatchTrace(Trace):
     def without_part(self, x: Any) -> Any | None:
         return None if type(x) is BatchTracer and x._trace.mapping is self.mapping else x
 
-    def check_writes_ref(self, ref) -> None:
+    def check_writes_ref(self, ref: Any) -> None:
         raise self.ref_error(ref)
 
-    def ref_error(self, ref):
+    def ref_error(self, ref: Any) -> Any:
         return mapped_write_error(ref)
 
     def split(self, x: Any) -> tuple[Any, int | None]:
@@ -144,7 +145,7 @@ class BatchTrace(Trace):
         return [BatchTracer(self, r, 0) for r in results] if is_batched else list(results)
 
 
-def names_axis(primitive, params: dict[str, Any]) -> bool:
+def names_axis(primitive: Primitive, params: dict[str, Any]) -> bool:
     """Whether an operation depends on named axes: a collective, or a call of a program with one in it."""
     batching_rules.find(primitive)  # imports the family's rules, which say so
     if primitive in axis_primitives:

@@ -24,7 +24,7 @@ class _Layout:
 
     __slots__ = ("size", "batched")
 
-    def __init__(self, size: int, batch_axes: Sequence[int | None]):
+    def __init__(self, size: int, batch_axes: Sequence[int | None]) -> None:
         self.size = size
         self.batched = True if any(b is not None for b in batch_axes) else None
 

@@ -46,7 +46,7 @@ def with_out_sharding(rule: Callable) -> Callable:
 
     A batch that is split over explicit mesh axes meets operands that are not mapped, and whole; what that leaves open is whole, too.
     """
-    def batched_rule(axis, values, batch_axes, params):
+    def batched_rule(axis: Any, values: Any, batch_axes: Sequence[int | None], params: dict[str, Any]) -> Any:
         key = next((key for key in ("out_sharding", "sharding") if isinstance(params.get(key), TypeSharding)), None)
         if key is None:
             if axis.mesh_axes is None or is_resolving.value:

@@ -26,7 +26,7 @@ class MappedRef(Ref):
 
     __slots__ = ("batch", "axis")
 
-    def __init__(self, trace: Any, batch: Ref, axis: int):
+    def __init__(self, trace: Any, batch: Ref, axis: int) -> None:
         self._trace = trace
         self.aval = AbstractRef(remove_axis(batch.aval.inner_aval, axis))
         self.batch = batch

@@ -107,7 +107,7 @@ def with_mapped_types(flat_fun: Callable, specs: list[Any], out_axes: Any) -> Ca
       specs: what stands in `in_axes` for each argument.
       out_axes: as for `vmap`.
     """
-    def fun(*flat):
+    def fun(*flat: Any) -> Any:
         trace = state.trace
         results = flat_fun(*[_example(trace, x, spec) if type(x) in _types else x for x, spec in zip(flat, specs)])
         if not any(type(x) in _types for x in results):
@@ -120,12 +120,12 @@ def with_mapped_types(flat_fun: Callable, specs: list[Any], out_axes: Any) -> Ca
 def _example(trace: BatchTrace, value: Any, spec: Any) -> Any:
     known = _types[type(value)]
 
-    def cont(x, spec):
+    def cont(x: Any, spec: Any) -> Any:
         if type(x) in _types:
             return _example(trace, x, spec)
         return trace.join(x, None if spec is None else spec % get_aval(x).ndim)
 
-    def index():
+    def index() -> Any:
         size = trace.axis.size
         return trace.join(iota("int32", size) if known.make_iota is None else known.make_iota(size), 0)
 
@@ -133,7 +133,7 @@ def _example(trace: BatchTrace, value: Any, spec: Any) -> Any:
 
 
 def _whole(trace: BatchTrace, example: Any, spec: Any) -> Any:
-    def cont(axis_size, x, spec):
+    def cont(axis_size: Any, x: Any, spec: Any) -> Any:
         if type(x) in _types:
             return _whole(trace, x, spec)
         value, batch_axis = trace.split(x)

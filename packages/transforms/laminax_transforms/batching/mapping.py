@@ -14,7 +14,7 @@ from laminax_transforms.batching.vectorize import vmap
 
 
 @api_boundary
-def map(f: Callable, xs: Any, *, batch_size: int | None = None):
+def map(f: Callable, xs: Any, *, batch_size: int | None = None) -> Any:
     """Applies a function to each slice along the leading axis, in sequence.
 
     Like `vmap` in its result, and like `scan` in that only one slice is worked on at a time, which needs less memory;
@@ -48,11 +48,11 @@ def map(f: Callable, xs: Any, *, batch_size: int | None = None):
     count = size // batch_size
     whole = count * batch_size
 
-    def batches(x):
+    def batches(x: Any) -> Any:
         shape = get_aval(x).shape
         return reshape(x if whole == size else slice_in_dim(x, 0, whole), (count, batch_size, *shape[1:]))
 
-    def joined(y):
+    def joined(y: Any) -> Any:
         return reshape(y, (whole, *y.shape[2:]))
 
     results = []

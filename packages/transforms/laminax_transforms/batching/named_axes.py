@@ -11,6 +11,7 @@ from typing import Any, Hashable, Iterable, Sequence
 from laminax_ir.ops import collectives as op
 from laminax_ir.ops.calls import checkpoint_p, jit_p
 from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.trace import Trace, Tracer, at_work, current_trace, state
@@ -34,7 +35,7 @@ class _VaryingTracer(Tracer):
 
     __slots__ = ("value",)
 
-    def __init__(self, trace: _VaryingTrace, value: Any):
+    def __init__(self, trace: _VaryingTrace, value: Any) -> None:
         self._trace = trace
         self.value = value
         self.aval = get_aval(value)
@@ -45,12 +46,12 @@ class _VaryingTrace(Trace):
 
     __slots__ = ("parent", "axis_name")
 
-    def __init__(self, parent: Trace, axis_name: Hashable):
+    def __init__(self, parent: Trace, axis_name: Hashable) -> None:
         super().__init__()
         self.parent = parent
         self.axis_name = axis_name
 
-    def process(self, primitive, operands, params):
+    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         varies = [type(x) is _VaryingTracer and x._trace is self for x in operands]
         values = [x.value if v else x for x, v in zip(operands, varies)]
         if primitive in (jit_p, checkpoint_p) and _contains_shared_sum(params["jaxpr"]):
@@ -65,11 +66,11 @@ class _VaryingTrace(Trace):
             return result
         return [_VaryingTracer(self, r) for r in result] if primitive.multiple_results else _VaryingTracer(self, result)
 
-    def _bind(self, primitive, values, params):
+    def _bind(self, primitive: Primitive, values: Any, params: dict[str, Any]) -> Any:
         with current_trace(self.parent):
             return primitive.bind(*values, **params)
 
-    def _shared_sum(self, values, varies, axes):
+    def _shared_sum(self, values: Any, varies: Any, axes: Sequence[int]) -> Any:
         x, like = values
         rest = tuple(name for name in axes if name != self.axis_name)
         x_varies, like_varies = varies
@@ -79,7 +80,7 @@ class _VaryingTrace(Trace):
             x = self._bind(op.psum_shared_p, [x, like], {"axes": rest})
         return _VaryingTracer(self, x) if x_varies else x
 
-    def _result_varies(self, primitive, varies: Sequence[bool], params: dict[str, Any]) -> bool:
+    def _result_varies(self, primitive: Primitive, varies: Sequence[bool], params: dict[str, Any]) -> bool:
         """Reductions and gathers over the whole axis give everybody the same; what scatters along it does not."""
         named = params.get("axes") if primitive in _REDUCTIONS else params.get("axis_name")
         is_over_axis = primitive in _COLLECTIVES and self.axis_name in op.axis_names(named)
@@ -87,10 +88,10 @@ class _VaryingTrace(Trace):
             return any(varies)
         return primitive not in (*_REDUCTIONS, op.all_gather_p) or params["axis_index_groups"] is not None
 
-    def process_custom_jvp(self, call):
+    def process_custom_jvp(self, call: Any) -> Any:
         return call.call_primal()
 
-    def process_custom_vjp(self, call):
+    def process_custom_vjp(self, call: Any) -> Any:
         return call.call_primal()
 
 
@@ -124,7 +125,7 @@ def resolve_shared_sums(closed: ClosedJaxpr, axis_name: Hashable, varies: Sequen
     if not _contains_shared_sum(closed):
         return closed
 
-    def fun(*args):
+    def fun(*args: Any) -> list[Any]:
         trace = _VaryingTrace(state.trace, axis_name)
         with at_work(trace):
             inputs = [_VaryingTracer(trace, x) if v else x for x, v in zip(args, varies)]

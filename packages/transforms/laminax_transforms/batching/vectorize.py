@@ -128,7 +128,7 @@ def _taken_apart(fun: Callable, in_axes: Any, out_axes: Any, axis_size: int | No
     return _Call(flat_fun, example_fun, flat, flat_axes, size)
 
 
-def _mapping_refs(fun, example_fun, args, kwargs, flat, flat_axes) -> tuple[Callable, list[int | None]]:
+def _mapping_refs(fun: Callable, example_fun: Any, args: Any, kwargs: Any, flat: Any, flat_axes: Any) -> tuple[Callable, list[int | None]]:
     """The flat function with references to examples for those mapped, and the axes of the other arguments."""
     names = _argument_paths(fun, args, kwargs)
     check_aliases(function_name(fun), "vmap", flat, (), names.__getitem__)
@@ -156,7 +156,7 @@ def _documentation(fun: Callable) -> str:
     return f"{summary}\n\nOriginal documentation:\n\n{fun.__doc__}" if getattr(fun, "__doc__", None) else summary
 
 
-def _flat_in_axes(fun, in_axes, args, kwargs) -> list[int | None]:
+def _flat_in_axes(fun: Callable, in_axes: Any, args: Any, kwargs: Any) -> list[int | None]:
     if in_axes is None or not isinstance(in_axes, tuple):
         return [in_axes] * len(tree_flatten(args)[0]) + [0] * len(tree_flatten(kwargs)[0])
     try:
@@ -167,7 +167,7 @@ def _flat_in_axes(fun, in_axes, args, kwargs) -> list[int | None]:
     return flat + [0] * len(tree_flatten(kwargs)[0])
 
 
-def _mapped_size(fun, args, kwargs, in_axes, flat, flat_axes, axis_size: int | None) -> int:
+def _mapped_size(fun: Callable, args: Any, kwargs: Any, in_axes: Any, flat: Any, flat_axes: Any, axis_size: int | None) -> int:
     sizes = {}
     for index, (x, b) in enumerate(zip(flat, flat_axes)):
         if b is None:
@@ -197,7 +197,7 @@ def _mapped_size(fun, args, kwargs, in_axes, flat, flat_axes, axis_size: int | N
     return found.pop()
 
 
-def _sizes_message(fun, args, kwargs, flat, flat_axes, sizes, axis_size: int | None = None) -> str:
+def _sizes_message(fun: Callable, args: Any, kwargs: Any, flat: Any, flat_axes: Any, sizes: Any, axis_size: int | None = None) -> str:
     """Each size, the one that most axes have first, with one axis that has it."""
     paths = _described_arguments(fun, args, kwargs)
     by_size: dict[int, list[int]] = {}
@@ -215,13 +215,13 @@ def _sizes_message(fun, args, kwargs, flat, flat_axes, sizes, axis_size: int | N
     return f"vmap({function_name(fun)}): vmap got inconsistent sizes for array axes to be mapped:\n" + ";\n".join(lines)
 
 
-def _described_arguments(fun, args, kwargs) -> list[str]:
+def _described_arguments(fun: Callable, args: Any, kwargs: Any) -> list[str]:
     """`argument x['tokens']` for each leaf given by position, `kwargs['x']` for each given by name."""
     return [*(f"argument {path}" for path in _argument_paths(fun, args, {})),
             *(f"kwargs{keystr(path)}" for path, _ in tree_flatten_with_path(kwargs)[0])]
 
 
-def _argument_paths(fun, args, kwargs) -> list[str]:
+def _argument_paths(fun: Callable, args: Any, kwargs: Any) -> list[str]:
     """`x['tokens']` for each leaf, with the function's own parameter names where they are known."""
     try:
         names = list(inspect.signature(fun).bind_partial(*args).arguments)
@@ -237,7 +237,7 @@ def _argument_paths(fun, args, kwargs) -> list[str]:
     return paths
 
 
-def _place_results(fun, axis: Axis, results, result_axes, out_tree, out_axes) -> list[Any]:
+def _place_results(fun: Callable, axis: Axis, results: Any, result_axes: Any, out_tree: Any, out_axes: Any) -> list[Any]:
     """Moves each result's mapped axis to where out_axes wants it."""
     try:
         wanted = broadcast_over(out_axes, out_tree, lambda x: x is None)

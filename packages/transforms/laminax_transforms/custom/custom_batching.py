@@ -36,7 +36,7 @@ class custom_vmap(DecoratedFunction):
       ...     return xs + ys, in_batched[0] or in_batched[1]
     """
 
-    def __init__(self, fun: Callable):
+    def __init__(self, fun: Callable) -> None:
         check_callable("custom_vmap", fun)
         super().__init__(fun)
         self.vmap_rule: Callable | None = None
@@ -48,7 +48,7 @@ class custom_vmap(DecoratedFunction):
         return vmap_rule
 
     @api_boundary
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = function_name(self.fun)
         if self.vmap_rule is None:
             raise AttributeError(f"No batching rule defined for custom_vmap function {name} using def_vmap.")
@@ -67,7 +67,7 @@ class custom_vmap(DecoratedFunction):
 class _FlatRule:
     """A user's rule on flat values: `(axis_size, flags, values) -> (values, flags)`."""
 
-    def __init__(self, rule: Callable, name: str, num_consts: int, in_tree, out_tree):
+    def __init__(self, rule: Callable, name: str, num_consts: int, in_tree: Any, out_tree: Any) -> None:
         self.rule = rule
         self.__name__ = function_name(rule)  # programs show it
         self.name = name
@@ -110,11 +110,11 @@ def sequential_vmap(fun: Callable) -> custom_vmap:
     mapped_fun = custom_vmap(fun)
 
     @mapped_fun.def_vmap
-    def rule(axis_size, in_batched, *args):
+    def rule(axis_size: Any, in_batched: Any, *args: Any) -> tuple[Any, Any]:
         leaves, tree = tree_flatten(args)
         flags = tree_flatten(in_batched)[0]
 
-        def one(chosen):
+        def one(chosen: Any) -> Any:
             found = iter(chosen)
             return mapped_fun(*tree_unflatten(tree, [next(found) if f else x for x, f in zip(leaves, flags)]))
 

@@ -44,7 +44,7 @@ class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
       ...     return f(x, y), cos(x) * x_dot * y + sin(x) * y_dot
     """
 
-    def __init__(self, fun: Callable, nondiff_argnums: int | Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()):
+    def __init__(self, fun: Callable, nondiff_argnums: int | Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()) -> None:
         super().__init__(fun)
         self.nondiff_argnums = nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
         self.jvp: Callable | None = None
@@ -69,7 +69,7 @@ class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
         if self.nondiff_argnums:
             raise TypeError("defjvps does not support nondiff_argnums; use defjvp")
 
-        def jvp(primals, tangents):
+        def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
             result = self(*primals)
             total = None
             for rule, tangent in zip(jvps, tangents):
@@ -83,26 +83,26 @@ class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
         self.defjvp(jvp)
 
     @api_boundary
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.jvp is None:
             raise AttributeError(f"No JVP defined for custom_jvp function {function_name(self.fun)} using defjvp.")
         arguments, leaves = split_arguments("custom_jvp", self.fun, args, kwargs, self.nondiff_argnums)
         arguments.stop_gradients()
         types: list[tuple[Any, list[ShapedArray]]] = []  # of the result, by each run of the function or its rule
 
-        def fun(*leaves):
+        def fun(*leaves: Any) -> Any:
             out, tree = tree_flatten(self.fun(*arguments.full(leaves)))
             types.append((tree, [*map(get_aval, out)]))
             return out
 
-        def jvp(primals, tangents):
+        def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
             return self._run_rule(arguments, primals, tangents, types)
 
         jvp.__name__ = function_name(self.jvp)  # programs show it
         outs = CustomJVPCall(fun, jvp, leaves, function_name(self.fun)).bind()
         return tree_unflatten(types[-1][0], outs)
 
-    def _run_rule(self, arguments: RuleArguments, primals, tangents, types: list):
+    def _run_rule(self, arguments: RuleArguments, primals: Sequence[Any], tangents: Sequence[Any], types: list) -> tuple[Any, Any]:
         avals = [get_aval(x) for x in primals]
         if self.symbolic_zeros:
             tangents = [SymbolicZero(aval.to_tangent_aval()) if t is ZERO else t for t, aval in zip(tangents, avals)]
@@ -150,10 +150,10 @@ class _Type:
 
     __slots__ = ("aval",)
 
-    def __init__(self, aval: ShapedArray):
+    def __init__(self, aval: ShapedArray) -> None:
         self.aval = aval
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return _long(self.aval)
 
 
@@ -187,7 +187,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
       ...                      lambda bounds, ct: (None, None, clip(ct, *bounds)))
     """
 
-    def __init__(self, fun: Callable, nondiff_argnums: int | Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()):
+    def __init__(self, fun: Callable, nondiff_argnums: int | Sequence[int] = (), nondiff_argnames: str | Sequence[str] = ()) -> None:
         super().__init__(fun)
         self.nondiff_argnums = nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable | None = None
@@ -212,14 +212,14 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         self.optimize_remat = optimize_remat
 
     @api_boundary
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(f"No VJP defined for custom_vjp function {function_name(self.fun)} using defvjp.")
         arguments, leaves = split_arguments("custom_vjp", self.fun, args, kwargs, self.nondiff_argnums)
         arguments.refuse_traced(function_name(self.fun))
         types: list[tuple[Any, list[ShapedArray]]] = []  # of the result, by each run of the function or its forward rule
 
-        def fun(*leaves):
+        def fun(*leaves: Any) -> Any:
             result = self.fun(*arguments.full(leaves))
             out, tree = tree_flatten(result)
             if any(isinstance(x, Ref) for x in out):
@@ -227,7 +227,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
             types.append((tree, [*map(get_aval, out)]))
             return out
 
-        def fwd(leaves, perturbed):
+        def fwd(leaves: Any, perturbed: Any) -> Any:
             return self._run_fwd(arguments, leaves, perturbed, types)
 
         fwd.__name__ = function_name(self.fwd)  # programs show it
@@ -236,7 +236,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         outs = CustomVJPCall(fun, fwd, self.bwd, leaves, function_name(self.fun)).bind()
         return tree_unflatten(types[-1][0], outs)
 
-    def _run_fwd(self, arguments: RuleArguments, leaves, perturbed, types: list):
+    def _run_fwd(self, arguments: RuleArguments, leaves: Any, perturbed: Any, types: list) -> tuple[Any, Any, Any]:
         if self.symbolic_zeros:
             leaves = [CustomVJPPrimal(x, p) for x, p in zip(leaves, perturbed)]
         pair = self.fwd(*arguments.full(leaves))
@@ -266,7 +266,8 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         types.append((tree, out_avals))
         return results, residuals, lambda values, cts: self._run_bwd(arguments, tree, out_avals, residual_tree, values, cts)
 
-    def _run_bwd(self, arguments: RuleArguments, out_tree, out_avals, residual_tree, residuals, cts) -> list[Any]:
+    def _run_bwd(self, arguments: RuleArguments, out_tree: Any, out_avals: Any, residual_tree: Any, residuals: Sequence[Any],
+                 cts: Sequence[Any]) -> list[Any]:
         """The backward rule for one run of the forward rule."""
         cts = [ZERO if ct is None else ct for ct in cts]
         if self.symbolic_zeros:
@@ -326,7 +327,7 @@ def _matched(rule: str, position: int, example: Any, ct: Any) -> list[Any]:
 class _OfAnotherType(Exception):
     """A cotangent is not of the type of its primal."""
 
-    def __init__(self, found: str, advice: str = ""):
+    def __init__(self, found: str, advice: str = "") -> None:
         self.found = found
         self.advice = advice
 

@@ -28,15 +28,15 @@ def custom_gradient(fun: Callable) -> Callable:
       A function that returns only the result, with that derivative.
     """
     @custom_vjp
-    def wrapped(*args):
+    def wrapped(*args: Any) -> Any:
         return fun(*args)[0]
 
-    def fwd(*args):
+    def fwd(*args: Any) -> tuple[Any, Any]:
         result, rule = fun(*args)
         leaves, out_tree = tree_flatten(result)
         trees: list[Any] = []
 
-        def flat_rule(*cts):
+        def flat_rule(*cts: Any) -> Any:
             out, tree = tree_flatten(rule(tree_unflatten(out_tree, cts)))
             trees.append(tree)
             return out
@@ -44,7 +44,7 @@ def custom_gradient(fun: Callable) -> Callable:
         closed = stage(flat_rule, [get_aval(x).to_tangent_aval() for x in leaves], "custom_gradient")
         return result, _Pullback(closed.jaxpr, closed.consts, trees[0], len(args))
 
-    def bwd(pullback, ct):
+    def bwd(pullback: Any, ct: Any) -> Any:
         out = tree_unflatten(pullback.out_tree, eval_jaxpr(pullback.jaxpr, pullback.consts, *tree_flatten(ct)[0]))
         return (out,) if pullback.num_args == 1 and not (isinstance(out, tuple) and len(out) == 1) else tuple(out)
 
@@ -80,7 +80,7 @@ def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[A
     leaves, in_tree = tree_flatten(example_args)
     trees: list[Any] = []
 
-    def flat_fun(*args):
+    def flat_fun(*args: Any) -> Any:
         out, tree = tree_flatten(fun(*tree_unflatten(in_tree, args)))
         trees.append(tree)
         return out
@@ -89,7 +89,7 @@ def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[A
     hoisted = [isinstance(c, Tracer) and dtypes.issubdtype(c.dtype, dtypes.inexact) for c in closed.consts]
     consts = [c for c, h in zip(closed.consts, hoisted) if h]
 
-    def converted(*args):
+    def converted(*args: Any) -> Any:
         split = len(args) - len(consts)
         given, hoisted_values = args[:split], iter(args[split:])
         flat, tree = tree_flatten(tuple(given))

@@ -81,12 +81,12 @@ def _transposed(matvec: Callable, b: Any) -> Callable:
     return lambda x: transpose(x)[0]
 
 
-def _trace(caller: str, name: str, fun: Callable, tree, avals: Sequence[ShapedArray], has_aux: bool) \
-        -> tuple[ClosedJaxpr, list[Any], Any]:
+def _trace(caller: str, name: str, fun: Callable, tree: Any, avals: Sequence[ShapedArray],
+           has_aux: bool) -> tuple[ClosedJaxpr, list[Any], Any]:
     """The program of a function of one vector, with its constants as leading parameters; and the structure of its aux."""
     aux_tree = None
 
-    def flat_fun(*flat):
+    def flat_fun(*flat: Any) -> list[Any]:
         nonlocal aux_tree
         result, aux = fun(tree_unflatten(tree, flat)), ()
         if has_aux:
@@ -144,15 +144,15 @@ def custom_root(f: Callable, initial_guess: Any, solve: Callable, tangent_solve:
     counts = len(consts), len(solver_consts), len(tangent_consts)
     size = len(guess)
 
-    def find(*operands):
+    def find(*operands: Any) -> Any:
         rest = operands[counts[0]:]
         return eval_jaxpr(solver.jaxpr, solver.consts, *rest[:counts[1]], *rest[counts[1] + counts[2]:])
 
-    def rule(primals, tangents):
+    def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """0 = f_x x_dot + f_c c_dot, for the constants c that f closes over."""
         results = call(primals)  # not `find`: the root may be differentiated once more
 
-        def at_root(*matrix):
+        def at_root(*matrix: Any) -> Any:
             return eval_jaxpr(residual.jaxpr, residual.consts, *matrix, *results[:size])
 
         _, moved = jvp_flat(at_root, primals[:counts[0]], tangents[:counts[0]])
@@ -163,7 +163,7 @@ def custom_root(f: Callable, initial_guess: Any, solve: Callable, tangent_solve:
         x_dot = eval_jaxpr(tangent_program, closed_over, *results[:size], *right)
         return results, [*map(op.neg, x_dot), *[ZERO] * (len(results) - size)]
 
-    def call(operands):
+    def call(operands: Sequence[Any]) -> Any:
         return CustomJVPCall(find, rule, operands, "custom_root").bind()
 
     out = call([*consts, *solver_consts, *tangent_consts, *guess])
@@ -171,9 +171,9 @@ def custom_root(f: Callable, initial_guess: Any, solve: Callable, tangent_solve:
     return (x, tree_unflatten(aux_tree, out[size:])) if has_aux else x
 
 
-def _trace_tangent_solve(f: Callable, tangent_solve: Callable, tree, avals: Sequence[ShapedArray]) -> ClosedJaxpr:
+def _trace_tangent_solve(f: Callable, tangent_solve: Callable, tree: Any, avals: Sequence[ShapedArray]) -> ClosedJaxpr:
     """`(*x, *y) -> tangent_solve(derivative of f at x, y)`."""
-    def flat_fun(*flat):
+    def flat_fun(*flat: Any) -> Any:
         x, y = tree_unflatten(tree, flat[:len(avals)]), tree_unflatten(tree, flat[len(avals):])
         _, derivative = linearize(f, x)
         leaves, out_tree = tree_flatten(tangent_solve(derivative, y))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Sequence
 
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.linear_call import bind_linear_call
@@ -55,11 +55,11 @@ def linear_call(fun: Callable, fun_transpose: Callable, residual_args: Any, line
     program, consts = close_over_constants(call)
     count = len(consts)
 
-    def transpose(residuals, cts):
+    def transpose(residuals: Sequence[Any], cts: Sequence[Any]) -> Any:
         adjoint, ct_tree = signature.traced(fun_transpose, out_tree, program.out_avals)
         signature.check_transpose(fun_transpose, ct_tree, adjoint.out_avals)
 
-        def back(residuals, xs):
+        def back(residuals: Sequence[Any], xs: Any) -> Any:
             return bind_linear_call(program, transpose, residuals, xs, function_name(fun))
 
         back.__name__ = function_name(fun)
@@ -95,7 +95,7 @@ class custom_transpose(DecoratedFunction):  # noqa: N801  (a decorator)
       (6.0,)
     """
 
-    def __init__(self, fun: Callable):
+    def __init__(self, fun: Callable) -> None:
         check_callable("custom_transpose", fun)
         super().__init__(fun)
         self.transpose: Callable | None = None
@@ -128,7 +128,7 @@ class custom_transpose(DecoratedFunction):  # noqa: N801  (a decorator)
         call, out_tree = signature.traced(fun, signature.linear_tree, signature.linear_avals)
         _check_out_types(fun, out_types, out_tree, call.out_avals)
 
-        def transpose(residuals, cts):
+        def transpose(residuals: Sequence[Any], cts: Sequence[Any]) -> Any:
             args = tree_unflatten(signature.residual_tree, residuals), tree_unflatten(out_tree, cts)
             if isinstance(transpose_of, custom_transpose):
                 args = tree_unflatten(signature.linear_tree, signature.linear_avals), *args
@@ -175,7 +175,7 @@ class _Signature:
         """The program `(*residuals, *others) -> results` for a function of the residuals and a pytree of others."""
         trees: list[Any] = []
 
-        def flat(*args):
+        def flat(*args: Any) -> Any:
             count = len(self.residual_avals)
             result = function(tree_unflatten(self.residual_tree, args[:count]), tree_unflatten(tree, args[count:]))
             leaves, out_tree = tree_flatten(result)

@@ -12,7 +12,7 @@ from typing import Any, Callable
 class DecoratedFunction:
     """A function with rules of one kind; its attributes of other kinds are those of the function it decorates."""
 
-    def __init__(self, fun: Callable):
+    def __init__(self, fun: Callable) -> None:
         update_wrapper(self, fun, updated=() if isinstance(fun, DecoratedFunction) else ("__dict__",))
         self.fun = fun
 

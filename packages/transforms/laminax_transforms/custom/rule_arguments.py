@@ -22,14 +22,14 @@ class SymbolicZero:
 
     __slots__ = ("aval",)
 
-    def __init__(self, aval: ShapedArray):
+    def __init__(self, aval: ShapedArray) -> None:
         self.aval = aval
 
     shape = property(lambda self: self.aval.shape)
     dtype = property(lambda self: self.aval.dtype)
     ndim = property(lambda self: self.aval.ndim)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"SymbolicZero({self.aval.str_short()})"
 
 
@@ -58,7 +58,7 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
     Raises:
       TypeError: if a leaf is anything else.
     """
-    def value(path, leaf):
+    def value(path: Any, leaf: Any) -> Any:
         if not isinstance(leaf, CustomVJPPrimal):
             raise TypeError("custom_vjp_primal_tree_values: the leaves must be CustomVJPPrimal, as a forward rule with symbolic_zeros gets "
                             f"them; {keystr(path) or 'the argument'} is of type {type(leaf).__name__}.")
@@ -76,7 +76,7 @@ class RuleArguments:
 
     __slots__ = ("args", "nondiff", "in_avals", "in_tree")
 
-    def __init__(self, args: tuple, nondiff: tuple[int, ...], in_avals: list[ShapedArray], in_tree):
+    def __init__(self, args: tuple, nondiff: tuple[int, ...], in_avals: list[ShapedArray], in_tree: Any) -> None:
         self.args = tuple(x if i in nondiff else None for i, x in enumerate(args))
         self.nondiff = nondiff
         self.in_avals = in_avals

@@ -76,7 +76,7 @@ def jvp(fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
     return (result, tangent, flat_fun.aux) if has_aux else (result, tangent)
 
 
-def where_trees_part(expected, tree: Any, expected_name: str, tree_name: str) -> str:
+def where_trees_part(expected: Any, tree: Any, expected_name: str, tree_name: str) -> str:
     """The first place where a tree has another structure than it should, as part of a sentence."""
     for mismatch in structure_errors(expected, tree, exact=True):
         where = keystr(mismatch.path)
@@ -175,7 +175,7 @@ class _LinearizedFunction(LinearFunction):
 
     __slots__ = ("in_tree", "out_tree", "mask", "in_avals", "out_avals")
 
-    def __init__(self, program: LinearProgram, in_tree, out_tree, mask, in_avals, out_avals):
+    def __init__(self, program: LinearProgram, in_tree: Any, out_tree: Any, mask: Any, in_avals: Any, out_avals: Any) -> None:
         super().__init__(program)
         self.in_tree = in_tree
         self.out_tree = out_tree
@@ -198,7 +198,7 @@ class _AvalOnly:
 
     __slots__ = ("aval",)
 
-    def __init__(self, aval):
+    def __init__(self, aval: ShapedArray) -> None:
         self.aval = aval
 
 
@@ -254,7 +254,8 @@ class VJPFunction(LinearFunction):
 
     __slots__ = ("name", "in_tree", "out_tree", "mask", "in_avals", "out_avals", "reduce_axes")
 
-    def __init__(self, program: LinearProgram, name: str, in_tree, out_tree, mask, in_avals, out_avals, reduce_axes, primals):
+    def __init__(self, program: LinearProgram, name: str, in_tree: Any, out_tree: Any, mask: Any, in_avals: Any, out_avals: Any,
+                 reduce_axes: Any, primals: Sequence[Any]) -> None:
         super().__init__(program, primals)
         self.name = name
         self.in_tree = in_tree
@@ -319,7 +320,7 @@ def summed_over_axes(cts: list[Any], primals: Sequence[Any], reduce_axes: Sequen
     return [ct if ct is ZERO else psum_shared(ct, x, reduce_axes) for ct, x in zip(cts, primals)]
 
 
-def _checked_cotangent(path: str, ct: Any, result_aval) -> Any:
+def _checked_cotangent(path: str, ct: Any, result_aval: Any) -> Any:
     expected = result_aval.to_ct_aval()
     return ZERO if expected.dtype == dtypes.float0 else like_result("vjp: unexpected JAX type", path, ct, expected, ValueError)
 

@@ -35,7 +35,7 @@ def call_results(primitive: Primitive, params: dict[str, Any], nonzero: Sequence
     return None if rule is None else tuple(rule(params, list(nonzero), tangent_results, False))
 
 
-def _passes_tangents(eqn: JaxprEqn, _marked, _axis) -> list[bool]:
+def _passes_tangents(eqn: JaxprEqn, _marked: Any, _axis: Any) -> list[bool]:
     primitive = eqn.primitive
     if primitive not in jvp_rules:
         jvp_rules.find(primitive)  # imports the family's rules, which say where derivatives are zero
@@ -45,7 +45,7 @@ def _passes_tangents(eqn: JaxprEqn, _marked, _axis) -> list[bool]:
 
 
 @functools.cache
-def _is_inexact(dtype) -> bool:
+def _is_inexact(dtype: Any) -> bool:
     return dtypes.issubdtype(dtype, dtypes.inexact)
 
 
@@ -65,7 +65,7 @@ def _mapped_by_rule(eqn: JaxprEqn, batch_axes: list[int | None], axis: Any) -> l
     """As a user's batching rule says, which may put results together for all examples; it runs on a program that is thrown away."""
     found: list[int | None] = []
 
-    def run(*operands):
+    def run(*operands: Any) -> Any:
         results, axes = batching_rules[eqn.primitive](axis, operands, batch_axes, eqn.params)
         found.extend(axes if eqn.primitive.multiple_results else [axes])
         return results if eqn.primitive.multiple_results else [results]
@@ -105,31 +105,31 @@ def _marked_variables(jaxpr: Jaxpr, marked: Flags, nested: Callable, passes: Cal
     return env
 
 
-def _names_axis(primitive) -> bool:
+def _names_axis(primitive: Primitive) -> bool:
     batching_rules.find(primitive)  # imports the family's rules
     return primitive in axis_primitives
 
 
-def _jit_flow(params, flags, nested, _is_batching) -> Flags:
+def _jit_flow(params: dict[str, Any], flags: Any, nested: Any, _is_batching: Any) -> Flags:
     return nested(params["jaxpr"], tuple(flags))
 
 
-def _custom_vmap_flow(params, flags, nested, is_batching: bool) -> Sequence[bool]:
+def _custom_vmap_flow(params: dict[str, Any], flags: Any, nested: Any, is_batching: bool) -> Sequence[bool]:
     return [True] * len(params["call"].out_avals) if is_batching else nested(params["call"], tuple(flags))
 
 
-def _cond_flow(params, flags, nested, is_batching: bool) -> Sequence[bool]:
+def _cond_flow(params: dict[str, Any], flags: Any, nested: Any, is_batching: bool) -> Sequence[bool]:
     if is_batching and flags[0]:
         return [True] * len(params["branches"][0].out_avals)
     return union(*[nested(branch, tuple(flags[1:])) for branch in params["branches"]])
 
 
-def _scan_flow(params, flags, nested, _is_batching) -> Flags:
+def _scan_flow(params: dict[str, Any], flags: Any, nested: Any, _is_batching: Any) -> Flags:
     _, outs = scan_fixpoint(params["jaxpr"], tuple(flags), params["num_consts"], params["num_carry"], nested)
     return outs
 
 
-def _while_flow(params, flags, nested, is_batching: bool) -> Sequence[bool]:
+def _while_flow(params: dict[str, Any], flags: Any, nested: Any, is_batching: bool) -> Sequence[bool]:
     skipped = params["cond_nconsts"]
     count = len(params["body_jaxpr"].out_avals)
     marks, outs = scan_fixpoint(params["body_jaxpr"], tuple(flags[skipped:]), params["body_nconsts"], count, nested)

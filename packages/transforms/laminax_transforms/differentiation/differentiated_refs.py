@@ -27,7 +27,7 @@ class DualRef(Ref):
 
     __slots__ = ("primal", "tangent")
 
-    def __init__(self, trace: Any, primal: Ref, tangent: Ref):
+    def __init__(self, trace: Any, primal: Ref, tangent: Ref) -> None:
         self._trace = trace
         self.aval = primal.aval
         self.primal = primal

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Callable, Mapping, Sequence
 
 from laminax_ir.options import config
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.tracing import source
 from laminax_ir.tracing.leaks import check_for_leaks
 from laminax_ir.tracing.manual_axes import checked_axes
@@ -29,13 +30,13 @@ class DualTracer(Tracer):
 
     __slots__ = ("primal", "tangent")
 
-    def __init__(self, trace: JVPTrace, primal: Any, tangent: Any):
+    def __init__(self, trace: JVPTrace, primal: Any, tangent: Any) -> None:
         self._trace = trace
         self.primal = primal
         self.tangent = tangent
         self.aval = primal.aval if isinstance(primal, Tracer) else get_aval(primal)
 
-    def concrete_value(self):
+    def concrete_value(self) -> Any:
         primal = self.primal
         return primal.concrete_value() if isinstance(primal, Tracer) else primal
 
@@ -47,7 +48,7 @@ class DualTracer(Tracer):
             return self.tangent.origin()
         return self.primal.origin() if isinstance(self.primal, Tracer) else ("", "")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         if type(self.tangent) is LinearTracer:
             return f"GradTracer(primal={self.primal}, typeof(tangent)={self.tangent.aval.str_short()})"
         return f"JVPTracer(primal={self.primal}, tangent={self.tangent})"
@@ -61,12 +62,12 @@ class JVPTrace(Trace):
     is_recorded = True  # operations on values without a tangent, which are the parent's
     rules: Mapping[Any, Callable] = jvp_rules  # `rules[primitive](primals, tangents, params)` is result and tangent
 
-    def __init__(self, parent: Trace, name: str = ""):
+    def __init__(self, parent: Trace, name: str = "") -> None:
         super().__init__(name)
         self.parent = parent
         self.rule_trace = parent
 
-    def process(self, primitive, operands, params):
+    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         primals = []
         tangents = []
         active = False
@@ -93,7 +94,7 @@ class JVPTrace(Trace):
             return result if tangent is ZERO else DualTracer(self, result, tangent)
         return [r if t is ZERO else DualTracer(self, r, t) for r, t in zip(result, tangent)]
 
-    def ref_error(self, ref):
+    def ref_error(self, ref: Any) -> Any:
         return differentiated_write_error(ref)
 
     def split(self, x: Any) -> tuple[Any, Any]:
@@ -108,7 +109,7 @@ class JVPTrace(Trace):
         """The dual value; just the primal when the tangent is zero."""
         return primal if tangent is ZERO else DualTracer(self, primal, tangent)
 
-    def process_custom_jvp(self, call):
+    def process_custom_jvp(self, call: Any) -> Any:
         primals, tangents = self._split_all(call.operands)
         if all(t is ZERO for t in tangents):
             with current_trace(self.parent):
@@ -117,7 +118,7 @@ class JVPTrace(Trace):
             results, out_tangents = call.jvp(primals, tangents)
         return [self.join(r, t) for r, t in zip(results, out_tangents)]
 
-    def process_custom_vjp(self, call):
+    def process_custom_vjp(self, call: Any) -> Any:
         primals, tangents = self._split_all(call.operands)
         if all(t is ZERO for t in tangents):
             with current_trace(self.parent):
@@ -126,7 +127,7 @@ class JVPTrace(Trace):
             results, out_tangents = linearize_custom_vjp(call, primals, tangents)
         return [self.join(r, t) for r, t in zip(results, out_tangents)]
 
-    def _split_all(self, operands):
+    def _split_all(self, operands: Sequence[Any]) -> tuple[Any, Any]:
         pairs = [self.split(x) for x in operands]
         return [p for p, _ in pairs], [t for _, t in pairs]
 
@@ -134,7 +135,7 @@ class JVPTrace(Trace):
 class _LinearizationRules(dict):
     """A primitive's linearization rule where it has one, else its JVP rule; found when first asked for."""
 
-    def __missing__(self, primitive) -> Callable:
+    def __missing__(self, primitive: Primitive) -> Callable:
         special = linearize_rules.find(primitive)
         rule = self[primitive] = jvp_rules[primitive] if special is None else special
         return rule
@@ -147,7 +148,7 @@ class LinearizeTrace(JVPTrace):
 
     rules = _LinearizationRules()
 
-    def __init__(self, parent: Trace, name: str = "", argument_names: Callable[[int], str] | None = None):
+    def __init__(self, parent: Trace, name: str = "", argument_names: Callable[[int], str] | None = None) -> None:
         super().__init__(parent, name)
         self.rule_trace = TangentTrace(parent, name, argument_names)
 

@@ -20,28 +20,28 @@ from laminax_transforms.differentiation.linear import LinearProgram
 class GradValue:
     """For `with_refs`: the cotangent of this argument is returned."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "GradValue()"
 
 
 class DontWant:
     """For `with_refs`: the cotangent of this argument is not computed."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "DontWant()"
 
 
 class GradRef:
     """In the place of a cotangent that was added to a reference."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "GradRef()"
 
 
 class DidntWant:
     """In the place of a cotangent that was not computed."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "DidntWant()"
 
 
@@ -62,7 +62,7 @@ class PullbackWithRefs:
     """
 
     def __init__(self, name: str, pull_back: Callable[[tuple, LinearProgram], list[Any]], program: LinearProgram, in_tree: Any,
-                 mask: Sequence[bool], entries: Sequence[Any]):
+                 mask: Sequence[bool], entries: Sequence[Any]) -> None:
         self.name = name
         self.pull_back = pull_back
         self.program = _towards(program, [not isinstance(e, DontWant) for e, has in zip(entries, mask) if has])
@@ -136,7 +136,7 @@ def with_arrays_for_refs(fun: Callable, refs: Sequence[tuple[int, Ref]]) -> tupl
     """
     changed: list[bool] = []
 
-    def of_arrays(*flat):
+    def of_arrays(*flat: Any) -> list[Any]:
         boxes = [ValueRef(state.trace, ref.aval, flat[i]) for i, ref in refs]
         arguments = list(flat)
         for (i, _), box in zip(refs, boxes):

@@ -50,7 +50,7 @@ def grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False,
 
     @api_boundary
     @wraps(fun, updated=())
-    def grad_fun(*args, **kwargs):
+    def grad_fun(*args: Any, **kwargs: Any) -> Any:
         value, gradient = value_and_grad_fun(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
@@ -82,14 +82,14 @@ def _value_and_grad(transform: str, fun: Callable, argnums: int | Sequence[int],
 
     @api_boundary
     @wraps(fun, updated=())
-    def value_and_grad_fun(*args, **kwargs):
+    def value_and_grad_fun(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         positions = chosen_positions(transform, fun, argnums, len(args))
         chosen = tuple(args[i] for i in positions)
         flat, in_tree = tree_flatten(chosen)
         in_avals = [_checked_input(transform, chosen, positions, i, x, holomorphic, allow_int)
                     for i, x in enumerate(flat)]
 
-        def fun_of_chosen(*values):
+        def fun_of_chosen(*values: Any) -> Any:
             full = list(args)
             for i, value in zip(positions, values):
                 full[i] = value
@@ -120,7 +120,7 @@ def _one(aval: ShapedArray) -> Any:
     return np.dtype(aval.dtype).type(1) if is_tracing() else full((), 1, aval.dtype)
 
 
-def checked_argnums(transform: str, argnums) -> int | tuple[int, ...]:
+def checked_argnums(transform: str, argnums: Any) -> int | tuple[int, ...]:
     if isinstance(argnums, (list, tuple)) and all(hasattr(i, "__index__") for i in argnums):
         return tuple(i.__index__() for i in argnums)
     if hasattr(argnums, "__index__") and not isinstance(argnums, bool):
@@ -143,7 +143,7 @@ def chosen_positions(transform: str, fun: Callable, argnums: int | tuple[int, ..
     return chosen
 
 
-def _checked_input(transform: str, chosen, positions, index: int, x: Any, holomorphic: bool, allow_int: bool):
+def _checked_input(transform: str, chosen: Any, positions: Any, index: int, x: Any, holomorphic: bool, allow_int: bool) -> Any:
     try:
         aval = get_aval(x)
     except TypeError:
@@ -165,12 +165,12 @@ def _checked_input(transform: str, chosen, positions, index: int, x: Any, holomo
     return aval
 
 
-def _input_name(chosen, positions, index: int) -> str:
+def _input_name(chosen: Any, positions: Any, index: int) -> str:
     path, _ = tree_flatten_with_path(chosen)[0][index]
     return f"argument {positions[path[0].idx]}{keystr(path[1:])}"
 
 
-def _check_scalar_output(transform: str, fun: Callable, results, out_tree, holomorphic: bool) -> None:
+def _check_scalar_output(transform: str, fun: Callable, results: Any, out_tree: Any, holomorphic: bool) -> None:
     if len(results) != 1 or out_tree != tree_structure(0):
         raise TypeError(f"Gradient only defined for scalar-output functions. {transform}({function_name(fun)}): the function "
                         f"returned a {out_tree} instead of one scalar. Use has_aux=True to return more beside the scalar, "

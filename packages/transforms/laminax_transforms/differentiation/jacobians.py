@@ -42,13 +42,13 @@ def jacfwd(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = Fals
 
     @api_boundary
     @wraps(fun, updated=())
-    def jacobian(*args, **kwargs):
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen, partial_fun = _split(fun, "jacfwd", argnums, args, kwargs)
         tree_map(lambda x: _check_input("jacfwd", x, holomorphic, complex_message="For non-holomorphic differentiation of "
                                         "complex inputs, use jvp directly."), chosen)
         leaves, tree = tree_flatten(chosen)
 
-        def pushforward(*direction):
+        def pushforward(*direction: Any) -> Any:
             tangents = tree_unflatten(tree, direction)
             if has_aux:
                 return jvp(partial_fun, chosen, tangents, has_aux=True)
@@ -76,7 +76,7 @@ def jacrev(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = Fals
 
     @api_boundary
     @wraps(fun, updated=())
-    def jacobian(*args, **kwargs):
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen, partial_fun = _split(fun, "jacrev", argnums, args, kwargs)
         tree_map(lambda x: _check_input("jacrev", x, holomorphic, allow_int, "For non-holomorphic differentiation of "
                                         "functions with complex inputs, use vjp directly."), chosen)
@@ -116,10 +116,10 @@ def hessian(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = Fal
                   holomorphic=holomorphic)
 
 
-def _split(fun, transform, argnums, args, kwargs):
+def _split(fun: Callable, transform: Any, argnums: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     positions = chosen_positions(transform, fun, argnums, len(args))
 
-    def partial_fun(*values):
+    def partial_fun(*values: Any) -> Any:
         full = list(args)
         for i, value in zip(positions, values):
             full[i] = value
@@ -154,7 +154,7 @@ def _unit_vectors(total: DimSize, size: DimSize, start: DimSize, aval: ShapedArr
     return reshape(elementwise.convert_element_type(elementwise.eq(rows, columns), aval.dtype), (total, *aval.shape))
 
 
-def _rows(stacked, start: int, aval):
+def _rows(stacked: Any, start: int, aval: ShapedArray) -> Any:
     """The rows (first axis) that belong to one result, in its shape."""
     if stacked.dtype == dtypes.float0:
         return np.zeros((*aval.shape, *stacked.shape[1:]), dtypes.float0)
@@ -162,7 +162,7 @@ def _rows(stacked, start: int, aval):
     return part if aval.ndim == 1 else reshape(part, (*aval.shape, *part.shape[1:]))
 
 
-def _columns(result, stacked, leaves, tree, argnums):
+def _columns(result: Any, stacked: Any, leaves: Any, tree: Any, argnums: Any) -> Any:
     """Cuts the stacked columns of one result (the last axis) into blocks shaped like the arguments."""
     shape = get_aval(result).shape
     blocks, start = [], 0

@@ -30,7 +30,7 @@ class LinearTracer(Tracer):
 
     __slots__ = ("index",)
 
-    def __init__(self, trace: TangentTrace, aval: ShapedArray, index: int):
+    def __init__(self, trace: TangentTrace, aval: ShapedArray, index: int) -> None:
         self._trace = trace
         self.aval = aval
         self.index = index
@@ -74,7 +74,7 @@ class TangentTrace(Trace):
     records_tangents = True
     is_recorded = True  # operations on values that are not linear, which are the parent's
 
-    def __init__(self, parent: Trace, name: str = "", argument_names: Callable[[int], str] | None = None):
+    def __init__(self, parent: Trace, name: str = "", argument_names: Callable[[int], str] | None = None) -> None:
         super().__init__(name, argument_names)
         self.parent = parent
         self.tape: list[LinearEqn] = []
@@ -91,7 +91,7 @@ class TangentTrace(Trace):
         info = self.origins[index]
         return (self.describe_argument(index), "") if info is None else ("", source.summarize(info))
 
-    def process(self, primitive, operands, params):
+    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         inputs = ()
         recorded = list(operands)
         avals = []
@@ -144,16 +144,16 @@ class TangentTrace(Trace):
                 results.setdefault(v, x)  # a loop may need to carry what is known already
         return [results[v] for v in whole.outvars]
 
-    def ref_error(self, ref):
+    def ref_error(self, ref: Any) -> Any:
         return differentiated_write_error(ref)
 
-    def process_custom_jvp(self, call):
+    def process_custom_jvp(self, call: Any) -> Any:
         return self._process_custom(call, "process_custom_jvp")
 
-    def process_custom_vjp(self, call):
+    def process_custom_vjp(self, call: Any) -> Any:
         return self._process_custom(call, "process_custom_vjp")
 
-    def _process_custom(self, call, method: str):
+    def _process_custom(self, call: Any, method: str) -> Any:
         # On tangents the function is linear already and its rule has nothing to add.
         if any(type(x) is LinearTracer and x._trace is self for x in call.operands):
             return call.call_primal()
@@ -188,7 +188,7 @@ class LinearProgram:
 
     __slots__ = ("eqns", "in_avals", "inputs", "results", "out_avals", "size")
 
-    def __init__(self, eqns, in_avals, inputs, results, out_avals, size):
+    def __init__(self, eqns: Any, in_avals: Any, inputs: Any, results: Any, out_avals: Any, size: int) -> None:
         self.eqns: list[LinearEqn] = eqns
         self.in_avals: list[ShapedArray] = in_avals
         self.inputs: list[int] = inputs

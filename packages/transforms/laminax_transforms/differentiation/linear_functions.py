@@ -19,7 +19,7 @@ class LinearFunction:
 
     __slots__ = ("program", "primals", "skeleton", "__weakref__")
 
-    def __init__(self, program: LinearProgram, primals: Sequence[Any] = ()):
+    def __init__(self, program: LinearProgram, primals: Sequence[Any] = ()) -> None:
         self.program = program
         self.primals = primals
         self.skeleton: LinearFunction | None = None
@@ -47,7 +47,7 @@ class _Slot:
     __slots__ = ()
 
 
-def _flatten(function: LinearFunction):
+def _flatten(function: LinearFunction) -> tuple[Any, Any]:
     """Residuals, and the function without them: made once, so that the same function has the same structure."""
     if function.skeleton is None:
         residuals = function.program.residuals()

@@ -61,7 +61,8 @@ class _TransposedFunction(LinearFunction):
 
     __slots__ = ("in_tree", "out_tree", "in_avals", "reduce_axes")
 
-    def __init__(self, program: LinearProgram, in_tree, out_tree, in_avals, reduce_axes, primals):
+    def __init__(self, program: LinearProgram, in_tree: Any, out_tree: Any, in_avals: Any, reduce_axes: Any,
+                 primals: Sequence[Any]) -> None:
         super().__init__(program, primals)
         self.in_tree = in_tree
         self.out_tree = out_tree
@@ -97,7 +98,7 @@ def _check_jointly_linear(fun: Callable, program: LinearProgram) -> None:
                             "has two operands that depend on the arguments. Use vjp for functions that are not linear.")
 
 
-def _shape_dtype_aval(x: Any):
+def _shape_dtype_aval(x: Any) -> Any:
     if is_array_like(x):
         return get_aval(x)
     return ShapedArray(x.shape, x.dtype)

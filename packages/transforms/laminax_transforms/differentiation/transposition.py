@@ -55,7 +55,7 @@ class CheckedAccumulation(Accumulation):
       sums_shared: whether cotangents of inputs that all devices share are summed over them here, or by the caller.
     """
 
-    def __init__(self, is_split: bool, sums_shared: bool):
+    def __init__(self, is_split: bool, sums_shared: bool) -> None:
         self.is_split = is_split
         self.sums_shared = sums_shared
 

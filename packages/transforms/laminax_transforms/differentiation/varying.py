@@ -87,7 +87,7 @@ def with_varying_results(closed: ClosedJaxpr, axes: tuple[tuple, ...]) -> Closed
     if all(set(names) <= set(varying_axes(aval)) for names, aval in zip(axes, closed.out_avals)):
         return closed
 
-    def fun(*args):
+    def fun(*args: Any) -> list[Any]:
         return [vary(r, names) for r, names in zip(eval_jaxpr(closed.jaxpr, closed.consts, *args), axes)]
 
     return stage(fun, closed.in_avals, closed.jaxpr.debug_info)

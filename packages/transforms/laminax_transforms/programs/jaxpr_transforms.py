@@ -48,7 +48,7 @@ def jvp_jaxpr(closed: ClosedJaxpr, nonzero: tuple[bool, ...], instantiate_out: t
     wanted = (instantiate_out,) * len(closed.out_avals) if isinstance(instantiate_out, bool) else instantiate_out
     out_nonzero: list[bool] = []
 
-    def fun(*args):
+    def fun(*args: Any) -> list[Any]:
         tangents = _spread(args[n:], nonzero)
         results, out = jvp_flat(lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), args[:n], tangents)
         out = [instantiate(t, aval) if want else t for t, want, aval in zip(out, wanted, closed.out_avals)]
@@ -143,7 +143,7 @@ def _with_zero_results(jaxpr: Jaxpr, present: Sequence[bool], wanted: Sequence[b
     return jaxpr.replace(eqns=[*jaxpr.eqns, *trace.eqns], outvars=outvars)
 
 
-def _atom(trace: StagingTrace, x: Any):
+def _atom(trace: StagingTrace, x: Any) -> Any:
     return x.variable if _own(x, trace) else trace.lift(x)
 
 
@@ -175,7 +175,7 @@ def transpose_jaxpr(closed: ClosedJaxpr, linear: tuple[bool, ...], ct_nonzero: t
     wanted = (instantiate_out,) * len(linear_avals) if isinstance(instantiate_out, bool) else instantiate_out
     out_nonzero: list[bool] = []
 
-    def fun(*args):
+    def fun(*args: Any) -> list[Any]:
         fixed, cts = args[:len(fixed_avals)], args[len(fixed_avals):]
 
         in_cts = linear_program_of_jaxpr(closed, linear, fixed).transpose(_spread(cts, ct_nonzero), sums_shared, used_up=True)
@@ -272,7 +272,7 @@ def batch_jaxpr(closed: ClosedJaxpr, axis: Axis, in_axes: tuple[int | None, ...]
     """
     found: list[int | None] = []
 
-    def fun(*args):
+    def fun(*args: Any) -> Any:
         results, axes = batch_flat(lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), axis, args, in_axes, out_axes)
         found.extend(axes)
         return results

@@ -43,10 +43,10 @@ def fwd_and_bwd(fun: Callable, argnums: int | Sequence[int], has_aux: bool = Fal
 
     @api_boundary
     @wraps(fun, updated=())
-    def fwd(*args, **kwargs):
+    def fwd(*args: Any, **kwargs: Any) -> Any:
         positions = chosen_positions("fwd_and_bwd", fun, argnums, len(args), ValueError)
 
-        def fun_of_chosen(*values):
+        def fun_of_chosen(*values: Any) -> Any:
             full = list(args)
             for i, value in zip(positions, values):
                 full[i] = value

@@ -82,7 +82,7 @@ def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse:
 
     @api_boundary
     @wraps(fun)
-    def checkpointed(*args, **kwargs):
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
         if concrete and state.trace is eval_trace:
             return fun(*args, **kwargs)
         call = _Call(fun, args, kwargs, argnums, argnames)
@@ -102,7 +102,7 @@ remat = checkpoint
 class _Call:
     """One call of a checkpointed function: its traced leaves and its static values."""
 
-    def __init__(self, fun: Callable, args: tuple, kwargs: dict, argnums: tuple[int, ...], argnames: frozenset[str]):
+    def __init__(self, fun: Callable, args: tuple, kwargs: dict, argnums: tuple[int, ...], argnames: frozenset[str]) -> None:
         for i in argnums:
             if not -len(args) <= i < len(args):
                 raise ValueError(f"checkpoint({function_name(fun)}): static_argnums={argnums} needs at least {max(i + 1, -i)} positional "
@@ -119,7 +119,7 @@ class _Call:
         self.avals = [get_aval(x) for x in self.leaves]
         self.out_tree = None
 
-    def run(self, *leaves) -> list[Any]:
+    def run(self, *leaves: Any) -> list[Any]:
         """Calls the function on other leaves; remembers the structure of the result."""
         dynamic, kwargs = tree_unflatten(self.in_tree, leaves)
         found = iter(dynamic)
@@ -173,14 +173,14 @@ class _ConcreteStagingTrace(StagingTrace):
 
     __slots__ = ("values",)
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         super().__init__(name)
         self.values: dict[Var, Any] = {}
 
     def value_of(self, var: Var) -> Any:
         return self.values.get(var)
 
-    def process(self, primitive, operands, params):
+    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         result = super().process(primitive, operands, params)
         known = [_known_value(x) for x in operands]
         if all(x is not None for x in known):
@@ -223,12 +223,12 @@ def checkpoint_name(x: Any, name: str) -> Any:
 # Policies
 
 
-def everything_saveable(*_, **__) -> bool:
+def everything_saveable(*_: Any, **__: Any) -> bool:
     """Keeps every value, as without checkpoint."""
     return True
 
 
-def nothing_saveable(*_, **__) -> bool:
+def nothing_saveable(*_: Any, **__: Any) -> bool:
     """Keeps the inputs only, as without a policy."""
     return False
 
@@ -238,7 +238,7 @@ def dots_saveable(prim: Primitive, *_: Any, **__: Any) -> bool:
     return Trait.CONTRACTION in prim.traits
 
 
-def dots_with_no_batch_dims_saveable(prim, *_, **params) -> bool:
+def dots_with_no_batch_dims_saveable(prim: Any, *_: Any, **params: Any) -> bool:
     """Keeps the results of matrix products without batch dimensions, such as those with weights."""
     if prim is not dot_general_p:
         return False
@@ -250,7 +250,7 @@ def save_anything_except_these_names(*names_not_to_save: str) -> Callable[..., b
     """A policy that keeps every value but those with one of the names given by `checkpoint_name`."""
     refused = _checked_names("save_anything_except_these_names", names_not_to_save)
 
-    def policy(prim, *_, **params) -> bool:
+    def policy(prim: Any, *_: Any, **params: Any) -> bool:
         return prim is not name_p or params["name"] not in refused
     return policy
 
@@ -259,7 +259,7 @@ def save_any_names_but_these(*names_not_to_save: str) -> Callable[..., bool]:
     """A policy that keeps the values with names given by `checkpoint_name`, but those with one of these."""
     refused = _checked_names("save_any_names_but_these", names_not_to_save)
 
-    def policy(prim, *_, **params) -> bool:
+    def policy(prim: Any, *_: Any, **params: Any) -> bool:
         return prim is name_p and params["name"] not in refused
     return policy
 
@@ -268,7 +268,7 @@ def save_only_these_names(*names_which_can_be_saved: str) -> Callable[..., bool]
     """A policy that keeps the values with one of the names given by `checkpoint_name`."""
     accepted = _checked_names("save_only_these_names", names_which_can_be_saved)
 
-    def policy(prim, *_, **params) -> bool:
+    def policy(prim: Any, *_: Any, **params: Any) -> bool:
         return prim is name_p and params["name"] in accepted
     return policy
 
@@ -282,7 +282,7 @@ def _checked_names(function: str, names: Sequence) -> frozenset[str]:
 
 def save_from_both_policies(policy_1: Callable, policy_2: Callable) -> Callable[..., bool]:
     """A policy that keeps what either of two policies keeps."""
-    def policy(prim, *args, **params) -> bool:
+    def policy(prim: Any, *args: Any, **params: Any) -> bool:
         decisions = [p(prim, *args, **params) for p in (policy_1, policy_2)]
         offloaded = [d for d in decisions if isinstance(d, Offloadable)]
         return offloaded[0] if offloaded else any(d.value if isinstance(d, Decision) else d for d in decisions)
@@ -296,7 +296,7 @@ def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Callab
       offload_src: the kind of memory that they are in, "device".
       offload_dst: the kind of memory that they are kept in, "pinned_host".
     """
-    def policy(prim, *avals, **params) -> bool | Offloadable:
+    def policy(prim: Any, *avals: Any, **params: Any) -> bool | Offloadable:
         return dots_with_no_batch_dims_saveable(prim, *avals, **params) and Offloadable(offload_src, offload_dst)
     return policy
 
@@ -320,7 +320,7 @@ def save_and_offload_only_these_names(*, names_which_can_be_saved: Sequence[str]
         raise ValueError(f"{function}: The names should be exclusive and should not intersect in `names_which_can_be_saved` and "
                          f"`names_which_can_be_offloaded`, got {', '.join(map(repr, sorted(both)))} in both. Leave it out of one.")
 
-    def policy(prim, *_, **params) -> bool | Offloadable:
+    def policy(prim: Any, *_: Any, **params: Any) -> bool | Offloadable:
         if prim is not name_p or params["name"] not in moved:
             return prim is name_p and params["name"] in accepted
         return Offloadable(offload_src, offload_dst)
@@ -362,7 +362,7 @@ def saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> list[tuple[Shap
     leaves, in_tree = tree_flatten((args, kwargs))
     check_array_leaves("saved_residuals: argument ", args)
 
-    def flat_fun(*flat):
+    def flat_fun(*flat: Any) -> Any:
         a, k = tree_unflatten(in_tree, flat)
         return tree_flatten(fun(*a, **k))[0]
 

@@ -2,47 +2,51 @@
 
 from __future__ import annotations
 
+from typing import Any, Callable, Sequence
+
 from laminax_ir.ops import callbacks as op
 from laminax_ir.ops.shape import concatenate, expand_dims
 from laminax_ir.ops.slicing import index_in_dim
 from laminax_transforms.base.registry import axis_batching_rule, jvp_rule, transpose_rule
-from laminax_transforms.batching.batch_axes import add_batch_axis, batch_axis_first, move_axis
+from laminax_transforms.batching.batch_axes import Axis, add_batch_axis, batch_axis_first, move_axis
 from laminax_transforms.batching.mapping import map as sequential_map
 
 
 @jvp_rule(op.pure_callback_p, symbolic_zeros=True)
-def _pure_callback_jvp(primals, tangents, **params):
+def _pure_callback_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     raise ValueError("Pure callbacks do not support JVP. Please use `laminax.custom_jvp` to use callbacks while taking gradients. "
                      f"The callback is {params['callback']!r}.")
 
 
 @jvp_rule(op.io_callback_p, symbolic_zeros=True)
-def _io_callback_jvp(primals, tangents, **params):
+def _io_callback_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     raise ValueError(f"IO callbacks do not support JVP. The callback is {params['callback']!r}; give the function around it a rule "
                      "with custom_jvp, or stop_gradient its arguments.")
 
 
 @jvp_rule(op.debug_callback_p, symbolic_zeros=True)
-def _debug_callback_jvp(primals, tangents, **params):
+def _debug_callback_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     """Debugging sees the primal values."""
     return op.debug_callback_p.bind(*primals, **params), []
 
 
 @transpose_rule(op.pure_callback_p, op.io_callback_p, op.debug_callback_p)
-def _callback_transpose(cts, *operands, callback, **_params):
+def _callback_transpose(cts: Sequence[Any], *operands: Any, callback: Any, **_params: Any) -> Sequence[Any]:
     raise ValueError(f"{callback.name} is not linear and cannot be transposed. The callback is {callback!r}.")
 
 
 @axis_batching_rule(op.pure_callback_p)
-def _pure_callback_batch(axis, operands, batch_axes, *, callback, result_avals, sharding, vmap_method):
-    def call(*xs, is_batched: bool):
+def _pure_callback_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, callback: Any, result_avals: Any,
+                         sharding: Any, vmap_method: str | None) -> tuple[Any, Any]:
+    def call(*xs: Any, is_batched: bool) -> Any:
         avals = tuple(add_batch_axis(aval, axis.size, 0) for aval in result_avals) if is_batched else result_avals
         return op.pure_callback_p.bind(*xs, callback=callback, result_avals=avals, sharding=sharding, vmap_method=vmap_method)
 
     return batch_by_method(axis, operands, batch_axes, vmap_method, call, "pure_callback", f"The callback is {callback!r}.")
 
 
-def batch_by_method(axis, operands, batch_axes, vmap_method: str | None, call, name: str, detail: str):
+def batch_by_method(axis: Any, operands: Sequence[Any], batch_axes: Sequence[int | None], vmap_method: str | None, call: Any, name: str,
+                    detail: str) -> Any:
     """Batches what is no program, in one of the ways that `pure_callback` documents.
 
     Args:
@@ -66,10 +70,10 @@ def batch_by_method(axis, operands, batch_axes, vmap_method: str | None, call, n
     return results, [0] * len(results)
 
 
-def _looped(fun, operands, mapped, size: int):
+def _looped(fun: Callable, operands: Sequence[Any], mapped: Any, size: int) -> tuple[Any, Any]:
     """One example after the other."""
 
-    def one(chosen):
+    def one(chosen: Any) -> Any:
         found = iter(chosen)
         return fun(*[next(found) if m else x for x, m in zip(operands, mapped)])
 
@@ -77,7 +81,7 @@ def _looped(fun, operands, mapped, size: int):
     return results, [0] * len(results)
 
 
-def _unrolled(fun, operands, mapped, size: int):
+def _unrolled(fun: Callable, operands: Sequence[Any], mapped: Any, size: int) -> tuple[Any, Any]:
     """One example after the other, without a loop."""
     rows = [fun(*[index_in_dim(x, i, 0, keepdims=False) if m else x for x, m in zip(operands, mapped)]) for i in range(size)]
     results = [concatenate([expand_dims(y, (0,)) for y in column], 0) for column in zip(*rows)]
@@ -85,7 +89,8 @@ def _unrolled(fun, operands, mapped, size: int):
 
 
 @axis_batching_rule(op.io_callback_p)
-def _io_callback_batch(axis, operands, batch_axes, *, ordered, **params):
+def _io_callback_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, ordered: bool,
+                       **params: Any) -> tuple[Any, Any]:
     if ordered:
         raise ValueError(f"Cannot `vmap` ordered IO callback. The callback is {params['callback']!r}; use ordered=False, or a scan.")
     operands = [x if b is None else move_axis(x, b, 0) for x, b in zip(operands, batch_axes)]
@@ -94,7 +99,7 @@ def _io_callback_batch(axis, operands, batch_axes, *, ordered, **params):
 
 
 @axis_batching_rule(op.debug_callback_p)
-def _debug_callback_batch(axis, operands, batch_axes, **params):
+def _debug_callback_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
     """Once per example, in their order."""
     operands = [x if b is None else move_axis(x, b, 0) for x, b in zip(operands, batch_axes)]
     return _unrolled(lambda *xs: op.debug_callback_p.bind(*xs, **params), operands, [b is not None for b in batch_axes], axis.size)

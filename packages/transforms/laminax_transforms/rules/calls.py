@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Iterable
+from typing import Any, Iterable, Sequence
 
 from laminax_ir.ops.calls import bind_checkpoint, call_jaxpr, checkpoint_p, jit_p, name_p
 from laminax_ir.options import config
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_transforms.base.registry import axis_batching_rule, batching_rule, is_linear, jvp_rule, linearize_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO
+from laminax_transforms.batching.batch_axes import Axis
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 from laminax_transforms.rematerializing.checkpoint import describe_value
 from laminax_transforms.rematerializing.rematerialization import Rematerialized, rematerialize
 from laminax_transforms.rules import calls_custom  # noqa: F401  (registers the rules of that half of the family)
 
 
-def call_like(params: dict, closed, operands, name: str | None = None) -> list:
+def call_like(params: dict, closed: ClosedJaxpr, operands: Sequence[Any], name: str | None = None) -> list:
     """A jit call of a transformed jaxpr with what carries over of the original call's parameters."""
     return call_jaxpr(closed, *operands, name=name or params["name"], inline=params["inline"])
 
 
 @jvp_rule(jit_p, symbolic_zeros=True)
-def _jit_jvp(primals, tangents, **params):
+def _jit_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     closed = params["jaxpr"]
     nonzero = tuple(t is not ZERO for t in tangents)
     derived = jvp_jaxpr(closed, nonzero)
@@ -32,7 +33,7 @@ def _jit_jvp(primals, tangents, **params):
 
 
 @linearize_rule(jit_p)
-def _jit_linearize(primals, tangents, **params):
+def _jit_linearize(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     closed = params["jaxpr"]
     nonzero = tuple(t is not ZERO for t in tangents)
     split = linearize_jaxpr(closed, nonzero)
@@ -46,7 +47,7 @@ def _jit_linearize(primals, tangents, **params):
 
 
 @transpose_rule(jit_p)
-def _jit_transpose(cts, *operands, **params):
+def _jit_transpose(cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
     linear = tuple(is_linear(x) for x in operands)
     adjoint = transpose_jaxpr(params["jaxpr"], linear, tuple(ct is not ZERO for ct in cts))
     fixed = [x for x in operands if not is_linear(x)]
@@ -56,7 +57,7 @@ def _jit_transpose(cts, *operands, **params):
 
 
 @axis_batching_rule(jit_p)
-def _jit_batch(axis, operands, batch_axes, **params):
+def _jit_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
     batched = batch_jaxpr(params["jaxpr"], axis, tuple(batch_axes))
     return call_like(params, batched.jaxpr, operands), list(batched.out_axes)
 
@@ -64,7 +65,7 @@ def _jit_batch(axis, operands, batch_axes, **params):
 # Checkpointed calls. Their linear part is one equation: a call that computes the residuals again.
 
 
-def _checkpoint_like(params: dict, closed, operands, kept: Iterable[int], differentiated: bool) -> list:
+def _checkpoint_like(params: dict, closed: ClosedJaxpr, operands: Sequence[Any], kept: Iterable[int], differentiated: bool) -> list:
     """Binds a call like that of the parameters, whose operands those numbered `kept` are the first of."""
     flags = params["prevent_cse"]
     if isinstance(flags, tuple):
@@ -75,7 +76,7 @@ def _checkpoint_like(params: dict, closed, operands, kept: Iterable[int], differ
 
 
 @jvp_rule(checkpoint_p, symbolic_zeros=True)
-def _checkpoint_jvp(primals, tangents, **params):
+def _checkpoint_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     closed = params["jaxpr"]
     derived = jvp_jaxpr(closed, tuple(t is not ZERO for t in tangents))
     out = _checkpoint_like(params, derived.jaxpr, [*primals, *(t for t in tangents if t is not ZERO)], range(len(primals)),
@@ -86,7 +87,7 @@ def _checkpoint_jvp(primals, tangents, **params):
 
 
 @linearize_rule(checkpoint_p)
-def _checkpoint_linearize(primals, tangents, **params):
+def _checkpoint_linearize(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     closed = params["jaxpr"]
     split = rematerialize(closed, tuple(t is not ZERO for t in tangents), params["policy"])
     outputs = _checkpoint_like(params, split.primal, primals, range(len(primals)), params["differentiated"])
@@ -113,7 +114,7 @@ def _log_saved_values(closed: ClosedJaxpr, split: Rematerialized) -> None:
 
 
 @transpose_rule(checkpoint_p)
-def _checkpoint_transpose(cts, *operands, **params):
+def _checkpoint_transpose(cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
     linear = tuple(is_linear(x) for x in operands)
     adjoint = transpose_jaxpr(params["jaxpr"], linear, tuple(ct is not ZERO for ct in cts))
     fixed = [x for x in operands if not is_linear(x)]
@@ -124,21 +125,21 @@ def _checkpoint_transpose(cts, *operands, **params):
 
 
 @axis_batching_rule(checkpoint_p)
-def _checkpoint_batch(axis, operands, batch_axes, **params):
+def _checkpoint_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
     batched = batch_jaxpr(params["jaxpr"], axis, tuple(batch_axes))
     return _checkpoint_like(params, batched.jaxpr, operands, range(len(operands)), params["differentiated"]), list(batched.out_axes)
 
 
 @jvp_rule(name_p, symbolic_zeros=True)
-def _name_jvp(primals, tangents, **params):
+def _name_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     return name_p.bind(*primals, **params), tangents[0]
 
 
 @transpose_rule(name_p)
-def _name_transpose(ct, x, *, name):
+def _name_transpose(ct: Any, x: Any, *, name: str) -> list[Any]:
     return [ct]
 
 
 @batching_rule(name_p)
-def _name_batch(operands, batch_axes, *, name):
+def _name_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, name: str) -> tuple[Any, Any]:
     return name_p.bind(*operands, name=name), batch_axes[0]

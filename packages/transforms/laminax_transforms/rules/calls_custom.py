@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Callable, Sequence
+
 from laminax_ir.ops.calls import (
     CustomJVPCall,
     CustomVJPCall,
@@ -14,6 +16,7 @@ from laminax_ir.ops.calls import (
 )
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.programs.dce import dce_jaxpr
+from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
@@ -27,37 +30,37 @@ from laminax_transforms.differentiation.differentiation import jvp_flat, linear_
 from laminax_transforms.programs.jaxpr_transforms import jvp_jaxpr, transpose_jaxpr
 
 
-def _as_custom_jvp(operands, params) -> CustomJVPCall:
+def _as_custom_jvp(operands: Sequence[Any], params: dict[str, Any]) -> CustomJVPCall:
     closed, skipped = params["call_jaxpr"], params["num_consts"]
     rule = params["jvp"]
 
-    def fun(*args):
+    def fun(*args: Any) -> Any:
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)
 
-    def jvp(primals, tangents):  # the constants that the function closed over come first and have no tangents
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:  # the constants that the function closed over come first and have no tangents
         return rule(primals[skipped:], tangents[skipped:])
 
     return CustomJVPCall(fun, jvp, operands, params["name"])
 
 
 @jvp_rule(custom_jvp_call_p, symbolic_zeros=True)
-def _custom_jvp_call_jvp(primals, tangents, **params):
+def _custom_jvp_call_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     return _as_custom_jvp(primals, params).jvp(primals, tangents)
 
 
 @axis_batching_rule(custom_jvp_call_p)
-def _custom_jvp_call_batch(axis, operands, batch_axes, **params):
+def _custom_jvp_call_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
     batched, results_batched = batch_custom_jvp(_as_custom_jvp(operands, params), over_axis(axis), axis.size, operands, batch_axes)
     results = batched.bind()
     return results, [0 if results_batched() else None] * len(results)
 
 
 @transpose_rule(custom_jvp_call_p)
-def _custom_jvp_call_transpose(cts, *operands, call_jaxpr, **_params):
+def _custom_jvp_call_transpose(cts: Sequence[Any], *operands: Any, call_jaxpr: ClosedJaxpr, **_params: Any) -> Sequence[Any]:
     return _transpose_linear_call(cts, operands, call_jaxpr)
 
 
-def _transpose_linear_call(cts, operands, closed):
+def _transpose_linear_call(cts: Sequence[Any], operands: Sequence[Any], closed: ClosedJaxpr) -> list[Any]:
     """The call is linear in the marked operands: its rule does not matter, its adjoint is that of its jaxpr."""
     linear = tuple(is_linear(x) for x in operands)
     adjoint = transpose_jaxpr(closed, linear, tuple(ct is not ZERO for ct in cts))
@@ -67,14 +70,14 @@ def _transpose_linear_call(cts, operands, closed):
     return [(next(out) if next(has_ct) else ZERO) if lin else None for lin in linear]
 
 
-def _as_custom_vjp(operands, params) -> CustomVJPCall:
+def _as_custom_vjp(operands: Sequence[Any], params: dict[str, Any]) -> CustomVJPCall:
     closed, skipped = params["call_jaxpr"], params["num_consts"]
     staged_fwd, staged_bwd = params["fwd"], params["bwd"]
 
-    def fun(*args):
+    def fun(*args: Any) -> Any:
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)
 
-    def fwd(args, perturbed):  # the constants that the function closed over come first and have no cotangents
+    def fwd(args: Any, perturbed: Any) -> tuple[Any, Any, Any]:  # the constants that the function closed over come first and have no cotangents
         results, residuals, bwd = run_forward(staged_fwd, staged_bwd, args[skipped:], perturbed[skipped:])
         return results, residuals, lambda residuals, cts: [*[ZERO] * skipped, *bwd(residuals, cts)]
 
@@ -82,12 +85,12 @@ def _as_custom_vjp(operands, params) -> CustomVJPCall:
 
 
 @jvp_rule(custom_vjp_call_p, symbolic_zeros=True)
-def _custom_vjp_call_jvp(primals, tangents, **params):
+def _custom_vjp_call_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     return linearize_custom_vjp(_as_custom_vjp(primals, params), primals, tangents)
 
 
 @axis_batching_rule(custom_vjp_call_p)
-def _custom_vjp_call_batch(axis, operands, batch_axes, **params):
+def _custom_vjp_call_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
     batched, results_batched = batch_custom_vjp(_as_custom_vjp(operands, params), over_axis(axis), axis.size, operands, batch_axes)
     results = batched.bind()
     return results, [0 if results_batched() else None] * len(results)
@@ -97,19 +100,19 @@ def _custom_vjp_call_batch(axis, operands, batch_axes, **params):
 
 
 @transpose_rule(custom_vjp_tangent_p)
-def _custom_vjp_tangent_transpose(cts, *operands, bwd, num_residuals, out_avals, name):
+def _custom_vjp_tangent_transpose(cts: Sequence[Any], *operands: Any, bwd: Any, num_residuals: int, out_avals: Any, name: str) -> list[Any]:
     in_cts = bwd(operands[:num_residuals], cts)
     return [None] * num_residuals + list(in_cts)
 
 
 @axis_batching_rule(custom_vjp_tangent_p)
-def _custom_vjp_tangent_batch(axis, operands, batch_axes, **params):
+def _custom_vjp_tangent_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
     """Batching the recorded tangent map: its transpose is the backward rule over the batch."""
     count, bwd = params["num_residuals"], params["bwd"]
     tangents = [batch_axis_first(t, b, axis.size) for t, b in zip(operands[count:], batch_axes[count:])]
     num_tangents, residual_axes = len(tangents), list(batch_axes[:count])  # the rule must not hold on to the operands
 
-    def batched_bwd(residuals, cts):
+    def batched_bwd(residuals: Sequence[Any], cts: Sequence[Any]) -> Any:
         return batch_backward(bwd, over_axis(axis), axis.size, residuals, residual_axes, cts, [0] * len(cts), [0] * num_tangents)
 
     out_avals = tuple(add_batch_axis(aval, axis.size, 0) for aval in params["out_avals"])
@@ -123,7 +126,8 @@ def _custom_vjp_tangent_batch(axis, operands, batch_axes, **params):
 
 
 @axis_batching_rule(custom_vmap_call_p)
-def _custom_vmap_batch(axis, operands, batch_axes, *, call, rule, name):
+def _custom_vmap_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, call: Any, rule: Any,
+                       name: str) -> tuple[Any, Any]:
     mapped = [b is not None for b in batch_axes]
     in_front = [x if b is None else move_axis(x, b, 0) for x, b in zip(operands, batch_axes)]
     results, out_mapped = rule(axis.size, mapped, in_front)
@@ -131,7 +135,7 @@ def _custom_vmap_batch(axis, operands, batch_axes, *, call, rule, name):
 
 
 @jvp_rule(custom_vmap_call_p, symbolic_zeros=True)
-def _custom_vmap_jvp(primals, tangents, **params):
+def _custom_vmap_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     call = params["call"]
     nonzero = tuple(t is not ZERO for t in tangents)
     derived = jvp_jaxpr(call, nonzero, True)
@@ -142,17 +146,17 @@ def _custom_vmap_jvp(primals, tangents, **params):
     return out[:count], [t if aval.to_tangent_aval() is aval else ZERO for t, aval in zip(out[count:], call.out_avals)]
 
 
-def _derivative_rule(rule, nonzero, skipped: int):
+def _derivative_rule(rule: Any, nonzero: Any, skipped: int) -> Callable:
     """The user's rule, with tangents: `(*consts, *primals, *tangents) -> (*results, *tangents of results)`."""
     count = len(nonzero)
     differentiated = [i for i, has in enumerate(nonzero) if has]
 
-    def of_rule(size, flags, operands):
+    def of_rule(size: int, flags: Any, operands: Sequence[Any]) -> tuple[Any, Any]:
         """The user's rule with these flags, and its derivative: results and tangents, and which of them are mapped."""
         primals, given = operands[:count], iter(operands[count:])
         out_mapped: list[bool] = []
 
-        def over_the_batch(*xs):
+        def over_the_batch(*xs: Any) -> Any:
             results, found = rule(size, flags, xs)
             out_mapped.extend(found)
             return results
@@ -160,7 +164,7 @@ def _derivative_rule(rule, nonzero, skipped: int):
         results, out = jvp_flat(over_the_batch, primals, [next(given) if has else ZERO for has in nonzero])
         return [*results, *[instantiate(t, get_aval(r)) for t, r in zip(out, results)]], [*out_mapped, *out_mapped]
 
-    def derived(size, mapped, operands):
+    def derived(size: int, mapped: Any, operands: Sequence[Any]) -> Any:
         mapped, operands = mapped[skipped:], list(operands[skipped:])
         flags = list(mapped[:count])  # the rule knows one flag for a primal and its tangent
         for i, tangent_mapped in zip(differentiated, mapped[count:]):
@@ -178,7 +182,7 @@ def _derivative_rule(rule, nonzero, skipped: int):
 
 
 @linearize_rule(custom_vmap_call_p)
-def _custom_vmap_linearize(primals, tangents, **params):
+def _custom_vmap_linearize(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     """The tangents are one linear equation, which computes again what it needs of the primals."""
     call = params["call"]
     nonzero = tuple(t is not ZERO for t in tangents)
@@ -187,7 +191,7 @@ def _custom_vmap_linearize(primals, tangents, **params):
     program, consts = close_over_constants(_tangents_only(derived.jaxpr, count))
     with_tangents = _derivative_rule(params["rule"], nonzero, len(consts))
 
-    def rule(size, mapped, operands):
+    def rule(size: int, mapped: Any, operands: Sequence[Any]) -> tuple[Any, Any]:
         results, out_mapped = with_tangents(size, mapped, operands)
         return results[count:], out_mapped[count:]
 
@@ -197,13 +201,13 @@ def _custom_vmap_linearize(primals, tangents, **params):
 
 
 @cached_by_jaxpr
-def _tangents_only(closed, count: int):
+def _tangents_only(closed: ClosedJaxpr, count: int) -> Any:
     jaxpr, _ = dce_jaxpr(closed.jaxpr, [False] * count + [True] * (len(closed.out_avals) - count), True)
     return closed.replace(jaxpr=jaxpr)
 
 
 @transpose_rule(custom_vmap_call_p)
-def _custom_vmap_transpose(cts, *operands, call, rule, name):
+def _custom_vmap_transpose(cts: Sequence[Any], *operands: Any, call: Any, rule: Any, name: str) -> list[Any]:
     linear = tuple(is_linear(x) for x in operands)
     has_ct = tuple(ct is not ZERO for ct in cts)
     adjoint = transpose_jaxpr(call, linear, has_ct, True)
@@ -212,11 +216,11 @@ def _custom_vmap_transpose(cts, *operands, call, rule, name):
     linear_avals = [x for x in operands if is_linear(x)]
     num_consts, num_fixed = len(consts), len(fixed)  # the rule must not hold on to the values
 
-    def transposed(size, mapped, values):
+    def transposed(size: int, mapped: Any, values: Any) -> tuple[Any, Any]:
         mapped, values = mapped[num_consts:], values[num_consts:]
         out_mapped: list[bool] = []
 
-        def over_the_batch(*tangents):
+        def over_the_batch(*tangents: Any) -> Any:
             found, others, flags = iter(tangents), iter(values[:num_fixed]), iter(mapped[:num_fixed])
             xs = [next(found) if is_lin else next(others) for is_lin in linear]
             results, which = rule(size, [is_lin or next(flags) for is_lin in linear], xs)
@@ -235,7 +239,7 @@ def _custom_vmap_transpose(cts, *operands, call, rule, name):
     return [next(out) if is_lin else None for is_lin in linear]
 
 
-def _fitted(ct, is_mapped: bool, wanted: bool, size: int):
+def _fitted(ct: Any, is_mapped: bool, wanted: bool, size: int) -> Any:
     """A cotangent with a batch axis in front if its result has one, without if it has not."""
     if is_mapped == wanted:
         return ct

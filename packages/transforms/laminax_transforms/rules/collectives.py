@@ -7,7 +7,7 @@ taken to be each one's own share. So `grad` inside of a named axis is the gradie
 from __future__ import annotations
 
 import math
-from typing import Callable, Sequence
+from typing import Any, Callable, Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from laminax_ir.ops import elementwise
 from laminax_ir.ops.indexing import GatherDimensionNumbers, gather
 from laminax_ir.ops.reduction import reduce_max, reduce_min, reduce_sum
 from laminax_ir.ops.shape import concatenate, full, iota, reshape
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.tracing.manual_axes import checked_axes
 from laminax_ir.types.avals import get_aval, remove_axis
 from laminax_transforms.base.registry import (
@@ -28,7 +29,7 @@ from laminax_transforms.base.registry import (
     transpose_rule,
 )
 from laminax_transforms.base.zeros import ZERO
-from laminax_transforms.batching.batch_axes import batch_axis_first, broadcast_batch, move_axis
+from laminax_transforms.batching.batch_axes import Axis, batch_axis_first, broadcast_batch, move_axis
 
 define_linear(op.psum_p)
 define_linear(op.all_gather_p)
@@ -38,7 +39,7 @@ define_linear(op.ppermute_p)
 define_linear(op.pvary_p)
 
 
-def _extremum_partial(tangent, result, x, *, axes, axis_index_groups):
+def _extremum_partial(tangent: Any, result: Any, x: Any, *, axes: Any, axis_index_groups: Any) -> Any:
     """The mean of the tangents at the places of the extremum, as for `reduce_max`."""
     here = elementwise.convert_element_type(elementwise.eq(x, result), get_aval(x).dtype)
     count = op.psum_p.bind(here, axes=axes, axis_index_groups=axis_index_groups)
@@ -51,18 +52,18 @@ define_jvp(op.pmin_p, _extremum_partial)
 
 
 @jvp_rule(op.axis_index_p, symbolic_zeros=True)
-def _axis_index_jvp(primals, tangents, **params):
+def _axis_index_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     return op.axis_index_p.bind(**params), ZERO
 
 
 @jvp_rule(op.psum_shared_p, symbolic_zeros=True)
-def _psum_shared_jvp(primals, tangents, **params):
+def _psum_shared_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     result = op.psum_shared_p.bind(*primals, **params)
     return result, ZERO if tangents[0] is ZERO else op.psum_shared_p.bind(tangents[0], primals[1], **params)
 
 
 @transpose_rule(op.psum_p)
-def _psum_transpose(ct, x, *, axes, axis_index_groups):
+def _psum_transpose(ct: Any, x: Any, *, axes: Any, axis_index_groups: Any) -> list[Any]:
     """Along a checked axis a cotangent may be known to be the same for all: then it is that of each participant."""
     checked = checked_axes()
     if not checked:
@@ -74,39 +75,39 @@ def _psum_transpose(ct, x, *, axes, axis_index_groups):
 
 
 @transpose_rule(op.pvary_p)
-def _pvary_transpose(ct, x, *, axes):
+def _pvary_transpose(ct: Any, x: Any, *, axes: Any) -> list[Any]:
     return [ct]  # the sum over the axes comes at the end of the linear program, as for every operand that does not vary
 
 
 @batching_rule(op.pvary_p)
-def _pvary_batch(operands, batch_axes, *, axes):
+def _pvary_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, axes: Any) -> tuple[Any, Any]:
     return op.pvary_p.bind(*operands, axes=axes), batch_axes[0]
 
 
 @transpose_rule(op.psum_shared_p)
-def _psum_shared_transpose(ct, x, like, **params):
+def _psum_shared_transpose(ct: Any, x: Any, like: Any, **params: Any) -> list[Any]:
     if is_linear(like):
         raise NotImplementedError("reduce_axes inside of a function that is transposed by linear_transpose is not supported")
     return [op.psum_shared_p.bind(ct, like, **params), None]
 
 
 @transpose_rule(op.all_gather_p)
-def _all_gather_transpose(ct, x, *, all_gather_dimension, **params):
+def _all_gather_transpose(ct: Any, x: Any, *, all_gather_dimension: int, **params: Any) -> list[Any]:
     return [op.reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, **params)]
 
 
 @transpose_rule(op.reduce_scatter_p)
-def _reduce_scatter_transpose(ct, x, *, scatter_dimension, **params):
+def _reduce_scatter_transpose(ct: Any, x: Any, *, scatter_dimension: int, **params: Any) -> list[Any]:
     return [op.all_gather_p.bind(ct, all_gather_dimension=scatter_dimension, **params)]
 
 
 @transpose_rule(op.all_to_all_p)
-def _all_to_all_transpose(ct, x, *, split_axis, concat_axis, **params):
+def _all_to_all_transpose(ct: Any, x: Any, *, split_axis: int, concat_axis: int, **params: Any) -> list[Any]:
     return [op.all_to_all_p.bind(ct, split_axis=concat_axis, concat_axis=split_axis, **params)]
 
 
 @transpose_rule(op.ppermute_p)
-def _ppermute_transpose(ct, x, *, axis_name, perm):
+def _ppermute_transpose(ct: Any, x: Any, *, axis_name: tuple, perm: tuple) -> list[Any]:
     return [op.ppermute_p.bind(ct, axis_name=axis_name, perm=tuple((d, s) for s, d in perm))]
 
 
@@ -114,7 +115,7 @@ def _ppermute_transpose(ct, x, *, axis_name, perm):
 # is the collective over the mapped axis itself.
 
 
-def _take_rows(x, indices: np.ndarray):
+def _take_rows(x: Any, indices: np.ndarray) -> Any:
     """`x[indices]` along the first axis, for known indices of any rank."""
     shape = get_aval(x).shape
     rank = indices.ndim
@@ -123,22 +124,23 @@ def _take_rows(x, indices: np.ndarray):
     return gather(x, np.asarray(indices, np.int32)[..., None], dims, (1, *shape[1:]))
 
 
-def _merge_axes(x, axis: int, count: int = 2):
+def _merge_axes(x: Any, axis: int, count: int = 2) -> Any:
     """`count` neighbouring axes as one."""
     shape = get_aval(x).shape
     return reshape(x, (*shape[:axis], math.prod(shape[axis:axis + count]), *shape[axis + count:]))
 
 
-def _split_axis(x, axis: int, sizes: Sequence[int]):
+def _split_axis(x: Any, axis: int, sizes: Sequence[int]) -> Any:
     """One axis as several."""
     shape = get_aval(x).shape
     return reshape(x, (*shape[:axis], *sizes, *shape[axis + 1:]))
 
 
-def _define_reduction(primitive, reduce: Callable, of_equals: Callable) -> None:
+def _define_reduction(primitive: Primitive, reduce: Callable, of_equals: Callable) -> None:
     """Args: `of_equals(x, n)`, the reduction of n equal values."""
     @axis_batching_rule(primitive, uses_axis_name=True)
-    def rule(axis, operands, batch_axes, *, axes, axis_index_groups):
+    def rule(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, axes: Any,
+             axis_index_groups: Any) -> tuple[Any, Any]:
         (x,), (b,) = operands, batch_axes
         if axis.name is None or axis.name not in axes:
             return primitive.bind(x, axes=axes, axis_index_groups=axis_index_groups), b
@@ -151,13 +153,13 @@ def _define_reduction(primitive, reduce: Callable, of_equals: Callable) -> None:
         return (primitive.bind(x, axes=rest, axis_index_groups=None) if rest else x), None
 
 
-def _require_one_name(primitive, names: Sequence) -> None:
+def _require_one_name(primitive: Primitive, names: Sequence) -> None:
     if len(names) > 1:
         raise NotImplementedError(f"{primitive} over several axes {tuple(names)} with axis_index_groups or a permutation cannot be "
                                   "batched by the vmap of one of them. Use one axis name.")
 
 
-def _reduce_in_groups(x, groups, reduce: Callable):
+def _reduce_in_groups(x: Any, groups: Any, reduce: Callable) -> Any:
     """Every row the reduction over the rows of its group."""
     totals = [reduce(_take_rows(x, np.array(group)), (0,)) for group in groups]
     stacked = concatenate([reshape(t, (1, *get_aval(t).shape)) for t in totals], 0)
@@ -167,7 +169,7 @@ def _reduce_in_groups(x, groups, reduce: Callable):
     return _take_rows(stacked, group_of)
 
 
-def _repeated(x, count: int):
+def _repeated(x: Any, count: int) -> Any:
     return elementwise.mul(x, np.asarray(count, get_aval(x).dtype)[()])
 
 
@@ -177,7 +179,7 @@ _define_reduction(op.pmin_p, reduce_min, lambda x, n: x)
 
 
 @axis_batching_rule(op.psum_shared_p, uses_axis_name=True)
-def _psum_shared_batch(axis, operands, batch_axes, *, axes):
+def _psum_shared_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, axes: Any) -> tuple[Any, Any]:
     (x, like), (b, like_axis) = operands, batch_axes
     rest = axes
     if axis.name is not None and axis.name in axes:
@@ -188,7 +190,8 @@ def _psum_shared_batch(axis, operands, batch_axes, *, axes):
 
 
 @axis_batching_rule(op.all_gather_p, uses_axis_name=True)
-def _all_gather_batch(axis, operands, batch_axes, *, all_gather_dimension, axis_name, axis_index_groups, axis_size, tiled):
+def _all_gather_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, all_gather_dimension: int, axis_name: tuple,
+                      axis_index_groups: Any, axis_size: int, tiled: bool) -> tuple[Any, Any]:
     (x,), (b,), dim = operands, batch_axes, all_gather_dimension
     if axis.name is None or axis.name not in axis_name:
         x = x if b is None else move_axis(x, b, 0)
@@ -213,7 +216,8 @@ def _all_gather_batch(axis, operands, batch_axes, *, all_gather_dimension, axis_
 
 
 @axis_batching_rule(op.reduce_scatter_p, uses_axis_name=True)
-def _reduce_scatter_batch(axis, operands, batch_axes, *, scatter_dimension, axis_name, axis_index_groups, axis_size, tiled):
+def _reduce_scatter_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, scatter_dimension: int,
+                          axis_name: tuple, axis_index_groups: Any, axis_size: int, tiled: bool) -> tuple[Any, Any]:
     (x,), (b,), dim = operands, batch_axes, scatter_dimension
     if axis.name is None or axis.name not in axis_name:
         x = x if b is None else move_axis(x, b, 0)
@@ -244,7 +248,8 @@ def _reduce_scatter_batch(axis, operands, batch_axes, *, scatter_dimension, axis
 
 
 @axis_batching_rule(op.all_to_all_p, uses_axis_name=True)
-def _all_to_all_batch(axis, operands, batch_axes, *, split_axis, concat_axis, axis_name, axis_index_groups, tiled):
+def _all_to_all_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, split_axis: int, concat_axis: int,
+                      axis_name: tuple, axis_index_groups: Any, tiled: bool) -> tuple[Any, Any]:
     (x,), (b,) = operands, batch_axes
     names = op.axis_names(axis_name)
     if axis.name is None or axis.name not in names:
@@ -277,7 +282,8 @@ def _all_to_all_batch(axis, operands, batch_axes, *, split_axis, concat_axis, ax
 
 
 @axis_batching_rule(op.ppermute_p, uses_axis_name=True)
-def _ppermute_batch(axis, operands, batch_axes, *, axis_name, perm):
+def _ppermute_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, axis_name: tuple,
+                    perm: tuple) -> tuple[Any, Any]:
     (x,), (b,) = operands, batch_axes
     if axis.name is None or axis.name not in axis_name:
         return op.ppermute_p.bind(x, axis_name=axis_name, perm=perm), b
@@ -296,7 +302,7 @@ def _ppermute_batch(axis, operands, batch_axes, *, axis_name, perm):
 
 
 @axis_batching_rule(op.axis_index_p, uses_axis_name=True)
-def _axis_index_batch(axis, operands, batch_axes, *, axis_name):
+def _axis_index_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, axis_name: tuple) -> tuple[Any, Any]:
     if axis.name is None or axis_name != axis.name:
         return op.axis_index_p.bind(axis_name=axis_name), None
     return iota(np.int32, axis.size), 0

@@ -7,6 +7,7 @@ that of rhs contracts lhs with the cotangent over the free axes of lhs.
 from __future__ import annotations
 
 import functools
+from typing import Any, Callable, Sequence
 
 from laminax_ir.ops.contraction import (
     RaggedDotDimensionNumbers,
@@ -16,17 +17,18 @@ from laminax_ir.ops.contraction import (
     ragged_dot_general_p,
 )
 from laminax_ir.ops.shape import broadcast_in_dim, transpose
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.type_shardings import TypeSharding
 from laminax_transforms.base.registry import axis_batching_rule, batching_rule, define_jvp, is_linear, transpose_rule
 from laminax_transforms.base.zeros import ZERO, cotangent_of_dtype
-from laminax_transforms.batching.batch_axes import batch_axis_first
+from laminax_transforms.batching.batch_axes import Axis, batch_axis_first
 
 
-def _linear_in(position: int, primitive):
+def _linear_in(position: int, primitive: Primitive) -> Callable:
     """The part of the tangent that comes from one operand: the same product with the tangent in its place."""
-    def partial(t, result, *operands, **params):
+    def partial(t: Any, result: Any, *operands: Any, **params: Any) -> Any:
         if not dtypes.issubdtype(result.dtype, dtypes.inexact):  # an integer preferred_element_type
             return ZERO
         operands = list(operands)
@@ -39,7 +41,8 @@ define_jvp(dot_general_p, _linear_in(0, dot_general_p), _linear_in(1, dot_genera
 
 
 @transpose_rule(dot_general_p)
-def _dot_general_transpose(ct, lhs, rhs, *, dimension_numbers, out_sharding, **params):
+def _dot_general_transpose(ct: Any, lhs: Any, rhs: Any, *, dimension_numbers: tuple[str, str, str], out_sharding: Any,
+                           **params: Any) -> list[Any]:
     if is_linear(lhs):
         numbers, permutation = _lhs_adjoint(len(lhs.shape), len(get_aval(rhs).shape), dimension_numbers)
         split = None if lhs._split is None else _before(lhs._split, permutation)
@@ -61,7 +64,7 @@ def _before(split: TypeSharding, permutation: tuple[int, ...] | None) -> TypeSha
 
 
 @functools.lru_cache(maxsize=1024)
-def _lhs_adjoint(lhs_ndim: int, rhs_ndim: int, dimension_numbers):
+def _lhs_adjoint(lhs_ndim: int, rhs_ndim: int, dimension_numbers: Any) -> tuple[Any, Any]:
     """How to contract ct with rhs, and the permutation that gives the result lhs's axis order (None: has it)."""
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
     lhs_free = free_axes(lhs_ndim, lhs_contracting, lhs_batch)
@@ -74,7 +77,7 @@ def _lhs_adjoint(lhs_ndim: int, rhs_ndim: int, dimension_numbers):
 
 
 @functools.lru_cache(maxsize=1024)
-def _rhs_adjoint(lhs_ndim: int, rhs_ndim: int, dimension_numbers):
+def _rhs_adjoint(lhs_ndim: int, rhs_ndim: int, dimension_numbers: Any) -> tuple[Any, Any]:
     """How to contract lhs with ct, and the permutation that gives the result rhs's axis order (None: has it)."""
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
     lhs_free = free_axes(lhs_ndim, lhs_contracting, lhs_batch)
@@ -90,7 +93,7 @@ def _sorting(axes: tuple[int, ...]) -> tuple[int, ...] | None:
     return None if order == tuple(range(len(axes))) else order
 
 
-def _as_operand(ct, permutation, operand: ShapedArray):
+def _as_operand(ct: Any, permutation: Any, operand: ShapedArray) -> Any:
     """The cotangent in the operand's axis order and dtype."""
     if permutation is not None:
         ct = transpose(ct, permutation)
@@ -98,14 +101,15 @@ def _as_operand(ct, permutation, operand: ShapedArray):
 
 
 @batching_rule(dot_general_p)
-def _dot_general_batch(operands, batch_axes, *, dimension_numbers, **params):
+def _dot_general_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension_numbers: tuple[str, str, str],
+                       **params: Any) -> tuple[Any, Any]:
     lhs, rhs = operands
     numbers, out_axis = _batched_numbers(len(get_aval(lhs).shape), len(get_aval(rhs).shape), *batch_axes, dimension_numbers)
     return dot_general_p.bind(lhs, rhs, dimension_numbers=numbers, **params), out_axis
 
 
 @functools.lru_cache(maxsize=1024)
-def _batched_numbers(lhs_ndim: int, rhs_ndim: int, lhs_axis: int | None, rhs_axis: int | None, dimension_numbers):
+def _batched_numbers(lhs_ndim: int, rhs_ndim: int, lhs_axis: int | None, rhs_axis: int | None, dimension_numbers: Any) -> tuple[Any, Any]:
     """Dimension numbers with the mapped axes, and where the mapped axis is in the result.
 
     Mapped in both operands it is a further batch axis, in one a further free axis. The ranks include it.
@@ -134,7 +138,8 @@ define_jvp(ragged_dot_general_p, _linear_in(0, ragged_dot_general_p), _linear_in
 
 
 @transpose_rule(ragged_dot_general_p)
-def _ragged_dot_general_transpose(ct, lhs, rhs, group_sizes, *, ragged_dot_dimension_numbers, **params):
+def _ragged_dot_general_transpose(ct: Any, lhs: Any, rhs: Any, group_sizes: Any, *, ragged_dot_dimension_numbers: Any,
+                                  **params: Any) -> Sequence[Any]:
     numbers = ragged_dot_dimension_numbers
     ((lhs_contracting, _), _), (ragged,), _ = numbers
     adjoint = _contracting_adjoint if ragged in lhs_contracting else _free_adjoint
@@ -152,7 +157,7 @@ def _ragged_dot_general_transpose(ct, lhs, rhs, group_sizes, *, ragged_dot_dimen
     return cts
 
 
-def _free_adjoint(ct, lhs, rhs, numbers, position: int):
+def _free_adjoint(ct: Any, lhs: Any, rhs: Any, numbers: Any, position: int) -> tuple[Any, Any, Any, Any]:
     """For out[b, m, n] = lhs[b, m, k] . rhs[g, b, k, n], ragged in m."""
     ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)), (ragged,), (group,) = numbers
     lhs_free = free_axes(len(lhs.shape), lhs_contracting, lhs_batch)
@@ -172,7 +177,7 @@ def _free_adjoint(ct, lhs, rhs, numbers, position: int):
     return lhs, ct, RaggedDotDimensionNumbers(dot, (ragged,), ()), _sorting(axes)
 
 
-def _contracting_adjoint(ct, lhs, rhs, numbers, position: int):
+def _contracting_adjoint(ct: Any, lhs: Any, rhs: Any, numbers: Any, position: int) -> tuple[Any, Any, Any, Any]:
     """For out[g, b, m, n] = lhs[b, m, k] . rhs[b, k, n], ragged in k."""
     ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)), (ragged,), _ = numbers
     lhs_free = free_axes(len(lhs.shape), lhs_contracting, lhs_batch)
@@ -194,7 +199,8 @@ def _contracting_adjoint(ct, lhs, rhs, numbers, position: int):
 
 
 @axis_batching_rule(ragged_dot_general_p)
-def _ragged_dot_general_batch(axis, operands, batch_axes, *, ragged_dot_dimension_numbers, **params):
+def _ragged_dot_general_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, ragged_dot_dimension_numbers: Any,
+                              **params: Any) -> tuple[Any, Any]:
     """The mapped axis becomes the first batch axis, and group sizes differ along it."""
     numbers = ragged_dot_dimension_numbers
     lhs, rhs, group_sizes = (batch_axis_first(x, b, axis.size) for x, b in zip(operands, batch_axes))

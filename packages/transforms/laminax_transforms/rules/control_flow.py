@@ -19,7 +19,7 @@ from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import axis_batching_rule, define_zero_derivative, is_linear, jvp_rule, linearize_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO
-from laminax_transforms.batching.batch_axes import move_batch_axis
+from laminax_transforms.batching.batch_axes import Axis, move_batch_axis
 from laminax_transforms.differentiation.dependence import Flags, batched_results, cotangent_parameters, tangent_results, union
 from laminax_transforms.differentiation.varying import branches_alike, varying_axes
 from laminax_transforms.programs.jaxpr_transforms import LinearizedJaxpr, batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
@@ -32,7 +32,7 @@ define_zero_derivative(platform_index_p)
 
 
 @cached_by_jaxpr
-def _jvp_branches(first: ClosedJaxpr, others: tuple[ClosedJaxpr, ...], nonzero: Flags):
+def _jvp_branches(first: ClosedJaxpr, others: tuple[ClosedJaxpr, ...], nonzero: Flags) -> tuple[Any, Any, Any]:
     """The branches with tangents, the constants they bring, and which results have tangents."""
     branches = (first, *others)
     wanted = union(*[tangent_results(branch, nonzero) for branch in branches])
@@ -42,7 +42,7 @@ def _jvp_branches(first: ClosedJaxpr, others: tuple[ClosedJaxpr, ...], nonzero: 
 
 
 @jvp_rule(cond_p, symbolic_zeros=True)
-def _cond_jvp(primals, tangents, **params):
+def _cond_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     branches = params["branches"]
     nonzero = nonzero_flags(tangents[1:])
     index, *operands = primals
@@ -99,7 +99,7 @@ def _with_residuals(split: LinearizedJaxpr, sources: dict, count: int, places: S
 
 
 @linearize_rule(cond_p)
-def _cond_linearize(primals, tangents, **params):
+def _cond_linearize(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     branches = params["branches"]
     nonzero = nonzero_flags(tangents[1:])
     index, *operands = primals
@@ -114,7 +114,8 @@ def _cond_linearize(primals, tangents, **params):
 
 
 @cached_by_jaxpr
-def _transpose_branches(first: ClosedJaxpr, others: tuple[ClosedJaxpr, ...], linear: Flags, ct_nonzero: Flags, sums_shared: bool):
+def _transpose_branches(first: ClosedJaxpr, others: tuple[ClosedJaxpr, ...], linear: Flags, ct_nonzero: Flags,
+                        sums_shared: bool) -> tuple[Any, Any, Any]:
     branches = (first, *others)
     wanted = union(*[present(cotangent_parameters(b.jaxpr, linear, ct_nonzero), linear) for b in branches])
     adjoints = [transpose_jaxpr(branch, linear, ct_nonzero, wanted, sums_shared) for branch in branches]
@@ -123,7 +124,7 @@ def _transpose_branches(first: ClosedJaxpr, others: tuple[ClosedJaxpr, ...], lin
 
 
 @transpose_rule(cond_p)
-def _cond_transpose(cts, index, *operands, branches, **params):
+def _cond_transpose(cts: Sequence[Any], index: Any, *operands: Any, branches: Any, **params: Any) -> list[Any]:
     linear = tuple(is_linear(x) for x in operands)
     all_take_the_same = True
     if checked_axes():  # inside of a program per device
@@ -136,7 +137,7 @@ def _cond_transpose(cts, index, *operands, branches, **params):
 
 
 @cached_by_jaxpr
-def _batch_branches(first: ClosedJaxpr, others: tuple[ClosedJaxpr, ...], axis, mapped: Flags):
+def _batch_branches(first: ClosedJaxpr, others: tuple[ClosedJaxpr, ...], axis: Any, mapped: Flags) -> tuple[Any, Any, Any]:
     branches = (first, *others)
     flags = union(*[batched_results(branch, mapped, axis) for branch in branches])
     batched = [batch_jaxpr(branch, axis, front_axes(mapped), front_axes(flags)) for branch in branches]
@@ -145,7 +146,7 @@ def _batch_branches(first: ClosedJaxpr, others: tuple[ClosedJaxpr, ...], axis, m
 
 
 @axis_batching_rule(cond_p, uses_axis_name=True)
-def _cond_batch(axis, operands, batch_axes, *, branches, **params):
+def _cond_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, branches: Any, **params: Any) -> tuple[Any, Any]:
     (index, *operands), (index_axis, *batch_axes) = operands, batch_axes
     mapped = tuple(b is not None for b in batch_axes)
     operands = [move_batch_axis(x, b, place, axis.size) for x, b, place in zip(operands, batch_axes, front_axes(mapped))]
@@ -155,7 +156,7 @@ def _cond_batch(axis, operands, batch_axes, *, branches, **params):
     return cond_p.bind(index, *consts, *operands, branches=jaxprs, **params), list(front_axes(flags))
 
 
-def _select_branch(axis, index, operands, mapped: Flags, branches):
+def _select_branch(axis: Any, index: Any, operands: Sequence[Any], mapped: Flags, branches: Sequence[ClosedJaxpr]) -> tuple[Any, Any]:
     """A mapped index: all branches run, and each example takes the results of its own.
 
     A branch sees the operands of the examples that did not choose it through stop_gradient, so that an infinite
@@ -176,7 +177,7 @@ def _select_branch(axis, index, operands, mapped: Flags, branches):
     return [op.select_n(beside(index, cases[0]), *cases) for cases in zip(*results)], [0] * count
 
 
-def _guarded(chosen, x):
+def _guarded(chosen: Any, x: Any) -> Any:
     if not dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact):
         return x
     return select_examples(chosen, x, op.stop_gradient_p.bind(x, is_discarded=True))

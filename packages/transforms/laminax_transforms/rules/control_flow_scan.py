@@ -20,7 +20,7 @@ from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rule, linearize_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO, zeros_of
-from laminax_transforms.batching.batch_axes import move_batch_axis
+from laminax_transforms.batching.batch_axes import Axis, move_batch_axis
 from laminax_transforms.differentiation.dependence import (
     Flags,
     batched_results,
@@ -35,7 +35,7 @@ from laminax_transforms.rematerializing.split_scans import SplitStep, run_split_
 from laminax_transforms.rules.control_flow_values import absent, front_axes, full_tangents, in_groups, nonzero_flags, present, spread
 
 
-def _closed(invars, outvars, eqns, name) -> ClosedJaxpr:
+def _closed(invars: Any, outvars: Any, eqns: Any, name: str) -> ClosedJaxpr:
     return ClosedJaxpr(Jaxpr([], invars, outvars, eqns, debug_info=name))
 
 
@@ -77,7 +77,7 @@ def kept_parameters(params: dict[str, Any]) -> dict[str, Any]:
 
 
 @jvp_rule(scan_p, symbolic_zeros=True)
-def _scan_jvp(primals, tangents, **params):
+def _scan_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     num_consts, num_carry = params["num_consts"], params["num_carry"]
     body = jvp_body(params["jaxpr"], nonzero_flags(tangents), num_consts, num_carry)
     values = in_groups(primals, num_consts, num_carry)
@@ -194,7 +194,7 @@ def _residual_sources(residuals: Sequence[Var], ys: Sequence[Any], known: dict[s
 
 
 @linearize_rule(scan_p)
-def _scan_linearize(primals, tangents, **params):
+def _scan_linearize(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     num_consts, num_carry = params["num_consts"], params["num_carry"]
     split = _linearize_scan(params["jaxpr"], nonzero_flags(tangents), num_consts, num_carry)
     consts, carry, xs = in_groups(primals, num_consts, num_carry)
@@ -306,8 +306,8 @@ def _split_known(jaxpr: Jaxpr, linear: Flags, num_consts: int, num_carry: int) -
 
 
 @transpose_rule(scan_p)
-def _scan_transpose(cts, *operands, jaxpr, num_consts, num_carry, length, reverse, unroll, _split_transpose,
-                    **_params):
+def _scan_transpose(cts: Sequence[Any], *operands: Any, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, length: int, reverse: bool,
+                    unroll: int, _split_transpose: bool, **_params: Any) -> list[Any]:
     given = tuple(is_linear(x) for x in operands)
     adjoint = _transpose_scan(jaxpr, given, num_consts, num_carry, nonzero_flags(cts), _split_transpose)
     how = {"length": length, "reverse": not reverse, "unroll": unroll}
@@ -353,7 +353,7 @@ class _BatchedBody:
 
 
 @cached_by_jaxpr
-def _batch_body(closed: ClosedJaxpr, axis, mapped: Flags, num_consts: int, num_carry: int) -> _BatchedBody:
+def _batch_body(closed: ClosedJaxpr, axis: Any, mapped: Flags, num_consts: int, num_carry: int) -> _BatchedBody:
     flags, outs = scan_fixpoint(closed, mapped, num_consts, num_carry,
                                 lambda body, marks: batched_results(body, marks, axis))
     batched = batch_jaxpr(closed, axis, front_axes(flags), front_axes(outs))
@@ -361,7 +361,8 @@ def _batch_body(closed: ClosedJaxpr, axis, mapped: Flags, num_consts: int, num_c
 
 
 @axis_batching_rule(scan_p, uses_axis_name=True)
-def _scan_batch(axis, operands, batch_axes, *, jaxpr, num_consts, num_carry, **params):
+def _scan_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, jaxpr: ClosedJaxpr, num_consts: int,
+                num_carry: int, **params: Any) -> tuple[Any, Any]:
     mapped = tuple(b is not None for b in batch_axes)
     body = _batch_body(jaxpr, axis, mapped, num_consts, num_carry)
     fixed = num_consts + num_carry

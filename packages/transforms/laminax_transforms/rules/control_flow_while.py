@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Sequence
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import close_over_constants
@@ -19,7 +19,7 @@ from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import axis_batching_rule, jvp_rule, linearize_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO
-from laminax_transforms.batching.batch_axes import move_batch_axis
+from laminax_transforms.batching.batch_axes import Axis, move_batch_axis
 from laminax_transforms.differentiation.dependence import Flags, batched_results, scan_fixpoint, union
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr
 from laminax_transforms.rules.control_flow_scan import DerivedBody, jvp_body
@@ -27,7 +27,7 @@ from laminax_transforms.rules.control_flow_values import front_axes, full_tangen
 
 
 @jvp_rule(while_p, symbolic_zeros=True)
-def _while_jvp(primals, tangents, **params):
+def _while_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     """Forward mode: the carry and its tangent go round together."""
     body, operands = _while_with_tangents(primals, tangents, params)
     count = len(params["body_jaxpr"].out_avals)
@@ -38,7 +38,7 @@ def _while_jvp(primals, tangents, **params):
 
 
 @linearize_rule(while_p)
-def _while_linearize(primals, tangents, **params):
+def _while_linearize(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     """The tangents' loop runs the primal loop again: it cannot store what it needs of a number of steps not yet known."""
     results = while_p.bind(*primals, **params)
     body, operands = _while_with_tangents(primals, tangents, params)
@@ -48,7 +48,7 @@ def _while_linearize(primals, tangents, **params):
     return results, spread(out[len(results):], body.out_flags)
 
 
-def _while_with_tangents(primals, tangents, params) -> tuple[DerivedBody, list[list[Any]]]:
+def _while_with_tangents(primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> tuple[DerivedBody, list[list[Any]]]:
     """The body with tangents, and its operands: the condition's constants, the body's, the carry."""
     skipped, num_consts = params["cond_nconsts"], params["body_nconsts"]
     cond_consts, consts, carry = in_groups(primals, skipped, num_consts)
@@ -59,7 +59,7 @@ def _while_with_tangents(primals, tangents, params) -> tuple[DerivedBody, list[l
     return body, [cond_consts, [*body.consts, *consts, *const_dots], [*carry, *carry_dots]]
 
 
-def _bind_while_with_tangents(body: DerivedBody, operands, params) -> list[Any]:
+def _bind_while_with_tangents(body: DerivedBody, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     condition = _with_more_parameters(params["cond_jaxpr"], body.out_flags, params["cond_nconsts"])
     cond_consts, consts, carry = operands
     return while_p.bind(*cond_consts, *consts, *carry, cond_jaxpr=condition, body_jaxpr=body.jaxpr,
@@ -76,14 +76,15 @@ def _with_more_parameters(condition: ClosedJaxpr, flags: Flags, cond_nconsts: in
 
 
 @transpose_rule(while_p)
-def _while_transpose(cts, *operands, **params):
+def _while_transpose(cts: Sequence[Any], *operands: Any, **params: Any) -> Sequence[Any]:
     raise ValueError(
         "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic start/stop values. "
         "Try using lax.scan, or using fori_loop with static start/stop. Forward mode (jvp, jacfwd) works for both.")
 
 
 @axis_batching_rule(while_p, uses_axis_name=True)
-def _while_batch(axis, operands, batch_axes, *, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
+def _while_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr,
+                 cond_nconsts: int, body_nconsts: int) -> tuple[Any, Any]:
     mapped = tuple(b is not None for b in batch_axes)
     loop = _batch_while(cond_jaxpr, body_jaxpr, axis, mapped, cond_nconsts, body_nconsts)
     operands = [move_batch_axis(x, b, place, axis.size) for x, b, place in zip(operands, batch_axes, front_axes(loop.in_flags))]
@@ -119,12 +120,12 @@ class _BatchedWhile:
 
 
 @cached_by_jaxpr
-def _batch_while(cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, axis, mapped: Flags, cond_nconsts: int,
+def _batch_while(cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, axis: Any, mapped: Flags, cond_nconsts: int,
                  body_nconsts: int) -> _BatchedWhile:
     count = len(body_jaxpr.out_avals)
     cond_flags, body_flags = mapped[:cond_nconsts], mapped[cond_nconsts:]
 
-    def step(body, marks):
+    def step(body: Any, marks: Any) -> Any:
         return batched_results(body, marks, axis)
 
     flags, carry_flags = scan_fixpoint(body_jaxpr, body_flags, body_nconsts, count, step)
@@ -153,7 +154,7 @@ def has_io(*jaxprs: ClosedJaxpr) -> bool:
 def _masked(loop: _BatchedWhile, num_cond: int, num_body: int, carry_flags: Flags) -> _BatchedWhile:
     condition, body = loop.condition.jaxpr, loop.body.jaxpr
 
-    def step(*args):
+    def step(*args: Any) -> list[Any]:
         cond_consts, consts, (pred, *carry) = in_groups(args, num_cond, num_body)
         new = eval_jaxpr(body, (), *consts, *carry)
         new = [select_examples(pred, x, old) if has else x for x, old, has in zip(new, carry, carry_flags)]

@@ -8,6 +8,7 @@ padding chosen so that the result has the size of the operand.
 from __future__ import annotations
 
 import math
+from typing import Any, Sequence
 
 from laminax_ir.ops.convolution import ConvDimensionNumbers, conv_general_dilated_p, dilated
 from laminax_ir.ops.shape import reshape, rev, transpose
@@ -18,11 +19,11 @@ from laminax_transforms.base.zeros import ZERO, cotangent_of_dtype, zeros_of
 from laminax_transforms.batching.batch_axes import move_axis
 
 
-def _lhs_partial(t, result, lhs, rhs, **params):
+def _lhs_partial(t: Any, result: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
     return ZERO if not dtypes.issubdtype(result.dtype, dtypes.inexact) else conv_general_dilated_p.bind(t, rhs, **params)
 
 
-def _rhs_partial(t, result, lhs, rhs, **params):
+def _rhs_partial(t: Any, result: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
     return ZERO if not dtypes.issubdtype(result.dtype, dtypes.inexact) else conv_general_dilated_p.bind(lhs, t, **params)
 
 
@@ -30,7 +31,7 @@ define_jvp(conv_general_dilated_p, _lhs_partial, _rhs_partial)
 
 
 @transpose_rule(conv_general_dilated_p)
-def _conv_transpose(ct, lhs, rhs, **params):
+def _conv_transpose(ct: Any, lhs: Any, rhs: Any, **params: Any) -> list[Any]:
     linear, adjoint = (lhs, _lhs_adjoint) if is_linear(lhs) else (rhs, _rhs_adjoint)
     if 0 in (math.prod(lhs.shape), math.prod(rhs.shape), math.prod(ct.shape)):
         result = zeros_of(linear)
@@ -41,8 +42,9 @@ def _conv_transpose(ct, lhs, rhs, **params):
     return [result, None] if is_linear(lhs) else [None, result]
 
 
-def _lhs_adjoint(ct, lhs, rhs, *, window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers, feature_group_count,
-                 batch_group_count, precision, preferred_element_type, out_sharding):
+def _lhs_adjoint(ct: Any, lhs: Any, rhs: Any, *, window_strides: Any, padding: str, lhs_dilation: Any, rhs_dilation: Any,
+                 dimension_numbers: tuple[str, str, str], feature_group_count: int, batch_group_count: int, precision: Any,
+                 preferred_element_type: Any, out_sharding: Any) -> Any:
     """ct convolved with the flipped kernel: strides and input dilation change places."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     pads = []
@@ -63,8 +65,9 @@ def _lhs_adjoint(ct, lhs, rhs, *, window_strides, padding, lhs_dilation, rhs_dil
     return _move_group(result, lhs_spec[1], lhs_spec[0], batch_group_count)
 
 
-def _rhs_adjoint(ct, lhs, rhs, *, window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers, feature_group_count,
-                 batch_group_count, precision, preferred_element_type, out_sharding):
+def _rhs_adjoint(ct: Any, lhs: Any, rhs: Any, *, window_strides: Any, padding: str, lhs_dilation: Any, rhs_dilation: Any,
+                 dimension_numbers: tuple[str, str, str], feature_group_count: int, batch_group_count: int, precision: Any,
+                 preferred_element_type: Any, out_sharding: Any) -> Any:
     """lhs convolved with ct, features for batch: strides and kernel dilation change places, and so do the two groupings."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     pads = []
@@ -79,7 +82,7 @@ def _rhs_adjoint(ct, lhs, rhs, *, window_strides, padding, lhs_dilation, rhs_dil
         precision=precision, preferred_element_type=preferred_element_type, out_sharding=None)
 
 
-def _move_group(x, source: int, target: int, groups: int):
+def _move_group(x: Any, source: int, target: int, groups: int) -> Any:
     """Moves the leading factor `groups` of one axis to the front of another: [.., g * a, .., b, ..] to [.., a, .., g * b, ..]."""
     if groups == 1:
         return x
@@ -98,7 +101,8 @@ def _move_group(x, source: int, target: int, groups: int):
 
 
 @batching_rule(conv_general_dilated_p)
-def _conv_batch(operands, batch_axes, *, dimension_numbers, feature_group_count, batch_group_count, **params):
+def _conv_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension_numbers: tuple[str, str, str],
+                feature_group_count: int, batch_group_count: int, **params: Any) -> tuple[Any, Any]:
     lhs, rhs = operands
     lhs_axis, rhs_axis = batch_axes
     lhs_spec, rhs_spec, out_spec = dimension_numbers
@@ -128,7 +132,7 @@ def _conv_batch(operands, batch_axes, *, dimension_numbers, feature_group_count,
     return _unmerge(result, out_axis, outer, size)
 
 
-def _merge(x, batch_axis: int, target: int, outer: int):
+def _merge(x: Any, batch_axis: int, target: int, outer: int) -> Any:
     """Merges the batch axis into axis `target` (numbered without it), inside a leading factor `outer` of that axis."""
     x = move_axis(x, batch_axis, 0)
     size, *shape = x.shape
@@ -139,7 +143,7 @@ def _merge(x, batch_axis: int, target: int, outer: int):
     return reshape(transpose(split, order), shape)
 
 
-def _unmerge(x, axis: int, outer: int, size: int):
+def _unmerge(x: Any, axis: int, outer: int, size: int) -> tuple[Any, Any]:
     """The inverse on the result: takes the batch axis out of `axis`; returns the array and where it is."""
     shape = x.shape
     if outer == 1:

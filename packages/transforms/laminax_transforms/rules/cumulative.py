@@ -6,6 +6,8 @@ the two-element operation with its derivative, which is associative because the 
 
 from __future__ import annotations
 
+from typing import Any, Callable, Sequence
+
 from laminax_ir.ops import cumulative as op
 from laminax_ir.ops.elementwise import (
     add,
@@ -25,6 +27,7 @@ from laminax_ir.ops.elementwise import (
     sub,
 )
 from laminax_ir.ops.shape import full_like
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types import dtypes
 from laminax_transforms.base.registry import batching_rule, define_jvp, define_linear, transpose_rule
 
@@ -32,13 +35,13 @@ define_linear(op.cumsum_p)
 
 
 @transpose_rule(op.cumsum_p)
-def _cumsum_transpose(ct, x, *, axis, reverse):
+def _cumsum_transpose(ct: Any, x: Any, *, axis: int, reverse: bool) -> list[Any]:
     return [op.cumsum_p.bind(ct, axis=axis, reverse=not reverse)]
 
 
-def _scan_of_pairs(primitive, combine):
+def _scan_of_pairs(primitive: Primitive, combine: Any) -> None:
     """Defines the derivative: `combine(a, b, a_dot, b_dot)` gives the two-element result and its tangent."""
-    def partial(t, result, x, *, axis, reverse):
+    def partial(t: Any, result: Any, x: Any, *, axis: int, reverse: bool) -> Any:
         return op.scan_associatively(lambda a, b: list(combine(a[0], b[0], a[1], b[1])), [x, t], axis, reverse)[1]
     define_jvp(primitive, partial)
 
@@ -46,8 +49,8 @@ def _scan_of_pairs(primitive, combine):
 _scan_of_pairs(op.cumprod_p, lambda a, b, a_dot, b_dot: (mul(a, b), add(mul(a_dot, b), mul(b_dot, a))))
 
 
-def _extremum(choose):
-    def combine(a, b, a_dot, b_dot):
+def _extremum(choose: Any) -> Callable:
+    def combine(a: Any, b: Any, a_dot: Any, b_dot: Any) -> tuple[Any, Any]:
         """A tie of the two shares the tangent equally."""
         result = choose(a, b)
         a_wins, b_wins = (convert_element_type(eq(x, result), result.dtype) for x in (a, b))
@@ -60,7 +63,7 @@ _scan_of_pairs(op.cummax_p, _extremum(max))
 _scan_of_pairs(op.cummin_p, _extremum(min))
 
 
-def _logsumexp(a, b, a_dot, b_dot):
+def _logsumexp(a: Any, b: Any, a_dot: Any, b_dot: Any) -> tuple[Any, Any]:
     if dtypes.issubdtype(a.dtype, dtypes.complexfloating):
         top = max(real(a), real(b))
         shift = stop_gradient_one(select(is_finite(top), top, full_like(top, 0)))
@@ -78,9 +81,9 @@ def _logsumexp(a, b, a_dot, b_dot):
 _scan_of_pairs(op.cumlogsumexp_p, _logsumexp)
 
 
-def _batch_along_axis(primitive):
+def _batch_along_axis(primitive: Primitive) -> None:
     @batching_rule(primitive)
-    def rule(operands, batch_axes, *, axis, reverse):
+    def rule(operands: Sequence[Any], batch_axes: Sequence[int | None], *, axis: int, reverse: bool) -> tuple[Any, Any]:
         (batch_axis,) = batch_axes
         return primitive.bind(*operands, axis=axis + (axis >= batch_axis), reverse=reverse), batch_axis
 

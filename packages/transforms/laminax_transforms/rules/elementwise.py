@@ -9,6 +9,8 @@ convention that grad of a real function of z = x + iy is df/dx - i df/dy.
 
 from __future__ import annotations
 
+from typing import Any, Callable, Sequence
+
 import numpy as np
 
 from laminax_ir.ops import elementwise as op
@@ -40,6 +42,7 @@ from laminax_ir.ops.elementwise_avals import broadcast_avals
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import full, full_like, reshape
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms.base.registry import (
@@ -57,7 +60,7 @@ from laminax_transforms.base.zeros import ZERO, cotangent_of_dtype, instantiate
 from laminax_transforms.batching.batch_axes import align, define_elementwise_batching, move_axis
 
 
-def _is_complex(x) -> bool:
+def _is_complex(x: Any) -> bool:
     return dtypes.issubdtype(get_aval(x).dtype, dtypes.complexfloating)
 
 
@@ -101,7 +104,7 @@ define_jvp(op.integer_pow_p, lambda t, y_, x, *, y: ZERO if y == 0 else t if y =
            mul(t, mul(float(y), integer_pow(x, y - 1) if y != 2 else x)))
 
 
-def _abs_partial(t, y, x):
+def _abs_partial(t: Any, y: Any, x: Any) -> Any:
     if not _is_complex(x):
         return mul(t, select(op.ge(x, scalar_like(0, get_aval(x).dtype)), full_like(x, 1), full_like(x, -1)))
     # d|z| = Re(conj(z) dz) / |z|, and 0 at z = 0
@@ -111,7 +114,7 @@ def _abs_partial(t, y, x):
 define_jvp(op.abs_p, _abs_partial)
 
 
-def _sign_partial(t, y, x):
+def _sign_partial(t: Any, y: Any, x: Any) -> Any:
     if not _is_complex(x):
         return ZERO
     # sign z = z/|z|: d = i Im(dz conj(sign)) sign / |z|, and 0 at z = 0, where sign is
@@ -138,14 +141,14 @@ define_jvp(op.complex_p, lambda t, z, x, y: op.complex(t, full(t.shape, 0, t.dty
            lambda t, z, x, y: op.complex(full(t.shape, 0, t.dtype), t))
 
 
-def _balanced_extremum(t, z, x, y):
+def _balanced_extremum(t: Any, z: Any, x: Any, y: Any) -> Any:
     """1 where x alone attains the extremum z, 1/2 in a tie, 0 elsewhere."""
     attains = eq(x, z)
     one, half, zero = (full(z.shape, c, z.dtype) for c in (1, 0.5, 0))
     return mul(t, select(_full_shape(attains, z), select(_full_shape(eq(y, z), z), half, one), zero))
 
 
-def _full_shape(mask, like):
+def _full_shape(mask: Any, like: Any) -> Any:
     return mask if mask.shape == like.shape else broadcast_like(mask, like.shape)
 
 
@@ -153,7 +156,7 @@ for _primitive in (op.max_p, op.min_p):
     define_jvp(_primitive, _balanced_extremum, lambda t, z, x, y: _balanced_extremum(t, z, y, x))
 
 
-def _pow_partial_x(t, z, x, y):
+def _pow_partial_x(t: Any, z: Any, x: Any, y: Any) -> Any:
     # y x**(y-1); an integer y == 0 gives 0 even at x == 0, where x**(y-1) is infinite. It cannot for a y that is differentiated
     # too: the derivative of this in y is 1/x at y == 0.
     y_aval = get_aval(y)
@@ -164,7 +167,7 @@ def _pow_partial_x(t, z, x, y):
     return mul(t, mul(y_typed, op.pow_p.bind(x, sub(safe, scalar_like(1, y_aval.dtype)))))
 
 
-def _pow_partial_y(t, z, x, y):
+def _pow_partial_y(t: Any, z: Any, x: Any, y: Any) -> Any:
     if dtypes.issubdtype(get_aval(y).dtype, dtypes.integer):
         return ZERO
     # log(x) x**y; at x == 0 with y > 0 the product is 0, not 0 * -inf; y == 0 is given 0 too, as JAX does
@@ -177,7 +180,7 @@ define_jvp(op.pow_p, _pow_partial_x, _pow_partial_y)
 
 
 @jvp_rule(op.select_n_p, symbolic_zeros=True)
-def _select_n_jvp(primals, tangents, **params):
+def _select_n_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     which, *cases = primals
     result = select_n_p.bind(which, *cases)
     case_tangents = tangents[1:]
@@ -187,17 +190,17 @@ def _select_n_jvp(primals, tangents, **params):
     return result, select_n_p.bind(which, *full_tangents)
 
 
-def _clamp_partial(t, z, low, x, high):
+def _clamp_partial(t: Any, z: Any, low: Any, x: Any, high: Any) -> Any:
     inside = bitwise_and(_full_shape(gt(x, low), z), _full_shape(lt(x, high), z))
     return select(inside, t, full(z.shape, 0, z.dtype))
 
 
-def _clamp_partial_low(t, z, low, x, high):  # with the bounds the wrong way round the result is the upper one
+def _clamp_partial_low(t: Any, z: Any, low: Any, x: Any, high: Any) -> Any:  # with the bounds the wrong way round the result is the upper one
     is_result = bitwise_and(_full_shape(gt(low, x), z), _full_shape(lt(low, high), z))
     return select(is_result, broadcast_like(t, z.shape), full(z.shape, 0, z.dtype))
 
 
-def _clamp_partial_high(t, z, low, x, high):
+def _clamp_partial_high(t: Any, z: Any, low: Any, x: Any, high: Any) -> Any:
     return select(_full_shape(lt(high, x), z), broadcast_like(t, z.shape), full(z.shape, 0, z.dtype))
 
 
@@ -205,13 +208,13 @@ define_jvp(op.clamp_p, _clamp_partial_low, _clamp_partial, _clamp_partial_high)
 
 
 @jvp_rule(op.conj_p, symbolic_zeros=True)
-def _conj_jvp(primals, tangents, **params):
+def _conj_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     result = op.conj_p.bind(*primals, **params)
     return result, op.conj_p.bind(*tangents, **params)
 
 
 @jvp_rule(op.convert_element_type_p, symbolic_zeros=True)
-def _convert_jvp(primals, tangents, **params):
+def _convert_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     (x,), (t,) = primals, tangents
     result = op.convert_element_type_p.bind(x, **params)
     if not dtypes.issubdtype(params["new_dtype"], dtypes.inexact):
@@ -220,11 +223,11 @@ def _convert_jvp(primals, tangents, **params):
 
 
 @jvp_rule(op.optimization_barrier_p, symbolic_zeros=True)
-def _optimization_barrier_jvp(primals, tangents, **params):
+def _optimization_barrier_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     return op.optimization_barrier_p.bind(*primals), _behind_a_barrier(tangents)
 
 
-def _behind_a_barrier(values):
+def _behind_a_barrier(values: Any) -> list[Any]:
     """Those that are not zero go through one barrier together."""
     behind = iter(op.optimization_barrier_p.bind(*[x for x in values if x is not ZERO]))
     return [ZERO if x is ZERO else next(behind) for x in values]
@@ -233,7 +236,7 @@ def _behind_a_barrier(values):
 # Transposition: sums over what was broadcast.
 
 
-def unbroadcast(ct, aval: ShapedArray):
+def unbroadcast(ct: Any, aval: ShapedArray) -> Any:
     """The cotangent of an operand of shape `aval` that was broadcast to the result: sums over the new extents."""
     shape = ct.shape
     if aval.shape == shape:
@@ -245,17 +248,17 @@ def unbroadcast(ct, aval: ShapedArray):
 
 
 @transpose_rule(op.neg_p)
-def _neg_transpose(ct, x):
+def _neg_transpose(ct: Any, x: Any) -> list[Any]:
     return [neg(ct)]
 
 
 @transpose_rule(op.copy_p)
-def _copy_transpose(ct, x):
+def _copy_transpose(ct: Any, x: Any) -> list[Any]:
     return [ct]
 
 
 @transpose_rule(op.stop_gradient_p)
-def _stop_gradient_transpose(ct, x, *, is_discarded=False):
+def _stop_gradient_transpose(ct: Any, x: Any, *, is_discarded: bool = False) -> list[Any]:
     if not is_discarded:
         raise NotImplementedError("stop_gradient of a tangent cannot be transposed: it is the identity on tangents, and zero on "
                                   "cotangents. Apply it to primal values only.")
@@ -263,22 +266,22 @@ def _stop_gradient_transpose(ct, x, *, is_discarded=False):
 
 
 @transpose_rule(op.reduce_precision_p)
-def _reduce_precision_transpose(ct, x, **params):
+def _reduce_precision_transpose(ct: Any, x: Any, **params: Any) -> list[Any]:
     return [op.reduce_precision_p.bind(ct, **params)]
 
 
 @transpose_rule(op.add_p)
-def _add_transpose(ct, x, y):
+def _add_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
     return [unbroadcast(ct, x) if is_linear(x) else None, unbroadcast(ct, y) if is_linear(y) else None]
 
 
 @transpose_rule(op.sub_p)
-def _sub_transpose(ct, x, y):
+def _sub_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
     return [unbroadcast(ct, x) if is_linear(x) else None, unbroadcast(neg(ct), y) if is_linear(y) else None]
 
 
 @transpose_rule(op.mul_p)
-def _mul_transpose(ct, x, y):
+def _mul_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
     if is_linear(x):
         if is_linear(y):
             raise TypeError("mul: both operands depend on the tangents, so their product is not linear and cannot be transposed. "
@@ -288,49 +291,49 @@ def _mul_transpose(ct, x, y):
 
 
 @transpose_rule(op.div_p)
-def _div_transpose(ct, x, y):
+def _div_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
     if is_linear(y):
         raise NotImplementedError("div is not linear in its denominator")
     return [unbroadcast(div(ct, y), x), None]
 
 
 @transpose_rule(op.select_n_p)
-def _select_n_transpose(ct, which, *cases):
+def _select_n_transpose(ct: Any, which: Any, *cases: Any) -> list[Any]:
     zeros = full(ct.shape, 0, ct.dtype) if ct.shape else scalar_like(0, ct.dtype)
     return [None, *[select_n_p.bind(which, *[ct if i == j else zeros for j in range(len(cases))]) if is_linear(case) else None
                     for i, case in enumerate(cases)]]
 
 
 @transpose_rule(op.convert_element_type_p)
-def _convert_transpose(ct, x, *, new_dtype, weak_type, sharding=None):
+def _convert_transpose(ct: Any, x: Any, *, new_dtype: Any, weak_type: bool, sharding: Any = None) -> list[Any]:
     return [convert_element_type(cotangent_of_dtype(ct, x.dtype), x.dtype, x.weak_type)]
 
 
 @transpose_rule(op.real_p)
-def _real_transpose(ct, x):
+def _real_transpose(ct: Any, x: Any) -> list[Any]:
     return [op.complex(ct, full(ct.shape, 0, ct.dtype))]
 
 
 @transpose_rule(op.imag_p)
-def _imag_transpose(ct, x):
+def _imag_transpose(ct: Any, x: Any) -> list[Any]:
     return [op.complex(full(ct.shape, 0, ct.dtype), neg(ct))]
 
 
 @transpose_rule(op.complex_p)
-def _complex_transpose(ct, x, y):
+def _complex_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
     return [unbroadcast(op.real(ct), x) if is_linear(x) else None,
             unbroadcast(neg(op.imag(ct)), y) if is_linear(y) else None]
 
 
 @transpose_rule(op.conj_p)
-def _conj_transpose(ct, x, *, input_dtype):
+def _conj_transpose(ct: Any, x: Any, *, input_dtype: Any) -> list[Any]:
     if dtypes.issubdtype(input_dtype, dtypes.complexfloating):
         return [op.conj(ct)]
     return [op.real(ct)]
 
 
 @transpose_rule(op.optimization_barrier_p)
-def _optimization_barrier_transpose(cts, *operands):
+def _optimization_barrier_transpose(cts: Sequence[Any], *operands: Any) -> Sequence[Any]:
     return _behind_a_barrier([ct if is_linear(x) else ZERO for ct, x in zip(cts, operands)])
 
 
@@ -348,9 +351,9 @@ define_elementwise_batching(
     op.eq_to_p, op.lt_to_p, op.le_to_p)
 
 
-def _batch_same_shapes(primitive, scalar_positions: tuple[int, ...]):
+def _batch_same_shapes(primitive: Primitive, scalar_positions: tuple[int, ...]) -> Callable:
     """Batching for operations whose operands must all have the result's shape, but for scalars in some places."""
-    def rule(axis, operands, batch_axes, params):
+    def rule(axis: Any, operands: Sequence[Any], batch_axes: Sequence[int | None], params: dict[str, Any]) -> tuple[Any, Any]:
         unmapped_scalars = all(b is not None or not get_aval(x).shape for x, b in zip(operands, batch_axes))
         mapped = {b for b in batch_axes if b is not None}
         ranks = {len(x.shape) for x, b in zip(operands, batch_axes) if b is not None}
@@ -372,12 +375,12 @@ batching_rules.add(op.clamp_p, _batch_same_shapes(op.clamp_p, (0, 2)))
 
 
 @batching_rule(op.bitcast_convert_type_p)
-def _bitcast_batch(operands, batch_axes, **params):
+def _bitcast_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
     # a change of width touches the last axis; the batch axis goes to the front, out of its way
     x = move_axis(operands[0], batch_axes[0], 0)
     return op.bitcast_convert_type_p.bind(x, **params), 0
 
 
 @batching_rule(op.optimization_barrier_p)
-def _optimization_barrier_batch(operands, batch_axes):
+def _optimization_barrier_batch(operands: Sequence[Any], batch_axes: Sequence[int | None]) -> tuple[Any, Any]:
     return op.optimization_barrier_p.bind(*operands), list(batch_axes)

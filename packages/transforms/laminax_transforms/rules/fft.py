@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -16,7 +17,7 @@ define_linear(fft_p)
 
 
 @transpose_rule(fft_p)
-def _fft_transpose(ct, x, *, fft_type, fft_lengths):
+def _fft_transpose(ct: Any, x: Any, *, fft_type: Any, fft_lengths: tuple[int, ...]) -> list[Any]:
     if fft_type in (FftType.FFT, FftType.IFFT):  # the matrix is symmetric
         return [fft_p.bind(ct, fft_type=fft_type, fft_lengths=fft_lengths)]
     # Of a real transform only half the coefficients exist; those inside stand for two of the whole.
@@ -34,5 +35,5 @@ def _fft_transpose(ct, x, *, fft_type, fft_lengths):
 
 
 @batching_rule(fft_p)
-def _fft_batch(operands, batch_axes, **params):
+def _fft_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
     return fft_p.bind(move_axis(operands[0], batch_axes[0], 0), **params), 0

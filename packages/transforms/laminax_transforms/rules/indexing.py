@@ -8,6 +8,7 @@ numbers.
 from __future__ import annotations
 
 import math
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from laminax_ir.ops import indexing as op
 from laminax_ir.ops.elementwise import add, convert_element_type, div, eq, mul, neg, select
 from laminax_ir.ops.indexing import GatherDimensionNumbers, ScatterDimensionNumbers, gather, gather_p, scatter_add
 from laminax_ir.ops.shape import full, iota, reshape
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.registry import batching_rule, define_jvp, is_linear, jvp_rule, transpose_rule
 from laminax_transforms.base.zeros import zeros_of
@@ -23,7 +25,7 @@ from laminax_transforms.batching.batch_axes import batch_axis_first, move_axis
 # Gather
 
 
-def _gather_partial(t, _result, x, indices, *, fill_value, **params):
+def _gather_partial(t: Any, _result: Any, x: Any, indices: Any, *, fill_value: Any, **params: Any) -> Any:
     return gather_p.bind(t, indices, fill_value=None if fill_value is None else 0, **params)
 
 
@@ -31,18 +33,21 @@ define_jvp(gather_p, _gather_partial)
 
 
 @transpose_rule(gather_p)
-def _gather_transpose(ct, x, indices, *, dimension_numbers, slice_sizes, indices_are_sorted, unique_indices, mode, fill_value):
+def _gather_transpose(ct: Any, x: Any, indices: Any, *, dimension_numbers: tuple[str, str, str], slice_sizes: tuple[int, ...],
+                      indices_are_sorted: bool, unique_indices: bool, mode: Any, fill_value: Any) -> list[Any]:
     dims = ScatterDimensionNumbers(*dimension_numbers)  # field by field the same axes
     return [scatter_add(zeros_of(x), indices, ct, dims, indices_are_sorted=indices_are_sorted,
                         unique_indices=unique_indices, mode=mode), None]
 
 
-def _shifted(axes) -> tuple[int, ...]:
+def _shifted(axes: Sequence[int]) -> tuple[int, ...]:
     return tuple([axis + 1 for axis in axes])
 
 
 @batching_rule(gather_p)
-def gather_batch(operands, batch_axes, *, dimension_numbers, slice_sizes, indices_are_sorted, unique_indices, mode, fill_value):
+def gather_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension_numbers: tuple[str, str, str],
+                 slice_sizes: tuple[int, ...], indices_are_sorted: bool, unique_indices: bool, mode: Any,
+                 fill_value: Any) -> tuple[Any, Any]:
     """The batching rule of gather, for whatever becomes one."""
     (x, indices), (x_axis, indices_axis) = operands, batch_axes
     offset, collapsed, index_map, x_batching, indices_batching = dimension_numbers
@@ -69,7 +74,8 @@ def gather_batch(operands, batch_axes, *, dimension_numbers, slice_sizes, indice
 SCATTERS = (op.scatter_p, op.scatter_add_p, op.scatter_sub_p, op.scatter_mul_p, op.scatter_min_p, op.scatter_max_p)
 
 
-def gather_where_scattered(x, indices, updates_shape, *, dimension_numbers, indices_are_sorted, unique_indices, mode, **_):
+def gather_where_scattered(x: Any, indices: Any, updates_shape: Any, *, dimension_numbers: tuple[str, str, str], indices_are_sorted: bool,
+                           unique_indices: bool, mode: Any, **_: Any) -> Any:
     """Reads from x what a scatter with these parameters would write to; 0 where it writes nothing."""
     dims = GatherDimensionNumbers(*dimension_numbers)
     shape = get_aval(x).shape
@@ -80,12 +86,13 @@ def gather_where_scattered(x, indices, updates_shape, *, dimension_numbers, indi
                   fill_value=0)
 
 
-def _hints(params) -> dict:
+def _hints(params: dict[str, Any]) -> dict:
     return {name: params[name] for name in ("dimension_numbers", "indices_are_sorted", "unique_indices", "mode")}
 
 
-def batch_scatter(primitive, operands, batch_axes, *, dimension_numbers, indices_are_sorted, unique_indices, mode,
-                  update_jaxpr, update_consts):
+def batch_scatter(primitive: Primitive, operands: Sequence[Any], batch_axes: Sequence[int | None], *,
+                  dimension_numbers: tuple[str, str, str], indices_are_sorted: bool, unique_indices: bool, mode: Any, update_jaxpr: Any,
+                  update_consts: Any) -> tuple[Any, Any]:
     """The batching rule of every scatter, and of whatever becomes one."""
     (x, indices, updates), (x_axis, indices_axis, updates_axis) = operands, batch_axes
     size = next(value.shape[axis] for value, axis in zip(operands, batch_axes) if axis is not None)
@@ -102,9 +109,9 @@ def batch_scatter(primitive, operands, batch_axes, *, dimension_numbers, indices
                           unique_indices=unique_indices, mode=mode, update_jaxpr=update_jaxpr, update_consts=update_consts), 0
 
 
-def _define_scatter_batching(primitive):
+def _define_scatter_batching(primitive: Primitive) -> None:
     @batching_rule(primitive)
-    def rule(operands, batch_axes, **params):
+    def rule(operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
         return batch_scatter(primitive, operands, batch_axes, **params)
 
 
@@ -115,14 +122,14 @@ for _primitive in SCATTERS:
 # scatter-add and scatter-sub are linear in the operand and the updates together.
 
 
-def _define_linear_scatter(primitive, negate: bool):
+def _define_linear_scatter(primitive: Primitive, negate: bool) -> None:
     @jvp_rule(primitive)
-    def jvp(primals, tangents, **params):
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         x_dot, _, updates_dot = tangents
         return primitive.bind(*primals, **params), primitive.bind(x_dot, primals[1], updates_dot, **params)
 
     @transpose_rule(primitive)
-    def transpose(ct, x, indices, updates, **params):
+    def transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
         if not is_linear(updates):
             return [ct, None, None]
         updates_ct = gather_where_scattered(ct, indices, updates.shape, **params)
@@ -136,7 +143,7 @@ _define_linear_scatter(op.scatter_sub_p, negate=True)
 # scatter-mul is linear in the operand; in the updates only if no element is multiplied twice.
 
 
-def _scatter_mul_by_tangent(t, _result, x, indices, updates, **params):
+def _scatter_mul_by_tangent(t: Any, _result: Any, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
     if not params["unique_indices"]:
         raise NotImplementedError("scatter_mul gradients are only implemented if `unique_indices=True`: in the updates, "
                                   "an element that is multiplied twice would need the product of all its other factors")
@@ -149,7 +156,7 @@ define_jvp(op.scatter_mul_p, lambda t, _result, x, indices, updates, **params: o
 
 
 @transpose_rule(op.scatter_mul_p)
-def _scatter_mul_transpose(ct, x, indices, updates, **params):
+def _scatter_mul_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
     if is_linear(updates):
         raise NotImplementedError("scatter_mul: the transpose with respect to the updates is not defined")
     return [op.scatter_mul_p.bind(ct, indices, updates, **params), None, None]
@@ -158,9 +165,9 @@ def _scatter_mul_transpose(ct, x, indices, updates, **params):
 # scatter-min and scatter-max: all that attain the extremum share the derivative equally.
 
 
-def _define_extremal_scatter(primitive):
+def _define_extremal_scatter(primitive: Primitive) -> None:
     @jvp_rule(primitive)
-    def jvp(primals, tangents, **params):
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         (x, indices, updates), (x_dot, _, updates_dot) = primals, tangents
         result = primitive.bind(*primals, **params)
         aval, updates_aval = get_aval(x), get_aval(updates)
@@ -182,7 +189,7 @@ _define_extremal_scatter(op.scatter_max_p)
 
 
 @jvp_rule(op.scatter_p)
-def _scatter_jvp(primals, tangents, **params):
+def _scatter_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     if params["update_jaxpr"] is not None:
         raise NotImplementedError("scatter_apply cannot be differentiated; gather the elements, compute, and scatter the result")
     (x, indices, updates), (x_dot, _, updates_dot) = primals, tangents
@@ -198,7 +205,7 @@ def _scatter_jvp(primals, tangents, **params):
     won = eq(numbers, gather_where_scattered(winners, indices, shape, **params))
     hints = _hints(params)
 
-    def write(into, values):
+    def write(into: Any, values: Any) -> Any:
         into = select(untouched, into, zeros_of(get_aval(into)))
         return scatter_add(into, indices, select(won, values, zeros_of(get_aval(values))), **hints)
 
@@ -206,7 +213,7 @@ def _scatter_jvp(primals, tangents, **params):
 
 
 @transpose_rule(op.scatter_p)
-def _scatter_transpose(ct, x, indices, updates, **params):
+def _scatter_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
     updates_aval = updates if is_linear(updates) else get_aval(updates)
     x_ct = updates_ct = None
     if is_linear(x):

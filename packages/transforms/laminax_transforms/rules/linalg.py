@@ -11,6 +11,8 @@ triangular factorization", 2011; Townsend, "Differentiating the singular value d
 
 from __future__ import annotations
 
+from typing import Any, Callable, Sequence
+
 import numpy as np
 
 from laminax_ir.ops import linalg as op
@@ -32,6 +34,7 @@ from laminax_ir.ops.linalg import adjoint, matmul, swap_last, triangle, triangul
 from laminax_ir.ops.reduction import argmax, reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, broadcasted_iota, concatenate, expand_dims, full_like, pad
 from laminax_ir.ops.slicing import slice as slice_
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.registry import axis_batching_rule, define_zero_derivative, jvp_rule, transpose_rule
@@ -41,9 +44,9 @@ from laminax_transforms.batching.batch_axes import batch_axis_first
 # Batching
 
 
-def batch_in_front(primitive):
+def batch_in_front(primitive: Primitive) -> Callable:
     """The batching rule of an operation on the last axes of its operands, whose other axes are batches."""
-    def rule(axis, operands, batch_axes, **params):
+    def rule(axis: Any, operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
         result = primitive.bind(*[batch_axis_first(x, b, axis.size) for x, b in zip(operands, batch_axes)], **params)
         return (result, [0] * len(result)) if primitive.multiple_results else (result, 0)
     return rule
@@ -60,41 +63,41 @@ define_zero_derivative(op.lu_pivots_to_permutation_p)
 # Matrices
 
 
-def _eye(shape, dtype):
+def _eye(shape: Sequence[int], dtype: Any) -> Any:
     """Identity matrices over the last two axes of a shape."""
     rank = len(shape)
     row, column = (broadcasted_iota(np.int32, shape, rank - 2 + i) for i in range(2))
     return convert_element_type(eq(row, column), dtype)
 
 
-def _diagonal(x):
+def _diagonal(x: Any) -> Any:
     return reduce_sum(mul(x, _eye(x.shape, x.dtype)), (len(x.shape) - 1,))
 
 
-def _is_complex(x) -> bool:
+def _is_complex(x: Any) -> bool:
     return dtypes.issubdtype(get_aval(x).dtype, dtypes.complexfloating)
 
 
-def _real(x):
+def _real(x: Any) -> Any:
     return real(x) if _is_complex(x) else x
 
 
-def _like(x, dtype):
+def _like(x: Any, dtype: Any) -> Any:
     """A real array in a possibly complex dtype."""
     return convert_element_type(x, dtype)
 
 
-def _columns(x):
+def _columns(x: Any) -> Any:
     """A vector per matrix as a factor of columns."""
     return expand_dims(x, (len(x.shape) - 1,))
 
 
-def _rows(x):
+def _rows(x: Any) -> Any:
     """A vector per matrix as a factor of rows."""
     return expand_dims(x, (len(x.shape),))
 
 
-def _block(x, rows: slice, columns: slice):
+def _block(x: Any, rows: slice, columns: slice) -> Any:
     """A part of each matrix."""
     *batch, m, n = x.shape
     (r0, r1, _), (c0, c1, _) = rows.indices(m), columns.indices(n)
@@ -105,7 +108,7 @@ def _block(x, rows: slice, columns: slice):
 
 
 @jvp_rule(op.cholesky_p)
-def _cholesky_jvp(primals, tangents):
+def _cholesky_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """dL = L phi(L^-1 dA L^-H), phi keeping the lower triangle and half the diagonal."""
     (x,), (x_dot,) = primals, tangents
     factor = triangle(op.cholesky_p.bind(x))
@@ -116,7 +119,7 @@ def _cholesky_jvp(primals, tangents):
 
 
 @jvp_rule(op.triangular_solve_p, symbolic_zeros=True)
-def _triangular_solve_jvp(primals, tangents, **params):
+def _triangular_solve_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     (a, b), (a_dot, b_dot) = primals, tangents
     x = op.triangular_solve_p.bind(a, b, **params)
     right = b_dot
@@ -130,7 +133,7 @@ def _triangular_solve_jvp(primals, tangents, **params):
 
 
 @transpose_rule(op.triangular_solve_p)
-def _triangular_solve_transpose(ct, a, b, **params):
+def _triangular_solve_transpose(ct: Any, a: Any, b: Any, **params: Any) -> list[Any]:
     params["transpose_a"] = not params["transpose_a"]
     return [None, op.triangular_solve_p.bind(a, ct, **params)]
 
@@ -139,7 +142,7 @@ def _triangular_solve_transpose(ct, a, b, **params):
 
 
 @jvp_rule(op.lu_p)
-def _lu_jvp(primals, tangents):
+def _lu_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """dL = L tril(L^-1 dA U^-1, -1), dU = triu(L^-1 dA U^-1) U, of L and U filled up to square ones."""
     (x,), (x_dot,) = primals, tangents
     factors, pivots, permutation = op.lu_p.bind(x)
@@ -158,7 +161,7 @@ def _lu_jvp(primals, tangents):
     return [factors, pivots, permutation], [dot, ZERO, ZERO]
 
 
-def _permutation_matrix(permutation, dtype):
+def _permutation_matrix(permutation: Any, dtype: Any) -> Any:
     shape = (*permutation.shape, permutation.shape[-1])
     rank = len(shape)
     spread = broadcast_in_dim(permutation, shape, tuple(range(rank - 1)))
@@ -169,7 +172,8 @@ def _permutation_matrix(permutation, dtype):
 
 
 @jvp_rule(op.qr_p)
-def _qr_jvp(primals, tangents, *, pivoting, full_matrices, use_magma):
+def _qr_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, pivoting: bool, full_matrices: bool,
+            use_magma: bool | None) -> tuple[Any, Any]:
     (x,), (x_dot,) = primals, tangents
     *_, m, n = x.shape
     q, r, *permutation = op.qr_p.bind(x, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma)
@@ -188,7 +192,7 @@ def _qr_jvp(primals, tangents, *, pivoting, full_matrices, use_magma):
     return [q, r, *permutation], [q_dot, concatenate((left_dot, right_dot), len(x.shape) - 1), *[ZERO] * len(permutation)]
 
 
-def _thin_qr_jvp(q, r, x_dot):
+def _thin_qr_jvp(q: Any, r: Any, x_dot: Any) -> tuple[Any, Any]:
     """With C = Q^H dX R^-1, Q^H dQ is the skew matrix with C's lower triangle; dQ and dR follow."""
     solved = triangular_solve(r, x_dot, left_side=False, lower=False)
     c = matmul(adjoint(q), solved)
@@ -203,7 +207,7 @@ def _thin_qr_jvp(q, r, x_dot):
 
 
 @jvp_rule(op.eigh_p)
-def _eigh_jvp(primals, tangents, **params):
+def _eigh_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     """dw = diag(V^H dA V), dV = V (F * V^H dA V), F = 1 / (w_j - w_i) off the diagonal."""
     (x,), (x_dot,) = primals, tangents
     v, w = op.eigh_p.bind(x, **params)
@@ -214,7 +218,7 @@ def _eigh_jvp(primals, tangents, **params):
 
 
 @jvp_rule(op.svd_p)
-def _svd_jvp(primals, tangents, *, full_matrices, compute_uv, **params):
+def _svd_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, full_matrices: bool, compute_uv: bool, **params: Any) -> tuple[Any, Any]:
     (x,), (x_dot,) = primals, tangents
     *_, m, n = x.shape
     if compute_uv and full_matrices and m != n:
@@ -248,7 +252,8 @@ def _svd_jvp(primals, tangents, *, full_matrices, compute_uv, **params):
 
 
 @jvp_rule(op.eig_p)
-def _eig_jvp(primals, tangents, *, compute_left_eigenvectors, compute_right_eigenvectors, enable_eigvec_derivs, **params):
+def _eig_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool,
+             enable_eigvec_derivs: bool, **params: Any) -> tuple[Any, Any]:
     """dw = diag(V^-1 dA V); left eigenvectors are right ones of the adjoint, with conjugate eigenvalues."""
     if (compute_left_eigenvectors or compute_right_eigenvectors) and not enable_eigvec_derivs:
         raise NotImplementedError("the derivatives of eigenvectors of general matrices are right only where all eigenvalues are different and "
@@ -268,7 +273,7 @@ def _eig_jvp(primals, tangents, *, compute_left_eigenvectors, compute_right_eige
     return results, dots
 
 
-def _eigenvectors_dot(v, w, inner):
+def _eigenvectors_dot(v: Any, w: Any, inner: Any) -> Any:
     """V (F * V^-1 dA V), F = 1 / (w_j - w_i) off the diagonal, and a multiple of each vector, so that as LAPACK's (zgeev) it stays of
     norm 1 with a real component of greatest magnitude."""
     dtype, rows = v.dtype, len(v.shape) - 2
@@ -282,7 +287,7 @@ def _eigenvectors_dot(v, w, inner):
     return sub(moved, mul(v, _columns(make_complex(stretch, turn))))
 
 
-def _solve(a, b):
+def _solve(a: Any, b: Any) -> Any:
     factors, _, permutation = op.lu(a)
     b = matmul(_permutation_matrix(permutation, b.dtype), b)
     b = triangular_solve(factors, b, left_side=True, lower=True, unit_diagonal=True)
@@ -293,7 +298,7 @@ def _solve(a, b):
 
 
 @jvp_rule(op.tridiagonal_solve_p, symbolic_zeros=True)
-def _tridiagonal_solve_jvp(primals, tangents, **params):
+def _tridiagonal_solve_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     (*diagonals, _), (*diagonal_dots, right) = primals, tangents
     x = op.tridiagonal_solve_p.bind(*primals, **params)
     for shift, dot in zip((1, 0, -1), diagonal_dots):
@@ -303,7 +308,7 @@ def _tridiagonal_solve_jvp(primals, tangents, **params):
     return x, ZERO if right is ZERO else op.tridiagonal_solve_p.bind(*diagonals, right, **params)
 
 
-def _shifted(x, by: int):
+def _shifted(x: Any, by: int) -> Any:
     """The rows moved down (or, if negative, up) by one, with zeros in the gap."""
     if not by:
         return x
@@ -312,7 +317,7 @@ def _shifted(x, by: int):
 
 
 @transpose_rule(op.tridiagonal_solve_p)
-def _tridiagonal_solve_transpose(ct, dl, d, du, b, **params):
+def _tridiagonal_solve_transpose(ct: Any, dl: Any, d: Any, du: Any, b: Any, **params: Any) -> list[Any]:
     none = ((0, 0, 0),) * (len(dl.shape) - 1)
     zero = np.array(0, d.dtype)[()]
     below = pad(du, zero, (*none, (1, -1, 0)))
@@ -321,7 +326,7 @@ def _tridiagonal_solve_transpose(ct, dl, d, du, b, **params):
 
 
 @jvp_rule(op.symmetric_product_p)
-def _symmetric_product_jvp(primals, tangents, *, alpha, beta):
+def _symmetric_product_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, alpha: float, beta: float) -> tuple[Any, Any]:
     (a, c), (a_dot, c_dot) = primals, tangents
     half = matmul(a_dot, swap_last(a))
     product = mul(np.array(alpha, a.dtype)[()], add(half, swap_last(half)))

@@ -6,6 +6,8 @@ solve with its transpose. How the user's functions solve is never differentiated
 
 from __future__ import annotations
 
+from typing import Any, Sequence
+
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.linear_solve import SolveParts, bind_solve, custom_linear_solve_p, split_operands
@@ -13,21 +15,21 @@ from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.registry import axis_batching_rule, jvp_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO, instantiate
-from laminax_transforms.batching.batch_axes import move_batch_axis
+from laminax_transforms.batching.batch_axes import Axis, move_batch_axis
 from laminax_transforms.differentiation.dependence import batched_results
 from laminax_transforms.differentiation.differentiation import jvp_flat
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr
 
 
 @jvp_rule(custom_linear_solve_p, symbolic_zeros=True)
-def _solve_jvp(primals, tangents, **params):
+def _solve_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     consts, b = split_operands(primals, params["const_lengths"])
     const_dots, b_dots = split_operands(tangents, params["const_lengths"])
     jaxprs = params["jaxprs"]
     results = custom_linear_solve_p.bind(*primals, **params)
     x = results[:len(b)]
 
-    def matvec(*matrix):
+    def matvec(*matrix: Any) -> Any:
         return eval_jaxpr(jaxprs.matvec.jaxpr, jaxprs.matvec.consts, *matrix, *x)
 
     # The constants of `solve` and of the transposed functions stand for the same matrix: their tangents add nothing.
@@ -41,14 +43,14 @@ def _solve_jvp(primals, tangents, **params):
     return results, [*x_dot[:len(b)], *[ZERO] * (len(results) - len(b))]
 
 
-def _difference(a, b):
+def _difference(a: Any, b: Any) -> Any:
     if b is ZERO:
         return a
     return op.neg_p.bind(b) if a is ZERO else op.sub_p.bind(a, b)
 
 
 @transpose_rule(custom_linear_solve_p)
-def _solve_transpose(cts, *operands, const_lengths, jaxprs):
+def _solve_transpose(cts: Sequence[Any], *operands: Any, const_lengths: Any, jaxprs: Any) -> list[Any]:
     if jaxprs.transpose_solve is None:
         raise TypeError("custom_linear_solve: transpose_solve required for backwards mode automatic differentiation. Give the function "
                         "that solves with the transposed matrix.")
@@ -59,7 +61,8 @@ def _solve_transpose(cts, *operands, const_lengths, jaxprs):
 
 
 @axis_batching_rule(custom_linear_solve_p)
-def _solve_batch(axis, operands, batch_axes, *, const_lengths, jaxprs):
+def _solve_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, const_lengths: Any,
+                 jaxprs: Any) -> tuple[Any, Any]:
     consts, b = split_operands(operands, const_lengths)
     const_axes, b_axes = split_operands(batch_axes, const_lengths)
     const_flags = const_axes.map(lambda axes: tuple(a is not None for a in axes))
@@ -73,7 +76,7 @@ def _solve_batch(axis, operands, batch_axes, *, const_lengths, jaxprs):
         marks = joined
     vector_axes = tuple(0 if marked else None for marked in marks)
 
-    def batched(jaxpr, axes):
+    def batched(jaxpr: Any, axes: Sequence[int]) -> Any:
         if jaxpr is None:
             return None, []
         wanted = vector_axes + (0,) * (len(jaxpr.out_avals) - len(b))

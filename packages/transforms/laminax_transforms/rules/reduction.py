@@ -7,11 +7,15 @@ differentiable again.
 
 from __future__ import annotations
 
+from typing import Any, Sequence
+
 from laminax_ir.ops import reduction as op
 from laminax_ir.ops.elementwise import add, convert_element_type, div, eq, mul
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.shape import broadcast_in_dim, concatenate, full, reshape, transpose
 from laminax_ir.ops.slicing import slice_in_dim
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
@@ -34,15 +38,15 @@ define_zero_derivative(op.reduce_and_p, op.reduce_or_p, op.reduce_xor_p, op.argm
 
 
 @transpose_rule(op.reduce_sum_p)
-def _reduce_sum_transpose(ct, x, *, axes, out_sharding):
+def _reduce_sum_transpose(ct: Any, x: Any, *, axes: Any, out_sharding: Any) -> list[Any]:
     return [broadcast_in_dim(ct, x.shape, kept_axes(len(x.shape), axes))]
 
 
-def kept_axes(ndim: int, axes) -> tuple[int, ...]:
+def kept_axes(ndim: int, axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(axis for axis in range(ndim) if axis not in axes)
 
 
-def _extremum_partial(t, result, x, *, axes):
+def _extremum_partial(t: Any, result: Any, x: Any, *, axes: Any) -> Any:
     """The mean of the tangents at the elements that attain the extremum."""
     shape = get_aval(x).shape
     attained = convert_element_type(eq(x, broadcast_in_dim(result, shape, kept_axes(len(shape), axes))), result.dtype)
@@ -53,12 +57,12 @@ define_jvp(op.reduce_max_p, _extremum_partial)
 define_jvp(op.reduce_min_p, _extremum_partial)
 
 
-def _product_partial(t, result, x, *, axes):
+def _product_partial(t: Any, result: Any, x: Any, *, axes: Any) -> Any:
     x, t = reduced_axes_first(x, axes), reduced_axes_first(t, axes)
     return fold_halves([x, t], [1, 0], lambda a, b: [mul(a[0], b[0]), add(mul(a[1], b[0]), mul(b[1], a[0]))])[1]
 
 
-def reduced_axes_first(x, axes):
+def reduced_axes_first(x: Any, axes: Sequence[int]) -> Any:
     """The reduced axes merged into one, in front."""
     shape = get_aval(x).shape
     kept = kept_axes(len(shape), axes)
@@ -68,7 +72,7 @@ def reduced_axes_first(x, axes):
     return reshape(transpose(x, (*axes, *kept)), (size, *(shape[axis] for axis in kept)))
 
 
-def fold_halves(arrays, identities, combine):
+def fold_halves(arrays: Any, identities: Any, combine: Any) -> list[Any]:
     """Reduces the first axis by halves: `combine` takes and returns lists of arrays."""
     size = arrays[0].shape[0]
     if size == 0:
@@ -90,10 +94,10 @@ define_jvp(op.reduce_prod_p, _product_partial)
 # Batching
 
 
-def _batch_over_axes(primitive):
+def _batch_over_axes(primitive: Primitive) -> None:
     """The reduced axes make room for the batch axis, which stays where it is among the kept ones."""
     @batching_rule(primitive)
-    def rule(operands, batch_axes, *, axes, **params):
+    def rule(operands: Sequence[Any], batch_axes: Sequence[int | None], *, axes: Any, **params: Any) -> tuple[Any, Any]:
         (batch_axis,) = batch_axes
         shifted = tuple(axis + (axis >= batch_axis) for axis in axes)
         return primitive.bind(*operands, axes=shifted, **params), batch_axis - sum(axis < batch_axis for axis in shifted)
@@ -108,7 +112,7 @@ for _primitive in (op.reduce_sum_p, op.reduce_prod_p, op.reduce_max_p, op.reduce
 
 
 @jvp_rule(op.reduce_p, symbolic_zeros=True)
-def _reduce_jvp(primals, tangents, **params):
+def _reduce_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     """Through a tree of the computation's own derivative, which the monoid's laws make equal to any other order."""
     results = op.reduce_p.bind(*primals, **params)
     if all(not dtypes.issubdtype(r.dtype, dtypes.inexact) for r in results) or all(t is ZERO for t in tangents):
@@ -118,7 +122,7 @@ def _reduce_jvp(primals, tangents, **params):
                      for r, t in zip(results, out_tangents)]
 
 
-def _reduce_by_halves(values, *, dimensions, jaxpr):
+def _reduce_by_halves(values: Any, *, dimensions: tuple[int, ...], jaxpr: ClosedJaxpr) -> Any:
     """`reduce` in differentiable operations; initial values may be arrays of the result's shape."""
     operands, inits = op.split_operands("reduce", values)
     columns = [reduced_axes_first(x, dimensions) for x in operands]
@@ -127,13 +131,13 @@ def _reduce_by_halves(values, *, dimensions, jaxpr):
     if columns[0].shape[0] == 0:
         return starts
 
-    def combine(low, high):
+    def combine(low: Any, high: Any) -> Any:
         return apply_to_elements(jaxpr, [*low, *high])
 
     return apply_to_elements(jaxpr, [*starts, *fold_halves(columns, (), combine)])
 
 
-def apply_to_elements(jaxpr, arrays) -> list:
+def apply_to_elements(jaxpr: Any, arrays: Any) -> list:
     """A computation on scalars, applied to arrays of one shape element by element."""
     shape = arrays[0].shape
     size = 1
@@ -146,7 +150,8 @@ def apply_to_elements(jaxpr, arrays) -> list:
 
 
 @axis_batching_rule(op.reduce_p)
-def _reduce_batch(axis, operands, batch_axes, *, dimensions, jaxpr):
+def _reduce_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimensions: tuple[int, ...],
+                  jaxpr: ClosedJaxpr) -> tuple[Any, Any]:
     arrays, inits = op.split_operands("reduce", operands)
     array_axes, init_axes = op.split_operands("reduce", batch_axes)
     rank = max(len(get_aval(x).shape) - (b is not None) for x, b in zip(arrays, array_axes))

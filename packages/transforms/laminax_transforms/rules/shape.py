@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Sequence
+
 import numpy as np
 
 from laminax_ir.ops import shape as op
@@ -23,7 +25,7 @@ for _primitive in (op.broadcast_in_dim_p, op.reshape_p, op.transpose_p, op.squee
 
 
 @jvp_rule(op.split_p)
-def _split_jvp(primals, tangents, **params):
+def _split_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     return op.split_p.bind(*primals, **params), op.split_p.bind(*tangents, **params)
 
 
@@ -31,7 +33,7 @@ def _split_jvp(primals, tangents, **params):
 
 
 @transpose_rule(op.broadcast_in_dim_p)  # each element receives the sum over its copies
-def _broadcast_in_dim_transpose(ct, x, *, shape, broadcast_dimensions, sharding):
+def _broadcast_in_dim_transpose(ct: Any, x: Any, *, shape: tuple[int, ...], broadcast_dimensions: Any, sharding: Any) -> list[Any]:
     stretched = [axis for axis, size in zip(broadcast_dimensions, x.shape) if size == 1 and shape[axis] != 1]
     summed = tuple([axis for axis in range(len(shape)) if axis not in broadcast_dimensions or axis in stretched])
     total = reduce_sum(ct, axes=summed) if summed else ct
@@ -39,28 +41,28 @@ def _broadcast_in_dim_transpose(ct, x, *, shape, broadcast_dimensions, sharding)
 
 
 @transpose_rule(op.reshape_p)
-def _reshape_transpose(ct, x, *, new_sizes, dimensions, sharding):
+def _reshape_transpose(ct: Any, x: Any, *, new_sizes: Any, dimensions: tuple[int, ...], sharding: Any) -> list[Any]:
     if dimensions is None:
         return [reshape(ct, x.shape)]
     return [transpose(reshape(ct, tuple([x.shape[axis] for axis in dimensions])), _inverse(dimensions))]
 
 
-def _inverse(permutation) -> tuple[int, ...]:
+def _inverse(permutation: Any) -> tuple[int, ...]:
     return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
 
 
 @transpose_rule(op.transpose_p)
-def _transpose_transpose(ct, x, *, permutation):
+def _transpose_transpose(ct: Any, x: Any, *, permutation: Any) -> list[Any]:
     return [transpose(ct, _inverse(permutation))]
 
 
 @transpose_rule(op.squeeze_p)
-def _squeeze_transpose(ct, x, *, dimensions):
+def _squeeze_transpose(ct: Any, x: Any, *, dimensions: tuple[int, ...]) -> list[Any]:
     return [reshape(ct, x.shape)]
 
 
 @transpose_rule(op.concatenate_p)
-def _concatenate_transpose(ct, *operands, dimension):
+def _concatenate_transpose(ct: Any, *operands: Any, dimension: int) -> Sequence[Any]:
     result = []
     start = 0
     for x in operands:
@@ -71,7 +73,7 @@ def _concatenate_transpose(ct, *operands, dimension):
 
 
 @transpose_rule(op.pad_p)
-def _pad_transpose(ct, x, padding_value, *, padding_config):
+def _pad_transpose(ct: Any, x: Any, padding_value: Any, *, padding_config: Any) -> list[Any]:
     shape = x.shape if is_linear(x) else get_aval(x).shape
     # Negative padding takes the borders off again (and puts zeros where elements had been removed).
     inner = pad(ct, 0, tuple([(-low, -high, 0) for low, high, _ in padding_config]))
@@ -84,18 +86,18 @@ def _pad_transpose(ct, x, padding_value, *, padding_config):
 
 
 @transpose_rule(op.rev_p)
-def _rev_transpose(ct, x, *, dimensions):
+def _rev_transpose(ct: Any, x: Any, *, dimensions: tuple[int, ...]) -> list[Any]:
     return [rev(ct, dimensions)]
 
 
 @transpose_rule(op.split_p)
-def _split_transpose(cts, x, *, sizes, axis):
+def _split_transpose(cts: Sequence[Any], x: Any, *, sizes: Any, axis: int) -> list[Any]:
     pieces = [x.update(shape=(*x.shape[:axis], size, *x.shape[axis + 1:])) for size in sizes]
     return [concatenate([instantiate_cotangent(ct, piece) for ct, piece in zip(cts, pieces)], axis)]
 
 
 @transpose_rule(op.tile_p)
-def _tile_transpose(ct, x, *, reps):
+def _tile_transpose(ct: Any, x: Any, *, reps: Any) -> list[Any]:
     apart = tuple([n for pair in zip(reps, x.shape) for n in pair])
     return [reduce_sum(reshape(ct, apart), axes=tuple(range(0, 2 * len(reps), 2)))]
 
@@ -104,7 +106,8 @@ def _tile_transpose(ct, x, *, reps):
 
 
 @batching_rule(op.broadcast_in_dim_p)
-def _broadcast_in_dim_batch(operands, batch_axes, *, shape, broadcast_dimensions, sharding):
+def _broadcast_in_dim_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, shape: tuple[int, ...], broadcast_dimensions: Any,
+                            sharding: Any) -> tuple[Any, Any]:
     (x,), (batch_axis,) = operands, batch_axes
     # The batch axis keeps its place among the operand's axes, so that nothing has to be transposed.
     out_axis = 0 if batch_axis == 0 else broadcast_dimensions[batch_axis - 1] + 1
@@ -113,32 +116,33 @@ def _broadcast_in_dim_batch(operands, batch_axes, *, shape, broadcast_dimensions
 
 
 @batching_rule(op.reshape_p)
-def _reshape_batch(operands, batch_axes, *, new_sizes, dimensions, sharding):
+def _reshape_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, new_sizes: Any, dimensions: tuple[int, ...],
+                   sharding: Any) -> tuple[Any, Any]:
     x = move_axis(operands[0], batch_axes[0], 0)
     order = None if dimensions is None else (0, *[axis + 1 for axis in dimensions])
     return reshape(x, (x.shape[0], *new_sizes), order), 0
 
 
 @batching_rule(op.transpose_p)
-def _transpose_batch(operands, batch_axes, *, permutation):
+def _transpose_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, permutation: Any) -> tuple[Any, Any]:
     (x,), (batch_axis,) = operands, batch_axes
     return transpose(x, (batch_axis, *[axis + (axis >= batch_axis) for axis in permutation])), 0
 
 
 @batching_rule(op.squeeze_p)
-def _squeeze_batch(operands, batch_axes, *, dimensions):
+def _squeeze_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimensions: tuple[int, ...]) -> tuple[Any, Any]:
     (x,), (batch_axis,) = operands, batch_axes
     shifted = tuple([axis + (axis >= batch_axis) for axis in dimensions])
     return op.squeeze(x, shifted), batch_axis - sum([axis < batch_axis for axis in shifted])
 
 
 @batching_rule(op.concatenate_p)
-def _concatenate_batch(operands, batch_axes, *, dimension):
+def _concatenate_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension: int) -> tuple[Any, Any]:
     operands, batch_axis = align_batch_axes(operands, batch_axes)
     return concatenate(operands, dimension + (dimension >= batch_axis)), batch_axis
 
 
-def align_batch_axes(operands, batch_axes):
+def align_batch_axes(operands: Sequence[Any], batch_axes: Sequence[int | None]) -> tuple[Any, Any]:
     """Operands of one rank with their batch axes in the same place, and that place; those without one are repeated."""
     x, target = next((x, axis) for x, axis in zip(operands, batch_axes) if axis is not None)
     size = x.shape[target]
@@ -147,7 +151,7 @@ def align_batch_axes(operands, batch_axes):
 
 
 @batching_rule(op.pad_p)
-def _pad_batch(operands, batch_axes, *, padding_config):
+def _pad_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, padding_config: Any) -> tuple[Any, Any]:
     (x, padding_value), (batch_axis, value_axis) = operands, batch_axes
     if value_axis is None:
         config = (*padding_config[:batch_axis], (0, 0, 0), *padding_config[batch_axis:])
@@ -161,19 +165,19 @@ def _pad_batch(operands, batch_axes, *, padding_config):
 
 
 @batching_rule(op.rev_p)
-def _rev_batch(operands, batch_axes, *, dimensions):
+def _rev_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimensions: tuple[int, ...]) -> tuple[Any, Any]:
     (x,), (batch_axis,) = operands, batch_axes
     return rev(x, tuple([axis + (axis >= batch_axis) for axis in dimensions])), batch_axis
 
 
 @batching_rule(op.split_p)
-def _split_batch(operands, batch_axes, *, sizes, axis):
+def _split_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, sizes: Any, axis: int) -> tuple[Any, Any]:
     (x,), (batch_axis,) = operands, batch_axes
     pieces = op.split_p.bind(x, sizes=sizes, axis=axis + (axis >= batch_axis))
     return pieces, [batch_axis] * len(pieces)
 
 
 @batching_rule(op.tile_p)
-def _tile_batch(operands, batch_axes, *, reps):
+def _tile_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, reps: Any) -> tuple[Any, Any]:
     (x,), (batch_axis,) = operands, batch_axes
     return op.tile_p.bind(x, reps=(*reps[:batch_axis], 1, *reps[batch_axis:])), batch_axis

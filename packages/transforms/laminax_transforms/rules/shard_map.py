@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -27,27 +28,28 @@ from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import axis_batching_rule, is_linear, jvp_rule, linearize_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO
+from laminax_transforms.batching.batch_axes import Axis
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 
 
-def _axes(params):
+def _axes(params: dict[str, Any]) -> Any:
     """The named axes of the program, bound."""
     return running_along([(name, params["mesh"].shape[name]) for name in params["manual_axes"]], params["check_vma"], None,
                          params.get("unchecked_axes", ()))
 
 
-def _unchecked(params) -> tuple:
+def _unchecked(params: dict[str, Any]) -> tuple:
     """The axes of which types in the program do not say along which values vary."""
     return params.get("unchecked_axes", ()) if params["check_vma"] else params["manual_axes"]
 
 
-def _call_like(params, closed, operands, in_specs, out_specs):
+def _call_like(params: dict[str, Any], closed: ClosedJaxpr, operands: Sequence[Any], in_specs: Any, out_specs: Any) -> Any:
     return bind_shard_map(closed, *operands, mesh=params["mesh"], in_specs=in_specs, out_specs=out_specs,
                           manual_axes=params["manual_axes"], check_vma=params["check_vma"], unchecked_axes=params.get("unchecked_axes", ()))
 
 
 @jvp_rule(shard_map_p, symbolic_zeros=True)
-def _shard_map_jvp(primals, tangents, **params):
+def _shard_map_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     nonzero = tuple(t is not ZERO for t in tangents)
     with _axes(params):
         derived = jvp_jaxpr(params["jaxpr"], nonzero)
@@ -60,7 +62,7 @@ def _shard_map_jvp(primals, tangents, **params):
 
 
 @linearize_rule(shard_map_p)
-def _shard_map_linearize(primals, tangents, **params):
+def _shard_map_linearize(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     """What is saved for the linear part is one value per device: it gets an axis in front that is split over those which may differ."""
     nonzero = tuple(t is not ZERO for t in tangents)
     with _axes(params):
@@ -84,9 +86,9 @@ def _shard_map_linearize(primals, tangents, **params):
 
 
 @cached_by_jaxpr
-def _with_axis_on_results(closed, first: int):
+def _with_axis_on_results(closed: ClosedJaxpr, first: int) -> Any:
     """The program whose results from the given one on have an axis of size 1 in front."""
-    def fun(*args):
+    def fun(*args: Any) -> list[Any]:
         results = eval_jaxpr(closed.jaxpr, closed.consts, *args)
         return [*results[:first], *(reshape(r, (1, *get_aval(r).shape)) for r in results[first:])]
 
@@ -94,9 +96,9 @@ def _with_axis_on_results(closed, first: int):
 
 
 @cached_by_jaxpr
-def _without_axis_on_operands(closed, which: tuple[bool, ...]):
+def _without_axis_on_operands(closed: ClosedJaxpr, which: tuple[bool, ...]) -> Any:
     """The program of which the marked ones of the first operands come with an axis of size 1 in front."""
-    def fun(*args):
+    def fun(*args: Any) -> Any:
         plain = [reshape(x, get_aval(x).shape[1:]) if has_axis else x for x, has_axis in zip(args, which)]
         return eval_jaxpr(closed.jaxpr, closed.consts, *plain, *args[len(which):])
 
@@ -105,7 +107,7 @@ def _without_axis_on_operands(closed, which: tuple[bool, ...]):
 
 
 @transpose_rule(shard_map_p)
-def _shard_map_transpose(cts, *operands, **params):
+def _shard_map_transpose(cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
     linear, has_ct = tuple(is_linear(x) for x in operands), tuple(ct is not ZERO for ct in cts)
     linear_specs = [s for s, is_lin in zip(params["in_specs"], linear) if is_lin]
     axes = _unchecked(params)
@@ -124,14 +126,14 @@ def _shard_map_transpose(cts, *operands, **params):
     return [(next(out) if next(nonzero) else ZERO) if is_lin else None for is_lin in linear]
 
 
-def _share(ct, count: int):
+def _share(ct: Any, count: int) -> Any:
     return ct if count == 1 else elementwise.div(ct, np.asarray(count, get_aval(ct).dtype))
 
 
 @cached_by_jaxpr
-def _with_summed_results(closed, axes: tuple[tuple, ...]):
+def _with_summed_results(closed: ClosedJaxpr, axes: tuple[tuple, ...]) -> Any:
     """The program whose results are summed over named axes."""
-    def fun(*args):
+    def fun(*args: Any) -> list[Any]:
         results = eval_jaxpr(closed.jaxpr, closed.consts, *args)
         return [psum_p.bind(r, axes=names, axis_index_groups=None) if names else r for r, names in zip(results, axes)]
 
@@ -139,7 +141,7 @@ def _with_summed_results(closed, axes: tuple[tuple, ...]):
 
 
 @axis_batching_rule(shard_map_p)
-def _shard_map_batch(axis, operands, batch_axes, **params):
+def _shard_map_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
     """Every device has the whole batch, but along the axes of the program that `spmd_axis_name` names: the devices there share it among them."""
     names = axis.spmd_name if isinstance(axis.spmd_name, tuple) else () if axis.spmd_name is None else (axis.spmd_name,)
     split = tuple(name for name in names if name in params["manual_axes"])
@@ -156,7 +158,7 @@ def _shard_map_batch(axis, operands, batch_axes, **params):
     return _call_like(params, batched.jaxpr, operands, in_specs, out_specs), list(batched.out_axes)
 
 
-def _check_split(axis, split: tuple, params) -> None:
+def _check_split(axis: Any, split: tuple, params: dict[str, Any]) -> None:
     """The devices along these axes can share a batch: nothing else is split over them, and none needs to know of the others."""
     title = f"vmap(spmd_axis_name={axis.spmd_name!r}) of shard_map"
     for what in ("in_specs", "out_specs"):

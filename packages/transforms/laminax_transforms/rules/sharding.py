@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, Sequence
+
 from laminax_ir.ops import sharding as op
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.memory_spaces import MemorySpace
 from laminax_ir.types.partition_specs import UNCONSTRAINED
 from laminax_transforms.base.registry import axis_batching_rule, define_linear, transpose_rule
+from laminax_transforms.batching.batch_axes import Axis
 from laminax_transforms.batching.explicit_batches import with_batch
 
 define_linear(op.sharding_constraint_p)
@@ -16,48 +19,49 @@ define_linear(op.layout_constraint_p)
 
 
 @transpose_rule(op.sharding_constraint_p)
-def _sharding_constraint_transpose(ct, x, *, sharding):
+def _sharding_constraint_transpose(ct: Any, x: Any, *, sharding: Any) -> list[Any]:
     return [op.sharding_constraint_p.bind(ct, sharding=sharding)]
 
 
 @transpose_rule(op.device_put_p)  # the cotangent goes back to where the value came from, as far as that is known
-def _device_put_transpose(ct, x, *, sharding, source=None):
+def _device_put_transpose(ct: Any, x: Any, *, sharding: Any, source: Any = None) -> list[Any]:
     if isinstance(sharding, MemorySpace):
         return [op.in_memory(ct, x.memory_space)]
     return [op.device_put_p.bind(ct, sharding=source or sharding, source=sharding)]
 
 
 @transpose_rule(op.reshard_p)  # the cotangent is split as that of the value was
-def _reshard_transpose(ct, x, *, dst):
+def _reshard_transpose(ct: Any, x: Any, *, dst: Any) -> list[Any]:
     return [op.reshard(ct, None if x._split is None else x._split.of_cotangents())]
 
 
 @axis_batching_rule(op.reshard_p)
-def _reshard_batch(axis, operands, batch_axes, *, dst):
+def _reshard_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, dst: Any) -> tuple[Any, Any]:
     (x,), (b,) = operands, batch_axes
     return op.reshard(x, None if dst is None else with_batch(dst, axis, b)), b
 
 
 @transpose_rule(op.layout_constraint_p)
-def _layout_constraint_transpose(ct, x, *, layout):
+def _layout_constraint_transpose(ct: Any, x: Any, *, layout: Any) -> list[Any]:
     return [op.layout_constraint_p.bind(ct, layout=layout)]
 
 
 @axis_batching_rule(op.layout_constraint_p)  # one example lies behind the other
-def _layout_constraint_batch(axis, operands, batch_axes, *, layout):
+def _layout_constraint_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, layout: Any) -> tuple[Any, Any]:
     (x,), (b,) = operands, batch_axes
     order = (b, *[i + (i >= b) for i in layout.major_to_minor])
     return op.layout_constraint_p.bind(x, layout=layout.update(major_to_minor=order)), b
 
 
 @axis_batching_rule(op.sharding_constraint_p)
-def _sharding_constraint_batch(axis, operands, batch_axes, *, sharding):
+def _sharding_constraint_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, sharding: Any) -> tuple[Any, Any]:
     (x,), (b,) = operands, batch_axes
     return op.sharding_constraint_p.bind(x, sharding=batched_sharding(sharding, axis, b, len(get_aval(x).shape) - 1)), b
 
 
 @axis_batching_rule(op.device_put_p)
-def _device_put_batch(axis, operands, batch_axes, *, sharding, source=None):
+def _device_put_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, sharding: Any,
+                      source: Any = None) -> tuple[Any, Any]:
     (x,), (b,) = operands, batch_axes
     ndim = len(get_aval(x).shape) - 1
     if isinstance(sharding, MemorySpace):
@@ -66,7 +70,7 @@ def _device_put_batch(axis, operands, batch_axes, *, sharding, source=None):
     return op.device_put_p.bind(x, sharding=batched_sharding(sharding, axis, b, ndim), source=source), b
 
 
-def batched_sharding(sharding, axis, batch_axis: int, ndim: int):
+def batched_sharding(sharding: Any, axis: Any, batch_axis: int, ndim: int) -> Any:
     """The sharding of arrays of `ndim` axes with one more at `batch_axis`.
 
     Raises:

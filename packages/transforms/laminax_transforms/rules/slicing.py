@@ -5,6 +5,8 @@ A position that differs between examples makes a slice a gather, and its update 
 
 from __future__ import annotations
 
+from typing import Any, Sequence
+
 from laminax_ir.ops import slicing as op
 from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers, scatter_p
 from laminax_ir.ops.scalar_operands import scalar_like
@@ -20,7 +22,7 @@ define_linear(op.slice_p)
 
 
 @transpose_rule(op.slice_p)
-def _slice_transpose(ct, x, *, start_indices, limit_indices, strides):
+def _slice_transpose(ct: Any, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> list[Any]:
     config = []
     for axis, (size, start) in enumerate(zip(x.shape, start_indices)):
         stride = 1 if strides is None else strides[axis]
@@ -31,7 +33,8 @@ def _slice_transpose(ct, x, *, start_indices, limit_indices, strides):
 
 
 @batching_rule(op.slice_p)
-def _slice_batch(operands, batch_axes, *, start_indices, limit_indices, strides):
+def _slice_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, start_indices: Any, limit_indices: Any,
+                 strides: Any) -> tuple[Any, Any]:
     (x,), (b,) = operands, batch_axes
     return op.slice(x, (*start_indices[:b], 0, *start_indices[b:]),
                     (*limit_indices[:b], x.shape[b], *limit_indices[b:]),
@@ -42,18 +45,18 @@ define_jvp(dynamic_slice_p, lambda t, _result, x, *starts, slice_sizes: dynamic_
 
 
 @transpose_rule(dynamic_slice_p)
-def _dynamic_slice_transpose(ct, x, *starts, slice_sizes):
+def _dynamic_slice_transpose(ct: Any, x: Any, *starts: Any, slice_sizes: tuple[int, ...]) -> list[Any]:
     return [dynamic_update_slice_p.bind(zero_cotangent(x), ct, *starts), *[None] * len(starts)]
 
 
 @jvp_rule(dynamic_update_slice_p)
-def _dynamic_update_slice_jvp(primals, tangents):
+def _dynamic_update_slice_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     x, update, *starts = primals
     return dynamic_update_slice_p.bind(*primals), dynamic_update_slice_p.bind(tangents[0], tangents[1], *starts)
 
 
 @transpose_rule(dynamic_update_slice_p)
-def _dynamic_update_slice_transpose(ct, x, update, *starts):
+def _dynamic_update_slice_transpose(ct: Any, x: Any, update: Any, *starts: Any) -> list[Any]:
     x_ct = update_ct = None
     update_aval = update if is_linear(update) else get_aval(update)
     if is_linear(x):
@@ -64,7 +67,7 @@ def _dynamic_update_slice_transpose(ct, x, update, *starts):
 
 
 @batching_rule(dynamic_slice_p)
-def _dynamic_slice_batch(operands, batch_axes, *, slice_sizes):
+def _dynamic_slice_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, slice_sizes: tuple[int, ...]) -> tuple[Any, Any]:
     (x, *starts), (b, *start_axes) = operands, batch_axes
     if all([axis is None for axis in start_axes]):
         starts.insert(b, scalar_like(0, get_aval(starts[0]).dtype) if starts else 0)
@@ -77,17 +80,17 @@ def _dynamic_slice_batch(operands, batch_axes, *, slice_sizes):
                          unique_indices=True, mode=GatherScatterMode.CLIP, fill_value=None)
 
 
-def _example_shape(x, batch_axis: int | None) -> tuple[int, ...]:
+def _example_shape(x: Any, batch_axis: int | None) -> tuple[int, ...]:
     shape = get_aval(x).shape
     return shape if batch_axis is None else shape[:batch_axis] + shape[batch_axis + 1:]
 
 
-def _positioned_axes(shape, window) -> tuple[int, ...]:
+def _positioned_axes(shape: Sequence[int], window: Any) -> tuple[int, ...]:
     """The axes along which a window has room to move; along the others its start is clamped to 0."""
     return tuple([axis for axis, (size, n) in enumerate(zip(shape, window)) if n < size])
 
 
-def _index_vectors(starts, start_axes, axes):
+def _index_vectors(starts: Any, start_axes: Any, axes: Sequence[int]) -> Any:
     """The start indices along `axes`, batch axis first, as an array `[batch, len(axes)]`."""
     size = next(i.shape[0] for i, axis in zip(starts, start_axes) if axis is not None)
     if not axes:
@@ -97,7 +100,7 @@ def _index_vectors(starts, start_axes, axes):
 
 
 @batching_rule(dynamic_update_slice_p)
-def _dynamic_update_slice_batch(operands, batch_axes):
+def _dynamic_update_slice_batch(operands: Sequence[Any], batch_axes: Sequence[int | None]) -> tuple[Any, Any]:
     (x, update, *starts), (x_axis, update_axis, *start_axes) = operands, batch_axes
     size = next(value.shape[axis] for value, axis in zip(operands, batch_axes) if axis is not None)
     x, update = batch_axis_first(x, x_axis, size), batch_axis_first(update, update_axis, size)

@@ -4,6 +4,8 @@ their order, so tangents are moved as the values are.
 
 from __future__ import annotations
 
+from typing import Any, Sequence
+
 import numpy as np
 
 from laminax_ir.ops.indexing import GatherDimensionNumbers, gather
@@ -18,13 +20,13 @@ from laminax_transforms.rules.shape import align_batch_axes
 
 
 @jvp_rule(sort_p, symbolic_zeros=True)
-def _sort_jvp(primals, tangents, *, dimension, is_stable, num_keys):
+def _sort_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, dimension: int, is_stable: bool, num_keys: int) -> tuple[Any, Any]:
     positions = broadcasted_iota(np.int32, get_aval(primals[0]).shape, dimension)
     *results, order = sort_p.bind(*primals, positions, dimension=dimension, is_stable=is_stable, num_keys=num_keys)
     return results, [t if t is ZERO else _take_along_axis(t, order, dimension) for t in tangents]
 
 
-def _take_along_axis(x, indices, axis: int):
+def _take_along_axis(x: Any, indices: Any, axis: int) -> Any:
     """Reads `x[..., indices[..., i, ...], ...]`, each position along the axis once at most."""
     shape = get_aval(x).shape
     if 0 in indices.shape:
@@ -40,32 +42,34 @@ def _take_along_axis(x, indices, axis: int):
 
 
 @jvp_rule(top_k_p, symbolic_zeros=True)
-def _top_k_jvp(primals, tangents, *, k, axis):
+def _top_k_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, k: int, axis: int) -> tuple[Any, Any]:
     values, indices = top_k_p.bind(*primals, k=k, axis=axis)
     return [values, indices], [_take_along_axis(tangents[0], indices, axis), ZERO]
 
 
 @jvp_rule(approx_top_k_p, symbolic_zeros=True)
-def _approx_top_k_jvp(primals, tangents, *, reduction_dimension, **params):
+def _approx_top_k_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, reduction_dimension: int, **params: Any) -> tuple[Any, Any]:
     values, indices = approx_top_k_p.bind(*primals, reduction_dimension=reduction_dimension, **params)
     return [values, indices], [_take_along_axis(tangents[0], indices, reduction_dimension), ZERO]
 
 
 @batching_rule(sort_p)
-def _sort_batch(operands, batch_axes, *, dimension, is_stable, num_keys):
+def _sort_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension: int, is_stable: bool,
+                num_keys: int) -> tuple[Any, Any]:
     operands, batch_axis = align_batch_axes(operands, batch_axes)
     results = sort_p.bind(*operands, dimension=dimension + (dimension >= batch_axis), is_stable=is_stable, num_keys=num_keys)
     return results, [batch_axis] * len(results)
 
 
 @batching_rule(top_k_p)
-def _top_k_batch(operands, batch_axes, *, k, axis):
+def _top_k_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, k: int, axis: int) -> tuple[Any, Any]:
     (x,), (batch_axis,) = operands, batch_axes
     return top_k_p.bind(x, k=k, axis=axis + (axis >= batch_axis)), [batch_axis, batch_axis]
 
 
 @batching_rule(approx_top_k_p)
-def _approx_top_k_batch(operands, batch_axes, *, reduction_dimension, **params):
+def _approx_top_k_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, reduction_dimension: int,
+                        **params: Any) -> tuple[Any, Any]:
     (x,), (batch_axis,) = operands, batch_axes
     axis = reduction_dimension + (reduction_dimension >= batch_axis)
     return approx_top_k_p.bind(x, reduction_dimension=axis, **params), [batch_axis, batch_axis]

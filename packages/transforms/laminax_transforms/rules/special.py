@@ -7,6 +7,7 @@ no closed form are refused with an error.
 from __future__ import annotations
 
 import math
+from typing import Any, Callable
 
 from laminax_ir.ops import special as op
 from laminax_ir.ops.elementwise import add, div, eq, exp, log, log1p, mul, neg, select, sign, square, sub
@@ -24,7 +25,7 @@ define_jvp(op.digamma_p, lambda t, y, x: mul(t, polygamma(1.0, x)))
 define_jvp(op.bessel_i0e_p, lambda t, y, x: mul(t, sub(bessel_i1e(x), mul(sign(x), y))))
 
 
-def _bessel_i1e_partial(t, y, x):
+def _bessel_i1e_partial(t: Any, y: Any, x: Any) -> Any:
     """I1' = I0 - I1/x; the quotient goes to 1/2 at 0."""
     at_zero = eq(x, 0.0)
     safe = select(at_zero, full_like(x, 1.0), x)
@@ -35,8 +36,8 @@ def _bessel_i1e_partial(t, y, x):
 define_jvp(op.bessel_i1e_p, _bessel_i1e_partial)
 
 
-def _refuse(function: str, argument: str, error: type[Exception] = NotImplementedError):
-    def partial(*_):
+def _refuse(function: str, argument: str, error: type[Exception] = NotImplementedError) -> Callable:
+    def partial(*_: Any) -> None:
         raise error(f"the derivative of {function} with respect to {argument} is not implemented: it has no "
                     f"closed form. Apply stop_gradient to {argument} if it is not wanted.")
     return partial
@@ -46,7 +47,7 @@ define_jvp(op.polygamma_p, _refuse("polygamma", "m", ValueError), lambda t, y, m
 define_jvp(op.zeta_p, _refuse("zeta", "x"), lambda t, y, x, q: mul(t, mul(neg(x), zeta(add(x, 1.0), q))))
 
 
-def _gamma_density(a, x):
+def _gamma_density(a: Any, x: Any) -> Any:
     """dP/dx = x**(a-1) exp(-x) / Γ(a)."""
     return exp(sub(sub(mul(sub(a, 1.0), log(x)), x), lgamma(a)))
 
@@ -58,7 +59,7 @@ define_jvp(op.igamma_grad_a_p, _refuse("igamma_grad_a", "a"), _refuse("igamma_gr
 define_jvp(op.random_gamma_grad_p, _refuse("random_gamma_grad", "a"), _refuse("random_gamma_grad", "x"))
 
 
-def _betainc_partial_x(t, y, a, b, x):
+def _betainc_partial_x(t: Any, y: Any, a: Any, b: Any, x: Any) -> Any:
     """x**(a-1) (1-x)**(b-1) / B(a, b)."""
     log_beta = sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))
     return mul(t, exp(sub(add(mul(sub(b, 1.0), log1p(neg(x))), mul(sub(a, 1.0), log(x))), log_beta)))

@@ -7,6 +7,8 @@ own derivative over the places of the window.
 
 from __future__ import annotations
 
+from typing import Any, Callable, Sequence
+
 import numpy as np
 
 from laminax_ir.ops import windows as op
@@ -15,11 +17,13 @@ from laminax_ir.ops.elementwise import ge_p, le_p
 from laminax_ir.ops.reduction import split_operands
 from laminax_ir.ops.shape import broadcast_in_dim, pad
 from laminax_ir.ops.slicing import slice as slice_array
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.registry import axis_batching_rule, batching_rule, define_jvp, define_linear, jvp_rule, transpose_rule
 from laminax_transforms.base.zeros import ZERO, instantiate, zeros_of
-from laminax_transforms.batching.batch_axes import batch_axis_first
+from laminax_transforms.batching.batch_axes import Axis, batch_axis_first
 from laminax_transforms.differentiation.differentiation import jvp_flat
 from laminax_transforms.rules.reduction import apply_to_elements
 
@@ -27,7 +31,8 @@ define_linear(op.reduce_window_sum_p)
 
 
 @transpose_rule(op.reduce_window_sum_p)
-def _reduce_window_sum_transpose(ct, x, *, window_dimensions, window_strides, padding, base_dilation, window_dilation):
+def _reduce_window_sum_transpose(ct: Any, x: Any, *, window_dimensions: Any, window_strides: Any, padding: str, base_dilation: Any,
+                                 window_dilation: Any) -> list[Any]:
     if 0 in x.shape or 0 in ct.shape:
         return [zeros_of(x)]
     pads = []
@@ -40,8 +45,8 @@ def _reduce_window_sum_transpose(ct, x, *, window_dimensions, window_strides, pa
                                         padding=tuple(pads), base_dilation=window_strides, window_dilation=window_dilation)]
 
 
-def _extremum_partial(select_prim):
-    def partial(t, result, x, **window):
+def _extremum_partial(select_prim: Any) -> Callable:
+    def partial(t: Any, result: Any, x: Any, **window: Any) -> Any:
         return op.select_and_gather_add_p.bind(t, x, select_prim=select_prim, **window)
     return partial
 
@@ -57,8 +62,8 @@ define_jvp(op.select_and_scatter_add_p, lambda t, result, source, operand, **par
 
 
 @transpose_rule(op.select_and_gather_add_p)
-def _select_and_gather_add_transpose(ct, tangents, operand, *, select_prim, window_dimensions, window_strides, padding,
-                                     base_dilation, window_dilation):
+def _select_and_gather_add_transpose(ct: Any, tangents: Any, operand: Any, *, select_prim: Any, window_dimensions: Any, window_strides: Any,
+                                     padding: str, base_dilation: Any, window_dilation: Any) -> list[Any]:
     ones = (1,) * len(window_dimensions)
     if window_dilation != ones or base_dilation != ones:
         raise NotImplementedError("the reverse-mode derivative of a windowed maximum or minimum with dilations is not supported, got "
@@ -69,7 +74,8 @@ def _select_and_gather_add_transpose(ct, tangents, operand, *, select_prim, wind
 
 
 @transpose_rule(op.select_and_scatter_add_p)
-def _select_and_scatter_add_transpose(ct, source, operand, *, select_prim, window_dimensions, window_strides, padding):
+def _select_and_scatter_add_transpose(ct: Any, source: Any, operand: Any, *, select_prim: Any, window_dimensions: Any, window_strides: Any,
+                                      padding: str) -> list[Any]:
     ones = (1,) * len(window_dimensions)
     return [op.select_and_gather_add_p.bind(ct, operand, select_prim=select_prim, window_dimensions=window_dimensions,
                                             window_strides=window_strides, padding=padding, base_dilation=ones,
@@ -80,7 +86,7 @@ def _select_and_scatter_add_transpose(ct, source, operand, *, select_prim, windo
 
 
 @jvp_rule(op.reduce_window_p, symbolic_zeros=True)
-def _reduce_window_jvp(primals, tangents, **params):
+def _reduce_window_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
     results = op.reduce_window_p.bind(*primals, **params)
     if all(not dtypes.issubdtype(r.dtype, dtypes.inexact) for r in results) or all(t is ZERO for t in tangents):
         return results, [ZERO] * len(results)
@@ -89,7 +95,8 @@ def _reduce_window_jvp(primals, tangents, **params):
                      for r, t in zip(results, out_tangents)]
 
 
-def _fold_over_window(values, *, jaxpr, window_dimensions, window_strides, padding, base_dilation, window_dilation):
+def _fold_over_window(values: Any, *, jaxpr: ClosedJaxpr, window_dimensions: Any, window_strides: Any, padding: str, base_dilation: Any,
+                      window_dilation: Any) -> Any:
     """`reduce_window` in differentiable operations: place by place of the window, for all windows at once."""
     operands, inits = split_operands("reduce_window", values)
     sizes = op.windowed_shape("reduce_window", get_aval(operands[0]).shape, window_dimensions, window_strides, padding,
@@ -115,9 +122,9 @@ def _with_unit_window(params: dict, axis: int) -> dict:
             for name, value in params.items()}
 
 
-def _batch_one(primitive):
+def _batch_one(primitive: Primitive) -> None:
     @batching_rule(primitive)
-    def rule(operands, batch_axes, **params):
+    def rule(operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
         return primitive.bind(*operands, **_with_unit_window(params, batch_axes[0])), batch_axes[0]
 
 
@@ -125,9 +132,9 @@ for _primitive in (op.reduce_window_sum_p, op.reduce_window_max_p, op.reduce_win
     _batch_one(_primitive)
 
 
-def _batch_two(primitive):
+def _batch_two(primitive: Primitive) -> None:
     @axis_batching_rule(primitive)
-    def rule(axis, operands, batch_axes, **params):
+    def rule(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
         operands = [batch_axis_first(x, b, axis.size) for x, b in zip(operands, batch_axes)]
         return primitive.bind(*operands, **_with_unit_window(params, 0)), 0
 
@@ -137,7 +144,7 @@ _batch_two(op.select_and_scatter_add_p)
 
 
 @axis_batching_rule(op.select_and_scatter_p)
-def _select_and_scatter_batch(axis, operands, batch_axes, **params):
+def _select_and_scatter_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
     if batch_axes[2] is not None:
         raise NotImplementedError("select_and_scatter cannot be mapped over its initial value; add it to the result instead")
     arrays = [batch_axis_first(x, b, axis.size) for x, b in zip(operands[:2], batch_axes)]
@@ -145,7 +152,7 @@ def _select_and_scatter_batch(axis, operands, batch_axes, **params):
 
 
 @axis_batching_rule(op.reduce_window_p)
-def _reduce_window_batch(axis, operands, batch_axes, **params):
+def _reduce_window_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], **params: Any) -> tuple[Any, Any]:
     arrays, inits = split_operands("reduce_window", operands)
     array_axes, init_axes = split_operands("reduce_window", batch_axes)
     if any(b is not None for b in init_axes):

@@ -39,8 +39,8 @@ def find_rule(primitive: Primitive) -> Callable:
 
 def taylor_rule(*primitives: Primitive) -> Callable:
     """Decorator: `rule(*operands, **params)` takes series and returns one (or a list of them)."""
-    def register(rule):
-        def adapter(operands, params):
+    def register(rule: Any) -> Any:
+        def adapter(operands: Sequence[Any], params: dict[str, Any]) -> Any:
             return rule(*operands, **params)
         adapter.__module__ = rule.__module__
         for primitive in primitives:
@@ -50,7 +50,7 @@ def taylor_rule(*primitives: Primitive) -> Callable:
 
 
 def _piecewise_constant(primitive: Primitive) -> Callable:
-    def rule(operands, params):
+    def rule(operands: Sequence[Any], params: dict[str, Any]) -> Any:
         result = primitive.bind(*[x[0] for x in operands], **params)
         order = len(operands[0]) - 1
         return [constant(r, order) for r in result] if primitive.multiple_results else constant(result, order)
@@ -62,7 +62,7 @@ def define_linear(primitive: Primitive, linear: Sequence[int] | None = None) -> 
 
     The other operands, such as indices, have no coefficients but the first.
     """
-    def rule(operands, params):
+    def rule(operands: Sequence[Any], params: dict[str, Any]) -> Any:
         varying = range(len(operands)) if linear is None else linear
         for i, x in enumerate(operands):
             if i not in varying and not is_constant(x):
@@ -85,14 +85,14 @@ def define_linear(primitive: Primitive, linear: Sequence[int] | None = None) -> 
 
 def define_bilinear(primitive: Primitive) -> None:
     """Declares an operation linear in each of its two operands: coefficients by Leibniz' rule."""
-    def rule(operands, params):
+    def rule(operands: Sequence[Any], params: dict[str, Any]) -> Any:
         u, v = operands
         return _by_leibniz(lambda a, b: primitive.bind(a, b, **params), u, v)
     taylor_rules.add(primitive, rule)
 
 
 def _by_leibniz(multiply: Callable, u: Series, v: Series) -> Series:
-    def times_(a, b):
+    def times_(a: Any, b: Any) -> Any:
         return ZERO if a is ZERO or b is ZERO else multiply(a, b)
     return [total(times_(u[j], v[k - j]) for j in range(k + 1)) for k in range(len(u))]
 
@@ -137,7 +137,7 @@ def scaled(factor: float, a: Any) -> Any:
     return a if a is ZERO or factor == 1 else mul(a, float(factor))
 
 
-def total(terms) -> Any:
+def total(terms: Any) -> Any:
     """The sum of coefficients."""
     result = ZERO
     for term in terms:

@@ -18,6 +18,7 @@ from laminax_ir.ops.conversion import convert_element_type_p
 from laminax_ir.ops.elementwise import convert_element_type, mul
 from laminax_ir.options import config
 from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.pytrees.pytree import tree_flatten, tree_structure, tree_unflatten, treedef_is_leaf
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
@@ -39,12 +40,12 @@ class SeriesTracer(Tracer):
 
     __slots__ = ("series",)
 
-    def __init__(self, trace: TaylorTrace, series: Series):
+    def __init__(self, trace: TaylorTrace, series: Series) -> None:
         self._trace = trace
         self.series = series
         self.aval = get_aval(series[0])
 
-    def concrete_value(self):
+    def concrete_value(self) -> Any:
         value = self.series[0]
         return value.concrete_value() if isinstance(value, Tracer) else value
 
@@ -64,12 +65,12 @@ class TaylorTrace(Trace):
 
     __slots__ = ("parent", "order")
 
-    def __init__(self, parent: Trace, order: int, name: str = ""):
+    def __init__(self, parent: Trace, order: int, name: str = "") -> None:
         super().__init__(name)
         self.parent = parent
         self.order = order
 
-    def process(self, primitive, operands, params):
+    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         if not any(type(x) is SeriesTracer and x._trace is self for x in operands):
             return self.parent.process(primitive, operands, params)
         series = [self.split(x) for x in operands]
@@ -100,11 +101,11 @@ class TaylorTrace(Trace):
         shape = get_aval(series[0]).shape
         return SeriesTracer(self, [c if c is ZERO or get_aval(c).shape == shape else broadcast_like(c, shape) for c in series])
 
-    def process_custom_jvp(self, call):
+    def process_custom_jvp(self, call: Any) -> Any:
         """The rule is of the first order only: the function itself is expanded."""
         return call.call_primal()
 
-    def process_custom_vjp(self, call):
+    def process_custom_vjp(self, call: Any) -> Any:
         """As for `process_custom_jvp`."""
         return call.call_primal()
 
@@ -145,7 +146,7 @@ def taylor_jaxpr(closed: ClosedJaxpr, varying: tuple[bool, ...], order: int, wan
     count = len(closed.in_avals)
     out_varying: list[bool] = []
 
-    def fun(*args):
+    def fun(*args: Any) -> Any:
         operands = joined(args[:count], args[count:], varying, order)
         results = taylor_flat(lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), operands, order)
         out_varying.extend(not is_constant(y) or (wanted is not None and wanted[i]) for i, y in enumerate(results))
@@ -210,7 +211,7 @@ def jet(fun: Callable, primals: Sequence[Any], series: Sequence[Sequence[Any]], 
         operands.append([x, *_rescaled(coefficients, lambda n: 1 / n, factorial_scaled)])
     trees = []
 
-    def flat(*args):
+    def flat(*args: Any) -> list[Any]:
         leaves, tree = tree_flatten(fun(*args))
         trees.append(tree)
         return [_checked_result(leaf) for leaf in leaves]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p, jit_p, name_p
+from laminax_ir.programs.jaxpr import ClosedJaxpr
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_transforms.rules.calls import call_like
 from laminax_transforms.taylor.series import define_linear, is_constant, taylor_rule
@@ -12,7 +16,7 @@ define_linear(name_p)
 
 
 @taylor_rule(jit_p)
-def _jit(*operands, jaxpr, **params):
+def _jit(*operands: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:
     varying = tuple(not is_constant(x) for x in operands)
     order = len(operands[0]) - 1
     expanded = taylor_jaxpr(jaxpr, varying, order)
@@ -21,10 +25,10 @@ def _jit(*operands, jaxpr, **params):
     return joined(out[:count], out[count:], expanded.out_varying, order)
 
 
-def _define_inlined(primitive, program: str) -> None:
+def _define_inlined(primitive: Primitive, program: str) -> None:
     """The function itself is expanded: rules of the first order, and memory that a first derivative would save, do not concern it."""
     @taylor_rule(primitive)
-    def rule(*operands, **params):
+    def rule(*operands: Any, **params: Any) -> Any:
         closed = params[program]
         return taylor_flat(lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), operands, len(operands[0]) - 1)
 

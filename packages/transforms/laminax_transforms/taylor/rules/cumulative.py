@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.ops import cumulative as op
 from laminax_ir.ops.elementwise import max, min
+from laminax_ir.programs.primitive import Primitive
 from laminax_transforms.taylor.rules.elementwise import chosen
 from laminax_transforms.taylor.series import coefficient, define_linear, product, taylor_rule
 
 define_linear(op.cumsum_p)
 
 
-def _define_scan(primitive, combine) -> None:
+def _define_scan(primitive: Primitive, combine: Any) -> None:
     @taylor_rule(primitive)
-    def rule(x, *, axis, reverse):
+    def rule(x: Any, *, axis: int, reverse: bool) -> list[Any]:
         terms = [coefficient(x, k) for k in range(len(x))]
         return [primitive.bind(x[0], axis=axis, reverse=reverse), *op.scan_associatively(combine, terms, axis, reverse)[1:]]
 

@@ -8,11 +8,13 @@ max and min share the coefficients equally in a tie, abs has its right derivativ
 from __future__ import annotations
 
 import math
+from typing import Any, Sequence
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.elementwise import add, bitwise_and, convert_element_type, div, eq, ge, gt, lt, mul, neg, select, sub
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import full, full_like
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.registry import broadcast_like
@@ -51,17 +53,17 @@ define_bilinear(op.mul_p)
 
 
 @taylor_rule(op.add_p)
-def _add(x, y):
+def _add(x: Any, y: Any) -> list[Any]:
     return [add(x[0], y[0]), *added(x, y)[1:]]
 
 
 @taylor_rule(op.sub_p)
-def _sub(x, y):
+def _sub(x: Any, y: Any) -> list[Any]:
     return [sub(x[0], y[0]), *[minus(a, b) for a, b in zip(x[1:], y[1:])]]
 
 
 @taylor_rule(op.convert_element_type_p)
-def _convert(x, **params):
+def _convert(x: Any, **params: Any) -> list[Any]:
     value = op.convert_element_type_p.bind(x[0], **params)
     if not dtypes.issubdtype(params["new_dtype"], dtypes.inexact):
         return [value, *[ZERO] * (len(x) - 1)]
@@ -69,22 +71,22 @@ def _convert(x, **params):
 
 
 @taylor_rule(op.div_p)
-def _div(x, y):
+def _div(x: Any, y: Any) -> Any:
     return quotient(x, y)
 
 
 @taylor_rule(op.square_p)
-def _square(x):
+def _square(x: Any) -> list[Any]:
     return [op.square(x[0]), *product(x, x)[1:]]
 
 
 @taylor_rule(op.integer_pow_p)
-def _integer_pow(x, *, y):
+def _integer_pow(x: Any, *, y: int) -> list[Any]:
     return [op.integer_pow(x[0], y), *whole_power(x, y)[1:]]
 
 
 @taylor_rule(op.rem_p)
-def _rem(x, y):
+def _rem(x: Any, y: Any) -> list[Any]:
     """x - n y, where n, the quotient rounded towards zero, does not vary."""
     ratio = div(x[0], y[0])
     count = mul(op.sign(ratio), op.floor(op.abs(ratio)))
@@ -94,19 +96,19 @@ def _rem(x, y):
 # Functions with a differential equation in their result
 
 
-def _define(primitive, make) -> None:
+def _define(primitive: Primitive, make: Any) -> None:
     """The rule of a function of one operand: `make(series, value)`. An accuracy is asked for the function's value."""
     @taylor_rule(primitive)
-    def rule(x, **params):
+    def rule(x: Any, **params: Any) -> Any:
         return make(x, primitive.bind(x[0], **params))
 
 
-def exponential(x: Series, first) -> Series:
+def exponential(x: Series, first: Any) -> Series:
     """exp(x): y' = y x'."""
     return integrated(x, first, lambda k, y: y[k])
 
 
-def _tanh_slope(k, y):
+def _tanh_slope(k: Any, y: Any) -> Any:
     """1 - y**2; at first (1 + y)(1 - y), exact to the last bit near saturation."""
     return mul(sub(1.0, y[0]), add(1.0, y[0])) if k == 0 else minus(ZERO, convolved(y, y, k))
 
@@ -123,7 +125,7 @@ _define(op.tanh_p, lambda x, first: integrated(x, first, _tanh_slope))
 # Roots, and functions whose derivative is algebraic
 
 
-def logarithm(x: Series, first) -> Series:
+def logarithm(x: Series, first: Any) -> Series:
     """log(x): y' = x' / x."""
     return antiderivative(x, first, reciprocal(x))
 
@@ -158,7 +160,7 @@ _define(op.atanh_p, lambda x, first: antiderivative(x, first, reciprocal(_one_mi
 # Sine and cosine
 
 
-def _pair(x: Series, sine, cosine, sign: int) -> tuple[Series, Series]:
+def _pair(x: Series, sine: Any, cosine: Any, sign: int) -> tuple[Series, Series]:
     """Functions with s' = c x' and c' = sign s x', together."""
     s, c = [sine(x[0])], [cosine(x[0])]
     for k in range(1, len(x)):
@@ -179,7 +181,7 @@ for _primitive, _functions, _which in ((op.sin_p, (op.sin, op.cos, -1), 0), (op.
 
 
 @taylor_rule(op.pow_p)
-def _pow(x, y):
+def _pow(x: Any, y: Any) -> Any:
     first = op.pow_p.bind(x[0], y[0])
     if is_constant(y):
         return _constant_power(x, y[0], first)
@@ -190,7 +192,7 @@ def _pow(x, y):
     return exponential(product(y, logarithm(base, op.log(base[0]))), first)
 
 
-def _constant_power(x: Series, exponent, first) -> Series:
+def _constant_power(x: Series, exponent: Any, first: Any) -> Series:
     """From the binomial series at the value of x: its coefficients for a whole exponent end, which makes them right at 0."""
     aval = get_aval(x[0])
     if getattr(exponent, "dtype", None) != aval.dtype:  # an integer, or a Python scalar
@@ -205,7 +207,7 @@ def _constant_power(x: Series, exponent, first) -> Series:
 
 
 @taylor_rule(op.atan2_p)
-def _atan2(y, x):
+def _atan2(y: Any, x: Any) -> list[Any]:
     """The angle's derivative is (y' x - y x') / (x**2 + y**2)."""
     angle = op.atan2(y[0], x[0])
     count = len(x) - 1
@@ -223,7 +225,7 @@ def _atan2(y, x):
 
 
 @taylor_rule(op.abs_p)
-def _abs(x):
+def _abs(x: Any) -> Any:
     value = x[0]
     aval = get_aval(value)
     if dtypes.issubdtype(aval.dtype, dtypes.complexfloating):
@@ -234,7 +236,7 @@ def _abs(x):
 
 
 @taylor_rule(op.sign_p)
-def _sign(x):
+def _sign(x: Any) -> Any:
     if dtypes.issubdtype(get_aval(x[0]).dtype, dtypes.complexfloating):
         size = _abs(x)
         as_complex = [c if c is ZERO else convert_element_type(c, get_aval(x[0]).dtype) for c in size]
@@ -242,11 +244,11 @@ def _sign(x):
     return [op.sign(x[0]), *[ZERO] * (len(x) - 1)]
 
 
-def _full_mask(mask, shape):
+def _full_mask(mask: Any, shape: Sequence[int]) -> Any:
     return mask if get_aval(mask).shape == shape else broadcast_like(mask, shape)
 
 
-def chosen(choose, x: Series, y: Series) -> Series:
+def chosen(choose: Any, x: Series, y: Series) -> Series:
     """The maximum or minimum of two series; a tie shares the coefficients equally."""
     first = choose(x[0], y[0])
     if is_constant(x) and is_constant(y):
@@ -261,17 +263,17 @@ def chosen(choose, x: Series, y: Series) -> Series:
 
 
 @taylor_rule(op.max_p)
-def _max(x, y):
+def _max(x: Any, y: Any) -> Any:
     return chosen(op.max, x, y)
 
 
 @taylor_rule(op.min_p)
-def _min(x, y):
+def _min(x: Any, y: Any) -> Any:
     return chosen(op.min, x, y)
 
 
 @taylor_rule(op.select_n_p)
-def _select_n(which, *cases):
+def _select_n(which: Any, *cases: Any) -> Any:
     result = [op.select_n_p.bind(which[0], *[c[0] for c in cases])]
     shape = result[0].shape
     terms = [full_terms(c, shape)[1:] for c in cases]
@@ -282,7 +284,7 @@ def _select_n(which, *cases):
 
 
 @taylor_rule(op.clamp_p)
-def _clamp(low, x, high):
+def _clamp(low: Any, x: Any, high: Any) -> Any:
     first = op.clamp_p.bind(low[0], x[0], high[0])
     shape = first.shape
     above, below, ordered = gt(x[0], low[0]), lt(x[0], high[0]), lt(low[0], high[0])
@@ -296,7 +298,7 @@ def _clamp(low, x, high):
     return result
 
 
-def _where(mask, c, shape):
+def _where(mask: Any, c: Any, shape: Sequence[int]) -> Any:
     c = _full_mask(c, shape)
     return select(mask, c, full(shape, 0, c.dtype))
 

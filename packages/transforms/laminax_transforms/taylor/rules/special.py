@@ -6,6 +6,7 @@ Sources: Abramowitz and Stegun, chapters 6 and 7.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from laminax_ir.ops import special as op
 from laminax_ir.ops.elementwise import add, exp, neg, square
@@ -33,21 +34,21 @@ def _gaussian(x: Series, factor: float) -> Series:
 
 
 @taylor_rule(op.erf_p)
-def _erf(x):
+def _erf(x: Any) -> Any:
     return antiderivative(x, op.erf(x[0]), _gaussian(x, 2 / math.sqrt(math.pi)))
 
 
 @taylor_rule(op.erfc_p)
-def _erfc(x):
+def _erfc(x: Any) -> Any:
     return antiderivative(x, op.erfc(x[0]), _gaussian(x, -2 / math.sqrt(math.pi)))
 
 
 @taylor_rule(op.erf_inv_p)
-def _erf_inv(x):
+def _erf_inv(x: Any) -> Any:
     """y' = d x' with d = sqrt(pi)/2 exp(y**2), for which d' = d (y**2)'."""
     d: Series = []
 
-    def slope(k, y):
+    def slope(k: Any, y: Any) -> Any:
         if k == 0:
             d.append(scaled(math.sqrt(math.pi) / 2, exp(square(y[0]))))
         else:
@@ -57,20 +58,20 @@ def _erf_inv(x):
 
 
 @taylor_rule(op.lgamma_p)
-def _lgamma(x):
+def _lgamma(x: Any) -> Any:
     value = x[0]
     derivatives = [op.lgamma(value), op.digamma(value), *[op.polygamma(float(m), value) for m in range(1, len(x) - 1)]]
     return composed([scaled(1 / math.factorial(m), c) for m, c in enumerate(derivatives[:len(x)])], x)
 
 
 @taylor_rule(op.digamma_p)
-def _digamma(x):
+def _digamma(x: Any) -> Any:
     derivatives = [op.digamma(x[0]), *[op.polygamma(float(m), x[0]) for m in range(1, len(x))]]
     return composed([scaled(1 / math.factorial(m), c) for m, c in enumerate(derivatives)], x)
 
 
 @taylor_rule(op.polygamma_p)
-def _polygamma(m, x):
+def _polygamma(m: Any, x: Any) -> Any:
     if not is_constant(m):
         raise NotImplementedError("jet: the derivative of polygamma with respect to m is not implemented: it has no closed form. Apply "
                                   "stop_gradient to m if it is not wanted.")
