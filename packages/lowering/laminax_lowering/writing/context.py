@@ -8,10 +8,12 @@ import numpy as np
 
 from laminax_ir.key_arrays.keys import PRNGKeyArray, physical_aval
 from laminax_ir.programs.effects import has_ordered
-from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, no_effects
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.programs.result_types import is_explicit
-from laminax_ir.tracing.name_stacks import scope_path
+from laminax_ir.tracing.name_stacks import NameStack, scope_path
 from laminax_ir.tracing.operation_attributes import in_use
+from laminax_ir.tracing.source import SourceInfo
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.writing.explicit_axes import constrained
@@ -37,6 +39,10 @@ class Elementwise:
         return ctx.emit_elementwise(self.op, operands)
 
 
+# What a writer is at before and after the equations of a program.
+_NO_EQUATION = JaxprEqn([], [], Primitive("main"), {}, no_effects)
+
+
 class FunctionWriter:
     """Writes one function: the context that rules are given.
 
@@ -49,7 +55,7 @@ class FunctionWriter:
         self.platforms = platforms
         self.platform_index: Value | None = None
         self.lines: list[str] = []
-        self.eqn: JaxprEqn | None = None
+        self.eqn = _NO_EQUATION  # the one that is being written
         self.loc = ""
         self.scope = ""  # names of the calls around what is being written, `jit(f)/while/body`
         self.is_top_level = False
@@ -270,7 +276,8 @@ class FunctionWriter:
             self.platforms, self.token = (platform,), before if before is not None else self.token
             out = write()
             is_list = not isinstance(out, Value)
-            return [*(out if is_list else [out]), *([self.token] if before is not None else [])]
+            written: list[Value] = [out] if isinstance(out, Value) else list(out)
+            return written if before is None else [*written, current_token(self)]
 
         try:
             regions = [self.region([], lambda platform=platform: branch(platform)) for platform in platforms]
@@ -342,7 +349,7 @@ class FunctionWriter:
     def name_call(self, name: str) -> None:
         """Has what is written next for this equation located under a name of its own, instead of the operation's."""
         info = self.eqn.source_info
-        self.loc = self.module.locations_at(self.scope, info._replace(name_stack=(*info.name_stack, name)))[""]
+        self.loc = self.module.locations_at(self.scope, info._replace(name_stack=NameStack((*info.name_stack, name))))[""]
 
     def constant_array(self, value: Any, aval: ShapedArray) -> Value:
         """A constant operation for a concrete array."""
@@ -359,7 +366,8 @@ class FunctionWriter:
         has_attributes = bool(in_use)
         rules = rules_for(self.platforms, is_split, has_attributes)
         outer, scope = (self.eqn, self.loc), self.scope
-        place = names = None  # several equations in a row come from one place
+        place: SourceInfo | None = None  # several equations in a row come from one place
+        names: dict[str, str] = {}
         for eqn in live_equations(jaxpr)[0] if live is None else live:
             primitive = eqn.primitive
             rule = rules.get(primitive)
@@ -409,7 +417,8 @@ class FunctionWriter:
         for position, i in enumerate(taken):
             args[i] = Value(f"%arg{position}", variables[i].aval)
             attribute = f" {arg_attributes[i]}" if arg_attributes and arg_attributes[i] else ""
-            where = self.module.named_location(arg_names[i]) if arg_names and arg_names[i] is not None else ""
+            name_of = arg_names[i] if arg_names else None
+            where = "" if name_of is None else self.module.named_location(name_of)
             header.append(f"%arg{position}: {type_text(variables[i].aval)}{attribute}{where}")
         results = self.run_jaxpr(jaxpr, args, live)
         if result_moves and any(result_moves):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.type_shardings import TypeSharding
-from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.shardings import sharding_on_mesh
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import type_text
+
+if TYPE_CHECKING:  # the writer's module imports this one
+    from laminax_lowering.writing.context import FunctionWriter
 
 _OF_PROGRAMS = frozenset(("calls", "custom_calls", "composite", "linear_call", "linear_solve"))  # what they return is constrained inside
 

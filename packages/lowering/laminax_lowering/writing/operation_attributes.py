@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from laminax_ir.tracing.operation_attributes import attributes_of
-from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import string_text
+
+if TYPE_CHECKING:  # the writer's module imports this one
+    from laminax_lowering.writing.context import FunctionWriter
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[(){}]')
 _ATTRIBUTE = re.compile(r'("(?:[^"\\]|\\.)*"|[\w.]+) = "')

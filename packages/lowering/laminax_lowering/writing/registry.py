@@ -7,10 +7,12 @@ only; the one for all platforms serves where there is none.
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from laminax_ir.programs.primitive import Primitive, RuleTable
-from laminax_lowering.writing.context import FunctionWriter
+
+if TYPE_CHECKING:  # the writer's module imports this one
+    from laminax_lowering.writing.context import FunctionWriter
 
 lowering_rules = RuleTable("lowering", "laminax_lowering.rules", "Register one with lowering_rule.")
 platform_rules: dict[tuple[Primitive, str], Callable] = {}
