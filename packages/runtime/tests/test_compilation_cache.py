@@ -255,6 +255,30 @@ def test_the_users_cache_folder_is_that_of_platformdirs(monkeypatch, variable):
     assert compilation_cache._user_cache_folder() == platformdirs.user_cache_path()
 
 
+def test_a_folder_that_a_group_may_write_is_used_with_a_secret_only(folder, tmp_path):
+    """Whoever is in the group could supply machine code."""
+    folder.mkdir()
+    folder.chmod(0o770)
+    with pytest.warns(RuntimeWarning, match="can be written by other users; make it yours.*compilation_cache_secret_file"):
+        compiled()
+    assert counted()[0] == 0 and list(folder.iterdir()) == []
+    (tmp_path / "secret").write_bytes(b"known to the users of the folder")
+    (tmp_path / "secret").chmod(0o640)
+    with options.compilation_cache_secret_file(str(tmp_path / "secret")):
+        compiled()
+        before = counted()[0]
+        compiled()
+        assert counted()[0] == before + 1
+
+
+def test_a_secret_that_everybody_reads_is_refused(folder, tmp_path):
+    (tmp_path / "secret").write_bytes(b"known to the users of the folder")
+    (tmp_path / "secret").chmod(0o644)
+    with options.compilation_cache_secret_file(str(tmp_path / "secret")), pytest.warns(RuntimeWarning, match="is no secret; make it `chmod o=`"):
+        compiled()
+    assert not folder.exists()
+
+
 def test_no_trouble_no_warning(folder):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

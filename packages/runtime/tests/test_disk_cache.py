@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from laminax_runtime.compiling.disk_cache import DamagedEntryError, DiskCache
+from laminax_runtime.compiling.disk_cache import DamagedEntryError, DiskCache, read_secret
 
 
 def files(folder):
@@ -33,11 +33,26 @@ def test_the_folder_and_its_files_are_the_users_own(tmp_path):
     assert (tmp_path / "mine" / "key.cached").stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("mode, is_private", [(0o777, True), (0o777, False), (0o770, True)])
-def test_a_folder_that_others_can_write_to_is_refused(tmp_path, mode, is_private):
+SECRET = b"what the users of a folder know, and nobody else"
+
+
+@pytest.mark.parametrize("umask", [0, 0o022, 0o077])
+def test_the_folders_around_it_are_the_users_own_too(tmp_path, umask):
+    """They had the umask's rights once: with umask 0 everybody could put another folder in the cache's place."""
+    before = os.umask(umask)
+    try:
+        DiskCache(tmp_path / "a" / "b" / "c").write("key", b"value")
+    finally:
+        os.umask(before)
+    for folder in ("a", "a/b", "a/b/c"):
+        assert (tmp_path / folder).stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("mode, secret", [(0o777, None), (0o777, SECRET), (0o770, None), (0o720, None)])
+def test_a_folder_that_others_can_write_to_is_refused(tmp_path, mode, secret):
     """Who can write there could choose the machine code that this user runs."""
     tmp_path.chmod(mode)
-    cache = DiskCache(tmp_path, is_private=is_private)
+    cache = DiskCache(tmp_path, secret=secret)
     with pytest.raises(PermissionError, match=r"can be written by (everybody|other users); make it .*chmod"):
         cache.read("key")
     with pytest.raises(PermissionError):
@@ -47,9 +62,110 @@ def test_a_folder_that_others_can_write_to_is_refused(tmp_path, mode, is_private
 
 def test_a_folder_shared_with_a_group_can_be_chosen(tmp_path):
     tmp_path.chmod(0o770)
-    cache = DiskCache(tmp_path, is_private=False)
+    cache = DiskCache(tmp_path, secret=SECRET)
+    before = os.umask(0o077)
+    try:
+        cache.write("key", b"value")
+    finally:
+        os.umask(before)
+    assert DiskCache(tmp_path, secret=SECRET).read("key") == b"value"
+    (path,) = tmp_path.iterdir()
+    assert path.stat().st_mode & 0o777 == 0o640  # the group reads it
+
+
+def test_only_who_knows_the_secret_writes_what_is_read(tmp_path):
+    """An entry with a digest made to fit ended the process once."""
+    cache = DiskCache(tmp_path, secret=SECRET)
     cache.write("key", b"value")
-    assert cache.read("key") == b"value"
+    (path,) = tmp_path.iterdir()
+    forger = DiskCache(tmp_path / "forged", secret=b"not the secret, but as long as that")
+    forger.write("key", b"machine code")
+    (forged,) = (tmp_path / "forged").iterdir()
+    assert forger.read("key") == b"machine code"
+    assert DiskCache(tmp_path, secret=b"not the secret, but as long as that").read("key") is None  # it does not remove what it cannot know
+    path.write_bytes(forged.read_bytes())
+    with pytest.raises(DamagedEntryError, match="digest"):
+        cache.read("key")
+    DiskCache(tmp_path).write("key", b"without a secret")
+    path.write_bytes((tmp_path / "key.cached").read_bytes())
+    with pytest.raises(DamagedEntryError, match="digest"):
+        cache.read("key")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("what", ["folder", "entry"])
+def test_what_belongs_to_another_user_is_refused(tmp_path, what):
+    """Whoever made the folder first could supply machine code."""
+    folder = tmp_path / "cache"
+    cache = DiskCache(folder)
+    cache.write("key", b"value")
+    os.chown(folder if what == "folder" else folder / "key.cached", 12345, 12345)
+    with pytest.raises(PermissionError if what == "folder" else DamagedEntryError, match="belongs to (user 12345|another user)"):
+        cache.read("key")
+    if what == "folder":
+        with pytest.raises(PermissionError, match="compilation_cache_secret_file"):
+            cache.write("other", b"value")
+        shared = DiskCache(folder, secret=SECRET)
+        shared.write("key", b"value")
+        assert shared.read("key") == b"value"
+
+
+def test_an_entry_that_others_can_write_to_is_refused(tmp_path):
+    cache = DiskCache(tmp_path)
+    cache.write("key", b"value")
+    (tmp_path / "key.cached").chmod(0o660)
+    with pytest.raises(DamagedEntryError, match="others can write to it"):
+        cache.read("key")
+    assert cache.read("key") is None
+
+
+def _pipe(path):
+    os.mkfifo(path)
+
+
+def _link_to_endless(path):
+    path.symlink_to("/dev/zero")
+
+
+def _link_to_itself(path):
+    path.symlink_to(path)
+
+
+def _folder(path):
+    path.mkdir()
+
+
+@pytest.mark.parametrize("make", [_pipe, _link_to_endless, _link_to_itself, _folder])
+def test_what_is_no_regular_file_is_not_read(tmp_path, make):
+    """A pipe was waited for, for ever, and a link to an endless file ended in MemoryError, once."""
+    make(tmp_path / "key.cached")
+    cache = DiskCache(tmp_path)
+    with pytest.raises(DamagedEntryError, match="key.cached .*no regular file"):
+        cache.read("key")
+    if make is not _folder:
+        assert files(tmp_path) == []
+        cache.write("key", b"value")
+        assert cache.read("key") == b"value"
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path):
+    with open(tmp_path / "key.cached", "wb") as file:
+        file.truncate(1 << 40)  # it has holes, and takes no room
+    (tmp_path / "key.cached").chmod(0o600)
+    with pytest.raises(DamagedEntryError, match=f"it has {1 << 40} bytes"):
+        DiskCache(tmp_path).read("key")
+
+
+@pytest.mark.parametrize("mode, contents, error", [
+    (0o600, b"short", OSError), (0o600, b"x" * 5000, OSError), (0o604, b"x" * 32, PermissionError), (0o602, b"x" * 32, PermissionError)])
+def test_a_file_that_holds_no_secret(tmp_path, mode, contents, error):
+    (tmp_path / "secret").write_bytes(contents)
+    (tmp_path / "secret").chmod(mode)
+    with pytest.raises(error, match="secret.*(16 to 4096 bytes|by everybody)"):
+        read_secret(tmp_path / "secret")
+    (tmp_path / "secret").write_bytes(SECRET)
+    (tmp_path / "secret").chmod(0o640)
+    assert read_secret(tmp_path / "secret") == SECRET
 
 
 def test_what_is_no_folder(tmp_path):

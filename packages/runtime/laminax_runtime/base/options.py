@@ -126,7 +126,13 @@ compilation_cache_dir = config_options.define(
     "compilation_cache_dir",
     None,
     _folder,
-    "The folder of the compilation cache; None is laminax's part of the user's cache folder.",
+    "The folder of the compilation cache; None is laminax's part of the user's cache folder. One that others can write to is refused.",
+)
+compilation_cache_secret_file = config_options.define(
+    "compilation_cache_secret_file",
+    None,
+    config_options.ValueType("None or the path of a local file", _check_folder, _parse_none),
+    "A file with a secret that the users of a shared compilation cache have in common: its folder may be of another owner, and written by a group.",
 )
 # At 0.2 s a program is worth the milliseconds of storing it, and single operations stay out.
 persistent_cache_min_compile_time_secs = config_options.define(

@@ -26,7 +26,7 @@ from typing import Any
 from laminax_ir.options import config
 from laminax_runtime import _jaxlib
 from laminax_runtime.base import monitoring, options
-from laminax_runtime.compiling.disk_cache import DamagedEntryError, DiskCache, blake2b
+from laminax_runtime.compiling.disk_cache import DamagedEntryError, DiskCache, blake2b, read_secret
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def make_key(text: str, devices: tuple[_jaxlib.Device, ...], compile_options: _j
     return CacheKey(
         _digest(text.encode()),
         _digest(_options_text(compile_options)),
-        f"jaxlib {_jaxlib.version}, {client.platform} {client.platform_version}, entries 2",
+        f"jaxlib {_jaxlib.version}, {client.platform} {client.platform_version}, entries 3",
         _host() if client.platform == "cpu" else f"{client.device_count()} of {sorted({d.device_kind for d in devices})}",
     )
 
@@ -193,17 +193,17 @@ def _open() -> DiskCache | None:
     folder = options.compilation_cache_dir.value
     limit = options.compilation_cache_max_size.value
     try:
-        return _cache_in(folder, None if limit < 0 else limit)
+        return _cache_in(folder, None if limit < 0 else limit, options.compilation_cache_secret_file.value)
     except (OSError, RuntimeError) as error:  # there is no home
         _report_trouble("folder", f"there is no folder for it: {error}. Set compilation_cache_dir.")
         return None
 
 
 @functools.lru_cache(maxsize=16)
-def _cache_in(folder: str | None, max_bytes: int | None) -> DiskCache:
-    if folder is not None:
-        return DiskCache(Path(folder).expanduser().absolute(), max_bytes, is_private=False)
-    return DiskCache(_user_cache_folder() / "laminax" / "compiled", max_bytes)
+def _cache_in(folder: str | None, max_bytes: int | None, secret_file: str | None) -> DiskCache:
+    secret = None if secret_file is None else read_secret(Path(secret_file).expanduser())
+    path = _user_cache_folder() / "laminax" / "compiled" if folder is None else Path(folder).expanduser().absolute()
+    return DiskCache(path, max_bytes, secret=secret)
 
 
 def _user_cache_folder() -> Path:
