@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Iterable, Sequence
 
 from laminax_ir.pytrees.pytree import PyTreeDef, flatten_axes, tree_flatten, tree_unflatten
+from laminax_ir.types.avals import get_aval
 
 from laminax._src.base.leaf_names import argument_names
 from laminax._src.base.program_names import function_code, source_info
@@ -88,5 +89,4 @@ def safe_map(f: Callable, *args: Iterable[Any]) -> list[Any]:
 
 def shaped_abstractify(x: Any) -> Any:
     """The aval of a value, or of anything with a shape and a dtype."""
-    from laminax_ir.types.avals import get_aval
     return get_aval(as_abstract(x))

@@ -28,6 +28,7 @@ from laminax._src.base.argument_names import resolve
 from laminax._src.base.leaf_names import argument_names, result_names
 from laminax._src.compiling.abstract_arguments import AvalHolder, as_abstract
 from laminax._src.compiling.checked_results import check_results, is_checking
+from laminax._src.compiling.eager import forget_programs
 from laminax._src.compiling.executables import (
     Program,
     compile_lowered,
@@ -387,7 +388,6 @@ class JitFunction:
 
 def clear_caches() -> None:
     """Forgets every traced function and compiled program."""
-    from laminax._src.compiling.eager import forget_programs
     trace_cache.clear()
     _programs.clear()
     forget_programs()

@@ -14,6 +14,8 @@ from laminax_ir.pytrees.pytree import PyTreeDef, tree_flatten, tree_unflatten
 from laminax_ir.types import dtypes
 
 from laminax._src.numerics.numpy.arguments import convert, dtype_of, ensure_arrays, shape_of
+from laminax._src.numerics.numpy.joining import concatenate
+from laminax._src.numerics.numpy.reshaping import ravel
 
 
 def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
@@ -36,8 +38,6 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
       >>> unravel(2 * flat)["b"]
       Array([0., 2.], dtype=float32)
     """
-    from laminax._src.numerics.numpy.joining import concatenate
-    from laminax._src.numerics.numpy.reshaping import ravel
     leaves, treedef = tree_flatten(pytree)
     if not leaves:
         return full((0,), 0, np.dtype(np.float32)), _Unravel(treedef, (), (), None)

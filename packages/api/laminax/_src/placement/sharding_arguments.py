@@ -15,6 +15,7 @@ from laminax_ir.pytrees.pytree import PyTreeDef, broadcast_over, tree_flatten, t
 from laminax_ir.tracing.manual_axes import mesh_of_shard_map
 from laminax_ir.tracing.trace import state
 from laminax_ir.types.array_layouts import AUTO, Format, Layout
+from laminax_ir.types.avals import get_aval
 from laminax_ir.types.partition_specs import UNCONSTRAINED, PartitionSpec
 
 from laminax._src.placement.layouts import constrain_layout, sharding_of
@@ -166,7 +167,6 @@ def constrain(values: Sequence[Any], shardings: Sequence[runtime.Sharding | None
 
 def bind_constraint(x: Any, sharding: runtime.Sharding, title: str, name: str, what: str, *, may_be_padded: bool = False) -> Any:
     """One value under a constraint; `title`, `name` and `what` are for errors."""
-    from laminax_ir.types.avals import get_aval
     aval = get_aval(x)
     if reason := runtime.misfit(sharding, aval.shape, what, may_be_padded=may_be_padded):
         raise ValueError(f"{title}: {name}, {aval.str_short()}, {reason}")

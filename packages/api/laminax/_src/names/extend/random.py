@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from laminax_ir.key_arrays.keys import PRNGKeyArray
+from laminax_ir.ops.random_bits import random_seed as seeded
 from laminax_ir.ops.random_bits import threefry2x32, threefry2x32_p
 from laminax_ir.types.dtypes import PRNGImpl, prng_impls
 
@@ -35,7 +36,6 @@ def random_seed(seeds: Any, impl: PRNGImpl) -> PRNGKeyArray:
       seeds: integers of any shape.
       impl: the generator.
     """
-    from laminax_ir.ops.random_bits import random_seed as seeded
     return seeded(seeds, impl)
 
 

@@ -8,6 +8,7 @@ from laminax_ir.ops.shape import broadcast_in_dim, expand_dims
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types.avals import get_aval
 from laminax_transforms.base import registry
+from laminax_transforms.batching.batch_axes import Axis
 from laminax_transforms.batching.batching import BatchTrace, BatchTracer
 from laminax_transforms.batching.mapped_types import register_vmappable, unregister_vmappable
 
@@ -27,7 +28,6 @@ def _store(primitive: Primitive, rule: Callable) -> Callable:
 
 def _load(primitive: Primitive, stored: Callable) -> Callable:
     def rule(operands, batch_axes, **params):
-        from laminax_transforms.batching.batch_axes import Axis
         size = next(get_aval(x).shape[a] for x, a in zip(operands, batch_axes) if a is not None)
         return stored(Axis(size), list(operands), list(batch_axes), params)
     return rule
@@ -56,7 +56,6 @@ def _store_with_size_and_name(primitive: Primitive, rule: Callable) -> Callable:
 
 
 def _load_with_size_and_name(primitive: Primitive, stored: Callable) -> Callable:
-    from laminax_transforms.batching.batch_axes import Axis
     return lambda size, name, _trace_type, operands, batch_axes, **params: stored(
         Axis(size, name), list(operands), list(batch_axes), params)
 

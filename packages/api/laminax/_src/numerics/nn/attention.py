@@ -9,6 +9,7 @@ import math
 
 from laminax._src.numerics.nn.normalization import softmax
 from laminax._src.numerics.numpy import namespace as jnp
+from laminax._src.numerics.numpy.logarithmic_sums import logsumexp
 
 
 def dot_product_attention(query, key, value, bias=None, mask=None, *, scale: float | None = None, is_causal: bool = False,
@@ -59,7 +60,6 @@ def dot_product_attention(query, key, value, bias=None, mask=None, *, scale: flo
     result = result.reshape(shape)
     if not return_residual:
         return result
-    from laminax._src.numerics.numpy.logarithmic_sums import logsumexp
     residual = jnp.moveaxis(logsumexp(logits, axis=-1), 1, 2)
     return result, residual if len(shape) == 4 else residual[0]
 

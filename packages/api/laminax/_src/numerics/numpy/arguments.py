@@ -11,14 +11,17 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
-from laminax_ir.functions.promoted_operands import as_dtype, promote_shapes
+from laminax_ir.functions import promoted_operands
+from laminax_ir.functions.promoted_operands import as_dtype, promote, promote_shapes
 from laminax_ir.ops.conversion import convert_element_type_p
+from laminax_ir.ops.elementwise import convert_element_type
 from laminax_ir.ops.shape_arguments import canonical_axes, canonical_axis
 from laminax_ir.symbolic.symbolic_dims import size_of
 from laminax_ir.tracing.trace import Tracer, is_tracing
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval, is_array_like
 from laminax_ir.types.errors import ConcretizationTypeError
+from laminax_runtime import device_put, put_constant
 
 _HOST_TYPES = (np.ndarray, np.generic, bool, int, float, complex)
 
@@ -63,7 +66,6 @@ def is_host_value(x: Any) -> bool:
 def as_array(x: Any) -> Any:
     """x, put on a device if it is a host value."""
     if isinstance(x, _HOST_TYPES):
-        from laminax_runtime import device_put, put_constant
         return put_constant(x) if is_tracing() else device_put(x)
     return x
 
@@ -74,7 +76,6 @@ def convert(x: Any, dtype: Any) -> Any:
     if aval.dtype == dtype and not aval.weak_type and not isinstance(x, _HOST_TYPES):
         return x
     if dtypes.issubdtype(aval.dtype, dtypes.complexfloating) and not dtypes.issubdtype(dtype, dtypes.complexfloating):
-        from laminax_ir.ops.elementwise import convert_element_type
         return convert_element_type(x, dtype)
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=False)
 
@@ -88,13 +89,11 @@ def promote_inexact(name: str, *args: Any) -> list[Any]:
 
 def promote_arrays(name: str, *args: Any) -> list[Any]:
     """Operands in their common dtype and, but for scalars, one rank."""
-    from laminax_ir.functions.promoted_operands import promote
     return promote(name, *ensure_arrays(name, *args))
 
 
 def promote_dtypes(name: str, *args: Any) -> list[Any]:
     """Operands in their common dtype; shapes are left alone."""
-    from laminax_ir.functions import promoted_operands
     return promoted_operands.promote_dtypes(*ensure_arrays(name, *args))
 
 

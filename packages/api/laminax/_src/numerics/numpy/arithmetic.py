@@ -9,6 +9,7 @@ from typing import Callable
 from laminax_ir.functions import operators
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
+from laminax_ir.ops.reduction import reduce_or
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
@@ -218,7 +219,6 @@ def gcd(x1, x2):
         return op.select(nonzero, b, a), op.select(nonzero, op.rem(a, safe), b)
 
     from laminax_ir.ops.loops import while_loop
-    from laminax_ir.ops.reduction import reduce_or
     result = while_loop(lambda pair: reduce_or(op.ne(pair[1], zero), tuple(range(len(pair[1].shape)))), step, (x1, x2))[0]
     return strong_unless_scalar(result, x1, x2)
 

@@ -279,5 +279,19 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None):
       device: the device that holds the result.
       copy: whether to copy; None copies only if needed.
     """
-    from laminax_runtime import from_dlpack as implementation
-    return implementation(x, device=device, copy=copy)
+    return runtime.from_dlpack(x, device=device, copy=copy)
+
+
+def to_device(self: Any, device: Any, *, stream: int | Any | None = None):
+    """The array on another device, as the array API standard names it; see `laminax.device_put`.
+
+    Args:
+      device: a device or a sharding.
+      stream: must be None.
+
+    Raises:
+      NotImplementedError: if a stream is given.
+    """
+    if stream is not None:
+        raise NotImplementedError(f"to_device: the parameter stream is not supported; pass None, not {stream!r}")
+    return device_put(self, device)

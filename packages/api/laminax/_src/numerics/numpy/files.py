@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from laminax_ir.types import dtypes
+
 from laminax._src.numerics.numpy.conversion import asarray
 
 get_printoptions, set_printoptions, printoptions, iterable = (
@@ -23,7 +25,6 @@ def load(file: Any, *args: Any, **kwargs: Any):
         if name is None:
             raise TypeError(f"load: the file holds raw bytes of {loaded.dtype.itemsize} bytes each, whose dtype NumPy did not write "
                             "down; load it with numpy.load and use .view(dtype)")
-        from laminax_ir.types import dtypes
         loaded = loaded.view(dtypes.supported_dtype(name))
     return asarray(loaded)
 

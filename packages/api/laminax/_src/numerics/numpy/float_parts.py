@@ -12,6 +12,7 @@ from laminax_ir.ops.calls import CustomJVPCall
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
+from laminax_transforms.base.zeros import ZERO
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy.arguments import convert, dtype_of, ensure_arrays, inexact, is_kind, promote_inexact, refuse_out, strong
@@ -107,7 +108,6 @@ def frexp(x, /):
 
 
 def _frexp_jvp(primals, tangents):
-    from laminax_transforms.base.zeros import ZERO
     mantissa, exponent = frexp(*primals)
     (x_dot,) = tangents
     return [mantissa, exponent], [ZERO if x_dot is ZERO else ldexp(x_dot, op.neg(exponent)), ZERO]

@@ -12,10 +12,12 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape_arguments import canonical_shape
+from laminax_ir.ops.sorting import sort
 from laminax_ir.options import config
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
+from laminax_ir.types.errors import ConcretizationTypeError
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import reductions
@@ -80,7 +82,6 @@ def _known(what: str, value: Any) -> Any:
     if not isinstance(value, Tracer):
         return value
     if (known := value.concrete_value()) is None:
-        from laminax_ir.types.errors import ConcretizationTypeError
         raise ConcretizationTypeError(f"The {what} decides the shape of the result, so it must be known while the function is traced; "
                                       f"got {value.aval.str_short()}. Mark the argument it comes from as static.")
     return known
@@ -280,7 +281,6 @@ def _delete_unique(arr, obj, axis):
     size = arr.shape[axis]
     obj = convert(obj, np.dtype(np.int32))
     obj = _where(op.lt(obj, 0), op.add(obj, size), obj)
-    from laminax_ir.ops.sorting import sort
     ordered = sort(op.clamp(0, obj, size - 1), 0)
     shifted = op.sub(ordered, shape_ops.iota(np.int32, ordered.shape[0]))
     places = shape_ops.iota(np.int32, size - ordered.shape[0])

@@ -18,6 +18,7 @@ from laminax_ir.symbolic.symbolic_dims import SymbolicDim, is_dimension, max_dim
 from laminax_ir.tracing.trace import Tracer, is_tracing
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
+from laminax_ir.types.errors import ConcretizationTypeError
 
 from laminax._src.numerics.floor import fused, split_result
 from laminax._src.numerics.numpy import reshaping
@@ -87,7 +88,6 @@ def _host_scalar(name: str, x: Any) -> Any:
     if x is not None and type(x) not in dtypes.python_scalar_types:
         if isinstance(x, Tracer):
             if x.concrete_value() is None:
-                from laminax_ir.types.errors import ConcretizationTypeError
                 raise ConcretizationTypeError(
                     f"arange: a size depends on the value of {x.aval.str_short()}, which is not known while the function is traced. "
                     f"It arose in the jnp.arange argument '{name}'. Use a static argument, or lax.iota of a fixed size with a mask.")

@@ -13,6 +13,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import indexing as indexing_ops
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import slicing as slicing_ops
+from laminax_ir.ops.cumulative import cumsum
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.symbolic.symbolic_dims import SymbolicDim
 from laminax_ir.types import dtypes
@@ -100,7 +101,6 @@ def _repeat_to_length(a, repeats, axis, length):
     repeats = broadcast_to(convert(repeats, np.dtype(np.int32)), (count,))
     if count == 0 or length == 0:
         return shape_ops.full((*a.shape[:axis], length, *a.shape[axis + 1:]), 0, dtype_of(a))
-    from laminax_ir.ops.cumulative import cumsum
     starts = shape_ops.expand_dims(op.sub(cumsum(repeats, 0), repeats), (1,))
     dims = indexing_ops.ScatterDimensionNumbers((), (0,), (0,))
     marks = indexing_ops.scatter_add(shape_ops.full((length,), 0, np.int32), starts, shape_ops.full((count,), 1, np.int32), dims,

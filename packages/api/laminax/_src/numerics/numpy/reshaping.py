@@ -332,3 +332,24 @@ def rot90(m, k: int = 1, axes: tuple[int, int] = (0, 1)):
     if k == 1:
         return swapaxes(flip(m, second), first, second)
     return flip(swapaxes(m, first, second), second) if k == 3 else m
+
+
+# --- as methods of arrays, whose parameters are more ways to say the same ---
+
+
+def reshape_method(self, *args, order: str = "C", copy: bool | None = None, out_sharding=None):
+    """The same elements in another shape, given as one tuple or as separate sizes, none for a scalar; see `laminax.numpy.reshape`."""
+    shape = args[0] if len(args) == 1 else args
+    return reshape(self, shape, order, copy=copy, out_sharding=out_sharding)
+
+
+def transpose_method(self, *axes):
+    """The axes reordered, given as one tuple or separately; see `laminax.numpy.transpose`."""
+    if not axes or axes == (None,):
+        return transpose(self)
+    return transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
+
+
+def flatten(self, order: str = "C", *, out_sharding=None):
+    """The elements in one axis; see `laminax.numpy.ravel`."""
+    return ravel(self, order, out_sharding=out_sharding)

@@ -25,6 +25,7 @@ from laminax._src.numerics.numpy.arguments import (
     refuse_out,
     strong,
 )
+from laminax._src.numerics.numpy.conversion import astype
 from laminax._src.numerics.numpy.ufunc import builtin_ufunc
 
 
@@ -165,3 +166,9 @@ def _round_float(x, decimals: int):
     rounded = op.round(scaled, op.RoundingMethod.TO_NEAREST_EVEN)
     result = op.div(rounded, factor) if decimals > 0 else op.mul(rounded, factor)
     return convert(result, dtype) if work != dtype else result
+
+
+def round_method(self, ndigits: int | None = None):
+    """What Python's `round` calls: of an array as of a float, an int without `ndigits`."""
+    rounded = round(self, ndigits or 0)
+    return astype(rounded, int) if ndigits is None else rounded  # as Python's floats: round(2.5) is an int

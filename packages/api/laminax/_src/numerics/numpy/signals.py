@@ -10,6 +10,7 @@ from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import special
 from laminax_ir.ops.calls import CustomJVPCall
+from laminax_ir.ops.convolution import conv_general_dilated
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
@@ -58,7 +59,6 @@ def _convolve(name: str, a, v, mode, precision, preferred):
 
 @fused(static_argnames=("name", "mode", "precision", "preferred"))
 def _convolved(a, v, name, mode, precision, preferred):
-    from laminax_ir.ops.convolution import conv_general_dilated
     a, v = ensure_arrays(name, a, v)
     for x in (a, v):
         if len(shape_of(x)) != 1:

@@ -15,6 +15,7 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops import slicing as slicing_ops
 from laminax_ir.ops import sorting as sorting_ops
 from laminax_ir.ops.cumulative import cumsum as cumulative_sum_of
+from laminax_ir.ops.indexing import GatherScatterMode
 from laminax_ir.ops.reduction import reduce_sum
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.slicing import slice_in_dim
@@ -403,8 +404,6 @@ def _search_by_sorting(a, v, side):
 
 def _binary_search(a, v, side):
     """Halves the interval as often as the size needs, for all values at once."""
-    from laminax_ir.ops.indexing import GatherScatterMode
-
     size, shape = shape_of(a)[0], shape_of(v)
     low, high = shape_ops.full(shape, 0, _INT32), shape_ops.full(shape, size if type(size) is int else scalar_like(size, _INT32), _INT32)
     last = np.int32(size - 1) if type(size) is int else scalar_like(size - 1, _INT32)
@@ -445,3 +444,6 @@ def digitize(x, bins, right: bool = False, *, method: str | None = None):
     return _where(op.le(bins[0], bins[count - 1]), rising, falling)
 
 
+def compress_method(self, condition, axis=None, *, out=None, size=None, fill_value=0):
+    """`compress` as a method of the array."""
+    return compress(condition, self, axis, out=out, size=size, fill_value=fill_value)

@@ -13,7 +13,7 @@ from typing import Any, Callable
 import numpy as np
 
 from laminax_ir.ops.loops import fori_loop
-from laminax_ir.ops.special import erfc
+from laminax_ir.ops.special import digamma, erfc
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 from laminax_transforms import custom_jvp
@@ -136,7 +136,6 @@ def expn(n, x):
 
 
 def _digamma_of_integer(n):
-    from laminax_ir.ops.special import digamma
     return digamma(jnp.maximum(n, 1))
 
 

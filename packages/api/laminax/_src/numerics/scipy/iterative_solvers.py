@@ -19,6 +19,7 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval, is_array_like
 from laminax_transforms.custom.custom_solve import custom_linear_solve
 
+from laminax._src.numerics.flatten_util import ravel_pytree
 from laminax._src.numerics.numpy import namespace as jnp
 from laminax._src.numerics.numpy.linalg import equations
 from laminax._src.numerics.scipy.linalg import solve_triangular
@@ -190,7 +191,6 @@ def gmres(A, b, x0=None, *, tol: Any = 1e-5, atol: Any = 0.0, restart: int = 20,
 
 
 def _gmres(A, b, x0, tol, atol, maxiter, M, restart, solve_basis):
-    from laminax._src.numerics.flatten_util import ravel_pytree
     flat_b, unravel = ravel_pytree(b)
     product = lambda v: ravel_pytree(M(A(unravel(v))))[0]  # noqa: E731
     residual = lambda x: ravel_pytree(M(_add_scaled(b, -1, A(unravel(x)))))[0]  # noqa: E731

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from laminax_ir.ops.cumulative import cummax
 from laminax_ir.types import dtypes
 
 from laminax._src.numerics.floor import fused
@@ -63,7 +64,6 @@ def _mode(a, axis, keepdims):
         x = jnp.sort(x, axis=-1)
         places = np.arange(x.shape[-1])
         is_first = jnp.concatenate([jnp.ones_like(x[..., :1], dtype=bool), x[..., 1:] != x[..., :-1]], axis=-1)
-        from laminax_ir.ops.cumulative import cummax
         start = cummax(jnp.where(is_first, places, 0), x.ndim - 1)
         length = places - start + 1  # of the run of equal values up to each place
         best = jnp.argmax(length, axis=-1)[..., None]
