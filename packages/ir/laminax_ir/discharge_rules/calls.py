@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Callable, Sequence
+
 from laminax_ir.ops.calls import CustomVJPCall, checkpoint_p, custom_vjp_call_p, jit_p, run_forward
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.recording.discharge import DischargingTrace, discharge_rules, discharged, eval_with_refs
@@ -10,7 +12,7 @@ from laminax_ir.tracing.trace import state
 
 
 @discharge_rules(jit_p)
-def _jit(operands, params):
+def _jit(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """In a program being discharged a call stays a call; elsewhere the operations are done one by one, with the references."""
     if isinstance(state.trace, DischargingTrace):
         return _pure_call(jit_p, operands, params)
@@ -19,11 +21,11 @@ def _jit(operands, params):
 
 
 @discharge_rules(checkpoint_p)
-def _checkpoint(operands, params):
+def _checkpoint(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     return _pure_call(checkpoint_p, operands, params)
 
 
-def _pure_call(primitive: Primitive, operands, params):
+def _pure_call(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     pure = discharged(params["jaxpr"])
     outs = primitive.bind(*values_in(operands), **{**params, "jaxpr": pure.closed})
     count = len(pure.results)
@@ -32,15 +34,15 @@ def _pure_call(primitive: Primitive, operands, params):
 
 
 @discharge_rules(custom_vjp_call_p)
-def _custom_vjp_call(operands, params):
+def _custom_vjp_call(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """The call again, of the function that the program is, with the rules of the equation."""
     closed, skipped = params["call_jaxpr"], params["num_consts"]
     staged_fwd, staged_bwd = params["fwd"], params["bwd"]
 
-    def fun(*args):
+    def fun(*args: Any) -> list[Any]:
         return eval_with_refs(closed.jaxpr, closed.consts, *args)
 
-    def fwd(args, perturbed):  # the constants that the function closed over come first and have no cotangents
+    def fwd(args: Sequence[Any], perturbed: Sequence[bool]) -> tuple[list[Any], Any, Callable]:  # the constants that the function closed over come first and have no cotangents
         results, residuals, bwd = run_forward(staged_fwd, staged_bwd, args[skipped:], perturbed[skipped:])
         return results, residuals, lambda residuals, cts: [*[None] * skipped, *bwd(residuals, cts)]
 

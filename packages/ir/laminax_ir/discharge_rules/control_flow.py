@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Sequence
 from weakref import WeakKeyDictionary
 
@@ -12,8 +13,12 @@ from laminax_ir.recording.staging_trace import record_program
 from laminax_ir.refs.refs import values_in, write_back
 
 
+def _parameters(program: PureProgram) -> list[Var]:
+    return program.closed.jaxpr.invars
+
+
 @discharge_rules(cond_p)
-def _cond(operands, params):
+def _cond(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     index, *operands = operands
     programs = [discharged(branch) for branch in params["branches"]]
     written = tuple(any(column) for column in zip(*[program.written for program in programs]))
@@ -21,7 +26,7 @@ def _cond(operands, params):
     def results(program: PureProgram) -> list[Any]:
         return [*program.results, *[v for v, is_written in zip(program.last_values(), written) if is_written]]
 
-    branches = tuple([variant(p.closed, written, lambda p=p: p.closed.jaxpr.invars, lambda p=p: results(p)) for p in programs])
+    branches = tuple([variant(p.closed, written, partial(_parameters, p), partial(results, p)) for p in programs])
     outs = cond_p.bind(index, *values_in(operands), **{**params, "branches": branches})
     count = len(programs[0].results)
     write_back(operands, written, outs[count:])
@@ -34,7 +39,7 @@ def _parted(values: Sequence[Any], flags: Sequence[bool]) -> tuple[list[Any], li
 
 
 @discharge_rules(scan_p)
-def _scan(operands, params):
+def _scan(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """References that are written to become carried values; scanned ones are sliced, and what is written in them is stacked."""
     program = discharged(params["jaxpr"])
     consts, carry = params["num_consts"], params["num_carry"]
@@ -61,7 +66,7 @@ def _scan(operands, params):
 
 
 @discharge_rules(while_p)
-def _while(operands, params):
+def _while(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """References that the body writes to become carried values, which the condition may read.
 
     What a condition writes is written at the beginning of the step that it admits; a step that it does not admit writes nothing.
@@ -100,7 +105,7 @@ def _while(operands, params):
     return outs[len(changed):]
 
 
-def _with_condition_in_body(operands, params):
+def _with_condition_in_body(operands: Sequence[Any], params: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """The same loop with what the condition does done by the body too, before anything else."""
     cond_count, body_count = params["cond_nconsts"], params["body_nconsts"]
     consts, carry = operands[:cond_count + body_count], operands[cond_count + body_count:]
@@ -110,7 +115,7 @@ def _with_condition_in_body(operands, params):
     known = _bodies.setdefault(body, {})
     key = id(condition), places
     if key not in known:
-        def fun(*args):
+        def fun(*args: Any) -> list[Any]:
             given, state = [args[i] for i in places], args[len(unique):]
             eval_with_refs(condition.jaxpr, condition.consts, *given[:cond_count], *state)
             return eval_with_refs(body.jaxpr, body.consts, *given[cond_count:], *state)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Sequence
+
 from laminax_ir.ops.shard_map import shard_map_p
 from laminax_ir.recording.discharge import discharge_rules, discharged
 from laminax_ir.refs.refs import check_aliases, values_in, write_back
@@ -9,7 +11,7 @@ from laminax_ir.tracing.manual_axes import running_along
 
 
 @discharge_rules(shard_map_p)
-def _shard_map(operands, params):
+def _shard_map(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """A reference is split as its array is; what each device has in its own is put together again."""
     mesh, closed, axes = params["mesh"], params["jaxpr"], params["manual_axes"]
     check_aliases(closed.jaxpr.debug_info or "a function", "shard_map", operands, (), "operand {}".format)

@@ -82,7 +82,7 @@ random_wrap_p = Primitive("random_wrap", family="random_bits")  # keys of words;
 
 
 @shape_rule(random_wrap_p)
-def _random_wrap_shape(words: ShapedArray, *, impl) -> ShapedArray:
+def _random_wrap_shape(words: ShapedArray, *, impl: dtypes.PRNGImpl) -> ShapedArray:
     check_key_data("random_wrap", impl, words)
     return ShapedArray(words.shape[:-len(impl.key_shape)], dtypes.key_dtype(impl), named_shape=words.named_shape)
 
@@ -164,7 +164,7 @@ class PRNGKeyArray:
     def T(self) -> PRNGKeyArray:
         return self.transpose()
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if not isinstance(index, tuple):
             index = (index,)
         has_ellipsis = any(i is Ellipsis for i in index)
@@ -205,7 +205,7 @@ class PRNGKeyArray:
 
     flatten = ravel
 
-    def squeeze(self, axis=None) -> PRNGKeyArray:
+    def squeeze(self, axis: Any = None) -> PRNGKeyArray:
         """Without the axes of size 1, or without the given ones."""
         return self.reshape(np.empty(self.shape, bool).squeeze(axis).shape)
 
@@ -235,7 +235,7 @@ class PRNGKeyArray:
             wait()
         return self
 
-    def _with_words(self, words: Any, arranged: Callable[[np.ndarray], np.ndarray]):
+    def _with_words(self, words: Any, arranged: Callable[[np.ndarray], np.ndarray]) -> Any:
         """Some of these keys, arranged otherwise: their words, and how the marks of used ones are arranged."""
         if isinstance(words, Tracer):  # an index was traced
             return random_wrap_p.bind(words, impl=self.impl)
@@ -244,16 +244,16 @@ class PRNGKeyArray:
             keys._used = arranged(self.used())
         return keys
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         raise TypeError("a key array has no truth value")
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise TypeError("a key array cannot be converted to a NumPy array. Use random.key_data(keys) for its uint32 words.")
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return PRNGKeyArray, (self.impl, self.base)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Array({self.shape}, dtype={self.dtype.name}) overlaying:\n{self.base}"
 
 

@@ -214,7 +214,7 @@ def _rule_faults(jaxpr: Jaxpr, eqn: JaxprEqn) -> Iterable[str]:
         yield f"{primitive} has the effects {_listed(effects)}, the equation says {_listed(eqn.effects)}"
 
 
-def _result_types(primitive, in_avals, out_avals, params) -> list[ShapedArray]:
+def _result_types(primitive: Primitive, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], params: dict[str, Any]) -> list[ShapedArray]:
     """What the rules say; of how values are split over explicit mesh axes nothing, which depends on where the program is traced."""
     if in_use and any(aval._whole is not None for aval in (*in_avals, *out_avals)):
         with is_resolving(True):

@@ -98,7 +98,7 @@ def dce_closed_jaxpr(closed: ClosedJaxpr, used_outputs: Sequence[bool], instanti
 _cache: WeakKeyDictionary[ClosedJaxpr, dict[tuple, tuple[ClosedJaxpr | None, list[bool]]]] = WeakKeyDictionary()
 
 
-def _dce_closed(closed, used_outputs, instantiate) -> tuple[ClosedJaxpr | None, list[bool]]:
+def _dce_closed(closed: ClosedJaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool]) -> tuple[ClosedJaxpr | None, list[bool]]:
     jaxpr, used_inputs = dce_jaxpr(closed.jaxpr, used_outputs, instantiate)
     live: set[Any] = {atom for eqn in jaxpr.eqns for atom in eqn.invars if type(atom) is not Literal}
     live.update(atom for atom in jaxpr.outvars if type(atom) is not Literal)

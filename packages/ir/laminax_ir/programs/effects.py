@@ -24,7 +24,7 @@ class Effect:
     name: str = ""
     is_ordered: bool = False
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.name or type(self).__name__
 
     __str__ = __repr__

@@ -48,7 +48,7 @@ class Var:
     def __init__(self, aval: Any):
         self.aval = aval  # a `ShapedArray`, or the type of a reference
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Var({id(self):#x}):{self.aval.str_short()}"
 
 
@@ -57,7 +57,7 @@ class DropVar(Var):
 
     __slots__ = ()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "_"
 
 
@@ -76,7 +76,7 @@ class Literal:
         self.val = val
         self.aval = get_aval(val) if aval is None else aval
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.val}:{self.aval.str_short()}"
 
 
@@ -88,14 +88,15 @@ class JaxprEqn:
 
     __slots__ = ("invars", "outvars", "primitive", "params", "effects", "source_info")
 
-    invars: list[Atom]
-    outvars: list[Var]
+    invars: Sequence[Atom]
+    outvars: Sequence[Var]
     primitive: Primitive
     params: dict[str, Any]
     effects: frozenset
     source_info: source.SourceInfo
 
-    def __init__(self, invars, outvars, primitive, params, effects=no_effects, source_info=source.unknown):
+    def __init__(self, invars: Sequence[Atom], outvars: Sequence[Var], primitive: Primitive, params: dict[str, Any], effects: frozenset = no_effects,
+                 source_info: source.SourceInfo = source.unknown):
         self.invars = invars
         self.outvars = outvars
         self.primitive = primitive
@@ -103,12 +104,12 @@ class JaxprEqn:
         self.effects = effects
         self.source_info = source_info
 
-    def replace(self, **changes) -> JaxprEqn:
+    def replace(self, **changes: Any) -> JaxprEqn:
         """The same equation with the given fields changed."""
         fields = {name: getattr(self, name) for name in self.__slots__} | changes
         return JaxprEqn(**fields)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return _load_printer().format_eqn(self)
 
 
@@ -143,14 +144,14 @@ class Jaxpr:
     def out_avals(self) -> list[ShapedArray]:
         return [v.aval for v in self.outvars]
 
-    def replace(self, **changes) -> Jaxpr:
+    def replace(self, **changes: Any) -> Jaxpr:
         """The same jaxpr with the given fields changed."""
         fields = {name: getattr(self, name) for name in self.__slots__ if name != "__weakref__"} | changes
         if "eqns" in changes and "effects" not in changes:
             fields["effects"] = None
         return Jaxpr(**fields)
 
-    def pretty_print(self, **options) -> str:
+    def pretty_print(self, **options: Any) -> str:
         """The program as text; options as for `laminax_ir.programs.printer.format_jaxpr`."""
         return _load_printer().format_jaxpr(self, **options)
 
@@ -197,7 +198,7 @@ class ClosedJaxpr:
         """The same closed jaxpr with another jaxpr or other constants."""
         return ClosedJaxpr(self.jaxpr if jaxpr is None else jaxpr, self.consts if consts is None else consts)
 
-    def pretty_print(self, **options) -> str:
+    def pretty_print(self, **options: Any) -> str:
         return self.jaxpr.pretty_print(**options)
 
     def __repr__(self) -> str:

@@ -13,6 +13,7 @@ import importlib.util
 from typing import Any, Callable, Iterable
 
 from laminax_ir.tracing.trace import state
+from laminax_ir.types.avals import ShapedArray
 
 
 class Trait(enum.Enum):
@@ -34,7 +35,7 @@ class _NoShapeRule:
     def __init__(self, name: str):
         self.name = name
 
-    def __call__(self, *avals, **params):
+    def __call__(self, *avals: ShapedArray, **params: Any) -> Any:
         raise NotImplementedError(f"Abstract evaluation for {self.name!r} not implemented: give its shape rule to def_abstract_eval")
 
 
@@ -88,14 +89,14 @@ class Primitive:
         """Whether the primitive was given a shape rule."""
         return type(self.shape_rule) is not _NoShapeRule
 
-    def _checked_result(self, result):
+    def _checked_result(self, result: Any) -> Any:
         """What a shape rule returned, which must be as many avals as the operation has results."""
         if isinstance(result, (tuple, list)) is not self.multiple_results:
             raise ValueError(f"{self.name}.abstract_eval() method should return a tuple or list if, and only if, {self.name}.multiple_results is "
                              f"True. It is {self.multiple_results}, and the result was {result!r}.")
         return result
 
-    def bind(self, *operands, **params):
+    def bind(self, *operands: Any, **params: Any) -> Any:
         """Applies the operation to operands under the current trace."""
         return state.trace.process(self, operands, params)
 
@@ -103,10 +104,10 @@ class Primitive:
         """The parameters that `bind` takes, of those of an equation: the same ones. Interpreters of programs ask for them."""
         return params
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.name
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _find_primitive, (self.module, self.name)
 
 
@@ -116,7 +117,7 @@ def _find_primitive(module: str, name: str) -> Primitive:
 
 def shape_rule(primitive: Primitive) -> Callable[[Callable], Callable]:
     """Decorator: the function is the primitive's shape rule."""
-    def register(rule):
+    def register(rule: Callable) -> Callable:
         if primitive.has_shape_rule:
             raise ValueError(f"{primitive}: a second shape rule, in {rule.__module__}; "
                              f"the first is in {primitive.shape_rule.__module__}")
@@ -127,7 +128,7 @@ def shape_rule(primitive: Primitive) -> Callable[[Callable], Callable]:
 
 def effects_rule(primitive: Primitive) -> Callable[[Callable], Callable]:
     """Decorator: the function gives the primitive's effects."""
-    def register(rule):
+    def register(rule: Callable) -> Callable:
         primitive.effects_rule = rule
         return rule
     return register
@@ -150,7 +151,7 @@ class RuleTable(dict):
         self.hint = hint
         self.title = title or f"{kind.capitalize()} rule"
 
-    def __missing__(self, primitive: Primitive):
+    def __missing__(self, primitive: Primitive) -> Any:
         self.load(primitive)
         if primitive in self:
             return dict.__getitem__(self, primitive)
@@ -182,7 +183,7 @@ class RuleTable(dict):
 
     def __call__(self, *primitives: Primitive) -> Callable[[Callable], Callable]:
         """Decorator: registers the function for each of the primitives."""
-        def register(rule):
+        def register(rule: Callable) -> Callable:
             for primitive in primitives:
                 self.add(primitive, rule)
             return rule

@@ -291,7 +291,7 @@ class _Side:
 
     __slots__ = ("tree", "treedef", "is_leaf")
 
-    def __init__(self, *, tree: Any = None, treedef: PyTreeDef | None = None, is_leaf=None):
+    def __init__(self, *, tree: Any = None, treedef: PyTreeDef | None = None, is_leaf: Any = None):
         self.tree, self.treedef, self.is_leaf = tree, treedef, is_leaf
 
     def level(self) -> _Level | None:

@@ -250,7 +250,7 @@ def _init_fields(nodetype: type) -> list[Any] | None:
     return [field for field in dataclasses.fields(nodetype) if field.init]
 
 
-def _check_fields(nodetype: type, fields: list[Any] | None, data, meta, drop) -> None:
+def _check_fields(nodetype: type, fields: list[Any] | None, data: tuple[str, ...], meta: tuple[str, ...], drop: tuple[str, ...]) -> None:
     overlap = sorted(set(data) & set(meta))
     if overlap:
         raise ValueError(f"register_dataclass: {overlap} are in both data_fields and meta_fields; choose one.")
@@ -337,7 +337,7 @@ class Partial(functools.partial):
       32
     """
 
-    def __new__(cls, func: Callable[..., Any], /, *args: Any, **kw: Any):
+    def __new__(cls, func: Callable[..., Any], /, *args: Any, **kw: Any) -> Any:
         # functools.partial would merge the arguments of a partial function into its own.
         if isinstance(func, functools.partial):
             func = _StaticCallable(func)

@@ -78,10 +78,10 @@ def discharged(closed: ClosedJaxpr) -> PureProgram:
 def _discharge(closed: ClosedJaxpr) -> PureProgram:
     written: list[bool] = []
 
-    def fun(*values):
+    def fun(*values: Any) -> Any:
         args = [ValueRef(state.trace, v.aval, x) if isinstance(v.aval, AbstractRef) else x for v, x in zip(closed.jaxpr.invars, values)]
         results = eval_with_refs(closed.jaxpr, closed.consts, *args)
-        written.extend(isinstance(arg, Ref) and arg.value is not x for arg, x in zip(args, values))
+        written.extend(isinstance(arg, ValueRef) and arg.value is not x for arg, x in zip(args, values))
         return [*results, *[arg.value for arg, is_written in zip(args, written) if is_written]]
 
     avals = [inner_aval(aval) for aval in closed.in_avals]
@@ -192,29 +192,29 @@ def bind_with_refs(primitive: Primitive, operands: Sequence[Any], params: dict[s
 
 
 @discharge_rules(ops.new_ref_p)
-def _new_ref(operands, params):
+def _new_ref(operands: Sequence[Any], params: dict[str, Any]) -> Any:
     return new_ref(*operands)
 
 
 @discharge_rules(ops.freeze_p)
-def _freeze(operands, params):
+def _freeze(operands: Sequence[Any], params: dict[str, Any]) -> Any:
     return freeze(*operands)
 
 
 @discharge_rules(ops.get_p)
-def _get(operands, params):
+def _get(operands: Sequence[Any], params: dict[str, Any]) -> Any:
     ref, *indices = operands
     return read(ref, ref_indexing.with_arrays(params["places"], indices))
 
 
 @discharge_rules(ops.swap_p)
-def _swap(operands, params):
+def _swap(operands: Sequence[Any], params: dict[str, Any]) -> Any:
     ref, value, *indices = operands
     return write("ref_swap", ref, ref_indexing.with_arrays(params["places"], indices), value, returns_old=True)
 
 
 @discharge_rules(ops.addupdate_p)
-def _addupdate(operands, params):
+def _addupdate(operands: Sequence[Any], params: dict[str, Any]) -> Any:
     ref, value, *indices = operands
     write("ref_addupdate", ref, ref_indexing.with_arrays(params["places"], indices), value)
     return []

@@ -60,6 +60,6 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source
 
 def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
     """The closed jaxpr as a Python function of its flat arguments, returning the list of results."""
-    def fun(*args):
+    def fun(*args: Any) -> Any:
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)
     return fun

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Any, Sequence
 
 from laminax_ir.programs.jaxpr import JaxprEqn, Var, no_effects
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.programs.result_types import typed_results
 from laminax_ir.recording.staging_trace import StagedTracer, StagingTrace
 from laminax_ir.tracing import source
@@ -12,6 +13,7 @@ from laminax_ir.tracing.explicit_axes import explicit_mesh
 from laminax_ir.tracing.trace import Trace, state
 from laminax_ir.types.avals import ShapedArray, split_aval
 from laminax_ir.types.partition_specs import PartitionSpec
+from laminax_ir.types.ref_types import AbstractRef
 from laminax_ir.types.type_shardings import TypeSharding
 
 
@@ -20,13 +22,13 @@ class ExplicitStagingTrace(StagingTrace):
 
     __slots__ = ()
 
-    def new_input(self, aval):
+    def new_input(self, aval: ShapedArray | AbstractRef) -> Any:
         mesh = explicit_mesh()
         if mesh is not None and type(aval) is ShapedArray and aval._split is None:
             aval = split_aval(aval, TypeSharding(mesh, PartitionSpec()))
         return super().new_input(aval)
 
-    def process(self, primitive, operands, params):
+    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         atoms = [x.variable if type(x) is StagedTracer and x._trace is self else self.lift(x) for x in operands]
         avals = [atom.aval for atom in atoms]
         rule = primitive.effects_rule

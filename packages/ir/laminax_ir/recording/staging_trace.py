@@ -46,10 +46,10 @@ class StagedTracer(Tracer):
         self.variable = var
         self.eqn = eqn
 
-    def concrete_value(self):
+    def concrete_value(self) -> Any:
         return self._trace.value_of(self.variable)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"JitTracer({self.aval})"
 
     def origin(self) -> tuple[str, str]:
@@ -89,7 +89,7 @@ class StagingTrace(Trace):
         """Records that a reference is made."""
         return staged_refs.new_ref(self, value, aval)
 
-    def record_ref(self, operation: str, ref, places, value: Any = None) -> Any:
+    def record_ref(self, operation: str, ref: Any, places: tuple[Any, ...], value: Any = None) -> Any:
         """Records `get`, `swap`, `addupdate` or `freeze` of a reference."""
         return staged_refs.record(self, operation, ref, places, value)
 

@@ -29,7 +29,7 @@ class Span(NamedTuple):
 class _Computed:
     """Stands for an index that is a value of the program."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "computed"
 
 

@@ -8,9 +8,9 @@ of the index (see `ref_indexing`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from laminax_ir.programs.effects import accum_effect, internal_effect, read_effect, write_effect
+from laminax_ir.programs.effects import Effect, accum_effect, internal_effect, read_effect, write_effect
 from laminax_ir.programs.jaxpr import JaxprEqn
 from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.programs.printer_params import equation_rule
@@ -35,7 +35,7 @@ def _new_ref_shape(x: ShapedArray, *, kind: None, memory_space: None) -> Abstrac
 
 
 @effects_rule(new_ref_p)
-def _new_ref_effects(*_avals, **_params):
+def _new_ref_effects(*_avals: Any, **_params: Any) -> set[Effect]:
     return {internal_effect}
 
 
@@ -46,32 +46,32 @@ def _freeze_shape(ref: AbstractRef) -> ShapedArray:
 
 @effects_rule(freeze_p)
 @effects_rule(get_p)
-def _reading_effects(*_avals, **_params):
+def _reading_effects(*_avals: Any, **_params: Any) -> set[Effect]:
     return {read_effect}
 
 
 @shape_rule(get_p)
-def _get_shape(ref: AbstractRef, *_indices: ShapedArray, places) -> ShapedArray:
+def _get_shape(ref: AbstractRef, *_indices: ShapedArray, places: tuple[ref_indexing.Place, ...]) -> ShapedArray:
     return ref_indexing.part_aval(ref.inner_aval, places)
 
 
 @shape_rule(swap_p)
-def _swap_shape(ref: AbstractRef, value: ShapedArray, *_indices: ShapedArray, places) -> ShapedArray:
+def _swap_shape(ref: AbstractRef, value: ShapedArray, *_indices: ShapedArray, places: tuple[ref_indexing.Place, ...]) -> ShapedArray:
     return ref_indexing.part_aval(ref.inner_aval, places)
 
 
 @effects_rule(swap_p)
-def _swap_effects(*_avals, **_params):
+def _swap_effects(*_avals: Any, **_params: Any) -> set[Effect]:
     return {write_effect}
 
 
 @shape_rule(addupdate_p)
-def _addupdate_shape(ref: AbstractRef, value: ShapedArray, *_indices: ShapedArray, places) -> list[ShapedArray]:
+def _addupdate_shape(ref: AbstractRef, value: ShapedArray, *_indices: ShapedArray, places: tuple[ref_indexing.Place, ...]) -> list[ShapedArray]:
     return []
 
 
 @effects_rule(addupdate_p)
-def _addupdate_effects(*_avals, **_params):
+def _addupdate_effects(*_avals: Any, **_params: Any) -> set[Effect]:
     return {accum_effect}
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from typing import Any, Callable, Iterable, Sequence
+from typing import Any, Callable, Iterable, NoReturn, Sequence
 
 from laminax_ir.pytrees.pytree import keystr, leaf_paths, register_pytree_node, tree_flatten_with_path
 from laminax_ir.refs import ref_indexing
@@ -38,7 +38,7 @@ class Ref:
     _trace: Trace  # where it lives
     aval: AbstractRef
 
-    def __new__(cls, *args, **kwargs):
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls is Ref:
             raise TypeError("Ref: references are made by new_ref(value), not by calling their type")
         return object.__new__(cls)
@@ -75,26 +75,26 @@ class Ref:
         """`ref.at[index]` is a view: its own indices are those of that part of the array, and reach the reference."""
         return _At(self, ())
 
-    def __len__(self):
+    def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of unsized object")
         return self.shape[0]
 
     __iter__ = None  # with an index beyond the end refused, Python would make an endless error of it
 
-    def __array__(self, *args, **kwargs):
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError(f"a reference to an array, {self.aval}, is not an array: read it first, with ref[...]")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         if self._trace is not eval_trace:
             return f"RefTracer({self.aval})"
         text = repr(self.load())
         return f"Ref{text[text.index('('):]}" if "(" in text else f"Ref({text})"
 
-    def __copy__(self):
+    def __copy__(self) -> Ref:
         return new_ref(self[...])
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Ref:
         return new_ref(self[...])
 
     def _array(self, attribute: str) -> Any:
@@ -148,7 +148,7 @@ class ValueRef(Ref):
         self.value = value
         self.is_own = False
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         if self._trace is not eval_trace:
             raise TypeError(f"cannot pickle {self!r}, which belongs to a trace of this process")
         return new_ref, (self.load(),)
@@ -217,7 +217,7 @@ class RefView:
     def __setitem__(self, index: Any, value: Any) -> None:
         write("ref_set", self.ref, (*self.places, *ref_indexing.places("ref_set", self, index)), value)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"RefView({self.ref!r}, shape={self.shape})"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Sequence
 
 from laminax_ir.programs.effects import Effect, ref_effect
 from laminax_ir.programs.jaxpr import JaxprEqn, Literal, Var, joined_effects, no_effects
@@ -39,7 +39,7 @@ class StagedRef(Ref):
             return f"passed in as {'the ' if described.startswith('argument') else ''}{described}"
         return ""
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         raise TypeError(f"cannot pickle {self!r}, which belongs to a trace of this process")
 
 

@@ -279,7 +279,7 @@ def _climb(table: list[list[Fraction]], limits: list[Fraction], goal: list[Fract
         value = _pivot(table, limits, goal, value, basis, outside, min(ratios)[2], column)
 
 
-def _pivot(table, limits, goal, value, basis, outside, row, column) -> Fraction:
+def _pivot(table: list[list[Fraction]], limits: list[Fraction], goal: list[Fraction], value: Any, basis: list[int], outside: list[int], row: int, column: int) -> Fraction:
     """Takes a variable into the basis for another; returns the goal's new value."""
     pivot = table[row][column]
     line = [x / pivot for x in table[row]]

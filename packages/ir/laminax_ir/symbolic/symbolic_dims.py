@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, NamedTuple, Union, final
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, NamedTuple, NoReturn, Union, final
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class Operation(NamedTuple):
     left: DimSize
     right: DimSize
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.name}({self.left}, {self.right})"
 
 
@@ -100,7 +100,7 @@ class SymbolicDim:
             total = value if type(total) is int and total == 0 else total + value
         return total
 
-    def __str__(self):
+    def __str__(self) -> str:
         parts = []
         for product, count in self.terms:
             sign = "-" if count < 0 else "+"
@@ -114,23 +114,23 @@ class SymbolicDim:
 
     # Arithmetic
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> DimSize:
         if (other := _operand(self, other, "+")) is None:
             return NotImplemented
         return _collected([*self.terms, *terms_of(other)], self.scope)
 
-    def __neg__(self):
+    def __neg__(self) -> DimSize:
         return _collected([(product, -count) for product, count in self.terms], self.scope)
 
-    def __sub__(self, other):
+    def __sub__(self, other: Any) -> DimSize:
         if (other := _operand(self, other, "-")) is None:
             return NotImplemented
         return _collected([*self.terms, *((product, -count) for product, count in terms_of(other))], self.scope)
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: Any) -> DimSize:
         return NotImplemented if _operand(self, other, "-") is None else -self + other
 
-    def __mul__(self, other):
+    def __mul__(self, other: Any) -> DimSize:
         if (other := _operand(self, other, "*")) is None:
             return NotImplemented
         return _collected([(_joined(p, q), m * n) for p, m in self.terms for q, n in terms_of(other)], self.scope)
@@ -138,36 +138,36 @@ class SymbolicDim:
     __radd__ = __add__
     __rmul__ = __mul__
 
-    def __pow__(self, power):
+    def __pow__(self, power: Any) -> Any:
         if not isinstance(power, (int, np.integer)):
             return NotImplemented
         if power < 0:
             raise ValueError(f"the power of the symbolic dimension '{self}' must be 0 or more, got {power}")
         return math.prod([self] * int(power))
 
-    def __floordiv__(self, other):
+    def __floordiv__(self, other: Any) -> DimSize:
         return NotImplemented if (other := _operand(self, other, "//")) is None else _divided("floordiv", self, other, self.scope)
 
-    def __rfloordiv__(self, other):
+    def __rfloordiv__(self, other: Any) -> DimSize:
         return NotImplemented if (other := _operand(self, other, "//")) is None else _divided("floordiv", other, self, self.scope)
 
-    def __mod__(self, other):
+    def __mod__(self, other: Any) -> DimSize:
         return NotImplemented if (other := _operand(self, other, "%")) is None else _divided("mod", self, other, self.scope)
 
-    def __rmod__(self, other):
+    def __rmod__(self, other: Any) -> DimSize:
         return NotImplemented if (other := _operand(self, other, "%")) is None else _divided("mod", other, self, self.scope)
 
-    def __divmod__(self, other):
+    def __divmod__(self, other: Any) -> tuple[DimSize, DimSize]:
         quotient = self // other
         return quotient if quotient is NotImplemented else (quotient, self % other)
 
-    def __rdivmod__(self, other):
+    def __rdivmod__(self, other: Any) -> tuple[DimSize, DimSize]:
         quotient = other // self
         return quotient if quotient is NotImplemented else (quotient, other % self)
 
     # Comparing
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         """Whether they are equal for all values of the variables, as far as that can be told; False otherwise."""
         if self is other:
             return True
@@ -177,49 +177,49 @@ class SymbolicDim:
             return True
         return bool(self.scope.has_constraints) and self.scope.bounds(self - other) == (0, 0)
 
-    def __ne__(self, other):
+    def __ne__(self, other: object) -> bool:
         return not self == other
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return self._hash
 
-    def __ge__(self, other):
+    def __ge__(self, other: Any) -> bool:
         return _is_at_least(self, other, self, ">=", other, 0)
 
-    def __gt__(self, other):
+    def __gt__(self, other: Any) -> bool:
         return _is_at_least(self, other, self, ">", other, 1)
 
-    def __le__(self, other):
+    def __le__(self, other: Any) -> bool:
         return _is_at_least(other, self, self, "<=", other, 0)
 
-    def __lt__(self, other):
+    def __lt__(self, other: Any) -> bool:
         return _is_at_least(other, self, self, "<", other, 1)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         lower, upper = self.scope.bounds(self)
         if lower > 0 or upper < 0:
             return True
         raise inconclusive(f"Whether the symbolic dimension '{self}' is 0 is inconclusive.", self.scope)
 
-    def __int__(self):
+    def __int__(self) -> NoReturn:
         raise inconclusive(f"Symbolic dimension '{self}' used in a context that requires a constant.", self.scope)
 
-    def __float__(self):
+    def __float__(self) -> NoReturn:
         raise TypeError(f"the symbolic dimension '{self}' is no number while a program is traced. Use it in array arithmetic, x * dim, or "
                         "make an array of it, jnp.asarray(dim).")
 
-    def __jax_array__(self):
+    def __jax_array__(self) -> Any:
         """The number that it stands for where the program runs, a weakly typed integer."""
         return dim_as_value(self)
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         raise TypeError(f"the symbolic dimension '{self}' cannot be pickled: its variables belong to a scope of this process. Serialize what "
                         "is exported for it, or pickle its text.")
 
-    def __copy__(self):
+    def __copy__(self) -> SymbolicDim:
         return self
 
-    def __deepcopy__(self, _memo):
+    def __deepcopy__(self, _memo: Any) -> SymbolicDim:
         return self
 
 
@@ -351,7 +351,8 @@ def _divided(name: str, x: DimSize, y: DimSize, scope: SymbolicScope) -> DimSize
 
 def _long_division(x: DimSize, y: DimSize, scope: SymbolicScope) -> tuple[DimSize, DimSize]:
     """Polynomial division, as far as coefficients are divisible: x == quotient * y + rest."""
-    (leading, divisor), quotient = terms_of(y)[0], 0
+    leading, divisor = terms_of(y)[0]
+    quotient: DimSize = 0
     while type(x) is SymbolicDim:
         product, count = x.terms[0]
         powers = dict(product)

@@ -83,7 +83,7 @@ class SymbolicScope:
     def _listed(self) -> str:
         return "\n  ".join(self.texts)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         listed = f"\nwith constraints:\n  {self._listed()}" if self.texts else ""
         return f"{id(self)} created at {self._place}{listed}"
 

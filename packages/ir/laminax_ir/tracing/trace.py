@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 import threading
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Hashable, NoReturn, Sequence
 
 from laminax_ir.options.composition import compose
 from laminax_ir.options.restoring import Restoring
@@ -63,7 +63,7 @@ class Trace:
         name = self.argument_name(index)
         return (f"argument {name}" if name else "an argument") + (f" of {self.name}" if self.name else "")
 
-    def process(self, primitive, operands: Sequence[Any], params: dict[str, Any]):
+    def process(self, primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         """Interprets one operation; returns its result, or the list of them if it has several."""
         raise NotImplementedError
 
@@ -83,19 +83,19 @@ class Trace:
         """The value as the parent has it; None if this trace has a part in it, such as a tangent."""
         return None if isinstance(x, Tracer) and x._trace is self else x
 
-    def check_writes_ref(self, ref) -> None:
+    def check_writes_ref(self, ref: Any) -> None:
         """Raises where a function under this trace must not write to a reference that lives outside of it."""
 
-    def ref_error(self, ref) -> Exception:
+    def ref_error(self, ref: Any) -> Exception:
         """For a value that this trace has a part in, written to a reference that lives outside of it."""
         return NotImplementedError(f"a value traced by {self.name or type(self).__name__} is written to a reference of type {ref.aval} that was made "
                                    "outside of it, which is not supported. Make the reference in the traced function.")
 
-    def process_custom_jvp(self, call):
+    def process_custom_jvp(self, call: Any) -> Any:
         """Interprets a call with a derivative rule of its own (see `ops.calls.CustomJVPCall`)."""
         raise NotImplementedError
 
-    def process_custom_vjp(self, call):
+    def process_custom_vjp(self, call: Any) -> Any:
         """Interprets a call with a reverse rule of its own (see `ops.calls.CustomVJPCall`)."""
         raise NotImplementedError
 
@@ -112,13 +112,13 @@ class EvalTrace(Trace):
         super().__init__()
         self.evaluate: Callable = _first_evaluation
 
-    def process(self, primitive, operands, params):
+    def process(self, primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         return self.evaluate(primitive, operands, params)
 
-    def process_custom_jvp(self, call):
+    def process_custom_jvp(self, call: Any) -> Any:
         return call.call_primal()
 
-    def process_custom_vjp(self, call):
+    def process_custom_vjp(self, call: Any) -> Any:
         return call.call_primal()
 
 
@@ -131,7 +131,7 @@ class ConstantFoldingTrace(Trace):
         super().__init__()
         self.parent = parent
 
-    def process(self, primitive, operands, params):
+    def process(self, primitive: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         trace = self.parent if any(isinstance(x, Tracer) for x in operands) else eval_trace
         with current_trace(trace):
             return trace.process(primitive, operands, params)
@@ -147,13 +147,13 @@ class ConstantFoldingTrace(Trace):
     def home_of_ref(self, value: Any) -> Trace:
         return self.parent.home_of_ref(value) if isinstance(value, Tracer) else eval_trace
 
-    def process_custom_jvp(self, call):
+    def process_custom_jvp(self, call: Any) -> Any:
         return self._process_custom(call, "process_custom_jvp")
 
-    def process_custom_vjp(self, call):
+    def process_custom_vjp(self, call: Any) -> Any:
         return self._process_custom(call, "process_custom_vjp")
 
-    def _process_custom(self, call, method: str):
+    def _process_custom(self, call: Any, method: str) -> Any:
         trace = self.parent if any(isinstance(x, Tracer) for x in call.operands) else eval_trace
         with current_trace(trace):
             return getattr(trace, method)(call)
@@ -302,7 +302,7 @@ def _with_axes(axes: Sequence[tuple[Any, int]]) -> dict[Any, int]:
     return {**state.axis_sizes, **{name: size for name, size in axes if name is not None}}
 
 
-def axis_size(name) -> int:
+def axis_size(name: Hashable) -> int:
     """The size of a named axis.
 
     Raises:
@@ -360,7 +360,7 @@ class Tracer:
     size = property(operator.attrgetter("aval.size"), doc="The number of elements.")
     weak_type = property(operator.attrgetter("aval.weak_type"), doc="Whether the dtype yields to that of other operands.")
 
-    def concrete_value(self):
+    def concrete_value(self) -> Any:
         """The concrete array behind this tracer, or None when there is none yet."""
         return None
 
@@ -377,37 +377,37 @@ class Tracer:
         what, where = self.origin()
         return (what or "made") + f" at {where}" if where else what
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.aval)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         check_has_truth_value(self.aval)
         return bool(self._concretize(TracerBoolConversionError, "Attempted boolean conversion of", _BOOL_HINT))
 
-    def __int__(self):
+    def __int__(self) -> int:
         return self._python_scalar(int)
 
-    def __float__(self):
+    def __float__(self) -> float:
         return self._python_scalar(float)
 
-    def __complex__(self):
+    def __complex__(self) -> complex:
         return self._python_scalar(complex)
 
-    def _python_scalar(self, kind: type):
+    def _python_scalar(self, kind: type) -> Any:
         check_is_scalar(self.aval)
         return kind(self._concretize(ConcretizationTypeError, "Abstract tracer value encountered where concrete value is expected:",
                                      _STATIC_HINT + f" To change the dtype of an array, try using `x.astype({kind.__name__})`."))
 
-    def __index__(self):
+    def __index__(self) -> int:
         check_is_index(self.aval)
         return operator.index(self._concretize(TracerIntegerConversionError, "The __index__() method was called on", _STATIC_HINT))
 
-    def __array__(self, *args, **kwargs):
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TracerArrayConversionError(
             f"The numpy.ndarray conversion method __array__() was called on {self._traced_array()} {self.why_unknown()} "
             "Use the laminax.numpy function of the same name inside traced code, or move the NumPy call outside.")
 
-    def _concretize(self, error: type, what: str, hint: str):
+    def _concretize(self, error: type[Exception], what: str, hint: str) -> Any:
         value = self.concrete_value()
         if value is None:
             raise error(f"{what} {self._traced_array()} {self.why_unknown()} {hint}")
@@ -418,19 +418,19 @@ class Tracer:
         origin = self.describe_origin()
         return f"traced array with shape {self.aval.str_short()}." + (f"\nIt is {origin}." if origin else "")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__}({self.aval})"
 
-    def __format__(self, spec):
+    def __format__(self, spec: str) -> str:
         return format(repr(self), spec)
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> Tracer:
         return self
 
-    def __copy__(self):
+    def __copy__(self) -> Tracer:
         return self
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         self._concretize(ConcretizationTypeError, "Abstract tracer value encountered where concrete value is expected: pickling was asked of",
                          "Pickle the array that the transformed function returns.")
         raise TypeError(f"cannot pickle {self!r}, which belongs to a trace of this process; pickle the array that the function returns")

@@ -121,7 +121,8 @@ class AbstractMesh(NamedGrid):
 
     _internal_device_list = None  # what jaxlib's NamedSharding reads
 
-    def update(self, axis_sizes=None, axis_names=None, axis_types=None) -> AbstractMesh:
+    def update(self, axis_sizes: Sequence[int] | None = None, axis_names: Sequence[Hashable] | None = None,
+               axis_types: Sequence[AxisType] | None = None) -> AbstractMesh:
         """The mesh that differs in what is given."""
         return AbstractMesh(self.axis_sizes if axis_sizes is None else axis_sizes,
                             self.axis_names if axis_names is None else axis_names,
@@ -137,7 +138,7 @@ class AbstractMesh(NamedGrid):
     def __hash__(self) -> int:
         return self._hash
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return AbstractMesh, self._key
 
     def __repr__(self) -> str:

@@ -33,7 +33,7 @@ class Tolerance:
     rtol: float = 0.0
     ulps: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.atol < 0 or self.rtol < 0 or self.ulps < 0:
             raise ValueError(f"Tolerance: tolerances must be non-negative, got {self!r}")
 

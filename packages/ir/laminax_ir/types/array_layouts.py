@@ -15,7 +15,7 @@ class _Auto:
     def __repr__(self) -> str:
         return "AUTO"
 
-    def __reduce__(self):
+    def __reduce__(self) -> str:
         return "AUTO"
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import weakref
 from dataclasses import dataclass
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -63,34 +63,34 @@ class ShapedArray:
     _split: TypeSharding | None  # the sharding, of which most arrays have none
     _whole: ShapedArray | None  # with a sharding, or in other memory than the device's own, the aval without these
 
-    def __new__(cls, shape, dtype, weak_type: bool = False, *, named_shape: Mapping[Any, int] | None = None, sharding: Any = None,
-                memory_space: MemorySpace = MemorySpace.Device):
+    def __new__(cls, shape: Any, dtype: Any, weak_type: bool = False, *, named_shape: Mapping[Any, int] | None = None, sharding: Any = None,
+                memory_space: MemorySpace = MemorySpace.Device) -> ShapedArray:
         if sharding is not None or memory_space is not MemorySpace.Device:
             return aval_in(split_aval(ShapedArray(shape, dtype, weak_type, named_shape=named_shape), sharding), memory_space)
         named = _named_key(named_shape) if named_shape else ()
         try:
             key = (shape, dtype, weak_type, named)
             found = _interned.get(key)
-            aval = found and found()
+            aval: ShapedArray | None = None if found is None else found()
             if aval is not None:
                 return aval
         except TypeError:  # an unhashable shape, such as a list
             pass
         return _intern(cls, shape, dtype, weak_type, named)
 
-    def __init__(self, *_, **__):
+    def __init__(self, *_: Any, **__: Any):
         pass
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"ShapedArray is immutable; use update({name}=...) to make another one")
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (self.shape, self.dtype, self.weak_type, self._named, self._split, self.memory_space)
 
-    def __copy__(self):
+    def __copy__(self) -> ShapedArray:
         return self
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: Any) -> ShapedArray:
         return self
 
     @property
@@ -116,7 +116,7 @@ class ShapedArray:
         """
         return as_sharding(self._split, self.ndim)
 
-    def update(self, **changes) -> ShapedArray:
+    def update(self, **changes: Any) -> ShapedArray:
         """The aval that differs from this one in the given fields. With another number of axes it is not split, unless that is given."""
         if self._whole is not None:
             return _update_variant(self, self._whole, changes)
@@ -155,23 +155,23 @@ class ShapedArray:
         where = "" if self.memory_space is MemorySpace.Device else f"<{self.memory_space.name.lower()}>"
         return f"{name}{where}[{axes}]" if self._split is None else f"{name}{where}[{axes}]{sums_text(self._split)}"
 
-    def __len__(self):
+    def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of unsized object")
         return self.shape[0]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
         return f"ShapedArray({self.str_short(short_dtypes=False)}{weak})"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return ("~" if self.weak_type else "") + self.str_short(short_dtypes=False)
 
 
 AbstractValue = ShapedArray
 
 
-def _intern(cls, shape, dtype, weak_type, named) -> ShapedArray:
+def _intern(cls: type[ShapedArray], shape: Any, dtype: Any, weak_type: bool, named: tuple) -> ShapedArray:
     """Makes the aval, or finds it under its normal form (tuple of ints, canonical dtype object)."""
     shape = tuple(size if type(size) in size_types else int(size) for size in shape)
     for size in shape:
@@ -198,7 +198,7 @@ def _intern(cls, shape, dtype, weak_type, named) -> ShapedArray:
     return aval
 
 
-def _normal_dtype(dtype):
+def _normal_dtype(dtype: Any) -> Any:
     if dtypes.is_extended(dtype):
         return dtype
     dtype = np.dtype(dtype)
@@ -209,11 +209,11 @@ def _normal_dtype(dtype):
     return dtype
 
 
-def _named_key(named_shape) -> tuple:
+def _named_key(named_shape: Mapping[Any, int]) -> tuple:
     return tuple(sorted(named_shape.items(), key=lambda item: (str(type(item[0])), str(item[0]))))
 
 
-def _unpickle(shape, dtype, weak_type, named, sharding=None, memory_space=MemorySpace.Device):
+def _unpickle(shape: Sequence[Any], dtype: Any, weak_type: bool, named: tuple, sharding: Any = None, memory_space: MemorySpace = MemorySpace.Device) -> ShapedArray:
     return ShapedArray(shape, dtype, weak_type, named_shape=dict(named), sharding=sharding, memory_space=memory_space)
 
 
@@ -314,7 +314,7 @@ class ShapeDtypeStruct:
 
     __slots__ = ("shape", "dtype", "sharding", "weak_type", "named_shape", "_layout")
 
-    def __init__(self, shape, dtype, *, sharding=None, weak_type: bool = False, named_shape=None):
+    def __init__(self, shape: Any, dtype: Any, *, sharding: Any = None, weak_type: bool = False, named_shape: Mapping[Any, int] | None = None):
         if dtype is None or shape is None:
             raise ValueError(f"ShapeDtypeStruct: {'dtype' if dtype is None else 'shape'} must be specified, got {shape=} and {dtype=}")
         self.shape = tuple(shape)
@@ -342,28 +342,28 @@ class ShapeDtypeStruct:
     def ndim(self) -> int:
         return len(self.shape)
 
-    def update(self, **changes) -> ShapeDtypeStruct:
+    def update(self, **changes: Any) -> ShapeDtypeStruct:
         """The same struct with the given fields changed."""
         fields = {name: getattr(self, name) for name in self.__slots__ if name != "_layout"} | changes
         if self._layout is not None and "sharding" not in changes:
             fields["sharding"] = self.format
         return ShapeDtypeStruct(fields.pop("shape"), fields.pop("dtype"), **fields)
 
-    def __len__(self):
+    def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of unsized object")
         return self.shape[0]
 
-    def _key(self):
+    def _key(self) -> tuple[Any, ...]:
         return (self.shape, self.dtype, self.sharding, self.weak_type, tuple(self.named_shape.items()), self._layout)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return self._key() == other._key() if isinstance(other, ShapeDtypeStruct) else NotImplemented
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self._key())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         name = getattr(self.dtype, "name", str(self.dtype))
         extra = f", named_shape={self.named_shape}" if self.named_shape else ""
         extra += f", sharding={self.sharding}" if self.sharding is not None else ""
@@ -400,7 +400,7 @@ def get_aval(value: Any) -> ShapedArray:
     return make(value)
 
 
-def _find_maker(value):
+def _find_maker(value: Any) -> Callable[[Any], ShapedArray]:
     if isinstance(value, np.ndarray) and isinstance(value, np.ma.MaskedArray):
         raise ValueError(f"{called_with(value)}numpy masked arrays are not supported as direct inputs, got one of shape {value.shape}. Use "
                          "x.filled(value) to make it a plain array, or pass x.data and x.mask.")
@@ -423,19 +423,19 @@ def is_array_like(value: Any) -> bool:
     return cls in _aval_makers or hasattr(value, "__jax_array__") or any(b in _aval_makers for b in cls.__mro__)
 
 
-def _shorten(value) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _numpy_aval(array) -> ShapedArray:
+def _numpy_aval(array: np.ndarray) -> ShapedArray:
     return ShapedArray(array.shape, dtypes.canonicalize_dtype(array.dtype))
 
 
 _numpy_scalar_avals: dict[tuple[type, bool], ShapedArray] = {}  # with and without 64-bit types
 
 
-def _numpy_scalar_aval(value) -> ShapedArray:
+def _numpy_scalar_aval(value: np.generic) -> ShapedArray:
     key = type(value), config.enable_x64.value
     aval = _numpy_scalar_avals.get(key)
     if aval is None:
@@ -445,10 +445,10 @@ def _numpy_scalar_aval(value) -> ShapedArray:
     return aval
 
 
-def _python_scalar_maker(kind: type):
+def _python_scalar_maker(kind: type) -> Callable[[Any], ShapedArray]:
     avals: dict[bool, ShapedArray] = {}  # with and without 64-bit types
 
-    def make(_value) -> ShapedArray:
+    def make(_value: Any) -> ShapedArray:
         is_wide = config.enable_x64.value
         aval = avals.get(is_wide)
         if aval is None:

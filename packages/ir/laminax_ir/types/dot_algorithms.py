@@ -97,7 +97,7 @@ _ALGORITHMS = {
 }
 
 
-def concrete_algorithm(algorithm: DotAlgorithm | DotAlgorithmPreset, lhs, rhs, out) -> DotAlgorithm | None:
+def concrete_algorithm(algorithm: DotAlgorithm | DotAlgorithmPreset, lhs: Any, rhs: Any, out: Any) -> DotAlgorithm | None:
     """The algorithm for operands of these dtypes, with dtypes (or `TF32`) in all places; None leaves it to the compiler.
 
     Args:
@@ -119,7 +119,7 @@ def concrete_algorithm(algorithm: DotAlgorithm | DotAlgorithmPreset, lhs, rhs, o
                            accumulation_type=np.dtype(out if chosen.accumulation_type is None else chosen.accumulation_type))
 
 
-def _operand_type(algorithm, side: str, precision_type, dtype):
+def _operand_type(algorithm: Any, side: str, precision_type: Any, dtype: Any) -> Any:
     if precision_type is TF32:
         return TF32
     if precision_type is not ANY_F8:
@@ -130,7 +130,7 @@ def _operand_type(algorithm, side: str, precision_type, dtype):
     return dtype
 
 
-def storage_dtype(algorithm: DotAlgorithm, precision_type, dtype) -> np.dtype:
+def storage_dtype(algorithm: DotAlgorithm, precision_type: Any, dtype: Any) -> np.dtype:
     """The dtype in which an operand is handed to an algorithm, which rounds it to its precision type.
 
     It is the precision type, except that wider operands go in as they are where the hardware's instructions round them

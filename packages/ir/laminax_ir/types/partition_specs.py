@@ -14,7 +14,7 @@ class UnconstrainedType:
     def __repr__(self) -> str:
         return "UNCONSTRAINED"
 
-    def __reduce__(self):
+    def __reduce__(self) -> str:
         return "UNCONSTRAINED"
 
 
@@ -67,7 +67,7 @@ class PartitionSpec:
             raise ValueError(f"PartitionSpec: {sorted(self.unreduced & self.reduced, key=str)} cannot be both in unreduced and in "
                              f"reduced; got {self!r}")
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"PartitionSpec is immutable; use update(partitions=...) to make another one, not {name} = ...")
 
     def names(self) -> Iterator[Hashable]:
@@ -78,7 +78,7 @@ class PartitionSpec:
             elif entry is not None and entry is not UNCONSTRAINED:
                 yield entry
 
-    def update(self, **changes) -> PartitionSpec:
+    def update(self, **changes: Any) -> PartitionSpec:
         """The spec that differs in the given ones of `partitions`, `unreduced` and `reduced`."""
         fields = {"partitions": self.partitions, "unreduced": self.unreduced, "reduced": self.reduced, **changes}
         return PartitionSpec(*fields.pop("partitions"), **fields)
@@ -118,7 +118,7 @@ class PartitionSpec:
     def __hash__(self) -> int:
         return self._hash
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _from_parts, (self.partitions, self.unreduced, self.reduced)
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ class AbstractRef:
     memory_space = None
     _whole = None
 
-    def __new__(cls, inner_aval: ShapedArray):
+    def __new__(cls, inner_aval: ShapedArray) -> AbstractRef:
         found = _interned.get(inner_aval)
         if found is None:
             found = object.__new__(cls)
@@ -27,7 +27,7 @@ class AbstractRef:
             _interned[inner_aval] = found
         return found
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return AbstractRef, (self.inner_aval,)
 
     shape = property(operator.attrgetter("inner_aval.shape"), doc="Sizes of the axes.")
@@ -54,7 +54,7 @@ class AbstractRef:
         """The printed form used in jaxprs, `Ref{f32[2,3]}`."""
         return f"Ref{{{self.inner_aval.str_short(short_dtypes)}}}"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.str_short(short_dtypes=False)
 
     __str__ = __repr__
