@@ -270,9 +270,11 @@ def test_several_together_are_entered_in_order_and_left_in_reverse():
 
 
 def test_a_new_ambient_value_is_part_of_the_key_and_known_in_other_threads():
-    value = define_ambient("of_a_test", 0, "A value of a test.")
+    before = trace_key()
+    value = define_ambient("of_a_test", 0, "A value of a test.")  # as when its module is loaded: what was traced before stays known
     try:
-        before = trace_key()
+        ambient._thread.memo = (None, None)
+        assert trace_key() is before
         with value(1):
             assert trace_key().difference(before) == {"of_a_test": (1, 0)}
             carried = ambient.with_overrides_of_this_thread(lambda: value.value)

@@ -5,6 +5,7 @@ from weakref import ref
 
 import pytest
 
+from laminax_ir.options import ambient
 from laminax_ir.tracing.manual_axes import manual_axes
 from laminax_ir.tracing.operation_attributes import changed_attributes
 from laminax_runtime import _jaxlib
@@ -30,6 +31,16 @@ def test_equal_settings_are_one_object_while_somebody_has_it():
         assert context._thread_settings.value is first
     with changed_attributes({"a": 1}):
         assert context._thread_settings.value is first
+
+
+def test_a_value_that_is_defined_later_leaves_the_settings_as_they_are():
+    """Modules of operations are loaded when they are needed: functions that were compiled before must not be compiled again."""
+    before = context._global_settings.get_global(), context._thread_settings.get_local()
+    value = ambient.define_ambient("of_a_test_of_settings", 0, "A value of a test.")
+    try:
+        assert (context._global_settings.get_global(), context._thread_settings.get_local()) == before
+    finally:
+        ambient._all.remove(value)
 
 
 def test_a_value_without_a_hash_does_not_get_into_the_settings():

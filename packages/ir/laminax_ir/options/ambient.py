@@ -45,6 +45,7 @@ class Ambient(threading.local):
     it, an instance attribute of the same name the thread's override.
     """
 
+    has_global = False  # whether there is a value for all threads that can change
     name: str
     affects_tracing: bool
     normal: Callable[[Any], Any]
@@ -142,16 +143,16 @@ def define_ambient(name: str, default: Any, doc: str, normal: Callable[[Any], An
     """
     members = {"name": name, "affects_tracing": True, "normal": normal, "value": default, "__doc__": doc, "__module__": __name__}
     ambient = type(f"Ambient[{name}]", (Ambient,), members)()
-    add(ambient)
+    _all.append(ambient)  # keys stay as they are, which say nothing of a value that is the default
     return ambient
 
 
-def add(ambient: Ambient) -> None:
-    """Makes an ambient value known to keys, subscribers and other threads."""
+def add_option(option: Ambient) -> None:
+    """Makes an ambient value that holds for all threads known to keys, subscribers and other threads."""
     with lock:
-        _all.append(ambient)
+        _all.append(option)
         invalidate_trace_keys()
-    notify(ambient, "global", ambient.get_global())
+    notify(option, "global", option.get_global())
 
 
 def with_overrides_of_this_thread(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -171,7 +172,7 @@ def with_overrides_of_this_thread(fun: Callable[..., Any]) -> Callable[..., Any]
 
 
 class TraceKey:
-    """The values that affect tracing, by name. Equal values are the same object, so comparing is by identity."""
+    """The values that affect tracing, by name, without those of traces that are the default. Equal values are the same object, so comparing is by identity."""
 
     __slots__ = ("values", "__weakref__")
 
@@ -180,7 +181,8 @@ class TraceKey:
 
     def difference(self, other: TraceKey) -> dict[str, tuple[Any, Any]]:
         """The values that differ, each with its value here and there: why a cache missed."""
-        mine, theirs = dict(self.values), dict(other.values)
+        defaults = {ambient.name: ambient.get_global() for ambient in tuple(_all) if not ambient.has_global}  # of which keys say nothing
+        mine, theirs = defaults | dict(self.values), defaults | dict(other.values)
         return {
             name: (mine.get(name), theirs.get(name)) for name in mine | theirs if mine.get(name) != theirs.get(name)
         }
@@ -218,7 +220,8 @@ def trace_key() -> TraceKey:
         return key
     # The version is read before the values: a change in between leaves a memo that the next call rebuilds.
     version = _version
-    key = _intern(tuple((ambient.name, ambient.value) for ambient in tuple(_all) if ambient.affects_tracing))
+    key = _intern(tuple((ambient.name, ambient.value) for ambient in tuple(_all)
+                        if ambient.affects_tracing and (ambient.has_global or ambient.value is not ambient.get_global())))
     _thread.memo = (version, key)
     return key
 
@@ -246,7 +249,8 @@ def subscribe(callback: Callback) -> Callable[[], None]:
     """
     _callbacks.append(callback)
     for ambient in tuple(_all):
-        callback(ambient, "global", ambient.get_global())
+        if ambient.has_global:
+            callback(ambient, "global", ambient.get_global())
         if (value := ambient.get_local()) is not UNSET:
             callback(ambient, "thread", value)
     return lambda: _callbacks.remove(callback)

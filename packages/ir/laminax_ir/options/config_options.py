@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from laminax_ir.options.ambient import UNSET, Ambient, Override, add, check_hashable, invalidate_trace_keys, lock, notify
+from laminax_ir.options.ambient import UNSET, Ambient, Override, add_option, check_hashable, invalidate_trace_keys, lock, notify
 
 # --- what values an option takes ---
 
@@ -101,6 +101,7 @@ class Option(Ambient):
     Each option is the one instance of its own subclass, which `define` makes.
     """
 
+    has_global = True
     default: Any
     doc: str
     environment_variable: str
@@ -215,7 +216,7 @@ def define(
         return option
     _options[name] = option
     _names.update(dict.fromkeys((name, *aliases), name))
-    add(option)
+    add_option(option)
     return option
 
 
