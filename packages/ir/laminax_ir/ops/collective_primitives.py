@@ -42,11 +42,14 @@ def axis_names(axis_name: Any) -> tuple:
     Raises:
       ValueError: if a name is there twice.
     """
-    if not isinstance(axis_name, (tuple, list)):
-        return (axis_name,)
-    if len(set(axis_name)) != len(axis_name):
+    names = tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
+    try:
+        is_distinct = len(set(names)) == len(names)
+    except TypeError:
+        raise TypeError(f"{called_with(axis_name)}the name of an axis must be hashable, got {axis_name!r}") from None
+    if not is_distinct:
         raise ValueError(f"{called_with(axis_name)}an axis is named twice: {axis_name!r}")
-    return tuple(axis_name)
+    return names
 
 
 def axis_size(axis_name: Hashable | Sequence[Hashable]) -> int:

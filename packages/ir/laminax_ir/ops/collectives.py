@@ -39,7 +39,7 @@ from laminax_ir.tracing.manual_axes import checked_axes
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.tracing.trace import axis_size as _size_of_name
 from laminax_ir.types import dtypes
-from laminax_ir.types.arguments import as_int
+from laminax_ir.types.arguments import as_int, check_hashable
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.errors import ShapeError
 
@@ -405,6 +405,7 @@ def axis_index(axis_name: Hashable | Sequence[Hashable]):
     Raises:
       NameError: if no enclosing vmap or pmap defines a name.
     """
+    check_hashable("axis_index", "the name of an axis", *(axis_name if isinstance(axis_name, (tuple, list)) else (axis_name,)))
     if not isinstance(axis_name, (tuple, list)):
         return axis_index_p.bind(axis_name=axis_name)
     index = np.int32(0)

@@ -8,6 +8,8 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
+from laminax_ir.types.arguments import check_hashable
+
 # An entry once there is a mesh with explicit axes. Empty, it says that no type has a sharding.
 in_use: list[None] = []
 
@@ -110,6 +112,7 @@ class AbstractMesh(NamedGrid):
         if len(self.axis_sizes) != len(self.axis_names):
             raise ValueError(f"AbstractMesh: {len(self.axis_sizes)} axis sizes, {self.axis_sizes}, but {len(self.axis_names)} names, "
                              f"{self.axis_names}. Name each axis.")
+        check_hashable("AbstractMesh", "an axis name", *self.axis_names)
         if len(set(self.axis_names)) != len(self.axis_names):
             raise ValueError(f"AbstractMesh: the axis names {self.axis_names} are not distinct")
         self._key = (self.axis_sizes, self.axis_names, self.axis_types)

@@ -52,6 +52,24 @@ def check_callable(transform: str, fun: Any) -> None:
                         "yielding values.")
 
 
+def check_hashable(name: str, what: str, *values: Any) -> None:
+    """Refuses what cannot be part of a key, before it gets into one.
+
+    Args:
+      name: the function, for the message.
+      what: its argument, for the message.
+      *values: what the argument holds.
+
+    Raises:
+      TypeError: if one of the values has no hash.
+    """
+    for value in values:
+        try:
+            hash(value)
+        except TypeError as error:
+            raise TypeError(f"{name}: {what} must be hashable, got {value!r} of type {type(value).__name__} ({error})") from None
+
+
 def by_position(decorator: str, fun: Any, args: tuple, kwargs: dict[str, Any]) -> tuple:
     """All arguments of a call by position, defaults filled in: the form in which rules that the user gave to a function get them.
 

@@ -53,7 +53,11 @@ class PartitionSpec:
         put(self, "partitions", tuple(map(_normal_entry, partitions)))
         put(self, "unreduced", _normal_set("unreduced", unreduced))
         put(self, "reduced", _normal_set("reduced", reduced))
-        put(self, "_hash", hash((self.partitions, self.unreduced, self.reduced)))
+        try:
+            put(self, "_hash", hash((self.partitions, self.unreduced, self.reduced)))
+        except TypeError as error:
+            raise TypeError(f"PartitionSpec: an entry must be None, the name of a mesh axis, or a tuple of names, which are hashable; got {partitions!r} "
+                            f"({error})") from None
         if self.unreduced or self.reduced:
             self._check_sets()
 

@@ -18,6 +18,7 @@ from laminax_ir.recording.explicit_staging import record_explicitly
 from laminax_ir.tracing.explicit_axes import abstract_mesh
 from laminax_ir.tracing.manual_axes import mesh_of_shard_map
 from laminax_ir.types.abstract_meshes import AbstractMesh, AxisType, NamedGrid, normal_axis_types
+from laminax_ir.types.arguments import check_hashable
 from laminax_ir.types.type_shardings import in_use
 from laminax_runtime import _jaxlib
 from laminax_runtime.backends import placement
@@ -58,6 +59,7 @@ class Mesh(Restoring, NamedGrid):
                 f"(`axis_names`), but got {grid.ndim} axes of devices, of shape {grid.shape}, and {len(names)} names: {names}. "
                 "Reshape the devices, or name each axis."
             )
+        check_hashable("Mesh", "an axis name", *names)
         if len(set(names)) != len(names) or None in names:
             raise ValueError(f"Mesh: the axis names {names} must be distinct, and none may be None")
         if len(set(grid.flat)) != grid.size:

@@ -15,6 +15,7 @@ from laminax_ir.programs.primitive import Primitive
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.trace import Trace, Tracer, at_work, current_trace, state
+from laminax_ir.types.arguments import check_hashable
 from laminax_ir.types.avals import get_aval
 
 
@@ -27,6 +28,7 @@ def checked_reduce_axes(transform: str, reduce_axes: Any) -> tuple[Hashable, ...
     if isinstance(reduce_axes, str) or not isinstance(reduce_axes, Iterable):
         raise TypeError(f"{transform}: reduce_axes must be a sequence of axis names, such as ('batch',); got {reduce_axes!r} of type "
                         f"{type(reduce_axes).__name__}. Put a single name into a tuple.")
+    check_hashable(transform, "a name in reduce_axes", *reduce_axes)
     return tuple(reduce_axes)
 
 

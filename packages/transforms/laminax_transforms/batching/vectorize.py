@@ -20,7 +20,7 @@ from laminax_ir.pytrees.pytree import (
 from laminax_ir.pytrees.wrapping import wraps
 from laminax_ir.refs.refs import Ref, check_aliases
 from laminax_ir.tracing.tracebacks import api_boundary
-from laminax_ir.types.arguments import check_callable, function_name
+from laminax_ir.types.arguments import as_int, check_callable, check_hashable, function_name
 from laminax_ir.types.avals import get_aval, is_array_like
 from laminax_ir.types.type_shardings import in_use
 from laminax_transforms.base.flat_functions import FlatFunction, check_array_leaves
@@ -58,6 +58,9 @@ def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable
       >>> vmap(lambda x, y: x @ y, in_axes=(0, None))
     """
     check_callable("vmap", fun)
+    check_hashable("vmap", "axis_name", axis_name)
+    check_hashable("vmap", "spmd_axis_name", spmd_axis_name)
+    axis_size = None if axis_size is None else as_int("vmap", "axis_size", axis_size)
     in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
     _check_axes(in_axes, out_axes)
 

@@ -8,7 +8,7 @@ from laminax_ir.pytrees.pytree import tree_map, tree_unflatten
 from laminax_ir.pytrees.wrapping import wraps
 from laminax_ir.tracing.trace import extend_axis_env, state
 from laminax_ir.tracing.tracebacks import api_boundary
-from laminax_ir.types.arguments import check_callable
+from laminax_ir.types.arguments import check_callable, check_hashable
 from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval
 
 from laminax._src.base.argument_names import resolve as resolve_names
@@ -46,6 +46,7 @@ def make_jaxpr(fun: Callable, static_argnums: int | Sequence[int] = (),
     def make(*args, **kwargs) -> Any:
         call = Call(args, kwargs, argnums, ())
         call.leaves = [as_abstract(x) for x in call.leaves]
+        check_hashable("make_jaxpr", "a name in axis_env", *(name for name, _ in axis_env or ()))
         with extend_axis_env(*(axis_env or ())):
             traced = trace_call(fun, call, argument_avals("make_jaxpr", fun, call), "make_jaxpr")
         if not return_shape:

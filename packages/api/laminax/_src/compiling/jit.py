@@ -20,7 +20,7 @@ from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.tracing.leaks import check_no_tracers
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.tracing.tracebacks import api_boundary, shorten
-from laminax_ir.types.arguments import check_callable
+from laminax_ir.types.arguments import check_callable, check_hashable
 from laminax_ir.types.array_layouts import in_use as layouts_in_use
 from laminax_ir.types.avals import ShapedArray
 
@@ -185,6 +185,7 @@ def _options(fun: Callable, given: _Given, *, runs_on_entered_mesh: bool) -> Jit
             raise ValueError(f"jit: static_arg{kind} and donate_arg{kind} cannot intersect, but argument {min(overlap)!r} appears in both. "
                              "A static argument has no buffer to donate: leave it out of one.")
     in_shardings, out_shardings = _shardings(given)
+    check_hashable("jit", "the value of an option in compiler_options", *given.compiler_options.values())
     return JitOptions(*static, *donated, given.keep_unused, _chosen_device(given.device, given.backend), given.inline,
                       tuple(sorted(given.compiler_options.items())), in_shardings, out_shardings, runs_on_entered_mesh)
 
@@ -206,6 +207,8 @@ def _chosen_device(device: Any, backend: str | None) -> Any:
     if device is not None and not isinstance(device, runtime.Device):
         raise TypeError(f"jit: device must be a device, one of laminax.devices(), got {device!r} of type {type(device).__name__}")
     if backend is not None:
+        if not isinstance(backend, str):
+            raise TypeError(f"jit: backend must be the name of a platform, such as 'cpu', got {backend!r} of type {type(backend).__name__}")
         return runtime.local_devices(backend=backend)[0]
     return device
 

@@ -12,6 +12,7 @@ from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.pytrees.pytree import structure_errors, tree_flatten, tree_structure, tree_unflatten
 from laminax_ir.refs.refs import Ref, check_aliases
 from laminax_ir.tracing.trace import Tracer
+from laminax_ir.types.arguments import check_hashable
 from laminax_ir.types.array_layouts import Format
 from laminax_ir.types.array_layouts import in_use as layouts_in_use
 from laminax_ir.types.avals import ShapedArray, ShapeDtypeStruct, get_aval, is_array_like
@@ -209,6 +210,7 @@ class Lowered(_Stage):
         if self._module.platforms != (lowering_platform(self._device),):
             raise ValueError(f"compile: the module was lowered for {', '.join(self._module.platforms)}, and the device is "
                              f"{self._device}; lower for that platform alone")
+        check_hashable("compile", "an option's value", *(compiler_options or {}).values())
         compiler_options = {**dict(jit_function.options.compiler_options), **(compiler_options or {})}
         program = jit_function.program(self._traced, self._call, self._where, self._module, tuple(sorted(compiler_options.items())))
         return Compiled(self._signature, program, self._ref_use)

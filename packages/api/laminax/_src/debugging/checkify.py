@@ -44,6 +44,7 @@ from laminax_ir.tracing.manual_axes import running_along
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import check_hashable
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_transforms import custom_jvp, custom_vjp, jvp, vjp
@@ -165,6 +166,7 @@ def checkify(f: Callable, errors: frozenset[ErrorCategory] = user_checks) -> Cal
       >>> error, y = jit(checkify(f))(x)
       >>> error.throw()
     """
+    check_hashable("checkify", "a category in errors", *errors)
     errors = frozenset(errors)
     if not errors <= all_checks:
         raise ValueError(f"checkify: unknown categories of errors {set(errors - all_checks)}")

@@ -22,7 +22,7 @@ from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.manual_axes import manual_axes, running_along
 from laminax_ir.types.abstract_meshes import AbstractMesh
-from laminax_ir.types.arguments import check_callable
+from laminax_ir.types.arguments import as_int, check_callable, check_hashable
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_transforms.batching.named_axes import resolve_shared_sums
@@ -73,6 +73,9 @@ def pmap(fun: Callable, axis_name: Hashable = None, *, in_axes: Any = 0, out_axe
     if global_arg_shapes is not None:
         raise NotImplementedError(f"pmap: global_arg_shapes={global_arg_shapes!r} is not supported: it was for pmap(sharded_jit(f)), and there is "
                                   "no sharded_jit. Leave it out, and split arguments over more axes with jit or shard_map.")
+    check_hashable("pmap", "axis_name", axis_name)
+    check_hashable("pmap", "a device in devices", *(devices or ()))
+    axis_size = None if axis_size is None else as_int("pmap", "axis_size", axis_size)
     _check_axes("in_axes", in_axes)
     _check_axes("out_axes", out_axes)
     if devices is not None and (backend is not None or len(devices) == 0):

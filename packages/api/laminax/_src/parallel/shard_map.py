@@ -24,7 +24,7 @@ from laminax_ir.tracing.manual_axes import manual_axes, manual_mesh, running_alo
 from laminax_ir.tracing.trace import Tracer
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types.abstract_meshes import AbstractMesh
-from laminax_ir.types.arguments import check_callable
+from laminax_ir.types.arguments import check_callable, check_hashable
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_ir.types.type_shardings import names_of
@@ -212,6 +212,7 @@ def _mesh_and_axes(title: str, mesh: Any, axis_names: Set[Hashable]) -> tuple[An
     if isinstance(mesh, AbstractMesh) and not manual_axes.value and current is not None and current.abstract_mesh == mesh:
         mesh = current
     taken = {name for name, _, _ in manual_axes.value}
+    check_hashable(title, "a name in axis_names", *axis_names)
     if unknown := set(axis_names) - set(mesh.axis_names):
         raise ValueError(f"{title}: axis_names={set(axis_names)} are not all axes of {mesh}: {sorted(unknown, key=str)} are not")
     if again := set(axis_names) & taken:

@@ -50,7 +50,7 @@ def pad(array, pad_width, mode: str | Callable = "constant", **kwargs):
 def _padded(array, widths, mode, kwargs):
     if callable(mode):
         return _pad_with_function(array, widths, mode, kwargs)
-    allowed = _PAD_OPTIONS.get(mode)
+    allowed = _PAD_OPTIONS.get(mode) if isinstance(mode, str) else None
     if allowed is None:
         raise NotImplementedError(f"Unimplemented padding mode '{mode}' for np.pad. Expected one of {', '.join(_PAD_OPTIONS)}, or a function.")
     if unknown := set(kwargs) - set(allowed):
