@@ -15,7 +15,6 @@ from laminax_ir.tracing.tracebacks import shorten
 from laminax_ir.types.errors import ConcretizationTypeError
 from laminax_runtime import install_array_methods
 
-from laminax._numpy_names import MODULE_OF
 from laminax._src.numerics import key_places
 
 
@@ -91,6 +90,7 @@ _METHODS: dict[str, tuple[str, str]] = {
     "take": ("taking", "take"), "to_device": ("conversion", "to_device"), "trace": ("diagonals", "trace"),
     "transpose": ("reshaping", "transpose_method"), "var": ("averages", "var"), "view": ("byte_views", "view"),
 }
+_METHODS_ONLY = {"byteswap", "flatten", "to_device", "view"}  # of which there is no function
 _PROPERTIES: dict[str, tuple[str, str]] = {
     "T": ("reshaping", "transpose"), "mT": ("reshaping", "matrix_transpose"), "real": ("elementary", "real"),
     "imag": ("elementary", "imag"), "at": ("updates", "IndexUpdate"), "flat": ("array_methods", "_refuse_flat"),
@@ -111,7 +111,7 @@ def _method(name: str, module: str, function: str) -> Callable:
 
     method.__name__ = name
     method.__qualname__ = f"Array.{name}"
-    method.__doc__ = f"See `laminax.numpy.{name}`." if name in MODULE_OF else f"See `numpy.ndarray.{name}`."
+    method.__doc__ = f"See `{'numpy.ndarray' if name in _METHODS_ONLY else 'laminax.numpy'}.{name}`."
     return method
 
 
