@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Container, Iterable, NamedTuple, Sequence
+from typing import Any, Container, Iterable, NamedTuple, Sequence
 
 from laminax_ir.ops.calls import checkpoint_p, jit_p
 from laminax_ir.ops.control_primitives import scan_p
 from laminax_ir.programs.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from laminax_ir.tracing.name_stacks import NameStack
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.lower import donation_aliases
 from laminax_lowering.planning.borders import choose_crossings
@@ -264,7 +265,7 @@ def _with_blocks_in_place(jaxpr: Jaxpr, segments: Sequence[Segment]) -> tuple[Ja
         names = (*call.source_info.name_stack, f"jit({call.params['name']})")
         for eqn in live_equations(called)[0]:
             outvars = [Var(v.aval) for v in eqn.outvars]  # the next call of the block makes others
-            info = eqn.source_info._replace(name_stack=(*names, *eqn.source_info.name_stack))
+            info = eqn.source_info._replace(name_stack=NameStack((*names, *eqn.source_info.name_stack)))
             inside.append(eqn.replace(invars=resolve(eqn.invars), outvars=outvars, source_info=info))
             values.update(zip(eqn.outvars, outvars))
         values.update(zip(call.outvars, resolve(called.outvars)))
@@ -332,12 +333,14 @@ def _regions(jaxpr: Jaxpr, segments: Sequence[Segment], programs: ProgramTable) 
     Results that no equation gives for themselves alone (arguments, literals, the second of two that are the same) are copies,
     made by a last region without equations.
     """
-    numbers: dict[Var, int] = {v: i for i, v in enumerate((*jaxpr.constvars, *jaxpr.invars))}
+    numbers: dict[Atom, int] = {v: i for i, v in enumerate((*jaxpr.constvars, *jaxpr.invars))}
     first_at = {v: i for i, v in reversed([*enumerate(jaxpr.outvars)]) if type(v) is Var}
     copies = {i for i, v in enumerate(jaxpr.outvars) if type(v) is Literal or v in numbers or first_at[v] != i}
     copied = [v for i, v in enumerate(jaxpr.outvars) if i in copies]
     needed = {v for i, v in enumerate(jaxpr.outvars) if i not in copies}
-    pieces = [(Segment("part", []), _variables(copied), copied, [v for v in _variables(copied) if v not in needed])] if copies else []
+    pieces: list[tuple[Segment, list[Var], list[Any], list[Var]]] = []
+    if copies:
+        pieces.append((Segment("part", []), _variables(copied), copied, [v for v in _variables(copied) if v not in needed]))
     needed.update(_variables(copied))
     for segment in reversed(segments):
         made = [v for eqn in segment.eqns for v in eqn.outvars]

@@ -23,7 +23,7 @@ class Run(NamedTuple):
     """`count` blocks of `length` equations each, from equation `start` on."""
     start: int
     length: int
-    count: int
+    count: int  # type: ignore[assignment]  # the tuple's own method of this name is not used
 
 
 def find_runs(eqns: Sequence[JaxprEqn], min_count: int, min_length: int, min_work: int) -> list[Run]:

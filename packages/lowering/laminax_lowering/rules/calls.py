@@ -42,7 +42,7 @@ def _lower_checkpoint(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr,
     if differentiated and behind:
         results = ctx.emit("stablehlo.optimization_barrier", behind, results=[x.aval for x in behind])
         results = iter([results] if len(behind) == 1 else results)
-        operands = [next(results) if is_fenced else x for x, is_fenced in zip(operands, fenced)]
+        operands = tuple([next(results) if is_fenced else x for x, is_fenced in zip(operands, fenced)])
     if len(jaxpr.eqns) <= 1 or has_ordered(jaxpr.effects):
         return ctx.run(jaxpr, operands, ["checkpoint"])
     is_kept = differentiated and behind and ctx.is_top_level and keeps_recomputation(ctx.platforms, jaxpr.jaxpr)

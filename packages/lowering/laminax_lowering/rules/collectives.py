@@ -9,7 +9,7 @@ flattened_ids.
 from __future__ import annotations
 
 import math
-from typing import Any, Sequence
+from typing import Any, Hashable, Sequence
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from laminax_lowering.writing.types import i64_tensor
 _UINT32 = ShapedArray((), np.uint32)
 
 
-def _axis_position(ctx: FunctionWriter, name: str) -> int:
+def _axis_position(ctx: FunctionWriter, name: Hashable) -> int:
     names = list(ctx.module.axis_env)
     if name not in names:
         raise NotImplementedError(

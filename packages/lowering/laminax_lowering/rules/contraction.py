@@ -36,7 +36,7 @@ from laminax_lowering.writing.types import bool_text, element_type, int_list
 
 
 @lowering_rule(op.dot_general_p)
-def _dot_general(ctx: FunctionWriter, lhs: Value, rhs: Value, *, dimension_numbers: tuple[str, str, str], precision: Any,
+def _dot_general(ctx: FunctionWriter, lhs: Value, rhs: Value, *, dimension_numbers: Any, precision: Any,
                  preferred_element_type: Any, out_sharding: Any) -> Value:
     return emit_dot_general(ctx, lhs, rhs, ctx.avals_out[0], dimension_numbers, precision)
 

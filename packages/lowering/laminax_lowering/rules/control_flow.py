@@ -29,7 +29,7 @@ _INT32 = ShapedArray((), np.int32)
 
 @lowering_rule(cond_p)
 def _lower_cond(ctx: FunctionWriter, index: Value, *operands: Value, branches: Any,
-                branches_platforms: tuple[tuple[str | None, ...], ...] | None = None) -> list[Value]:
+                branches_platforms: tuple[tuple[str, ...] | None, ...] | None = None) -> list[Value]:
     if branches_platforms is not None:  # the other branches need not exist on the platform
 
         def run_chosen() -> Any:
@@ -68,12 +68,12 @@ def _lower_platform_index(ctx: FunctionWriter, *, platforms: Any) -> Value:
     return ctx.by_platform(lambda: ctx.constant(_branch_for(ctx.platform, platforms), np.int32))
 
 
-def _branch_for(platform: str, branches: Sequence[ClosedJaxpr]) -> int:
+def _branch_for(platform: str, branches: Sequence[Sequence[str] | None]) -> int:
     for i, names in enumerate(branches):
         if names is None or platform in names:
             return i
     raise NotImplementedError(f"platform_dependent: there is no function for platform {platform}, nor a default; there are "
-                              f"functions for {', '.join(name for names in branches for name in names)}")
+                              f"functions for {', '.join(name for names in branches if names is not None for name in names)}")
 
 
 @lowering_rule(while_p)
@@ -83,12 +83,12 @@ def _lower_while(ctx: FunctionWriter, *operands: Value, cond_jaxpr: ClosedJaxpr,
     body_consts = operands[cond_nconsts:cond_nconsts + body_nconsts]
     carry = operands[cond_nconsts + body_nconsts:]
     if has_ordered(cond_jaxpr.effects):  # whose token has to come out: it is evaluated before the loop, and at the end of each round
-        def go_on(state: Any) -> Any:
+        def go_on(state: Sequence[Value]) -> list[Value]:
             return ctx.run(cond_jaxpr, [*cond_consts, *state], ["", "while", "cond"])
 
-        def advance(_: Any, *state: Any) -> list[Any]:
-            state = ctx.run(body_jaxpr, [*body_consts, *state], ["", "while", "body"])
-            return [*go_on(state), *state]
+        def advance(_: Value, *state: Value) -> list[Value]:
+            results = ctx.run(body_jaxpr, [*body_consts, *state], ["", "while", "body"])
+            return [*go_on(results), *results]
 
         return _emit_while(ctx, [*go_on(carry), *carry], lambda pred, *_: [pred], advance, True)[1:]
     return _emit_while(ctx, carry, lambda *state: ctx.run(cond_jaxpr, [*cond_consts, *state], ["", "while", "cond"]),

@@ -6,7 +6,7 @@ Source: StableHLO specification, `convolution`; the text form of its dimension n
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -21,8 +21,9 @@ from laminax_lowering.writing.types import i64_array, i64_tensor
 
 
 @lowering_rule(conv_general_dilated_p)
-def _conv_general_dilated(ctx: FunctionWriter, lhs: Value, rhs: Value, *, window_strides: Any, padding: str, lhs_dilation: Any,
-                          rhs_dilation: Any, dimension_numbers: tuple[str, str, str], feature_group_count: int, batch_group_count: int,
+def _conv_general_dilated(ctx: FunctionWriter, lhs: Value, rhs: Value, *, window_strides: Sequence[int], padding: Sequence[tuple[int, int]],
+                          lhs_dilation: Sequence[int], rhs_dilation: Sequence[int], dimension_numbers: ConvDimensionNumbers,
+                          feature_group_count: int, batch_group_count: int,
                           precision: Any, preferred_element_type: Any, out_sharding: Any) -> Value:
     (out,) = ctx.avals_out
     attributes = {

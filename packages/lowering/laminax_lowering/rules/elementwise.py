@@ -142,7 +142,7 @@ def _infinite_magnitude(aval: ShapedArray, magnitude: ShapedArray) -> ClosedJaxp
 
 
 @lowering_rule(op.exp2_p)
-def _lower_exp2(ctx: FunctionWriter, x: Value, accuracy: Value | None = None) -> Value:
+def _lower_exp2(ctx: FunctionWriter, x: Value, accuracy: Any = None) -> Value:
     scaled = ctx.emit("stablehlo.multiply", [x, ctx.constant(np.log(2), x.dtype, x.shape)], results=[x.aval])
     attributes = {} if accuracy is None else {"result_accuracy": _accuracy_text(accuracy)}
     return ctx.emit("stablehlo.exponential", [scaled], attributes=attributes)
@@ -175,19 +175,19 @@ def _lower_integer_pow(ctx: FunctionWriter, x: Value, *, y: int) -> Value:
     if y == 0:
         return ctx.constant(1, x.dtype, x.shape)
 
-    def multiply(a: Value, b: Value) -> Any:
+    def multiply(a: Value, b: Value) -> Value:
         return ctx.emit("stablehlo.multiply", [a, b], results=[x.aval])
 
-    result, base, n = None, x, abs(y)
+    result: Value | None = None
+    base, n = x, abs(y)
     while n:
         if n & 1:
             result = base if result is None else multiply(result, base)
         n >>= 1
         if n:
             base = multiply(base, base)
-    if y < 0:
-        result = ctx.emit("stablehlo.divide", [ctx.constant(1, x.dtype, x.shape), result], results=[x.aval])
-    return result
+    assert result is not None  # the highest bit of y was met
+    return ctx.emit("stablehlo.divide", [ctx.constant(1, x.dtype, x.shape), result], results=[x.aval]) if y < 0 else result
 
 
 @lowering_rule(op.pow_p)

@@ -28,17 +28,18 @@ def _call_exported(ctx: FunctionWriter, *operands: Value, program: StableHLOProg
     numbers = {platform: program.number_of(platform) for platform in ctx.platforms}
     program.check_devices(ctx.module.num_partitions)
     function = _imported_function(ctx.module, program)
-    operands = _split(ctx, operands, program.in_shardings)
+    values = _split(ctx, operands, program.in_shardings)
     if program.has_dynamic_shapes:
         ctx.module.has_dynamic_shapes = True
     if program.specification is not None:
-        operands = [retyped(ctx, x, aval) for x, aval in zip(operands, program.in_avals, strict=True)]
+        values = [retyped(ctx, x, aval) for x, aval in zip(values, program.in_avals, strict=True)]
     if len(program.platforms) > 1:
-        number = ctx.platform_index
-        if ctx.platforms != program.platforms:
+        if ctx.platforms == program.platforms and ctx.platform_index is not None:
+            number = ctx.platform_index
+        else:
             number = ctx.by_platform(lambda: ctx.constant(numbers[ctx.platform], np.int32), [ShapedArray((), np.int32)])
-        operands = [number, *operands]
-    results = ctx.call(function, operands, program.out_avals)
+        values = [number, *values]
+    results = ctx.call(function, values, program.out_avals)
     return _split(ctx, [retyped(ctx, x, aval) for x, aval in zip(results, ctx.avals_out, strict=True)], program.out_shardings)
 
 

@@ -31,7 +31,7 @@ _BOOL = np.dtype(bool)
 
 
 @lowering_rule(op.gather_p)
-def _gather(ctx: FunctionWriter, x: Value, indices: Value, *, dimension_numbers: tuple[str, str, str], slice_sizes: tuple[int, ...],
+def _gather(ctx: FunctionWriter, x: Value, indices: Value, *, dimension_numbers: op.GatherDimensionNumbers, slice_sizes: tuple[int, ...],
             indices_are_sorted: bool, unique_indices: bool, mode: Any, fill_value: Any) -> Value:
     dims = dimension_numbers
     (out,) = ctx.avals_out
@@ -117,7 +117,7 @@ def _all_inside(ctx: FunctionWriter, indices: Any, room: Sequence[int]) -> Any:
 
 
 @lowering_rule(op.scatter_p, op.scatter_add_p, op.scatter_sub_p, op.scatter_mul_p, op.scatter_min_p, op.scatter_max_p)
-def _scatter(ctx: FunctionWriter, x: Value, indices: Value, updates: Value, *, dimension_numbers: tuple[str, str, str],
+def _scatter(ctx: FunctionWriter, x: Value, indices: Value, updates: Value, *, dimension_numbers: op.ScatterDimensionNumbers,
              indices_are_sorted: bool, unique_indices: bool, mode: Any, update_jaxpr: Any, update_consts: Any) -> Value:
     dims = dimension_numbers
     (out,) = ctx.avals_out

@@ -96,10 +96,10 @@ def _lower_svd(ctx: FunctionWriter, x: Value, *, full_matrices: bool, compute_uv
     k = min(m, n)
     rows, columns = (m, n) if full_matrices else (k, k)
     values = ShapedArray((*batch, k), real_dtype(x.dtype))
-    u, vt = (ShapedArray(shape, x.dtype) for shape in ((*batch, m, rows), (*batch, columns, n)))
+    left, right = (ShapedArray(shape, x.dtype) for shape in ((*batch, m, rows), (*batch, columns, n)))
     mode = letter("N" if not compute_uv else "A" if full_matrices else "S")
     routine = "gesvd" if algorithm is SvdAlgorithm.QR else "gesdd"
-    _, s, u, vt, info = call_lapack(ctx, routine, [x], [x.aval, values, u, vt, info_aval(x)], len(batch), {"mode": mode}, {0: 0})
+    _, s, u, vt, info = call_lapack(ctx, routine, [x], [x.aval, values, left, right, info_aval(x)], len(batch), {"mode": mode}, {0: 0})
     return nan_unless(ctx, info, [s, u, vt] if compute_uv else [s])
 
 
@@ -113,9 +113,9 @@ def _lower_eig(ctx: FunctionWriter, x: Value, *, compute_left_eigenvectors: bool
     values = [values_aval] if is_complex else [ShapedArray(values_aval.shape, x.dtype)] * 2
     config = {"compute_left": letter("V" if compute_left_eigenvectors else "N"),
               "compute_right": letter("V" if compute_right_eigenvectors else "N")}
-    *w, left, right, info = call_lapack(ctx, "geev", [x], [*values, vectors, vectors, info_aval(x)], x.aval.ndim - 2, config)
-    w = w[0] if is_complex else ctx.emit("stablehlo.complex", w, results=[values_aval])
-    kept = [w, *[left] * compute_left_eigenvectors, *[right] * compute_right_eigenvectors]
+    *parts, left, right, info = call_lapack(ctx, "geev", [x], [*values, vectors, vectors, info_aval(x)], x.aval.ndim - 2, config)
+    w = parts[0] if is_complex else ctx.emit("stablehlo.complex", parts, results=[values_aval])
+    kept: list[Value] = [w, *[left] * compute_left_eigenvectors, *[right] * compute_right_eigenvectors]
     return nan_unless(ctx, info, kept)
 
 
@@ -141,7 +141,7 @@ def _lower_hessenberg(ctx: FunctionWriter, x: Value) -> Any:
 @kernel_rule(op.tridiagonal_solve_p, "cpu")
 def _lower_tridiagonal_solve(ctx: FunctionWriter, dl: Any, d: Any, du: Any, b: Value, *, perturb_singular: bool) -> Any:
     batch = b.aval.ndim - 2
-    info = ShapedArray(b.shape[:-2], _INT32)
-    *_, x, info = call_lapack(ctx, "gtsv", [dl, d, du, b], [dl.aval, d.aval, du.aval, b.aval, info], batch, None,
+    status = ShapedArray(b.shape[:-2], _INT32)
+    *_, x, info = call_lapack(ctx, "gtsv", [dl, d, du, b], [dl.aval, d.aval, du.aval, b.aval, status], batch, None,
                         {i: i for i in range(4)})
     return nan_unless(ctx, info, [x])[0]

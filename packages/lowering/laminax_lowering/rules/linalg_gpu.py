@@ -150,9 +150,9 @@ def _lower_eig(ctx: FunctionWriter, x: Value, *, compute_left_eigenvectors: bool
     values = [values_aval] if is_complex else [ShapedArray(values_aval.shape, x.dtype)] * 2
     config = {"left": bool_text(compute_left_eigenvectors), "magma": f'"{magma}"', "right": bool_text(compute_right_eigenvectors)}
     target = f"{_KERNELS[ctx.platform]}hybrid_eig_{'comp' if is_complex else 'real'}"
-    *w, left, right, info = emit_ffi_call(ctx, target, [x], [*values, vectors, vectors, info_aval(x)], config=config,
+    *parts, left, right, info = emit_ffi_call(ctx, target, [x], [*values, vectors, vectors, info_aval(x)], config=config,
                                           batch_rank=x.aval.ndim - 2)
-    w = w[0] if is_complex else ctx.emit("stablehlo.complex", w, results=[values_aval])
+    w = parts[0] if is_complex else ctx.emit("stablehlo.complex", parts, results=[values_aval])
     return nan_unless(ctx, info, [w, *[left] * compute_left_eigenvectors, *[right] * compute_right_eigenvectors])
 
 

@@ -97,7 +97,7 @@ def _schur(ctx: FunctionWriter, x: Value, **_params: Any) -> Any:
     return [x] * len(ctx.avals_out)
 
 
-_EMPTY = {op.cholesky_p: _first, op.triangular_solve_p: _last, op.lu_p: _lu, op.geqrf_p: _factor_and_zeros,
+_EMPTY: dict[Primitive, Callable] = {op.cholesky_p: _first, op.triangular_solve_p: _last, op.lu_p: _lu, op.geqrf_p: _factor_and_zeros,
           op.householder_product_p: _householder_product, op.eigh_p: _factor_and_zeros, op.svd_p: _svd, op.eig_p: _all_zeros,
           op.schur_p: _schur, op.hessenberg_p: _factor_and_zeros, op.tridiagonal_solve_p: _last,
           op.lu_pivots_to_permutation_p: lambda ctx, pivots, *, permutation_size: _row_numbers(ctx, ctx.avals_out[0])}

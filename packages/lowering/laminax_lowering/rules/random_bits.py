@@ -29,8 +29,8 @@ _ALGORITHMS = {op.RandomAlgorithm.RNG_DEFAULT: "DEFAULT", op.RandomAlgorithm.RNG
 @lowering_rule(op.threefry2x32_p)
 def _lower_threefry2x32(ctx: FunctionWriter, *operands: Value) -> list[Value]:
     aval = ctx.avals_out[0]
-    operands = [x if x.shape == aval.shape else ctx.broadcast_to(x, aval.shape) for x in operands]
-    return ctx.call_program(threefry_program(aval.shape), "threefry2x32", operands, ctx.avals_out)
+    full = [x if x.shape == aval.shape else ctx.broadcast_to(x, aval.shape) for x in operands]
+    return ctx.call_program(threefry_program(aval.shape), "threefry2x32", full, ctx.avals_out)
 
 
 @lowering_rule(op.iota_2x32_shape_p)

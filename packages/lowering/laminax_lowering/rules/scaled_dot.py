@@ -16,7 +16,7 @@ from laminax_lowering.writing.ssa_values import Value
 
 
 @lowering_rule(scaled_dot_p)
-def _scaled_dot(ctx: FunctionWriter, *operands: Value, dimension_numbers: tuple[str, str, str], preferred_element_type: Any) -> Value:
+def _scaled_dot(ctx: FunctionWriter, *operands: Value, dimension_numbers: Any, preferred_element_type: Any) -> Value:
     program = _program(tuple([x.aval.strip_weak_type() for x in operands]), dimension_numbers, preferred_element_type)
     attributes = (("dimension_numbers", dimension_numbers), ("preferred_element_type", preferred_element_type))
     return emit_composite(ctx, "xla.scaled_dot", program, operands, attributes)[0]

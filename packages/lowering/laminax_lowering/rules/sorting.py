@@ -60,10 +60,10 @@ def _taken_along(ctx: FunctionWriter, keys: Any, positions: Any, dimension: int)
 
 def _comes_first(ctx: FunctionWriter, pairs: Any) -> Value:
     """Whether the first of two elements comes before the second; `pairs` has their keys in turn."""
-    keys = []
+    keys: list[tuple[Value, Value]] = []
     for left, right in zip(pairs[::2], pairs[1::2]):
         keys.extend(zip(_sortable_parts(ctx, left), _sortable_parts(ctx, right)))
-    first = None
+    first: Value | None = None
     for left, right in reversed(keys):  # the last key decides where all before it are equal
         less = _in_total_order(ctx, "LT", left, right)
         if first is None:
@@ -71,6 +71,7 @@ def _comes_first(ctx: FunctionWriter, pairs: Any) -> Value:
         else:
             tie = ctx.emit("stablehlo.and", [_in_total_order(ctx, "EQ", left, right), first], results=[_FLAG])
             first = ctx.emit("stablehlo.or", [less, tie], results=[_FLAG])
+    assert first is not None  # there is at least one key
     return first
 
 
@@ -90,7 +91,7 @@ def _one_zero_one_nan(ctx: FunctionWriter, x: Value) -> Value:
     return select(ctx, is_nan, nan, select(ctx, is_zero, zero, x, x.aval), x.aval)
 
 
-def _inner_constant(ctx: FunctionWriter, value: Value, aval: ShapedArray) -> Value:
+def _inner_constant(ctx: FunctionWriter, value: float, aval: ShapedArray) -> Value:
     """A constant inside the region: comparators of the compiler take nothing from outside."""
     name = ctx.new_name()
     ctx.lines.append(f'{name} = "stablehlo.constant"() {{value = {splat(value, (), aval.dtype)}}} : () -> {type_text(aval)}')
@@ -123,11 +124,11 @@ def _top_k(ctx: FunctionWriter, x: Value, *, k: int, axis: int) -> list[Value]:
     last = x.aval.ndim - 1
     swap = list(range(last + 1))
     swap[axis], swap[last] = last, axis
-    results = [ctx.avals_out[0].update(dtype=x.aval.dtype), ctx.avals_out[1]]
+    avals = [ctx.avals_out[0].update(dtype=x.aval.dtype), ctx.avals_out[1]]
     if axis != last:
         x = transposed(ctx, x, swap)
-        results = [aval.update(shape=tuple([aval.shape[i] for i in swap])) for aval in results]
-    results = ctx.emit("chlo.top_k", [x], attributes={"k": f"{k} : i64"}, results=results)
+        avals = [aval.update(shape=tuple([aval.shape[i] for i in swap])) for aval in avals]
+    results = ctx.emit("chlo.top_k", [x], attributes={"k": f"{k} : i64"}, results=avals)
     if axis != last:
         results = [transposed(ctx, result, swap) for result in results]
     return [ctx.convert(results[0], dtype), results[1]]

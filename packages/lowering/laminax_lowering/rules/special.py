@@ -31,8 +31,8 @@ for _primitive, _name in [
 def _lower_by_program(primitive: Primitive) -> Callable:
     def rule(ctx: FunctionWriter, *operands: Any) -> Any:
         aval = ctx.avals_out[0].strip_weak_type()
-        operands = [x if x.shape == aval.shape else ctx.broadcast_to(x, aval.shape) for x in operands]
-        return ctx.call_program(special_program(primitive, aval), primitive.name, operands, [aval])[0]
+        full = [x if x.shape == aval.shape else ctx.broadcast_to(x, aval.shape) for x in operands]
+        return ctx.call_program(special_program(primitive, aval), primitive.name, full, [aval])[0]
     return rule
 
 

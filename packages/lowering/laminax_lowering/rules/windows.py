@@ -25,7 +25,7 @@ from laminax_lowering.writing.types import i64_array, i64_tensor
 
 
 def emit_reduce_window(ctx: FunctionWriter, operands: Sequence[Value], inits: Sequence[Value], region: str, results: Sequence[ShapedArray],
-                       *, window_dimensions: Any, window_strides: Any, padding: str, base_dilation: Any,
+                       *, window_dimensions: Any, window_strides: Any, padding: Sequence[tuple[int, int]], base_dilation: Any,
                        window_dilation: Any) -> list[Value]:
     """Writes a `stablehlo.reduce_window`; the results are a list."""
     out = ctx.emit("stablehlo.reduce_window", [*operands, *inits], regions=[region], results=results, attributes={
@@ -63,7 +63,7 @@ def _reduce_window(ctx: FunctionWriter, *values: Value, jaxpr: ClosedJaxpr, **wi
 
 @lowering_rule(op.select_and_scatter_p)
 def _select_and_scatter(ctx: FunctionWriter, operand: Value, source: Value, init: Value, *, select_jaxpr: Any, scatter_jaxpr: Any,
-                        window_dimensions: Any, window_strides: Any, padding: str) -> Value:
+                        window_dimensions: Any, window_strides: Any, padding: Sequence[tuple[int, int]]) -> Value:
     regions = [computation_region(ctx, select_jaxpr), computation_region(ctx, scatter_jaxpr)]
     return ctx.emit("stablehlo.select_and_scatter", [operand, source, init], regions=regions, attributes={
         "window_dimensions": i64_array(window_dimensions), "window_strides": i64_array(window_strides), "padding": _pads(padding)})
@@ -71,7 +71,7 @@ def _select_and_scatter(ctx: FunctionWriter, operand: Value, source: Value, init
 
 @lowering_rule(op.select_and_scatter_add_p)
 def _select_and_scatter_add(ctx: FunctionWriter, source: Value, operand: Value, *, select_prim: Any, window_dimensions: Any,
-                            window_strides: Any, padding: str) -> Value:
+                            window_strides: Any, padding: Sequence[tuple[int, int]]) -> Value:
     scalar = ShapedArray((), operand.aval.dtype)
     direction = "GE" if select_prim is ge_p else "LE"
     select = ctx.region([scalar, scalar], lambda a, b: compare(ctx, a, b, direction))

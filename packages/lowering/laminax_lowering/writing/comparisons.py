@@ -46,9 +46,9 @@ def select(ctx: FunctionWriter, pred: Value, on_true: Value, on_false: Value, av
 def complex_order(ctx: FunctionWriter, x: Value, y: Value, direction: str) -> Value:
     """Lexicographic comparison of complex numbers: by real part, then by imaginary part."""
     part = ShapedArray(x.aval.shape, np.dtype(np.float32 if x.aval.dtype == np.complex64 else np.float64))
-    real = [ctx.emit("stablehlo.real", [v], results=[part]) for v in (x, y)]
-    imag = [ctx.emit("stablehlo.imag", [v], results=[part]) for v in (x, y)]
-    tie = compare(ctx, *real, "EQ")
-    by_real = compare(ctx, *real, direction)
-    by_imag = compare(ctx, *imag, direction)
+    x_real, y_real = (ctx.emit("stablehlo.real", [v], results=[part]) for v in (x, y))
+    x_imag, y_imag = (ctx.emit("stablehlo.imag", [v], results=[part]) for v in (x, y))
+    tie = compare(ctx, x_real, y_real, "EQ")
+    by_real = compare(ctx, x_real, y_real, direction)
+    by_imag = compare(ctx, x_imag, y_imag, direction)
     return select(ctx, tie, by_imag, by_real, tie.aval)

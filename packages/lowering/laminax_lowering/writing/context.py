@@ -11,6 +11,7 @@ from laminax_ir.programs.effects import has_ordered
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, no_effects
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.programs.result_types import is_explicit
+from laminax_ir.symbolic.symbolic_dims import DimSize
 from laminax_ir.tracing.name_stacks import NameStack, scope_path
 from laminax_ir.tracing.operation_attributes import in_use
 from laminax_ir.tracing.source import SourceInfo
@@ -142,18 +143,27 @@ class FunctionWriter:
         self.lines.append(f'{name} = "{op}"({names}){attributes} : {signature}{self.loc}')
         return value
 
-    def constant(self, value: Any, dtype: Any = None, shape: Sequence[int] = ()) -> Value:
+    def size_value(self, dim: DimSize) -> Value:
+        """The value of a size that is an expression in variables, i64[]; the writer of dynamic shapes has it."""
+        raise NotImplementedError(f"{self.eqn.primitive}: the size {dim} is an expression, in a program that was lowered for sizes that are numbers")
+
+    def shape_value(self, shape: Sequence[DimSize]) -> Value:
+        """The values of several sizes as one array, i64[n]; as `size_value`."""
+        raise NotImplementedError(f"{self.eqn.primitive}: the shape {tuple(shape)} has expressions, in a program that was lowered for sizes that are "
+                                  "numbers")
+
+    def constant(self, value: Any, dtype: Any = None, shape: Sequence[DimSize] = ()) -> Value:
         """A constant: a scalar repeated over `shape`, or a NumPy array. One operation per distinct constant."""
         array = np.asarray(value, dtype)
         if array.dtype.names is not None:  # float0, which carries nothing, is stored as booleans
             array = np.zeros(array.shape, bool)
-        key = (array.tobytes(), array.dtype, array.shape, shape)
+        key: tuple = (array.tobytes(), array.dtype, array.shape, shape)
         found = self._constants.values.get(key)
         if found is None:
             found = self._constants.values[key] = self._new_constant(array, tuple(shape) or array.shape)
         return found
 
-    def _new_constant(self, array: np.ndarray, shape: tuple[int, ...]) -> Value:
+    def _new_constant(self, array: np.ndarray, shape: tuple[DimSize, ...]) -> Value:
         aval = ShapedArray(shape, array.dtype)
         text = dense(array) if array.ndim else splat(array, shape, array.dtype)
         self._constant_count += 1
@@ -176,7 +186,7 @@ class FunctionWriter:
         """The scalar that a value is a constant of, or None."""
         return self._constants.scalars.get(value.name)
 
-    def broadcast_to(self, value: Value, shape: Sequence[int]) -> Value:
+    def broadcast_to(self, value: Value, shape: Sequence[DimSize]) -> Value:
         """Broadcasts rank 0 or axes of size 1 to `shape`; a scalar constant becomes a constant of that shape."""
         aval, shape = value.aval, tuple(shape)
         known = self._constants

@@ -44,7 +44,7 @@ class DynamicWriter(FunctionWriter):
 
     def leading_parameters(self) -> list[str]:
         return [*super().leading_parameters(),
-                *(f"{value.name}: {type_text(_SIZE)} {{jax.global_constant = {string_text(name)}}}" for name, value in self.dims.items())]
+                *(f"{value.name}: {type_text(_SIZE)} {{jax.global_constant = {string_text(name)}}}" for name, value in (self.dims or {}).items())]
 
     def leading_arguments(self) -> list[Value] | None:
         outer = super().leading_arguments()
@@ -153,9 +153,9 @@ class DynamicWriter(FunctionWriter):
         header = FunctionWriter.leading_parameters(self)
         args = [Value(f"%arg{i}", aval) for i, aval in enumerate(parameters)]
         header += [f"{x.name}: {type_text(x.aval)}" + (f" {attribute}" if attribute else "") for x, attribute in zip(args, arg_attributes)]
-        self.dims = {}
-        self._assert_specification(specification, args)
-        leading = [*FunctionWriter.leading_arguments(self), *(self.dims[name] for name in self.module.dimension_variables)]
+        dims = self.dims = {}
+        self._assert_specification(specification, args, dims)
+        leading = [*(FunctionWriter.leading_arguments(self) or ()), *(dims[name] for name in self.module.dimension_variables)]
         outs = self.call(function, [*leading, *args], results)
         types = [type_text(x.aval) + (f" {attribute}" if attribute else "")
                  for x, attribute in zip(outs, result_attributes or [""] * len(outs))]
@@ -163,7 +163,8 @@ class DynamicWriter(FunctionWriter):
         return "\n".join([f"func.func public @main({', '.join(header)}) -> ({', '.join(types)}) {{", *self._constants.lines, *self.lines,
                           ending, "}"])
 
-    def _assert_specification(self, specification: ShapeSpecification, args: Sequence[Value]) -> None:
+    def _assert_specification(self, specification: ShapeSpecification, args: Sequence[Value], dims: dict[str, Value]) -> None:
+        """Writes assertions that the arguments' sizes are as specified; the variables' values go into `dims`."""
         ending = " " + specification.describe() + "Obtained dimension variables: "
 
         def size_of(axis: Any) -> _Number:
@@ -179,7 +180,7 @@ class DynamicWriter(FunctionWriter):
                 self._assert(remainder.compared("EQ", 0), "Division had remainder {0} when computing the value of '" f"{step.variable}'.{ending}",
                              [remainder.value, *shown], 1)
                 rest = _apply("floordiv", rest, step.factor)
-            self.dims[step.variable] = rest.value
+            dims[step.variable] = rest.value
             shown.append(rest.value)
             ending += f"'{step.variable}' = {{{len(shown) - 1}}} from specification '{step.source.dim}' for dimension " \
                 f"{specification.place(step.source)}, "

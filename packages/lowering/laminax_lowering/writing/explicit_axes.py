@@ -25,7 +25,7 @@ def constrained(primitive: Primitive, rule: Callable) -> Callable:
     def constrained_rule(ctx: FunctionWriter, *operands: Any, **params: Any) -> Any:
         avals = ctx.avals_out
         if primitive.family == "elementwise" and len(operands) > 1 and len(avals) == 1:
-            operands = [_split_as(ctx, x, avals[0]) for x in operands]
+            operands = tuple([_split_as(ctx, x, avals[0]) for x in operands])
         result = rule(ctx, *operands, **params)
         if not primitive.multiple_results:
             return constrain(ctx, result, avals[0])

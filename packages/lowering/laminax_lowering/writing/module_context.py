@@ -6,7 +6,7 @@ from typing import Any, Callable, Mapping
 
 from laminax_ir.programs.jaxpr import ClosedJaxpr
 from laminax_ir.tracing import source
-from laminax_ir.tracing.name_stacks import scope_path
+from laminax_ir.tracing.name_stacks import no_names, scope_path
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.planning.outlining import CallPlan
 from laminax_lowering.writing.shardings import MeshTable
@@ -74,8 +74,8 @@ class ModuleContext:
 
     def locations_at(self, scope: str, info: source.SourceInfo) -> dict[str, str]:
         """` loc(#loc3)` by the name of the operation, for equations of one place inside a scope."""
-        key = (scope, id(info.code), info.offset, info.name_stack)
-        if type(info) is not source.SourceInfo:
+        key: tuple = (scope, id(info.code), info.offset, info.name_stack)
+        if isinstance(info, source.SourceInfoWithCallers):
             key += info.callers
         found = self._places.get(key)
         if found is None:
@@ -89,8 +89,8 @@ class ModuleContext:
     def _file_location(self, info: source.SourceInfo) -> str:
         """The place of the user's code: the function's name, and where in its file; and where it was called, if that is known."""
         alias = self._frame_location(info)
-        if type(info) is not source.SourceInfo and info.callers:
-            callers = [self._frame_location(source.SourceInfo(*frame, ())) for frame in info.callers]
+        if isinstance(info, source.SourceInfoWithCallers) and info.callers:
+            callers = [self._frame_location(source.SourceInfo(*frame, no_names)) for frame in info.callers]
             while len(callers) > 1:  # the outermost first: a location refers to the one around it
                 outer, inner = callers.pop(), callers.pop()
                 callers.append(self._alias(f"callsite({inner} at {outer})"))

@@ -8,6 +8,7 @@ from typing import Any, Callable, Iterable
 import numpy as np
 
 from laminax_ir.programs.jaxpr import Literal, Var
+from laminax_ir.symbolic.symbolic_dims import DimSize
 from laminax_ir.types.avals import ShapedArray
 
 
@@ -54,4 +55,4 @@ class Constants:
         self.values: dict[tuple, Value] = {}
         self.literals: dict[tuple[int, ShapedArray], tuple[Value, Any]] = {}
         self.scalars: dict[str, np.ndarray] = {}
-        self.splats: dict[tuple[str, tuple[int, ...]], Value] = {}
+        self.splats: dict[tuple[str, tuple[DimSize, ...]], Value] = {}

@@ -127,7 +127,7 @@ def dense(value: Any) -> str:
     return f"{_elements_text(value)} : {tensor_text(value.shape, value.dtype)}"
 
 
-def splat(value: Any, shape: Sequence[int], dtype: Any) -> str:
+def splat(value: Any, shape: Sequence[Any], dtype: Any) -> str:
     """A constant all of whose elements are one scalar."""
     scalar = np.asarray(value, dtype)
     return f"dense<{scalar_text(scalar)}> : {tensor_text(shape, scalar.dtype)}"

@@ -41,7 +41,7 @@ define_jvp(dot_general_p, _linear_in(0, dot_general_p), _linear_in(1, dot_genera
 
 
 @transpose_rule(dot_general_p)
-def _dot_general_transpose(ct: Any, lhs: Any, rhs: Any, *, dimension_numbers: tuple[str, str, str], out_sharding: Any,
+def _dot_general_transpose(ct: Any, lhs: Any, rhs: Any, *, dimension_numbers: Any, out_sharding: Any,
                            **params: Any) -> list[Any]:
     if is_linear(lhs):
         numbers, permutation = _lhs_adjoint(len(lhs.shape), len(get_aval(rhs).shape), dimension_numbers)
@@ -101,7 +101,7 @@ def _as_operand(ct: Any, permutation: Any, operand: ShapedArray) -> Any:
 
 
 @batching_rule(dot_general_p)
-def _dot_general_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension_numbers: tuple[str, str, str],
+def _dot_general_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension_numbers: Any,
                        **params: Any) -> tuple[Any, Any]:
     lhs, rhs = operands
     numbers, out_axis = _batched_numbers(len(get_aval(lhs).shape), len(get_aval(rhs).shape), *batch_axes, dimension_numbers)

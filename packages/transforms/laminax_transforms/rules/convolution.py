@@ -42,8 +42,8 @@ def _conv_transpose(ct: Any, lhs: Any, rhs: Any, **params: Any) -> list[Any]:
     return [result, None] if is_linear(lhs) else [None, result]
 
 
-def _lhs_adjoint(ct: Any, lhs: Any, rhs: Any, *, window_strides: Any, padding: str, lhs_dilation: Any, rhs_dilation: Any,
-                 dimension_numbers: tuple[str, str, str], feature_group_count: int, batch_group_count: int, precision: Any,
+def _lhs_adjoint(ct: Any, lhs: Any, rhs: Any, *, window_strides: Any, padding: Sequence[tuple[int, int]], lhs_dilation: Any, rhs_dilation: Any,
+                 dimension_numbers: Any, feature_group_count: int, batch_group_count: int, precision: Any,
                  preferred_element_type: Any, out_sharding: Any) -> Any:
     """ct convolved with the flipped kernel: strides and input dilation change places."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
@@ -65,8 +65,8 @@ def _lhs_adjoint(ct: Any, lhs: Any, rhs: Any, *, window_strides: Any, padding: s
     return _move_group(result, lhs_spec[1], lhs_spec[0], batch_group_count)
 
 
-def _rhs_adjoint(ct: Any, lhs: Any, rhs: Any, *, window_strides: Any, padding: str, lhs_dilation: Any, rhs_dilation: Any,
-                 dimension_numbers: tuple[str, str, str], feature_group_count: int, batch_group_count: int, precision: Any,
+def _rhs_adjoint(ct: Any, lhs: Any, rhs: Any, *, window_strides: Any, padding: Sequence[tuple[int, int]], lhs_dilation: Any, rhs_dilation: Any,
+                 dimension_numbers: Any, feature_group_count: int, batch_group_count: int, precision: Any,
                  preferred_element_type: Any, out_sharding: Any) -> Any:
     """lhs convolved with ct, features for batch: strides and kernel dilation change places, and so do the two groupings."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
@@ -101,7 +101,7 @@ def _move_group(x: Any, source: int, target: int, groups: int) -> Any:
 
 
 @batching_rule(conv_general_dilated_p)
-def _conv_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension_numbers: tuple[str, str, str],
+def _conv_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension_numbers: Any,
                 feature_group_count: int, batch_group_count: int, **params: Any) -> tuple[Any, Any]:
     lhs, rhs = operands
     lhs_axis, rhs_axis = batch_axes

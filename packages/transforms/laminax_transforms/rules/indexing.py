@@ -33,7 +33,7 @@ define_jvp(gather_p, _gather_partial)
 
 
 @transpose_rule(gather_p)
-def _gather_transpose(ct: Any, x: Any, indices: Any, *, dimension_numbers: tuple[str, str, str], slice_sizes: tuple[int, ...],
+def _gather_transpose(ct: Any, x: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: tuple[int, ...],
                       indices_are_sorted: bool, unique_indices: bool, mode: Any, fill_value: Any) -> list[Any]:
     dims = ScatterDimensionNumbers(*dimension_numbers)  # field by field the same axes
     return [scatter_add(zeros_of(x), indices, ct, dims, indices_are_sorted=indices_are_sorted,
@@ -45,7 +45,7 @@ def _shifted(axes: Sequence[int]) -> tuple[int, ...]:
 
 
 @batching_rule(gather_p)
-def gather_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension_numbers: tuple[str, str, str],
+def gather_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension_numbers: Any,
                  slice_sizes: tuple[int, ...], indices_are_sorted: bool, unique_indices: bool, mode: Any,
                  fill_value: Any) -> tuple[Any, Any]:
     """The batching rule of gather, for whatever becomes one."""
@@ -74,7 +74,7 @@ def gather_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, d
 SCATTERS = (op.scatter_p, op.scatter_add_p, op.scatter_sub_p, op.scatter_mul_p, op.scatter_min_p, op.scatter_max_p)
 
 
-def gather_where_scattered(x: Any, indices: Any, updates_shape: Any, *, dimension_numbers: tuple[str, str, str], indices_are_sorted: bool,
+def gather_where_scattered(x: Any, indices: Any, updates_shape: Any, *, dimension_numbers: Any, indices_are_sorted: bool,
                            unique_indices: bool, mode: Any, **_: Any) -> Any:
     """Reads from x what a scatter with these parameters would write to; 0 where it writes nothing."""
     dims = GatherDimensionNumbers(*dimension_numbers)
@@ -91,7 +91,7 @@ def _hints(params: dict[str, Any]) -> dict:
 
 
 def batch_scatter(primitive: Primitive, operands: Sequence[Any], batch_axes: Sequence[int | None], *,
-                  dimension_numbers: tuple[str, str, str], indices_are_sorted: bool, unique_indices: bool, mode: Any, update_jaxpr: Any,
+                  dimension_numbers: Any, indices_are_sorted: bool, unique_indices: bool, mode: Any, update_jaxpr: Any,
                   update_consts: Any) -> tuple[Any, Any]:
     """The batching rule of every scatter, and of whatever becomes one."""
     (x, indices, updates), (x_axis, indices_axis, updates_axis) = operands, batch_axes

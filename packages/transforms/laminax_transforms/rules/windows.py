@@ -31,7 +31,7 @@ define_linear(op.reduce_window_sum_p)
 
 
 @transpose_rule(op.reduce_window_sum_p)
-def _reduce_window_sum_transpose(ct: Any, x: Any, *, window_dimensions: Any, window_strides: Any, padding: str, base_dilation: Any,
+def _reduce_window_sum_transpose(ct: Any, x: Any, *, window_dimensions: Any, window_strides: Any, padding: Sequence[tuple[int, int]], base_dilation: Any,
                                  window_dilation: Any) -> list[Any]:
     if 0 in x.shape or 0 in ct.shape:
         return [zeros_of(x)]
@@ -63,7 +63,7 @@ define_jvp(op.select_and_scatter_add_p, lambda t, result, source, operand, **par
 
 @transpose_rule(op.select_and_gather_add_p)
 def _select_and_gather_add_transpose(ct: Any, tangents: Any, operand: Any, *, select_prim: Any, window_dimensions: Any, window_strides: Any,
-                                     padding: str, base_dilation: Any, window_dilation: Any) -> list[Any]:
+                                     padding: Sequence[tuple[int, int]], base_dilation: Any, window_dilation: Any) -> list[Any]:
     ones = (1,) * len(window_dimensions)
     if window_dilation != ones or base_dilation != ones:
         raise NotImplementedError("the reverse-mode derivative of a windowed maximum or minimum with dilations is not supported, got "
@@ -75,7 +75,7 @@ def _select_and_gather_add_transpose(ct: Any, tangents: Any, operand: Any, *, se
 
 @transpose_rule(op.select_and_scatter_add_p)
 def _select_and_scatter_add_transpose(ct: Any, source: Any, operand: Any, *, select_prim: Any, window_dimensions: Any, window_strides: Any,
-                                      padding: str) -> list[Any]:
+                                      padding: Sequence[tuple[int, int]]) -> list[Any]:
     ones = (1,) * len(window_dimensions)
     return [op.select_and_gather_add_p.bind(ct, operand, select_prim=select_prim, window_dimensions=window_dimensions,
                                             window_strides=window_strides, padding=padding, base_dilation=ones,
@@ -95,7 +95,7 @@ def _reduce_window_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params
                      for r, t in zip(results, out_tangents)]
 
 
-def _fold_over_window(values: Any, *, jaxpr: ClosedJaxpr, window_dimensions: Any, window_strides: Any, padding: str, base_dilation: Any,
+def _fold_over_window(values: Any, *, jaxpr: ClosedJaxpr, window_dimensions: Any, window_strides: Any, padding: Sequence[tuple[int, int]], base_dilation: Any,
                       window_dilation: Any) -> Any:
     """`reduce_window` in differentiable operations: place by place of the window, for all windows at once."""
     operands, inits = split_operands("reduce_window", values)
