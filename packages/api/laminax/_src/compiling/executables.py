@@ -6,7 +6,10 @@ they are unwrapped on the way into an executable and wrapped again on the way ou
 
 from __future__ import annotations
 
+from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
+from weakref import ref
 
 import numpy as np
 
@@ -140,7 +143,24 @@ def _stored(x: Any) -> Any:
 def _constant(value: Any, aval: ShapedArray) -> runtime.ArrayImpl:
     """A constant on a device, of the dtype that it has in the program, whether or not `enable_x64` holds by now."""
     value = _stored(value)
-    return runtime.put_exactly(value, stored_aval(aval)) if isinstance(value, np.ndarray) else runtime.in_default_layout(runtime.device_put(value))
+    if isinstance(value, np.ndarray):
+        return runtime.put_exactly(value, stored_aval(aval))
+    placed = runtime.device_put(value)
+    return runtime.in_default_layout(_copy_of(value) if placed is value else placed)
+
+
+_copies: dict[int, tuple[ref, ref]] = {}  # by the identity of an array, that and its copy for the programs that have it as a constant
+
+
+def _copy_of(x: runtime.ArrayImpl) -> runtime.ArrayImpl:
+    """A copy of an array that a function closes over, one for all programs: the array may be deleted or donated, what was compiled with it stays."""
+    known = _copies.get(id(x))
+    if known is not None and known[0]() is x and (found := known[1]()) is not None and not found.is_deleted():
+        return found
+    runtime.check_alive(x)
+    made = copy(x)
+    _copies[id(x)] = ref(x, partial(_copies.pop, id(x))), ref(made)
+    return made
 
 
 def _wrapped(out: Any, aval: ShapedArray) -> Any:
