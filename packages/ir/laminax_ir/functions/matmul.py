@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.functions.promoted_operands import promote_dtypes
 from laminax_ir.ops.contraction import dot_general
 from laminax_ir.ops.shape import broadcast_to_shape, squeeze
@@ -10,7 +12,7 @@ from laminax_ir.types.avals import get_aval
 from laminax_ir.types.errors import ShapeError
 
 
-def matmul(x, y, *, precision=None, preferred_element_type=None):
+def matmul(x: Any, y: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """Matrix product of the last two axes, leading axes broadcast against each other.
 
     Args:
@@ -41,7 +43,7 @@ def matmul(x, y, *, precision=None, preferred_element_type=None):
     return _stack_times_stack(x, y, x_shape[:-2], y_shape[:-2], options)
 
 
-def summed_in(x, preferred_element_type):
+def summed_in(x: Any, preferred_element_type: Any) -> Any:
     """The dtype to sum in and return, for a product of x and another array of its dtype: by default theirs, said outright.
 
     The product of weakly typed arrays is weakly typed, which only a product without a preferred dtype is.
@@ -52,11 +54,11 @@ def summed_in(x, preferred_element_type):
     return None if aval.weak_type else aval.dtype
 
 
-def _vector_times_stack(x, y, options):
+def _vector_times_stack(x: Any, y: Any, options: Any) -> Any:
     return dot_general(y, x, (((len(y.shape) - 2,), (0,)), ((), ())), **options)
 
 
-def _stack_times_stack(x, y, x_batch, y_batch, options):
+def _stack_times_stack(x: Any, y: Any, x_batch: Any, y_batch: Any, options: Any) -> Any:
     """Shared leading axes are batch axes; an axis of size 1 on one side is dropped there and put back in order."""
     try:
         batch = common_shape(x_batch, y_batch)
@@ -72,5 +74,5 @@ def _stack_times_stack(x, y, x_batch, y_batch, options):
     return dot_general(x, y, (((rank + 1,), (rank,)), (axes, axes)), **options)
 
 
-def _with_rank(x, rank: int, batch):
+def _with_rank(x: Any, rank: int, batch: Any) -> Any:
     return x if x.shape[:-2] == batch else broadcast_to_shape(x, (*batch, *x.shape[-2:]))

@@ -48,7 +48,7 @@ def binary_function(primitive: Primitive, on_bools: Primitive | None = None) -> 
     """
     name = primitive.name
 
-    def apply(x, y):
+    def apply(x: Any, y: Any) -> Any:
         if isinstance(x, Tracer):
             aval = x.aval
             if isinstance(y, Tracer):
@@ -88,7 +88,7 @@ def _ordering(primitive: Primitive) -> Callable[[Any, Any], Any]:
     """A comparison that orders complex numbers too, as NumPy does: by their real parts, ties by the imaginary ones."""
     compare_real = binary_function(primitive)
 
-    def compare(x, y):
+    def compare(x: Any, y: Any) -> Any:
         try:
             return compare_real(x, y)
         except DTypeError:  # the primitive takes no complex numbers; asking first would cost every other comparison
@@ -107,7 +107,7 @@ greater_equal = _ordering(op.ge_p)
 left_shift = binary_function(op.shift_left_p)
 
 
-def true_divide(x, y):
+def true_divide(x: Any, y: Any) -> Any:
     """Quotient x / y; integers become floats."""
     if not (isinstance(x, Tracer) and x.aval.dtype.kind == "f"):
         dtype, weak = dtypes.result_type(x, y, return_weak_type_flag=True)
@@ -117,7 +117,7 @@ def true_divide(x, y):
     return _divide(x, y)
 
 
-def right_shift(x, y):
+def right_shift(x: Any, y: Any) -> Any:
     """x >> y: arithmetic for signed integers, logical for unsigned ones."""
     x, y = promote("right_shift", x, y)
     signed = dtypes.issubdtype(get_aval(x).dtype, dtypes.signedinteger)
@@ -125,7 +125,7 @@ def right_shift(x, y):
 
 
 @recorded
-def floor_divide(x, y):
+def floor_divide(x: Any, y: Any) -> Any:
     """Largest integer not above x / y, as NumPy defines it; an integer over 0 gives some integer."""
     x, y = promote("floor_divide", x, y)
     dtype = _checked_division_dtype("floor_divide", x)
@@ -139,7 +139,7 @@ def floor_divide(x, y):
 
 
 @recorded
-def remainder(x, y):
+def remainder(x: Any, y: Any) -> Any:
     """x - floor(x / y) * y, with the sign of y, as NumPy defines it; of integers modulo 0 it is 0."""
     x, y = promote("remainder", x, y)
     dtype = _checked_division_dtype("remainder", x)
@@ -151,19 +151,19 @@ def remainder(x, y):
     return _select(opposite, op.add(truncated, y), truncated)
 
 
-def _checked_division_dtype(name: str, x: Any):
+def _checked_division_dtype(name: str, x: Any) -> Any:
     dtype = get_aval(x).dtype
     if not (dtypes.issubdtype(dtype, dtypes.integer) or dtypes.issubdtype(dtype, dtypes.floating)):
         raise TypeError(f"{name} does not accept dtype {dtypes.dtype_name(dtype)}; it needs integers or real floats")
     return dtype
 
 
-def _select(pred, on_true, on_false):
+def _select(pred: Any, on_true: Any, on_false: Any) -> Any:
     shape = common_shape(get_aval(pred).shape, get_aval(on_true).shape, get_aval(on_false).shape)
     return op.select(*[broadcast_to_shape(x, shape) for x in (pred, on_true, on_false)])
 
 
-def _float_floor_divide(x, y):
+def _float_floor_divide(x: Any, y: Any) -> Any:
     """The quotient without the remainder is nearly an integer: rounding it cannot go wrong, as flooring x / y can."""
     mod = op.rem(x, y)
     quotient = op.div(op.sub(x, mod), y)
@@ -172,12 +172,12 @@ def _float_floor_divide(x, y):
     return _select(op.eq(y, 0.0), op.div(x, y), op.round(quotient))
 
 
-def divmod_(x, y):
+def divmod_(x: Any, y: Any) -> Any:
     """The pair (floor_divide(x, y), remainder(x, y))."""
     return floor_divide(x, y), remainder(x, y)
 
 
-def power(x, y):
+def power(x: Any, y: Any) -> Any:
     """x ** y. A Python int exponent of an array is a repeated product, exact for integers.
 
     Raises:
@@ -193,14 +193,14 @@ def power(x, y):
     return _integer_power(x, y)
 
 
-def _integer_exponent(x, y) -> bool:
+def _integer_exponent(x: Any, y: Any) -> bool:
     """A float base with an integer array exponent keeps the exponent an integer."""
     return (type(y) not in _SCALARS
             and dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact)
             and dtypes.issubdtype(get_aval(y).dtype, dtypes.integer))
 
 
-def _integer_power(x, y):
+def _integer_power(x: Any, y: Any) -> Any:
     """Integers to integer powers by repeated squaring over the exponent's bits; a negative exponent gives 0 or +-1."""
     dtype = get_aval(x).dtype
     one, zero = scalar_like(1, dtype), scalar_like(0, dtype)
@@ -220,12 +220,12 @@ def _integer_power(x, y):
     return result
 
 
-def invert(x):
+def invert(x: Any) -> Any:
     """~x of integers or bools."""
     return op.bitwise_not(x)
 
 
-def absolute(x):
+def absolute(x: Any) -> Any:
     """|x|; integers and bools keep their dtype."""
     dtype = get_aval(x).dtype
     if dtypes.issubdtype(dtype, dtypes.unsignedinteger) or dtypes.issubdtype(dtype, np.bool_):
@@ -233,7 +233,7 @@ def absolute(x):
     return op.abs(x)
 
 
-def matmul(x, y):
+def matmul(x: Any, y: Any) -> Any:
     """x @ y, as `numpy.matmul`; see `laminax_ir.ops.contraction`."""
     return matrix_product(x, y)
 
@@ -270,8 +270,8 @@ def method_table() -> dict[str, Callable]:
     return table
 
 
-def _method(function, name):
-    def method(self, other):
+def _method(function: Any, name: str) -> Any:
+    def method(self: Any, other: Any) -> Any:
         if isinstance(other, Tracer) or type(other) in _SCALARS:
             return function(self, other)
         other = _operand(other, name)
@@ -279,8 +279,8 @@ def _method(function, name):
     return method
 
 
-def _reflected(function, name):
-    def method(self, other):
+def _reflected(function: Any, name: str) -> Any:
+    def method(self: Any, other: Any) -> Any:
         if isinstance(other, Tracer) or type(other) in _SCALARS:
             return function(other, self)
         other = _operand(other, name, is_reflected=True)
@@ -300,7 +300,7 @@ def _operand(x: Any, name: str, is_reflected: bool = False) -> Any:
     return NotImplemented
 
 
-def _refuse_item_assignment(self, index, value):
+def _refuse_item_assignment(self: Any, index: Any, value: Any) -> Any:
     raise TypeError("arrays are immutable and do not support in-place item assignment. Instead of x[index] = y, use "
                     "x = x.at[index].set(y) or another method of .at[].")
 

@@ -60,7 +60,7 @@ def promote_shapes(name: str, *operands: Any) -> list[Any]:
             for x, rank in zip(operands, ranks)]
 
 
-def _report_rank_promotion(name, operands):
+def _report_rank_promotion(name: str, operands: Sequence[Any]) -> None:
     shapes, advice = " ".join(str(np.shape(x)) for x in operands), "Give them the same rank with reshape or None indexing."
     if config.numpy_rank_promotion.value == "raise":
         raise ValueError(f"Operands could not be broadcast together for {name} on shapes {shapes} and with the config option "

@@ -11,6 +11,7 @@ coefficients of exp(-x) I0(x); Lentz, "Generating Bessel functions", 1976, in th
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -39,35 +40,35 @@ def special_program(primitive: Primitive, aval: ShapedArray) -> ClosedJaxpr:
     function, count = _FUNCTIONS[primitive]
     wide = aval.dtype if dtypes.bit_width(aval.dtype) >= 32 else np.dtype(np.float32)
 
-    def widened(*operands):
+    def widened(*operands: Any) -> Any:
         result = function(*[e.convert_element_type(x, wide) for x in operands])
         return [e.convert_element_type(result, aval.dtype)]
 
     return stage(widened, [aval.strip_weak_type()] * count, name=primitive.name)
 
 
-def _all(condition, *more):
+def _all(condition: Any, *more: Any) -> Any:
     for other in more:
         condition = e.bitwise_and(condition, other)
     return condition
 
 
-def _any_element(mask):
+def _any_element(mask: Any) -> Any:
     return reduce_or(mask, tuple(range(len(mask.shape)))) if mask.shape else mask
 
 
-def _iterate(is_active, state: tuple, advance):
+def _iterate(is_active: Any, state: tuple, advance: Any) -> Any:
     """Applies `advance(step, state) -> (new state, whether it goes on)` where elements are active, until none is.
 
     `step` counts from 1, as an array of the state's dtype.
     """
     like = state[0]
 
-    def goes_on(carry):
+    def goes_on(carry: Any) -> Any:
         step, active, _ = carry
         return e.bitwise_and(_any_element(active), e.lt(step, np.array(_MOST_STEPS, like.dtype)[()]))
 
-    def body(carry):
+    def body(carry: Any) -> Any:
         step, active, current = carry
         step = e.add(step, np.array(1, like.dtype)[()])
         new, still = advance(step, current)
@@ -77,7 +78,7 @@ def _iterate(is_active, state: tuple, advance):
     return while_loop(goes_on, body, (np.array(0, like.dtype)[()], is_active, state))[2]
 
 
-def _eps(x) -> float:
+def _eps(x: Any) -> float:
     return float(dtypes.finfo(x.dtype).eps)
 
 
@@ -104,7 +105,7 @@ _I0E_FAR = (
 )
 
 
-def _chebyshev(y, coefficients):
+def _chebyshev(y: Any, coefficients: Any) -> Any:
     """Clenshaw's recurrence."""
     b0, b1, b2 = full_like(y, coefficients[0]), full_like(y, 0), full_like(y, 0)
     for c in coefficients[1:]:
@@ -112,7 +113,7 @@ def _chebyshev(y, coefficients):
     return e.mul(e.sub(b0, b2), 0.5)
 
 
-def _bessel_i0e(x):
+def _bessel_i0e(x: Any) -> Any:
     x = e.abs(x)
     near = _chebyshev(e.sub(e.mul(x, 0.5), 2.0), _I0E_NEAR)
     far = e.mul(_chebyshev(e.sub(e.div(32.0, e.max(x, 8.0)), 2.0), _I0E_FAR), e.rsqrt(e.max(x, 8.0)))
@@ -122,9 +123,9 @@ def _bessel_i0e(x):
 # The incomplete gamma function
 
 
-def _series(a, x, active):
+def _series(a: Any, x: Any, active: Any) -> Any:
     """S and dS/da with P = x^a e^-x / Γ(a) S: the sum of x^n / (a (a+1) ... (a+n))."""
-    def advance(step, state):
+    def advance(step: Any, state: Any) -> Any:
         total, term, d_total, d_log = state
         shifted = e.add(a, step)
         term = e.mul(term, e.div(x, shifted))
@@ -139,14 +140,14 @@ def _series(a, x, active):
     return total, d_total
 
 
-def _fraction(a, x, active):
+def _fraction(a: Any, x: Any, active: Any) -> Any:
     """h and dh/da with Q = x^a e^-x / Γ(a) h, h a continued fraction p/q."""
-    def advance(step, state):
+    def advance(step: Any, state: Any) -> Any:
         value, d_value, p1, q1, p2, q2, dp1, dq1, dp2, dq2 = state
         y = e.mul(e.add(e.sub(step, a), 1.0), step)  # its derivative is -step
         z = e.add(e.sub(e.add(x, e.mul(step, 2.0)), a), 2.0)  # its derivative is -1
 
-        def following(first, second):
+        def following(first: Any, second: Any) -> Any:
             return e.sub(e.mul(first, z), e.mul(second, y))
 
         p, q = following(p1, p2), following(q1, q2)
@@ -172,8 +173,8 @@ def _fraction(a, x, active):
     return _iterate(active, state, advance)[:2]
 
 
-def _incomplete_gamma(a, x, of_series, of_fraction, at_zero: float, at_infinity: float, of_zero_a: float,
-                      of_infinite_a: float):
+def _incomplete_gamma(a: Any, x: Any, of_series: Any, of_fraction: Any, at_zero: float, at_infinity: float, of_zero_a: float,
+                      of_infinite_a: float) -> Any:
     """Chooses the form that converges, and settles the border of the domain.
 
     Args:
@@ -190,7 +191,7 @@ def _incomplete_gamma(a, x, of_series, of_fraction, at_zero: float, at_infinity:
     fraction = of_fraction(safe_a, far, *_fraction(safe_a, far, by_fraction))
     result = e.select(by_fraction, fraction, series)
 
-    def choose(mask, value, otherwise):
+    def choose(mask: Any, value: Any, otherwise: Any) -> Any:
         return e.select(mask, full_like(a, value), otherwise)
 
     outside = choose(_all(e.gt(a, 0.0), e.lt(a, np.inf), e.eq(x, np.inf)), at_infinity, full_like(a, np.nan))
@@ -200,32 +201,32 @@ def _incomplete_gamma(a, x, of_series, of_fraction, at_zero: float, at_infinity:
     return e.select(is_inside, result, outside)
 
 
-def _power(a, x):
+def _power(a: Any, x: Any) -> Any:
     """x^a e^-x / Γ(a)."""
     return e.exp(e.sub(e.sub(e.mul(a, e.log(x)), x), op.lgamma(a)))
 
 
-def _slope(a, x, value, d_value):
+def _slope(a: Any, x: Any, value: Any, d_value: Any) -> Any:
     """The derivative by a of `_power` times the value, divided by `_power`."""
     return e.add(e.mul(value, e.sub(e.log(x), op.digamma(a))), d_value)
 
 
-def _igamma(a, x):
+def _igamma(a: Any, x: Any) -> Any:
     return _incomplete_gamma(a, x, lambda a, x, s, _: e.mul(_power(a, x), s),
                              lambda a, x, h, _: e.sub(1.0, e.mul(_power(a, x), h)), 0.0, 1.0, 1.0, 0.0)
 
 
-def _igammac(a, x):
+def _igammac(a: Any, x: Any) -> Any:
     return _incomplete_gamma(a, x, lambda a, x, s, _: e.sub(1.0, e.mul(_power(a, x), s)),
                              lambda a, x, h, _: e.mul(_power(a, x), h), 1.0, 0.0, 0.0, 1.0)
 
 
-def _igamma_grad_a(a, x):
+def _igamma_grad_a(a: Any, x: Any) -> Any:
     return _incomplete_gamma(a, x, lambda a, x, s, ds: e.mul(_power(a, x), _slope(a, x, s, ds)),
                              lambda a, x, h, dh: e.neg(e.mul(_power(a, x), _slope(a, x, h, dh))), 0.0, 0.0, np.nan, np.nan)
 
 
-def _random_gamma_grad(a, x):
+def _random_gamma_grad(a: Any, x: Any) -> Any:
     """-(dP/da) / (dP/dx), and dP/dx is `_power` / x: it cancels."""
     return _incomplete_gamma(a, x, lambda a, x, s, ds: e.neg(e.mul(x, _slope(a, x, s, ds))),
                              lambda a, x, h, dh: e.mul(x, _slope(a, x, h, dh)), 0.0, np.nan, np.nan, np.nan)
@@ -234,7 +235,7 @@ def _random_gamma_grad(a, x):
 # The incomplete beta function
 
 
-def _betainc(a, b, x):
+def _betainc(a: Any, b: Any, x: Any) -> Any:
     """x^a (1-x)^b / (a B(a, b)) times a continued fraction, of the smaller of x and 1 - x by symmetry."""
     is_inside = _all(e.gt(a, 0.0), e.gt(b, 0.0), e.lt(a, np.inf), e.lt(b, np.inf), e.gt(x, 0.0), e.lt(x, 1.0))
     safe_a, safe_b, safe_x = (e.select(is_inside, v, full_like(v, value)) for v, value in ((a, 1), (b, 1), (x, 0.5)))
@@ -248,7 +249,7 @@ def _betainc(a, b, x):
     value = e.mul(front, _beta_fraction(p, q, z))
     result = e.select(swapped, e.sub(1.0, value), value)
 
-    def choose(mask, constant, otherwise):
+    def choose(mask: Any, constant: Any, otherwise: Any) -> Any:
         return e.select(mask, full_like(a, constant), otherwise)
 
     a_is_small, b_is_small = e.bitwise_or(e.eq(a, 0.0), e.eq(b, np.inf)), e.bitwise_or(e.eq(b, 0.0), e.eq(a, np.inf))
@@ -261,19 +262,19 @@ def _betainc(a, b, x):
     return e.select(is_inside, result, outside)
 
 
-def _beta_fraction(p, q, z):
+def _beta_fraction(p: Any, q: Any, z: Any) -> Any:
     """Lentz's evaluation of 1/(1 + d1/(1 + d2/(1 + ...)))."""
     tiny = float(dtypes.finfo(p.dtype).tiny) / _eps(p)
 
-    def away_from_zero(v):
+    def away_from_zero(v: Any) -> Any:
         return e.select(e.lt(e.abs(v), tiny), full_like(v, tiny), v)
 
-    def step_with(numerator, c, d, value):
+    def step_with(numerator: Any, c: Any, d: Any, value: Any) -> Any:
         d = e.div(1.0, away_from_zero(e.add(e.mul(numerator, d), 1.0)))
         c = away_from_zero(e.add(e.div(numerator, c), 1.0))
         return c, d, e.mul(value, e.mul(c, d)), e.mul(c, d)
 
-    def advance(m, state):
+    def advance(m: Any, state: Any) -> Any:
         c, d, value = state
         twice = e.add(p, e.mul(m, 2.0))
         even = e.div(e.mul(e.mul(m, e.sub(q, m)), z), e.mul(e.sub(twice, 1.0), twice))
@@ -287,7 +288,7 @@ def _beta_fraction(p, q, z):
     return _iterate(full_like(p, True, np.dtype(bool)), (full_like(p, 1), d, d), advance)[2]
 
 
-_FUNCTIONS = {
+_FUNCTIONS: dict[Primitive, tuple[Any, int]] = {
     op.bessel_i0e_p: (_bessel_i0e, 1), op.igamma_p: (_igamma, 2), op.igammac_p: (_igammac, 2),
     op.igamma_grad_a_p: (_igamma_grad_a, 2), op.random_gamma_grad_p: (_random_gamma_grad, 2),
     op.regularized_incomplete_beta_p: (_betainc, 3),

@@ -43,7 +43,8 @@ def same_types(avals: Sequence[ShapedArray], others: Sequence[ShapedArray]) -> b
 _REVISE_CARRY = "Revise the function so that {}."
 
 
-def check_carry(caller: str, argument: str, in_tree, in_avals, out_tree, out_avals) -> None:
+def check_carry(caller: str, argument: str, in_tree: Any, in_avals: Sequence[ShapedArray], out_tree: Any,
+                out_avals: Sequence[ShapedArray]) -> None:
     """Checks that a loop returns what it takes; `argument` is the body's name for it."""
     if in_tree != out_tree:
         differences = _listed([
@@ -64,7 +65,7 @@ def check_carry(caller: str, argument: str, in_tree, in_avals, out_tree, out_ava
         _check_variation(caller, argument, in_tree, in_avals, out_avals)
 
 
-def _check_variation(caller: str, argument: str, in_tree, in_avals, out_avals) -> None:
+def _check_variation(caller: str, argument: str, in_tree: Any, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> None:
     """Checks that a carry does not begin to vary along axes of devices where the first one does not."""
     found = [(path, a, names) for path, a, b in zip(leaf_paths(in_tree), in_avals, out_avals)
              if (names := tuple(name for name in checked_axes() if name in b.named_shape and name not in a.named_shape))]
@@ -78,7 +79,7 @@ def _check_variation(caller: str, argument: str, in_tree, in_avals, out_avals) -
                     + (f"This might be fixed by {remedies[0]}." if len(remedies) == 1 else f"This might be fixed by:\n{_listed(remedies)}"))
 
 
-def check_branches(name: str, first_tree, first_avals, other_tree, other_avals, labels: tuple[str, str],
+def check_branches(name: str, first_tree: Any, first_avals: Any, other_tree: Any, other_avals: Any, labels: tuple[str, str],
                    funs: tuple[Callable, Callable]) -> None:
     """Checks that two branches return the same structure and types."""
     if first_tree == other_tree and same_types(first_avals, other_avals):

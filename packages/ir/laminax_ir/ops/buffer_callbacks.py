@@ -36,23 +36,23 @@ class FlatBufferCallback:
             raise ValueError(f"buffer_callback: the callback {self!r} must not return any values, it writes into its buffers; got {returned!r:.80}")
         return ()
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return isinstance(other, FlatBufferCallback) and (self.fun, self.in_tree, self.out_tree) == (other.fun, other.in_tree, other.out_tree)
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash((id(self.fun), self.in_tree, self.out_tree))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{getattr(self.fun, '__name__', type(self.fun).__name__)}"
 
 
 @shape_rule(buffer_callback_p)
-def _buffer_callback_shape(*_avals: ShapedArray, result_avals: tuple[ShapedArray, ...], **_params) -> list[ShapedArray]:
+def _buffer_callback_shape(*_avals: ShapedArray, result_avals: tuple[ShapedArray, ...], **_params: Any) -> list[ShapedArray]:
     return list(result_avals)
 
 
 @effects_rule(buffer_callback_p)
-def _buffer_callback_effects(*_avals, has_side_effect: bool, **_params):
+def _buffer_callback_effects(*_avals: ShapedArray, has_side_effect: bool, **_params: Any) -> Any:
     return {buffer_callback_effect} if has_side_effect else set()
 
 

@@ -44,7 +44,7 @@ class FlatCallback:
 
     __slots__ = ("fun", "in_tree", "name")
 
-    def __init__(self, fun: Callable, in_tree, name: str):
+    def __init__(self, fun: Callable, in_tree: Any, name: str):
         self.fun = fun
         self.in_tree = in_tree
         self.name = name
@@ -55,40 +55,40 @@ class FlatCallback:
             args, kwargs = tree_unflatten(self.in_tree, leaves)
             return self.fun(*args, **kwargs)
 
-    def _key(self):
+    def _key(self) -> Any:
         return self.fun, self.in_tree, self.name
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return isinstance(other, FlatCallback) and self._key() == other._key()
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         try:
             return hash(self._key())
         except TypeError:
             return hash((id(self.fun), self.in_tree, self.name))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{getattr(self.fun, '__name__', type(self.fun).__name__)}"
 
 
 @shape_rule(pure_callback_p)
 @shape_rule(io_callback_p)
-def _callback_shape(*_avals: ShapedArray, result_avals: tuple[ShapedArray, ...], **_params) -> list[ShapedArray]:
+def _callback_shape(*_avals: ShapedArray, result_avals: tuple[ShapedArray, ...], **_params: Any) -> list[ShapedArray]:
     return list(result_avals)
 
 
 @effects_rule(io_callback_p)
-def _io_effects(*_avals, ordered: bool, **_params):
+def _io_effects(*_avals: ShapedArray, ordered: bool, **_params: Any) -> Any:
     return {ordered_io_effect if ordered else io_effect}
 
 
 @shape_rule(debug_callback_p)
-def _debug_shape(*_avals: ShapedArray, **_params) -> list[ShapedArray]:
+def _debug_shape(*_avals: ShapedArray, **_params: Any) -> list[ShapedArray]:
     return []
 
 
 @effects_rule(debug_callback_p)
-def _debug_effects(*_avals, effect: Effect, **_params):
+def _debug_effects(*_avals: ShapedArray, effect: Effect, **_params: Any) -> Any:
     return {effect}
 
 
@@ -256,13 +256,13 @@ def _words_of_keys(x: Any) -> Any:
 class _WithStaticLeaves:
     """A function some of whose arguments' leaves are Python values known already."""
 
-    def __init__(self, fun: Callable, tree, leaves: Sequence[Any]):
+    def __init__(self, fun: Callable, tree: Any, leaves: Sequence[Any]):
         self.fun = fun
         self.tree = tree
         self.is_array = [is_array_like(x) for x in leaves]
         self.static = [None if is_array else x for x, is_array in zip(leaves, self.is_array)]
 
-    def __call__(self, *arrays):
+    def __call__(self, *arrays: Any) -> Any:
         found = iter(arrays)
         args, kwargs = tree_unflatten(self.tree, [next(found) if a else x for a, x in zip(self.is_array, self.static)])
         return self.fun(*args, **kwargs)
@@ -271,7 +271,7 @@ class _WithStaticLeaves:
 class _Formatter(string.Formatter):
     """Python's formatting; complains of arguments that the text does not mention."""
 
-    def check_unused_args(self, used_args, args, kwargs):
+    def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
         for kind, given in (("positional", range(len(args))), ("keyword", kwargs)):
             if unused := [key for key in given if key not in used_args]:
                 break
@@ -292,13 +292,13 @@ class _Print:
     def __init__(self, text: str):
         self.text = text
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
         print(self.text.format(*args, **kwargs), flush=True)
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return isinstance(other, _Print) and self.text == other.text
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self.text)
 
 
@@ -312,7 +312,7 @@ class _Log:
     function: str | None = None
     __name__ = "log"
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
         import logging  # 5 ms of import time that few need
         logger = logging.getLogger("laminax.debug")
         if logger.isEnabledFor(logging.INFO):
@@ -323,13 +323,13 @@ class _Log:
 class _AnyValue:
     """Stands for a value that is not known yet, in a first check of the text."""
 
-    def __format__(self, spec):
+    def __format__(self, spec: Any) -> str:
         return ""
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return self
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         return self
 
 

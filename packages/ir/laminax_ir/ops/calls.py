@@ -32,7 +32,7 @@ custom_vjp_tangent_p = Primitive("custom_vjp_tangent", multiple_results=True, fa
 
 @shape_rule(jit_p)
 @shape_rule(checkpoint_p)
-def _jit_shape(*avals: ShapedArray, jaxpr: ClosedJaxpr, **_params) -> list[ShapedArray]:
+def _jit_shape(*avals: ShapedArray, jaxpr: ClosedJaxpr, **_params: Any) -> list[ShapedArray]:
     return jaxpr.out_avals
 
 
@@ -43,24 +43,24 @@ def _name_shape(x: ShapedArray, *, name: str) -> ShapedArray:
 
 @effects_rule(jit_p)
 @effects_rule(checkpoint_p)
-def _jit_effects(*avals, jaxpr: ClosedJaxpr, **_params):
+def _jit_effects(*avals: ShapedArray, jaxpr: ClosedJaxpr, **_params: Any) -> Any:
     return jaxpr.effects
 
 
 @shape_rule(custom_jvp_call_p)
 @shape_rule(custom_vjp_call_p)
-def _custom_call_shape(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_params) -> list[ShapedArray]:
+def _custom_call_shape(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_params: Any) -> list[ShapedArray]:
     return call_jaxpr.out_avals
 
 
 @effects_rule(custom_jvp_call_p)
 @effects_rule(custom_vjp_call_p)
-def _custom_call_effects(*avals, call_jaxpr: ClosedJaxpr, **_params):
+def _custom_call_effects(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_params: Any) -> Any:
     return call_jaxpr.effects
 
 
 @shape_rule(custom_vjp_tangent_p)
-def _custom_vjp_tangent_shape(*avals: ShapedArray, out_avals, **_params) -> list[ShapedArray]:
+def _custom_vjp_tangent_shape(*avals: ShapedArray, out_avals: Sequence[ShapedArray], **_params: Any) -> list[ShapedArray]:
     return [aval.to_tangent_aval() for aval in out_avals]
 
 
@@ -71,27 +71,29 @@ def forward_mode_error(name: str) -> TypeError:
 
 
 @shape_rule(custom_vmap_call_p)
-def _custom_vmap_shape(*avals: ShapedArray, call: ClosedJaxpr, **_params) -> list[ShapedArray]:
+def _custom_vmap_shape(*avals: ShapedArray, call: ClosedJaxpr, **_params: Any) -> list[ShapedArray]:
     return call.out_avals
 
 
 @effects_rule(custom_vmap_call_p)
-def _custom_vmap_effects(*avals, call: ClosedJaxpr, **_params):
+def _custom_vmap_effects(*avals: ShapedArray, call: ClosedJaxpr, **_params: Any) -> Any:
     return call.effects
 
 
 @check_rule(custom_vmap_call_p)
-def _custom_vmap_faults(in_avals, out_avals, *, call: ClosedJaxpr, name: str, **_params):
+def _custom_vmap_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, call: ClosedJaxpr, name: str,
+                        **_params: Any) -> Any:
     return call_faults(f"the function {name}", call, in_avals)
 
 
 @check_rule(jit_p, checkpoint_p)
-def _jit_faults(in_avals, out_avals, *, jaxpr: ClosedJaxpr, name: str, **_params):
+def _jit_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, jaxpr: ClosedJaxpr, name: str, **_params: Any) -> Any:
     return call_faults(f"the function {name}", jaxpr, in_avals)
 
 
 @check_rule(custom_jvp_call_p, custom_vjp_call_p)
-def _custom_call_faults(in_avals, out_avals, *, call_jaxpr: ClosedJaxpr, name: str, **_params):
+def _custom_call_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, call_jaxpr: ClosedJaxpr, name: str,
+                        **_params: Any) -> Any:
     return call_faults(f"the function {name}", call_jaxpr, in_avals)
 
 
@@ -118,7 +120,7 @@ def _custom_jvp_dce(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[b
     program, _ = dce_closed_jaxpr(eqn.params["call_jaxpr"], used_outputs, True)
     rule = eqn.params["jvp"]
 
-    def jvp(primals, tangents):
+    def jvp(primals: Any, tangents: Any) -> Any:
         return tuple([_thinned(list(values), used_outputs) for values in rule(primals, tangents)])
 
     jvp.__name__ = getattr(rule, "__name__", "jvp")
@@ -135,10 +137,10 @@ def _custom_vjp_dce(used_outputs: Sequence[bool], eqn: JaxprEqn) -> tuple[list[b
     program, _ = dce_closed_jaxpr(eqn.params["call_jaxpr"], used_outputs, True)
     whole_fwd, whole_bwd = eqn.params["fwd"], eqn.params["bwd"]
 
-    def fwd(operands, perturbed):
+    def fwd(operands: Sequence[Any], perturbed: Any) -> Any:
         results, residuals, bwd = run_forward(whole_fwd, whole_bwd, operands, perturbed)
 
-        def bwd_of_used(residuals, cts):
+        def bwd_of_used(residuals: Any, cts: Any) -> Any:
             found = iter(cts)
             return bwd(residuals, [next(found) if used else None for used in used_outputs])
 

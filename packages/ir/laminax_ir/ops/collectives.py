@@ -44,7 +44,7 @@ from laminax_ir.types.avals import get_aval
 from laminax_ir.types.errors import ShapeError
 
 
-def psum(x, axis_name, *, axis_index_groups=None):
+def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """Sums over a named axis; every participant gets the sum.
 
     Args:
@@ -67,7 +67,7 @@ def psum(x, axis_name, *, axis_index_groups=None):
     names, axes = _split_axes("psum", axis_name)
     groups = normal_groups("psum", axis_index_groups, axis_size(names), same_size=False)
 
-    def sum_of(leaf):
+    def sum_of(leaf: Any) -> Any:
         if isinstance(leaf, (int, float, complex)) and not isinstance(leaf, (Tracer, np.generic)) and not axes:
             if groups is None or len({len(g) for g in groups}) == 1:
                 return leaf * group_size(names, groups)
@@ -76,7 +76,7 @@ def psum(x, axis_name, *, axis_index_groups=None):
     return tree_map(sum_of, x)
 
 
-def _counted(x):
+def _counted(x: Any) -> Any:
     """Booleans as integers."""
     if get_aval(x).dtype == np.bool_:
         return op.convert_element_type(x, dtypes.scalar_dtype(int))
@@ -93,7 +93,7 @@ def _split_axes(function: str, axis_name: Any) -> tuple[tuple, tuple[int, ...]]:
     return names, axes
 
 
-def _reduce_over(primitive: Primitive, reduce: Callable, x, names: tuple, axes: tuple[int, ...], groups):
+def _reduce_over(primitive: Primitive, reduce: Callable, x: Any, names: tuple, axes: tuple[int, ...], groups: Any) -> Any:
     """Ordinary axes first, then the named ones."""
     if axes:
         if groups is not None:
@@ -103,7 +103,7 @@ def _reduce_over(primitive: Primitive, reduce: Callable, x, names: tuple, axes: 
     return primitive.bind(x, axes=names, axis_index_groups=groups) if names or not axes else x
 
 
-def pmax(x, axis_name, *, axis_index_groups=None):
+def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The maximum over a named axis; every participant gets it.
 
     Args:
@@ -121,7 +121,7 @@ def pmax(x, axis_name, *, axis_index_groups=None):
     return _extremum("pmax", pmax_p, reduce_max, x, axis_name, axis_index_groups)
 
 
-def pmin(x, axis_name, *, axis_index_groups=None):
+def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The minimum over a named axis; every participant gets it.
 
     Args:
@@ -139,13 +139,13 @@ def pmin(x, axis_name, *, axis_index_groups=None):
     return _extremum("pmin", pmin_p, reduce_min, x, axis_name, axis_index_groups)
 
 
-def _extremum(function: str, primitive: Primitive, reduce: Callable, x, axis_name, axis_index_groups):
+def _extremum(function: str, primitive: Primitive, reduce: Callable, x: Any, axis_name: Any, axis_index_groups: Any) -> Any:
     names, axes = _split_axes(function, axis_name)
     groups = normal_groups(function, axis_index_groups, axis_size(names), same_size=False)
     return tree_map(lambda leaf: _reduce_over(primitive, reduce, leaf, names, axes, groups), x)
 
 
-def pmean(x, axis_name, *, axis_index_groups=None):
+def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     """The mean over a named axis; every participant gets it.
 
     Args:
@@ -163,7 +163,7 @@ def pmean(x, axis_name, *, axis_index_groups=None):
     names, axes = _split_axes("pmean", axis_name)
     groups = normal_groups("pmean", axis_index_groups, axis_size(names), same_size=True)
 
-    def mean(leaf):
+    def mean(leaf: Any) -> Any:
         shape = get_aval(leaf).shape
         count = group_size(names, groups) * math.prod(shape[canonical_axis("pmean", a, len(shape))] for a in axes)
         total = psum(leaf, axis_name, axis_index_groups=axis_index_groups)
@@ -175,7 +175,7 @@ def pmean(x, axis_name, *, axis_index_groups=None):
     return tree_map(mean, x)
 
 
-def all_gather(x, axis_name, *, axis_index_groups=None, axis: int = 0, tiled: bool = False, to: str = "varying"):
+def all_gather(x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False, to: str = "varying") -> Any:
     """Gathers values along a named axis; every participant gets all of them.
 
     Args:
@@ -205,7 +205,7 @@ def all_gather(x, axis_name, *, axis_index_groups=None, axis: int = 0, tiled: bo
     groups = normal_groups("all_gather", axis_index_groups, axis_size(names), same_size=True)
     count = group_size(names, groups)
 
-    def gathered(leaf):
+    def gathered(leaf: Any) -> Any:
         rank = get_aval(leaf).ndim
         if tiled and rank == 0:
             raise ValueError("all_gather: a scalar has no axis to concatenate along; use tiled=False")
@@ -218,7 +218,7 @@ def all_gather(x, axis_name, *, axis_index_groups=None, axis: int = 0, tiled: bo
     return tree_map(gathered, x)
 
 
-def _gathered_by_sum(x, names: tuple, axis: int, count: int):
+def _gathered_by_sum(x: Any, names: tuple, axis: int, count: int) -> Any:
     """All participants' blocks one after the other: a sum, of which it is known that all have the same, of each block beside zeros."""
     from laminax_ir.ops.slicing import dynamic_update_slice_in_dim  # for this one function: most programs need no slices
     aval = get_aval(x)
@@ -228,7 +228,7 @@ def _gathered_by_sum(x, names: tuple, axis: int, count: int):
     return op.convert_element_type(result, np.bool_) if aval.dtype == np.bool_ else result
 
 
-def psum_scatter(x, axis_name, *, scatter_dimension: int = 0, axis_index_groups=None, tiled: bool = False):
+def psum_scatter(x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: Any = None, tiled: bool = False) -> Any:
     """Sums over a named axis, of which each participant gets one part.
 
     Args:
@@ -251,7 +251,7 @@ def psum_scatter(x, axis_name, *, scatter_dimension: int = 0, axis_index_groups=
     groups = normal_groups("psum_scatter", axis_index_groups, axis_size(names), same_size=True)
     count = group_size(names, groups)
 
-    def scattered(leaf):
+    def scattered(leaf: Any) -> Any:
         leaf = _counted(leaf)
         return reduce_scatter_p.bind(
             leaf, scatter_dimension=canonical_axis("psum_scatter", scatter_dimension, get_aval(leaf).ndim),
@@ -260,7 +260,7 @@ def psum_scatter(x, axis_name, *, scatter_dimension: int = 0, axis_index_groups=
     return tree_map(scattered, x)
 
 
-def all_to_all(x, axis_name, split_axis: int, concat_axis: int, *, axis_index_groups=None, tiled: bool = False):
+def all_to_all(x: Any, axis_name: Any, split_axis: int, concat_axis: int, *, axis_index_groups: Any = None, tiled: bool = False) -> Any:
     """Trades parts between all participants: one axis of the array for the named axis.
 
     Participant i hands out index j of `split_axis` to participant j, which puts what it gets from i at index i of
@@ -287,7 +287,7 @@ def all_to_all(x, axis_name, split_axis: int, concat_axis: int, *, axis_index_gr
     groups = normal_groups("all_to_all", axis_index_groups, axis_size(names), same_size=True)
     name = names if isinstance(axis_name, (tuple, list)) else axis_name
 
-    def traded(leaf):
+    def traded(leaf: Any) -> Any:
         rank = get_aval(leaf).ndim
         if rank == 0:
             raise ShapeError("all_to_all: the operand must have an axis to split, got a scalar")
@@ -298,7 +298,7 @@ def all_to_all(x, axis_name, split_axis: int, concat_axis: int, *, axis_index_gr
     return tree_map(traded, x)
 
 
-def ppermute(x, axis_name, perm: Sequence[tuple[int, int]]):
+def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     """Sends each participant's value to another one.
 
     Args:
@@ -325,7 +325,7 @@ def ppermute(x, axis_name, perm: Sequence[tuple[int, int]]):
     return tree_map(lambda leaf: ppermute_p.bind(leaf, axis_name=names, perm=pairs), x)
 
 
-def pshuffle(x, axis_name, perm: Sequence[int]):
+def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
     """Permutes the values along a named axis: participant i gets the value of participant `perm[i]`.
 
     Args:
@@ -346,7 +346,7 @@ def pshuffle(x, axis_name, perm: Sequence[int]):
     return ppermute(x, axis_name, [(source, destination) for destination, source in enumerate(perm)])
 
 
-def pswapaxes(x, axis_name, axis: int, *, axis_index_groups=None):
+def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Any:
     """Exchanges a named axis with an axis of the array: `all_to_all` that splits and stacks along `axis`.
 
     Args:
@@ -365,7 +365,7 @@ def pswapaxes(x, axis_name, axis: int, *, axis_index_groups=None):
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
 
-def pbroadcast(x, axis_name, source: int):
+def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
     """Gives every participant the value of one of them.
 
     Args:
@@ -385,7 +385,7 @@ def pbroadcast(x, axis_name, source: int):
         raise ValueError(f"pbroadcast: source must be in [0, {size}), the range of axis {axis_name!r}, got {source}")
     here = op.eq(axis_index(axis_name), np.int32(source))
 
-    def broadcast(leaf):
+    def broadcast(leaf: Any) -> Any:
         aval = get_aval(leaf)
         value = psum(op.select(here, leaf, full_like(leaf, 0)), axis_name)
         return op.convert_element_type(value, np.bool_) if aval.dtype == np.bool_ else value
@@ -393,7 +393,7 @@ def pbroadcast(x, axis_name, source: int):
     return tree_map(broadcast, x)
 
 
-def axis_index(axis_name: Hashable | Sequence[Hashable]):
+def axis_index(axis_name: Hashable | Sequence[Hashable]) -> Any:
     """The index of this participant along a named axis.
 
     Args:
@@ -415,7 +415,7 @@ def axis_index(axis_name: Hashable | Sequence[Hashable]):
     return index
 
 
-def psum_shared(x, like, axes: Sequence[Hashable]):
+def psum_shared(x: Any, like: Any, axes: Sequence[Hashable]) -> Any:
     """Sums over those named axes along which `like` is the same for all participants.
 
     What `reduce_axes` of `grad` and `vjp` means: the cotangent of a value that is shared along an axis is summed over it,
@@ -438,7 +438,7 @@ def psum_shared(x, like, axes: Sequence[Hashable]):
     return psum_shared_p.bind(x, like, axes=axes) if axes else x
 
 
-def pcast(x, axis_name, *, to: str):
+def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     """Marks values as varying along axes of a `shard_map` that checks what varies (`check_vma`); their value stays.
 
     Operations on values of which one varies need no such mark. The carry of a loop does, if it varies after a step.
@@ -466,7 +466,7 @@ def pcast(x, axis_name, *, to: str):
     return tree_map(lambda leaf: vary(leaf, names), x)
 
 
-def vary(x, names: Sequence[Hashable]):
+def vary(x: Any, names: Sequence[Hashable]) -> Any:
     """`x`, of a type that says that it varies along those of the axes that are checked."""
     checked = checked_axes()
     have = get_aval(x).named_shape

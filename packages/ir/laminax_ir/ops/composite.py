@@ -6,7 +6,7 @@ Source: StableHLO specification, `composite`.
 from __future__ import annotations
 
 from functools import update_wrapper
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import numpy as np
 
@@ -30,7 +30,8 @@ def _composite_shape(*avals: ShapedArray, jaxpr: ClosedJaxpr, name: str, attribu
 
 
 @check_rule(composite_p)
-def _composite_faults(in_avals, out_avals, *, jaxpr: ClosedJaxpr, name: str, **_params):
+def _composite_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, jaxpr: ClosedJaxpr, name: str,
+                      **_params: Any) -> Any:
     return call_faults(f"the composite {name}", jaxpr, in_avals)
 
 
@@ -60,7 +61,7 @@ def composite(decomposition: Callable, name: str, version: int = 0) -> Callable:
         raise TypeError(f"composite: the name must be a string, got {name!r} of type {type(name).__name__}")
     programs: dict[tuple, tuple[ClosedJaxpr, list[Any], Any]] = {}
 
-    def wrapped(*args, **kwargs):
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
         leaves, in_tree = tree_flatten(args)
         for leaf in leaves:
             if not is_array_like(leaf):
@@ -80,10 +81,11 @@ def composite(decomposition: Callable, name: str, version: int = 0) -> Callable:
     return update_wrapper(wrapped, decomposition)
 
 
-def _traced(decomposition: Callable, name: str, in_tree, avals, kwargs) -> tuple[ClosedJaxpr, list[Any], Any]:
+def _traced(decomposition: Callable, name: str, in_tree: Any, avals: Sequence[ShapedArray],
+            kwargs: Any) -> tuple[ClosedJaxpr, list[Any], Any]:
     trees = []
 
-    def flat(*leaves):
+    def flat(*leaves: Any) -> Any:
         out, tree = tree_flatten(decomposition(*tree_unflatten(in_tree, leaves), **kwargs))
         trees.append(tree)
         return out

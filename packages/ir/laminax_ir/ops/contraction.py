@@ -50,7 +50,7 @@ class Precision(enum.Enum):
     HIGHEST = 2
 
     @classmethod
-    def _missing_(cls, value):
+    def _missing_(cls, value: Any) -> Any:
         name = _precision_names.get(value) if value is None or isinstance(value, str) else None
         return None if name is None else cls[name]
 
@@ -117,7 +117,7 @@ def _as_algorithm(precision: PrecisionLike) -> DotAlgorithm | DotAlgorithmPreset
 
 @shape_rule(dot_general_p)
 def _dot_general_shape(lhs: ShapedArray, rhs: ShapedArray, *, dimension_numbers: DotDimensionNumbers,
-                       precision: CanonicalPrecision, preferred_element_type, out_sharding) -> ShapedArray:
+                       precision: CanonicalPrecision, preferred_element_type: Any, out_sharding: Any) -> ShapedArray:
     if out_sharding is not None:
         refuse_out_sharding("dot_general", out_sharding)
     aval = _dot_general_aval(lhs, rhs, dimension_numbers, preferred_element_type)
@@ -128,13 +128,13 @@ def _dot_general_shape(lhs: ShapedArray, rhs: ShapedArray, *, dimension_numbers:
 
 # Pure in its arguments, and a program's layers repeat them: worth remembering on the staging path.
 @functools.lru_cache(maxsize=4096)
-def _dot_general_aval(lhs: ShapedArray, rhs: ShapedArray, dimension_numbers: DotDimensionNumbers, preferred) -> ShapedArray:
+def _dot_general_aval(lhs: ShapedArray, rhs: ShapedArray, dimension_numbers: DotDimensionNumbers, preferred: Any) -> ShapedArray:
     shape = dot_general_shape("dot_general", lhs.shape, rhs.shape, dimension_numbers)
     dtype = contraction_dtype("dot_general", lhs.dtype, rhs.dtype, preferred)
     return ShapedArray(shape, dtype, lhs.weak_type and rhs.weak_type, named_shape=joined_named_shape((lhs, rhs)))
 
 
-def refuse_out_sharding(name: str, out_sharding) -> None:
+def refuse_out_sharding(name: str, out_sharding: Any) -> None:
     """Raises unless `out_sharding` is None."""
     if out_sharding is not None:
         raise NotImplementedError(f"{name}: out_sharding is not supported, got {out_sharding!r}. Leave it None, and lay the "
@@ -176,7 +176,7 @@ def free_axes(ndim: int, *taken: Sequence[int]) -> tuple[int, ...]:
     return tuple(axis for axis in range(ndim) if axis not in used)
 
 
-def _check_axes(name: str, side: str, shape, contracting, batch) -> None:
+def _check_axes(name: str, side: str, shape: Sequence[int], contracting: Any, batch: Any) -> None:
     for kind, axes in (("contracting", contracting), ("batch", batch)):
         for axis in axes:
             if not 0 <= axis < len(shape):
@@ -189,7 +189,7 @@ def _check_axes(name: str, side: str, shape, contracting, batch) -> None:
                          f"got batch {batch} and contracting {contracting} for the shape {shape}")
 
 
-def _check_partners(name: str, kind: str, lhs_shape, rhs_shape, lhs_axes, rhs_axes) -> None:
+def _check_partners(name: str, kind: str, lhs_shape: Any, rhs_shape: Any, lhs_axes: Any, rhs_axes: Any) -> None:
     lhs_sizes = tuple(lhs_shape[i] for i in lhs_axes)
     rhs_sizes = tuple(rhs_shape[i] for i in rhs_axes)
     if lhs_sizes != rhs_sizes:
@@ -197,7 +197,7 @@ def _check_partners(name: str, kind: str, lhs_shape, rhs_shape, lhs_axes, rhs_ax
                          f"axes {lhs_axes} of lhs {lhs_shape} and axes {rhs_axes} of rhs {rhs_shape}")
 
 
-def contraction_dtype(name: str, lhs, rhs, preferred):
+def contraction_dtype(name: str, lhs: Any, rhs: Any, preferred: Any) -> Any:
     """The result dtype of a product: `preferred`, or the operand dtype of the higher precision.
 
     Args:
@@ -221,14 +221,14 @@ def contraction_dtype(name: str, lhs, rhs, preferred):
     return preferred
 
 
-def _higher_precision(name: str, a, b):
+def _higher_precision(name: str, a: Any, b: Any) -> Any:
     return a if _precision_rank(name, a) >= _precision_rank(name, b) else b
 
 
 _precision_ranks: dict[Any, tuple] = {}
 
 
-def _precision_rank(name: str, dtype) -> tuple:
+def _precision_rank(name: str, dtype: Any) -> tuple:
     """XLA's order of operand types (`HigherPrecisionType`): complex, range, mantissa, width, signed."""
     rank = _precision_ranks.get(dtype)
     if rank is None:
@@ -246,7 +246,7 @@ def _precision_rank(name: str, dtype) -> tuple:
     return rank
 
 
-def canonicalize_dot_dimension_numbers(name: str, dimension_numbers) -> DotDimensionNumbers:
+def canonicalize_dot_dimension_numbers(name: str, dimension_numbers: Any) -> DotDimensionNumbers:
     """Dimension numbers as nested tuples of ints.
 
     Args:
@@ -276,8 +276,8 @@ def canonicalize_dot_dimension_numbers(name: str, dimension_numbers) -> DotDimen
 _canonical_numbers: dict[DotDimensionNumbers, DotDimensionNumbers] = {}
 
 
-def dot_general(lhs, rhs, dimension_numbers, precision: PrecisionLike = None, preferred_element_type=None, *,
-                out_sharding=None):
+def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, precision: PrecisionLike = None, preferred_element_type: Any = None, *,
+                out_sharding: Any = None) -> Any:
     """General product: multiplies, sums over the contracting axes, keeps the batch axes paired.
 
     Args:
@@ -309,18 +309,18 @@ def dot_general(lhs, rhs, dimension_numbers, precision: PrecisionLike = None, pr
         out_sharding=None if out_sharding is None else _checked_out_sharding(lhs, rhs, dimension_numbers, out_sharding))
 
 
-def _checked_out_sharding(lhs, rhs, dimension_numbers, out_sharding):
+def _checked_out_sharding(lhs: Any, rhs: Any, dimension_numbers: Any, out_sharding: Any) -> Any:
     (lhs_contracting, _), (lhs_batch, _) = dimension_numbers
     ndim = get_aval(lhs).ndim + get_aval(rhs).ndim - 2 * len(lhs_contracting) - len(lhs_batch)
     return checked_out_sharding("dot_general", out_sharding, ndim)
 
 
-def canonical_preferred(name: str, dtype):
+def canonical_preferred(name: str, dtype: Any) -> Any:
     return None if dtype is None else dtypes.check_user_dtype_supported(dtype, name)
 
 
-def dot(lhs, rhs, *, dimension_numbers=None, precision: PrecisionLike = None, preferred_element_type=None,
-        out_sharding=None):
+def dot(lhs: Any, rhs: Any, *, dimension_numbers: Any = None, precision: PrecisionLike = None, preferred_element_type: Any = None,
+        out_sharding: Any = None) -> Any:
     """Product of matrices and vectors: vector-vector, matrix-vector, vector-matrix or matrix-matrix.
 
     Args:
@@ -356,7 +356,7 @@ _VECTOR_DOT = (((0,), (0,)), ((), ()))
 _MATRIX_DOT = (((1,), (0,)), ((), ()))
 
 
-def batch_matmul(lhs, rhs, precision: PrecisionLike = None):
+def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
     """Matrix products over leading batch axes.
 
     Args:
@@ -402,7 +402,7 @@ class RaggedDotDimensionNumbers(NamedTuple):
 @shape_rule(ragged_dot_general_p)
 def _ragged_dot_general_shape(lhs: ShapedArray, rhs: ShapedArray, group_sizes: ShapedArray, *,
                               ragged_dot_dimension_numbers: RaggedDotDimensionNumbers, precision: CanonicalPrecision,
-                              preferred_element_type, group_offset, out_sharding) -> ShapedArray:
+                              preferred_element_type: Any, group_offset: Any, out_sharding: Any) -> ShapedArray:
     name = "ragged_dot_general"
     refuse_out_sharding(name, out_sharding)
     if group_offset is not None:
@@ -422,7 +422,7 @@ def _ragged_dot_general_shape(lhs: ShapedArray, rhs: ShapedArray, group_sizes: S
                        lhs.weak_type and rhs.weak_type, named_shape=joined_named_shape((lhs, rhs, group_sizes)))
 
 
-def _check_groups(name: str, lhs, rhs, group_sizes, numbers: RaggedDotDimensionNumbers) -> int:
+def _check_groups(name: str, lhs: Any, rhs: Any, group_sizes: Any, numbers: RaggedDotDimensionNumbers) -> int:
     """Checks the ragged axis, the group axis and the group sizes; returns the number of groups."""
     ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)), ragged, group = numbers
     if len(ragged) != 1:
@@ -463,8 +463,8 @@ def outer_ragged_axes(lhs_ndim: int, numbers: RaggedDotDimensionNumbers) -> tupl
     return (*batch, *kind[:kind.index(ragged)])
 
 
-def ragged_dot_general(lhs, rhs, group_sizes, ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
-                       precision: PrecisionLike = None, preferred_element_type=None, group_offset=None, out_sharding=None):
+def ragged_dot_general(lhs: Any, rhs: Any, group_sizes: Any, ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
+                       precision: PrecisionLike = None, preferred_element_type: Any = None, group_offset: Any = None, out_sharding: Any = None) -> Any:
     """General product over groups: an axis of lhs is divided into consecutive groups of given sizes.
 
     With a free ragged axis, [b..., m..., k...] times [g, b..., k..., n...] gives [b..., m..., n...]: rows of group i
@@ -503,14 +503,14 @@ def ragged_dot_general(lhs, rhs, group_sizes, ragged_dot_dimension_numbers: Ragg
     return ragged_dot_general_p.bind(lhs, rhs, group_sizes, **params)
 
 
-def _whole(x) -> ShapedArray:
+def _whole(x: Any) -> ShapedArray:
     """The type, without what it says of explicit mesh axes."""
     aval = get_aval(x)
     return aval if aval._whole is None else aval._whole
 
 
-def ragged_dot(lhs, rhs, group_sizes, precision: PrecisionLike = None, preferred_element_type=None, group_offset=None,
-               out_sharding=None):
+def ragged_dot(lhs: Any, rhs: Any, group_sizes: Any, precision: PrecisionLike = None, preferred_element_type: Any = None, group_offset: Any = None,
+               out_sharding: Any = None) -> Any:
     """Product of groups of rows with a matrix each: row r of group i gives lhs[r] @ rhs[i].
 
     Args:

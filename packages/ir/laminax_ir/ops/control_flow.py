@@ -36,7 +36,7 @@ _missing = object()
 
 
 @api_boundary
-def cond(pred, true_fun: Callable, false_fun: Callable, *operands, operand: Any = _missing):
+def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any, operand: Any = _missing) -> Any:
     """Applies one of two functions, chosen by a scalar that may be traced.
 
     Args:
@@ -86,7 +86,7 @@ def cond(pred, true_fun: Callable, false_fun: Callable, *operands, operand: Any 
 
 
 @api_boundary
-def switch(index, branches: Sequence[Callable], *operands, operand: Any = _missing):
+def switch(index: Any, branches: Sequence[Callable], *operands: Any, operand: Any = _missing) -> Any:
     """Applies one of several functions, chosen by an integer that may be traced.
 
     Args:
@@ -175,7 +175,7 @@ def _with_constvars(program: TracedFunction) -> ClosedJaxpr:
 
 
 @api_boundary
-def platform_dependent(*args, default: Callable | None = None, **per_platform: Callable):
+def platform_dependent(*args: Any, default: Callable | None = None, **per_platform: Callable) -> Any:
     """Applies a function that depends on the platform the program is compiled for.
 
     Args:

@@ -87,7 +87,7 @@ def _is_split_alike(a: ShapedArray, b: ShapedArray) -> bool:
 
 
 @effects_rule(cond_p)
-def _cond_effects(*_avals, branches, **_params):
+def _cond_effects(*_avals: ShapedArray, branches: Any, **_params: Any) -> Any:
     return frozenset().union(*[branch.effects for branch in branches])
 
 
@@ -106,7 +106,7 @@ def _while_shape(*operands: ShapedArray, cond_jaxpr: ClosedJaxpr, body_jaxpr: Cl
 
 
 @effects_rule(while_p)
-def _while_effects(*_avals, cond_jaxpr, body_jaxpr, **_params):
+def _while_effects(*_avals: ShapedArray, cond_jaxpr: Any, body_jaxpr: Any, **_params: Any) -> Any:
     return cond_jaxpr.effects | body_jaxpr.effects
 
 
@@ -125,7 +125,7 @@ def _scan_shape(*operands: ShapedArray, jaxpr: ClosedJaxpr, length: int, reverse
 
 
 @effects_rule(scan_p)
-def _scan_effects(*_avals, jaxpr, **_params):
+def _scan_effects(*_avals: ShapedArray, jaxpr: Any, **_params: Any) -> Any:
     return jaxpr.effects
 
 
@@ -152,7 +152,7 @@ def bind_scan(jaxpr: ClosedJaxpr, consts: Sequence[Any], carry: Sequence[Any], x
 
 
 @shape_rule(platform_index_p)
-def _platform_index_shape(*, platforms) -> ShapedArray:
+def _platform_index_shape(*, platforms: Any) -> ShapedArray:
     return ShapedArray((), np.int32)
 
 
@@ -175,7 +175,7 @@ def common_constants(programs: Sequence[ClosedJaxpr]) -> tuple[list[Any], tuple[
 
 
 @check_rule(cond_p)
-def _cond_faults(_in_avals, _out_avals, *, branches: Any, **_params: Any):
+def _cond_faults(_in_avals: Any, _out_avals: Any, *, branches: Any, **_params: Any) -> Any:
     if not (isinstance(branches, tuple) and all(isinstance(branch, ClosedJaxpr) for branch in branches)):
         yield _parameter_fault("cond", "branches", branches, "tuple of ClosedJaxpr")
     for i, branch in enumerate(branches[1:], 1):
@@ -184,12 +184,12 @@ def _cond_faults(_in_avals, _out_avals, *, branches: Any, **_params: Any):
 
 
 @check_rule(while_p)
-def _while_faults(_in_avals, _out_avals, **params: Any):
+def _while_faults(_in_avals: Any, _out_avals: Any, **params: Any) -> Any:
     yield from _parameter_faults("while", params, jaxprs=("cond_jaxpr", "body_jaxpr"), counts=("cond_nconsts", "body_nconsts"))
 
 
 @check_rule(scan_p)
-def _scan_faults(_in_avals, _out_avals, **params: Any):
+def _scan_faults(_in_avals: Any, _out_avals: Any, **params: Any) -> Any:
     yield from _parameter_faults("scan", params, jaxprs=("jaxpr",), counts=("length", "num_consts", "num_carry"),
                                  switches=("reverse", "_split_transpose"))
     if type(params["unroll"]) is not int or params["unroll"] < 1:
@@ -200,7 +200,7 @@ def _scan_faults(_in_avals, _out_avals, **params: Any):
 
 
 def _parameter_faults(operation: str, params: dict[str, Any], jaxprs: Sequence[str], counts: Sequence[str],
-                      switches: Sequence[str] = ()):
+                      switches: Sequence[str] = ()) -> Any:
     for name in jaxprs:
         if not isinstance(params[name], ClosedJaxpr):
             yield _parameter_fault(operation, name, params[name], "ClosedJaxpr")

@@ -37,7 +37,7 @@ _programs: WeakKeyDictionary[Callable, dict[tuple, TracedFunction]] = WeakKeyDic
 _TRACED_FOR = {"while_loop": "while_body", "while_loop condition": "while_cond"}  # JAX's words, in messages about leaked tracers
 
 
-def trace_function(caller: str, what: str, fun: Callable, in_tree, in_avals: Sequence[ShapedArray],
+def trace_function(caller: str, what: str, fun: Callable, in_tree: Any, in_avals: Sequence[ShapedArray],
            identity: Callable | None = None) -> TracedFunction:
     """Traces `fun(*args)`, where `in_tree` is the structure of `args`.
 
@@ -56,7 +56,7 @@ def trace_function(caller: str, what: str, fun: Callable, in_tree, in_avals: Seq
         return program
     out_tree = None
 
-    def flat_fun(*flat):
+    def flat_fun(*flat: Any) -> Any:
         nonlocal out_tree
         result = fun(*tree_unflatten(in_tree, flat))
         leaves, out_tree = tree_flatten(result)
@@ -87,7 +87,7 @@ def _report_leaf(what: str, tree: Any) -> None:
                             f"array type: {leaf!r:.80}. Use arrays, scalars, and containers of them.")
 
 
-def check_refs(caller: str, fun: Callable, program: TracedFunction, in_tree, arguments: Sequence[Any]) -> None:
+def check_refs(caller: str, fun: Callable, program: TracedFunction, in_tree: Any, arguments: Sequence[Any]) -> None:
     """Refuses a reference that a function gets twice; called for programs with effects."""
     if has_refs(program.jaxpr.effects):
         check_aliases(function_name(fun), caller, arguments, program.consts, argument_namer(fun, in_tree))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from operator import index
-from typing import NamedTuple, Sequence
+from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 
@@ -81,7 +81,7 @@ def windows_along(size: int, window: int, stride: int) -> int:
     return max((size - window) // stride + 1, 0)
 
 
-def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int], window_strides: Sequence[int], padding) \
+def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int], window_strides: Sequence[int], padding: Any) \
         -> list[tuple[int, int]]:
     """The (low, high) padding of each axis for a padding by name.
 
@@ -111,7 +111,7 @@ def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int], window
     return pads
 
 
-def canonical_pads(name: str, padding, rank: int) -> tuple[tuple[int, int], ...]:
+def canonical_pads(name: str, padding: Any, rank: int) -> tuple[tuple[int, int], ...]:
     """Explicit padding as pairs of ints.
 
     Args:
@@ -148,7 +148,7 @@ def check_per_axis(name: str, what: str, values: tuple[int, ...], rank: int, axe
         raise ShapeError(f"{name}: {what} must have every element be strictly positive, got {values}")
 
 
-def int_tuple(name: str, what: str, values, rank: int | None = None) -> tuple[int, ...]:
+def int_tuple(name: str, what: str, values: Any, rank: int | None = None) -> tuple[int, ...]:
     """A tuple of ints; `rank` ones for None.
 
     Args:
@@ -171,9 +171,9 @@ def int_tuple(name: str, what: str, values, rank: int | None = None) -> tuple[in
 
 
 @shape_rule(conv_general_dilated_p)
-def _conv_shape(lhs: ShapedArray, rhs: ShapedArray, *, window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers,
-                feature_group_count: int, batch_group_count: int, precision: CanonicalPrecision, preferred_element_type,
-                out_sharding) -> ShapedArray:
+def _conv_shape(lhs: ShapedArray, rhs: ShapedArray, *, window_strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any, dimension_numbers: Any,
+                feature_group_count: int, batch_group_count: int, precision: CanonicalPrecision, preferred_element_type: Any,
+                out_sharding: Any) -> ShapedArray:
     if out_sharding is not None:
         refuse_out_sharding("conv_general_dilated", out_sharding)
     return _conv_aval(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers, feature_group_count,
@@ -182,8 +182,8 @@ def _conv_shape(lhs: ShapedArray, rhs: ShapedArray, *, window_strides, padding, 
 
 # Pure in its arguments, and a program's layers repeat them: worth remembering on the staging path.
 @functools.lru_cache(maxsize=1024)
-def _conv_aval(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers, feature_group_count,
-               batch_group_count, preferred) -> ShapedArray:
+def _conv_aval(lhs: Any, rhs: Any, window_strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any, dimension_numbers: Any, feature_group_count: Any,
+               batch_group_count: Any, preferred: Any) -> ShapedArray:
     name = "conv_general_dilated"
     _check_specs(name, lhs, rhs, dimension_numbers)
     lhs_spec, rhs_spec, out_spec = dimension_numbers
@@ -208,7 +208,7 @@ def _conv_aval(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation, di
                        named_shape=joined_named_shape((lhs, rhs)))
 
 
-def _check_steps(name: str, rank: int, window_strides, lhs_dilation, rhs_dilation) -> None:
+def _check_steps(name: str, rank: int, window_strides: Any, lhs_dilation: Any, rhs_dilation: Any) -> None:
     if len(window_strides) != rank:
         raise ValueError(f"{name} window and window_strides must have the same number of dimensions, got {rank} spatial axes and "
                          f"window_strides={window_strides}")
@@ -216,7 +216,7 @@ def _check_steps(name: str, rank: int, window_strides, lhs_dilation, rhs_dilatio
         check_per_axis(name, what, values, rank, "spatial axis")
 
 
-def _check_specs(name: str, lhs, rhs, dimension_numbers) -> None:
+def _check_specs(name: str, lhs: Any, rhs: Any, dimension_numbers: Any) -> None:
     if lhs.ndim != rhs.ndim:
         raise ValueError(f"{name} lhs and rhs must have the same number of dimensions, got {lhs.str_short()} and {rhs.str_short()}")
     if lhs.ndim < 2:
@@ -227,7 +227,7 @@ def _check_specs(name: str, lhs, rhs, dimension_numbers) -> None:
             raise ShapeError(f"{name}: dimension_numbers.{what} must be a permutation of the {lhs.ndim} axes, got {spec}")
 
 
-def _check_groups(name: str, lhs, rhs, dimension_numbers, features: int, batches: int) -> None:
+def _check_groups(name: str, lhs: Any, rhs: Any, dimension_numbers: Any, features: int, batches: int) -> None:
     batch, lhs_features = (lhs.shape[axis] for axis in dimension_numbers.lhs_spec[:2])
     out_features, rhs_features = (rhs.shape[axis] for axis in dimension_numbers.rhs_spec[:2])
     avals = f"lhs {lhs.str_short()}, rhs {rhs.str_short()}"
@@ -253,7 +253,7 @@ def _check_groups(name: str, lhs, rhs, dimension_numbers, features: int, batches
 # The functions
 
 
-def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers) -> ConvDimensionNumbers:
+def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Any) -> ConvDimensionNumbers:
     """Dimension numbers from letters.
 
     Args:
@@ -297,10 +297,10 @@ def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int], d
                                   for spec, letters in ((lhs, "NC"), (rhs, "OI"), (out, "NC"))))
 
 
-def conv_general_dilated(lhs, rhs, window_strides: Sequence[int], padding, lhs_dilation: Sequence[int] | None = None,
-                         rhs_dilation: Sequence[int] | None = None, dimension_numbers=None, feature_group_count: int = 1,
-                         batch_group_count: int = 1, precision: PrecisionLike = None, preferred_element_type=None,
-                         out_sharding=None):
+def conv_general_dilated(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Any, lhs_dilation: Sequence[int] | None = None,
+                         rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None, feature_group_count: int = 1,
+                         batch_group_count: int = 1, precision: PrecisionLike = None, preferred_element_type: Any = None,
+                         out_sharding: Any = None) -> Any:
     """General convolution over n spatial axes.
 
     Args:
@@ -350,7 +350,8 @@ def conv_general_dilated(lhs, rhs, window_strides: Sequence[int], padding, lhs_d
         out_sharding=None if out_sharding is None else checked_out_sharding(name, out_sharding, get_aval(lhs).ndim))
 
 
-def conv(lhs, rhs, window_strides: Sequence[int], padding, precision: PrecisionLike = None, preferred_element_type=None):
+def conv(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Any, precision: PrecisionLike = None,
+         preferred_element_type: Any = None) -> Any:
     """Convolution in the standard order of axes; see `conv_general_dilated`.
 
     Args:
@@ -369,8 +370,8 @@ def conv(lhs, rhs, window_strides: Sequence[int], padding, precision: PrecisionL
                                 preferred_element_type=preferred_element_type)
 
 
-def conv_with_general_padding(lhs, rhs, window_strides: Sequence[int], padding, lhs_dilation, rhs_dilation,
-                              precision: PrecisionLike = None, preferred_element_type=None):
+def conv_with_general_padding(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Any, lhs_dilation: Any, rhs_dilation: Any,
+                              precision: PrecisionLike = None, preferred_element_type: Any = None) -> Any:
     """As `conv`, with dilations; see `conv_general_dilated`.
 
     Args:
@@ -393,9 +394,9 @@ def conv_with_general_padding(lhs, rhs, window_strides: Sequence[int], padding, 
 _CHANNELS_LAST = {3: ("NHC", "HIO", "NHC"), 4: ("NHWC", "HWIO", "NHWC"), 5: ("NHWDC", "HWDIO", "NHWDC")}
 
 
-def conv_transpose(lhs, rhs, strides: Sequence[int], padding, rhs_dilation: Sequence[int] | None = None, dimension_numbers=None,
-                   transpose_kernel: bool = False, precision: PrecisionLike = None, preferred_element_type=None,
-                   use_consistent_padding: bool = False):
+def conv_transpose(lhs: Any, rhs: Any, strides: Sequence[int], padding: Any, rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None,
+                   transpose_kernel: bool = False, precision: PrecisionLike = None, preferred_element_type: Any = None,
+                   use_consistent_padding: bool = False) -> Any:
     """Transposed convolution: upsamples by `strides`, as the gradient of a convolution does.
 
     Args:
@@ -473,9 +474,9 @@ def transposed_pads(size: int, stride: int, padding: str) -> tuple[int, int]:
     return low, total - low
 
 
-def conv_general_dilated_patches(lhs, filter_shape: Sequence[int], window_strides: Sequence[int], padding, lhs_dilation=None,
-                                 rhs_dilation=None, dimension_numbers=None, precision: PrecisionLike = None,
-                                 preferred_element_type=None):
+def conv_general_dilated_patches(lhs: Any, filter_shape: Sequence[int], window_strides: Sequence[int], padding: Any, lhs_dilation: Any = None,
+                                 rhs_dilation: Any = None, dimension_numbers: Any = None, precision: PrecisionLike = None,
+                                 preferred_element_type: Any = None) -> Any:
     """The patches of the input that a convolution would see, flattened into the feature axis.
 
     Args:
@@ -504,8 +505,8 @@ def conv_general_dilated_patches(lhs, filter_shape: Sequence[int], window_stride
                                 feature_group_count=features, precision=precision, preferred_element_type=preferred_element_type)
 
 
-def conv_general_dilated_local(lhs, rhs, window_strides: Sequence[int], padding, filter_shape: Sequence[int], lhs_dilation=None,
-                               rhs_dilation=None, dimension_numbers=None, precision: PrecisionLike = None):
+def conv_general_dilated_local(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Any, filter_shape: Sequence[int], lhs_dilation: Any = None,
+                               rhs_dilation: Any = None, dimension_numbers: Any = None, precision: PrecisionLike = None) -> Any:
     """Convolution with a kernel of its own at each place of the result (a locally connected layer).
 
     Args:

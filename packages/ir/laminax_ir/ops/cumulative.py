@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Callable, Sequence
+from typing import Any, Callable, Sequence
 
 from laminax_ir.ops.dtype_kinds import check_dtype
 from laminax_ir.ops.shape import concatenate, expand_dims, reshape, rev
@@ -37,8 +37,8 @@ cummin_p = _cumulative("cummin", (dtypes.number,))
 cumlogsumexp_p = _cumulative("cumlogsumexp", (dtypes.inexact,))
 
 
-def _cumulative_function(primitive: Primitive, name: str, text: str, accepted: str):
-    def fun(operand, axis: int = 0, reverse: bool = False):
+def _cumulative_function(primitive: Primitive, name: str, text: str, accepted: str) -> Any:
+    def fun(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
         return primitive.bind(operand, axis=as_int(name, "axis", axis), reverse=bool(reverse))
 
     fun.__doc__ = f"""Cumulative {text} along an axis.
@@ -69,7 +69,7 @@ cumlogsumexp = _cumulative_function(cumlogsumexp_p, "cumlogsumexp", "log(sum(exp
 
 
 @api_boundary
-def associative_scan(fn: Callable, elems, reverse: bool = False, axis: int = 0):
+def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
     """Scan by an associative operation in logarithmic depth.
 
     Combines neighbours, scans the half as many pairs, and fills in the elements between (Blelloch, "Prefix sums and
@@ -142,11 +142,11 @@ def scan_associatively(combine: Callable[[list, list], list], arrays: Sequence, 
     return [_interleaved(x, y, axis) for x, y in zip(even, odd)]
 
 
-def _part(x, start: int, limit: int, stride: int = 1, *, axis: int):
+def _part(x: Any, start: int, limit: int, stride: int = 1, *, axis: int) -> Any:
     return slice_in_dim(x, start, limit, stride, axis)
 
 
-def _interleaved(even, odd, axis: int):
+def _interleaved(even: Any, odd: Any, axis: int) -> Any:
     """The array whose even and odd places along the axis are these."""
     size = even.shape[axis] + odd.shape[axis]
     if size % 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Sequence
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.shape import broadcast_in_dim, full
@@ -11,7 +11,7 @@ from laminax_ir.types.avals import get_aval
 from laminax_ir.types.dtypes import result_type
 
 
-def optimization_barrier(operand, /):
+def optimization_barrier(operand: Any, /) -> Any:
     """The same values, across which the compiler moves nothing.
 
     Args:
@@ -24,7 +24,7 @@ def optimization_barrier(operand, /):
     return tree_unflatten(treedef, op.optimization_barrier_flat(*leaves) if leaves else [])
 
 
-def reciprocal(x):
+def reciprocal(x: Any) -> Any:
     """Elementwise reciprocal, 1 / x.
 
     Args:
@@ -39,7 +39,7 @@ def reciprocal(x):
     return op.integer_pow(x, -1)
 
 
-def empty(shape, dtype, *, out_sharding=None):
+def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:
     """An array whose values the caller promises not to rely on; they are zeros.
 
     Args:
@@ -53,7 +53,7 @@ def empty(shape, dtype, *, out_sharding=None):
     return full(shape, 0, dtype, sharding=out_sharding)
 
 
-def broadcast_like(arr, like_arr):
+def broadcast_like(arr: Any, like_arr: Any) -> Any:
     """An array broadcast to the shape of another one, by NumPy's rule.
 
     Args:
@@ -79,7 +79,7 @@ def broadcast_like(arr, like_arr):
     return arr if aval.shape == like.shape else broadcast_in_dim(arr, like.shape, range(like.ndim - aval.ndim, like.ndim))
 
 
-def dtype(x) -> Any:
+def dtype(x: Any) -> Any:
     """The dtype that a value has, or would have, as an array.
 
     Args:

@@ -26,7 +26,7 @@ COMPLEX_OF = {component: whole for whole, component in COMPONENT_OF.items()}
 accepted_dtypes: dict[tuple[Any, tuple], bool] = {}
 
 
-def check_dtype(name: str, dtype, kinds: tuple) -> None:
+def check_dtype(name: str, dtype: Any, kinds: tuple) -> None:
     """Checks that the dtype is a subtype of one of the kinds.
 
     Args:

@@ -52,14 +52,14 @@ from laminax_ir.types.errors import DTypeError, ShapeError
 Accuracy = Tolerance | AccuracyMode | None
 
 
-def _bool_dtype(_dtype):
+def _bool_dtype(_dtype: Any) -> Any:
     return _BOOL
 
 
 _BOOL = np.dtype(bool)
 
 
-def _component_dtype(dtype):
+def _component_dtype(dtype: Any) -> Any:
     return COMPONENT_OF.get(dtype, dtype)
 
 
@@ -140,7 +140,7 @@ optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True
 
 
 @shape_rule(conj_p)
-def _conj_shape(x: ShapedArray, *, input_dtype) -> ShapedArray:
+def _conj_shape(x: ShapedArray, *, input_dtype: Any) -> ShapedArray:
     check_dtype("conj", x.dtype, (np.float32, np.float64, dtypes.complexfloating))
     return x.update(dtype=COMPLEX_OF.get(x.dtype, x.dtype))
 
@@ -190,7 +190,7 @@ def _clamp_shape(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedA
 
 
 @shape_rule(bitcast_convert_type_p)
-def _bitcast_shape(x: ShapedArray, *, new_dtype) -> ShapedArray:
+def _bitcast_shape(x: ShapedArray, *, new_dtype: Any) -> ShapedArray:
     old_bits, new_bits = dtypes.bit_width(x.dtype), dtypes.bit_width(new_dtype)
     if dtypes.is_extended(x.dtype):
         raise DTypeError(f"bitcast_convert_type: random keys have no bits of their own, got {x.str_short()}; use random.key_data")
@@ -217,22 +217,22 @@ def _optimization_barrier_shape(*avals: ShapedArray) -> list[ShapedArray]:
 # The functions
 
 
-def neg(x):
+def neg(x: Any) -> Any:
     """Elementwise negation, -x, of numbers."""
     return neg_p.bind(x)
 
 
-def sign(x):
+def sign(x: Any) -> Any:
     """Elementwise sign: -1, 0 or 1; x/|x| for complex x; NaN for NaN."""
     return sign_p.bind(x)
 
 
-def floor(x):
+def floor(x: Any) -> Any:
     """Elementwise largest integer not above x (floating)."""
     return floor_p.bind(x)
 
 
-def ceil(x):
+def ceil(x: Any) -> Any:
     """Elementwise smallest integer not below x (floating)."""
     return ceil_p.bind(x)
 
@@ -243,77 +243,77 @@ class RoundingMethod(enum.IntEnum):
     TO_NEAREST_EVEN = 1
 
 
-def round(x, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO):
+def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
     """Elementwise nearest integer (floating); halves go away from zero or to the even neighbour."""
     return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
 
 
-def is_finite(x):
+def is_finite(x: Any) -> bool:
     """Elementwise bool: whether x (floating) is neither infinite nor NaN."""
     return is_finite_p.bind(x)
 
 
-def abs(x):
+def abs(x: Any) -> Any:
     """Elementwise absolute value of signed integers or floats; of complex input the real magnitude."""
     return abs_p.bind(x)
 
 
-def exp(x, *, accuracy: Accuracy = None):
+def exp(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise exponential (floating or complex)."""
     return exp_p.bind(x) if accuracy is None else _bind_with_accuracy(exp_p, x, accuracy)
 
 
-def exp2(x, *, accuracy: Accuracy = None):
+def exp2(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise power of two, 2**x (floating or complex)."""
     return exp2_p.bind(x) if accuracy is None else _bind_with_accuracy(exp2_p, x, accuracy)
 
 
-def expm1(x, *, accuracy: Accuracy = None):
+def expm1(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise exp(x) - 1 (floating or complex), accurate near 0."""
     return expm1_p.bind(x) if accuracy is None else _bind_with_accuracy(expm1_p, x, accuracy)
 
 
-def log(x, *, accuracy: Accuracy = None):
+def log(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise natural logarithm (floating or complex)."""
     return log_p.bind(x) if accuracy is None else _bind_with_accuracy(log_p, x, accuracy)
 
 
-def log1p(x, *, accuracy: Accuracy = None):
+def log1p(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise log(1 + x) (floating or complex), accurate near 0."""
     return log1p_p.bind(x) if accuracy is None else _bind_with_accuracy(log1p_p, x, accuracy)
 
 
-def logistic(x, *, accuracy: Accuracy = None):
+def logistic(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise sigmoid (floating or complex), 1 / (1 + exp(-x))."""
     return logistic_p.bind(x) if accuracy is None else _bind_with_accuracy(logistic_p, x, accuracy)
 
 
-def sqrt(x, *, accuracy: Accuracy = None):
+def sqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise square root (floating or complex)."""
     return sqrt_p.bind(x) if accuracy is None else _bind_with_accuracy(sqrt_p, x, accuracy)
 
 
-def rsqrt(x, *, accuracy: Accuracy = None):
+def rsqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise reciprocal square root (floating or complex), 1/sqrt(x)."""
     return rsqrt_p.bind(x) if accuracy is None else _bind_with_accuracy(rsqrt_p, x, accuracy)
 
 
-def cbrt(x, *, accuracy: Accuracy = None):
+def cbrt(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise real cube root (floating)."""
     return cbrt_p.bind(x) if accuracy is None else _bind_with_accuracy(cbrt_p, x, accuracy)
 
 
-def sin(x, *, accuracy: Accuracy = None):
+def sin(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise sine (floating or complex); x in radians."""
     return sin_p.bind(x) if accuracy is None else _bind_with_accuracy(sin_p, x, accuracy)
 
 
-def cos(x, *, accuracy: Accuracy = None):
+def cos(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise cosine (floating or complex); x in radians."""
     return cos_p.bind(x) if accuracy is None else _bind_with_accuracy(cos_p, x, accuracy)
 
 
-def tan(x, *, accuracy: Accuracy = None):
+def tan(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise tangent (floating or complex); x in radians."""
     return tan_p.bind(x) if accuracy is None else _bind_with_accuracy(tan_p, x, accuracy)
 
@@ -324,92 +324,92 @@ def _bind_with_accuracy(primitive: Primitive, x: Any, accuracy: Tolerance | Accu
     return state.trace.process(primitive, (x,), {"accuracy": accuracy})
 
 
-def asin(x):
+def asin(x: Any) -> Any:
     """Elementwise arc sine (floating or complex), in radians."""
     return asin_p.bind(x)
 
 
-def acos(x):
+def acos(x: Any) -> Any:
     """Elementwise arc cosine (floating or complex), in radians."""
     return acos_p.bind(x)
 
 
-def atan(x):
+def atan(x: Any) -> Any:
     """Elementwise arc tangent (floating or complex), in radians."""
     return atan_p.bind(x)
 
 
-def sinh(x):
+def sinh(x: Any) -> Any:
     """Elementwise hyperbolic sine (floating or complex)."""
     return sinh_p.bind(x)
 
 
-def cosh(x):
+def cosh(x: Any) -> Any:
     """Elementwise hyperbolic cosine (floating or complex)."""
     return cosh_p.bind(x)
 
 
-def tanh(x, *, accuracy: Accuracy = None):
+def tanh(x: Any, *, accuracy: Accuracy = None) -> Any:
     """Elementwise hyperbolic tangent (floating or complex)."""
     return tanh_p.bind(x) if accuracy is None else _bind_with_accuracy(tanh_p, x, accuracy)
 
 
-def asinh(x):
+def asinh(x: Any) -> Any:
     """Elementwise inverse hyperbolic sine (floating or complex)."""
     return asinh_p.bind(x)
 
 
-def acosh(x):
+def acosh(x: Any) -> Any:
     """Elementwise inverse hyperbolic cosine (floating or complex)."""
     return acosh_p.bind(x)
 
 
-def atanh(x):
+def atanh(x: Any) -> Any:
     """Elementwise inverse hyperbolic tangent (floating or complex)."""
     return atanh_p.bind(x)
 
 
-def real(x):
+def real(x: Any) -> Any:
     """Elementwise real part of a complex array."""
     return real_p.bind(x)
 
 
-def imag(x):
+def imag(x: Any) -> Any:
     """Elementwise imaginary part of a complex array."""
     return imag_p.bind(x)
 
 
-def conj(x):
+def conj(x: Any) -> Any:
     """Elementwise complex conjugate; a float32 or float64 input becomes complex."""
     return conj_p.bind(x, input_dtype=get_aval(x).dtype)
 
 
-def complex(x, y):
+def complex(x: Any, y: Any) -> Any:
     """Elementwise complex number x + iy from two float32 or two float64 arrays."""
     return complex_p.bind(*typed(x, y))
 
 
-def bitwise_not(x):
+def bitwise_not(x: Any) -> Any:
     """Elementwise complement of integers or bools."""
     return not_p.bind(x)
 
 
-def population_count(x):
+def population_count(x: Any) -> Any:
     """Elementwise number of set bits of integers, in the operand's dtype."""
     return population_count_p.bind(x)
 
 
-def clz(x):
+def clz(x: Any) -> Any:
     """Elementwise number of leading zero bits of integers, in the operand's dtype."""
     return clz_p.bind(x)
 
 
-def square(x):
+def square(x: Any) -> Any:
     """Elementwise x*x (integer, floating or complex)."""
     return square_p.bind(x)
 
 
-def integer_pow(x, y: int):
+def integer_pow(x: Any, y: int) -> Any:
     """Elementwise x**y for a static integer y; a negative y needs an inexact x."""
     aval, y = get_aval(x), as_int("integer_pow", "y", y)
     if y < 0 and not dtypes.issubdtype(aval.dtype, dtypes.inexact):
@@ -421,7 +421,7 @@ _KIND_WORDS = {dtypes.number: "integer, floating or complex", dtypes.integer: "i
                dtypes.complexfloating: "complex", np.bool_: "bool", dtypes.extended: "random keys"}
 
 
-def _binary_docstring(primitive: Primitive, text: str):
+def _binary_docstring(primitive: Primitive, text: str) -> Any:
     result = "bool" if text.endswith("a bool array") else "the operands' dtype"
     return f"""Elementwise {text}.
 
@@ -437,8 +437,8 @@ def _binary_docstring(primitive: Primitive, text: str):
     """
 
 
-def _binary_function(primitive: Primitive, name: str, text: str):
-    def fun(x, y):
+def _binary_function(primitive: Primitive, name: str, text: str) -> Any:
+    def fun(x: Any, y: Any) -> Any:
         if type(y) in PYTHON_SCALARS:
             if type(x) not in PYTHON_SCALARS:
                 y = scalar_like(y, get_aval(x).dtype)
@@ -454,7 +454,7 @@ add = _binary_function(add_p, "add", "sum, x + y")
 sub = _binary_function(sub_p, "sub", "difference, x - y")
 
 
-def mul(x, y, *, out_dtype=None):
+def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
     """Elementwise product, x * y.
 
     Args:
@@ -482,7 +482,7 @@ def mul(x, y, *, out_dtype=None):
 _mulhi = _binary_function(mulhi_p, "mulhi", "high half of the product x * y: what the dtype does not hold of its bits")
 
 
-def mulhi(x, y, /):
+def mulhi(x: Any, y: Any, /) -> Any:
     return _mulhi(x, y)
 
 
@@ -494,7 +494,7 @@ min = _binary_function(min_p, "min", "minimum; NaN if either is NaN; complex num
 atan2 = _binary_function(atan2_p, "atan2", "angle of the point (y, x) in radians: arc tangent of x / y with quadrant")
 
 
-def nextafter(x1, x2):
+def nextafter(x1: Any, x2: Any) -> Any:
     """Elementwise next representable value after x1 in the direction of x2.
 
     Args:
@@ -532,7 +532,7 @@ lt_to = _binary_function(lt_to_p, "lt_to", f"comparison x < y {_TOTAL_ORDER}")
 le_to = _binary_function(le_to_p, "le_to", f"comparison x <= y {_TOTAL_ORDER}")
 
 
-def pow(x, y):
+def pow(x: Any, y: Any) -> Any:
     """Elementwise power x**y: x inexact, y of x's dtype or an integer array."""
     if type(x) in PYTHON_SCALARS and type(y) not in PYTHON_SCALARS:
         dtype = get_aval(y).dtype
@@ -543,7 +543,7 @@ def pow(x, y):
     return pow_p.bind(x, y)
 
 
-def select_n(which, *cases):
+def select_n(which: Any, *cases: ShapedArray) -> Any:
     """Elementwise choice between cases.
 
     Args:
@@ -556,17 +556,17 @@ def select_n(which, *cases):
     return select_n_p.bind(which, *cases)
 
 
-def select(pred, on_true, on_false):
+def select(pred: Any, on_true: Any, on_false: Any) -> Any:
     """Elementwise choice: `on_true` where pred (bool) holds, `on_false` elsewhere."""
     return select_n_p.bind(pred, on_false, on_true)
 
 
-def clamp(min, x, max):
+def clamp(min: Any, x: Any, max: Any) -> Any:
     """Elementwise x limited to [min, max]; bounds are scalars or of x's shape, all of one dtype."""
     return clamp_p.bind(*typed(min, x, max))
 
 
-def convert_element_type(operand, new_dtype, weak_type: bool = False):
+def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) -> Any:
     """Converts each element to another dtype.
 
     Args:
@@ -593,7 +593,7 @@ def convert_element_type(operand, new_dtype, weak_type: bool = False):
     return convert_element_type_p.bind(operand, new_dtype=new_dtype, weak_type=bool(weak_type))
 
 
-def bitcast_convert_type(operand, new_dtype):
+def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     """Reinterprets the bits of each element as another dtype; a change of width adds or removes a last axis.
 
     Args:
@@ -610,7 +610,7 @@ def bitcast_convert_type(operand, new_dtype):
     return bitcast_convert_type_p.bind(operand, new_dtype=dtypes.canonicalize_dtype(new_dtype))
 
 
-def reduce_precision(operand, exponent_bits: int, mantissa_bits: int):
+def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
     """Rounds to a float format with the given numbers of exponent and mantissa bits; the dtype stays."""
     exponent_bits = as_int("reduce_precision", "exponent_bits", exponent_bits)
     mantissa_bits = as_int("reduce_precision", "mantissa_bits", mantissa_bits)
@@ -620,16 +620,16 @@ def reduce_precision(operand, exponent_bits: int, mantissa_bits: int):
     return reduce_precision_p.bind(operand, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits)
 
 
-def copy(x):
+def copy(x: Any) -> Any:
     """A copy of the array (any dtype)."""
     return copy_p.bind(x)
 
 
-def stop_gradient_one(x):
+def stop_gradient_one(x: Any) -> Any:
     """The identity, with derivative zero, on one array; see `stop_gradient` of the api for pytrees."""
     return stop_gradient_p.bind(x)
 
 
-def optimization_barrier_flat(*operands):
+def optimization_barrier_flat(*operands: Any) -> Any:
     """The identity on its operands, which the compiler may not move computations across; returns a list."""
     return optimization_barrier_p.bind(*operands)

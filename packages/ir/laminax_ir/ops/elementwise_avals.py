@@ -61,18 +61,18 @@ _NUMPY_NAMES = {"sub": "subtract", "mul": "multiply", "div": "divide", "max": "m
                 "pow": "power", "atan2": "arctan2"}
 
 
-def result_aval(name: str, avals: Sequence[ShapedArray], dtype) -> ShapedArray:
+def result_aval(name: str, avals: Sequence[ShapedArray], dtype: Any) -> ShapedArray:
     return ShapedArray(broadcast_avals(name, avals), dtype, all(a.weak_type for a in avals),
                        named_shape=joined_named_shape(avals))
 
 
-def unary_primitive(name: str, kinds: tuple, result_dtype=None) -> Primitive:
+def unary_primitive(name: str, kinds: tuple, result_dtype: Any = None) -> Primitive:
     primitive = Primitive(name, family="elementwise")
 
     accepted: set = set()
 
     @shape_rule(primitive)
-    def rule(x: ShapedArray, **_params) -> ShapedArray:
+    def rule(x: ShapedArray, **_params: Any) -> ShapedArray:
         if x.dtype not in accepted:
             check_dtype(name, x.dtype, kinds)
             accepted.add(x.dtype)

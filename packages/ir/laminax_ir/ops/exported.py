@@ -80,7 +80,7 @@ class StableHLOProgram:
         raise ValueError(f"{words}, which is not allowed. Put its arguments on a mesh of {self.nr_devices} devices, "
                          "device_put(x, exported.in_shardings_jax(mesh)[i]), or give shardings over one to the jit around the call.")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.name} for {', '.join(self.platforms)}"
 
 
@@ -92,7 +92,7 @@ def _call_exported_shape(*avals: ShapedArray, program: StableHLOProgram) -> list
     return [aval.update(shape=tuple(evaluated(size, values) for size in aval.shape)) for aval in program.out_avals]
 
 
-def call_exported(program: StableHLOProgram, *operands) -> list:
+def call_exported(program: StableHLOProgram, *operands: Any) -> list:
     """Calls an exported program on operands of its avals' shapes and dtypes."""
     if any(aval.memory_space is not MemorySpace.Device for aval in program.out_avals):
         record_explicitly()

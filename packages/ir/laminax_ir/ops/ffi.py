@@ -19,12 +19,12 @@ TYPED_API = 4  # of StableHLO's custom calls: the functions that take attributes
 
 
 @shape_rule(ffi_call_p)
-def _ffi_call_shape(*_avals: ShapedArray, result_avals: tuple[ShapedArray, ...], **_params) -> list[ShapedArray]:
+def _ffi_call_shape(*_avals: ShapedArray, result_avals: tuple[ShapedArray, ...], **_params: Any) -> list[ShapedArray]:
     return list(result_avals)
 
 
 @effects_rule(ffi_call_p)
-def _ffi_call_effects(*_avals, has_side_effect: bool, **_params):
+def _ffi_call_effects(*_avals: ShapedArray, has_side_effect: bool, **_params: Any) -> Any:
     return {ffi_effect} if has_side_effect else set()
 
 
@@ -134,13 +134,13 @@ class ArrayAttribute:
         self.value.flags.writeable = False
         self._key = value.shape, value.dtype, value.tobytes()
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return isinstance(other, ArrayAttribute) and self._key == other._key
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self._key)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return repr(self.value)
 
 

@@ -6,7 +6,7 @@ The forward transform has exp(-2πi jk/n) and no factor, the inverse exp(+2πi j
 from __future__ import annotations
 
 import enum
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def _fft_shape(x: ShapedArray, *, fft_type: FftType, fft_lengths: tuple[int, ...
     return x
 
 
-def fft(x, fft_type: FftType | str, fft_lengths: Sequence[int]):
+def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     """The discrete Fourier transform over the last axes.
 
     Args:

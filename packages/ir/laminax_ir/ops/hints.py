@@ -39,7 +39,7 @@ def _dce_sink_effects(x: ShapedArray, *, prevent_mlir_dce: bool) -> set[Effect]:
     return {keep_effect}
 
 
-def stage(x, /):
+def stage(x: Any, /) -> Any:
     """The value as one of the trace at work, or outside of any as an array.
 
     Args:
@@ -51,7 +51,7 @@ def stage(x, /):
     return x if isinstance(x, Tracer) else stage_p.bind(x)
 
 
-def todense(x, /):
+def todense(x: Any, /) -> Any:
     """The value, with the word that a function for sparse arrays is to have all its elements here.
 
     Args:
@@ -74,7 +74,7 @@ def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
         dce_sink_p.bind(leaf, prevent_mlir_dce=bool(prevent_mlir_dce))
 
 
-def with_xla_metadata(x, **attributes: Any):
+def with_xla_metadata(x: Any, **attributes: Any) -> Any:
     """The same values, where the operations that compute them carry attributes for the compiler.
 
     Args:

@@ -11,7 +11,7 @@ import builtins
 import enum
 import functools
 import math
-from typing import Callable, NamedTuple, Sequence
+from typing import Any, Callable, NamedTuple, Sequence
 
 import numpy as np
 
@@ -116,8 +116,8 @@ _MODES = {None: GatherScatterMode.FILL_OR_DROP, "fill": GatherScatterMode.FILL_O
 
 
 @shape_rule(gather_p)
-def _gather_shape(operand: ShapedArray, indices: ShapedArray, *, dimension_numbers, slice_sizes, indices_are_sorted,
-                  unique_indices, mode, fill_value) -> ShapedArray:
+def _gather_shape(operand: ShapedArray, indices: ShapedArray, *, dimension_numbers: Any, slice_sizes: Any, indices_are_sorted: Any,
+                  unique_indices: Any, mode: Any, fill_value: Any) -> ShapedArray:
     _check_indices("gather", indices)
     shape = gather_shape(operand.shape, indices.shape, dimension_numbers, slice_sizes)
     if operand._named or indices._named:
@@ -137,8 +137,8 @@ def _scatter_rule(primitive: Primitive) -> None:
     name = primitive.name
 
     @shape_rule(primitive)
-    def rule(operand: ShapedArray, indices: ShapedArray, updates: ShapedArray, *, dimension_numbers, indices_are_sorted,
-             unique_indices, mode, update_jaxpr, update_consts) -> ShapedArray:
+    def rule(operand: ShapedArray, indices: ShapedArray, updates: ShapedArray, *, dimension_numbers: Any, indices_are_sorted: Any,
+             unique_indices: Any, mode: Any, update_jaxpr: Any, update_consts: Any) -> ShapedArray:
         _check_indices(name, indices)
         if operand.dtype != updates.dtype:
             raise DTypeError(f"{name}: operand and updates must have the same dtype, got {operand.str_short()} and "
@@ -172,9 +172,9 @@ def scatter_window(shape: Sequence[int], updates_shape: Sequence[int], dims: Sca
 # Gather
 
 
-def gather(operand, start_indices, dimension_numbers: GatherDimensionNumbers, slice_sizes: Sequence[int], *,
+def gather(operand: Any, start_indices: Any, dimension_numbers: GatherDimensionNumbers, slice_sizes: Sequence[int], *,
            unique_indices: bool = False, indices_are_sorted: bool = False, mode: str | GatherScatterMode | None = None,
-           fill_value=None):
+           fill_value: Any = None) -> Any:
     """Reads many windows of one static size.
 
     Args:
@@ -218,14 +218,14 @@ def gather(operand, start_indices, dimension_numbers: GatherDimensionNumbers, sl
         "unique_indices": bool(unique_indices), "mode": mode, "fill_value": fill_value})
 
 
-def _no_windows(operand, start_indices, dimension_numbers, slice_sizes):
+def _no_windows(operand: Any, start_indices: Any, dimension_numbers: Any, slice_sizes: Any) -> Any:
     x, indices, sizes = get_aval(operand), get_aval(start_indices), canonical_shape("gather", slice_sizes)
     _check_indices("gather", indices)
     roomy = tuple(map(builtins.max, x.shape, sizes))
     return full(gather_shape(roomy, indices.shape, _normal_dimension_numbers("gather", dimension_numbers), sizes), 0, x.dtype)
 
 
-def _normal_dimension_numbers(name: str, dims):
+def _normal_dimension_numbers(name: str, dims: Any) -> Any:
     """The dimension numbers with all fields tuples of ints."""
     try:
         return _remembered_dimension_numbers(name, dims)
@@ -237,11 +237,11 @@ def _normal_dimension_numbers(name: str, dims):
 
 
 @functools.lru_cache(maxsize=1024)
-def _remembered_dimension_numbers(name: str, dims):
+def _remembered_dimension_numbers(name: str, dims: Any) -> Any:
     return type(dims)(*[as_ints(name, "dimension_numbers", axes) for axes in dims])
 
 
-def default_fill_value(dtype):
+def default_fill_value(dtype: Any) -> Any:
     """What "fill" reads out of bounds unless told: NaN, the smallest signed or largest unsigned integer, or True.
 
     Args:
@@ -261,7 +261,7 @@ def default_fill_value(dtype):
     return True
 
 
-def index_take(src, idxs: Sequence, axes: Sequence[int]):
+def index_take(src: Any, idxs: Sequence, axes: Sequence[int]) -> Any:
     """Reads single positions along several axes, indices counted modulo the axes' sizes.
 
     Args:
@@ -290,8 +290,8 @@ def index_take(src, idxs: Sequence, axes: Sequence[int]):
 
 
 def _scatter_function(primitive: Primitive, combine: Callable | None, what: str, order: str) -> Callable:
-    def fun(operand, scatter_indices, updates, dimension_numbers: ScatterDimensionNumbers, *,
-            indices_are_sorted: bool = False, unique_indices: bool = False, mode: str | GatherScatterMode | None = None):
+    def fun(operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ScatterDimensionNumbers, *,
+            indices_are_sorted: bool = False, unique_indices: bool = False, mode: str | GatherScatterMode | None = None) -> Any:
         if type(updates) in dtypes.python_scalar_types:
             updates = scalar_like(updates, get_aval(operand).dtype)
         return _bind_scatter(primitive, operand, scatter_indices, updates, dimension_numbers, indices_are_sorted,
@@ -318,7 +318,8 @@ def _scatter_function(primitive: Primitive, combine: Callable | None, what: str,
     return with_name(fun, primitive.name.replace("-", "_"))
 
 
-def _bind_scatter(primitive, operand, indices, updates, dims, indices_are_sorted, unique_indices, mode, update_jaxpr):
+def _bind_scatter(primitive: Primitive, operand: Any, indices: Any, updates: Any, dims: Any, indices_are_sorted: Any, unique_indices: Any,
+                  mode: Any, update_jaxpr: Any) -> Any:
     return state.trace.process(primitive, (operand, indices, updates), {
         "dimension_numbers": _normal_dimension_numbers(primitive.name, dims),
         "indices_are_sorted": bool(indices_are_sorted), "unique_indices": bool(unique_indices),
@@ -326,7 +327,7 @@ def _bind_scatter(primitive, operand, indices, updates, dims, indices_are_sorted
 
 
 @functools.lru_cache(maxsize=None)
-def _update_jaxpr(combine: Callable | None, dtype):
+def _update_jaxpr(combine: Callable | None, dtype: Any) -> Any:
     """The program on two scalars that an update is combined with; None where the update replaces the element."""
     if combine is None:
         return None
@@ -352,9 +353,9 @@ scatter = _scatter_function(scatter_p, None, "Writes updates into an array",
                             "Otherwise one of an element's updates is written; which one is not defined.")
 
 
-def scatter_apply(operand, scatter_indices, func: Callable, dimension_numbers: ScatterDimensionNumbers, *,
+def scatter_apply(operand: Any, scatter_indices: Any, func: Callable, dimension_numbers: ScatterDimensionNumbers, *,
                   update_shape: Sequence[int] = (), indices_are_sorted: bool = False, unique_indices: bool = False,
-                  mode: str | GatherScatterMode | None = None):
+                  mode: str | GatherScatterMode | None = None) -> Any:
     """Applies a function to the elements of an array at many positions; it cannot be differentiated.
 
     Args:

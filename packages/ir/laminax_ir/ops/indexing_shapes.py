@@ -7,7 +7,7 @@ a program pays for a check once. Source: StableHLO specification, sections gathe
 from __future__ import annotations
 
 import functools
-from typing import Sequence
+from typing import Any, Sequence
 
 from laminax_ir.types.errors import ShapeError
 
@@ -17,7 +17,7 @@ _SCATTER_NAMES = ("inserted_window_dims", "scatter_dims_to_operand_dims", "opera
 
 
 @functools.lru_cache(maxsize=4096)
-def gather_shape(shape: tuple[int, ...], indices_shape: tuple[int, ...], dims, slice_sizes: tuple[int, ...]) -> tuple[int, ...]:
+def gather_shape(shape: tuple[int, ...], indices_shape: tuple[int, ...], dims: Any, slice_sizes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of gather's result.
 
     Args:
@@ -46,7 +46,7 @@ def gather_shape(shape: tuple[int, ...], indices_shape: tuple[int, ...], dims, s
     return interleave(indices_shape[:-1], window, dims.offset_dims)
 
 
-def _check_slice_sizes(shape: tuple[int, ...], dims, slice_sizes: tuple[int, ...], given: str) -> None:
+def _check_slice_sizes(shape: tuple[int, ...], dims: Any, slice_sizes: tuple[int, ...], given: str) -> None:
     if len(slice_sizes) != len(shape):
         raise ShapeError(f"gather: Gather op must have one slice size for every input dimension, got {len(slice_sizes)} for an "
                          f"operand of {len(shape)} axes{given}")
@@ -69,7 +69,7 @@ def _check_slice_sizes(shape: tuple[int, ...], dims, slice_sizes: tuple[int, ...
 
 
 @functools.lru_cache(maxsize=4096)
-def check_scatter(name: str, shape: tuple[int, ...], indices_shape: tuple[int, ...], updates_shape: tuple[int, ...], dims) -> None:
+def check_scatter(name: str, shape: tuple[int, ...], indices_shape: tuple[int, ...], updates_shape: tuple[int, ...], dims: Any) -> None:
     """Checks the shapes of a scatter.
 
     Args:
@@ -106,7 +106,7 @@ def check_scatter(name: str, shape: tuple[int, ...], indices_shape: tuple[int, .
                          f"{indices_shape[:-1]}, got {scattered}{given}")
 
 
-def _check_correspondence(name: str, given: str, shape, indices_shape, names: tuple[str, ...], dims: tuple) -> None:
+def _check_correspondence(name: str, given: str, shape: Sequence[int], indices_shape: Any, names: tuple[str, ...], dims: tuple) -> None:
     """Checks what gather's and scatter's dimension numbers have in common."""
     removed, index_map, operand_batching, indices_batching = dims
     rank, index_axis = len(shape), len(indices_shape) - 1

@@ -72,7 +72,7 @@ def _check_choice(name: str, what: str, value: Any, kind: type[enum.Enum]) -> No
 # Helpers that rules use too
 
 
-def adjoint(x):
+def adjoint(x: Any) -> Any:
     """The conjugate transpose of the last two axes.
 
     Args:
@@ -85,7 +85,7 @@ def adjoint(x):
     return elementwise.conj(x) if dtypes.issubdtype(x.dtype, dtypes.complexfloating) else x
 
 
-def swap_last(x):
+def swap_last(x: Any) -> Any:
     """The transpose of the last two axes.
 
     Args:
@@ -98,7 +98,7 @@ def swap_last(x):
     return transpose(x, (*range(rank - 2), rank - 1, rank - 2))
 
 
-def matmul(a, b):
+def matmul(a: Any, b: Any) -> Any:
     """The product of matrices with equal batch axes, in full precision.
 
     Args:
@@ -113,7 +113,7 @@ def matmul(a, b):
     return dot_general(a, b, (((rank - 1,), (rank - 2,)), (batch, batch)), precision="highest")
 
 
-def triangle(x, lower: bool = True, k: int = 0):
+def triangle(x: Any, lower: bool = True, k: int = 0) -> Any:
     """x with zeros above (or below) the k-th diagonal.
 
     Args:
@@ -131,7 +131,7 @@ def triangle(x, lower: bool = True, k: int = 0):
     return elementwise.select(keep, x, full(shape, 0, x.dtype))
 
 
-def symmetrize(x):
+def symmetrize(x: Any) -> Any:
     """The mean of x and its adjoint.
 
     Args:
@@ -146,7 +146,7 @@ def symmetrize(x):
 # The functions
 
 
-def cholesky(x, *, symmetrize_input: bool = True):
+def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     """The Cholesky factor: lower triangular L with a real, positive diagonal and L L^H = x.
 
     Args:
@@ -166,8 +166,8 @@ def cholesky(x, *, symmetrize_input: bool = True):
     return triangle(cholesky_p.bind(x))
 
 
-def triangular_solve(a, b, *, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
-                     conjugate_a: bool = False, unit_diagonal: bool = False):
+def triangular_solve(a: Any, b: Any, *, left_side: bool = False, lower: bool = False, transpose_a: bool = False,
+                     conjugate_a: bool = False, unit_diagonal: bool = False) -> Any:
     """Solves op(a) x = b or x op(a) = b for a triangular a.
 
     Args:
@@ -195,7 +195,7 @@ def triangular_solve(a, b, *, left_side: bool = False, lower: bool = False, tran
     return reshape(triangular_solve_p.bind(a, reshape(b, column), **params), b_aval.shape)
 
 
-def lu(x) -> list[Any]:
+def lu(x: Any) -> list[Any]:
     """The LU factorization with partial pivoting: x[permutation] = L U.
 
     Args:
@@ -211,7 +211,7 @@ def lu(x) -> list[Any]:
     return lu_p.bind(x)
 
 
-def lu_pivots_to_permutation(pivots, permutation_size: int):
+def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     """The permutation that a sequence of row exchanges makes.
 
     Args:
@@ -228,7 +228,7 @@ def lu_pivots_to_permutation(pivots, permutation_size: int):
     return lu_pivots_to_permutation_p.bind(pivots, permutation_size=size)
 
 
-def geqrf(a) -> tuple[Any, Any]:
+def geqrf(a: Any) -> tuple[Any, Any]:
     """The QR factorization as LAPACK keeps it: R on and above the diagonal, Householder vectors below, and their factors.
 
     Args:
@@ -243,7 +243,7 @@ def geqrf(a) -> tuple[Any, Any]:
     return tuple(geqrf_p.bind(a))
 
 
-def householder_product(a, taus):
+def householder_product(a: Any, taus: Any) -> Any:
     """The first columns of a product of Householder reflections, I - tau v v^H each.
 
     Args:
@@ -260,7 +260,7 @@ def householder_product(a, taus):
     return householder_product_p.bind(a, taus)
 
 
-def qr(x, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None) -> tuple[Any, ...]:
+def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None) -> tuple[Any, ...]:
     """The QR factorization: x = Q R with orthonormal columns in Q and an upper triangular R.
 
     Args:
@@ -284,8 +284,8 @@ def qr(x, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool
                            use_magma=bool(use_magma) if pivoting and use_magma is not None else None))
 
 
-def eigh(x, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalues: bool = True, subset_by_index=None,
-         implementation=None) -> tuple[Any, Any]:
+def eigh(x: Any, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalues: bool = True, subset_by_index: Any = None,
+         implementation: Any = None) -> tuple[Any, Any]:
     """Eigenvectors and eigenvalues of Hermitian matrices: x v[:, i] = w[i] v[:, i].
 
     Where eigenvalues coincide, eigenvectors are not functions of the matrix: their derivatives are infinite or NaN there.
@@ -317,7 +317,7 @@ def eigh(x, *, lower: bool = True, symmetrize_input: bool = True, sort_eigenvalu
     return tuple(eigh_p.bind(x, lower=bool(lower), sort_eigenvalues=bool(sort_eigenvalues), subset_by_index=None, algorithm=implementation))
 
 
-def check_all_singular_values(x, subset_by_index, full_matrices: bool) -> None:
+def check_all_singular_values(x: Any, subset_by_index: Any, full_matrices: bool) -> None:
     """Refuses to compute a part of the singular values.
 
     Args:
@@ -340,7 +340,7 @@ def check_all_singular_values(x, subset_by_index, full_matrices: bool) -> None:
                               f"{subset_by_index!r}. Slice the whole result.")
 
 
-def svd(x, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_index=None, algorithm=None):
+def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_index: Any = None, algorithm: Any = None) -> Any:
     """The singular value decomposition: x = U diag(s) V^H.
 
     Where singular values coincide, singular vectors are not functions of the matrix: their derivatives are infinite or NaN
@@ -369,8 +369,8 @@ def svd(x, *, full_matrices: bool = True, compute_uv: bool = True, subset_by_ind
     return (result[1], result[0], result[2]) if compute_uv else result[0]
 
 
-def eig(x, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors: bool = True,
-        enable_eigvec_derivs: bool = False, implementation=None, use_magma: bool | None = None) -> list[Any]:
+def eig(x: Any, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors: bool = True,
+        enable_eigvec_derivs: bool = False, implementation: Any = None, use_magma: bool | None = None) -> list[Any]:
     """Eigenvalues and eigenvectors of general matrices; on CPU only.
 
     Args:
@@ -401,7 +401,7 @@ def eig(x, *, compute_left_eigenvectors: bool = True, compute_right_eigenvectors
                       implementation=implementation)
 
 
-def schur(x, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False, select_callable: Callable | None = None):
+def schur(x: Any, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False, select_callable: Callable | None = None) -> Any:
     """The Schur decomposition, x = Z T Z^H with unitary Z; on CPU only.
 
     Args:
@@ -422,7 +422,7 @@ def schur(x, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False,
     return schur_p.bind(x, compute_schur_vectors=bool(compute_schur_vectors), sort_eig_vals=False, select_callable=None)
 
 
-def hessenberg(a) -> list[Any]:
+def hessenberg(a: Any) -> list[Any]:
     """The reduction to upper Hessenberg form by Householder reflections; on CPU only.
 
     Args:
@@ -438,7 +438,7 @@ def hessenberg(a) -> list[Any]:
     return hessenberg_p.bind(a)
 
 
-def tridiagonal_solve(dl, d, du, b, *, perturb_singular: bool = False):
+def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
     """Solves tridiagonal systems.
 
     Args:
@@ -461,7 +461,7 @@ def tridiagonal_solve(dl, d, du, b, *, perturb_singular: bool = False):
     return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=False)
 
 
-def symmetric_product(a_matrix, c_matrix, *, alpha: float = 1.0, beta: float = 0.0, symmetrize_output: bool = False):
+def symmetric_product(a_matrix: Any, c_matrix: Any, *, alpha: float = 1.0, beta: float = 0.0, symmetrize_output: bool = False) -> Any:
     """alpha a a^T + beta c, computed as a symmetric matrix.
 
     Args:

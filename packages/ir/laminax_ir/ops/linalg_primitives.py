@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from laminax_ir.ops.elementwise_avals import joined_named_shape
@@ -66,7 +68,7 @@ def check_square(name: str, x: ShapedArray) -> tuple[tuple[int, ...], int]:
     return batch, n
 
 
-def real_dtype(dtype) -> np.dtype:
+def real_dtype(dtype: Any) -> np.dtype:
     """The dtype of the parts of a complex dtype; a real one itself.
 
     Args:
@@ -88,8 +90,8 @@ def _cholesky_shape(x: ShapedArray) -> ShapedArray:
 
 
 @shape_rule(triangular_solve_p)
-def _triangular_solve_shape(a: ShapedArray, b: ShapedArray, *, left_side, lower, transpose_a, conjugate_a,
-                            unit_diagonal) -> ShapedArray:
+def _triangular_solve_shape(a: ShapedArray, b: ShapedArray, *, left_side: Any, lower: Any, transpose_a: Any, conjugate_a: Any,
+                            unit_diagonal: Any) -> ShapedArray:
     check_matrix_dtypes("triangular_solve", a, b)
     batch, n = check_square("triangular_solve", a)
     if b.ndim != a.ndim or b.shape[:-2] != batch or b.shape[-2 if left_side else -1] != n:
@@ -106,7 +108,7 @@ def _lu_shape(x: ShapedArray) -> list[ShapedArray]:
 
 
 @shape_rule(lu_pivots_to_permutation_p)
-def _lu_pivots_to_permutation_shape(pivots: ShapedArray, *, permutation_size) -> ShapedArray:
+def _lu_pivots_to_permutation_shape(pivots: ShapedArray, *, permutation_size: Any) -> ShapedArray:
     if pivots.dtype != INT32:
         raise DTypeError(f"lu_pivots_to_permutation: the pivots must be int32, got {pivots.str_short()}")
     if pivots.ndim < 1 or pivots.shape[-1] > permutation_size:
@@ -134,7 +136,7 @@ def _householder_product_shape(a: ShapedArray, taus: ShapedArray) -> ShapedArray
 
 
 @shape_rule(qr_p)
-def _qr_shape(x: ShapedArray, *, pivoting, full_matrices, use_magma) -> list[ShapedArray]:
+def _qr_shape(x: ShapedArray, *, pivoting: Any, full_matrices: Any, use_magma: Any) -> list[ShapedArray]:
     batch, m, n = check_matrix("qr", x)
     k = m if full_matrices else min(m, n)
     factors = [x.update(shape=(*batch, m, k)), x.update(shape=(*batch, k, n))]
@@ -142,13 +144,13 @@ def _qr_shape(x: ShapedArray, *, pivoting, full_matrices, use_magma) -> list[Sha
 
 
 @shape_rule(eigh_p)
-def _eigh_shape(x: ShapedArray, *, lower, sort_eigenvalues, subset_by_index, algorithm) -> list[ShapedArray]:
+def _eigh_shape(x: ShapedArray, *, lower: Any, sort_eigenvalues: Any, subset_by_index: Any, algorithm: Any) -> list[ShapedArray]:
     batch, n = check_square("eigh", x)
     return [x, x.update(shape=(*batch, n), dtype=real_dtype(x.dtype))]
 
 
 @shape_rule(svd_p)
-def _svd_shape(x: ShapedArray, *, full_matrices, compute_uv, subset_by_index, algorithm) -> list[ShapedArray]:
+def _svd_shape(x: ShapedArray, *, full_matrices: Any, compute_uv: Any, subset_by_index: Any, algorithm: Any) -> list[ShapedArray]:
     batch, m, n = check_matrix("svd", x)
     rank = min(m, n)
     values = x.update(shape=(*batch, rank), dtype=real_dtype(x.dtype))
@@ -159,8 +161,8 @@ def _svd_shape(x: ShapedArray, *, full_matrices, compute_uv, subset_by_index, al
 
 
 @shape_rule(eig_p)
-def _eig_shape(x: ShapedArray, *, compute_left_eigenvectors, compute_right_eigenvectors, enable_eigvec_derivs,
-               implementation) -> list[ShapedArray]:
+def _eig_shape(x: ShapedArray, *, compute_left_eigenvectors: Any, compute_right_eigenvectors: Any, enable_eigvec_derivs: Any,
+               implementation: Any) -> list[ShapedArray]:
     batch, n = check_square("eig", x)
     dtype = dtypes.to_complex_dtype(x.dtype)
     vectors = x.update(dtype=dtype)
@@ -168,7 +170,7 @@ def _eig_shape(x: ShapedArray, *, compute_left_eigenvectors, compute_right_eigen
 
 
 @shape_rule(schur_p)
-def _schur_shape(x: ShapedArray, *, compute_schur_vectors, sort_eig_vals, select_callable) -> list[ShapedArray]:
+def _schur_shape(x: ShapedArray, *, compute_schur_vectors: Any, sort_eig_vals: Any, select_callable: Any) -> list[ShapedArray]:
     check_square("schur", x)
     return [x, x] if compute_schur_vectors else [x]
 
@@ -181,7 +183,7 @@ def _hessenberg_shape(x: ShapedArray) -> list[ShapedArray]:
 
 @shape_rule(tridiagonal_solve_p)
 def _tridiagonal_solve_shape(dl: ShapedArray, d: ShapedArray, du: ShapedArray, b: ShapedArray, *,
-                             perturb_singular) -> ShapedArray:
+                             perturb_singular: Any) -> ShapedArray:
     check_matrix_dtypes("tridiagonal_solve", dl, d, du, b)
     listed = ", ".join(a.str_short() for a in (dl, d, du, b))
     if d.ndim < 1 or not dl.shape == d.shape == du.shape or b.ndim != d.ndim + 1 or b.shape[:-1] != d.shape:
@@ -191,7 +193,7 @@ def _tridiagonal_solve_shape(dl: ShapedArray, d: ShapedArray, du: ShapedArray, b
 
 
 @shape_rule(symmetric_product_p)
-def _symmetric_product_shape(a: ShapedArray, c: ShapedArray, *, alpha, beta) -> ShapedArray:
+def _symmetric_product_shape(a: ShapedArray, c: ShapedArray, *, alpha: Any, beta: Any) -> ShapedArray:
     check_matrix_dtypes("symmetric_product", a, c)
     batch, n, _ = check_matrix("symmetric_product", a)
     if c.shape != (*batch, n, n):

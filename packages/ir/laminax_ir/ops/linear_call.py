@@ -20,17 +20,18 @@ linear_call_p = Primitive("linear_call", multiple_results=True, family="linear_c
 
 
 @shape_rule(linear_call_p)
-def _linear_call_shape(*avals: ShapedArray, call: ClosedJaxpr, **_params) -> list[ShapedArray]:
+def _linear_call_shape(*avals: ShapedArray, call: ClosedJaxpr, **_params: Any) -> list[ShapedArray]:
     return call.out_avals
 
 
 @effects_rule(linear_call_p)
-def _linear_call_effects(*_avals, call: ClosedJaxpr, **_params):
+def _linear_call_effects(*_avals: ShapedArray, call: ClosedJaxpr, **_params: Any) -> Any:
     return call.effects
 
 
 @check_rule(linear_call_p)
-def _linear_call_faults(in_avals, out_avals, *, call: ClosedJaxpr, transpose: Callable, num_residuals: int, name: str):
+def _linear_call_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, call: ClosedJaxpr, transpose: Callable,
+                        num_residuals: int, name: str) -> Any:
     return call_faults(f"the function {name}", call, in_avals)
 
 
@@ -47,7 +48,7 @@ def bind_linear_call(call: ClosedJaxpr, transpose: Callable, residuals: Sequence
     program, consts = close_over_constants(call)
     count = len(consts)
 
-    def transpose_of_opened(all_residuals, cts):
+    def transpose_of_opened(all_residuals: Any, cts: Any) -> Any:
         return transpose(all_residuals[count:], cts)
 
     transpose_of_opened.__name__ = getattr(transpose, "__name__", "transpose")

@@ -35,7 +35,7 @@ from laminax_ir.types.type_shardings import in_use
 
 
 @api_boundary
-def while_loop(cond_fun: Callable, body_fun: Callable, init_val):
+def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
     """Applies a function as long as a condition holds.
 
     Args:
@@ -82,7 +82,7 @@ def _promoted(values: list[Any], avals: Sequence[ShapedArray], out_avals: Sequen
     return promoted
 
 
-def _while(name: str, cond_fun: Callable, body_fun: Callable, init_val, argument: str, identity: Callable):
+def _while(name: str, cond_fun: Callable, body_fun: Callable, init_val: Any, argument: str, identity: Callable) -> Any:
     """`argument` names the carry in messages; `identity` is the user's function that decides what `body_fun` does."""
     flat, tree = flat_arguments(f"{name}: the initial value", init_val)
     in_tree = treedef_tuple((tree,))
@@ -120,7 +120,7 @@ def as_array(x: Any) -> Any:
 
 
 @api_boundary
-def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool | None = None):
+def fori_loop(lower: Any, upper: Any, body_fun: Callable, init_val: Any, *, unroll: int | bool | None = None) -> Any:
     """Applies a function to each integer of a range in turn.
 
     Args:
@@ -162,7 +162,7 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
             val = body_fun(i, val)
         return val
 
-    def body(carry, _):
+    def body(carry: Any, _: Any) -> Any:
         i, val = carry
         return (op.add(i, scalar_like(1, get_aval(i).dtype)), body_fun(i, val)), None
 
@@ -171,7 +171,7 @@ def fori_loop(lower, upper, body_fun: Callable, init_val, *, unroll: int | bool 
     return result
 
 
-def _as_index(x, dtype, weak: bool):
+def _as_index(x: Any, dtype: Any, weak: bool) -> Any:
     aval = get_aval(x)
     return x if aval.dtype == dtype and aval.weak_type == weak else op.convert_element_type(x, dtype, weak)
 
@@ -185,8 +185,8 @@ def _scalar_bound(name: str, x: Any) -> ShapedArray:
     return aval
 
 
-def _dynamic_fori_loop(lower, upper, body_fun, init_val):
-    def body(carry):
+def _dynamic_fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any) -> Any:
+    def body(carry: Any) -> Any:
         i, limit, val = carry
         return op.add(i, scalar_like(1, get_aval(i).dtype)), limit, body_fun(i, val)
 
@@ -194,14 +194,14 @@ def _dynamic_fori_loop(lower, upper, body_fun, init_val):
     return result
 
 
-def _is_below_limit(carry):
+def _is_below_limit(carry: Any) -> bool:
     i, limit, _ = carry
     return op.lt(i, limit)
 
 
 @api_boundary
-def scan(f: Callable, init, xs=None, length: int | None = None, reverse: bool = False, unroll: int | bool = 1,
-         _split_transpose: bool = False):
+def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False, unroll: int | bool = 1,
+         _split_transpose: bool = False) -> Any:
     """Applies a function along the leading axis of arrays, carrying state from one step to the next.
 
     In Python: `for x in xs: carry, y = f(carry, x); ys.append(y)`, and `np.stack(ys)` at the end.
@@ -232,7 +232,8 @@ def scan(f: Callable, init, xs=None, length: int | None = None, reverse: bool = 
     return _scan("scan", f, init, xs, length, reverse, unroll, _first_parameter(f), f, bool(_split_transpose))
 
 
-def _scan(name: str, f, init, xs, length, reverse, unroll, argument: str, identity, split_transpose: bool = False):
+def _scan(name: str, f: Callable, init: Any, xs: Any, length: Any, reverse: Any, unroll: Any, argument: str, identity: Any,
+          split_transpose: bool = False) -> Any:
     xs_flat, xs_tree = flat_arguments(f"{name}: xs", xs)
     xs_avals = [get_aval(x) for x in xs_flat]
     length = _scan_length(name, xs_avals, length)
@@ -267,7 +268,7 @@ def _scan(name: str, f, init, xs, length, reverse, unroll, argument: str, identi
     return tree_unflatten(tree, put_back(flat, fixed, out[:len(carry)])), tree_unflatten(ys_tree, out[len(carry):])
 
 
-def _pair_of(name: str, out_tree, body: TracedFunction):
+def _pair_of(name: str, out_tree: Any, body: TracedFunction) -> Any:
     children = [] if treedef_is_leaf(out_tree) else treedef_children(out_tree)
     if len(children) != 2:
         got = tree_unflatten(out_tree, [a.str_short(short_dtypes=False) for a in body.out_avals])
@@ -276,7 +277,7 @@ def _pair_of(name: str, out_tree, body: TracedFunction):
     return children
 
 
-def _scan_length(name: str, xs_avals: Sequence[ShapedArray], length) -> int:
+def _scan_length(name: str, xs_avals: Sequence[ShapedArray], length: Any) -> int:
     sizes = []
     for aval in xs_avals:
         if not aval.shape:
@@ -318,7 +319,7 @@ def _unroll_factor(unroll: int | bool, length: int) -> int:
     return factor or max(length, 1)
 
 
-def scan_slices(name: str, f: Callable, xs, identity: Callable | None = None):
+def scan_slices(name: str, f: Callable, xs: Any, identity: Callable | None = None) -> Any:
     """A scan without a carry: a function of each slice, stacked.
 
     Args:
@@ -330,13 +331,13 @@ def scan_slices(name: str, f: Callable, xs, identity: Callable | None = None):
     Returns:
       What f returns, each array with a leading axis of size n, of the same dtype.
     """
-    def body(_, x):
+    def body(_: Any, x: Any) -> Any:
         return (), f(x)
     _, ys = _scan(name, body, (), xs, None, False, 1, "carry", body if identity is None else identity)
     return ys
 
 
-def _python_scan(f, init, xs_flat, xs_tree, length: int, reverse: bool):
+def _python_scan(f: Callable, init: Any, xs_flat: Any, xs_tree: Any, length: int, reverse: bool) -> Any:
     """The loop in Python, for `disable_jit`."""
     if length == 0:
         raise ValueError("zero-length scan is not supported in disable_jit() mode because the output type is unknown.")

@@ -58,7 +58,7 @@ def _cholesky_update_shape(r: ShapedArray, w: ShapedArray) -> ShapedArray:
     return r.update(named_shape=joined_named_shape((r, w)))
 
 
-def ormqr(a, taus, c, *, left: bool = True, transpose: bool = False):
+def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
     """The product of a matrix with the Q of a QR factorization, without making Q.
 
     Args:
@@ -79,7 +79,7 @@ def ormqr(a, taus, c, *, left: bool = True, transpose: bool = False):
     return ormqr_p.bind(a, taus, c, left=bool(left), transpose=bool(transpose))
 
 
-def tridiagonal(a, *, lower: bool = True) -> list[Any]:
+def tridiagonal(a: Any, *, lower: bool = True) -> list[Any]:
     """The reduction of Hermitian matrices to tridiagonal form by Householder reflections: a = Q T Q^H.
 
     Args:
@@ -97,7 +97,7 @@ def tridiagonal(a, *, lower: bool = True) -> list[Any]:
     return tridiagonal_p.bind(a, lower=bool(lower))
 
 
-def cholesky_update(r_matrix, w_vector):
+def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
     """The Cholesky factor of R^T R + w w^T, in a number of steps that grows as the square of the size.
 
     Args:

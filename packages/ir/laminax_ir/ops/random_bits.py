@@ -11,7 +11,7 @@ documents for `jax.random`.
 from __future__ import annotations
 
 import enum
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def _threefry2x32_shape(*avals: ShapedArray) -> list[ShapedArray]:
     return [result, result]
 
 
-def threefry2x32(key1, key2, x1, x2) -> tuple:
+def threefry2x32(key1: Any, key2: Any, x1: Any, x2: Any) -> tuple:
     """The Threefry-2x32 hash of 20 rounds: mixes the pair (x1, x2) under the key (key1, key2), elementwise.
 
     Args:
@@ -86,7 +86,7 @@ def threefry2x32(key1, key2, x1, x2) -> tuple:
 
 
 @shape_rule(iota_2x32_shape_p)
-def _iota_2x32_shape_shape(*, shape) -> list[ShapedArray]:
+def _iota_2x32_shape_shape(*, shape: Sequence[int]) -> list[ShapedArray]:
     aval = ShapedArray(shape, UINT32)
     return [aval, aval]
 
@@ -107,14 +107,15 @@ def iota_2x32_shape(shape: Sequence[int]) -> tuple:
 
 
 @shape_rule(rng_bit_generator_p)
-def _rng_bit_generator_shape(key: ShapedArray, *, shape, dtype, algorithm, out_sharding=None) -> list[ShapedArray]:
+def _rng_bit_generator_shape(key: ShapedArray, *, shape: Sequence[int], dtype: Any, algorithm: Any,
+                             out_sharding: Any = None) -> list[ShapedArray]:
     if (key.shape, key.dtype) not in (((4,), UINT32), ((2,), UINT_DTYPES[64])):
         raise ShapeError(f"rng_bit_generator: the key must be u32[4] or u64[2], got {key.str_short()}")
     return [key.strip_weak_type(), ShapedArray(shape, dtype, named_shape=key.named_shape)]
 
 
-def rng_bit_generator(key, shape: Sequence[int], dtype=np.uint32,
-                      algorithm: RandomAlgorithm = RandomAlgorithm.RNG_DEFAULT, *, out_sharding=None) -> tuple:
+def rng_bit_generator(key: Any, shape: Sequence[int], dtype: Any = np.uint32,
+                      algorithm: RandomAlgorithm = RandomAlgorithm.RNG_DEFAULT, *, out_sharding: Any = None) -> tuple:
     """Random bits of XLA's stateless generator, and the state after them.
 
     Which bits come may differ between platforms and compiler versions; under `vmap` the first key of a batch gives
@@ -146,7 +147,7 @@ def rng_bit_generator(key, shape: Sequence[int], dtype=np.uint32,
 
 
 @shape_rule(rng_uniform_p)
-def _rng_uniform_shape(a: ShapedArray, b: ShapedArray, *, shape) -> ShapedArray:
+def _rng_uniform_shape(a: ShapedArray, b: ShapedArray, *, shape: Sequence[int]) -> ShapedArray:
     if a.shape or b.shape:
         raise ValueError(f"rng_uniform: a and b must be scalars, got {a.str_short()} and {b.str_short()}")
     if a.dtype != b.dtype or not (dtypes.issubdtype(a.dtype, dtypes.floating) or dtypes.issubdtype(a.dtype, dtypes.integer)):
@@ -155,7 +156,7 @@ def _rng_uniform_shape(a: ShapedArray, b: ShapedArray, *, shape) -> ShapedArray:
     return ShapedArray(shape, a.dtype)
 
 
-def rng_uniform(a, b, shape: Sequence[int]):
+def rng_uniform(a: Any, b: Any, shape: Sequence[int]) -> Any:
     """Random numbers in [a, b) from a generator with a hidden state, others at each run.
 
     The functions of the random module, whose numbers follow from a key, are what most programs want: here each platform
@@ -193,13 +194,13 @@ def _checked_shape(name: str, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 @shape_rule(random_seed_p)
-def _random_seed_shape(seeds: ShapedArray, *, impl) -> ShapedArray:
+def _random_seed_shape(seeds: ShapedArray, *, impl: Any) -> ShapedArray:
     if not dtypes.issubdtype(seeds.dtype, dtypes.integer):
         raise DTypeError(f"random_seed: PRNG key seed must be an integer; got {seeds.str_short()}")
     return ShapedArray(seeds.shape, dtypes.key_dtype(impl), named_shape=seeds.named_shape)
 
 
-def random_seed(seeds, impl):
+def random_seed(seeds: Any, impl: Any) -> Any:
     """Keys from integer seeds.
 
     Args:
@@ -217,7 +218,7 @@ def random_seed(seeds, impl):
     return random_seed_p.bind(seeds, impl=dtypes.key_dtype(impl).impl)
 
 
-def random_wrap(words, *, impl):
+def random_wrap(words: Any, *, impl: Any) -> Any:
     """The keys stored as these words.
 
     Args:
@@ -239,7 +240,7 @@ def _random_unwrap_shape(keys: ShapedArray) -> ShapedArray:
     return physical_aval(keys)
 
 
-def random_unwrap(keys):
+def random_unwrap(keys: Any) -> Any:
     """The words of an array of keys.
 
     Args:
@@ -255,12 +256,12 @@ def random_unwrap(keys):
 
 
 @shape_rule(random_split_p)
-def _random_split_shape(keys: ShapedArray, *, shape) -> ShapedArray:
+def _random_split_shape(keys: ShapedArray, *, shape: Sequence[int]) -> ShapedArray:
     _check_keys("random_split", keys)
     return keys.update(shape=(*keys.shape, *shape))
 
 
-def random_split(keys, shape: Sequence[int]):
+def random_split(keys: Any, shape: Sequence[int]) -> Any:
     """New keys from each key.
 
     Args:
@@ -287,7 +288,7 @@ def _random_fold_in_shape(keys: ShapedArray, data: ShapedArray) -> ShapedArray:
     return keys.update(shape=broadcast_avals("random_fold_in", (keys, data)), named_shape=joined_named_shape((keys, data)))
 
 
-def random_fold_in(keys, data):
+def random_fold_in(keys: Any, data: Any) -> Any:
     """The keys that follow from keys and 32-bit data.
 
     Args:
@@ -304,12 +305,12 @@ def random_fold_in(keys, data):
 
 
 @shape_rule(random_bits_p)
-def _random_bits_shape(keys: ShapedArray, *, bit_width, shape) -> ShapedArray:
+def _random_bits_shape(keys: ShapedArray, *, bit_width: int, shape: Sequence[int]) -> ShapedArray:
     _check_keys("random_bits", keys)
     return keys.update(shape=(*keys.shape, *shape), dtype=UINT_DTYPES[bit_width])
 
 
-def random_bits(keys, bit_width: int, shape: Sequence[int]):
+def random_bits(keys: Any, bit_width: int, shape: Sequence[int]) -> Any:
     """Uniform random bits from each key.
 
     Args:
@@ -337,7 +338,7 @@ def _random_clone_shape(keys: ShapedArray) -> ShapedArray:
     return keys
 
 
-def random_clone(keys):
+def random_clone(keys: Any) -> Any:
     """The same keys, which reuse checking takes for fresh ones.
 
     Args:

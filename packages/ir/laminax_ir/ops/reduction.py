@@ -7,7 +7,7 @@ of several operands at once, and is one of the named ones when it can be.
 from __future__ import annotations
 
 import functools
-from typing import Callable, Hashable, Sequence
+from typing import Any, Callable, Hashable, Sequence
 
 import numpy as np
 
@@ -80,14 +80,14 @@ reduce_p = Primitive("reduce", multiple_results=True, family="reduction")
 
 
 @shape_rule(reduce_sum_p)
-def _reduce_sum_shape(x: ShapedArray, *, axes: tuple[int, ...], out_sharding) -> ShapedArray:
+def _reduce_sum_shape(x: ShapedArray, *, axes: tuple[int, ...], out_sharding: Any) -> ShapedArray:
     if out_sharding is not None:
         refuse_out_sharding("reduce_sum", out_sharding)
     return _reduced_aval("reduce_sum", NUMBER, x, axes)
 
 
 def _arg_shape(name: str) -> Callable:
-    def rule(x: ShapedArray, *, axes: tuple[int, ...], index_dtype) -> ShapedArray:
+    def rule(x: ShapedArray, *, axes: tuple[int, ...], index_dtype: Any) -> ShapedArray:
         check_dtype(name, x.dtype, REAL_BOOL)
         if len(axes) != 1:
             raise ValueError(f"{name}: exactly one axis is needed, got axes {axes} for {x.str_short()}")
@@ -172,7 +172,7 @@ def check_monoid(name: str, operands: Sequence[ShapedArray], inits: Sequence[Sha
 # The functions
 
 
-def reduce_sum(operand, axes: Sequence[int], *, out_sharding=None):
+def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
     """Sum of numbers over axes.
 
     Args:
@@ -193,7 +193,7 @@ def reduce_sum(operand, axes: Sequence[int], *, out_sharding=None):
     return reduce_sum_p.bind(operand, axes=axes, out_sharding=out_sharding)
 
 
-def reduce_prod(operand, axes: Sequence[int]):
+def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
     """Product of numbers over axes; 1 where there is nothing; integers wrap around.
 
     Args:
@@ -210,7 +210,7 @@ def reduce_prod(operand, axes: Sequence[int]):
     return reduce_prod_p.bind(operand, axes=as_ints("reduce_prod", "axes", axes))
 
 
-def reduce_max(operand, axes: Sequence[int]):
+def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
     """Maximum over axes: NaN if one is there, complex numbers in lexicographic order, the dtype's least value where empty.
 
     Args:
@@ -227,7 +227,7 @@ def reduce_max(operand, axes: Sequence[int]):
     return reduce_max_p.bind(operand, axes=as_ints("reduce_max", "axes", axes))
 
 
-def reduce_min(operand, axes: Sequence[int]):
+def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
     """Minimum over axes: NaN if one is there, complex numbers in lexicographic order, the dtype's greatest value where empty.
 
     Args:
@@ -244,7 +244,7 @@ def reduce_min(operand, axes: Sequence[int]):
     return reduce_min_p.bind(operand, axes=as_ints("reduce_min", "axes", axes))
 
 
-def reduce_and(operand, axes: Sequence[int]):
+def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
     """And of bools, or bitwise and of integers, over axes; all ones where there is nothing.
 
     Args:
@@ -261,7 +261,7 @@ def reduce_and(operand, axes: Sequence[int]):
     return reduce_and_p.bind(operand, axes=as_ints("reduce_and", "axes", axes))
 
 
-def reduce_or(operand, axes: Sequence[int]):
+def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
     """Or of bools, or bitwise or of integers, over axes; zero where there is nothing.
 
     Args:
@@ -278,7 +278,7 @@ def reduce_or(operand, axes: Sequence[int]):
     return reduce_or_p.bind(operand, axes=as_ints("reduce_or", "axes", axes))
 
 
-def reduce_xor(operand, axes: Sequence[int]):
+def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
     """Exclusive or of bools, or bitwise of integers, over axes; zero where there is nothing.
 
     Args:
@@ -295,7 +295,7 @@ def reduce_xor(operand, axes: Sequence[int]):
     return reduce_xor_p.bind(operand, axes=as_ints("reduce_xor", "axes", axes))
 
 
-def argmax(operand, axis: int, index_dtype):
+def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
     """Index of the first greatest element along an axis; the first NaN wins over all numbers.
 
     Args:
@@ -314,7 +314,7 @@ def argmax(operand, axis: int, index_dtype):
                          index_dtype=dtypes.check_user_dtype_supported(index_dtype, "argmax"))
 
 
-def argmin(operand, axis: int, index_dtype):
+def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
     """Index of the first least element along an axis; the first NaN wins over all numbers.
 
     Args:
@@ -333,7 +333,7 @@ def argmin(operand, axis: int, index_dtype):
                          index_dtype=dtypes.check_user_dtype_supported(index_dtype, "argmin"))
 
 
-def reduce(operands, init_values, computation: Callable, dimensions: Sequence[int], out_sharding=None):
+def reduce(operands: Sequence[Any], init_values: Any, computation: Callable, dimensions: Sequence[int], out_sharding: Any = None) -> Any:
     """Reduces one or several arrays over axes by a monoid.
 
     Args:
@@ -369,12 +369,12 @@ def reduce(operands, init_values, computation: Callable, dimensions: Sequence[in
     return rebuild(reduce_p.bind(*flat, *inits, dimensions=dimensions, jaxpr=jaxpr))
 
 
-def is_leaf(x) -> bool:
+def is_leaf(x: Any) -> bool:
     """Whether x is one array rather than a container of them (or None)."""
     return not isinstance(x, (tuple, list, dict)) and x is not None
 
 
-def special_monoid(computation: Callable, init_value, dtype) -> str | None:
+def special_monoid(computation: Callable, init_value: Any, dtype: Any) -> str | None:
     """The name ("sum", "max", ...) of the monoid that the computation and its initial value are, if it has one.
 
     The computation must be the elementwise function itself, and the initial value a concrete scalar, its identity.
@@ -395,7 +395,7 @@ _named_functions = {"sum": reduce_sum, "prod": reduce_prod, "max": reduce_max, "
                     "and": reduce_and, "or": reduce_or, "xor": reduce_xor}
 
 
-def identity(monoid: str, dtype) -> np.generic:
+def identity(monoid: str, dtype: Any) -> np.generic:
     """The identity of a named monoid ("sum", "prod", "max", "min", "and", "or", "xor") as a scalar of the dtype.
 
     Args:
@@ -416,7 +416,7 @@ def identity(monoid: str, dtype) -> np.generic:
     return make(least(dtype)) if monoid == "max" else make(greatest(dtype))
 
 
-def least(dtype):
+def least(dtype: Any) -> Any:
     """The least value of a dtype as a Python scalar: -inf where there is one.
 
     Args:
@@ -434,7 +434,7 @@ def least(dtype):
     return -np.inf if _has_infinity(dtype) else float(dtypes.finfo(dtype).min)
 
 
-def greatest(dtype):
+def greatest(dtype: Any) -> Any:
     """The greatest value of a dtype as a Python scalar: inf where there is one.
 
     Args:
@@ -453,12 +453,12 @@ def greatest(dtype):
 
 
 @functools.lru_cache(maxsize=None)
-def _has_infinity(dtype) -> bool:
+def _has_infinity(dtype: Any) -> bool:
     with np.errstate(all="ignore"):
         return float(np.float32(np.inf).astype(dtype)) == np.inf  # the float8 types without infinities give NaN or their maximum
 
 
-def flatten_monoid(name: str, operands, init_values, computation: Callable):
+def flatten_monoid(name: str, operands: Sequence[Any], init_values: Any, computation: Callable) -> Any:
     """Operands and initial values as flat lists, the computation on flat lists, and what rebuilds the result.
 
     Raises:
@@ -476,7 +476,7 @@ def flatten_monoid(name: str, operands, init_values, computation: Callable):
     if not flat:
         raise ValueError(f"{name}: at least one operand is needed, got {operands!r}")
 
-    def flat_computation(*values):
+    def flat_computation(*values: Any) -> Any:
         half = len(values) // 2
         result = computation(pytree.tree_unflatten(treedef, values[:half]), pytree.tree_unflatten(treedef, values[half:]))
         leaves, result_treedef = pytree.tree_flatten(result)
@@ -488,7 +488,7 @@ def flatten_monoid(name: str, operands, init_values, computation: Callable):
     return flat, inits, flat_computation, functools.partial(pytree.tree_unflatten, treedef)
 
 
-def _one_result(name: str, computation: Callable, left, right) -> list:
+def _one_result(name: str, computation: Callable, left: Any, right: Any) -> list:
     result = computation(left, right)
     if not is_leaf(result):
         raise ValueError(f"{name} output must have the same tree structure as the operands, one array; the computation returns "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 
-def create_token(_=None) -> NoReturn:
+def create_token(_: Any = None) -> NoReturn:
     """Not supported: programs hold no tokens.
 
     Raises:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from laminax_ir.ops.conversion import convert_element_type_p
@@ -13,7 +15,7 @@ from laminax_ir.types.errors import DTypeError
 PYTHON_SCALARS = frozenset((bool, int, float, complex))
 
 
-def typed(*operands):
+def typed(*operands: Any) -> Any:
     """Gives Python scalars the dtype of the array beside them; leaves them when all are scalars."""
     dtype = next((get_aval(x).dtype for x in operands if type(x) not in PYTHON_SCALARS), None)
     if dtype is None:
@@ -21,7 +23,7 @@ def typed(*operands):
     return tuple(scalar_like(x, dtype) if type(x) in PYTHON_SCALARS else x for x in operands)
 
 
-def scalar_like(value, dtype):
+def scalar_like(value: Any, dtype: Any) -> Any:
     """A Python scalar as a constant of the dtype: itself when that is its default dtype, a NumPy scalar otherwise.
 
     An int outside the range of a narrow dtype wraps around, as it would if it were an int32 first.
@@ -49,7 +51,7 @@ def scalar_like(value, dtype):
     return np.asarray(value).astype(dtype)[()]
 
 
-def _wide_int_like(value: int, dtype):
+def _wide_int_like(value: int, dtype: Any) -> Any:
     if not dtypes.issubdtype(dtype, dtypes.integer):
         return np.asarray(float(value)).astype(dtype)[()]
     for fitting in (dtype, dtypes.scalar_dtype(int)):

@@ -32,7 +32,7 @@ _SCALE = np.dtype(ml_dtypes.float8_e8m0fnu)
 
 @shape_rule(scaled_dot_p)
 def _scaled_dot_shape(lhs: ShapedArray, rhs: ShapedArray, lhs_scale: ShapedArray, rhs_scale: ShapedArray, *,
-                      dimension_numbers: DotDimensionNumbers, preferred_element_type) -> ShapedArray:
+                      dimension_numbers: DotDimensionNumbers, preferred_element_type: Any) -> ShapedArray:
     avals = (lhs, rhs, lhs_scale, rhs_scale)
     for x in avals:
         if not dtypes.issubdtype(x.dtype, dtypes.floating):
@@ -44,7 +44,7 @@ def _scaled_dot_shape(lhs: ShapedArray, rhs: ShapedArray, lhs_scale: ShapedArray
     return ShapedArray(shape, preferred_element_type, named_shape=joined_named_shape(avals))
 
 
-def _check_scale(side: str, x: ShapedArray, scale: ShapedArray, contracting) -> None:
+def _check_scale(side: str, x: ShapedArray, scale: ShapedArray, contracting: Any) -> None:
     listed = f"{side} {x.str_short()}, {side}_scale {scale.str_short()}"
     if scale.ndim != x.ndim:
         raise ShapeError(f"scaled_dot: {side} and its scale must have the same number of axes, got {listed}")
@@ -56,7 +56,8 @@ def _check_scale(side: str, x: ShapedArray, scale: ShapedArray, contracting) -> 
                              f"{listed}")
 
 
-def scaled_dot(lhs, rhs, *, lhs_scale=None, rhs_scale=None, dimension_numbers=None, preferred_element_type=None):
+def scaled_dot(lhs: Any, rhs: Any, *, lhs_scale: Any = None, rhs_scale: Any = None, dimension_numbers: Any = None,
+               preferred_element_type: Any = None) -> Any:
     """The product of (lhs * lhs_scale) and (rhs * rhs_scale), each scale's elements repeated over blocks.
 
     Args:
@@ -90,11 +91,12 @@ def scaled_dot(lhs, rhs, *, lhs_scale=None, rhs_scale=None, dimension_numbers=No
     return scaled_dot_p.bind(lhs, rhs, *scales, dimension_numbers=numbers, preferred_element_type=preferred)
 
 
-def _ones(x: ShapedArray, contracting):
+def _ones(x: ShapedArray, contracting: Any) -> Any:
     return full(tuple([1 if axis in contracting else size for axis, size in enumerate(x.shape)]), 1, _SCALE)
 
 
-def scaled_product(lhs, rhs, lhs_scale, rhs_scale, *, dimension_numbers: DotDimensionNumbers, preferred_element_type):
+def scaled_product(lhs: Any, rhs: Any, lhs_scale: Any, rhs_scale: Any, *, dimension_numbers: DotDimensionNumbers,
+                   preferred_element_type: Any) -> Any:
     """What a scaled product is by definition, in operations that every platform has.
 
     Args:
@@ -112,7 +114,7 @@ def scaled_product(lhs, rhs, lhs_scale, rhs_scale, *, dimension_numbers: DotDime
     return dot_general(x, y, dimension_numbers, preferred_element_type=preferred_element_type)
 
 
-def _repeated(scale, shape: tuple[int, ...]):
+def _repeated(scale: Any, shape: tuple[int, ...]) -> Any:
     """Each element of the scale for all of its block."""
     apart = [(count, size // count if count else 1) for count, size in zip(scale.shape, shape)]
     spread = broadcast_in_dim(scale, tuple([n for pair in apart for n in pair]), tuple(range(0, 2 * len(shape), 2)))

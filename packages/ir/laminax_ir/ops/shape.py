@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 import math
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -48,7 +48,7 @@ from laminax_ir.types.errors import DTypeError, ShapeError
 from laminax_ir.types.type_shardings import in_use
 
 
-def broadcast_in_dim(operand, shape: Sequence[int], broadcast_dimensions: Sequence[int], *, out_sharding=None):
+def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int], *, out_sharding: Any = None) -> Any:
     """Repeats an array along new axes and along axes of size 1.
 
     Args:
@@ -83,7 +83,7 @@ def broadcast_in_dim(operand, shape: Sequence[int], broadcast_dimensions: Sequen
                                {"shape": shape, "broadcast_dimensions": broadcast_dimensions, "sharding": out_sharding})
 
 
-def broadcast(operand, sizes: Sequence[int], *, out_sharding=None):
+def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
     """Repeats an array along new leading axes.
 
     Args:
@@ -101,7 +101,7 @@ def broadcast(operand, sizes: Sequence[int], *, out_sharding=None):
     return broadcast_in_dim(operand, shape, tuple(range(len(sizes), len(shape))), out_sharding=out_sharding)
 
 
-def broadcast_to_rank(x, rank: int):
+def broadcast_to_rank(x: Any, rank: int) -> Any:
     """Adds leading axes of size 1 until the array has `rank` axes.
 
     Args:
@@ -120,7 +120,7 @@ def broadcast_to_rank(x, rank: int):
     return expand_dims(x, tuple(range(missing)))
 
 
-def broadcast_to_shape(x, shape: Sequence[int]):
+def broadcast_to_shape(x: Any, shape: Sequence[int]) -> Any:
     """NumPy-style broadcast of an array or scalar to a shape; itself when it has that shape already.
 
     Args:
@@ -142,7 +142,7 @@ def broadcast_to_shape(x, shape: Sequence[int]):
     return broadcast_in_dim(squeeze(x, stretched) if stretched else x, shape, kept)
 
 
-def reshape(operand, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None, *, out_sharding=None):
+def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None, *, out_sharding: Any = None) -> Any:
     """The same elements in another shape.
 
     Args:
@@ -175,7 +175,7 @@ def reshape(operand, new_sizes: Sequence[int], dimensions: Sequence[int] | None 
                                {"new_sizes": new_sizes, "dimensions": dimensions, "sharding": out_sharding})
 
 
-def transpose(operand, permutation: Sequence[int]):
+def transpose(operand: Any, permutation: Sequence[int]) -> Any:
     """Reorders the axes: axis i of the result is axis permutation[i] of the operand.
 
     Args:
@@ -198,7 +198,7 @@ def transpose(operand, permutation: Sequence[int]):
     return state.trace.process(transpose_p, (operand,), {"permutation": permutation})
 
 
-def squeeze(array, dimensions: Sequence[int]):
+def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
     """Removes axes of size 1.
 
     Args:
@@ -217,7 +217,7 @@ def squeeze(array, dimensions: Sequence[int]):
     return state.trace.process(squeeze_p, (array,), {"dimensions": dimensions})
 
 
-def expand_dims(array, dimensions: Sequence[int]):
+def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
     """Adds axes of size 1.
 
     Args:
@@ -245,7 +245,7 @@ def expand_dims(array, dimensions: Sequence[int]):
     return broadcast_in_dim(array, tuple([1 if axis in added else next(sizes) for axis in range(rank)]), kept)
 
 
-def concatenate(operands, dimension: int):
+def concatenate(operands: Sequence[Any], dimension: int) -> Any:
     """Joins arrays along an axis.
 
     Args:
@@ -266,7 +266,7 @@ def concatenate(operands, dimension: int):
     return state.trace.process(concatenate_p, operands, {"dimension": dimension})
 
 
-def pad(operand, padding_value, padding_config: Sequence[tuple[int, int, int]]):
+def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
     """Puts a value before, after and between the elements along each axis.
 
     Args:
@@ -298,7 +298,7 @@ def pad(operand, padding_value, padding_config: Sequence[tuple[int, int, int]]):
     return state.trace.process(pad_p, (operand, padding_value), {"padding_config": config})
 
 
-def rev(operand, dimensions: Sequence[int]):
+def rev(operand: Any, dimensions: Sequence[int]) -> Any:
     """Reverses the order of the elements along the given axes (not negative, unique).
 
     Args:
@@ -314,7 +314,7 @@ def rev(operand, dimensions: Sequence[int]):
     return state.trace.process(rev_p, (operand,), {"dimensions": as_ints("rev", "dimensions", dimensions)})
 
 
-def iota(dtype, size: int):
+def iota(dtype: Any, size: int) -> Any:
     """The numbers 0, 1, ..., size - 1 as an array of the given dtype.
 
     Args:
@@ -334,7 +334,7 @@ def iota(dtype, size: int):
     return broadcasted_iota(dtype, (size,), 0)
 
 
-def broadcasted_iota(dtype, shape: Sequence[int], dimension: int, *, out_sharding=None):
+def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int, *, out_sharding: Any = None) -> Any:
     """An array of the given shape whose elements are their index along one axis.
 
     Args:
@@ -358,7 +358,7 @@ def broadcasted_iota(dtype, shape: Sequence[int], dimension: int, *, out_shardin
         "dimension": as_int("broadcasted_iota", "dimension", dimension), "sharding": out_sharding})
 
 
-def split(operand, sizes: Sequence[int], axis: int = 0):
+def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> Any:
     """Cuts an array into pieces along an axis.
 
     Args:
@@ -376,7 +376,7 @@ def split(operand, sizes: Sequence[int], axis: int = 0):
     return state.trace.process(split_p, (operand,), {"sizes": as_ints("split", "sizes", sizes), "axis": axis})
 
 
-def collapse(operand, start_dimension: int, stop_dimension: int | None = None):
+def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
     """Merges the axes from start_dimension up to, not including, stop_dimension (by default all after it) into one.
 
     Args:
@@ -404,7 +404,7 @@ def collapse(operand, start_dimension: int, stop_dimension: int | None = None):
     return reshape(operand, (*shape[:start], math.prod(shape[start:stop]), *shape[stop:]))
 
 
-def tile(operand, reps: Sequence[int]):
+def tile(operand: Any, reps: Sequence[int]) -> Any:
     """Repeats an array as a whole, reps[i] times along axis i.
 
     Args:
@@ -424,7 +424,7 @@ def tile(operand, reps: Sequence[int]):
     return state.trace.process(tile_p, (operand,), {"reps": as_ints("tile", "reps", reps)})
 
 
-def full(shape: Sequence[int], fill_value, dtype=None, *, sharding=None):
+def full(shape: Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:
     """An array with one value everywhere.
 
     Args:
@@ -455,7 +455,7 @@ def full(shape: Sequence[int], fill_value, dtype=None, *, sharding=None):
     return broadcast_in_dim(fill_value, shape, ())
 
 
-def _converted(value, dtype):
+def _converted(value: Any, dtype: Any) -> Any:
     """The scalar with the dtype, strongly typed; host scalars are converted on the spot, with wrap-around."""
     if type(value) not in dtypes.python_scalar_types and not isinstance(value, np.generic):
         return convert_element_type(value, dtype)
@@ -466,7 +466,7 @@ def _converted(value, dtype):
     return np.asarray(value).astype(dtype)[()]
 
 
-def _key_of_number(value, dtype):
+def _key_of_number(value: Any, dtype: Any) -> Any:
     """The key all of whose words are a number."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 0 <= value < 2**32:
         raise DTypeError(f"full: an array of dtype {dtype} can be filled with a key, or with a number from 0 to 2**32 - 1 in every word "
@@ -477,7 +477,7 @@ def _key_of_number(value, dtype):
 _integer_constant = functools.lru_cache(maxsize=512)(_converted)  # zeros and ones, mostly
 
 
-def full_like(x, fill_value, dtype=None, shape: Sequence[int] | None = None, sharding=None):
+def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] | None = None, sharding: Any = None) -> Any:
     """An array with one value everywhere, of the shape and dtype of another.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import math
-from typing import Sequence
+from typing import Any, Sequence
 
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
@@ -33,7 +33,7 @@ def with_shape(x: ShapedArray, shape: tuple[int, ...]) -> ShapedArray:
 
 
 @shape_rule(broadcast_in_dim_p)
-def _broadcast_in_dim_shape(x: ShapedArray, *, shape, broadcast_dimensions, sharding=None) -> ShapedArray:
+def _broadcast_in_dim_shape(x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: Any, sharding: Any = None) -> ShapedArray:
     if len(broadcast_dimensions) != x.ndim:
         raise ShapeError(f"broadcast_in_dim: broadcast_dimensions must have length equal to operand ndim, one entry for each axis, "
                          f"got {broadcast_dimensions} for {x.str_short()}")
@@ -58,14 +58,14 @@ def _broadcast_in_dim_shape(x: ShapedArray, *, shape, broadcast_dimensions, shar
     return with_shape(x, shape)
 
 
-def _check_sizes(name: str, what: str, sizes) -> None:
+def _check_sizes(name: str, what: str, sizes: Any) -> None:
     for size in sizes:
         if size < 0:
             raise ShapeError(f"{name}: the sizes in {what} must not be negative, got {sizes}")
 
 
 @shape_rule(reshape_p)
-def _reshape_shape(x: ShapedArray, *, new_sizes, dimensions=None, sharding=None) -> ShapedArray:
+def _reshape_shape(x: ShapedArray, *, new_sizes: Any, dimensions: Any = None, sharding: Any = None) -> ShapedArray:
     for size in new_sizes:
         if size < 0:
             raise ShapeError(f"reshape: new_sizes must not be negative, got {new_sizes} for {x.str_short()}; "
@@ -80,7 +80,7 @@ def _reshape_shape(x: ShapedArray, *, new_sizes, dimensions=None, sharding=None)
 
 
 @shape_rule(transpose_p)
-def _transpose_shape(x: ShapedArray, *, permutation) -> ShapedArray:
+def _transpose_shape(x: ShapedArray, *, permutation: Any) -> ShapedArray:
     if not _is_permutation(permutation, x.ndim):
         raise ShapeError(f"transpose: permutation must be a permutation of the operand's axes, got {permutation} "
                          f"for {x.str_short()}")
@@ -94,7 +94,7 @@ def _is_permutation(axes: tuple[int, ...], rank: int) -> bool:
 
 
 @shape_rule(squeeze_p)
-def _squeeze_shape(x: ShapedArray, *, dimensions) -> ShapedArray:
+def _squeeze_shape(x: ShapedArray, *, dimensions: Any) -> ShapedArray:
     shape = x.shape
     for axis in dimensions:
         if not 0 <= axis < x.ndim or shape[axis] != 1:
@@ -104,7 +104,7 @@ def _squeeze_shape(x: ShapedArray, *, dimensions) -> ShapedArray:
 
 
 @shape_rule(concatenate_p)
-def _concatenate_shape(*operands: ShapedArray, dimension) -> ShapedArray:
+def _concatenate_shape(*operands: ShapedArray, dimension: Any) -> ShapedArray:
     if not operands:
         raise ValueError("concatenate: at least one operand is needed")
     first = operands[0]
@@ -131,7 +131,7 @@ def _listed(avals: Sequence[ShapedArray]) -> str:
 
 
 @shape_rule(pad_p)
-def _pad_shape(x: ShapedArray, padding_value: ShapedArray, *, padding_config) -> ShapedArray:
+def _pad_shape(x: ShapedArray, padding_value: ShapedArray, *, padding_config: Any) -> ShapedArray:
     if x.dtype != padding_value.dtype:
         raise DTypeError(f"pad: operand and padding_value must have the same dtype, got {x.str_short()} and "
                          f"{padding_value.str_short()}")
@@ -170,7 +170,7 @@ def dilated_size(size: int, dilation: int) -> int:
 
 
 @shape_rule(rev_p)
-def _rev_shape(x: ShapedArray, *, dimensions) -> ShapedArray:
+def _rev_shape(x: ShapedArray, *, dimensions: Any) -> ShapedArray:
     if len(set(dimensions)) != len(dimensions):
         raise ShapeError(f"rev: dimensions must be unique, got {dimensions} for {x.str_short()}")
     for axis in dimensions:
@@ -180,7 +180,7 @@ def _rev_shape(x: ShapedArray, *, dimensions) -> ShapedArray:
 
 
 @shape_rule(iota_p)
-def _iota_shape(*, dtype, shape, dimension, sharding=None) -> ShapedArray:
+def _iota_shape(*, dtype: Any, shape: Sequence[int], dimension: Any, sharding: Any = None) -> ShapedArray:
     if not dtypes.issubdtype(dtype, dtypes.number):
         raise DTypeError(f"iota: the dtype must be a number type, got {dtypes.short_name(dtype)}")
     _check_sizes("iota", "shape", shape)
@@ -190,7 +190,7 @@ def _iota_shape(*, dtype, shape, dimension, sharding=None) -> ShapedArray:
 
 
 @shape_rule(split_p)
-def _split_shape(x: ShapedArray, *, sizes, axis) -> list[ShapedArray]:
+def _split_shape(x: ShapedArray, *, sizes: Any, axis: Any) -> list[ShapedArray]:
     if not 0 <= axis < x.ndim:
         raise ValueError(f"split: axis {axis} is out of bounds for {x.str_short()}, which has {x.ndim} axes")
     if builtins.any(size < 0 for size in sizes):
@@ -203,7 +203,7 @@ def _split_shape(x: ShapedArray, *, sizes, axis) -> list[ShapedArray]:
 
 
 @shape_rule(tile_p)
-def _tile_shape(x: ShapedArray, *, reps) -> ShapedArray:
+def _tile_shape(x: ShapedArray, *, reps: Any) -> ShapedArray:
     if len(reps) != x.ndim:
         raise ShapeError(f"tile: reps must have one entry for each axis of the operand, got {reps} for {x.str_short()}")
     _check_sizes("tile", "reps", reps)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import index
-from typing import Sequence
+from typing import Any, Sequence
 
 from laminax_ir.ops.convolution import (
     canonical_pads,
@@ -41,7 +41,7 @@ def conv_general_permutations(dimension_numbers: tuple[str, str, str]) -> tuple[
     return tuple(_numbers_of("conv_general_permutations", dimension_numbers))
 
 
-def _numbers_of(name: str, dimension_numbers):
+def _numbers_of(name: str, dimension_numbers: Any) -> Any:
     if not isinstance(dimension_numbers, (tuple, list)) or len(dimension_numbers) != 3 or \
             not all(isinstance(spec, str) for spec in dimension_numbers):
         raise TypeError(f"{name}: dimension_numbers must be three strings such as ('NHWC', 'HWIO', 'NHWC'), got "
@@ -50,7 +50,7 @@ def _numbers_of(name: str, dimension_numbers):
     return conv_dimension_numbers(rank, rank, dimension_numbers)
 
 
-def conv_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], strides: Sequence[int], pads,
+def conv_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], strides: Sequence[int], pads: Any,
                      batch_group_count: int = 1) -> Shape:
     """The shape of a convolution of arrays whose axes are in the order batch, feature, spatial....
 
@@ -82,7 +82,7 @@ def conv_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], strides
     return (lhs[0] // groups, rhs[0], *spatial)
 
 
-def conv_general_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], window_strides: Sequence[int], padding,
+def conv_general_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], window_strides: Sequence[int], padding: Any,
                              dimension_numbers: tuple[str, str, str]) -> Shape:
     """The shape of a convolution with axes in any order.
 
@@ -102,7 +102,7 @@ def conv_general_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
     return _placed(conv_shape_tuple(lhs, rhs, window_strides, padding), out_spec)
 
 
-def conv_transpose_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], window_strides: Sequence[int], padding,
+def conv_transpose_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], window_strides: Sequence[int], padding: Any,
                                dimension_numbers: tuple[str, str, str]) -> Shape:
     """The shape of a transposed convolution; see `conv_transpose`.
 

@@ -85,17 +85,19 @@ def unmentioned_axes(spec: PartitionSpec, manual_axes: Sequence[Hashable]) -> tu
 
 
 @shape_rule(shard_map_p)
-def _shard_map_shape(*avals: ShapedArray, jaxpr: ClosedJaxpr, mesh: Any, out_specs, manual_axes, **_params) -> list[ShapedArray]:
+def _shard_map_shape(*avals: ShapedArray, jaxpr: ClosedJaxpr, mesh: Any, out_specs: Any, manual_axes: Any,
+                     **_params: Any) -> list[ShapedArray]:
     return [global_aval(aval, spec, mesh, manual_axes) for aval, spec in zip(jaxpr.out_avals, out_specs)]
 
 
 @effects_rule(shard_map_p)
-def _shard_map_effects(*avals, jaxpr: ClosedJaxpr, **_params):
+def _shard_map_effects(*avals: ShapedArray, jaxpr: ClosedJaxpr, **_params: Any) -> Any:
     return jaxpr.effects
 
 
 @check_rule(shard_map_p)
-def _shard_map_faults(in_avals, out_avals, *, jaxpr: ClosedJaxpr, mesh, in_specs, manual_axes, **_params):
+def _shard_map_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, jaxpr: ClosedJaxpr, mesh: Any, in_specs: Any,
+                      manual_axes: Any, **_params: Any) -> Any:
     parts = [local_aval(aval, spec, mesh, manual_axes).update(named_shape={}) for aval, spec in zip(in_avals, in_specs)]
     return call_faults("the program of each device", jaxpr, parts)
 

@@ -34,7 +34,7 @@ dynamic_update_slice_p = Primitive("dynamic_update_slice", family="slicing")
 
 
 @shape_rule(slice_p)
-def _slice_shape(x: ShapedArray, *, start_indices, limit_indices, strides) -> ShapedArray:
+def _slice_shape(x: ShapedArray, *, start_indices: Any, limit_indices: Any, strides: Any) -> ShapedArray:
     rank = x.ndim
     if len(start_indices) != rank or len(limit_indices) != rank or (strides is not None and len(strides) != rank):
         raise ShapeError(f"slice: start_indices, limit_indices and strides must have one entry for each axis of the "
@@ -51,12 +51,12 @@ def _slice_shape(x: ShapedArray, *, start_indices, limit_indices, strides) -> Sh
     return with_shape(x, tuple(shape))
 
 
-def _described(start_indices, limit_indices, strides) -> str:
+def _described(start_indices: Any, limit_indices: Any, strides: Any) -> str:
     return f"start_indices {start_indices}, limit_indices {limit_indices}, strides {strides}"
 
 
 @shape_rule(dynamic_slice_p)
-def _dynamic_slice_shape(x: ShapedArray, *start_indices: ShapedArray, slice_sizes) -> ShapedArray:
+def _dynamic_slice_shape(x: ShapedArray, *start_indices: ShapedArray, slice_sizes: Any) -> ShapedArray:
     _check_start_indices("dynamic_slice", x, start_indices)
     if len(slice_sizes) != x.ndim:
         raise ShapeError(f"dynamic_slice: slice_sizes must have one entry for each axis of the operand, got "
@@ -100,7 +100,7 @@ def _dynamic_update_slice_shape(x: ShapedArray, update: ShapedArray, *start_indi
 # Static slices
 
 
-def slice(operand, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None):
+def slice(operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None) -> Any:
     """Reads a window at a static position.
 
     Args:
@@ -125,7 +125,7 @@ def slice(operand, start_indices: Sequence[int], limit_indices: Sequence[int], s
         "strides": None if strides is None else as_ints("slice", "strides", strides)})
 
 
-def slice_in_dim(operand, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0):
+def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0) -> Any:
     """Slices along one axis.
 
     Args:
@@ -158,7 +158,7 @@ def slice_in_dim(operand, start_index: int | None, limit_index: int | None, stri
     return slice(operand, tuple(starts), tuple(limits), tuple(strides))
 
 
-def index_in_dim(operand, index: int, axis: int = 0, keepdims: bool = True):
+def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
     """Reads one position along an axis.
 
     Args:
@@ -188,7 +188,7 @@ def index_in_dim(operand, index: int, axis: int = 0, keepdims: bool = True):
 # Slices at computed positions
 
 
-def dynamic_slice(operand, start_indices, slice_sizes: Sequence[int], *, allow_negative_indices=True):
+def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int], *, allow_negative_indices: bool = True) -> Any:
     """Reads a window of static size at a computed position; the position is clamped so that the window fits.
 
     Args:
@@ -214,7 +214,7 @@ def dynamic_slice(operand, start_indices, slice_sizes: Sequence[int], *, allow_n
     return state.trace.process(dynamic_slice_p, (operand, *starts), {"slice_sizes": slice_sizes})
 
 
-def dynamic_update_slice(operand, update, start_indices, *, allow_negative_indices=True):
+def dynamic_update_slice(operand: Any, update: Any, start_indices: Any, *, allow_negative_indices: bool = True) -> Any:
     """Writes a window at a computed position; the position is clamped so that the window fits.
 
     Args:
@@ -239,7 +239,7 @@ def dynamic_update_slice(operand, update, start_indices, *, allow_negative_indic
 _HOST_INTEGERS = (int, np.integer)
 
 
-def _normal_starts(name: str, operand, start_indices, allow_negative) -> list:
+def _normal_starts(name: str, operand: Any, start_indices: Any, allow_negative: Any) -> list:
     """Start indices as scalars of one dtype, with negative ones resolved where that is allowed."""
     shape = shape_of(operand)
     starts = _as_scalars(name, start_indices)
@@ -266,7 +266,7 @@ def _normal_starts(name: str, operand, start_indices, allow_negative) -> list:
     return result
 
 
-def _as_scalars(name: str, start_indices) -> list:
+def _as_scalars(name: str, start_indices: Any) -> list:
     if isinstance(start_indices, (list, tuple)):
         return [i[()] if isinstance(i, np.ndarray) and i.shape == () else i for i in start_indices]
     shape = shape_of(start_indices)
@@ -278,7 +278,7 @@ def _as_scalars(name: str, start_indices) -> list:
     return [index_in_dim(start_indices, i, 0, keepdims=False) for i in range(shape[0])]
 
 
-def _index_dtype(name: str, starts: Sequence, shape: Sequence[int]):
+def _index_dtype(name: str, starts: Sequence, shape: Sequence[int]) -> Any:
     """The dtype all start indices are brought to: their own if they share one that can hold the sizes."""
     found = [get_aval(i) for i in starts if not isinstance(i, _HOST_INTEGERS) or isinstance(i, bool)]
     for aval in found:
@@ -297,7 +297,7 @@ def _index_dtype(name: str, starts: Sequence, shape: Sequence[int]):
     return dtypes.scalar_dtype(int)
 
 
-def wrapped_index(index, size: int):
+def wrapped_index(index: Any, size: int) -> Any:
     """The index with the size added where it is negative.
 
     Args:
@@ -313,13 +313,13 @@ def wrapped_index(index, size: int):
     return elementwise.select_n(elementwise.lt(index, 0), index, elementwise.add(index, scalar_like(size, dtype)))
 
 
-def _axis_starts(operand, index, axis: int) -> list:
+def _axis_starts(operand: Any, index: Any, axis: int) -> list:
     starts: list[Any] = [0] * len(shape_of(operand))
     starts[axis] = index
     return starts
 
 
-def dynamic_slice_in_dim(operand, start_index, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True):
+def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True) -> Any:
     """Reads positions along one axis, from a computed one on, clamped so that they fit; see `dynamic_slice`.
 
     Args:
@@ -343,7 +343,7 @@ def dynamic_slice_in_dim(operand, start_index, slice_size: int, axis: int = 0, *
                          allow_negative_indices=allow_negative_indices)
 
 
-def dynamic_index_in_dim(operand, index, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True):
+def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True) -> Any:
     """Reads one computed position along an axis, clamped to the axis.
 
     Args:
@@ -365,7 +365,7 @@ def dynamic_index_in_dim(operand, index, axis: int = 0, keepdims: bool = True, *
     return result if keepdims else squeeze(result, (axis,))
 
 
-def dynamic_update_slice_in_dim(operand, update, start_index, axis: int, *, allow_negative_indices: bool = True):
+def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True) -> Any:
     """Writes an update over the positions along one axis from a computed one on; see `dynamic_update_slice`.
 
     Args:
@@ -387,7 +387,7 @@ def dynamic_update_slice_in_dim(operand, update, start_index, axis: int, *, allo
                                 allow_negative_indices=allow_negative_indices)
 
 
-def dynamic_update_index_in_dim(operand, update, index, axis: int, *, allow_negative_indices: bool = True):
+def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True) -> Any:
     """Writes an update at one computed position along an axis, clamped to it.
 
     Args:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -31,7 +31,7 @@ _LARGEST_INDEX = 2 ** 31 - 1
 
 
 @shape_rule(sort_p)
-def _sort_shape(*operands: ShapedArray, dimension, is_stable, num_keys) -> list[ShapedArray]:
+def _sort_shape(*operands: ShapedArray, dimension: Any, is_stable: Any, num_keys: Any) -> list[ShapedArray]:
     if not operands:
         raise ShapeError("sort: at least one operand is needed")
     first = operands[0]
@@ -52,7 +52,7 @@ def _sort_shape(*operands: ShapedArray, dimension, is_stable, num_keys) -> list[
 
 
 @shape_rule(top_k_p)
-def _top_k_shape(x: ShapedArray, *, k, axis) -> list[ShapedArray]:
+def _top_k_shape(x: ShapedArray, *, k: Any, axis: Any) -> list[ShapedArray]:
     if dtypes.issubdtype(x.dtype, dtypes.complexfloating) or dtypes.is_extended(x.dtype):
         raise ValueError(f"top_k: complex and extended dtypes have no order, got {x.str_short()}")
     if k < 0:
@@ -69,7 +69,7 @@ def _top_k_shape(x: ShapedArray, *, k, axis) -> list[ShapedArray]:
     return [values, values.update(dtype=_INT32, weak_type=False)]
 
 
-def sort(operand, dimension: int = -1, is_stable: bool = True, num_keys: int = 1):
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
     """Sorts arrays along an axis, all in the order of the first ones.
 
     Args:
@@ -99,7 +99,7 @@ def sort(operand, dimension: int = -1, is_stable: bool = True, num_keys: int = 1
     return tuple(results) if is_sequence else results[0]
 
 
-def sort_key_val(keys, values, dimension: int = -1, is_stable: bool = True):
+def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> Any:
     """Sorts keys along an axis and puts values in the same order; see `sort`.
 
     Args:
@@ -118,7 +118,7 @@ def sort_key_val(keys, values, dimension: int = -1, is_stable: bool = True):
     return sort((keys, values), dimension, is_stable, num_keys=1)
 
 
-def top_k(operand, k: int, *, axis: int = -1):
+def top_k(operand: Any, k: int, *, axis: int = -1) -> Any:
     """The k greatest elements along an axis, in descending order, and where they were.
 
     Args:
@@ -138,14 +138,14 @@ def top_k(operand, k: int, *, axis: int = -1):
     return [values, indices]
 
 
-def _axis_of(name: str, operand, axis) -> int:
+def _axis_of(name: str, operand: Any, axis: Any) -> int:
     try:
         return canonical_axis(name, axis, len(shape_of(operand)))
     except ValueError as error:
         raise ValueError(f"{error}; the operand is {get_aval(operand).str_short()}") from None
 
 
-def approx_max_k(operand, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
+def approx_max_k(operand: Any, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
                  reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> list:
     """The k greatest elements along an axis and where they were, of which some may be missed.
 
@@ -173,7 +173,7 @@ def approx_max_k(operand, k: int, reduction_dimension: int = -1, recall_target: 
                          aggregate_to_topk)
 
 
-def approx_min_k(operand, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
+def approx_min_k(operand: Any, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
                  reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> list:
     """The k least elements along an axis and where they were; otherwise as `approx_max_k`, in ascending order.
 
@@ -193,8 +193,8 @@ def approx_min_k(operand, k: int, reduction_dimension: int = -1, recall_target: 
                          aggregate_to_topk)
 
 
-def _approx_top_k(name: str, is_max_k: bool, operand, k, reduction_dimension, recall_target, reduction_input_size_override,
-                  aggregate_to_topk) -> list:
+def _approx_top_k(name: str, is_max_k: bool, operand: Any, k: Any, reduction_dimension: Any, recall_target: Any, reduction_input_size_override: Any,
+                  aggregate_to_topk: Any) -> list:
     axis = _axis_of(name, operand, reduction_dimension)
     if not isinstance(recall_target, numbers.Real):
         raise TypeError(f"{name}: recall_target must be a number, got {recall_target!r}")
@@ -205,8 +205,8 @@ def _approx_top_k(name: str, is_max_k: bool, operand, k, reduction_dimension, re
 
 
 @shape_rule(approx_top_k_p)
-def _approx_top_k_shape(x: ShapedArray, *, k, reduction_dimension, recall_target, is_max_k, reduction_input_size_override,
-                        aggregate_to_topk) -> list[ShapedArray]:
+def _approx_top_k_shape(x: ShapedArray, *, k: Any, reduction_dimension: Any, recall_target: Any, is_max_k: Any, reduction_input_size_override: Any,
+                        aggregate_to_topk: Any) -> list[ShapedArray]:
     name = "approx_max_k" if is_max_k else "approx_min_k"
     if not dtypes.issubdtype(x.dtype, dtypes.floating):
         raise ValueError(f"{name}: the operand must be floating, got {x.str_short()}")

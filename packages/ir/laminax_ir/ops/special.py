@@ -6,6 +6,8 @@ scalars allowed beside an array.
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.ops.dtype_kinds import FLOATING, accepted_dtypes, check_dtype
 from laminax_ir.ops.elementwise_avals import check_same_dtype, result_aval
 from laminax_ir.ops.scalar_operands import PYTHON_SCALARS, typed
@@ -46,7 +48,7 @@ random_gamma_grad_p = _floating("random_gamma_grad")
 regularized_incomplete_beta_p = _floating("regularized_incomplete_beta")
 
 
-def _bind(primitive: Primitive, *operands):
+def _bind(primitive: Primitive, *operands: Any) -> Any:
     for x in operands:
         if type(x) in PYTHON_SCALARS:
             operands = typed(*operands)
@@ -54,7 +56,7 @@ def _bind(primitive: Primitive, *operands):
     return state.trace.process(primitive, operands, {})
 
 
-def erf(x):
+def erf(x: Any) -> Any:
     r"""Elementwise error function, :math:`\frac{2}{\sqrt\pi} \int_0^x e^{-t^2} dt`.
 
     Args:
@@ -69,7 +71,7 @@ def erf(x):
     return state.trace.process(erf_p, (x,), {})
 
 
-def erfc(x):
+def erfc(x: Any) -> Any:
     """Elementwise complementary error function, 1 - erf(x), accurate where that is small.
 
     Args:
@@ -84,7 +86,7 @@ def erfc(x):
     return state.trace.process(erfc_p, (x,), {})
 
 
-def erf_inv(x):
+def erf_inv(x: Any) -> Any:
     """Elementwise inverse of `erf`: infinite at -1 and 1, NaN outside them.
 
     Args:
@@ -99,7 +101,7 @@ def erf_inv(x):
     return state.trace.process(erf_inv_p, (x,), {})
 
 
-def lgamma(x):
+def lgamma(x: Any) -> Any:
     """Elementwise logarithm of |Γ(x)|; infinite at 0, -1, -2, ...
 
     Args:
@@ -114,7 +116,7 @@ def lgamma(x):
     return state.trace.process(lgamma_p, (x,), {})
 
 
-def digamma(x):
+def digamma(x: Any) -> Any:
     """Elementwise derivative of the logarithm of Γ; NaN at its poles 0, -1, -2, ...
 
     Args:
@@ -129,7 +131,7 @@ def digamma(x):
     return state.trace.process(digamma_p, (x,), {})
 
 
-def bessel_i0e(x):
+def bessel_i0e(x: Any) -> Any:
     """Elementwise modified Bessel function of order 0, scaled: exp(-|x|) I0(x).
 
     Args:
@@ -144,7 +146,7 @@ def bessel_i0e(x):
     return state.trace.process(bessel_i0e_p, (x,), {})
 
 
-def bessel_i1e(x):
+def bessel_i1e(x: Any) -> Any:
     """Elementwise modified Bessel function of order 1, scaled: exp(-|x|) I1(x).
 
     Args:
@@ -159,7 +161,7 @@ def bessel_i1e(x):
     return state.trace.process(bessel_i1e_p, (x,), {})
 
 
-def polygamma(m, x):
+def polygamma(m: Any, x: Any) -> Any:
     """Elementwise m-th derivative of `digamma` at x.
 
     Args:
@@ -175,7 +177,7 @@ def polygamma(m, x):
     return _bind(polygamma_p, m, x)
 
 
-def zeta(x, q):
+def zeta(x: Any, q: Any) -> Any:
     r"""Elementwise Hurwitz zeta function, :math:`\sum_{n \ge 0} (n + q)^{-x}`.
 
     Args:
@@ -191,7 +193,7 @@ def zeta(x, q):
     return _bind(zeta_p, x, q)
 
 
-def igamma(a, x):
+def igamma(a: Any, x: Any) -> Any:
     r"""Elementwise regularised lower incomplete gamma function, :math:`P(a, x) = \int_0^x t^{a-1} e^{-t} dt / \Gamma(a)`.
 
     Args:
@@ -207,7 +209,7 @@ def igamma(a, x):
     return _bind(igamma_p, a, x)
 
 
-def igammac(a, x):
+def igammac(a: Any, x: Any) -> Any:
     """Elementwise regularised upper incomplete gamma function, Q(a, x) = 1 - P(a, x).
 
     Args:
@@ -223,7 +225,7 @@ def igammac(a, x):
     return _bind(igammac_p, a, x)
 
 
-def igamma_grad_a(a, x):
+def igamma_grad_a(a: Any, x: Any) -> Any:
     """Elementwise derivative of `igamma(a, x)` with respect to a.
 
     Args:
@@ -239,7 +241,7 @@ def igamma_grad_a(a, x):
     return _bind(igamma_grad_a_p, a, x)
 
 
-def random_gamma_grad(a, x, *, dtype=None):
+def random_gamma_grad(a: Any, x: Any, *, dtype: Any = None) -> Any:
     """Elementwise derivative of a sample from the gamma distribution with respect to its shape parameter.
 
     Args:
@@ -263,7 +265,7 @@ def random_gamma_grad(a, x, *, dtype=None):
     return result
 
 
-def betainc(a, b, x):
+def betainc(a: Any, b: Any, x: Any) -> Any:
     r"""Elementwise regularised incomplete beta function, :math:`I_x(a, b)`.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Any, Sequence
 
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.ops.shape_arguments import canonical_axis
@@ -36,7 +36,7 @@ def _unstack_shape(x: ShapedArray, *, axis: int) -> list[ShapedArray]:
     return [x.update(shape=(*x.shape[:axis], *x.shape[axis + 1:]))] * x.shape[axis]
 
 
-def stack(operands: Sequence, axis: int = 0):
+def stack(operands: Sequence, axis: int = 0) -> Any:
     """Joins arrays of one shape along a new axis.
 
     Args:
@@ -61,7 +61,7 @@ def stack(operands: Sequence, axis: int = 0):
     return stack_p.bind(*operands, axis=canonical_axis("stack", axis, get_aval(operands[0]).ndim + 1))
 
 
-def unstack(x, axis: int = 0) -> tuple:
+def unstack(x: Any, axis: int = 0) -> tuple:
     """The slices of an array along an axis.
 
     Args:

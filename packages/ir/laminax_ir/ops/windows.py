@@ -7,7 +7,7 @@ count as the identity. Source: StableHLO specification, `reduce_window` and `sel
 from __future__ import annotations
 
 import functools
-from typing import Callable, Sequence
+from typing import Any, Callable, Sequence
 
 import numpy as np
 
@@ -32,8 +32,8 @@ from laminax_ir.types.errors import DTypeError, ShapeError
 
 # Pure in its arguments, and a program's layers repeat them: worth remembering on the staging path.
 @functools.lru_cache(maxsize=1024)
-def windowed_shape(name: str, shape: tuple[int, ...], window_dimensions, window_strides, padding, base_dilation,
-                   window_dilation) -> tuple[int, ...]:
+def windowed_shape(name: str, shape: tuple[int, ...], window_dimensions: Any, window_strides: Any, padding: Any, base_dilation: Any,
+                   window_dilation: Any) -> tuple[int, ...]:
     """The number of windows along each axis.
 
     Args:
@@ -69,7 +69,8 @@ def _windowed(name: str, kinds: tuple) -> Primitive:
     primitive = Primitive(name, family="windows")
 
     @shape_rule(primitive)
-    def rule(x: ShapedArray, *, window_dimensions, window_strides, padding, base_dilation, window_dilation) -> ShapedArray:
+    def rule(x: ShapedArray, *, window_dimensions: Any, window_strides: Any, padding: Any, base_dilation: Any,
+             window_dilation: Any) -> ShapedArray:
         check_dtype(name, x.dtype, kinds)
         return x.update(shape=windowed_shape(name, x.shape, window_dimensions, window_strides, padding, base_dilation,
                                              window_dilation))
@@ -87,8 +88,8 @@ select_and_gather_add_p = Primitive("select_and_gather_add", family="windows")
 
 
 @shape_rule(reduce_window_p)
-def _reduce_window_shape(*avals: ShapedArray, jaxpr: ClosedJaxpr, window_dimensions, window_strides, padding, base_dilation,
-                         window_dilation) -> list[ShapedArray]:
+def _reduce_window_shape(*avals: ShapedArray, jaxpr: ClosedJaxpr, window_dimensions: Any, window_strides: Any, padding: Any, base_dilation: Any,
+                         window_dilation: Any) -> list[ShapedArray]:
     operands, inits = split_operands("reduce_window", avals)
     check_monoid("reduce_window", operands, inits, jaxpr)
     shape = windowed_shape("reduce_window", operands[0].shape, window_dimensions, window_strides, padding, base_dilation,
@@ -99,8 +100,8 @@ def _reduce_window_shape(*avals: ShapedArray, jaxpr: ClosedJaxpr, window_dimensi
 
 
 @shape_rule(select_and_scatter_add_p)
-def _select_and_scatter_add_shape(source: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, window_dimensions,
-                                  window_strides, padding) -> ShapedArray:
+def _select_and_scatter_add_shape(source: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, window_dimensions: Any,
+                                  window_strides: Any, padding: Any) -> ShapedArray:
     name = "select_and_scatter_add"
     ones = (1,) * operand.ndim
     shape = windowed_shape(name, operand.shape, window_dimensions, window_strides, padding, ones, ones)
@@ -114,7 +115,7 @@ def _select_and_scatter_add_shape(source: ShapedArray, operand: ShapedArray, *, 
 
 @shape_rule(select_and_scatter_p)
 def _select_and_scatter_shape(operand: ShapedArray, source: ShapedArray, init: ShapedArray, *, select_jaxpr: ClosedJaxpr,
-                              scatter_jaxpr: ClosedJaxpr, window_dimensions, window_strides, padding) -> ShapedArray:
+                              scatter_jaxpr: ClosedJaxpr, window_dimensions: Any, window_strides: Any, padding: Any) -> ShapedArray:
     name = "select_and_scatter"
     ones = (1,) * operand.ndim
     shape = windowed_shape(name, operand.shape, window_dimensions, window_strides, padding, ones, ones)
@@ -130,8 +131,8 @@ def _select_and_scatter_shape(operand: ShapedArray, source: ShapedArray, init: S
 
 
 @shape_rule(select_and_gather_add_p)
-def _select_and_gather_add_shape(tangents: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, window_dimensions,
-                                 window_strides, padding, base_dilation, window_dilation) -> ShapedArray:
+def _select_and_gather_add_shape(tangents: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, window_dimensions: Any,
+                                 window_strides: Any, padding: Any, base_dilation: Any, window_dilation: Any) -> ShapedArray:
     name = "select_and_gather_add"
     shape = windowed_shape(name, operand.shape, window_dimensions, window_strides, padding, base_dilation, window_dilation)
     _check_selection(name, select_prim, operand)
@@ -151,9 +152,9 @@ def _check_selection(name: str, select_prim: Primitive, operand: ShapedArray) ->
 # The functions
 
 
-def reduce_window(operand, init_value, computation: Callable, window_dimensions: Sequence[int],
-                  window_strides: Sequence[int] | None = None, padding="VALID", base_dilation: Sequence[int] | None = None,
-                  window_dilation: Sequence[int] | None = None):
+def reduce_window(operand: Any, init_value: Any, computation: Callable, window_dimensions: Sequence[int],
+                  window_strides: Sequence[int] | None = None, padding: str = "VALID", base_dilation: Sequence[int] | None = None,
+                  window_dilation: Sequence[int] | None = None) -> Any:
     """Reduces every window of one or several arrays by a monoid.
 
     Args:
@@ -193,7 +194,8 @@ def reduce_window(operand, init_value, computation: Callable, window_dimensions:
 _special_primitives = {"sum": reduce_window_sum_p, "max": reduce_window_max_p, "min": reduce_window_min_p}
 
 
-def _window_params(name: str, shape, window_dimensions, window_strides, padding, base_dilation, window_dilation) -> dict:
+def _window_params(name: str, shape: Sequence[int], window_dimensions: Any, window_strides: Any, padding: Any, base_dilation: Any,
+                   window_dilation: Any) -> dict:
     rank = len(shape)
     window = int_tuple(name, "window_dimensions", window_dimensions)
     strides = int_tuple(name, "window_strides", window_strides, len(window))
@@ -209,8 +211,8 @@ def _window_params(name: str, shape, window_dimensions, window_strides, padding,
             "base_dilation": base_dilation, "window_dilation": window_dilation}
 
 
-def select_and_scatter(operand, select: Callable, window_dimensions: Sequence[int], window_strides: Sequence[int],
-                       padding: Sequence[tuple[int, int]], source, init_value, scatter: Callable):
+def select_and_scatter(operand: Any, select: Callable, window_dimensions: Sequence[int], window_strides: Sequence[int],
+                       padding: Sequence[tuple[int, int]], source: Any, init_value: Any, scatter: Callable) -> Any:
     """Picks an element of each window and combines a source element into its place.
 
     Args:
@@ -241,8 +243,8 @@ def select_and_scatter(operand, select: Callable, window_dimensions: Sequence[in
         window_strides=int_tuple(name, "window_strides", window_strides), padding=canonical_pads(name, padding, aval.ndim))
 
 
-def select_and_scatter_add(source, operand, select_prim: Primitive, window_dimensions: Sequence[int],
-                           window_strides: Sequence[int], padding: Sequence[tuple[int, int]]):
+def select_and_scatter_add(source: Any, operand: Any, select_prim: Primitive, window_dimensions: Sequence[int],
+                           window_strides: Sequence[int], padding: Sequence[tuple[int, int]]) -> Any:
     """Adds each source element to the place of its window's extreme element: the adjoint of max or min pooling.
 
     Args:
@@ -261,9 +263,9 @@ def select_and_scatter_add(source, operand, select_prim: Primitive, window_dimen
         padding=canonical_pads(name, padding, get_aval(operand).ndim))
 
 
-def select_and_gather_add(tangents, operand, select_prim: Primitive, window_dimensions: Sequence[int],
+def select_and_gather_add(tangents: Any, operand: Any, select_prim: Primitive, window_dimensions: Sequence[int],
                           window_strides: Sequence[int], padding: Sequence[tuple[int, int]],
-                          base_dilation: Sequence[int] | None = None, window_dilation: Sequence[int] | None = None):
+                          base_dilation: Sequence[int] | None = None, window_dilation: Sequence[int] | None = None) -> Any:
     """For each window the tangent at the place of its extreme element: the derivative of max or min pooling.
 
     Args:

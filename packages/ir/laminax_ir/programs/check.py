@@ -50,7 +50,7 @@ def check_jaxpr(jaxpr: Jaxpr | ClosedJaxpr) -> None:
 class _Checker:
     """One check; remembers the jaxprs that passed, since a program may call one many times."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._passed: set[Jaxpr] = set()
 
     def check(self, program: Jaxpr | ClosedJaxpr, path: tuple[str, ...]) -> None:
@@ -214,7 +214,8 @@ def _rule_faults(jaxpr: Jaxpr, eqn: JaxprEqn) -> Iterable[str]:
         yield f"{primitive} has the effects {_listed(effects)}, the equation says {_listed(eqn.effects)}"
 
 
-def _result_types(primitive: Primitive, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], params: dict[str, Any]) -> list[ShapedArray]:
+def _result_types(primitive: Primitive, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray],
+                  params: dict[str, Any]) -> list[ShapedArray]:
     """What the rules say; of how values are split over explicit mesh axes nothing, which depends on where the program is traced."""
     if in_use and any(aval._whole is not None for aval in (*in_avals, *out_avals)):
         with is_resolving(True):

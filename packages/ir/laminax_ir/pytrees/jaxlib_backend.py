@@ -9,7 +9,7 @@ same in jaxlib 0.10.2, 0.11.2 and 0.12.0.1.
 from __future__ import annotations
 
 try:
-    from jaxlib import _jax  # type: ignore  # it has no stubs
+    from jaxlib import _jax
 
     PyTreeRegistry = _jax.pytree.PyTreeRegistry
     PyTreeDef = _jax.pytree.PyTreeDef

@@ -78,16 +78,16 @@ def _generator(mix: Callable, size: int, key_size: int, seed_is_key: bool = Fals
       seed_is_key: whether a seed stands for a key, under which 0 is hashed, and not for a counter that is hashed under the key 0.
       pairs: whether each half of 64 bits is made of two words.
     """
-    def seed(seeds):
+    def seed(seeds: Any) -> Any:
         halves = list(words_of_seeds(seeds))
         zeros = [_like(_ZERO, halves[1])] * 4
         key, counter = (halves + zeros[2:], zeros) if seed_is_key else (zeros[:key_size], (halves + zeros)[:size])
         return join_words(mix(key, counter)[:key_size])
 
-    def split(words, *, shape):
+    def split(words: Any, *, shape: Sequence[int]) -> Any:
         return join_words(_numbered(words, shape, size - 2)[:key_size])
 
-    def fold_in(words, data):
+    def fold_in(words: Any, data: Any) -> Any:
         key = split_words(words)
         if data.shape:
             key = [_like(k, data) for k in key]
@@ -95,13 +95,13 @@ def _generator(mix: Callable, size: int, key_size: int, seed_is_key: bool = Fals
         data = _like(data, key[0])
         return join_words(mix(key, [zero] * (size - 1) + [data])[:key_size])
 
-    def bits(words, *, bit_width, shape):
+    def bits(words: Any, *, bit_width: int, shape: Sequence[int]) -> Any:
         mixed = _numbered(words, shape, 0)
         if bit_width == 64:
             return join_halves(*([_xor(mixed[0], mixed[2]), _xor(mixed[1], mixed[3])] if pairs else mixed[:2]))
         return to_dtype(reduce(_xor, mixed), UINT_DTYPES[bit_width])
 
-    def _numbered(words, shape, first):
+    def _numbered(words: Any, shape: Sequence[int], first: Any) -> Any:
         """The hashes of 0, 1, ... in row-major order, as the counter's words `first` and the next; each word of shape (*keys, *shape)."""
         keys = tuple(words.shape[:-1])
         whole = (*keys, *shape)

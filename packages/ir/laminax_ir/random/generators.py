@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -46,7 +46,8 @@ def word_program(primitive: Primitive, avals: Sequence[ShapedArray], params: dic
 
 
 @functools.lru_cache(maxsize=1024)
-def _cached_program(primitive, avals, params, _partitionable, _x64) -> ClosedJaxpr:
+def _cached_program(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any], _partitionable: Any,
+                    _x64: Any) -> ClosedJaxpr:
     params = dict(params)
     impl = params.pop("impl", None) or avals[0].dtype.impl
     function = getattr(impl.functions or _WORD_FUNCTIONS[impl.name], _FUNCTION_OF[primitive])
@@ -67,7 +68,7 @@ def threefry_program(shape: tuple[int, ...]) -> ClosedJaxpr:
     return stage(_threefry_rounds, [ShapedArray(shape, UINT32)] * 4, name="threefry2x32")
 
 
-def _threefry_rounds(key1, key2, x1, x2):
+def _threefry_rounds(key1: Any, key2: Any, x1: Any, x2: Any) -> Any:
     add, xor = elementwise.add, elementwise.bitwise_xor
     schedule = (key1, key2, xor(xor(key1, key2), _PARITY))
     x1, x2 = add(x1, key1), add(x2, key2)
@@ -86,12 +87,12 @@ def _threefry_rounds(key1, key2, x1, x2):
 # Threefry
 
 
-def threefry_seed(seeds):
+def threefry_seed(seeds: Any) -> Any:
     """u32[*s, 2] from integers of shape s: the high word, which is 0 for a seed of 32 bits, and the low word."""
     return join_words(words_of_seeds(seeds))
 
 
-def threefry_split(words, *, shape: tuple[int, ...]):
+def threefry_split(words: Any, *, shape: tuple[int, ...]) -> Any:
     """u32[*keys, *shape, 2] from u32[*keys, 2]."""
     if config.threefry_partitionable.value:
         return join_words(_hash_counters(words, shape))
@@ -99,13 +100,13 @@ def threefry_split(words, *, shape: tuple[int, ...]):
     return shapes.reshape(flat, (*words.shape[:-1], *shape, 2))
 
 
-def threefry_fold_in(words, data):
+def threefry_fold_in(words: Any, data: Any) -> Any:
     """u32[*s, 2] from u32[*keys, 2] and uint32 data, s being their common shape."""
     key1, key2 = split_words(words)
     return join_words(threefry2x32(key1, key2, _ZERO, data))
 
 
-def threefry_bits(words, *, bit_width: int, shape: tuple[int, ...]):
+def threefry_bits(words: Any, *, bit_width: int, shape: tuple[int, ...]) -> Any:
     """Unsigned integers of the given width and shape `(*keys, *shape)` from u32[*keys, 2]."""
     if not config.threefry_partitionable.value:
         return _threefry_bits_original(words, bit_width, shape)
@@ -115,7 +116,7 @@ def threefry_bits(words, *, bit_width: int, shape: tuple[int, ...]):
     return to_dtype(elementwise.bitwise_xor(high, low), UINT_DTYPES[bit_width])
 
 
-def _hash_counters(words, shape: tuple[int, ...]):
+def _hash_counters(words: Any, shape: tuple[int, ...]) -> Any:
     """The two words of the hashes of the counters 0, 1, ... laid out over a shape, for each key."""
     keys = words.shape[:-1]
     high, low = iota_2x32_shape(shape) if shape else (_ZERO, _ZERO)
@@ -131,7 +132,7 @@ def _hash_counters(words, shape: tuple[int, ...]):
 # The older layout of the counters
 
 
-def _hash_in_halves(words, count: int):
+def _hash_in_halves(words: Any, count: int) -> Any:
     """u32[*keys, count]: hashes pairs of counters, one from each half of 0..count-1 (of an odd number, padded with 0)."""
     if count >= 2**32 - 1:
         raise NotImplementedError("threefry without the option threefry_partitionable makes fewer than 2**32 words "
@@ -148,7 +149,7 @@ def _hash_in_halves(words, count: int):
     return slicing.slice(joined, (0,) * joined.ndim, (*keys, count)) if count % 2 else joined
 
 
-def _threefry_bits_original(words, bit_width: int, shape: tuple[int, ...]):
+def _threefry_bits_original(words: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     keys, size, dtype = words.shape[:-1], math.prod(shape), UINT_DTYPES[bit_width]
     count = -(-bit_width * size // 32)
     bits = _hash_in_halves(words, count)
@@ -170,17 +171,17 @@ def _threefry_bits_original(words, bit_width: int, shape: tuple[int, ...]):
 # The generators on top of XLA's: keys of four words
 
 
-def rbg_seed(seeds):
+def rbg_seed(seeds: Any) -> Any:
     """u32[*s, 4]: the threefry key twice."""
     half = threefry_seed(seeds)
     return shapes.concatenate((half, half), half.ndim - 1)
 
 
-def _as_halves(words):
+def _as_halves(words: Any) -> Any:
     return shapes.reshape(words, (*words.shape[:-1], 2, 2))
 
 
-def rbg_split(words, *, shape: tuple[int, ...]):
+def rbg_split(words: Any, *, shape: tuple[int, ...]) -> Any:
     """u32[*keys, *shape, 4]: splits the two halves of each key by threefry."""
     keys, n = words.shape[:-1], words.ndim - 1
     halves = threefry_split(_as_halves(words), shape=shape)  # u32[*keys, 2, *shape, 2]
@@ -188,7 +189,7 @@ def rbg_split(words, *, shape: tuple[int, ...]):
     return shapes.reshape(shapes.transpose(halves, order), (*keys, *shape, 4))
 
 
-def rbg_fold_in(words, data):
+def rbg_fold_in(words: Any, data: Any) -> Any:
     """u32[*s, 4]: folds the data into both halves by threefry."""
     keys = words.shape[:-1]
     if data.shape:
@@ -199,7 +200,7 @@ def rbg_fold_in(words, data):
     return shapes.reshape(folded, (*folded.shape[:-2], 4))
 
 
-def _generate(words, shape: tuple[int, ...], dtype):
+def _generate(words: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Bits of shape `(*keys, *shape)`: those of the first key, as vmap of `rng_bit_generator` has it."""
     keys = words.shape[:-1]
     if 0 in keys:
@@ -209,7 +210,7 @@ def _generate(words, shape: tuple[int, ...], dtype):
                                                 algorithm=random_bits.RandomAlgorithm.RNG_DEFAULT, out_sharding=None)[1]
 
 
-def rbg_bits(words, *, bit_width: int, shape: tuple[int, ...]):
+def rbg_bits(words: Any, *, bit_width: int, shape: tuple[int, ...]) -> Any:
     """Unsigned integers of shape `(*keys, *shape)`."""
     return _generate(words, shape, UINT_DTYPES[bit_width])
 
@@ -217,7 +218,7 @@ def rbg_bits(words, *, bit_width: int, shape: tuple[int, ...]):
 _HASH_STEPS = 10  # unsafe_rbg takes every tenth block of bits for a hash
 
 
-def unsafe_rbg_split(words, *, shape: tuple[int, ...]):
+def unsafe_rbg_split(words: Any, *, shape: tuple[int, ...]) -> Any:
     """u32[*keys, *shape, 4]."""
     keys, count = words.shape[:-1], math.prod(shape)
     blocks = _generate(words, (_HASH_STEPS * count, 4), UINT32)
@@ -225,7 +226,7 @@ def unsafe_rbg_split(words, *, shape: tuple[int, ...]):
     return shapes.reshape(every_tenth, (*keys, *shape, 4))
 
 
-def unsafe_rbg_fold_in(words, data):
+def unsafe_rbg_fold_in(words: Any, data: Any) -> Any:
     """u32[*s, 4]."""
     blocks = _generate(rbg_seed(data), (_HASH_STEPS, 4), UINT32)
     last = slicing.slice(blocks, (0,) * data.ndim + (_HASH_STEPS - 1, 0), blocks.shape)

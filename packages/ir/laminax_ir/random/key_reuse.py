@@ -28,6 +28,7 @@ from laminax_ir.programs.primitive import Primitive
 from laminax_ir.reference.evaluate import reference_rule
 from laminax_ir.tracing import source
 from laminax_ir.types import dtypes
+from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.errors import KeyReuseError
 
 _ARRANGES = {reshape_p, squeeze_p, transpose_p, slice_p, rev_p, broadcast_in_dim_p, concatenate_p, split_p}
@@ -65,7 +66,7 @@ class _Walk:
     def __init__(self) -> None:
         self._count = count()
 
-    def made(self, aval) -> _Numbers | None:
+    def made(self, aval: ShapedArray) -> _Numbers | None:
         """Numbers of new keys; None if it is no array of keys."""
         if not dtypes.is_extended(getattr(aval, "dtype", None)):
             return None
@@ -75,7 +76,7 @@ class _Walk:
         """The numbers of a program's results, given those of its constants and arguments; adds to what is used."""
         env = dict(zip((*jaxpr.constvars, *jaxpr.invars), operands))
 
-        def numbers(atom):
+        def numbers(atom: Any) -> Any:
             return self.made(atom.aval) if type(atom) is Literal else env[atom]
 
         for eqn in jaxpr.eqns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from laminax_ir.types.dot_algorithms import TF32, DotAlgorithm, DotAlgorithmPres
 
 
 @reference_rule(dot_general_p)
-def _dot_general(lhs, rhs, *, dimension_numbers, precision, preferred_element_type, out_sharding):
+def _dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: Any, preferred_element_type: Any, out_sharding: Any) -> Any:
     if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
         out = contraction_dtype("dot_general", lhs.dtype, rhs.dtype, preferred_element_type)
         algorithm = concrete_algorithm(precision, lhs.dtype, rhs.dtype, out)
@@ -30,7 +31,7 @@ def _dot_general(lhs, rhs, *, dimension_numbers, precision, preferred_element_ty
     return to_result(_contract(lhs, rhs, dimension_numbers), result_dtype)
 
 
-def _by_algorithm(lhs, rhs, dimension_numbers, algorithm: DotAlgorithm):
+def _by_algorithm(lhs: Any, rhs: Any, dimension_numbers: Any, algorithm: DotAlgorithm) -> Any:
     """The sum of products of components, the greatest ones, in the accumulation type."""
     wide = computation_dtype(algorithm.accumulation_type)
     count = max(algorithm.lhs_component_count, algorithm.rhs_component_count)
@@ -43,7 +44,7 @@ def _by_algorithm(lhs, rhs, dimension_numbers, algorithm: DotAlgorithm):
     return np.asarray(total).astype(algorithm.accumulation_type)
 
 
-def _components(x, algorithm: DotAlgorithm, precision_type, count: int):
+def _components(x: Any, algorithm: DotAlgorithm, precision_type: Any, count: int) -> Any:
     rest = x.astype(storage_dtype(algorithm, precision_type, x.dtype))
     for _ in range(count):
         part = _rounded_to_tf32(rest) if precision_type is TF32 else rest.astype(precision_type)
@@ -51,7 +52,7 @@ def _components(x, algorithm: DotAlgorithm, precision_type, count: int):
         rest = (rest - part.astype(rest.dtype)).astype(rest.dtype)
 
 
-def _rounded_to_tf32(x):
+def _rounded_to_tf32(x: Any) -> Any:
     """To 10 of float32's 23 mantissa bits, half to even."""
     bits = np.ascontiguousarray(x).view(np.uint32)
     half_to_even = np.uint32(0x0FFF) + ((bits >> np.uint32(13)) & np.uint32(1))
@@ -59,7 +60,7 @@ def _rounded_to_tf32(x):
     return np.where(np.isfinite(x), rounded, x)
 
 
-def in_common_dtype(lhs, rhs, preferred):
+def in_common_dtype(lhs: Any, rhs: Any, preferred: Any) -> Any:
     """Operands in the dtype that the products are summed in, and the dtype of the result."""
     operand_dtype = contraction_dtype("dot_general", lhs.dtype, rhs.dtype, None)
     dtype = operand_dtype if preferred is None else preferred
@@ -70,13 +71,13 @@ def in_common_dtype(lhs, rhs, preferred):
     return lhs.astype(wide, copy=False), rhs.astype(wide, copy=False), dtype
 
 
-def to_result(value, dtype):
+def to_result(value: Any, dtype: Any) -> Any:
     if dtypes.issubdtype(value.dtype, dtypes.complexfloating) and not dtypes.issubdtype(dtype, dtypes.complexfloating):
         value = value.real
     return value.astype(dtype, copy=False)
 
 
-def _contract(lhs, rhs, dimension_numbers):
+def _contract(lhs: Any, rhs: Any, dimension_numbers: Any) -> Any:
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
     lhs_free = free_axes(lhs.ndim, lhs_contracting, lhs_batch)
     rhs_free = free_axes(rhs.ndim, rhs_contracting, rhs_batch)
@@ -90,8 +91,8 @@ def _contract(lhs, rhs, dimension_numbers):
 
 
 @reference_rule(ragged_dot_general_p)
-def _ragged_dot_general(lhs, rhs, group_sizes, *, ragged_dot_dimension_numbers, precision, preferred_element_type,
-                        group_offset, out_sharding):
+def _ragged_dot_general(lhs: Any, rhs: Any, group_sizes: Any, *, ragged_dot_dimension_numbers: Any, precision: Any, preferred_element_type: Any,
+                        group_offset: Any, out_sharding: Any) -> Any:
     lhs, rhs, result_dtype = in_common_dtype(lhs, rhs, preferred_element_type)
     ((contracting, rhs_contracting), (batch, rhs_batch)), _, group = ragged_dot_dimension_numbers
     groups = group_sizes.shape[-1]
@@ -109,7 +110,7 @@ def _ragged_dot_general(lhs, rhs, group_sizes, *, ragged_dot_dimension_numbers, 
     return to_result(total, result_dtype)
 
 
-def _group_masks(lhs, group_sizes, numbers):
+def _group_masks(lhs: Any, group_sizes: Any, numbers: Any) -> Any:
     """Per group, where along lhs's ragged axis it lies; each mask broadcasts against lhs."""
     (ragged,) = numbers.lhs_ragged_dimensions
     axes = (*outer_ragged_axes(lhs.ndim, numbers), ragged) if group_sizes.ndim > 1 else (ragged,)
@@ -121,7 +122,7 @@ def _group_masks(lhs, group_sizes, numbers):
         yield _onto_axes((end - sizes[..., i, None] <= position) & (position < end), axes, lhs.ndim)
 
 
-def _onto_axes(x, axes, ndim):
+def _onto_axes(x: Any, axes: Any, ndim: Any) -> Any:
     """The array with its axes put at the given places of an array of rank ndim, size 1 elsewhere."""
     order = np.argsort(axes)
     shape = [1] * ndim
@@ -130,5 +131,5 @@ def _onto_axes(x, axes, ndim):
     return x.transpose(order).reshape(shape)
 
 
-def _without(axes, removed):
+def _without(axes: Any, removed: Any) -> Any:
     return tuple(axis - (axis > removed) for axis in axes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from laminax_ir.key_arrays.keys import record_dtype
@@ -11,22 +13,22 @@ from laminax_ir.types import dtypes
 
 
 @reference_rule(cond_p)
-def _cond(index, *operands, branches, **_params):
+def _cond(index: Any, *operands: Any, branches: Any, **_params: Any) -> Any:
     return evaluate(branches[min(max(int(index), 0), len(branches) - 1)], *operands)
 
 
 @reference_rule(while_p)
-def _while(*operands, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
+def _while(*operands: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: Any, body_nconsts: Any) -> Any:
     cond_consts = operands[:cond_nconsts]
     body_consts = operands[cond_nconsts:cond_nconsts + body_nconsts]
     carry = operands[cond_nconsts + body_nconsts:]
     while evaluate(cond_jaxpr, *cond_consts, *carry)[0]:
-        carry = evaluate(body_jaxpr, *body_consts, *carry)
+        carry = tuple(evaluate(body_jaxpr, *body_consts, *carry))
     return carry
 
 
 @reference_rule(scan_p)
-def _scan(*operands, jaxpr, length, reverse, num_consts, num_carry, **_params):
+def _scan(*operands: Any, jaxpr: Any, length: Any, reverse: Any, num_consts: Any, num_carry: Any, **_params: Any) -> Any:
     consts, carry = operands[:num_consts], operands[num_consts:num_consts + num_carry]
     xs = operands[num_consts + num_carry:]
     y_avals = jaxpr.out_avals[num_carry:]
@@ -34,14 +36,14 @@ def _scan(*operands, jaxpr, length, reverse, num_consts, num_carry, **_params):
           for aval in y_avals]
     for i in reversed(range(length)) if reverse else range(length):
         outs = evaluate(jaxpr, *consts, *carry, *[x[i] for x in xs])
-        carry = outs[:num_carry]
+        carry = tuple(outs[:num_carry])
         for stacked, y, aval in zip(ys, outs[num_carry:], y_avals):
             stacked[i] = to_numpy(y, aval)
     return [*carry, *ys]
 
 
 @reference_rule(platform_index_p)
-def _platform_index(*, platforms):
+def _platform_index(*, platforms: Any) -> Any:
     for i, platform in enumerate(platforms):
         if platform is None or "cpu" in platform:
             return np.int32(i)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +13,8 @@ from laminax_ir.reference.evaluate import reference_rule
 
 
 @reference_rule(conv_general_dilated_p)
-def _conv_general_dilated(lhs, rhs, *, window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers,
-                          feature_group_count, batch_group_count, precision, preferred_element_type, out_sharding):
+def _conv_general_dilated(lhs: Any, rhs: Any, *, window_strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any, dimension_numbers: Any,
+                          feature_group_count: Any, batch_group_count: Any, precision: Any, preferred_element_type: Any, out_sharding: Any) -> Any:
     lhs, rhs, result_dtype = in_common_dtype(lhs, rhs, preferred_element_type)
     lhs, rhs = lhs.transpose(dimension_numbers.lhs_spec), rhs.transpose(dimension_numbers.rhs_spec)
     lhs = padded(lhs, lhs.dtype.type(0), ((0, 0), (0, 0), *padding), (1, 1, *lhs_dilation))
@@ -34,7 +35,7 @@ def _conv_general_dilated(lhs, rhs, *, window_strides, padding, lhs_dilation, rh
     return to_result(result.transpose(np.argsort(dimension_numbers.out_spec)), result_dtype)
 
 
-def padded(x, fill, padding, dilation):
+def padded(x: Any, fill: Any, padding: Any, dilation: Any) -> Any:
     """The array with holes between its elements and margins around it, both of value `fill`; negative margins cut off."""
     shape = [dilated(size, d) for size, d in zip(x.shape, dilation)]
     spread = np.full(shape, fill, x.dtype)
@@ -44,7 +45,7 @@ def padded(x, fill, padding, dilation):
     return spread[tuple(slice(max(-low, 0), size - max(-high, 0)) for (low, high), size in zip(padding, spread.shape))]
 
 
-def window_part(x, place, window_dilation, strides, sizes):
+def window_part(x: Any, place: Any, window_dilation: Any, strides: Any, sizes: Any) -> Any:
     """For all windows the element at one place of the window."""
     return x[tuple(slice(p * d, p * d + (n - 1) * s + 1 if n else p * d, s)
                    for p, d, s, n in zip(place, window_dilation, strides, sizes))]

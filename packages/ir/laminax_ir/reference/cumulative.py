@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from laminax_ir.ops import cumulative as ops
@@ -10,16 +12,16 @@ from laminax_ir.reference.widening import widened
 from laminax_ir.types import dtypes
 
 
-def _accumulating(primitive, accumulate):
+def _accumulating(primitive: Any, accumulate: Any) -> None:
     @reference_rule(primitive)
-    def rule(x, *, axis, reverse):
+    def rule(x: Any, *, axis: Any, reverse: Any) -> Any:
         x = widened(x)
         x = np.flip(x, axis) if reverse else x
         result = accumulate(x, axis)
         return np.flip(result, axis) if reverse else result
 
 
-def _cumlogsumexp(x, axis):
+def _cumlogsumexp(x: Any, axis: int) -> Any:
     # NumPy's logaddexp takes no complex numbers; a shift by the real part's running maximum needs exp and log only.
     if not dtypes.issubdtype(x.dtype, dtypes.complexfloating):
         return np.logaddexp.accumulate(x, axis=axis)

@@ -7,51 +7,54 @@ width or more gives 0 (or the sign).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from laminax_ir.ops import elementwise as op
+from laminax_ir.programs.primitive import Primitive
 from laminax_ir.reference.evaluate import reference_rule
 from laminax_ir.reference.ordering import total_order
 from laminax_ir.reference.widening import widened
 from laminax_ir.types import dtypes
 
 
-def _define(primitive, function) -> None:
+def _define(primitive: Primitive, function: Any) -> None:
     reference_rule.add(primitive, lambda *operands, **params: function(*map(widened, operands), **params))
 
 
-def _is_integer(x) -> bool:
+def _is_integer(x: Any) -> bool:
     return dtypes.issubdtype(x.dtype, dtypes.integer)
 
 
-def _is_complex(x) -> bool:
+def _is_complex(x: Any) -> bool:
     return x.dtype.kind == "c"
 
 
-def _cbrt(x):
+def _cbrt(x: Any) -> Any:
     return np.cbrt(x)
 
 
-def _sign(x):
+def _sign(x: Any) -> Any:
     if _is_complex(x):
         magnitude = np.abs(x)
         return np.where(magnitude == 0, x, x / np.where(magnitude == 0, 1, magnitude))
     return np.where(x == 0, x, np.sign(x))  # keeps the sign of zero, which np.sign drops
 
 
-def _round_half_away(x, *, rounding_method):
+def _round_half_away(x: Any, *, rounding_method: Any) -> Any:
     if rounding_method == op.RoundingMethod.TO_NEAREST_EVEN:
         return np.round(x)
     truncated = np.trunc(x)
     return np.where(np.abs(x - truncated) >= 0.5, truncated + np.sign(x), np.where(x == truncated, x, truncated))
 
 
-def _logistic(x):
+def _logistic(x: Any) -> Any:
     small = np.exp(np.where(x.real < 0, x, -x))  # never overflows
     return np.where(x.real < 0, small, 1) / (1 + small)
 
 
-def _integer_pow(x, *, y):
+def _integer_pow(x: Any, *, y: Any) -> Any:
     if _is_integer(x):
         result, base, n = np.ones_like(x), x, y
         while n:
@@ -61,7 +64,7 @@ def _integer_pow(x, *, y):
     return x ** y if y >= 0 else 1 / x ** -y
 
 
-def _define_accurate(primitive, function) -> None:
+def _define_accurate(primitive: Primitive, function: Any) -> None:
     """What the compiler is asked for in accuracy does not change the meaning."""
     reference_rule.add(primitive, lambda x, accuracy=None: function(widened(x)))
 
@@ -82,12 +85,12 @@ for _primitive, _function in [
 
 
 @reference_rule(op.conj_p)
-def _conj(x, *, input_dtype):
+def _conj(x: Any, *, input_dtype: Any) -> Any:
     return np.conj(x) if _is_complex(x) else _complex(x, np.zeros((), x.dtype))
 
 
 @reference_rule(op.complex_p)
-def _complex(x, y):
+def _complex(x: Any, y: Any) -> Any:
     x, y = np.broadcast_arrays(x, y)
     result = np.empty(x.shape, np.result_type(x.dtype, np.complex64))
     result.real, result.imag = x, y
@@ -95,19 +98,19 @@ def _complex(x, y):
 
 
 @reference_rule(op.not_p)
-def _not(x):
+def _not(x: Any) -> Any:
     return np.invert(widened(x))
 
 
 @reference_rule(op.copy_p, op.stop_gradient_p)
-def _identity(x, **_params):
+def _identity(x: Any, **_params: Any) -> Any:
     return x
 
 
 # Arithmetic of two operands
 
 
-def _div(x, y):
+def _div(x: Any, y: Any) -> Any:
     if not _is_integer(x):
         return np.divide(x, y)
     safe = np.where(y == 0, 1, y).astype(y.dtype)
@@ -120,39 +123,39 @@ def _div(x, y):
 
 
 @reference_rule(op.mulhi_p)
-def _mulhi(x, y):
+def _mulhi(x: Any, y: Any) -> Any:
     """In integers without bounds; the shift rounds towards minus infinity, as the high bits of a negative number do."""
     high = np.asarray(x.astype(object) * y.astype(object) >> dtypes.bit_width(x.dtype))
     return high.astype(np.int64 if x.dtype.kind != "u" else np.uint64)
 
 
-def _rem(x, y):
+def _rem(x: Any, y: Any) -> Any:
     if not _is_integer(x):
         return np.fmod(x, y)
     safe = np.where((y == 0) | (y == -1 if x.dtype.kind == "i" else False), 1, y).astype(y.dtype)
     return np.where(y == 0, x, np.fmod(x, safe))
 
 
-def _atan2(y, x):
+def _atan2(y: Any, x: Any) -> Any:
     if not _is_complex(y):
         return np.arctan2(y, x)
     y, x = y.astype(np.complex128), x.astype(np.complex128)  # the logarithm is of a number near 1
     return -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))
 
 
-def _maximum(x, y):
+def _maximum(x: Any, y: Any) -> Any:
     if _is_complex(x):
         return _lexicographic(x, y, np.greater)
     return np.maximum(x, y)
 
 
-def _minimum(x, y):
+def _minimum(x: Any, y: Any) -> Any:
     if _is_complex(x):
         return _lexicographic(x, y, np.less)
     return np.minimum(x, y)
 
 
-def _lexicographic(x, y, wins):
+def _lexicographic(x: Any, y: Any, wins: Any) -> Any:
     first = wins(x.real, y.real) | ((x.real == y.real) & wins(x.imag, y.imag))
     chosen = np.where(first, x, y)
     return np.where(np.isnan(x), x, np.where(np.isnan(y), y, chosen))
@@ -165,8 +168,8 @@ for _primitive, _function in [
     _define(_primitive, _function)
 
 
-def _define_comparison(primitive, compare):
-    def function(x, y):
+def _define_comparison(primitive: Any, compare: Any) -> None:
+    def function(x: Any, y: Any) -> Any:
         if _is_complex(x):  # lexicographic, by real part first
             return compare(x.real, y.real) & (x.real != y.real) | ((x.real == y.real) & compare(x.imag, y.imag))
         return compare(x, y)
@@ -179,7 +182,7 @@ _define_comparison(op.gt_p, np.greater)
 _define_comparison(op.ge_p, np.greater_equal)
 
 
-def _define_total_order(primitive, compare):
+def _define_total_order(primitive: Any, compare: Any) -> None:
     reference_rule.add(primitive, lambda x, y: compare(total_order(x), total_order(y)))
 
 
@@ -189,12 +192,12 @@ _define_total_order(op.le_to_p, np.less_equal)
 
 
 @reference_rule(op.nextafter_p)
-def _nextafter(x, y):
+def _nextafter(x: Any, y: Any) -> Any:
     return np.nextafter(x, y)  # in the operands' own dtype: the next value depends on it
 
 
 @reference_rule(op.pow_p)
-def _pow(x, y):
+def _pow(x: Any, y: Any) -> Any:
     if _is_integer(y):
         return np.power(widened(x), widened(y).astype(widened(x).dtype))
     return np.power(widened(x), widened(y))
@@ -203,19 +206,19 @@ def _pow(x, y):
 # Bits
 
 
-def _unsigned(x):
+def _unsigned(x: Any) -> Any:
     bits = dtypes.bit_width(x.dtype)
     return x.astype(np.int64).astype(np.uint64) & np.uint64((1 << bits) - 1), bits
 
 
 @reference_rule(op.population_count_p)
-def _population_count(x):
+def _population_count(x: Any) -> Any:
     value, bits = _unsigned(x)
     return sum(((value >> np.uint64(i)) & np.uint64(1)).astype(np.int64) for i in range(bits))
 
 
 @reference_rule(op.clz_p)
-def _clz(x):
+def _clz(x: Any) -> Any:
     value, bits = _unsigned(x)
     width = np.zeros(x.shape, np.int64)
     for i in range(bits):
@@ -224,7 +227,7 @@ def _clz(x):
 
 
 @reference_rule(op.shift_left_p)
-def _shift_left(x, y):
+def _shift_left(x: Any, y: Any) -> Any:
     value, bits = _unsigned(x)
     count, _ = _unsigned(y)
     shifted = value << np.minimum(count, np.uint64(63))
@@ -232,7 +235,7 @@ def _shift_left(x, y):
 
 
 @reference_rule(op.shift_right_logical_p)
-def _shift_right_logical(x, y):
+def _shift_right_logical(x: Any, y: Any) -> Any:
     value, bits = _unsigned(x)
     count, _ = _unsigned(y)
     shifted = value >> np.minimum(count, np.uint64(63))
@@ -240,7 +243,7 @@ def _shift_right_logical(x, y):
 
 
 @reference_rule(op.shift_right_arithmetic_p)
-def _shift_right_arithmetic(x, y):
+def _shift_right_arithmetic(x: Any, y: Any) -> Any:
     count, bits = _unsigned(y)
     wide = x.astype(np.int64) if x.dtype != np.uint64 else x.view(np.int64)
     if x.dtype.kind == "u" or dtypes.issubdtype(x.dtype, dtypes.unsignedinteger):  # the sign bit is the top bit
@@ -250,7 +253,7 @@ def _shift_right_arithmetic(x, y):
     return shifted.astype(_wrapping(x.dtype))
 
 
-def _wrapping(dtype):
+def _wrapping(dtype: Any) -> Any:
     """A NumPy dtype whose conversion to `dtype` keeps the low bits."""
     return dtype if dtype.kind in "iu" else np.int32
 
@@ -259,7 +262,7 @@ def _wrapping(dtype):
 
 
 @reference_rule(op.select_n_p)
-def _select_n(which, *cases):
+def _select_n(which: Any, *cases: Any) -> Any:
     if len(cases) == 1:
         return cases[0]
     last = len(cases) - 1
@@ -271,7 +274,7 @@ def _select_n(which, *cases):
 
 
 @reference_rule(op.clamp_p)
-def _clamp(low, x, high):
+def _clamp(low: Any, x: Any, high: Any) -> Any:
     low, wide, high = widened(low), widened(x), widened(high)
     if _is_complex(x):  # by the real parts alone, as XLA does it; the specification leaves complex numbers out
         raised = np.where(low.real >= wide.real, low, wide)
@@ -280,7 +283,7 @@ def _clamp(low, x, high):
 
 
 @reference_rule(op.convert_element_type_p)
-def _convert(x, *, new_dtype, weak_type, sharding=None):
+def _convert(x: Any, *, new_dtype: Any, weak_type: Any, sharding: Any = None) -> Any:
     new_dtype = np.dtype(new_dtype)
     if new_dtype == bool:
         return widened(x) != 0
@@ -291,7 +294,7 @@ def _convert(x, *, new_dtype, weak_type, sharding=None):
     return widened(x).astype(new_dtype)
 
 
-def _saturating(x, dtype):
+def _saturating(x: Any, dtype: Any) -> Any:
     """Floats to integers as XLA converts them: towards zero, clamped to the range, NaN to 0."""
     info = dtypes.iinfo(dtype)
     x = np.trunc(np.nan_to_num(x.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf))
@@ -302,7 +305,7 @@ def _saturating(x, dtype):
 
 
 @reference_rule(op.bitcast_convert_type_p)
-def _bitcast(x, *, new_dtype):
+def _bitcast(x: Any, *, new_dtype: Any) -> Any:
     new_dtype = np.dtype(new_dtype)
     if min(dtypes.bit_width(x.dtype), dtypes.bit_width(new_dtype)) < 8:
         return _bitcast_subbyte(x, new_dtype)
@@ -314,7 +317,7 @@ def _bitcast(x, *, new_dtype):
     return x.view(new_dtype).reshape(x.shape[:-1])
 
 
-def _bitcast_subbyte(x, new_dtype):
+def _bitcast_subbyte(x: Any, new_dtype: Any) -> Any:
     """By way of the bits, least significant first."""
     old_bits, new_bits = dtypes.bit_width(x.dtype), dtypes.bit_width(new_dtype)
     source = np.ascontiguousarray(x).view(np.uint8).reshape(*x.shape, x.dtype.itemsize)
@@ -328,7 +331,7 @@ def _bitcast_subbyte(x, new_dtype):
 
 
 @reference_rule(op.reduce_precision_p)
-def _reduce_precision(x, *, exponent_bits, mantissa_bits):
+def _reduce_precision(x: Any, *, exponent_bits: Any, mantissa_bits: Any) -> Any:
     """Rounds the significand to nearest even, a subnormal number's at the same bit as the least normal one's. Fewer exponent
     bits than the dtype has make what is too large infinite, and what is too small for a normal number zero."""
     info = dtypes.finfo(x.dtype)
@@ -344,5 +347,5 @@ def _reduce_precision(x, *, exponent_bits, mantissa_bits):
 
 
 @reference_rule(op.optimization_barrier_p)
-def _optimization_barrier(*operands):
+def _optimization_barrier(*operands: Any) -> Any:
     return list(operands)

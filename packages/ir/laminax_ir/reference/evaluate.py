@@ -38,7 +38,7 @@ def evaluate(jaxpr: ClosedJaxpr | Jaxpr, *args: Any) -> list[np.ndarray]:
     env = {v: to_numpy(c, v.aval) for v, c in zip(program.constvars, closed.consts)}
     env.update((v, to_numpy(a, v.aval)) for v, a in zip(program.invars, args))
 
-    def read(atom):
+    def read(atom: Any) -> Any:
         return to_numpy(atom.val, atom.aval) if type(atom) is Literal else env[atom]
 
     for eqn in program.eqns:
@@ -47,7 +47,7 @@ def evaluate(jaxpr: ClosedJaxpr | Jaxpr, *args: Any) -> list[np.ndarray]:
     return [_to_user(read(v), v.aval) for v in program.outvars]
 
 
-def evaluate_primitive(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]):
+def evaluate_primitive(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     """Computes one operation on concrete operands: what `bind` does outside every transformation."""
     avals = [get_aval(x) for x in operands]
     out_avals = primitive.shape_rule(*avals, **params)
@@ -57,7 +57,7 @@ def evaluate_primitive(primitive: Primitive, operands: Sequence[Any], params: di
     return _to_user(_apply(primitive, values, params, [out_avals])[0], out_avals)
 
 
-def _apply(primitive, values, params, out_avals: Sequence[ShapedArray]) -> list[np.ndarray]:
+def _apply(primitive: Any, values: Any, params: Any, out_avals: Sequence[ShapedArray]) -> list[np.ndarray]:
     with np.errstate(all="ignore"):
         result = reference_rule[primitive](*values, **params)
         results = result if primitive.multiple_results else [result]
@@ -66,7 +66,7 @@ def _apply(primitive, values, params, out_avals: Sequence[ShapedArray]) -> list[
         return [_conform(primitive, r, aval) for r, aval in zip(results, out_avals)]
 
 
-def _conform(primitive, value, aval: ShapedArray):
+def _conform(primitive: Any, value: Any, aval: ShapedArray) -> Any:
     is_extended = dtypes.is_extended(aval.dtype)
     value = to_numpy(value, aval) if is_extended else np.asarray(value)
     if value.shape != aval.shape:
@@ -74,13 +74,13 @@ def _conform(primitive, value, aval: ShapedArray):
     return value if is_extended or value.dtype == aval.dtype else value.astype(aval.dtype)
 
 
-def to_numpy(value: Any, aval: ShapedArray):
+def to_numpy(value: Any, aval: ShapedArray) -> Any:
     """The value as a NumPy array of the aval's dtype; a key array as one record per key."""
     if dtypes.is_extended(aval.dtype):
         return to_records(value)
     return np.asarray(value, dtype=aval.dtype)
 
 
-def _to_user(value: np.ndarray, aval: ShapedArray):
+def _to_user(value: np.ndarray, aval: ShapedArray) -> Any:
     """The inverse of `to_numpy`, for results that leave the evaluator."""
     return from_records(value) if dtypes.is_extended(aval.dtype) else value

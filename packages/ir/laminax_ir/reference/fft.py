@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from laminax_ir.ops.fft import FftType, fft_p
 from laminax_ir.reference.evaluate import reference_rule
 
-_FUNCTIONS = {FftType.FFT: np.fft.fftn, FftType.IFFT: np.fft.ifftn, FftType.RFFT: np.fft.rfftn, FftType.IRFFT: np.fft.irfftn}
+_FUNCTIONS: dict[FftType, Any] = {FftType.FFT: np.fft.fftn, FftType.IFFT: np.fft.ifftn, FftType.RFFT: np.fft.rfftn, FftType.IRFFT: np.fft.irfftn}
 
 
 @reference_rule(fft_p)
-def _fft(x, *, fft_type, fft_lengths):
+def _fft(x: Any, *, fft_type: Any, fft_lengths: Any) -> Any:
     axes = range(x.ndim - len(fft_lengths), x.ndim)
     if 0 in x.shape or 0 in fft_lengths:
         kept = x.shape[:x.ndim - len(fft_lengths)]

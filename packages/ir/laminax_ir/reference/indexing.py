@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from laminax_ir.types import dtypes
 
 
 @reference_rule(ops.gather_p)
-def _gather(operand, indices, *, dimension_numbers, slice_sizes, indices_are_sorted, unique_indices, mode, fill_value):
+def _gather(operand: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, indices_are_sorted: Any, unique_indices: Any,
+            mode: Any, fill_value: Any) -> Any:
     dims = dimension_numbers
     if not operand.ndim:  # NumPy's index arrays need an axis
         operand, slice_sizes, dims = operand.reshape(1), (1,), dims._replace(collapsed_slice_dims=(0,))
@@ -31,7 +32,7 @@ def _gather(operand, indices, *, dimension_numbers, slice_sizes, indices_are_sor
     return windows.transpose(interleave(range(batch_rank), range(batch_rank, windows.ndim), dims.offset_dims))
 
 
-def _filled(value, dtype):
+def _filled(value: Any, dtype: Any) -> Any:
     """The fill value as an element; in a record of a key's words, in each of them."""
     if dtype.names is None:
         return np.asarray(value).astype(dtype)
@@ -40,7 +41,7 @@ def _filled(value, dtype):
     return record
 
 
-def _starts(indices, rank: int, index_map: Sequence[int], operand_batching, indices_batching) -> np.ndarray:
+def _starts(indices: Any, rank: int, index_map: Sequence[int], operand_batching: Any, indices_batching: Any) -> np.ndarray:
     """The position of each window along each axis of the operand: the indices' axes but the last, then `rank`."""
     batch_shape = indices.shape[:-1]
     starts = np.zeros((*batch_shape, rank), np.int64)
@@ -64,7 +65,7 @@ def _window_indices(starts: np.ndarray, window: Sequence[int]) -> tuple[np.ndarr
     return tuple(np.broadcast_arrays(*result))
 
 
-def _updates_and_places(operand, indices, updates, dims, mode):
+def _updates_and_places(operand: Any, indices: Any, updates: Any, dims: Any, mode: Any) -> Any:
     """A copy of the operand to write to, the updates that count, `[n, *window]`, and the index arrays of where they go.
 
     A window that reaches out of bounds is moved in or left out as a whole.
@@ -85,7 +86,7 @@ def _updates_and_places(operand, indices, updates, dims, mode):
 
 
 @reference_rule(ops.scatter_p)
-def _scatter(operand, indices, updates, *, dimension_numbers, mode, update_jaxpr, **_hints):
+def _scatter(operand: Any, indices: Any, updates: Any, *, dimension_numbers: Any, mode: Any, update_jaxpr: Any, **_hints: Any) -> Any:
     result, updates, places = _updates_and_places(operand, indices, updates, dimension_numbers, mode)
     if update_jaxpr is None:
         result[places] = updates
@@ -95,8 +96,8 @@ def _scatter(operand, indices, updates, *, dimension_numbers, mode, update_jaxpr
     return result.reshape(operand.shape)
 
 
-def _accumulating(ufunc):
-    def rule(operand, indices, updates, *, dimension_numbers, mode, **_hints):
+def _accumulating(ufunc: Any) -> Any:
+    def rule(operand: Any, indices: Any, updates: Any, *, dimension_numbers: Any, mode: Any, **_hints: Any) -> Any:
         result, updates, places = _updates_and_places(operand, indices, updates, dimension_numbers, mode)
         wide = _accumulator(operand.dtype)
         result = result.astype(wide)
@@ -105,7 +106,7 @@ def _accumulating(ufunc):
     return rule
 
 
-def _accumulator(dtype):
+def _accumulator(dtype: Any) -> Any:
     """The dtype to combine in: NumPy's own types as they are, ml_dtypes' through a wider one."""
     if dtype.kind in "biufc" and dtype != np.float16:
         return dtype

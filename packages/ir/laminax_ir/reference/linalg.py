@@ -6,7 +6,7 @@ General eigenvectors from the left, the pivoted QR, Schur and Hessenberg forms c
 from __future__ import annotations
 
 import importlib
-from typing import Callable
+from typing import Any, Callable
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from laminax_ir.reference.evaluate import reference_rule
 from laminax_ir.types.avals import get_aval
 
 
-def scipy_module(name: str):
+def scipy_module(name: str) -> Any:
     """A module of SciPy, which the reference of some factorizations needs.
 
     Raises:
@@ -38,7 +38,7 @@ def _per_matrix(function: Callable, ranks: tuple[int, ...], out_avals: list, *op
     return results
 
 
-def define_per_matrix(primitive, function: Callable, *ranks: int) -> None:
+def define_per_matrix(primitive: Any, function: Callable, *ranks: int) -> None:
     """Gives a primitive its meaning: the function of one matrix, applied to each element of a batch.
 
     Args:
@@ -46,7 +46,7 @@ def define_per_matrix(primitive, function: Callable, *ranks: int) -> None:
       function: takes matrices, vectors and the parameters; returns a list for several results.
       *ranks: the operands' numbers of axes without the batch's; one matrix by default.
     """
-    def rule(*operands, **params):
+    def rule(*operands: Any, **params: Any) -> Any:
         avals = primitive.shape_rule(*map(get_aval, operands), **params)
         many = primitive.multiple_results
         results = _per_matrix(lambda *xs: function(*xs, **params) if many else [function(*xs, **params)], ranks or (2,),
@@ -57,14 +57,14 @@ def define_per_matrix(primitive, function: Callable, *ranks: int) -> None:
     reference_rule.add(primitive, rule)
 
 
-def _cholesky(x):
+def _cholesky(x: Any) -> Any:
     try:
         return np.linalg.cholesky(x)  # reads the lower triangle
     except np.linalg.LinAlgError:
         return np.full_like(x, np.nan)
 
 
-def _triangular_solve(a, b, *, left_side, lower, transpose_a, conjugate_a, unit_diagonal):
+def _triangular_solve(a: Any, b: Any, *, left_side: Any, lower: Any, transpose_a: Any, conjugate_a: Any, unit_diagonal: Any) -> Any:
     a = np.tril(a) if lower else np.triu(a)
     if unit_diagonal:
         np.fill_diagonal(a, 1)
@@ -80,7 +80,7 @@ def _triangular_solve(a, b, *, left_side, lower, transpose_a, conjugate_a, unit_
     return x if left_side else x.T
 
 
-def _lu(x):
+def _lu(x: Any) -> Any:
     """Row exchanges bring the element of greatest |Re| + |Im| to the diagonal, the first of equals, as LAPACK does."""
     a, m = x.copy(), len(x)
     permutation, pivots = np.arange(m), []
@@ -95,21 +95,21 @@ def _lu(x):
     return a, np.array(pivots, np.int32), permutation
 
 
-def _permutation(pivots, *, permutation_size):
+def _permutation(pivots: Any, *, permutation_size: Any) -> Any:
     result = np.arange(permutation_size)
     for i, pivot in enumerate(pivots):
         result[[i, pivot]] = result[[pivot, i]]
     return result
 
 
-def _geqrf(x):
+def _geqrf(x: Any) -> Any:
     if 0 in x.shape:
         return x, np.zeros(0, x.dtype)
     h, tau = np.linalg.qr(x, mode="raw")
     return h.T, tau
 
 
-def _householder_product(a, taus):
+def _householder_product(a: Any, taus: Any) -> Any:
     m, n = a.shape
     q = np.eye(m, n, dtype=a.dtype)
     for i in reversed(range(len(taus))):
@@ -118,26 +118,26 @@ def _householder_product(a, taus):
     return q
 
 
-def _qr(x, *, pivoting, full_matrices, use_magma):
+def _qr(x: Any, *, pivoting: Any, full_matrices: Any, use_magma: Any) -> Any:
     if pivoting:
         q, r, permutation = scipy_module("scipy.linalg").qr(x, mode="full" if full_matrices else "economic", pivoting=True)
         return q, r, permutation.astype(np.int32)
     return np.linalg.qr(x, mode="complete" if full_matrices else "reduced")
 
 
-def _eigh(x, *, lower, sort_eigenvalues, subset_by_index, algorithm):
+def _eigh(x: Any, *, lower: Any, sort_eigenvalues: Any, subset_by_index: Any, algorithm: Any) -> Any:
     values, vectors = np.linalg.eigh(x, UPLO="L" if lower else "U")
     return vectors, values
 
 
-def _svd(x, *, full_matrices, compute_uv, subset_by_index, algorithm):
+def _svd(x: Any, *, full_matrices: Any, compute_uv: Any, subset_by_index: Any, algorithm: Any) -> Any:
     if not compute_uv:
         return [np.linalg.svd(x, compute_uv=False)]
     u, s, vh = np.linalg.svd(x, full_matrices=full_matrices)
     return s, u, vh
 
 
-def _eig(x, *, compute_left_eigenvectors, compute_right_eigenvectors, enable_eigvec_derivs, implementation):
+def _eig(x: Any, *, compute_left_eigenvectors: Any, compute_right_eigenvectors: Any, enable_eigvec_derivs: Any, implementation: Any) -> Any:
     if not compute_left_eigenvectors:
         values, right = np.linalg.eig(x)
         return [values, right] if compute_right_eigenvectors else [values]
@@ -145,12 +145,12 @@ def _eig(x, *, compute_left_eigenvectors, compute_right_eigenvectors, enable_eig
     return [values, left, right] if compute_right_eigenvectors else [values, left]
 
 
-def _schur(x, *, compute_schur_vectors, sort_eig_vals, select_callable):
+def _schur(x: Any, *, compute_schur_vectors: Any, sort_eig_vals: Any, select_callable: Any) -> Any:
     t, z = scipy_module("scipy.linalg").schur(x, output="complex" if np.iscomplexobj(x) else "real")
     return [t, z] if compute_schur_vectors else [t]
 
 
-def _hessenberg(x):
+def _hessenberg(x: Any) -> Any:
     if not len(x):
         return x, np.zeros(0, x.dtype)
     gehrd = scipy_module("scipy.linalg.lapack").get_lapack_funcs(("gehrd",), (x,))[0]
@@ -158,7 +158,7 @@ def _hessenberg(x):
     return h, tau
 
 
-def _tridiagonal_solve(dl, d, du, b, *, perturb_singular):
+def _tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: Any) -> Any:
     n = len(d)
     matrix = np.zeros((n, n), b.dtype)
     matrix[range(n), range(n)] = d
@@ -167,7 +167,7 @@ def _tridiagonal_solve(dl, d, du, b, *, perturb_singular):
     return np.linalg.solve(matrix, b)
 
 
-def _symmetric_product(a, c, *, alpha, beta):
+def _symmetric_product(a: Any, c: Any, *, alpha: Any, beta: Any) -> Any:
     return alpha * (a @ a.T) + beta * c
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.ops.linear_solve import custom_linear_solve_p, split_operands
 from laminax_ir.reference.evaluate import evaluate, reference_rule
 
 
 @reference_rule(custom_linear_solve_p)
-def _linear_solve(*operands, const_lengths, jaxprs):
+def _linear_solve(*operands: Any, const_lengths: Any, jaxprs: Any) -> Any:
     consts, b = split_operands(operands, const_lengths)
     return evaluate(jaxprs.solve, *consts.solve, *b)

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from laminax_ir.ops import orthogonal as op
 from laminax_ir.reference.linalg import define_per_matrix, scipy_module
 
 
-def _ormqr(a, taus, c, *, left, transpose):
+def _ormqr(a: Any, taus: Any, c: Any, *, left: Any, transpose: Any) -> Any:
     order = range(len(taus))
-    if left != transpose:  # Q c applies the last reflection first
-        order = reversed(order)
-    for i in order:
+    for i in reversed(order) if left != transpose else order:  # Q c applies the last reflection first
         v = np.concatenate([np.zeros(i), np.ones(1), a[i + 1:, i]]).astype(a.dtype)
         tau = taus[i].conj() if transpose else taus[i]
         c = c - tau * (np.outer(v, v.conj() @ c) if left else np.outer(c @ v, v.conj()))
     return c
 
 
-def _tridiagonal(a, *, lower):
+def _tridiagonal(a: Any, *, lower: Any) -> Any:
     name = "hetrd" if np.iscomplexobj(a) else "sytrd"
     routine, = scipy_module("scipy.linalg.lapack").get_lapack_funcs((name,), (a,))
     return routine(a, lower=lower)[:4]
 
 
-def _cholesky_update(r, w):
+def _cholesky_update(r: Any, w: Any) -> Any:
     """Rotates w into R, row by row: each rotation zeroes an element of w."""
     r, w = np.triu(r), w.copy()
     for k in range(len(w)):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ _PARITY = np.uint32(0x1BD11BDA)
 
 
 @reference_rule(ops.threefry2x32_p)
-def threefry(key1, key2, x1, x2) -> list[np.ndarray]:
+def threefry(key1: Any, key2: Any, x1: Any, x2: Any) -> list[np.ndarray]:
     """Threefry-2x32 with 20 rounds; a key word is injected after every fourth."""
     schedule = (key1, key2, key1 ^ key2 ^ _PARITY)
     x1, x2 = x1 + key1, x2 + key2
@@ -46,7 +47,7 @@ def _rotated(x: np.ndarray, bits: int) -> np.ndarray:
 
 
 @reference_rule(ops.iota_2x32_shape_p)
-def counters(*, shape) -> list[np.ndarray]:
+def counters(*, shape: tuple[int, ...]) -> list[np.ndarray]:
     """High and low words of 0, 1, 2, ..."""
     count = np.arange(math.prod(shape), dtype=np.uint64).reshape(shape)
     return [(count >> np.uint64(32)).astype(np.uint32), count.astype(np.uint32)]
@@ -83,7 +84,7 @@ def _threefry_words(key: np.ndarray, count: int) -> np.ndarray:
 
 
 @reference_rule(ops.rng_bit_generator_p)
-def generate(state, *, shape, dtype, algorithm, out_sharding=None) -> list[np.ndarray]:
+def generate(state: Any, *, shape: tuple[int, ...], dtype: Any, algorithm: Any, out_sharding: Any = None) -> list[np.ndarray]:
     """The generator of XLA's CPU compiler, whose default is Philox: the new state and the bits.
 
     The state's first 64 bits are the key, the rest a counter that grows by the number of hashes.
@@ -100,7 +101,7 @@ _hidden_state = np.random.default_rng()
 
 
 @reference_rule(ops.rng_uniform_p)
-def _rng_uniform(a, b, *, shape):
+def _rng_uniform(a: Any, b: Any, *, shape: tuple[int, ...]) -> Any:
     if a.dtype.kind in "iu":
         return _hidden_state.integers(a, b, size=shape, dtype=a.dtype)
     return _hidden_state.uniform(np.float64(a), np.float64(b), size=shape).astype(a.dtype)
@@ -143,23 +144,23 @@ def _threefry_range(key: np.ndarray, counter: int, count: int) -> list[np.ndarra
 
 
 @reference_rule(ops.random_wrap_p)
-def _random_wrap(words, *, impl):
+def _random_wrap(words: Any, *, impl: Any) -> Any:
     record_dtype(impl)  # refuses a generator of the user's
     return _records(words, impl.name)
 
 
 @reference_rule(ops.random_unwrap_p)
-def _random_unwrap(keys):
+def _random_unwrap(keys: Any) -> Any:
     return keys[_name(keys)]
 
 
 @reference_rule(ops.random_clone_p)
-def _random_clone(keys):
+def _random_clone(keys: Any) -> Any:
     return keys
 
 
 @reference_rule(ops.random_seed_p)
-def _random_seed(seeds, *, impl):
+def _random_seed(seeds: Any, *, impl: Any) -> Any:
     record_dtype(impl)
     # Only a 64-bit seed has a high word: a negative int32 is not sign extended.
     mask = 2**64 - 1 if seeds.dtype.itemsize == 8 else 2**32 - 1
@@ -168,7 +169,7 @@ def _random_seed(seeds, *, impl):
 
 
 @reference_rule(ops.random_split_p)
-def _random_split(keys, *, shape):
+def _random_split(keys: Any, *, shape: tuple[int, ...]) -> Any:
     name, words = _name(keys), keys[_name(keys)]
     if name == "unsafe_rbg":
         blocks = _of_first_key(words, (10 * math.prod(shape), 4))
@@ -183,7 +184,7 @@ def _split_in_halves(key: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 @reference_rule(ops.random_fold_in_p)
-def _random_fold_in(keys, data):
+def _random_fold_in(keys: Any, data: Any) -> Any:
     name, seeds = _name(keys), data
     whole = np.broadcast_shapes(keys.shape, data.shape)
     words, data = np.broadcast_to(keys, whole)[name], np.broadcast_to(data, whole)
@@ -200,7 +201,7 @@ def _fold_into_halves(key: np.ndarray, data: np.ndarray) -> np.ndarray:
 
 
 @reference_rule(ops.random_bits_p)
-def _random_bits(keys, *, bit_width, shape):
+def _random_bits(keys: Any, *, bit_width: Any, shape: tuple[int, ...]) -> Any:
     name, words = _name(keys), keys[_name(keys)]
     if name in ("rbg", "unsafe_rbg"):
         return _of_first_key(words, shape, bit_width)

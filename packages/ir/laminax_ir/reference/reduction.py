@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from laminax_ir.ops import reduction as ops
@@ -11,29 +13,29 @@ from laminax_ir.reference.widening import widened
 
 
 @reference_rule(ops.reduce_sum_p)
-def _reduce_sum(x, *, axes, out_sharding):
+def _reduce_sum(x: Any, *, axes: Any, out_sharding: Any) -> Any:
     x = widened(x)
     return np.sum(x, axis=axes, dtype=x.dtype)
 
 
 @reference_rule(ops.reduce_prod_p)
-def _reduce_prod(x, *, axes):
+def _reduce_prod(x: Any, *, axes: Any) -> Any:
     x = widened(x)
     return np.prod(x, axis=axes, dtype=x.dtype)
 
 
 @reference_rule(ops.reduce_max_p)
-def _reduce_max(x, *, axes):
+def _reduce_max(x: Any, *, axes: Any) -> Any:
     return np.max(widened(x), axis=axes, initial=ops.least(x.dtype))
 
 
 @reference_rule(ops.reduce_min_p)
-def _reduce_min(x, *, axes):
+def _reduce_min(x: Any, *, axes: Any) -> Any:
     return np.min(widened(x), axis=axes, initial=ops.greatest(x.dtype))
 
 
-def _logical(ufunc):
-    def rule(x, *, axes):
+def _logical(ufunc: Any) -> Any:
+    def rule(x: Any, *, axes: Any) -> Any:
         return ufunc.reduce(widened(x), axis=axes)
     return rule
 
@@ -44,17 +46,17 @@ reference_rule(ops.reduce_xor_p)(_logical(np.bitwise_xor))
 
 
 @reference_rule(ops.argmax_p)
-def _argmax(x, *, axes, index_dtype):
+def _argmax(x: Any, *, axes: Any, index_dtype: Any) -> Any:
     return np.argmax(widened(x), axis=axes[0])
 
 
 @reference_rule(ops.argmin_p)
-def _argmin(x, *, axes, index_dtype):
+def _argmin(x: Any, *, axes: Any, index_dtype: Any) -> Any:
     return np.argmin(widened(x), axis=axes[0])
 
 
 @reference_rule(ops.reduce_p)
-def _reduce(*values, dimensions, jaxpr):
+def _reduce(*values: Any, dimensions: Any, jaxpr: Any) -> Any:
     operands, inits = ops.split_operands("reduce", values)
     kept = tuple(axis for axis in range(operands[0].ndim) if axis not in dimensions)
     shape = tuple(operands[0].shape[axis] for axis in kept)
@@ -67,7 +69,7 @@ def _reduce(*values, dimensions, jaxpr):
     return results
 
 
-def apply_elementwise(jaxpr: ClosedJaxpr, arrays):
+def apply_elementwise(jaxpr: ClosedJaxpr, arrays: Any) -> Any:
     """A computation on scalars, applied to arrays of one shape element by element."""
     shape = arrays[0].shape
     if any(eqn.primitive.family != "elementwise" or eqn.primitive.multiple_results for eqn in jaxpr.eqns):
@@ -78,7 +80,7 @@ def apply_elementwise(jaxpr: ClosedJaxpr, arrays):
     env = dict(zip(jaxpr.jaxpr.invars, arrays))
     env.update((v, to_numpy(c, v.aval)) for v, c in zip(jaxpr.jaxpr.constvars, jaxpr.consts))
 
-    def read(atom):
+    def read(atom: Any) -> Any:
         return to_numpy(atom.val, atom.aval) if type(atom) is Literal else env[atom]
 
     for eqn in jaxpr.eqns:

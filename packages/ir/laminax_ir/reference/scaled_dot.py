@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from laminax_ir.ops.contraction import dot_general_p
@@ -11,7 +13,7 @@ from laminax_ir.reference.widening import widened
 
 
 @reference_rule(scaled_dot_p)
-def _scaled_dot(lhs, rhs, lhs_scale, rhs_scale, *, dimension_numbers, preferred_element_type):
+def _scaled_dot(lhs: Any, rhs: Any, lhs_scale: Any, rhs_scale: Any, *, dimension_numbers: Any, preferred_element_type: Any) -> Any:
     operands = []
     for x, scale in ((lhs, lhs_scale), (rhs, rhs_scale)):
         for axis, (count, size) in enumerate(zip(scale.shape, x.shape)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from laminax_ir.ops import shape as ops
@@ -10,7 +12,7 @@ from laminax_ir.reference.evaluate import reference_rule
 
 
 @reference_rule(ops.broadcast_in_dim_p)
-def _broadcast_in_dim(x, *, shape, broadcast_dimensions, sharding):
+def _broadcast_in_dim(x: Any, *, shape: tuple[int, ...], broadcast_dimensions: Any, sharding: Any) -> Any:
     spread = [1] * len(shape)
     for axis, size in zip(broadcast_dimensions, x.shape):
         spread[axis] = size
@@ -18,27 +20,27 @@ def _broadcast_in_dim(x, *, shape, broadcast_dimensions, sharding):
 
 
 @reference_rule(ops.reshape_p)
-def _reshape(x, *, new_sizes, dimensions, sharding):
+def _reshape(x: Any, *, new_sizes: Any, dimensions: Any, sharding: Any) -> Any:
     return (x if dimensions is None else x.transpose(dimensions)).reshape(new_sizes)
 
 
 @reference_rule(ops.transpose_p)
-def _transpose(x, *, permutation):
+def _transpose(x: Any, *, permutation: Any) -> Any:
     return x.transpose(permutation)
 
 
 @reference_rule(ops.squeeze_p)
-def _squeeze(x, *, dimensions):
+def _squeeze(x: Any, *, dimensions: Any) -> Any:
     return x.squeeze(dimensions)
 
 
 @reference_rule(ops.concatenate_p)
-def _concatenate(*operands, dimension):
+def _concatenate(*operands: Any, dimension: Any) -> Any:
     return np.concatenate(operands, axis=dimension)
 
 
 @reference_rule(ops.pad_p)
-def _pad(x, padding_value, *, padding_config):
+def _pad(x: Any, padding_value: Any, *, padding_config: Any) -> Any:
     kept = []  # what negative low and high leave of the dilated operand
     spread = []
     wide = []
@@ -53,21 +55,21 @@ def _pad(x, padding_value, *, padding_config):
 
 
 @reference_rule(ops.rev_p)
-def _rev(x, *, dimensions):
+def _rev(x: Any, *, dimensions: Any) -> Any:
     return np.flip(x, dimensions)
 
 
 @reference_rule(ops.iota_p)
-def _iota(*, dtype, shape, dimension, sharding):
+def _iota(*, dtype: Any, shape: tuple[int, ...], dimension: Any, sharding: Any) -> Any:
     counts = np.arange(shape[dimension]).astype(dtype)
     return np.broadcast_to(np.expand_dims(counts, [i for i in range(len(shape)) if i != dimension]), shape).copy()
 
 
 @reference_rule(ops.split_p)
-def _split(x, *, sizes, axis):
+def _split(x: Any, *, sizes: Any, axis: Any) -> Any:
     return np.split(x, np.cumsum(sizes)[:-1].astype(int), axis) if sizes else []
 
 
 @reference_rule(ops.tile_p)
-def _tile(x, *, reps):
+def _tile(x: Any, *, reps: Any) -> Any:
     return np.tile(x, reps)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from laminax_ir.ops import shard_map as op
 from laminax_ir.recording.evaluation import eval_jaxpr
@@ -11,7 +12,7 @@ from laminax_ir.tracing.manual_axes import running_along
 
 
 @reference_rule(op.shard_map_p)
-def _shard_map(*operands, jaxpr, mesh, manual_axes, check_vma, unchecked_axes=(), **_specs):
+def _shard_map(*operands: Any, jaxpr: Any, mesh: Any, manual_axes: Any, check_vma: Any, unchecked_axes: Any = (), **_specs: Any) -> Any:
     sizes = {name: mesh.shape[name] for name in manual_axes}
     if math.prod(sizes.values()) != 1:
         raise NotImplementedError(f"shard_map over the axes {sizes} cannot be evaluated by the reference, which has one device. "

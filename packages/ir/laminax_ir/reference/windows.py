@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from laminax_ir.ops import windows as ops
@@ -13,7 +15,8 @@ from laminax_ir.reference.reduction import apply_elementwise
 from laminax_ir.reference.widening import widened
 
 
-def _parts(x, fill, *, window_dimensions, window_strides, padding, base_dilation, window_dilation):
+def _parts(x: Any, fill: Any, *, window_dimensions: Any, window_strides: Any, padding: Any, base_dilation: Any,
+           window_dilation: Any) -> Any:
     """For each place of the window, in row-major order, the elements that all windows have there."""
     sizes = ops.windowed_shape("window", x.shape, window_dimensions, window_strides, padding, base_dilation, window_dilation)
     x = padded(x, fill, padding, base_dilation)
@@ -21,9 +24,9 @@ def _parts(x, fill, *, window_dimensions, window_strides, padding, base_dilation
         yield window_part(x, place, window_dilation, window_strides, sizes)
 
 
-def _define(primitive, monoid: str, ufunc) -> None:
+def _define(primitive: Any, monoid: str, ufunc: Any) -> None:
     @reference_rule(primitive)
-    def rule(x, **window):
+    def rule(x: Any, **window: Any) -> Any:
         fill = identity(monoid, x.dtype)
         result = None
         for part in _parts(widened(x), fill, **window):
@@ -37,7 +40,7 @@ _define(ops.reduce_window_min_p, "min", np.minimum)
 
 
 @reference_rule(ops.reduce_window_p)
-def _reduce_window(*values, jaxpr, **window):
+def _reduce_window(*values: Any, jaxpr: Any, **window: Any) -> Any:
     operands, inits = split_operands("reduce_window", values)
     results = None
     for parts in zip(*(_parts(x, init, **window) for x, init in zip(operands, inits))):
@@ -47,7 +50,7 @@ def _reduce_window(*values, jaxpr, **window):
     return results
 
 
-def _extreme_places(operand, select_prim, **window):
+def _extreme_places(operand: Any, select_prim: Any, **window: Any) -> Any:
     """For each window the flat index of its extreme element in the operand, -1 where a window has none.
 
     Padding is never selected; the first of equal elements is.
@@ -55,10 +58,11 @@ def _extreme_places(operand, select_prim, **window):
     return _selected_places(widened(operand), np.greater_equal if select_prim is ge_p else np.less_equal, **window)
 
 
-def _selected_places(operand, compare, **window):
+def _selected_places(operand: Any, compare: Any, **window: Any) -> Any:
     """As `_extreme_places`, of the element that `compare(so far, next)` keeps, each time it is asked."""
     places = np.arange(operand.size).reshape(operand.shape)
-    best, chosen = None, None
+    best: Any = None
+    chosen: Any = None
     for value, place in zip(_parts(operand, 0, **window), _parts(places, -1, **window)):
         if best is None:
             best, chosen = value, place
@@ -69,7 +73,8 @@ def _selected_places(operand, compare, **window):
 
 
 @reference_rule(ops.select_and_scatter_add_p)
-def _select_and_scatter_add(source, operand, *, select_prim, window_dimensions, window_strides, padding):
+def _select_and_scatter_add(source: Any, operand: Any, *, select_prim: Any, window_dimensions: Any, window_strides: Any,
+                            padding: Any) -> Any:
     ones = (1,) * operand.ndim
     places = _extreme_places(operand, select_prim, window_dimensions=window_dimensions, window_strides=window_strides,
                              padding=padding, base_dilation=ones, window_dilation=ones)
@@ -80,7 +85,7 @@ def _select_and_scatter_add(source, operand, *, select_prim, window_dimensions, 
 
 
 @reference_rule(ops.select_and_scatter_p)
-def _select_and_scatter(operand, source, init, *, select_jaxpr, scatter_jaxpr, **window):
+def _select_and_scatter(operand: Any, source: Any, init: Any, *, select_jaxpr: Any, scatter_jaxpr: Any, **window: Any) -> Any:
     ones = (1,) * operand.ndim
     places = _selected_places(operand, lambda best, value: apply_elementwise(select_jaxpr, [best, value])[0], **window,
                               base_dilation=ones, window_dilation=ones)
@@ -92,7 +97,7 @@ def _select_and_scatter(operand, source, init, *, select_jaxpr, scatter_jaxpr, *
 
 
 @reference_rule(ops.select_and_gather_add_p)
-def _select_and_gather_add(tangents, operand, *, select_prim, **window):
+def _select_and_gather_add(tangents: Any, operand: Any, *, select_prim: Any, **window: Any) -> Any:
     places = _extreme_places(operand, select_prim, **window)
     if operand.size == 0:
         return np.full(places.shape, tangents.dtype.type(0))

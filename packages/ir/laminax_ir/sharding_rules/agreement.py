@@ -89,13 +89,13 @@ def elementwise_rule(*primitives: Primitive) -> None:
 
 
 def _one(name: str) -> Callable:
-    def rule(out: ShapedArray, *avals: ShapedArray, **_params) -> Entries:
+    def rule(out: ShapedArray, *avals: ShapedArray, **_params: Any) -> Entries:
         return joined(avals, out.shape, lambda: _incompatible(name, avals))
     return rule
 
 
 def _several(name: str) -> Callable:
-    def rule(outs: Sequence[ShapedArray], *avals: ShapedArray, **_params) -> list[Entries]:
+    def rule(outs: Sequence[ShapedArray], *avals: ShapedArray, **_params: Any) -> list[Entries]:
         return [joined(avals, out.shape, lambda: _incompatible(name, avals)) for out in outs]
     return rule
 

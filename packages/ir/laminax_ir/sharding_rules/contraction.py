@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.ops import contraction as op
 from laminax_ir.programs.result_types import sharding_rules, sum_rules
 from laminax_ir.sharding_rules import sums
 from laminax_ir.sharding_rules.agreement import entries_of, listed, refuse, without
 from laminax_ir.tracing.explicit_axes import is_resolving
+from laminax_ir.types.avals import ShapedArray
 
 
 @sharding_rules(op.dot_general_p)
-def _dot_general(out, lhs, rhs, *, dimension_numbers, **_params):
+def _dot_general(out: ShapedArray, lhs: ShapedArray, rhs: ShapedArray, *, dimension_numbers: Any, **_params: Any) -> tuple:
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
     left, right = entries_of(lhs), entries_of(rhs)
     batch = []
@@ -31,7 +34,7 @@ def _dot_general(out, lhs, rhs, *, dimension_numbers, **_params):
 
 
 @sharding_rules(op.ragged_dot_general_p)
-def _ragged_dot_general(out, *avals, **_params):
+def _ragged_dot_general(out: ShapedArray, *avals: ShapedArray, **_params: Any) -> tuple:
     if not is_resolving.value:
         raise NotImplementedError(f"Explicit sharding inference for ragged_dot_general is not implemented. Please specify out_sharding. Got {listed(avals)}.")
     return (None,) * out.ndim

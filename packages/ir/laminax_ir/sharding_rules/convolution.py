@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.ops import convolution as op
 from laminax_ir.programs.result_types import sharding_rules
 from laminax_ir.sharding_rules.agreement import entries_of, listed, refuse
+from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.type_shardings import parts_of
 
 
 @sharding_rules(op.conv_general_dilated_p)
-def _conv(out, lhs, rhs, *, dimension_numbers, feature_group_count, batch_group_count, **_params):
+def _conv(out: ShapedArray, lhs: ShapedArray, rhs: ShapedArray, *, dimension_numbers: Any, feature_group_count: Any,
+          batch_group_count: Any, **_params: Any) -> tuple:
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     left, right = entries_of(lhs), entries_of(rhs)
     has_groups = feature_group_count != 1 or batch_group_count != 1
@@ -22,7 +26,7 @@ def _conv(out, lhs, rhs, *, dimension_numbers, feature_group_count, batch_group_
     if not has_groups:
         entries[out_spec[1]] = right[rhs_spec[0]]
     for axis, out_axis in zip(lhs_spec[2:], out_spec[2:]):
-        if left[axis] is not None:
+        if left[axis] is not None and lhs._split is not None:
             if out.shape[out_axis] % parts_of(left[axis], lhs._split.mesh):
                 refuse(f"conv_general_dilated: the spatial axis {axis} of {lhs.str_short()} is sharded, and {out.shape[out_axis]}, its size in the result, not "
                        "divisible by as many parts. Use reshard on it.")

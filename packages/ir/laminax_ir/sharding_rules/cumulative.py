@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.ops import cumulative
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.programs.result_types import sharding_rules
 from laminax_ir.sharding_rules.agreement import not_along
+from laminax_ir.types.avals import ShapedArray
 
 
-def _rule(primitive: Primitive):
-    def rule(out, x, *, axis, reverse):
+def _rule(primitive: Primitive) -> Any:
+    def rule(out: ShapedArray, x: ShapedArray, *, axis: Any, reverse: Any) -> tuple:
         return not_along(str(primitive), x, axis)
     return rule
 

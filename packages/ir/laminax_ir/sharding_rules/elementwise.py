@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, Sequence
+
 from laminax_ir.ops import elementwise as op
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.programs.result_types import sharding_rules, sum_rules
 from laminax_ir.sharding_rules import sums
 from laminax_ir.sharding_rules.agreement import elementwise_rule, entries_of, joined, listed
+from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.partition_specs import PartitionSpec
 
 _OTHERS = (op.select_n_p, op.bitcast_convert_type_p, op.optimization_barrier_p)
@@ -15,24 +18,24 @@ elementwise_rule(*(p for p in vars(op).values() if isinstance(p, Primitive) and 
 
 
 @sharding_rules(op.select_n_p)
-def _select_n(out, which, *cases):
+def _select_n(out: ShapedArray, which: ShapedArray, *cases: ShapedArray) -> tuple:
     entries = joined(cases, out.shape, lambda: f"select cases must have the same shardings, got {listed(cases)}. Use reshard on one of them.")
     return joined((out.update(sharding=_spec(entries, (which, *cases))), which), out.shape,
                   lambda: f"select `which` must be scalar or have the same sharding as cases, got {listed((which, *cases))}")
 
 
-def _spec(entries, avals):
+def _spec(entries: tuple, avals: Sequence[ShapedArray]) -> Any:
     return next(a._split for a in avals if a._split is not None)._replace(spec=PartitionSpec(*entries))
 
 
 @sharding_rules(op.bitcast_convert_type_p)
-def _bitcast(out, x, *, new_dtype):
+def _bitcast(out: ShapedArray, x: ShapedArray, *, new_dtype: Any) -> tuple:
     entries = entries_of(x)
     return entries + (None,) * (out.ndim - x.ndim) if out.ndim >= x.ndim else entries[:out.ndim]
 
 
 @sharding_rules(op.optimization_barrier_p)
-def _optimization_barrier(outs, *avals):
+def _optimization_barrier(outs: Sequence[ShapedArray], *avals: ShapedArray) -> list[tuple]:
     return [entries_of(aval) for aval in avals]
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.ops.fft import fft_p
 from laminax_ir.programs.result_types import sharding_rules
 from laminax_ir.sharding_rules.agreement import only_batch
+from laminax_ir.types.avals import ShapedArray
 
 
 @sharding_rules(fft_p)
-def _fft(out, x, *, fft_type, fft_lengths):
+def _fft(out: ShapedArray, x: ShapedArray, *, fft_type: Any, fft_lengths: Any) -> tuple:
     return (*only_batch("fft", x, len(fft_lengths)), *[None] * len(fft_lengths))

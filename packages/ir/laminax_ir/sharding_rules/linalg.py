@@ -14,7 +14,7 @@ from laminax_ir.types.avals import ShapedArray
 def _batch_rule(primitive: Primitive) -> Callable:
     core = 1 if primitive in (op.lu_pivots_to_permutation_p,) else 2
 
-    def batch_of(avals):
+    def batch_of(avals: Sequence[ShapedArray]) -> Any:
         arrays = [x for x in avals if x.ndim >= core]
         rank = max(x.ndim for x in arrays)
         of_matrices = [x for x in arrays if x.ndim == rank]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Sequence
 
 from laminax_ir.ops import shape_primitives as op
 from laminax_ir.programs.result_types import sharding_rules, sum_rules
@@ -13,7 +13,7 @@ from laminax_ir.types.type_shardings import names_of, parts_of
 
 
 @sharding_rules(op.broadcast_in_dim_p)
-def _broadcast_in_dim(out, x, *, shape, broadcast_dimensions, sharding=None):
+def _broadcast_in_dim(out: ShapedArray, x: ShapedArray, *, shape: Any, broadcast_dimensions: Any, sharding: Any = None) -> tuple:
     entries: list[Any] = [None] * len(shape)
     for axis, size, entry in zip(broadcast_dimensions, x.shape, entries_of(x)):
         if size == shape[axis]:
@@ -22,23 +22,23 @@ def _broadcast_in_dim(out, x, *, shape, broadcast_dimensions, sharding=None):
 
 
 @sharding_rules(op.transpose_p)
-def _transpose(out, x, *, permutation):
+def _transpose(out: ShapedArray, x: ShapedArray, *, permutation: Any) -> tuple:
     entries = entries_of(x)
     return tuple(entries[axis] for axis in permutation)
 
 
 @sharding_rules(op.squeeze_p)
-def _squeeze(out, x, *, dimensions):
+def _squeeze(out: ShapedArray, x: ShapedArray, *, dimensions: Any) -> tuple:
     return without(entries_of(x), dimensions)
 
 
 @sharding_rules(op.rev_p)
-def _rev(out, x, *, dimensions):
+def _rev(out: ShapedArray, x: ShapedArray, *, dimensions: Any) -> tuple:
     return entries_of(x)
 
 
 @sharding_rules(op.concatenate_p)
-def _concatenate(out, *avals, dimension):
+def _concatenate(out: ShapedArray, *avals: ShapedArray, dimension: Any) -> tuple:
     first = entries_of(avals[0])
     if any(entries_of(x) != first for x in avals):
         refuse(f"concatenate: All operands should have the same sharding. Got {listed(avals)}. Use reshard on some of them.")
@@ -52,22 +52,22 @@ def _concatenate(out, *avals, dimension):
     return tuple(entries)
 
 
-def _mesh(avals):
+def _mesh(avals: Sequence[ShapedArray]) -> Any:
     return next(x._split.mesh for x in avals if x._split is not None)
 
 
 @sharding_rules(op.pad_p)
-def _pad(out, x, padding_value, *, padding_config):
+def _pad(out: ShapedArray, x: ShapedArray, padding_value: ShapedArray, *, padding_config: Any) -> tuple:
     return of_parts("pad", x, out.shape, "padding")
 
 
 @sharding_rules(op.split_p)
-def _split(outs, x, *, sizes, axis):
+def _split(outs: Sequence[ShapedArray], x: ShapedArray, *, sizes: Any, axis: Any) -> list[tuple]:
     return [of_parts("split", x, out.shape, "split") for out in outs]
 
 
 @sharding_rules(op.tile_p)
-def _tile(out, x, *, reps):
+def _tile(out: ShapedArray, x: ShapedArray, *, reps: Any) -> tuple:
     entries = list(entries_of(x))
     for axis, (entry, n) in enumerate(zip(entries, reps)):
         if entry is not None and n != 1:
@@ -77,9 +77,9 @@ def _tile(out, x, *, reps):
 
 
 @sharding_rules(op.reshape_p)
-def _reshape(out, x, *, new_sizes, dimensions=None, sharding=None):
+def _reshape(out: ShapedArray, x: ShapedArray, *, new_sizes: Any, dimensions: Any = None, sharding: Any = None) -> tuple:
     """One axis may be cut in several or several be merged into one: the mesh axes that split the one split the several, from the first on."""
-    if dimensions is not None:
+    if dimensions is not None and x._split is not None:
         x = x.update(shape=tuple(x.shape[i] for i in dimensions), sharding=x._split._replace(
             spec=x._split.spec.update(partitions=tuple(entries_of(x)[i] for i in dimensions))))
     entries, groups = entries_of(x), _axis_groups(x.shape, new_sizes)
@@ -91,6 +91,8 @@ def _reshape(out, x, *, new_sizes, dimensions=None, sharding=None):
     if len(cut) > 1 or len(merged) > 1:
         return _refused_reshape(x, new_sizes, f"{'Splitting' if cut else 'Merging'} on more than 1 axis is not supported. ")
     result: list[Any] = [None] * len(new_sizes)
+    if x._split is None:
+        return tuple(result)
     for old, new in groups:
         found = [entries[axis] for axis in old]
         while found and found[-1] is None:
@@ -121,7 +123,7 @@ def _dealt(names: list, sizes: list, mesh: Any) -> list | None:
     return None if names else dealt
 
 
-def _refused_reshape(x: ShapedArray, new_sizes, why: str) -> tuple:
+def _refused_reshape(x: ShapedArray, new_sizes: ShapedArray, why: str) -> tuple:
     refuse(f"reshape: {why}This reshape is not supported. Please specify the sharding of the output via the `out_sharding` argument of reshape. Got "
            f"operand {x.str_short()} and new sizes {new_sizes}.")
     return (None,) * len(new_sizes)

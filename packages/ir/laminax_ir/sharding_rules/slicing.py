@@ -5,6 +5,8 @@ One element cannot be split, so that it is read from any array.
 
 from __future__ import annotations
 
+from typing import Any
+
 from laminax_ir.ops import slicing as op
 from laminax_ir.programs.result_types import sharding_rules, sum_rules
 from laminax_ir.sharding_rules import sums
@@ -13,7 +15,7 @@ from laminax_ir.types.avals import ShapedArray
 
 
 @sharding_rules(op.slice_p)
-def _slice(out, x, **_params):
+def _slice(out: ShapedArray, x: ShapedArray, **_params: Any) -> tuple:
     return _window("slice", x, out, "slicing")
 
 
@@ -22,12 +24,12 @@ def _window(name: str, x: ShapedArray, out: ShapedArray, action: str) -> Entries
 
 
 @sharding_rules(op.dynamic_slice_p)
-def _dynamic_slice(out, x, *_start_indices, slice_sizes):
+def _dynamic_slice(out: ShapedArray, x: ShapedArray, *_start_indices: ShapedArray, slice_sizes: Any) -> tuple:
     return _window("dynamic_slice", x, out, "dynamic_slice")
 
 
 @sharding_rules(op.dynamic_update_slice_p)
-def _dynamic_update_slice(out, x, update, *_start_indices):
+def _dynamic_update_slice(out: ShapedArray, x: ShapedArray, update: ShapedArray, *_start_indices: ShapedArray) -> tuple:
     if entries_of(x) != entries_of(update):
         refuse(f"dynamic_update_slice operand sharding must be equal to update sharding, got {listed((x, update))}. Use reshard on the update.")
     return entries_of(x)

@@ -108,7 +108,7 @@ class EvalTrace(Trace):
 
     __slots__ = ("evaluate",)
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.evaluate: Callable = _first_evaluation
 
