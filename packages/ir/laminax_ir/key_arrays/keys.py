@@ -69,12 +69,12 @@ def check_key_data(name: str, impl: dtypes.PRNGImpl, words: Any) -> None:
         return
     for attribute in ("ndim", "shape", "dtype"):
         if not hasattr(words, attribute):
-            raise TypeError(f"{name}: JAX encountered invalid PRNG key data: an array with ndim, shape and dtype is expected, "
+            raise TypeError(f"{name}: invalid PRNG key data: an array with ndim, shape and dtype is expected, "
                             f"got a {type(words).__name__}: {words!r:.80}")
     if dtypes.is_extended(words.dtype) or words.dtype != np.uint32:
-        raise DTypeError(f"{name}: JAX encountered invalid PRNG key data: the dtype must be uint32, got {words.dtype}")
+        raise DTypeError(f"{name}: invalid PRNG key data: the dtype must be uint32, got {words.dtype}")
     if tuple(words.shape[-len(impl.key_shape):]) != impl.key_shape:
-        raise ShapeError(f"{name}: JAX encountered invalid PRNG key data: a key of {impl.name} has shape {impl.key_shape}, so the shape "
+        raise ShapeError(f"{name}: invalid PRNG key data: a key of {impl.name} has shape {impl.key_shape}, so the shape "
                          f"must end with it; got {tuple(words.shape)}. Make keys with random.key or random.PRNGKey.")
 
 

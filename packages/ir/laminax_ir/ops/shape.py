@@ -42,7 +42,7 @@ from laminax_ir.ops.sharding import device_put_p, reshard
 from laminax_ir.symbolic.symbolic_dims import size_of
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.types import dtypes
-from laminax_ir.types.arguments import as_int
+from laminax_ir.types.arguments import as_int, check_rank
 from laminax_ir.types.avals import get_aval, is_array_like
 from laminax_ir.types.errors import DTypeError, ShapeError
 from laminax_ir.types.type_shardings import in_use
@@ -112,9 +112,9 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
       An array of shape `(1, ..., 1, *x.shape)` and x's dtype.
 
     Raises:
-      ValueError: if x has more axes.
+      ValueError: if x has more axes, or arrays cannot have so many.
     """
-    missing = as_int("broadcast_to_rank", "rank", rank) - len(shape_of(x))
+    missing = check_rank("broadcast_to_rank", as_int("broadcast_to_rank", "rank", rank)) - len(shape_of(x))
     if missing < 0:
         raise ValueError(f"broadcast_to_rank: the array already has more than {rank} axes: {get_aval(x).str_short()}")
     return expand_dims(x, tuple(range(missing)))
@@ -236,7 +236,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
       (1, 2, 3, 1)
     """
     shape, dimensions = shape_of(array), as_ints("expand_dims", "dimensions", dimensions)
-    rank = len(shape) + len(dimensions)
+    rank = check_rank("expand_dims", len(shape) + len(dimensions))
     added = canonical_axes("expand_dims", dimensions, rank)
     if not added and is_array_value(array):
         return array

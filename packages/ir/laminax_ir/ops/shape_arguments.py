@@ -8,13 +8,13 @@ import numpy as np
 
 from laminax_ir.symbolic.symbolic_dims import SymbolicDim, size_of
 from laminax_ir.tracing.explicit_axes import out_sharding
-from laminax_ir.types.arguments import as_int
+from laminax_ir.types.arguments import GREATEST_RANK, GREATEST_SIZE, as_int, check_rank, check_size
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.errors import ShapeError, TracerIntegerConversionError
 
 
 def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:
-    """The shape as a tuple of ints and symbolic dimensions; sizes are not checked further.
+    """The shape as a tuple of ints and symbolic dimensions; negative sizes are left to shape rules.
 
     Args:
       name: the operation, for the message.
@@ -25,21 +25,27 @@ def canonical_shape(name: str, shape: Any) -> tuple[int, ...]:
 
     Raises:
       TypeError: if a size is not an integer, a traced one included.
+      ValueError: if a size is above 2**63 - 1, or there are too many axes.
     """
-    if type(shape) is tuple:
+    if type(shape) is tuple and len(shape) <= GREATEST_RANK:
         for size in shape:
-            if type(size) is not int:
+            if type(size) is not int or size > GREATEST_SIZE:
                 break
         else:
             return shape
     try:
         sizes = (shape,) if type(shape) is SymbolicDim or np.ndim(shape) == 0 else shape
-        return tuple([size_of(size) for size in sizes])
+        check_rank(name, len(sizes))
+        found = tuple([size_of(size) for size in sizes])
     except TypeError as error:
         text = f"{name}: Shapes must be 1D sequences of concrete values of integer type, got {shape!r}"
         if isinstance(error, TracerIntegerConversionError):
             text += "\nIf using `jit`, try using `static_argnums` or applying `jit` to smaller subfunctions."
         raise ShapeError(f"{text} ({error})") from None
+    for size in found:
+        if type(size) is int and size > GREATEST_SIZE:
+            check_size(name, "each size in the shape", size)
+    return found
 
 
 def canonical_axis(name: str, axis: Any, rank: int) -> int:

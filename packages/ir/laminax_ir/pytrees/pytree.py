@@ -392,8 +392,11 @@ def tree_transpose(
       >>> tree_transpose(tree_structure([0, 0]), tree_structure({"a": 0, "b": 0}), [{"a": 1, "b": 2}, {"a": 3, "b": 4}])
       {'a': [1, 3], 'b': [2, 4]}
     """
+    _checked("tree_transpose", outer_treedef)
     leaves, treedef = tree_flatten(pytree_to_transpose)
-    if inner_treedef is None:
+    if inner_treedef is not None:
+        _checked("tree_transpose", inner_treedef)
+    else:
         inner_treedef = _first_inner_structure(outer_treedef, pytree_to_transpose)
     expected = outer_treedef.compose(inner_treedef)
     if treedef != expected and not _is_made_of(treedef, expected, leaves):
@@ -535,11 +538,21 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     Returns:
       The structure of the tuple.
 
+    Raises:
+      TypeError: if an element is no structure.
+
     Example:
       >>> treedef_tuple([tree_structure(0), tree_structure([0])])
       PyTreeDef((*, [*]))
     """
-    return backend.treedef_tuple(registry, list(treedefs))
+    if not isinstance(treedefs, Iterable):
+        raise TypeError(f"treedef_tuple: the argument must be a sequence of PyTreeDefs, got {treedefs!r} of type {type(treedefs).__name__}")
+    treedefs = list(treedefs)
+    for i, treedef in enumerate(treedefs):
+        if not isinstance(treedef, PyTreeDef):
+            raise TypeError(f"treedef_tuple: element {i} must be a PyTreeDef, got {treedef!r} of type {type(treedef).__name__}. "
+                            "tree_structure(x) gives that of a value.")
+    return backend.treedef_tuple(registry, treedefs)
 
 
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
@@ -555,7 +568,13 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
       >>> treedef_children(tree_structure((0, [0])))
       [PyTreeDef(*), PyTreeDef([*])]
     """
-    return treedef.children()
+    return _checked("treedef_children", treedef).children()
+
+
+def _checked(name: str, treedef: Any) -> PyTreeDef:
+    if not isinstance(treedef, PyTreeDef):
+        raise TypeError(f"{name}: a PyTreeDef is expected, got {treedef!r} of type {type(treedef).__name__}. tree_structure(x) gives that of a value.")
+    return treedef
 
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
@@ -571,7 +590,7 @@ def treedef_is_leaf(treedef: PyTreeDef) -> bool:
       >>> treedef_is_leaf(tree_structure(0)), treedef_is_leaf(tree_structure(None))
       (True, True)
     """
-    return treedef.num_nodes == 1
+    return _checked("treedef_is_leaf", treedef).num_nodes == 1
 
 
 def treedef_is_strict_leaf(treedef: PyTreeDef) -> bool:

@@ -14,6 +14,36 @@ from typing import Any
 
 from laminax_ir.types.sizes import is_expression
 
+GREATEST_SIZE = 2**63 - 1  # of an axis: what compilers count with
+GREATEST_RANK = 1024  # some compilers' time grows as the square of the number of axes
+
+
+def check_size(name: str, what: str, size: int) -> int:
+    """The size of an axis, or the number of elements, if it is not negative and compilers can count so far.
+
+    Args:
+      name: the operation, for the message.
+      what: its argument, for the message.
+      size: an int.
+
+    Raises:
+      ValueError: if it is out of range.
+    """
+    if not 0 <= size <= GREATEST_SIZE:
+        raise ValueError(f"{name}: {what} must be from 0 to 2**63 - 1, as it is the size of an axis; got {size}")
+    return size
+
+
+def check_rank(name: str, rank: int) -> int:
+    """A number of axes, if it is not too great.
+
+    Raises:
+      ValueError: if it is.
+    """
+    if rank > GREATEST_RANK:
+        raise ValueError(f"{name}: arrays have at most {GREATEST_RANK} axes, got {rank}. Merge axes by a reshape.")
+    return rank
+
 
 def as_int(name: str, what: str, value: Any) -> int:
     """The value as an int; a symbolic dimension stays one.

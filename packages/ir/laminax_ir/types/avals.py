@@ -16,7 +16,7 @@ import numpy as np
 
 from laminax_ir.options import config
 from laminax_ir.types import dtypes
-from laminax_ir.types.arguments import called_with
+from laminax_ir.types.arguments import GREATEST_RANK, GREATEST_SIZE, called_with, check_rank, check_size
 from laminax_ir.types.array_layouts import AUTO, Format
 from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
 from laminax_ir.types.sizes import size_types
@@ -175,8 +175,12 @@ def _intern(cls: type[ShapedArray], shape: Any, dtype: Any, weak_type: bool, nam
     """Makes the aval, or finds it under its normal form (tuple of ints, canonical dtype object)."""
     shape = tuple(size if type(size) in size_types else int(size) for size in shape)
     for size in shape:
-        if type(size) is int and size < 0:
-            raise ValueError(f"ShapedArray: the shape {shape} has a negative axis size")
+        if type(size) is int and not 0 <= size <= GREATEST_SIZE:
+            if size < 0:
+                raise ValueError(f"ShapedArray: the shape {shape} has a negative axis size")
+            check_size("ShapedArray", f"the size of an axis of {shape}", size)
+    if len(shape) > GREATEST_RANK:
+        check_rank("ShapedArray", len(shape))
     dtype = _normal_dtype(dtype)
     key = (shape, dtype, bool(weak_type), named)
     found = _interned.get(key)

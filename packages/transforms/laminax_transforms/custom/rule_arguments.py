@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from dataclasses import dataclass
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 from laminax_ir.ops.elementwise import stop_gradient_p
 from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_map_with_path, tree_unflatten
@@ -130,11 +131,15 @@ def split_arguments(what: str, fun: Callable, args: tuple, kwargs: dict, nondiff
 
 def nondiff_positions(fun: Callable, argnums: int | Sequence[int], argnames: str | Sequence[str]) -> tuple[int, ...]:
     """The positions of all arguments that are named either way; ValueError for a name that the function has not."""
-    if isinstance(argnums, int):
-        argnums = (argnums,)
+    argnums = tuple(argnums) if isinstance(argnums, Iterable) and not isinstance(argnums, str) else (argnums,)
+    try:
+        argnums = tuple(map(operator.index, argnums))
+    except TypeError:
+        raise TypeError(f"nondiff_argnums of {function_name(fun)} must be an int or a sequence of ints, the positions of arguments; "
+                        f"got {argnums if len(argnums) > 1 else argnums[0]!r}") from None
     names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
     if not names:
-        return tuple(argnums)
+        return argnums
     positions = list(inspect.signature(fun).parameters)
     unknown = [n for n in names if n not in positions]
     if unknown:

@@ -98,7 +98,9 @@ def _check_jointly_linear(fun: Callable, program: LinearProgram) -> None:
                             "has two operands that depend on the arguments. Use vjp for functions that are not linear.")
 
 
-def _shape_dtype_aval(x: Any) -> Any:
+def _shape_dtype_aval(x: Any) -> ShapedArray:
     if is_array_like(x):
         return get_aval(x)
+    if not (hasattr(x, "shape") and hasattr(x, "dtype")):
+        raise TypeError(f"linear_transpose: the examples of arguments must be arrays, or have a shape and a dtype; got {x!r} of type {type(x).__name__}")
     return ShapedArray(x.shape, x.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from functools import partial
 from typing import Any, Callable, Iterable, Sequence
 from weakref import WeakKeyDictionary
@@ -76,8 +77,8 @@ def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse:
         raise TypeError(f"checkpoint: prevent_cse must be a bool or a tuple of bools, one per traced argument, got {prevent_cse!r}")
     if policy is not None and not callable(policy):
         raise TypeError(f"checkpoint: policy must be a callable, such as those of checkpoint_policies, got {policy!r}")
-    argnums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-    argnames = frozenset((static_argnames,) if isinstance(static_argnames, str) else static_argnames)
+    argnums = _argnums(static_argnums)
+    argnames = _argnames(static_argnames)
     trace = _trace_with_values if concrete else _trace_cached
 
     @api_boundary
@@ -97,6 +98,21 @@ def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse:
 
 
 remat = checkpoint
+
+
+def _argnums(given: Any) -> tuple[int, ...]:
+    numbers = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    try:
+        return tuple(map(operator.index, numbers))
+    except TypeError:
+        raise TypeError(f"checkpoint: static_argnums must be an int or a sequence of ints, the positions of arguments; got {given!r}") from None
+
+
+def _argnames(given: Any) -> frozenset[str]:
+    names = frozenset((given,) if isinstance(given, str) or not isinstance(given, Iterable) else given)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"checkpoint: static_argnames must be a string or a sequence of strings, the names of arguments; got {given!r}")
+    return names
 
 
 class _Call:

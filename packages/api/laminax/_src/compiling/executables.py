@@ -6,8 +6,9 @@ they are unwrapped on the way into an executable and wrapped again on the way ou
 
 from __future__ import annotations
 
+import os
 from copy import copy
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 from weakref import ref
 
@@ -185,6 +186,8 @@ def lower_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, 
                   **options: Any) -> LoweredModule:
     """Lowers a program for where it runs; the platform is that of the devices unless another, or several, are given."""
     from laminax_lowering import lower
+    if platform is None:
+        _check_sizes(closed, where, options["name"])
     with phase("Lowering", f"jit({options['name']})", closed.in_avals):
         if not isinstance(where, Partitioning):
             return lower(closed, platform=platform or lowering_platform(where), **options)
@@ -194,6 +197,41 @@ def lower_program(closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, 
                      arg_memories=memories(where.in_shardings, closed.in_avals),
                      result_memories=memories(where.out_shardings, closed.out_avals),
                      arg_layouts=layout_modes(where.in_layouts), result_layouts=layout_modes(where.out_layouts), **options)
+
+
+def _check_sizes(closed: ClosedJaxpr, where: runtime.Device | Partitioning, name: str) -> None:
+    """Refuses programs with values that no memory holds, in the compiler's words: it would die of some of them, or never return.
+
+    Raises:
+      JaxRuntimeError: if a value has 2**63 bytes or more, or the results on a host more than twice the bytes of its memory.
+    """
+    for eqn in closed.jaxpr.eqns:
+        for var in eqn.outvars:
+            if isinstance(var.aval, ShapedArray) and _byte_count([var.aval]) >= 2**63:
+                raise _out_of_memory(_byte_count([var.aval]), f"jit({name}): the result {var.aval.str_short()} of {eqn.primitive}")
+    devices = where.devices if isinstance(where, Partitioning) else (where,)
+    memory = _host_memory() if devices[0].platform == "cpu" else None
+    if memory is not None and (total := _byte_count(closed.out_avals)) > 2 * memory * len({d.process_index for d in devices}):
+        raise _out_of_memory(total, f"jit({name}): the results are {', '.join(aval.str_short() for aval in closed.out_avals)}, and the host has {memory} "
+                             "bytes of memory")
+
+
+def _byte_count(avals: Sequence[ShapedArray]) -> int:
+    """Of arrays of these types; without those whose sizes are expressions."""
+    return sum([aval.size * aval.dtype.itemsize for aval in avals if type(aval.size) is int])
+
+
+@cache
+def _host_memory() -> int | None:
+    """The bytes of physical memory, where the system tells."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _out_of_memory(count: int, what: str) -> Exception:
+    return runtime.XlaRuntimeError(f"RESOURCE_EXHAUSTED: Out of memory allocating {count} bytes. {what}.")
 
 
 def compile_lowered(lowered: LoweredModule, closed: ClosedJaxpr, where: runtime.Device | Partitioning, *, name: str,

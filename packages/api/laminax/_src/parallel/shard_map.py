@@ -81,6 +81,9 @@ def shard_map(f: Callable | None = None, /, *, out_specs: Any, in_specs: Any = I
     if in_specs is not INFER:
         _check_specs("in_specs", in_specs)
     _check_specs("out_specs", out_specs)
+    if mesh is not None and not isinstance(mesh, (runtime.Mesh, AbstractMesh)):
+        raise TypeError(f"shard_map requires a `jax.sharding.Mesh` or a `jax.sharding.AbstractMesh` instance for mesh, but got {mesh!r} of type "
+                        f"{type(mesh).__name__}. Make one with make_mesh.")
     title = f"shard_map applied to the function {function_name(f)!r}"
     in_specs = tuple(in_specs) if isinstance(in_specs, list) else in_specs
 

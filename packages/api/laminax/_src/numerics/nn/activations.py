@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from laminax_ir.ops.elementwise import logistic
+from laminax_ir.ops.shape_arguments import canonical_axis
 from laminax_ir.ops.special import erfc
 from laminax_transforms import custom_jvp
 
@@ -191,10 +192,10 @@ def glu(x, axis: int = -1):
     """Gated linear unit: the first half of `axis` times the sigmoid of the second half.
 
     Raises:
-      ValueError: if the axis has odd size.
+      ValueError: if there is no such axis, or it has odd size.
     """
     x = _operand("glu", x)
-    size = x.shape[axis]
+    size = x.shape[canonical_axis("glu", axis, x.ndim)]
     if size % 2:
         raise ValueError(f"glu: axis {axis} must have even size, got {size} in shape {x.shape}")
     first, second = jnp.split(x, 2, axis)

@@ -20,7 +20,7 @@ from laminax_ir.symbolic.symbolic_dims import size_of
 from laminax_ir.tracing.trace import Tracer, is_tracing
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval, is_array_like
-from laminax_ir.types.errors import ConcretizationTypeError
+from laminax_ir.types.errors import ConcretizationTypeError, DTypeError
 from laminax_runtime import device_put, put_constant
 
 _HOST_TYPES = (np.ndarray, np.generic, bool, int, float, complex)
@@ -232,6 +232,8 @@ def concrete_numpy(name: str, what: str, x: Any, advice: str = "") -> np.ndarray
                 f"{name}: {what} decides the shape of the result, so its values must be known while the function is "
                 f"traced; got {x.aval.str_short()}. Give `size` where the function has it, or call it outside of jit.")
         x = value
+    if dtypes.is_extended(dtype_of(x)):
+        raise DTypeError(f"{name} does not accept dtype {dtype_of(x)}: random keys have no order and no truth value. random.key_data(keys) gives their words.")
     return np.asarray(x)
 
 

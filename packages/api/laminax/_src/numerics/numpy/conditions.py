@@ -11,6 +11,7 @@ from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.ops.shape import broadcast_to_shape
 from laminax_ir.ops.shape_arguments import broadcast_shapes
 from laminax_ir.types import dtypes
+from laminax_ir.types.errors import DTypeError
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy.arguments import dtype_of, ensure_arrays, promote_dtypes, shape_of
@@ -18,10 +19,20 @@ from laminax._src.numerics.numpy.arguments import dtype_of, ensure_arrays, promo
 _BOOL = np.dtype(bool)
 
 
-def truth_of(x: Any) -> Any:
-    """The truth value of each element: whether it is not 0."""
+def truth_of(x: Any, name: str = "where") -> Any:
+    """The truth value of each element: whether it is not 0.
+
+    Args:
+      x: an array or scalar of numbers or bools.
+      name: the function that asks, for the message.
+
+    Raises:
+      TypeError: if it is an array of random keys, which have none.
+    """
     if type(x) in dtypes.python_scalar_types:
         return bool(x)
+    if dtypes.is_extended(dtype_of(x)):
+        raise DTypeError(f"{name} does not accept dtype {dtype_of(x)}: random keys have no truth value. random.key_data(keys) gives their words.")
     return x if dtype_of(x) == _BOOL else op.ne(x, scalar_like(0, dtype_of(x)))
 
 

@@ -14,6 +14,7 @@ from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.shape_arguments import canonical_shape
 from laminax_ir.symbolic.symbolic_dims import is_constant_shape
 from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import check_rank, check_size
 from laminax_ir.types.avals import get_aval
 
 from laminax._src.numerics.floor import fused
@@ -243,6 +244,8 @@ def diag_indices(n: int, ndim: int = 2) -> tuple:
     n, ndim = operator.index(n), operator.index(ndim)
     if n < 0 or ndim < 0:
         raise ValueError(f"diag_indices: n and ndim must be nonnegative, got n={n} and ndim={ndim}")
+    check_size("diag_indices", "n", n)
+    check_rank("diag_indices", ndim)
     return (shape_ops.iota(dtypes.scalar_dtype(int), n),) * ndim
 
 
@@ -267,6 +270,8 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple:
 def _triangle_indices(name: str, function, n, k, m) -> tuple:
     n, k = concrete_int(name, "n", n), concrete_int(name, "k", k)
     m = None if m is None else concrete_int(name, "m", m)
+    for what, size in (("n", n), ("m", m or 0)):
+        check_size(name, what, max(size, 0))
     return tuple(as_array(x.astype(dtypes.scalar_dtype(int))) for x in function(n, k, m))
 
 

@@ -153,7 +153,7 @@ def _diff(a, prepend, append, n, axis):
         parts.append(value)
     x = concatenate(parts, axis) if len(parts) > 1 else as_array(a)
     subtract = op.ne if x.dtype == np.bool_ else op.sub
-    for _ in range(n):
+    for _ in range(min(n, x.shape[axis])):  # then none is left
         size = x.shape[axis]
         x = subtract(slice_in_dim(x, min(1, size), size, 1, axis), slice_in_dim(x, 0, max(size - 1, 0), 1, axis))
     return x

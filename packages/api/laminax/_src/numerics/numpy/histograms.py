@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from laminax._src.numerics.numpy.arguments import (
     convert,
     dtype_of,
     ensure_array,
+    ensure_arrays,
     is_kind,
     promote_dtypes,
     shape_of,
@@ -106,15 +107,28 @@ def histogram_bin_edges(a, bins=10, range: Sequence | None = None, weights=None)
     if len(shape_of(bins)) > 1:
         raise ValueError(f"histogram: bins must be a number or a vector of edges, got shape {shape_of(bins)}")
     count = operator.index(bins)
+    if count < 1:
+        raise ValueError(f"histogram: bins must be positive where it is their number, got {count}")
     flat = convert(ravel(a), dtype)
     if range is None:
         low, high = (reductions.min(flat), reductions.max(flat)) if flat.size else (convert(0, dtype), convert(1, dtype))
     else:
-        low, high = [convert(ensure_array("histogram_bin_edges", x), dtype) for x in range]
+        low, high = [convert(x, dtype) for x in _limits(range)]
     same = operators.equal(low, high)
     low = _where(same, operators.subtract(low, 0.5), low)
     high = _where(same, operators.add(high, 0.5), high)
     return linspace(low, high, count + 1, dtype=dtype)
+
+
+def _limits(range: Any) -> tuple[Any, Any]:
+    """The lowest and highest edge."""
+    is_pair = np.shape(range) == (2,) if not isinstance(range, (list, tuple)) else len(range) == 2
+    if not is_pair:
+        raise ValueError(f"histogram: range must be None or a pair of scalars, the lowest and the highest edge; got {range!r}")
+    low, high = ensure_arrays("histogram_bin_edges", *range)
+    if shape_of(low) or shape_of(high):
+        raise ValueError(f"histogram: range must be None or a pair of scalars, the lowest and the highest edge; got {range!r}")
+    return low, high
 
 
 def histogram(a, bins=10, range: Sequence | None = None, weights=None, density: bool | None = None):

@@ -73,7 +73,7 @@ greater_equal = _comparison("greater_equal", operators.greater_equal, "x >= y")
 def _logical(name: str, function: Callable, text: str) -> Callable:
     def fun(x, y, /):
         x, y = ensure_arrays(name, x, y)
-        result = function(*promoted_operands.promote_shapes(name, truth_of(x), truth_of(y)))
+        result = function(*promoted_operands.promote_shapes(name, truth_of(x, name), truth_of(y, name)))
         return _as_weak_as(result, x, y)
 
     fun.__module__ = __name__
@@ -110,7 +110,7 @@ logical_xor = builtin_ufunc(False, reduce=methods.logical("xor"))(
 def logical_not(x, /):
     """Whether x is not true, elementwise; numbers are true where they are not 0."""
     x = ensure_array("logical_not", x)
-    return _as_weak_as(op.bitwise_not(truth_of(x)), x)
+    return _as_weak_as(op.bitwise_not(truth_of(x, "logical_not")), x)
 
 
 # --- bits ---

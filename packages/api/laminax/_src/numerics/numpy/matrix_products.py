@@ -13,6 +13,7 @@ from laminax_ir.functions import operators, promoted_operands
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import shape as shape_ops
 from laminax_ir.ops.contraction import dot_general
+from laminax_ir.ops.shape_arguments import canonical_axis
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.errors import ShapeError
@@ -273,6 +274,8 @@ def cross(a, b, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | N
 @fused(static_argnames=("axisa", "axisb", "axisc"))
 def _cross(a, b, axisa, axisb, axisc):
     a, b = promote_dtypes("cross", a, b)
+    for x, axis in ((a, axisa), (b, axisb)):
+        canonical_axis("cross", axis, len(shape_of(x)))
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
         raise ValueError(f"cross: vectors must have 2 or 3 components, got shapes {a.shape} and {b.shape}")

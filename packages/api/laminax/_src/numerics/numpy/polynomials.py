@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -53,8 +53,15 @@ def polyval(p, x, *, unroll: int = 16):
     return _polyval(p, x, unroll=operator.index(unroll))
 
 
+def _check_coefficients(name: str, p: Any) -> None:
+    if not shape_of(ensure_array(name, p)):
+        raise ValueError(f"{name}: p must be an array of coefficients, of at least one axis, got the scalar {p!r}. Give numpy.array([p]) for a "
+                         "constant polynomial.")
+
+
 @fused(static_argnames=("unroll",))
 def _polyval(p, x, unroll):
+    _check_coefficients("polyval", p)
     p, x = promote_dtypes("polyval", p, x)
     p = as_array(p)
     shape = broadcast_shapes(p.shape[1:], shape_of(x))
@@ -79,8 +86,7 @@ def polysub(a1, a2):
 
 
 def _combine(name, a1, a2, function):
-    a1, a2 = promote_dtypes(name, a1, a2)
-    a1, a2 = as_array(a1), as_array(a2)
+    a1, a2 = atleast_1d(*promote_dtypes(name, a1, a2))
     if a1.shape[0] < a2.shape[0]:
         return function(_with_zeros_in_front(a1, a2.shape), a2)
     return function(a1, _with_zeros_in_front(a2, a1.shape))
@@ -117,8 +123,9 @@ def polydiv(u, v, *, trim_leading_zeros: bool = False):
     Returns:
       (quotient, remainder).
     """
-    u, v = promote_inexact("polydiv", u, v)
-    u, v = as_array(u), as_array(v)
+    u, v = atleast_1d(*promote_inexact("polydiv", u, v))
+    if not v.shape[0]:
+        raise ValueError("polydiv: v has no coefficients, and there is no division by the polynomial 0")
     m, n = u.shape[0] - 1, v.shape[0] - 1
     quotient = []
     scale = operators.true_divide(1.0, v[0])
@@ -133,6 +140,7 @@ def polydiv(u, v, *, trim_leading_zeros: bool = False):
 def polyder(p, m: int = 1):
     """The m-th derivative of a polynomial."""
     p = ensure_array("polyder", p)
+    _check_coefficients("polyder", p)
     m = operator.index(m)
     if m < 0:
         raise ValueError(f"polyder: the order of the derivative must be positive, got {m}")
@@ -159,6 +167,7 @@ def polyint(p, m: int = 1, k=None):
     if m < 0:
         raise ValueError(f"polyint: the order of the integral must be positive, got {m}")
     constants = 0 if k is None else k
+    _check_coefficients("polyint", p)
     p, constants = promote_inexact("polyint", p, asarray(constants) if isinstance(constants, (list, tuple)) else constants)
     p, constants = as_array(p), atleast_1d(as_array(constants))
     if m == 0:

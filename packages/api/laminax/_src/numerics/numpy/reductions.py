@@ -8,12 +8,11 @@ from laminax_ir.functions import operators
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops import reduction
 from laminax_ir.ops import shape as shape_ops
-from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 
 from laminax._src.numerics.floor import fused
-from laminax._src.numerics.numpy.arguments import axis_tuple, dtype_of, ensure_array, one_axis, refuse_out, shape_of, strong, user_dtype
+from laminax._src.numerics.numpy.arguments import axis_tuple, ensure_array, one_axis, refuse_out, shape_of, strong, user_dtype
 from laminax._src.numerics.numpy.conditions import truth_of
 from laminax._src.numerics.numpy.reducing import (
     DOC,
@@ -131,7 +130,7 @@ def _truth_reduction(name, a, axis, keepdims, where, reduce, neutral):
     a = ensure_array(name, a)
     shape = shape_of(a)
     axes = axis_tuple(name, axis, len(shape))
-    truth = truth_of(a)
+    truth = truth_of(a, name)
     if where is not None:
         truth = masked(name, truth, where, neutral)
     return with_kept_axes(strong(reduce(truth, axes)), shape, axes, keepdims)
@@ -151,7 +150,7 @@ def count_nonzero(a, axis=None, keepdims: bool = False):
 @fused(static_argnames=("axis", "keepdims"))
 def _count_nonzero(a, axis, keepdims):
     a = ensure_array("count_nonzero", a)
-    return _sum(op.ne(a, scalar_like(0, dtype_of(a))), axis, dtypes.scalar_dtype(int), keepdims, None, None, True)
+    return _sum(truth_of(a, "count_nonzero"), axis, dtypes.scalar_dtype(int), keepdims, None, None, True)
 
 
 def argmax(a, axis: int | None = None, out: None = None, keepdims: bool | None = None):

@@ -13,6 +13,7 @@ from laminax_ir.ops.calls import CustomJVPCall
 from laminax_ir.ops.convolution import conv_general_dilated
 from laminax_ir.ops.scalar_operands import scalar_like
 from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import check_size
 from laminax_ir.types.avals import get_aval
 
 from laminax._src.numerics.floor import fused
@@ -99,7 +100,7 @@ def _window(name: str, M: Any) -> int:
     M = concrete_int(name, "M", M)
     if M < 0:
         raise ValueError(f"{name}: the number of points must not be negative, got {M}")
-    return M
+    return check_size(name, "M", M)
 
 
 def _host_window(values: np.ndarray):

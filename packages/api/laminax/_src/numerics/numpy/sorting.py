@@ -251,7 +251,7 @@ def _nonzero(a, fills, size):
     total = math.prod(shape)
     if total == 0 or size == 0:
         return [shape_ops.broadcast_to_shape(convert(fill, dtype), (size,)) for fill in fills]
-    mask = convert(shape_ops.reshape(truth_of(a), (total,)), dtype)
+    mask = convert(shape_ops.reshape(truth_of(a, "nonzero"), (total,)), dtype)
     count = cumulative_sum_of(mask, 0)
     dims = indexing_ops.ScatterDimensionNumbers((), (0,), (0,))
     starts = shape_ops.full((size,), 0, dtype)

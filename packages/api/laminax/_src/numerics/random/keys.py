@@ -105,7 +105,7 @@ def typed_key(function: str, key: Any, *, allow_batched: bool = False) -> Any:
     if is_typed(key):
         typed = key
     elif is_array_like(key):
-        typed = _wrapped(key, default_prng_impl())
+        typed = _wrapped(function, key, default_prng_impl())
         _report_legacy_key(function)
     else:
         raise TypeError(f"random.{function}: unexpected PRNG key type {type(key)}; make a key with random.key(seed)")
@@ -126,11 +126,11 @@ def _report_legacy_key(function: str) -> None:
     warn_at_user(message)
 
 
-def _wrapped(words: Any, impl: PRNGImpl) -> Any:
-    """`random_wrap`, without a compiled call where there is nothing to compute."""
+def _wrapped(function: str, words: Any, impl: PRNGImpl) -> Any:
+    """`random_wrap` for a public function, without a compiled call where there is nothing to compute."""
+    check_key_data(f"random.{function}", impl, words)
     if isinstance(words, Tracer) or state.trace is not eval_trace:
         return ops.random_wrap(words, impl=impl)
-    check_key_data("random_wrap", impl, words)
     return PRNGKeyArray(impl, as_array(words))
 
 
@@ -257,7 +257,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     Raises:
       TypeError: if shape or dtype do not fit the generator.
     """
-    return _wrapped(key_bits_array, _one_of("wrap_key_data", impl, dtype))
+    return _wrapped("wrap_key_data", key_bits_array, _one_of("wrap_key_data", impl, dtype))
 
 
 def key_impl(keys: Any) -> str | PRNGSpec:

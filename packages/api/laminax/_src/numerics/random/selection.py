@@ -17,6 +17,7 @@ from laminax_ir.ops.shape_arguments import canonical_axis
 from laminax_ir.ops.slicing import index_in_dim, slice_in_dim
 from laminax_ir.ops.sorting import sort_key_val, top_k
 from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import check_size
 from laminax_ir.types.avals import get_aval
 
 from laminax._src.numerics.floor import fused, takes_out_sharding
@@ -118,6 +119,7 @@ def choice(key: Any, a: Any, shape: Sequence[int] = (), replace: bool = True, p:
         return full(result_shape if aval.ndim else shape, aval.dtype.type(0), aval.dtype)
     if count <= 0:
         raise ValueError("choice: a must be greater than 0 unless no samples are taken")
+    check_size("choice", "a, the number of what is chosen from,", count)
     if not replace and drawn > count:
         raise ValueError(f"Cannot take a larger sample (size {drawn}) than population (size {count}) when 'replace=False'")
     if p is None and not replace:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from laminax_ir.types import dtypes
+from laminax_ir.types.arguments import check_size
 
 from laminax._src.numerics.floor import fused
 from laminax._src.numerics.numpy import namespace as jnp
@@ -23,7 +24,7 @@ def bernoulli(n: int):
       n: a static integer, not negative.
 
     Returns:
-      A float array [n + 1].
+      A float array [n + 1]; infinite where the numbers are beyond the range of doubles, from B_260 on.
 
     Raises:
       ValueError: if n is negative.
@@ -31,7 +32,12 @@ def bernoulli(n: int):
     n = operator.index(n)
     if n < 0:
         raise ValueError(f"bernoulli: n must not be negative, got {n}")
-    return jnp.asarray(np.array([float(b) for b in bernoulli_numbers(n)]), dtype=dtypes.scalar_dtype(float))
+    check_size("bernoulli", "n", n)
+    last = 258  # B_260 is -6.2e310
+    values = np.zeros(n + 1)
+    values[:last + 1] = [float(b) for b in bernoulli_numbers(min(n, last))]
+    values[last + 2::4], values[last + 4::4] = -np.inf, np.inf
+    return jnp.asarray(values, dtype=dtypes.scalar_dtype(float))
 
 
 def comb(N: Any, k: Any, *, repetition: bool = False):

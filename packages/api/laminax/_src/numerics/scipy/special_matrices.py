@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from typing import Any
@@ -253,10 +254,21 @@ def _convolution_matrix(a, n, mode):
 # --- made of a size ---
 
 
-def _size(name: str, n: Any, least: int) -> int:
+def _size(name: str, n: Any, least: int, greatest: int | None = None) -> int:
     n = operator.index(n)
     if n < least:
         raise ValueError(f"{name}: n must be a {'positive' if least else 'non-negative'} integer; got {n}")
+    return _computable(name, n, greatest or _GREATEST)
+
+
+_GREATEST = 2**15  # of which a matrix of doubles has 8 GiB
+_GREATEST_INVERSE = 2**11  # with n**2 products of integers of n digits; from 215 on some are beyond the range of doubles
+
+
+def _computable(name: str, n: int, greatest: int = _GREATEST) -> int:
+    """The size of a matrix, unless it would never be done, or never fit."""
+    if n > greatest:
+        raise ValueError(f"{name}: n must be at most {greatest}, got {n}: the matrix has n**2 elements, and is computed on the host")
     return n
 
 
@@ -283,7 +295,7 @@ def dft(n: int, scale: str | None = None, *, dtype: Any = None):
     dtype = dtypes.scalar_dtype(complex) if dtype is None else user_dtype("dft", dtype)
     if not dtypes.issubdtype(dtype, dtypes.complexfloating):
         raise ValueError(f"dft: dtype must be a complex floating-point type; got {dtypes.dtype_name(dtype)}")
-    j = np.arange(max(int(n), 0))
+    j = np.arange(_computable("dft", max(operator.index(n), 0)))
     matrix = np.exp(-2j * np.pi * (np.outer(j, j) % max(len(j), 1)) / max(len(j), 1))
     return jnp.asarray(matrix / {None: 1, "sqrtn": math.sqrt(max(len(j), 1)), "n": max(len(j), 1)}[scale], dtype=dtype)
 
@@ -304,6 +316,7 @@ def hadamard(n: int, dtype: Any = int):
     n = operator.index(n)
     if n < 1 or n & (n - 1):
         raise ValueError(f"hadamard: n must be a positive power of 2; got {n}")
+    _computable("hadamard", n)
     matrix = np.ones((1, 1), np.int64)
     while len(matrix) < n:
         matrix = np.block([[matrix, matrix], [matrix, -matrix]])
@@ -334,15 +347,24 @@ def hilbert(n: int):
 
 
 def invhilbert(n: int):
-    """The inverse of Hilbert's matrix, which has integer elements: [n, n]."""
-    n = _size("invhilbert", n, 0)
-    matrix = [[(-1) ** (i + j) * (i + j + 1) * math.comb(n + i, n - j - 1) * math.comb(n + j, n - i - 1) * math.comb(i + j, i) ** 2
-               for j in range(n)] for i in range(n)]
-    return _as_float(np.reshape(np.array(matrix, np.float64), (n, n)))
+    """The inverse of Hilbert's matrix, which has integer elements: [n, n]; infinite where doubles do not hold them."""
+    n = _size("invhilbert", n, 0, _GREATEST_INVERSE)
+    rows = [n]  # element [i, j] is (-1)**(i + j) rows[i] rows[j] / (i + j + 1)
+    for i in range(1, n):
+        rows.append(rows[-1] * (n + i) * (n - i) // i**2)
+    matrix = np.zeros((n, n))
+    for i in range(n):
+        matrix[i, i:] = matrix[i:, i] = [(-1) ** (i + j) * _double(rows[i] * rows[j] // (i + j + 1)) for j in range(i, n)]
+    return _as_float(matrix)
+
+
+def _double(value: int) -> float:
+    """A natural number as a double, infinity where there is none."""
+    return float(value) if value.bit_length() < 1024 else math.inf
 
 
 def pascal(n: int, kind: str | None = None):
-    """Pascal's matrix, of binomial coefficients.
+    """Pascal's matrix, of binomial coefficients; infinite where doubles do not hold them.
 
     Args:
       n: its size.
@@ -365,10 +387,35 @@ def invpascal(n: int, kind: str | None = None):
 def _pascal(name: str, n: int, kind: str | None, sign: int) -> np.ndarray:
     if kind not in (None, "symmetric", "lower", "upper"):
         raise ValueError(f"{name}: kind must be one of 'symmetric', 'lower', 'upper' and None; got {kind!r}")
-    n = max(operator.index(n), 0)
-    lower = np.array([[sign ** (i + j) * math.comb(i, j) for j in range(n)] for i in range(n)], dtype=object).reshape(n, n)
-    if kind == "lower":
-        return lower
-    if kind == "upper":
-        return lower.T
-    return lower @ lower.T if sign > 0 else lower.T @ lower  # L U, and its inverse U^-1 L^-1
+    n = _computable(name, max(operator.index(n), 0))
+    symmetric = _binomials(n)
+    if kind in (None, "symmetric") and sign > 0:
+        return symmetric
+    lower = np.zeros((n, n))
+    for j in range(n):
+        lower[j:, j] = symmetric[:n - j, j]
+    if sign < 0:
+        lower *= 1 - 2 * (np.add.outer(np.arange(n), np.arange(n)) % 2)
+    if kind in ("lower", "upper"):
+        return lower if kind == "lower" else lower.T
+    return _inverse_of_symmetric(lower)
+
+
+def _binomials(n: int) -> np.ndarray:
+    """C(i + j, i) as doubles: each row has the sums of the one before, exactly, up to the first that is no double."""
+    matrix = np.full((n, n), math.inf)
+    row = [1] * n
+    for i in range(n):
+        matrix[i, :len(row)] = row
+        row = list(itertools.takewhile(lambda value: value.bit_length() < 1024, itertools.accumulate(row)))
+    return matrix
+
+
+def _inverse_of_symmetric(lower: np.ndarray) -> np.ndarray:
+    """U^-1 L^-1: exact for small matrices, else to the rounding of sums whose terms have one sign."""
+    if len(lower) <= 128:
+        exact = np.array([[int(value) for value in row] for row in lower], dtype=object).reshape(lower.shape)
+        return exact.T @ exact
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.abs(lower).T @ np.abs(np.where(lower == 0, 0, lower))
+    return np.where(np.isnan(found), math.inf, found) * np.sign(np.where(lower == 0, lower.T, lower))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any, Sequence
 
+from laminax_ir.ops.shape_arguments import canonical_axis
 from laminax_ir.types.avals import get_aval
 
 from laminax._src.numerics.floor import fused
@@ -66,6 +67,8 @@ def multi_dot(arrays: Sequence, *, precision=None):
     Raises:
       ValueError: if there are fewer than two arrays, or their ranks or sizes do not fit.
     """
+    if not isinstance(arrays, (list, tuple)) and not shape_of(ensure_array("multi_dot", arrays)):
+        raise TypeError(f"multi_dot: arrays must be a sequence of arrays, got {arrays!r}")
     arrays = list(ensure_arrays("multi_dot", *arrays))
     shapes = [shape_of(x) for x in arrays]
     if len(arrays) < 2:
@@ -136,6 +139,8 @@ def cross(x1, x2, /, *, axis: int = -1):
       ValueError: if a vector has not 3 components.
     """
     x1, x2 = ensure_arrays("cross", x1, x2)
+    for x in (x1, x2):
+        canonical_axis("linalg.cross", axis, len(shape_of(x)))
     if shape_of(x1)[axis] != 3 or shape_of(x2)[axis] != 3:
         raise ValueError(f"cross: vectors must have 3 components along axis {axis}, got {get_aval(x1).str_short()} and "
                          f"{get_aval(x2).str_short()}")
