@@ -37,7 +37,8 @@ def bernoulli(n: int):
     values = np.zeros(n + 1)
     values[:last + 1] = [float(b) for b in bernoulli_numbers(min(n, last))]
     values[last + 2::4], values[last + 4::4] = -np.inf, np.inf
-    return jnp.asarray(values, dtype=dtypes.scalar_dtype(float))
+    with np.errstate(over="ignore"):
+        return jnp.asarray(values, dtype=dtypes.scalar_dtype(float))
 
 
 def comb(N: Any, k: Any, *, repetition: bool = False):

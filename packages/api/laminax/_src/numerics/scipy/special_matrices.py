@@ -273,7 +273,8 @@ def _computable(name: str, n: int, greatest: int = _GREATEST) -> int:
 
 
 def _as_float(matrix: Any) -> Any:
-    return jnp.asarray(np.asarray(matrix, np.float64), dtype=dtypes.scalar_dtype(float))
+    with np.errstate(over="ignore"):  # infinite where the dtype does not hold them
+        return jnp.asarray(np.asarray(matrix, np.float64), dtype=dtypes.scalar_dtype(float))
 
 
 def dft(n: int, scale: str | None = None, *, dtype: Any = None):
