@@ -34,6 +34,7 @@ class Comparison:
       fun: takes arrays, returns an array or a sequence of them.
       operands: NumPy arrays.
       magnitude: what errors are relative to, an array that broadcasts against each result; by default the result itself.
+      terms: how many numbers are added or multiplied to each result, or what else the tolerance is per; as magnitude.
       is_widened: whether the reference runs in the next wider dtype and is rounded once, which makes it exact enough to count
         units in the last place. For programs without a dtype among their parameters.
       is_zero_signed: whether the sign of a zero is compared; which of two equal zeros is the larger one is not defined.
@@ -45,6 +46,7 @@ class Comparison:
     magnitude: Any = None
     is_widened: bool = False
     is_zero_signed: bool = True
+    terms: Any = 1.0
 
     def results(self, *operands):
         out = self.fun(*operands)
@@ -62,6 +64,10 @@ class Comparison:
     def errors(self, got: np.ndarray, expected: np.ndarray) -> np.ndarray:
         """The errors of a result in units in the last place."""
         return units_off(got, expected, self.magnitude, self.is_zero_signed)
+
+    def allowed(self, got: np.ndarray, expected: np.ndarray) -> np.ndarray:
+        """The largest errors that a result may have, in the same units."""
+        return np.broadcast_to(tolerance(self.name, expected, got.dtype, self.operands, self.terms), got.shape)
 
 
 def compiled(comparisons: Iterable[Comparison]) -> list[list[np.ndarray]]:
@@ -81,12 +87,12 @@ def check(comparisons: Iterable[Comparison]) -> None:
         for got, expected, aval in zip(results, comparison.expected(), avals, strict=True):
             assert (got.dtype, got.shape) == (aval.dtype, aval.shape) and expected.shape == aval.shape, comparison
             errors = comparison.errors(got, expected)
-            allowed = tolerance(comparison.name, got.dtype)
-            if errors.max(initial=0) > allowed:
-                where = np.unravel_index(errors.argmax(), errors.shape)
+            allowed = comparison.allowed(got, expected)
+            if (errors > allowed).any():
+                where = np.unravel_index((errors - allowed).argmax(), errors.shape)
                 operands = [x[where] if x.shape == got.shape else x for x in comparison.operands]
                 raise AssertionError(
-                    f"{comparison.name}: {errors.max():.4g} units in the last place of {got.dtype}, {allowed} are allowed\n"
+                    f"{comparison.name}: {errors[where]:.4g} units in the last place of {got.dtype}, {allowed[where]:.4g} are allowed\n"
                     f"{comparison.program()}\nat {[*map(int, where)]}: XLA {got[where]}, reference {expected[where]}\noperands {operands}")
 
 

@@ -67,8 +67,9 @@ def _gathers_and_scatters(draw: Draw, dtype: np.dtype, shape, dims: GatherDimens
         if name in ("scatter_add", "scatter_sub"):  # any order of summation
             size = np.abs(x.astype(np.complex128)).sum() + np.abs(updates.astype(np.complex128)).sum()
         for mode in ("clip", "drop"):
+            terms = op.scatter_add(np.ones(shape), indices, np.ones(updates.shape), scatter_dims, mode=mode)
             yield Comparison(name.replace("_", "-"), lambda x, i, u, f=getattr(op, name), m=mode: f(x, i, u, scatter_dims, mode=m),
-                             [x, indices, updates], size, is_zero_signed=False)
+                             [x, indices, updates], size, is_zero_signed=False, terms=terms)
     same = np.full_like(updates, updates.ravel()[0] if updates.size else 0)  # of several updates of one element any may win
     yield Comparison("scatter", lambda x, i, u: op.scatter(x, i, u, scatter_dims, mode="drop"), [x, indices, same])
     yield Comparison("scatter", lambda x, i, u: op.scatter_apply(x, i, lambda v: elementwise.copy(v), scatter_dims, update_shape=u.shape),

@@ -32,12 +32,13 @@ def comparisons(draw: Draw, dtype: np.dtype) -> Iterator[Comparison]:
         return
     for name, bound in (("reduce_sum", np.sum), ("reduce_prod", np.prod)):
         x, axes = _array(draw, dtype)
-        yield Comparison(name, lambda x, f=getattr(op, name), a=axes: f(x, a), [x], _size(x, lambda v, b=bound, a=axes: b(v, a)), True)
+        yield Comparison(name, lambda x, f=getattr(op, name), a=axes: f(x, a), [x], _size(x, lambda v, b=bound, a=axes: b(v, a)), True,
+                         terms=_count(x.shape, axes))
     x, axes = _array(draw, dtype)
     combine, start = draw.one_of(((elementwise.add, 0), (elementwise.mul, 1)))
     bound = np.sum if start == 0 else np.prod
     yield Comparison("reduce", lambda x, i: op.reduce(x, i, combine, axes), [x, np.array(start, dtype)],
-                     _size(x, lambda v: bound(v, axes)), True)
+                     _size(x, lambda v: bound(v, axes)), True, terms=_count(x.shape, axes))
     yield from _cumulative(draw, dtype)
 
 
@@ -50,6 +51,11 @@ def _array(draw: Draw, dtype: np.dtype, is_special: bool = False, is_empty: bool
 def _size(x: np.ndarray, bound):
     """What errors of a sum or product are relative to: the same of the absolute values."""
     return bound(np.abs(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)))
+
+
+def _count(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    """How many elements each result is made of."""
+    return int(np.prod([shape[axis] for axis in axes], initial=1))
 
 
 def _cumulative(draw: Draw, dtype: np.dtype) -> Iterator[Comparison]:
@@ -66,4 +72,4 @@ def _cumulative(draw: Draw, dtype: np.dtype) -> Iterator[Comparison]:
         elif name == "cumlogsumexp":
             size = np.full(shape, 1 + np.abs(x.astype(np.float64)).max(initial=0))
         yield Comparison(name, lambda x, f=getattr(cumulative, name), a=axis, r=is_reverse: f(x, a, r), [x], size, name in bounds or size is not None,
-                         is_zero_signed=False)
+                         is_zero_signed=False, terms=shape[axis])

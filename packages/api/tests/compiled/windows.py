@@ -19,10 +19,11 @@ def comparisons(draw: Draw, dtype: np.dtype) -> Iterator[Comparison]:
         shape, window = _window(draw)
         x = draw.normal(dtype, shape)
         size = windows.reduce_window(np.abs(x.astype(np.complex128)), 0.0, elementwise.add, *window)
-        yield Comparison("reduce_window_sum", lambda x, w=window: windows.reduce_window(x, 0, elementwise.add, *w), [x], size, True)
+        terms = windows.reduce_window(np.ones(shape), 0.0, elementwise.add, *window)
+        yield Comparison("reduce_window_sum", lambda x, w=window: windows.reduce_window(x, 0, elementwise.add, *w), [x], size, True, terms=terms)
         one, zero = np.ones((), dtype)[()], np.zeros((), dtype)[()]
         yield Comparison("reduce_window", lambda x, w=window: windows.reduce_window(
-            x, zero, lambda a, b: elementwise.add(b, elementwise.mul(a, one)), *w), [x], size)
+            x, zero, lambda a, b: elementwise.add(b, elementwise.mul(a, one)), *w), [x], size, terms=terms)
     if dtype not in COMPLEX:
         shape, window = _window(draw)
         x = draw.values(dtype, shape)
@@ -39,7 +40,8 @@ def comparisons(draw: Draw, dtype: np.dtype) -> Iterator[Comparison]:
         source = draw.normal(dtype, windows.windowed_shape("", shape, sizes, strides, padding, ones, ones))
         for select in (ge_p, le_p):
             yield Comparison("select_and_scatter_add", lambda s, x, p=select: windows.select_and_scatter_add(
-                s, x, p, sizes, strides, padding), [source, x], np.abs(source.astype(np.float64)).sum())
+                s, x, p, sizes, strides, padding), [source, x], np.abs(source.astype(np.float64)).sum(),
+                terms=np.prod(sizes))  # as many windows as have a place for an element
             yield Comparison("select_and_gather_add", lambda t, x, p=select: windows.select_and_gather_add(
                 t, x, p, sizes, strides, padding, ones, ones), [tangents, x])
 
