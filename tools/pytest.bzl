@@ -23,6 +23,9 @@ def pytest_tests(name, srcs, deps, data = [], suffix = "", timeout = "long", pro
       alone: files that no other may share a process with, because they set up what a process has once.
       **kwargs: passed to each py_test.
     """
+    for src in alone:
+        if src not in srcs:
+            fail("%s is to run alone, and is none of the test files" % src)
     support = native.glob(
         ["tests/**"],
         exclude = [

@@ -10,6 +10,7 @@ from compiled.comparison import Comparison
 from compiled.drawing import BOOL, COMPLEX, DTYPES, FLOATS, INTEGERS, Draw, is_float
 
 from laminax_ir.ops import elementwise as op
+from laminax_ir.ops import hints
 
 # Rounded by a rule of their own, or not at all: the bits are given.
 _EXACT_ON_FLOATS = ("neg", "sign", "floor", "ceil", "is_finite", "abs", "copy", "square", "sqrt")
@@ -48,6 +49,7 @@ def _of_every_dtype(draw: Draw, dtype: np.dtype) -> Iterator[Comparison]:
     yield Comparison("optimization_barrier", lambda *xs: op.optimization_barrier_p.bind(*xs), [x, y])
     yield Comparison("stop_gradient", op.stop_gradient_p.bind, [x])
     yield Comparison("copy", op.copy, [x])
+    yield Comparison("todense", hints.todense_p.bind, [x])
     yield from _conversions(draw, dtype)
     if dtype.kind != "c" and dtype.kind != "b":
         low, high = _ordered(y, z)
