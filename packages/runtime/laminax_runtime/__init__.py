@@ -7,6 +7,7 @@ loads its module, and the first use of a device makes the client.
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 from laminax_runtime import _one_process
 
@@ -137,7 +138,7 @@ __all__ = ["__version__", *_MODULE_OF]
 _one_process.prepare()
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if (module := _MODULE_OF.get(name)) is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f"{__name__}.{module}"), name)

@@ -243,7 +243,7 @@ def mlir_module_from_text(text: str) -> tuple[Any, Any]:
 # would not leave a module `jax` for everybody to see; so `arrays` goes another way to the host where there is one.
 
 
-def _accept_any_spec(mesh: Any, spec: Any) -> None:
+def _accept_any_spec(mesh: _AnyMesh, spec: tuple[Any, ...]) -> None:
     """The check until `shardings` sets its own."""
 
 

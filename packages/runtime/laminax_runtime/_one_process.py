@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.machinery
 import os
 import sys
+from typing import Any
 
 _ADVICE = (
     "jax and laminax cannot be used in one process: both define the methods of jaxlib's array class. "
@@ -41,7 +42,7 @@ class _RefuseJax:
         self._searched: list[str] | None = None
         self._is_installed = False
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: list[str] | None = None, target: Any = None) -> Any:
         if name != "jax" or not _is_import(sys._getframe(1)):
             return None
         if self._searched != sys.path:
@@ -52,6 +53,6 @@ class _RefuseJax:
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
-def _is_import(frame) -> bool:
+def _is_import(frame: Any) -> bool:
     """Whether the search, one call into which is `frame`, is for an import and not just for a spec."""
     return frame.f_back is not None and frame.f_back.f_code.co_name == "_find_and_load_unlocked"

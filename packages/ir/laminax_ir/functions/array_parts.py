@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from laminax_ir.ops.slicing import wrapped_index
 from laminax_ir.refs.ref_indexing import COMPUTED, Place, Span, around, width
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.types.avals import get_aval
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 def copied(x: Any) -> Any:
@@ -50,7 +53,7 @@ def _starts(items: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
     return [item.start if type(item) is Span else next(found) if item is COMPUTED else item for item in items]
 
 
-def _sliced(x: Any, items: Sequence[Any], arrays: Sequence[Any]) -> Any:
+def _sliced(x: ArrayLike, items: Sequence[Any], arrays: Sequence[Any]) -> Array:
     """A slice; outside of traces positions are values, so that a loop over them does not compile a program for each."""
     widths = [width(item) for item in items]
     steps = [item.step if type(item) is Span else 1 for item in items]
@@ -65,7 +68,7 @@ def _sliced(x: Any, items: Sequence[Any], arrays: Sequence[Any]) -> Any:
     return shape.squeeze(x, dropped) if dropped else x
 
 
-def _replaced(x: Any, items: Sequence[Any], arrays: Sequence[Any], value: Any) -> Any:
+def _replaced(x: ArrayLike, items: Sequence[Any], arrays: Sequence[Any], value: ArrayLike) -> Array:
     """The array with a slice replaced."""
     dropped = tuple(axis for axis, item in enumerate(items) if type(item) is not Span)
     if dropped:
@@ -77,7 +80,7 @@ def _replaced(x: Any, items: Sequence[Any], arrays: Sequence[Any], value: Any) -
     return slicing.dynamic_update_slice(x, value, starts)
 
 
-def _between(window: Any, steps: Sequence[int], value: Any) -> Any:
+def _between(window: ArrayLike, steps: Sequence[int], value: ArrayLike) -> Array:
     """The window with the elements that are `steps` apart replaced."""
     axes = tuple(axis for axis, step in enumerate(steps) if step > 1)
     part_shape = get_aval(value).shape
@@ -87,13 +90,13 @@ def _between(window: Any, steps: Sequence[int], value: Any) -> Any:
     return indexing.scatter(window, grid, value, dims, indices_are_sorted=True, unique_indices=True, mode="promise_in_bounds")
 
 
-def _gathered(x: Any, place: Place) -> Any:
+def _gathered(x: ArrayLike, place: Place) -> Array:
     x, indices, indexed, windows = _indices(x, place)
     sizes = tuple(1 if axis in indexed else size for axis, size in enumerate(get_aval(x).shape))
     return indexing.gather(x, indices, indexing.GatherDimensionNumbers(windows, indexed, indexed), sizes, mode="clip")
 
 
-def _scattered(x: Any, place: Place, value: Any, adds: bool) -> Any:
+def _scattered(x: ArrayLike, place: Place, value: ArrayLike, adds: bool) -> Array:
     target, indices, indexed, windows = _indices(x, place)
     scatter = indexing.scatter_add if adds else indexing.scatter
     target = scatter(target, indices, value, indexing.ScatterDimensionNumbers(windows, indexed, indexed), mode="drop")
@@ -101,7 +104,7 @@ def _scattered(x: Any, place: Place, value: Any, adds: bool) -> Any:
     return target if spans is None else _replaced(x, spans, (), target)
 
 
-def _indices(x: Any, place: Place) -> tuple[Any, Any, tuple[int, ...], tuple[int, ...]]:
+def _indices(x: ArrayLike, place: Place) -> tuple[Any, Any, tuple[int, ...], tuple[int, ...]]:
     """For a place with arrays: the array cut to the slices, the indices in one array, the axes that they index, and the
     axes of the part that the slices are."""
     spans = _only_spans(place)

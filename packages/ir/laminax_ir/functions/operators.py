@@ -5,7 +5,7 @@ The api installs the same functions on the runtime's arrays and adds methods and
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
@@ -23,11 +23,14 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval, is_array_like
 from laminax_ir.types.errors import DTypeError
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 _SCALARS = frozenset((bool, int, float, complex))
 _BOOL = np.dtype(bool)
 
 
-def _fast_scalar(x: Any, dtype: Any) -> Any:
+def _fast_scalar(x: ArrayLike, dtype: np.dtype) -> float | None:
     """A Python number as a constant beside an array of its own default dtype, or None if promotion has to decide."""
     kind = type(x)
     if kind is float:
@@ -151,19 +154,19 @@ def remainder(x: Any, y: Any) -> Any:
     return _select(opposite, op.add(truncated, y), truncated)
 
 
-def _checked_division_dtype(name: str, x: Any) -> Any:
+def _checked_division_dtype(name: str, x: ArrayLike) -> np.dtype:
     dtype = get_aval(x).dtype
     if not (dtypes.issubdtype(dtype, dtypes.integer) or dtypes.issubdtype(dtype, dtypes.floating)):
         raise TypeError(f"{name} does not accept dtype {dtypes.dtype_name(dtype)}; it needs integers or real floats")
     return dtype
 
 
-def _select(pred: Any, on_true: Any, on_false: Any) -> Any:
+def _select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
     shape = common_shape(get_aval(pred).shape, get_aval(on_true).shape, get_aval(on_false).shape)
     return op.select(*[broadcast_to_shape(x, shape) for x in (pred, on_true, on_false)])
 
 
-def _float_floor_divide(x: Any, y: Any) -> Any:
+def _float_floor_divide(x: ArrayLike, y: ArrayLike) -> Array:
     """The quotient without the remainder is nearly an integer: rounding it cannot go wrong, as flooring x / y can."""
     mod = op.rem(x, y)
     quotient = op.div(op.sub(x, mod), y)
@@ -193,14 +196,14 @@ def power(x: Any, y: Any) -> Any:
     return _integer_power(x, y)
 
 
-def _integer_exponent(x: Any, y: Any) -> bool:
+def _integer_exponent(x: ArrayLike, y: ArrayLike) -> bool:
     """A float base with an integer array exponent keeps the exponent an integer."""
     return (type(y) not in _SCALARS
             and dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact)
             and dtypes.issubdtype(get_aval(y).dtype, dtypes.integer))
 
 
-def _integer_power(x: Any, y: Any) -> Any:
+def _integer_power(x: ArrayLike, y: ArrayLike) -> Array:
     """Integers to integer powers by repeated squaring over the exponent's bits; a negative exponent gives 0 or +-1."""
     dtype = get_aval(x).dtype
     one, zero = scalar_like(1, dtype), scalar_like(0, dtype)
@@ -270,7 +273,7 @@ def method_table() -> dict[str, Callable]:
     return table
 
 
-def _method(function: Any, name: str) -> Any:
+def _method(function: Callable, name: str) -> Callable:
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, Tracer) or type(other) in _SCALARS:
             return function(self, other)
@@ -279,7 +282,7 @@ def _method(function: Any, name: str) -> Any:
     return method
 
 
-def _reflected(function: Any, name: str) -> Any:
+def _reflected(function: Callable, name: str) -> Callable:
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, Tracer) or type(other) in _SCALARS:
             return function(other, self)

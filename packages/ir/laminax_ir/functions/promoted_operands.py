@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.errors import DTypeError
 from laminax_ir.types.warning_counts import count_warning
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
 
 _SCALARS = frozenset((bool, int, float, complex))
 _BOOL = np.dtype(bool)
@@ -41,7 +44,7 @@ def as_dtype(x: Any, dtype: Any, weak: bool) -> Any:
     return op.convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak)
 
 
-def _cast_scalar(x: Any, dtype: Any) -> Any:
+def _cast_scalar(x: Any, dtype: np.dtype) -> ArrayLike:
     for kind in (float, complex):
         if dtypes.scalar_dtype(kind) == dtype:
             return kind(x)

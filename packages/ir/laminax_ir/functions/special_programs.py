@@ -11,7 +11,8 @@ coefficients of exp(-x) I0(x); Lentz, "Generating Bessel functions", 1976, in th
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from laminax_ir.programs.primitive import Primitive
 from laminax_ir.recording.staging import stage
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 _MOST_STEPS = 2000
 
@@ -47,17 +51,17 @@ def special_program(primitive: Primitive, aval: ShapedArray) -> ClosedJaxpr:
     return stage(widened, [aval.strip_weak_type()] * count, name=primitive.name)
 
 
-def _all(condition: Any, *more: Any) -> Any:
+def _all(condition: ArrayLike, *more: ArrayLike) -> Array:
     for other in more:
         condition = e.bitwise_and(condition, other)
     return condition
 
 
-def _any_element(mask: Any) -> Any:
+def _any_element(mask: ArrayLike) -> Array:
     return reduce_or(mask, tuple(range(len(mask.shape)))) if mask.shape else mask
 
 
-def _iterate(is_active: Any, state: tuple, advance: Any) -> Any:
+def _iterate(is_active: ArrayLike, state: tuple, advance: Callable) -> tuple[Array, ...]:
     """Applies `advance(step, state) -> (new state, whether it goes on)` where elements are active, until none is.
 
     `step` counts from 1, as an array of the state's dtype.
@@ -78,7 +82,7 @@ def _iterate(is_active: Any, state: tuple, advance: Any) -> Any:
     return while_loop(goes_on, body, (np.array(0, like.dtype)[()], is_active, state))[2]
 
 
-def _eps(x: Any) -> float:
+def _eps(x: ArrayLike) -> float:
     return float(dtypes.finfo(x.dtype).eps)
 
 
@@ -105,7 +109,7 @@ _I0E_FAR = (
 )
 
 
-def _chebyshev(y: Any, coefficients: Any) -> Any:
+def _chebyshev(y: ArrayLike, coefficients: tuple[float, ...]) -> Array:
     """Clenshaw's recurrence."""
     b0, b1, b2 = full_like(y, coefficients[0]), full_like(y, 0), full_like(y, 0)
     for c in coefficients[1:]:
@@ -113,7 +117,7 @@ def _chebyshev(y: Any, coefficients: Any) -> Any:
     return e.mul(e.sub(b0, b2), 0.5)
 
 
-def _bessel_i0e(x: Any) -> Any:
+def _bessel_i0e(x: ArrayLike) -> Array:
     x = e.abs(x)
     near = _chebyshev(e.sub(e.mul(x, 0.5), 2.0), _I0E_NEAR)
     far = e.mul(_chebyshev(e.sub(e.div(32.0, e.max(x, 8.0)), 2.0), _I0E_FAR), e.rsqrt(e.max(x, 8.0)))
@@ -123,7 +127,7 @@ def _bessel_i0e(x: Any) -> Any:
 # The incomplete gamma function
 
 
-def _series(a: Any, x: Any, active: Any) -> Any:
+def _series(a: ArrayLike, x: ArrayLike, active: ArrayLike) -> tuple[Array, Array]:
     """S and dS/da with P = x^a e^-x / Γ(a) S: the sum of x^n / (a (a+1) ... (a+n))."""
     def advance(step: Any, state: Any) -> Any:
         total, term, d_total, d_log = state
@@ -140,7 +144,7 @@ def _series(a: Any, x: Any, active: Any) -> Any:
     return total, d_total
 
 
-def _fraction(a: Any, x: Any, active: Any) -> Any:
+def _fraction(a: ArrayLike, x: ArrayLike, active: ArrayLike) -> tuple[Array, Array]:
     """h and dh/da with Q = x^a e^-x / Γ(a) h, h a continued fraction p/q."""
     def advance(step: Any, state: Any) -> Any:
         value, d_value, p1, q1, p2, q2, dp1, dq1, dp2, dq2 = state
@@ -173,8 +177,8 @@ def _fraction(a: Any, x: Any, active: Any) -> Any:
     return _iterate(active, state, advance)[:2]
 
 
-def _incomplete_gamma(a: Any, x: Any, of_series: Any, of_fraction: Any, at_zero: float, at_infinity: float, of_zero_a: float,
-                      of_infinite_a: float) -> Any:
+def _incomplete_gamma(a: ArrayLike, x: ArrayLike, of_series: Callable, of_fraction: Callable, at_zero: float, at_infinity: float,
+                      of_zero_a: float, of_infinite_a: float) -> Array:
     """Chooses the form that converges, and settles the border of the domain.
 
     Args:
@@ -201,32 +205,32 @@ def _incomplete_gamma(a: Any, x: Any, of_series: Any, of_fraction: Any, at_zero:
     return e.select(is_inside, result, outside)
 
 
-def _power(a: Any, x: Any) -> Any:
+def _power(a: ArrayLike, x: ArrayLike) -> Array:
     """x^a e^-x / Γ(a)."""
     return e.exp(e.sub(e.sub(e.mul(a, e.log(x)), x), op.lgamma(a)))
 
 
-def _slope(a: Any, x: Any, value: Any, d_value: Any) -> Any:
+def _slope(a: ArrayLike, x: ArrayLike, value: ArrayLike, d_value: ArrayLike) -> Array:
     """The derivative by a of `_power` times the value, divided by `_power`."""
     return e.add(e.mul(value, e.sub(e.log(x), op.digamma(a))), d_value)
 
 
-def _igamma(a: Any, x: Any) -> Any:
+def _igamma(a: ArrayLike, x: ArrayLike) -> Array:
     return _incomplete_gamma(a, x, lambda a, x, s, _: e.mul(_power(a, x), s),
                              lambda a, x, h, _: e.sub(1.0, e.mul(_power(a, x), h)), 0.0, 1.0, 1.0, 0.0)
 
 
-def _igammac(a: Any, x: Any) -> Any:
+def _igammac(a: ArrayLike, x: ArrayLike) -> Array:
     return _incomplete_gamma(a, x, lambda a, x, s, _: e.sub(1.0, e.mul(_power(a, x), s)),
                              lambda a, x, h, _: e.mul(_power(a, x), h), 1.0, 0.0, 0.0, 1.0)
 
 
-def _igamma_grad_a(a: Any, x: Any) -> Any:
+def _igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Array:
     return _incomplete_gamma(a, x, lambda a, x, s, ds: e.mul(_power(a, x), _slope(a, x, s, ds)),
                              lambda a, x, h, dh: e.neg(e.mul(_power(a, x), _slope(a, x, h, dh))), 0.0, 0.0, np.nan, np.nan)
 
 
-def _random_gamma_grad(a: Any, x: Any) -> Any:
+def _random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Array:
     """-(dP/da) / (dP/dx), and dP/dx is `_power` / x: it cancels."""
     return _incomplete_gamma(a, x, lambda a, x, s, ds: e.neg(e.mul(x, _slope(a, x, s, ds))),
                              lambda a, x, h, dh: e.mul(x, _slope(a, x, h, dh)), 0.0, np.nan, np.nan, np.nan)
@@ -235,7 +239,7 @@ def _random_gamma_grad(a: Any, x: Any) -> Any:
 # The incomplete beta function
 
 
-def _betainc(a: Any, b: Any, x: Any) -> Any:
+def _betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """x^a (1-x)^b / (a B(a, b)) times a continued fraction, of the smaller of x and 1 - x by symmetry."""
     is_inside = _all(e.gt(a, 0.0), e.gt(b, 0.0), e.lt(a, np.inf), e.lt(b, np.inf), e.gt(x, 0.0), e.lt(x, 1.0))
     safe_a, safe_b, safe_x = (e.select(is_inside, v, full_like(v, value)) for v, value in ((a, 1), (b, 1), (x, 0.5)))
@@ -262,7 +266,7 @@ def _betainc(a: Any, b: Any, x: Any) -> Any:
     return e.select(is_inside, result, outside)
 
 
-def _beta_fraction(p: Any, q: Any, z: Any) -> Any:
+def _beta_fraction(p: ArrayLike, q: ArrayLike, z: ArrayLike) -> Array:
     """Lentz's evaluation of 1/(1 + d1/(1 + d2/(1 + ...)))."""
     tiny = float(dtypes.finfo(p.dtype).tiny) / _eps(p)
 

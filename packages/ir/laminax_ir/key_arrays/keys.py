@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from operator import attrgetter
-from typing import Any, Callable, Iterator
+from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, register_value_type
 from laminax_ir.types.errors import DTypeError, ShapeError
 from laminax_ir.types.type_shardings import in_use
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 def physical_aval(aval: ShapedArray) -> ShapedArray:
@@ -109,7 +112,7 @@ class PRNGKeyArray:
     dtype: dtypes.KeyDType
     base: Any
 
-    def __init__(self, impl: dtypes.PRNGImpl | str, base: Any):
+    def __init__(self, impl: dtypes.PRNGImpl | str, base: ArrayLike) -> None:
         self.dtype = dtypes.key_dtype(impl)
         check_key_data("PRNGKeyArray", self.dtype.impl, base)
         self.base = base
@@ -164,7 +167,7 @@ class PRNGKeyArray:
     def T(self) -> PRNGKeyArray:
         return self.transpose()
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> Array:
         if not isinstance(index, tuple):
             index = (index,)
         has_ellipsis = any(i is Ellipsis for i in index)
@@ -235,7 +238,7 @@ class PRNGKeyArray:
             wait()
         return self
 
-    def _with_words(self, words: Any, arranged: Callable[[np.ndarray], np.ndarray]) -> Any:
+    def _with_words(self, words: ArrayLike, arranged: Callable[[np.ndarray], np.ndarray]) -> Array:
         """Some of these keys, arranged otherwise: their words, and how the marks of used ones are arranged."""
         if isinstance(words, Tracer):  # an index was traced
             return random_wrap_p.bind(words, impl=self.impl)

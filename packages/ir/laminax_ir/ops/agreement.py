@@ -5,7 +5,7 @@ The comparison itself is cheap; the messages, which say where two structures or 
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.collectives import vary
@@ -15,6 +15,9 @@ from laminax_ir.tracing.manual_axes import checked_axes
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import function_name
 from laminax_ir.types.avals import ShapedArray
+
+if TYPE_CHECKING:
+    from laminax_ir.pytrees.pytree import PyTreeDef
 
 
 def promote_weak(values: list[Any], avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> list[Any] | None:
@@ -65,7 +68,8 @@ def check_carry(caller: str, argument: str, in_tree: Any, in_avals: Sequence[Sha
         _check_variation(caller, argument, in_tree, in_avals, out_avals)
 
 
-def _check_variation(caller: str, argument: str, in_tree: Any, in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> None:
+def _check_variation(caller: str, argument: str, in_tree: PyTreeDef, in_avals: Sequence[ShapedArray],
+                     out_avals: Sequence[ShapedArray]) -> None:
     """Checks that a carry does not begin to vary along axes of devices where the first one does not."""
     found = [(path, a, names) for path, a, b in zip(leaf_paths(in_tree), in_avals, out_avals)
              if (names := tuple(name for name in checked_axes() if name in b.named_shape and name not in a.named_shape))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Mapping
 
 from laminax_ir.ops.callbacks import VMAP_METHODS, announced_avals, flat_arguments
 from laminax_ir.ops.ffi import checked_aliases
@@ -10,6 +10,9 @@ from laminax_ir.programs.effects import Effect
 from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.pytrees.pytree import tree_unflatten
 from laminax_ir.types.avals import ShapedArray, get_aval
+
+if TYPE_CHECKING:
+    from laminax_ir.pytrees.pytree import PyTreeDef
 
 buffer_callback_p = Primitive("buffer_callback", multiple_results=True, family="buffer_callbacks")
 buffer_callback_effect = Effect("BufferCallback")
@@ -23,7 +26,7 @@ class FlatBufferCallback:
 
     __slots__ = ("fun", "in_tree", "out_tree")
 
-    def __init__(self, fun: Callable, in_tree: Any, out_tree: Any):
+    def __init__(self, fun: Callable, in_tree: PyTreeDef, out_tree: PyTreeDef) -> None:
         self.fun = fun
         self.in_tree = in_tree
         self.out_tree = out_tree
@@ -52,12 +55,13 @@ def _buffer_callback_shape(*_avals: ShapedArray, result_avals: tuple[ShapedArray
 
 
 @effects_rule(buffer_callback_p)
-def _buffer_callback_effects(*_avals: ShapedArray, has_side_effect: bool, **_params: Any) -> Any:
+def _buffer_callback_effects(*_avals: ShapedArray, has_side_effect: bool, **_params: Any) -> set[Effect]:
     return {buffer_callback_effect} if has_side_effect else set()
 
 
-def buffer_callback(callback: Callable[..., None], result_shape_dtypes: Any, *, has_side_effect: bool = False, vmap_method: str | None = None,
-                    input_output_aliases: Mapping[int, int] | None = None, command_buffer_compatible: bool = False) -> Callable[..., Any]:
+def buffer_callback(callback: Callable[..., None], result_shape_dtypes: Any, *, has_side_effect: bool = False,
+                    vmap_method: str | None = None, input_output_aliases: Mapping[int, int] | None = None,
+                    command_buffer_compatible: bool = False) -> Callable[..., Any]:
     """A function that calls a Python function on the buffers of a program, on the CPU or a GPU, without copies.
 
     Args:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import string
 from dataclasses import dataclass
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -21,6 +21,11 @@ from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_pa
 from laminax_ir.tracing import source
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
+
+if TYPE_CHECKING:
+    from laminax_ir.programs.effects import DebugEffect, OrderedDebugEffect
+    from laminax_ir.pytrees.pytree import PyTreeDef
+    from laminax_ir.types.annotations import ArrayLike
 
 pure_callback_p = Primitive("pure_callback", multiple_results=True, family="callbacks", traits=(Trait.CALLS_PYTHON,))
 io_callback_p = Primitive("io_callback", multiple_results=True, family="callbacks", traits=(Trait.CALLS_PYTHON,))
@@ -44,7 +49,7 @@ class FlatCallback:
 
     __slots__ = ("fun", "in_tree", "name")
 
-    def __init__(self, fun: Callable, in_tree: Any, name: str):
+    def __init__(self, fun: Callable, in_tree: PyTreeDef, name: str) -> None:
         self.fun = fun
         self.in_tree = in_tree
         self.name = name
@@ -55,7 +60,7 @@ class FlatCallback:
             args, kwargs = tree_unflatten(self.in_tree, leaves)
             return self.fun(*args, **kwargs)
 
-    def _key(self) -> Any:
+    def _key(self) -> tuple[_Print | Callable, PyTreeDef, str]:
         return self.fun, self.in_tree, self.name
 
     def __eq__(self, other: Any) -> bool:
@@ -78,7 +83,7 @@ def _callback_shape(*_avals: ShapedArray, result_avals: tuple[ShapedArray, ...],
 
 
 @effects_rule(io_callback_p)
-def _io_effects(*_avals: ShapedArray, ordered: bool, **_params: Any) -> Any:
+def _io_effects(*_avals: ShapedArray, ordered: bool, **_params: Any) -> set[Effect]:
     return {ordered_io_effect if ordered else io_effect}
 
 
@@ -88,7 +93,7 @@ def _debug_shape(*_avals: ShapedArray, **_params: Any) -> list[ShapedArray]:
 
 
 @effects_rule(debug_callback_p)
-def _debug_effects(*_avals: ShapedArray, effect: Effect, **_params: Any) -> Any:
+def _debug_effects(*_avals: ShapedArray, effect: Effect, **_params: Any) -> set[DebugEffect | OrderedDebugEffect]:
     return {effect}
 
 
@@ -105,7 +110,7 @@ def run_callback(callback: FlatCallback, result_avals: Sequence[ShapedArray], op
     return [_checked_result(callback, i, leaf, aval) for i, (leaf, aval) in enumerate(zip(leaves, result_avals))]
 
 
-def _checked_result(callback: FlatCallback, index: int, leaf: Any, aval: ShapedArray) -> np.ndarray:
+def _checked_result(callback: FlatCallback, index: int, leaf: ArrayLike, aval: ShapedArray) -> np.ndarray:
     array = np.asarray(leaf)
     if dtypes.canonicalize_dtype(array.dtype) != aval.dtype and (type(leaf) not in dtypes.python_scalar_types
                                                                 or not np.can_cast(array.dtype, aval.dtype, "same_kind")):
@@ -154,7 +159,7 @@ def announced_avals(name: str, result_shape_dtypes: Any) -> tuple[tuple[ShapedAr
     return tuple(avals), tree
 
 
-def _refuse_sharding(name: str, sharding: Any) -> None:
+def _refuse_sharding(name: str, sharding: int | None) -> None:
     if sharding is not None:
         raise NotImplementedError(f"{name}: sharding={sharding!r} is not supported; leave it out")
 
@@ -246,7 +251,7 @@ def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = Fal
     debug_callback_p.bind(*arrays, callback=flat, effect=ordered_debug_effect if ordered else debug_effect, partitioned=False)
 
 
-def _words_of_keys(x: Any) -> Any:
+def _words_of_keys(x: ArrayLike) -> ArrayLike:
     """Random keys as their words, which NumPy has; other arrays as they are."""
     if not dtypes.is_extended(get_aval(x).dtype):
         return x
@@ -256,13 +261,13 @@ def _words_of_keys(x: Any) -> Any:
 class _WithStaticLeaves:
     """A function some of whose arguments' leaves are Python values known already."""
 
-    def __init__(self, fun: Callable, tree: Any, leaves: Sequence[Any]):
+    def __init__(self, fun: Callable, tree: PyTreeDef, leaves: Sequence[Any]) -> None:
         self.fun = fun
         self.tree = tree
         self.is_array = [is_array_like(x) for x in leaves]
         self.static = [None if is_array else x for x, is_array in zip(leaves, self.is_array)]
 
-    def __call__(self, *arrays: Any) -> Any:
+    def __call__(self, *arrays: ArrayLike) -> Any:
         found = iter(arrays)
         args, kwargs = tree_unflatten(self.tree, [next(found) if a else x for a, x in zip(self.is_array, self.static)])
         return self.fun(*args, **kwargs)
@@ -289,7 +294,7 @@ class _Print:
     __slots__ = ("text",)
     __name__ = "print"
 
-    def __init__(self, text: str):
+    def __init__(self, text: str) -> None:
         self.text = text
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
@@ -312,7 +317,7 @@ class _Log:
     function: str | None = None
     __name__ = "log"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
+    def __call__(self, *args: ArrayLike, **kwargs: Any) -> None:
         import logging  # 5 ms of import time that few need
         logger = logging.getLogger("laminax.debug")
         if logger.isEnabledFor(logging.INFO):
@@ -323,13 +328,13 @@ class _Log:
 class _AnyValue:
     """Stands for a value that is not known yet, in a first check of the text."""
 
-    def __format__(self, spec: Any) -> str:
+    def __format__(self, spec: str) -> str:
         return ""
 
     def __getattr__(self, name: str) -> Any:
         return self
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int | str) -> _AnyValue:
         return self
 
 

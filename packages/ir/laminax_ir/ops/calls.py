@@ -7,7 +7,8 @@ evaluating or differentiating trace runs the Python function itself and only a s
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.programs.check import call_faults, check_rule
 from laminax_ir.programs.dce import dce_closed_jaxpr, dce_rule
@@ -19,6 +20,9 @@ from laminax_ir.recording.staging_trace import StagingTrace
 from laminax_ir.refs.refs import Ref, ValueRef, values_in, write_back
 from laminax_ir.tracing.trace import state
 from laminax_ir.types.avals import ShapedArray, get_aval
+
+if TYPE_CHECKING:
+    from laminax_ir.programs.effects import DebugEffect
 
 jit_p = Primitive("jit", multiple_results=True, family="calls")
 checkpoint_p = Primitive("checkpoint", multiple_results=True, family="calls")
@@ -43,7 +47,7 @@ def _name_shape(x: ShapedArray, *, name: str) -> ShapedArray:
 
 @effects_rule(jit_p)
 @effects_rule(checkpoint_p)
-def _jit_effects(*avals: ShapedArray, jaxpr: ClosedJaxpr, **_params: Any) -> Any:
+def _jit_effects(*avals: ShapedArray, jaxpr: ClosedJaxpr, **_params: Any) -> frozenset[DebugEffect]:
     return jaxpr.effects
 
 
@@ -55,7 +59,7 @@ def _custom_call_shape(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_params: 
 
 @effects_rule(custom_jvp_call_p)
 @effects_rule(custom_vjp_call_p)
-def _custom_call_effects(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_params: Any) -> Any:
+def _custom_call_effects(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **_params: Any) -> frozenset[Any]:
     return call_jaxpr.effects
 
 
@@ -76,24 +80,25 @@ def _custom_vmap_shape(*avals: ShapedArray, call: ClosedJaxpr, **_params: Any) -
 
 
 @effects_rule(custom_vmap_call_p)
-def _custom_vmap_effects(*avals: ShapedArray, call: ClosedJaxpr, **_params: Any) -> Any:
+def _custom_vmap_effects(*avals: ShapedArray, call: ClosedJaxpr, **_params: Any) -> frozenset[Any]:
     return call.effects
 
 
 @check_rule(custom_vmap_call_p)
 def _custom_vmap_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, call: ClosedJaxpr, name: str,
-                        **_params: Any) -> Any:
+                        **_params: Any) -> Iterable[Any]:
     return call_faults(f"the function {name}", call, in_avals)
 
 
 @check_rule(jit_p, checkpoint_p)
-def _jit_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, jaxpr: ClosedJaxpr, name: str, **_params: Any) -> Any:
+def _jit_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, jaxpr: ClosedJaxpr, name: str,
+                **_params: Any) -> Iterable[Any]:
     return call_faults(f"the function {name}", jaxpr, in_avals)
 
 
 @check_rule(custom_jvp_call_p, custom_vjp_call_p)
 def _custom_call_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, call_jaxpr: ClosedJaxpr, name: str,
-                        **_params: Any) -> Any:
+                        **_params: Any) -> Iterable[Any]:
     return call_faults(f"the function {name}", call_jaxpr, in_avals)
 
 
@@ -234,7 +239,7 @@ class CustomJVPCall:
 
     __slots__ = ("fun", "jvp", "operands", "name")
 
-    def __init__(self, fun: Callable, jvp: Callable, operands: Sequence[Any], name: str):
+    def __init__(self, fun: Callable, jvp: Callable, operands: Sequence[Any], name: str) -> None:
         self.fun = fun
         self.jvp = jvp
         self.operands = list(operands)
@@ -271,7 +276,7 @@ class CustomVJPCall:
 
     __slots__ = ("fun", "fwd", "bwd", "operands", "name")
 
-    def __init__(self, fun: Callable, fwd: Callable, bwd: Callable, operands: Sequence[Any], name: str):
+    def __init__(self, fun: Callable, fwd: Callable, bwd: Callable, operands: Sequence[Any], name: str) -> None:
         self.fun = fun
         self.fwd = fwd
         self.bwd = bwd

@@ -108,14 +108,14 @@ def _with_names(x: ShapedArray, names: Sequence) -> ShapedArray:
 # Shape rules
 
 
-def _reduction_shape(x: ShapedArray, *, axes: tuple, axis_index_groups: Any) -> ShapedArray:
+def _reduction_shape(x: ShapedArray, *, axes: tuple, axis_index_groups: tuple[tuple[int, ...], ...] | None) -> ShapedArray:
     for name in axes:
         _size_of_name(name)
     return _without_names(x, axes) if axis_index_groups is None else x
 
 
 @shape_rule(psum_p)
-def _psum_shape(x: ShapedArray, *, axes: tuple, axis_index_groups: Any) -> ShapedArray:
+def _psum_shape(x: ShapedArray, *, axes: tuple, axis_index_groups: tuple[tuple[int, ...], ...] | None) -> ShapedArray:
     check_dtype("psum", x.dtype, (dtypes.number,))
     return _reduction_shape(x, axes=axes, axis_index_groups=axis_index_groups)
 
@@ -125,8 +125,8 @@ shape_rule(pmin_p)(_reduction_shape)
 
 
 @shape_rule(all_gather_p)
-def _all_gather_shape(x: ShapedArray, *, all_gather_dimension: int, axis_name: tuple, axis_index_groups: Any, axis_size: int,
-                      tiled: bool) -> ShapedArray:
+def _all_gather_shape(x: ShapedArray, *, all_gather_dimension: int, axis_name: tuple, axis_index_groups: tuple[tuple[int, ...], ...] | None,
+                      axis_size: int, tiled: bool) -> ShapedArray:
     dim = all_gather_dimension
     if not 0 <= dim < x.ndim + (not tiled):
         raise ValueError(f"all_gather: axis {dim} is out of range for {x.str_short()}" + (" with tiled=True" if tiled else ""))
@@ -156,8 +156,8 @@ def _reduce_scatter_shape(x: ShapedArray, *, scatter_dimension: int, axis_name: 
 
 
 @shape_rule(all_to_all_p)
-def _all_to_all_shape(x: ShapedArray, *, split_axis: int, concat_axis: int, axis_name: Any, axis_index_groups: Any,
-                      tiled: bool) -> ShapedArray:
+def _all_to_all_shape(x: ShapedArray, *, split_axis: int, concat_axis: int, axis_name: str,
+                      axis_index_groups: tuple[tuple[int, ...], ...] | None, tiled: bool) -> ShapedArray:
     names = axis_names(axis_name)
     count = group_size(names, axis_index_groups)
     if not 0 <= split_axis < x.ndim or not 0 <= concat_axis < x.ndim:
@@ -191,7 +191,7 @@ def _ppermute_shape(x: ShapedArray, *, axis_name: tuple, perm: tuple) -> ShapedA
 
 
 @shape_rule(axis_index_p)
-def _axis_index_shape(*, axis_name: Any) -> ShapedArray:
+def _axis_index_shape(*, axis_name: str) -> ShapedArray:
     return ShapedArray((), np.int32, named_shape={axis_name: _size_of_name(axis_name)})
 
 

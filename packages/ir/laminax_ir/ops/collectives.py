@@ -9,7 +9,7 @@ is communication between devices. `axis_index_groups` splits an axis into groups
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Hashable, Sequence
 
 import numpy as np
 
@@ -42,6 +42,9 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int, check_hashable
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.errors import ShapeError
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
@@ -76,7 +79,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     return tree_map(sum_of, x)
 
 
-def _counted(x: Any) -> Any:
+def _counted(x: ArrayLike) -> Array:
     """Booleans as integers."""
     if get_aval(x).dtype == np.bool_:
         return op.convert_element_type(x, dtypes.scalar_dtype(int))
@@ -93,7 +96,8 @@ def _split_axes(function: str, axis_name: Any) -> tuple[tuple, tuple[int, ...]]:
     return names, axes
 
 
-def _reduce_over(primitive: Primitive, reduce: Callable, x: Any, names: tuple, axes: tuple[int, ...], groups: Any) -> Any:
+def _reduce_over(primitive: Primitive, reduce: Callable, x: ArrayLike, names: tuple, axes: tuple[int, ...],
+                 groups: tuple[tuple[int, ...], ...] | None) -> Array:
     """Ordinary axes first, then the named ones."""
     if axes:
         if groups is not None:
@@ -139,7 +143,8 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     return _extremum("pmin", pmin_p, reduce_min, x, axis_name, axis_index_groups)
 
 
-def _extremum(function: str, primitive: Primitive, reduce: Callable, x: Any, axis_name: Any, axis_index_groups: Any) -> Any:
+def _extremum(function: str, primitive: Primitive, reduce: Callable, x: ArrayLike, axis_name: Any,
+              axis_index_groups: Sequence[list[int]] | None) -> Array:
     names, axes = _split_axes(function, axis_name)
     groups = normal_groups(function, axis_index_groups, axis_size(names), same_size=False)
     return tree_map(lambda leaf: _reduce_over(primitive, reduce, leaf, names, axes, groups), x)

@@ -5,8 +5,9 @@ Source: StableHLO specification, `composite`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import update_wrapper
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from laminax_ir.tracing.trace import Tracer, state
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.types.errors import UnexpectedTracerError
 
+if TYPE_CHECKING:
+    from laminax_ir.pytrees.pytree import PyTreeDef
+
 composite_p = Primitive("composite", multiple_results=True, family="composite")
 
 
@@ -31,7 +35,7 @@ def _composite_shape(*avals: ShapedArray, jaxpr: ClosedJaxpr, name: str, attribu
 
 @check_rule(composite_p)
 def _composite_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, jaxpr: ClosedJaxpr, name: str,
-                      **_params: Any) -> Any:
+                      **_params: Any) -> Iterable[Any]:
     return call_faults(f"the composite {name}", jaxpr, in_avals)
 
 
@@ -81,8 +85,8 @@ def composite(decomposition: Callable, name: str, version: int = 0) -> Callable:
     return update_wrapper(wrapped, decomposition)
 
 
-def _traced(decomposition: Callable, name: str, in_tree: Any, avals: Sequence[ShapedArray],
-            kwargs: Any) -> tuple[ClosedJaxpr, list[Any], Any]:
+def _traced(decomposition: Callable, name: str, in_tree: PyTreeDef, avals: Sequence[ShapedArray],
+            kwargs: dict[str, Any]) -> tuple[ClosedJaxpr, list[Any], Any]:
     trees = []
 
     def flat(*leaves: Any) -> Any:

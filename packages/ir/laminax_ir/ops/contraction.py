@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import functools
 from operator import index
-from typing import Any, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Sequence
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.dot_algorithms import DotAlgorithm, DotAlgorithmPreset, concrete_algorithm
 from laminax_ir.types.errors import DTypeError, ShapeError
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
 
 dot_general_p = Primitive("dot_general", family="contraction", traits=(Trait.PRODUCT, Trait.CONTRACTION))
 hide_params("dot_general", precision=None, preferred_element_type=None, out_sharding=None)
@@ -117,7 +120,7 @@ def _as_algorithm(precision: PrecisionLike) -> DotAlgorithm | DotAlgorithmPreset
 
 @shape_rule(dot_general_p)
 def _dot_general_shape(lhs: ShapedArray, rhs: ShapedArray, *, dimension_numbers: DotDimensionNumbers,
-                       precision: CanonicalPrecision, preferred_element_type: Any, out_sharding: Any) -> ShapedArray:
+                       precision: CanonicalPrecision, preferred_element_type: np.dtype | None, out_sharding: Any) -> ShapedArray:
     if out_sharding is not None:
         refuse_out_sharding("dot_general", out_sharding)
     aval = _dot_general_aval(lhs, rhs, dimension_numbers, preferred_element_type)
@@ -128,7 +131,8 @@ def _dot_general_shape(lhs: ShapedArray, rhs: ShapedArray, *, dimension_numbers:
 
 # Pure in its arguments, and a program's layers repeat them: worth remembering on the staging path.
 @functools.lru_cache(maxsize=4096)
-def _dot_general_aval(lhs: ShapedArray, rhs: ShapedArray, dimension_numbers: DotDimensionNumbers, preferred: Any) -> ShapedArray:
+def _dot_general_aval(lhs: ShapedArray, rhs: ShapedArray, dimension_numbers: DotDimensionNumbers,
+                      preferred: np.dtype | None) -> ShapedArray:
     shape = dot_general_shape("dot_general", lhs.shape, rhs.shape, dimension_numbers)
     dtype = contraction_dtype("dot_general", lhs.dtype, rhs.dtype, preferred)
     return ShapedArray(shape, dtype, lhs.weak_type and rhs.weak_type, named_shape=joined_named_shape((lhs, rhs)))
@@ -176,7 +180,7 @@ def free_axes(ndim: int, *taken: Sequence[int]) -> tuple[int, ...]:
     return tuple(axis for axis in range(ndim) if axis not in used)
 
 
-def _check_axes(name: str, side: str, shape: Sequence[int], contracting: Any, batch: Any) -> None:
+def _check_axes(name: str, side: str, shape: Sequence[int], contracting: tuple[int, ...], batch: tuple[int, ...]) -> None:
     for kind, axes in (("contracting", contracting), ("batch", batch)):
         for axis in axes:
             if not 0 <= axis < len(shape):
@@ -189,7 +193,8 @@ def _check_axes(name: str, side: str, shape: Sequence[int], contracting: Any, ba
                          f"got batch {batch} and contracting {contracting} for the shape {shape}")
 
 
-def _check_partners(name: str, kind: str, lhs_shape: Any, rhs_shape: Any, lhs_axes: Any, rhs_axes: Any) -> None:
+def _check_partners(name: str, kind: str, lhs_shape: tuple[int, ...], rhs_shape: tuple[int, ...], lhs_axes: tuple[int, ...],
+                    rhs_axes: tuple[int, ...]) -> None:
     lhs_sizes = tuple(lhs_shape[i] for i in lhs_axes)
     rhs_sizes = tuple(rhs_shape[i] for i in rhs_axes)
     if lhs_sizes != rhs_sizes:
@@ -221,14 +226,14 @@ def contraction_dtype(name: str, lhs: Any, rhs: Any, preferred: Any) -> Any:
     return preferred
 
 
-def _higher_precision(name: str, a: Any, b: Any) -> Any:
+def _higher_precision(name: str, a: np.dtype, b: np.dtype) -> np.dtype:
     return a if _precision_rank(name, a) >= _precision_rank(name, b) else b
 
 
 _precision_ranks: dict[Any, tuple] = {}
 
 
-def _precision_rank(name: str, dtype: Any) -> tuple:
+def _precision_rank(name: str, dtype: np.dtype) -> tuple:
     """XLA's order of operand types (`HigherPrecisionType`): complex, range, mantissa, width, signed."""
     rank = _precision_ranks.get(dtype)
     if rank is None:
@@ -309,7 +314,7 @@ def dot_general(lhs: Any, rhs: Any, dimension_numbers: Any, precision: Precision
         out_sharding=None if out_sharding is None else _checked_out_sharding(lhs, rhs, dimension_numbers, out_sharding))
 
 
-def _checked_out_sharding(lhs: Any, rhs: Any, dimension_numbers: Any, out_sharding: Any) -> Any:
+def _checked_out_sharding(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: tuple[tuple[Any, ...], ...], out_sharding: str) -> Any:
     (lhs_contracting, _), (lhs_batch, _) = dimension_numbers
     ndim = get_aval(lhs).ndim + get_aval(rhs).ndim - 2 * len(lhs_contracting) - len(lhs_batch)
     return checked_out_sharding("dot_general", out_sharding, ndim)
@@ -402,7 +407,7 @@ class RaggedDotDimensionNumbers(NamedTuple):
 @shape_rule(ragged_dot_general_p)
 def _ragged_dot_general_shape(lhs: ShapedArray, rhs: ShapedArray, group_sizes: ShapedArray, *,
                               ragged_dot_dimension_numbers: RaggedDotDimensionNumbers, precision: CanonicalPrecision,
-                              preferred_element_type: Any, group_offset: Any, out_sharding: Any) -> ShapedArray:
+                              preferred_element_type: Any, group_offset: ArrayLike | None, out_sharding: Any) -> ShapedArray:
     name = "ragged_dot_general"
     refuse_out_sharding(name, out_sharding)
     if group_offset is not None:
@@ -422,7 +427,7 @@ def _ragged_dot_general_shape(lhs: ShapedArray, rhs: ShapedArray, group_sizes: S
                        lhs.weak_type and rhs.weak_type, named_shape=joined_named_shape((lhs, rhs, group_sizes)))
 
 
-def _check_groups(name: str, lhs: Any, rhs: Any, group_sizes: Any, numbers: RaggedDotDimensionNumbers) -> int:
+def _check_groups(name: str, lhs: ShapedArray, rhs: ShapedArray, group_sizes: ShapedArray, numbers: RaggedDotDimensionNumbers) -> int:
     """Checks the ragged axis, the group axis and the group sizes; returns the number of groups."""
     ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)), ragged, group = numbers
     if len(ragged) != 1:
@@ -464,7 +469,8 @@ def outer_ragged_axes(lhs_ndim: int, numbers: RaggedDotDimensionNumbers) -> tupl
 
 
 def ragged_dot_general(lhs: Any, rhs: Any, group_sizes: Any, ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
-                       precision: PrecisionLike = None, preferred_element_type: Any = None, group_offset: Any = None, out_sharding: Any = None) -> Any:
+                       precision: PrecisionLike = None, preferred_element_type: Any = None, group_offset: Any = None,
+                       out_sharding: Any = None) -> Any:
     """General product over groups: an axis of lhs is divided into consecutive groups of given sizes.
 
     With a free ragged axis, [b..., m..., k...] times [g, b..., k..., n...] gives [b..., m..., n...]: rows of group i
@@ -509,8 +515,8 @@ def _whole(x: Any) -> ShapedArray:
     return aval if aval._whole is None else aval._whole
 
 
-def ragged_dot(lhs: Any, rhs: Any, group_sizes: Any, precision: PrecisionLike = None, preferred_element_type: Any = None, group_offset: Any = None,
-               out_sharding: Any = None) -> Any:
+def ragged_dot(lhs: Any, rhs: Any, group_sizes: Any, precision: PrecisionLike = None, preferred_element_type: Any = None,
+               group_offset: Any = None, out_sharding: Any = None) -> Any:
     """Product of groups of rows with a matrix each: row r of group i gives lhs[r] @ rhs[i].
 
     Args:

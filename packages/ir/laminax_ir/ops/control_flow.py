@@ -6,7 +6,7 @@ primitives of `control_primitives`.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from laminax_ir.refs.refs import is_traced
 from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval, is_array_like
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
 
 _missing = object()
 
@@ -135,7 +138,7 @@ def _with_keyword_operand(name: str, operands: tuple, operand: Any) -> tuple:
     return (operand,)
 
 
-def _branch(name: str, index: Any, branches: Sequence[Callable], operands: tuple, labels: Sequence[str], **params: Any) -> Any:
+def _branch(name: str, index: ArrayLike, branches: Sequence[Callable], operands: tuple, labels: Sequence[str], **params: Any) -> Any:
     """Traces the branches in the order given, and binds `cond_p`; those of `cond` are given with the true one first."""
     flat, in_tree = flat_arguments(f"{name}: an operand", operands)
     in_avals = [get_aval(x) for x in flat]

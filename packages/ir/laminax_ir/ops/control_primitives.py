@@ -10,7 +10,8 @@ functions that users call are in `control_flow`.
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from laminax_ir.tracing.trace import state
 from laminax_ir.types.avals import ShapedArray, get_aval, insert_axis, remove_axis
 from laminax_ir.types.errors import ShapeError
 from laminax_ir.types.type_shardings import in_use
+
+if TYPE_CHECKING:
+    from laminax_ir.programs.effects import OrderedDebugEffect
 
 cond_p = Primitive("cond", multiple_results=True, family="control_flow")
 while_p = Primitive("while", multiple_results=True, family="control_flow")
@@ -87,7 +91,7 @@ def _is_split_alike(a: ShapedArray, b: ShapedArray) -> bool:
 
 
 @effects_rule(cond_p)
-def _cond_effects(*_avals: ShapedArray, branches: Any, **_params: Any) -> Any:
+def _cond_effects(*_avals: ShapedArray, branches: tuple[ClosedJaxpr, ...], **_params: Any) -> frozenset[OrderedDebugEffect]:
     return frozenset().union(*[branch.effects for branch in branches])
 
 
@@ -106,7 +110,7 @@ def _while_shape(*operands: ShapedArray, cond_jaxpr: ClosedJaxpr, body_jaxpr: Cl
 
 
 @effects_rule(while_p)
-def _while_effects(*_avals: ShapedArray, cond_jaxpr: Any, body_jaxpr: Any, **_params: Any) -> Any:
+def _while_effects(*_avals: ShapedArray, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, **_params: Any) -> frozenset[OrderedDebugEffect]:
     return cond_jaxpr.effects | body_jaxpr.effects
 
 
@@ -125,7 +129,7 @@ def _scan_shape(*operands: ShapedArray, jaxpr: ClosedJaxpr, length: int, reverse
 
 
 @effects_rule(scan_p)
-def _scan_effects(*_avals: ShapedArray, jaxpr: Any, **_params: Any) -> Any:
+def _scan_effects(*_avals: ShapedArray, jaxpr: ClosedJaxpr, **_params: Any) -> frozenset[OrderedDebugEffect]:
     return jaxpr.effects
 
 
@@ -152,7 +156,7 @@ def bind_scan(jaxpr: ClosedJaxpr, consts: Sequence[Any], carry: Sequence[Any], x
 
 
 @shape_rule(platform_index_p)
-def _platform_index_shape(*, platforms: Any) -> ShapedArray:
+def _platform_index_shape(*, platforms: tuple[tuple[str, ...] | None, ...]) -> ShapedArray:
     return ShapedArray((), np.int32)
 
 
@@ -175,7 +179,7 @@ def common_constants(programs: Sequence[ClosedJaxpr]) -> tuple[list[Any], tuple[
 
 
 @check_rule(cond_p)
-def _cond_faults(_in_avals: Any, _out_avals: Any, *, branches: Any, **_params: Any) -> Any:
+def _cond_faults(_in_avals: Sequence[ShapedArray], _out_avals: Sequence[ShapedArray], *, branches: Any, **_params: Any) -> Iterator[Any]:
     if not (isinstance(branches, tuple) and all(isinstance(branch, ClosedJaxpr) for branch in branches)):
         yield _parameter_fault("cond", "branches", branches, "tuple of ClosedJaxpr")
     for i, branch in enumerate(branches[1:], 1):
@@ -184,12 +188,12 @@ def _cond_faults(_in_avals: Any, _out_avals: Any, *, branches: Any, **_params: A
 
 
 @check_rule(while_p)
-def _while_faults(_in_avals: Any, _out_avals: Any, **params: Any) -> Any:
+def _while_faults(_in_avals: Sequence[ShapedArray], _out_avals: Sequence[ShapedArray], **params: Any) -> Iterator[Any]:
     yield from _parameter_faults("while", params, jaxprs=("cond_jaxpr", "body_jaxpr"), counts=("cond_nconsts", "body_nconsts"))
 
 
 @check_rule(scan_p)
-def _scan_faults(_in_avals: Any, _out_avals: Any, **params: Any) -> Any:
+def _scan_faults(_in_avals: Sequence[ShapedArray], _out_avals: Sequence[ShapedArray], **params: Any) -> Iterator[Any]:
     yield from _parameter_faults("scan", params, jaxprs=("jaxpr",), counts=("length", "num_consts", "num_carry"),
                                  switches=("reverse", "_split_transpose"))
     if type(params["unroll"]) is not int or params["unroll"] < 1:
@@ -200,7 +204,7 @@ def _scan_faults(_in_avals: Any, _out_avals: Any, **params: Any) -> Any:
 
 
 def _parameter_faults(operation: str, params: dict[str, Any], jaxprs: Sequence[str], counts: Sequence[str],
-                      switches: Sequence[str] = ()) -> Any:
+                      switches: Sequence[str] = ()) -> Iterator[Any]:
     for name in jaxprs:
         if not isinstance(params[name], ClosedJaxpr):
             yield _parameter_fault(operation, name, params[name], "ClosedJaxpr")

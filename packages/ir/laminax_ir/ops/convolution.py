@@ -171,8 +171,9 @@ def int_tuple(name: str, what: str, values: Any, rank: int | None = None) -> tup
 
 
 @shape_rule(conv_general_dilated_p)
-def _conv_shape(lhs: ShapedArray, rhs: ShapedArray, *, window_strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any, dimension_numbers: Any,
-                feature_group_count: int, batch_group_count: int, precision: CanonicalPrecision, preferred_element_type: Any,
+def _conv_shape(lhs: ShapedArray, rhs: ShapedArray, *, window_strides: tuple[int, ...], padding: tuple[tuple[int, ...], ...],
+                lhs_dilation: tuple[int, ...], rhs_dilation: tuple[int, ...], dimension_numbers: ConvDimensionNumbers,
+                feature_group_count: int, batch_group_count: int, precision: CanonicalPrecision, preferred_element_type: np.dtype | None,
                 out_sharding: Any) -> ShapedArray:
     if out_sharding is not None:
         refuse_out_sharding("conv_general_dilated", out_sharding)
@@ -182,8 +183,9 @@ def _conv_shape(lhs: ShapedArray, rhs: ShapedArray, *, window_strides: Any, padd
 
 # Pure in its arguments, and a program's layers repeat them: worth remembering on the staging path.
 @functools.lru_cache(maxsize=1024)
-def _conv_aval(lhs: Any, rhs: Any, window_strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any, dimension_numbers: Any, feature_group_count: Any,
-               batch_group_count: Any, preferred: Any) -> ShapedArray:
+def _conv_aval(lhs: ShapedArray, rhs: ShapedArray, window_strides: tuple[int, ...], padding: tuple[tuple[int, ...], ...],
+               lhs_dilation: tuple[int, ...], rhs_dilation: tuple[int, ...], dimension_numbers: ConvDimensionNumbers,
+               feature_group_count: int, batch_group_count: int, preferred: np.dtype | None) -> ShapedArray:
     name = "conv_general_dilated"
     _check_specs(name, lhs, rhs, dimension_numbers)
     lhs_spec, rhs_spec, out_spec = dimension_numbers
@@ -208,7 +210,8 @@ def _conv_aval(lhs: Any, rhs: Any, window_strides: Any, padding: Any, lhs_dilati
                        named_shape=joined_named_shape((lhs, rhs)))
 
 
-def _check_steps(name: str, rank: int, window_strides: Any, lhs_dilation: Any, rhs_dilation: Any) -> None:
+def _check_steps(name: str, rank: int, window_strides: tuple[int, ...], lhs_dilation: tuple[int, ...],
+                 rhs_dilation: tuple[int, ...]) -> None:
     if len(window_strides) != rank:
         raise ValueError(f"{name} window and window_strides must have the same number of dimensions, got {rank} spatial axes and "
                          f"window_strides={window_strides}")
@@ -216,7 +219,7 @@ def _check_steps(name: str, rank: int, window_strides: Any, lhs_dilation: Any, r
         check_per_axis(name, what, values, rank, "spatial axis")
 
 
-def _check_specs(name: str, lhs: Any, rhs: Any, dimension_numbers: Any) -> None:
+def _check_specs(name: str, lhs: ShapedArray, rhs: ShapedArray, dimension_numbers: ConvDimensionNumbers) -> None:
     if lhs.ndim != rhs.ndim:
         raise ValueError(f"{name} lhs and rhs must have the same number of dimensions, got {lhs.str_short()} and {rhs.str_short()}")
     if lhs.ndim < 2:
@@ -227,7 +230,8 @@ def _check_specs(name: str, lhs: Any, rhs: Any, dimension_numbers: Any) -> None:
             raise ShapeError(f"{name}: dimension_numbers.{what} must be a permutation of the {lhs.ndim} axes, got {spec}")
 
 
-def _check_groups(name: str, lhs: Any, rhs: Any, dimension_numbers: Any, features: int, batches: int) -> None:
+def _check_groups(name: str, lhs: ShapedArray, rhs: ShapedArray, dimension_numbers: ConvDimensionNumbers, features: int,
+                  batches: int) -> None:
     batch, lhs_features = (lhs.shape[axis] for axis in dimension_numbers.lhs_spec[:2])
     out_features, rhs_features = (rhs.shape[axis] for axis in dimension_numbers.rhs_spec[:2])
     avals = f"lhs {lhs.str_short()}, rhs {rhs.str_short()}"
@@ -394,9 +398,9 @@ def conv_with_general_padding(lhs: Any, rhs: Any, window_strides: Sequence[int],
 _CHANNELS_LAST = {3: ("NHC", "HIO", "NHC"), 4: ("NHWC", "HWIO", "NHWC"), 5: ("NHWDC", "HWDIO", "NHWDC")}
 
 
-def conv_transpose(lhs: Any, rhs: Any, strides: Sequence[int], padding: Any, rhs_dilation: Sequence[int] | None = None, dimension_numbers: Any = None,
-                   transpose_kernel: bool = False, precision: PrecisionLike = None, preferred_element_type: Any = None,
-                   use_consistent_padding: bool = False) -> Any:
+def conv_transpose(lhs: Any, rhs: Any, strides: Sequence[int], padding: Any, rhs_dilation: Sequence[int] | None = None,
+                   dimension_numbers: Any = None, transpose_kernel: bool = False, precision: PrecisionLike = None,
+                   preferred_element_type: Any = None, use_consistent_padding: bool = False) -> Any:
     """Transposed convolution: upsamples by `strides`, as the gradient of a convolution does.
 
     Args:
@@ -474,9 +478,9 @@ def transposed_pads(size: int, stride: int, padding: str) -> tuple[int, int]:
     return low, total - low
 
 
-def conv_general_dilated_patches(lhs: Any, filter_shape: Sequence[int], window_strides: Sequence[int], padding: Any, lhs_dilation: Any = None,
-                                 rhs_dilation: Any = None, dimension_numbers: Any = None, precision: PrecisionLike = None,
-                                 preferred_element_type: Any = None) -> Any:
+def conv_general_dilated_patches(lhs: Any, filter_shape: Sequence[int], window_strides: Sequence[int], padding: Any,
+                                 lhs_dilation: Any = None, rhs_dilation: Any = None, dimension_numbers: Any = None,
+                                 precision: PrecisionLike = None, preferred_element_type: Any = None) -> Any:
     """The patches of the input that a convolution would see, flattened into the feature axis.
 
     Args:
@@ -505,8 +509,9 @@ def conv_general_dilated_patches(lhs: Any, filter_shape: Sequence[int], window_s
                                 feature_group_count=features, precision=precision, preferred_element_type=preferred_element_type)
 
 
-def conv_general_dilated_local(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Any, filter_shape: Sequence[int], lhs_dilation: Any = None,
-                               rhs_dilation: Any = None, dimension_numbers: Any = None, precision: PrecisionLike = None) -> Any:
+def conv_general_dilated_local(lhs: Any, rhs: Any, window_strides: Sequence[int], padding: Any, filter_shape: Sequence[int],
+                               lhs_dilation: Any = None, rhs_dilation: Any = None, dimension_numbers: Any = None,
+                               precision: PrecisionLike = None) -> Any:
     """Convolution with a kernel of its own at each place of the result (a locally connected layer).
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.ops.dtype_kinds import check_dtype
 from laminax_ir.ops.shape import concatenate, expand_dims, reshape, rev
@@ -14,6 +14,9 @@ from laminax_ir.tracing.tracebacks import api_boundary
 from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int, with_name
 from laminax_ir.types.avals import ShapedArray, get_aval
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 def _cumulative(name: str, kinds: tuple) -> Primitive:
@@ -37,7 +40,7 @@ cummin_p = _cumulative("cummin", (dtypes.number,))
 cumlogsumexp_p = _cumulative("cumlogsumexp", (dtypes.inexact,))
 
 
-def _cumulative_function(primitive: Primitive, name: str, text: str, accepted: str) -> Any:
+def _cumulative_function(primitive: Primitive, name: str, text: str, accepted: str) -> Callable:
     def fun(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
         return primitive.bind(operand, axis=as_int(name, "axis", axis), reverse=bool(reverse))
 
@@ -142,11 +145,11 @@ def scan_associatively(combine: Callable[[list, list], list], arrays: Sequence, 
     return [_interleaved(x, y, axis) for x, y in zip(even, odd)]
 
 
-def _part(x: Any, start: int, limit: int, stride: int = 1, *, axis: int) -> Any:
+def _part(x: ArrayLike, start: int, limit: int, stride: int = 1, *, axis: int) -> Array:
     return slice_in_dim(x, start, limit, stride, axis)
 
 
-def _interleaved(even: Any, odd: Any, axis: int) -> Any:
+def _interleaved(even: ArrayLike, odd: ArrayLike, axis: int) -> Array:
     """The array whose even and odd places along the axis are these."""
     size = even.shape[axis] + odd.shape[axis]
     if size % 2:

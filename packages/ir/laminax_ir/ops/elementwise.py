@@ -11,7 +11,8 @@ None. The reference computes as exactly as NumPy does, whatever the accuracy.
 from __future__ import annotations
 
 import enum
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,17 +50,20 @@ from laminax_ir.types.arguments import as_int, with_name
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.errors import DTypeError, ShapeError
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 Accuracy = Tolerance | AccuracyMode | None
 
 
-def _bool_dtype(_dtype: Any) -> Any:
+def _bool_dtype(_dtype: np.dtype) -> np.dtype:
     return _BOOL
 
 
 _BOOL = np.dtype(bool)
 
 
-def _component_dtype(dtype: Any) -> Any:
+def _component_dtype(dtype: np.dtype) -> Any:
     return COMPONENT_OF.get(dtype, dtype)
 
 
@@ -140,7 +144,7 @@ optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True
 
 
 @shape_rule(conj_p)
-def _conj_shape(x: ShapedArray, *, input_dtype: Any) -> ShapedArray:
+def _conj_shape(x: ShapedArray, *, input_dtype: np.dtype) -> ShapedArray:
     check_dtype("conj", x.dtype, (np.float32, np.float64, dtypes.complexfloating))
     return x.update(dtype=COMPLEX_OF.get(x.dtype, x.dtype))
 
@@ -190,7 +194,7 @@ def _clamp_shape(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedA
 
 
 @shape_rule(bitcast_convert_type_p)
-def _bitcast_shape(x: ShapedArray, *, new_dtype: Any) -> ShapedArray:
+def _bitcast_shape(x: ShapedArray, *, new_dtype: np.dtype) -> ShapedArray:
     old_bits, new_bits = dtypes.bit_width(x.dtype), dtypes.bit_width(new_dtype)
     if dtypes.is_extended(x.dtype):
         raise DTypeError(f"bitcast_convert_type: random keys have no bits of their own, got {x.str_short()}; use random.key_data")
@@ -318,7 +322,7 @@ def tan(x: Any, *, accuracy: Accuracy = None) -> Any:
     return tan_p.bind(x) if accuracy is None else _bind_with_accuracy(tan_p, x, accuracy)
 
 
-def _bind_with_accuracy(primitive: Primitive, x: Any, accuracy: Tolerance | AccuracyMode) -> Any:
+def _bind_with_accuracy(primitive: Primitive, x: ArrayLike, accuracy: Tolerance | AccuracyMode) -> Array:
     """The parameter stands in the equation only where it says something; None leaves the choice to the compiler."""
     check_accuracy(primitive.name, accuracy)
     return state.trace.process(primitive, (x,), {"accuracy": accuracy})
@@ -421,7 +425,7 @@ _KIND_WORDS = {dtypes.number: "integer, floating or complex", dtypes.integer: "i
                dtypes.complexfloating: "complex", np.bool_: "bool", dtypes.extended: "random keys"}
 
 
-def _binary_docstring(primitive: Primitive, text: str) -> Any:
+def _binary_docstring(primitive: Primitive, text: str) -> str:
     result = "bool" if text.endswith("a bool array") else "the operands' dtype"
     return f"""Elementwise {text}.
 
@@ -437,7 +441,7 @@ def _binary_docstring(primitive: Primitive, text: str) -> Any:
     """
 
 
-def _binary_function(primitive: Primitive, name: str, text: str) -> Any:
+def _binary_function(primitive: Primitive, name: str, text: str) -> Callable:
     def fun(x: Any, y: Any) -> Any:
         if type(y) in PYTHON_SCALARS:
             if type(x) not in PYTHON_SCALARS:

@@ -38,7 +38,7 @@ class StableHLOProgram:
     def __init__(self, name: str, text: str, platforms: Sequence[str], in_avals: Sequence[ShapedArray],
                  out_avals: Sequence[ShapedArray], is_for_any_platform: bool = False, *, nr_devices: int = 1,
                  in_shardings: Sequence[Any] | None = None, out_shardings: Sequence[Any] | None = None, is_split: bool = False,
-                 specification: ShapeSpecification | None = None, has_dynamic_shapes: bool = False):
+                 specification: ShapeSpecification | None = None, has_dynamic_shapes: bool = False) -> None:
         self.name = name
         self.text = text
         self.platforms = tuple(platforms)

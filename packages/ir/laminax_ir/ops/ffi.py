@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Sequence, cast
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence, cast
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from laminax_ir.programs.effects import Effect
 from laminax_ir.programs.primitive import Primitive, effects_rule, shape_rule
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
+
+if TYPE_CHECKING:
+    from laminax_ir.types.avals import ShapeDtypeStruct
 
 ffi_call_p = Primitive("ffi_call", multiple_results=True, family="ffi")
 ffi_effect = Effect("FFI")
@@ -24,7 +27,7 @@ def _ffi_call_shape(*_avals: ShapedArray, result_avals: tuple[ShapedArray, ...],
 
 
 @effects_rule(ffi_call_p)
-def _ffi_call_effects(*_avals: ShapedArray, has_side_effect: bool, **_params: Any) -> Any:
+def _ffi_call_effects(*_avals: ShapedArray, has_side_effect: bool, **_params: Any) -> set[Effect]:
     return {ffi_effect} if has_side_effect else set()
 
 
@@ -85,7 +88,7 @@ def ffi_call(target_name: str, result_shape_dtypes: Any, *, has_side_effect: boo
     return call
 
 
-def _announced_aval(position: int, announced: Any) -> ShapedArray:
+def _announced_aval(position: int, announced: ShapeDtypeStruct | str) -> ShapedArray:
     """The aval of a result; the native function decides its dtype, which may have 64 bits without `enable_x64`."""
     if not (hasattr(announced, "shape") and hasattr(announced, "dtype")):
         raise ValueError("ffi_call: All elements of result_shape_dtypes must have 'shape' and 'dtype' attributes, as ShapeDtypeStruct does; "
@@ -129,7 +132,7 @@ class ArrayAttribute:
 
     __slots__ = ("value", "_key")
 
-    def __init__(self, value: np.ndarray):
+    def __init__(self, value: np.ndarray) -> None:
         self.value = value.copy()
         self.value.flags.writeable = False
         self._key = value.shape, value.dtype, value.tobytes()

@@ -11,7 +11,7 @@ import builtins
 import enum
 import functools
 import math
-from typing import Any, Callable, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence
 
 import numpy as np
 
@@ -30,6 +30,11 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import with_name
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.errors import DTypeError, ShapeError
+
+if TYPE_CHECKING:
+    from laminax_ir.programs.jaxpr import Jaxpr
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_ir.types.extended_dtypes import KeyDType
 
 gather_p = Primitive("gather", family="indexing")
 scatter_p = Primitive("scatter", family="indexing", traits=(Trait.FOLLOWS_FIRST_OPERAND,))
@@ -116,8 +121,8 @@ _MODES = {None: GatherScatterMode.FILL_OR_DROP, "fill": GatherScatterMode.FILL_O
 
 
 @shape_rule(gather_p)
-def _gather_shape(operand: ShapedArray, indices: ShapedArray, *, dimension_numbers: Any, slice_sizes: Any, indices_are_sorted: Any,
-                  unique_indices: Any, mode: Any, fill_value: Any) -> ShapedArray:
+def _gather_shape(operand: ShapedArray, indices: ShapedArray, *, dimension_numbers: GatherDimensionNumbers, slice_sizes: tuple[int, ...],
+                  indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode, fill_value: float | None) -> ShapedArray:
     _check_indices("gather", indices)
     shape = gather_shape(operand.shape, indices.shape, dimension_numbers, slice_sizes)
     if operand._named or indices._named:
@@ -218,14 +223,15 @@ def gather(operand: Any, start_indices: Any, dimension_numbers: GatherDimensionN
         "unique_indices": bool(unique_indices), "mode": mode, "fill_value": fill_value})
 
 
-def _no_windows(operand: Any, start_indices: Any, dimension_numbers: Any, slice_sizes: Any) -> Any:
+def _no_windows(operand: ArrayLike, start_indices: ArrayLike, dimension_numbers: GatherDimensionNumbers, slice_sizes: Any) -> Array:
     x, indices, sizes = get_aval(operand), get_aval(start_indices), canonical_shape("gather", slice_sizes)
     _check_indices("gather", indices)
     roomy = tuple(map(builtins.max, x.shape, sizes))
     return full(gather_shape(roomy, indices.shape, _normal_dimension_numbers("gather", dimension_numbers), sizes), 0, x.dtype)
 
 
-def _normal_dimension_numbers(name: str, dims: Any) -> Any:
+def _normal_dimension_numbers(name: str,
+                              dims: GatherDimensionNumbers | ScatterDimensionNumbers) -> GatherDimensionNumbers | ScatterDimensionNumbers:
     """The dimension numbers with all fields tuples of ints."""
     try:
         return _remembered_dimension_numbers(name, dims)
@@ -237,7 +243,7 @@ def _normal_dimension_numbers(name: str, dims: Any) -> Any:
 
 
 @functools.lru_cache(maxsize=1024)
-def _remembered_dimension_numbers(name: str, dims: Any) -> Any:
+def _remembered_dimension_numbers(name: str, dims: GatherDimensionNumbers | ScatterDimensionNumbers) -> GatherDimensionNumbers | ScatterDimensionNumbers:
     return type(dims)(*[as_ints(name, "dimension_numbers", axes) for axes in dims])
 
 
@@ -318,8 +324,9 @@ def _scatter_function(primitive: Primitive, combine: Callable | None, what: str,
     return with_name(fun, primitive.name.replace("-", "_"))
 
 
-def _bind_scatter(primitive: Primitive, operand: Any, indices: Any, updates: Any, dims: Any, indices_are_sorted: Any, unique_indices: Any,
-                  mode: Any, update_jaxpr: Any) -> Any:
+def _bind_scatter(primitive: Primitive, operand: ArrayLike, indices: Any, updates: ArrayLike, dims: ScatterDimensionNumbers,
+                  indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode | str | None,
+                  update_jaxpr: Jaxpr | None) -> Array:
     return state.trace.process(primitive, (operand, indices, updates), {
         "dimension_numbers": _normal_dimension_numbers(primitive.name, dims),
         "indices_are_sorted": bool(indices_are_sorted), "unique_indices": bool(unique_indices),
@@ -327,7 +334,7 @@ def _bind_scatter(primitive: Primitive, operand: Any, indices: Any, updates: Any
 
 
 @functools.lru_cache(maxsize=None)
-def _update_jaxpr(combine: Callable | None, dtype: Any) -> Any:
+def _update_jaxpr(combine: Callable | None, dtype: KeyDType | np.dtype) -> Jaxpr | None:
     """The program on two scalars that an update is combined with; None where the update replaces the element."""
     if combine is None:
         return None

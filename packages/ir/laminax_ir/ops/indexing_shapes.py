@@ -7,9 +7,12 @@ a program pays for a check once. Source: StableHLO specification, sections gathe
 from __future__ import annotations
 
 import functools
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.types.errors import ShapeError
+
+if TYPE_CHECKING:
+    from laminax_ir.ops.indexing import GatherDimensionNumbers
 
 _GATHER_NAMES = ("collapsed_slice_dims", "start_index_map", "operand_batching_dims", "start_indices_batching_dims")
 _SCATTER_NAMES = ("inserted_window_dims", "scatter_dims_to_operand_dims", "operand_batching_dims",
@@ -46,7 +49,7 @@ def gather_shape(shape: tuple[int, ...], indices_shape: tuple[int, ...], dims: A
     return interleave(indices_shape[:-1], window, dims.offset_dims)
 
 
-def _check_slice_sizes(shape: tuple[int, ...], dims: Any, slice_sizes: tuple[int, ...], given: str) -> None:
+def _check_slice_sizes(shape: tuple[int, ...], dims: GatherDimensionNumbers, slice_sizes: tuple[int, ...], given: str) -> None:
     if len(slice_sizes) != len(shape):
         raise ShapeError(f"gather: Gather op must have one slice size for every input dimension, got {len(slice_sizes)} for an "
                          f"operand of {len(shape)} axes{given}")
@@ -106,7 +109,8 @@ def check_scatter(name: str, shape: tuple[int, ...], indices_shape: tuple[int, .
                          f"{indices_shape[:-1]}, got {scattered}{given}")
 
 
-def _check_correspondence(name: str, given: str, shape: Sequence[int], indices_shape: Any, names: tuple[str, ...], dims: tuple) -> None:
+def _check_correspondence(name: str, given: str, shape: Sequence[int], indices_shape: tuple[int, ...], names: tuple[str, ...],
+                          dims: tuple) -> None:
     """Checks what gather's and scatter's dimension numbers have in common."""
     removed, index_map, operand_batching, indices_batching = dims
     rank, index_axis = len(shape), len(indices_shape) - 1

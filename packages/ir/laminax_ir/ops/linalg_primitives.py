@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from laminax_ir.programs.primitive import Primitive, shape_rule
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.errors import DTypeError, ShapeError
+
+if TYPE_CHECKING:
+    from laminax_ir.ops.linalg import EigImplementation
 
 INT32 = np.dtype(np.int32)
 _FACTORED = tuple(np.dtype(d) for d in ("float32", "float64", "complex64", "complex128"))
@@ -90,8 +93,8 @@ def _cholesky_shape(x: ShapedArray) -> ShapedArray:
 
 
 @shape_rule(triangular_solve_p)
-def _triangular_solve_shape(a: ShapedArray, b: ShapedArray, *, left_side: Any, lower: Any, transpose_a: Any, conjugate_a: Any,
-                            unit_diagonal: Any) -> ShapedArray:
+def _triangular_solve_shape(a: ShapedArray, b: ShapedArray, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool,
+                            unit_diagonal: bool) -> ShapedArray:
     check_matrix_dtypes("triangular_solve", a, b)
     batch, n = check_square("triangular_solve", a)
     if b.ndim != a.ndim or b.shape[:-2] != batch or b.shape[-2 if left_side else -1] != n:
@@ -108,7 +111,7 @@ def _lu_shape(x: ShapedArray) -> list[ShapedArray]:
 
 
 @shape_rule(lu_pivots_to_permutation_p)
-def _lu_pivots_to_permutation_shape(pivots: ShapedArray, *, permutation_size: Any) -> ShapedArray:
+def _lu_pivots_to_permutation_shape(pivots: ShapedArray, *, permutation_size: int) -> ShapedArray:
     if pivots.dtype != INT32:
         raise DTypeError(f"lu_pivots_to_permutation: the pivots must be int32, got {pivots.str_short()}")
     if pivots.ndim < 1 or pivots.shape[-1] > permutation_size:
@@ -136,7 +139,7 @@ def _householder_product_shape(a: ShapedArray, taus: ShapedArray) -> ShapedArray
 
 
 @shape_rule(qr_p)
-def _qr_shape(x: ShapedArray, *, pivoting: Any, full_matrices: Any, use_magma: Any) -> list[ShapedArray]:
+def _qr_shape(x: ShapedArray, *, pivoting: bool, full_matrices: bool, use_magma: Any) -> list[ShapedArray]:
     batch, m, n = check_matrix("qr", x)
     k = m if full_matrices else min(m, n)
     factors = [x.update(shape=(*batch, m, k)), x.update(shape=(*batch, k, n))]
@@ -144,13 +147,13 @@ def _qr_shape(x: ShapedArray, *, pivoting: Any, full_matrices: Any, use_magma: A
 
 
 @shape_rule(eigh_p)
-def _eigh_shape(x: ShapedArray, *, lower: Any, sort_eigenvalues: Any, subset_by_index: Any, algorithm: Any) -> list[ShapedArray]:
+def _eigh_shape(x: ShapedArray, *, lower: bool, sort_eigenvalues: bool, subset_by_index: Any, algorithm: Any) -> list[ShapedArray]:
     batch, n = check_square("eigh", x)
     return [x, x.update(shape=(*batch, n), dtype=real_dtype(x.dtype))]
 
 
 @shape_rule(svd_p)
-def _svd_shape(x: ShapedArray, *, full_matrices: Any, compute_uv: Any, subset_by_index: Any, algorithm: Any) -> list[ShapedArray]:
+def _svd_shape(x: ShapedArray, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, algorithm: Any) -> list[ShapedArray]:
     batch, m, n = check_matrix("svd", x)
     rank = min(m, n)
     values = x.update(shape=(*batch, rank), dtype=real_dtype(x.dtype))
@@ -161,8 +164,8 @@ def _svd_shape(x: ShapedArray, *, full_matrices: Any, compute_uv: Any, subset_by
 
 
 @shape_rule(eig_p)
-def _eig_shape(x: ShapedArray, *, compute_left_eigenvectors: Any, compute_right_eigenvectors: Any, enable_eigvec_derivs: Any,
-               implementation: Any) -> list[ShapedArray]:
+def _eig_shape(x: ShapedArray, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, enable_eigvec_derivs: bool,
+               implementation: EigImplementation | None) -> list[ShapedArray]:
     batch, n = check_square("eig", x)
     dtype = dtypes.to_complex_dtype(x.dtype)
     vectors = x.update(dtype=dtype)
@@ -170,7 +173,7 @@ def _eig_shape(x: ShapedArray, *, compute_left_eigenvectors: Any, compute_right_
 
 
 @shape_rule(schur_p)
-def _schur_shape(x: ShapedArray, *, compute_schur_vectors: Any, sort_eig_vals: Any, select_callable: Any) -> list[ShapedArray]:
+def _schur_shape(x: ShapedArray, *, compute_schur_vectors: bool, sort_eig_vals: bool, select_callable: Any) -> list[ShapedArray]:
     check_square("schur", x)
     return [x, x] if compute_schur_vectors else [x]
 
@@ -183,7 +186,7 @@ def _hessenberg_shape(x: ShapedArray) -> list[ShapedArray]:
 
 @shape_rule(tridiagonal_solve_p)
 def _tridiagonal_solve_shape(dl: ShapedArray, d: ShapedArray, du: ShapedArray, b: ShapedArray, *,
-                             perturb_singular: Any) -> ShapedArray:
+                             perturb_singular: bool) -> ShapedArray:
     check_matrix_dtypes("tridiagonal_solve", dl, d, du, b)
     listed = ", ".join(a.str_short() for a in (dl, d, du, b))
     if d.ndim < 1 or not dl.shape == d.shape == du.shape or b.ndim != d.ndim + 1 or b.shape[:-1] != d.shape:
@@ -193,7 +196,7 @@ def _tridiagonal_solve_shape(dl: ShapedArray, d: ShapedArray, du: ShapedArray, b
 
 
 @shape_rule(symmetric_product_p)
-def _symmetric_product_shape(a: ShapedArray, c: ShapedArray, *, alpha: Any, beta: Any) -> ShapedArray:
+def _symmetric_product_shape(a: ShapedArray, c: ShapedArray, *, alpha: float, beta: float) -> ShapedArray:
     check_matrix_dtypes("symmetric_product", a, c)
     batch, n, _ = check_matrix("symmetric_product", a)
     if c.shape != (*batch, n, n):

@@ -7,7 +7,7 @@ which it may make itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from laminax_ir.ops.calls import close_over_constants
@@ -25,13 +25,13 @@ def _linear_call_shape(*avals: ShapedArray, call: ClosedJaxpr, **_params: Any) -
 
 
 @effects_rule(linear_call_p)
-def _linear_call_effects(*_avals: ShapedArray, call: ClosedJaxpr, **_params: Any) -> Any:
+def _linear_call_effects(*_avals: ShapedArray, call: ClosedJaxpr, **_params: Any) -> frozenset[Any]:
     return call.effects
 
 
 @check_rule(linear_call_p)
 def _linear_call_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, call: ClosedJaxpr, transpose: Callable,
-                        num_residuals: int, name: str) -> Any:
+                        num_residuals: int, name: str) -> Iterable[Any]:
     return call_faults(f"the function {name}", call, in_avals)
 
 

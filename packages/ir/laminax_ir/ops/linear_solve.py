@@ -76,13 +76,13 @@ def _faults(name: str, jaxpr: ClosedJaxpr | None, in_avals: Sequence[ShapedArray
 
 
 @effects_rule(custom_linear_solve_p)
-def _linear_solve_effects(*_avals: ShapedArray, jaxprs: SolveParts, **_params: Any) -> Any:
+def _linear_solve_effects(*_avals: ShapedArray, jaxprs: SolveParts, **_params: Any) -> frozenset[Any]:
     return jaxprs.solve.effects
 
 
 @check_rule(custom_linear_solve_p)
 def _linear_solve_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, const_lengths: SolveParts,
-                         jaxprs: SolveParts) -> Any:
+                         jaxprs: SolveParts) -> Iterator[Any]:
     consts, b = split_operands(in_avals, const_lengths)
     for name, jaxpr, given in zip(SolveParts._fields, jaxprs, consts):
         yield from _faults(name, jaxpr, [*given, *b], b)

@@ -7,7 +7,7 @@ while loop passes on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,6 +15,9 @@ import numpy as np
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Var
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.types import dtypes
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
 
 Flags = tuple[bool, ...]
 
@@ -34,7 +37,7 @@ def invariants(body: ClosedJaxpr, num_consts: int, carry: Sequence[Any]) -> Flag
     return tuple([v is out and not _is_foreign(x) for x, v, out in zip(carry, parameters, results)])
 
 
-def _is_foreign(x: Any) -> bool:
+def _is_foreign(x: ArrayLike) -> bool:
     return type(x) in dtypes.python_scalar_types or isinstance(x, (np.ndarray, np.generic))
 
 

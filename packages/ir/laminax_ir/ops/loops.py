@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -32,6 +32,10 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.types.errors import ConcretizationTypeError, TracerBoolConversionError
 from laminax_ir.types.type_shardings import in_use
+
+if TYPE_CHECKING:
+    from laminax_ir.pytrees.pytree import PyTreeDef
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 @api_boundary
@@ -171,12 +175,12 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable, init_val: Any, *, unro
     return result
 
 
-def _as_index(x: Any, dtype: Any, weak: bool) -> Any:
+def _as_index(x: ArrayLike, dtype: np.dtype, weak: bool) -> Array:
     aval = get_aval(x)
     return x if aval.dtype == dtype and aval.weak_type == weak else op.convert_element_type(x, dtype, weak)
 
 
-def _scalar_bound(name: str, x: Any) -> ShapedArray:
+def _scalar_bound(name: str, x: ArrayLike) -> ShapedArray:
     if not is_array_like(x):
         raise TypeError(f"lax.fori_loop: {name} must be a number, got {x!r:.80} of type {type(x).__name__}")
     aval = get_aval(x)
@@ -185,7 +189,7 @@ def _scalar_bound(name: str, x: Any) -> ShapedArray:
     return aval
 
 
-def _dynamic_fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any) -> Any:
+def _dynamic_fori_loop(lower: ArrayLike, upper: ArrayLike, body_fun: Callable, init_val: ArrayLike) -> Array:
     def body(carry: Any) -> Any:
         i, limit, val = carry
         return op.add(i, scalar_like(1, get_aval(i).dtype)), limit, body_fun(i, val)
@@ -194,7 +198,7 @@ def _dynamic_fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any) -> 
     return result
 
 
-def _is_below_limit(carry: Any) -> bool:
+def _is_below_limit(carry: tuple[ArrayLike, ...]) -> bool:
     i, limit, _ = carry
     return op.lt(i, limit)
 
@@ -232,8 +236,8 @@ def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reve
     return _scan("scan", f, init, xs, length, reverse, unroll, _first_parameter(f), f, bool(_split_transpose))
 
 
-def _scan(name: str, f: Callable, init: Any, xs: Any, length: Any, reverse: Any, unroll: Any, argument: str, identity: Any,
-          split_transpose: bool = False) -> Any:
+def _scan(name: str, f: Callable, init: Any, xs: Any, length: int | None, reverse: bool, unroll: int, argument: str, identity: Callable,
+          split_transpose: bool = False) -> tuple[Any, Any]:
     xs_flat, xs_tree = flat_arguments(f"{name}: xs", xs)
     xs_avals = [get_aval(x) for x in xs_flat]
     length = _scan_length(name, xs_avals, length)
@@ -268,7 +272,7 @@ def _scan(name: str, f: Callable, init: Any, xs: Any, length: Any, reverse: Any,
     return tree_unflatten(tree, put_back(flat, fixed, out[:len(carry)])), tree_unflatten(ys_tree, out[len(carry):])
 
 
-def _pair_of(name: str, out_tree: Any, body: TracedFunction) -> Any:
+def _pair_of(name: str, out_tree: PyTreeDef, body: TracedFunction) -> list[PyTreeDef]:
     children = [] if treedef_is_leaf(out_tree) else treedef_children(out_tree)
     if len(children) != 2:
         got = tree_unflatten(out_tree, [a.str_short(short_dtypes=False) for a in body.out_avals])
@@ -277,7 +281,7 @@ def _pair_of(name: str, out_tree: Any, body: TracedFunction) -> Any:
     return children
 
 
-def _scan_length(name: str, xs_avals: Sequence[ShapedArray], length: Any) -> int:
+def _scan_length(name: str, xs_avals: Sequence[ShapedArray], length: int | None) -> int:
     sizes = []
     for aval in xs_avals:
         if not aval.shape:
@@ -337,7 +341,8 @@ def scan_slices(name: str, f: Callable, xs: Any, identity: Callable | None = Non
     return ys
 
 
-def _python_scan(f: Callable, init: Any, xs_flat: Any, xs_tree: Any, length: int, reverse: bool) -> Any:
+def _python_scan(f: Callable, init: ArrayLike, xs_flat: Sequence[ArrayLike], xs_tree: PyTreeDef, length: int,
+                 reverse: bool) -> tuple[Array, Array]:
     """The loop in Python, for `disable_jit`."""
     if length == 0:
         raise ValueError("zero-length scan is not supported in disable_jit() mode because the output type is unknown.")

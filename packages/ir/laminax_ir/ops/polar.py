@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from laminax_ir.ops.slicing import dynamic_index_in_dim, slice_in_dim
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.errors import ShapeError
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 def qdwh(x: Any, *, is_hermitian: bool = False, max_iterations: int | None = None, eps: float | None = None,
@@ -62,13 +66,13 @@ def qdwh(x: Any, *, is_hermitian: bool = False, max_iterations: int | None = Non
     return u, symmetrize(matmul(adjoint(u), x)), count, is_converged
 
 
-def _corner(x: Any, sizes: Any) -> Any:
+def _corner(x: ArrayLike, sizes: tuple[int, ...]) -> Array:
     """x with zeros outside of the corner of these sizes."""
     inside = [el.lt(broadcasted_iota(np.int32, x.shape, axis), full(x.shape, size, np.int32)) for axis, size in enumerate(sizes)]
     return el.select(el.bitwise_and(*inside), x, full_like(x, 0))
 
 
-def _iterate(x: Any, real: Any, limit: int, tolerance: float) -> Any:
+def _iterate(x: ArrayLike, real: np.dtype, limit: int, tolerance: float) -> tuple[Array, ...]:
     """The unitary factor, the number of steps, and whether the last one was small."""
     weights, by_qr, needed = _weights(float(dtypes.finfo(real).eps), max(limit, _ENOUGH))
     scale = _bound_of_norm(x)
@@ -87,7 +91,7 @@ def _iterate(x: Any, real: Any, limit: int, tolerance: float) -> Any:
 _ENOUGH = 10  # steps for any matrix of full rank: six of them in double precision, as the source shows
 
 
-def _advanced(step: Any, table: Any, needed: int, tolerance: float, state: Any) -> Any:
+def _advanced(step: Callable, table: ArrayLike, needed: int, tolerance: float, state: tuple[ArrayLike, ...]) -> tuple[Array, ...]:
     count, before, _ = state
     a, b, c = (dynamic_index_in_dim(table[:, i], count, keepdims=False) for i in range(3))
     after = step(before, *[el.convert_element_type(v, before.dtype) for v in (a, b, c)])
@@ -118,24 +122,24 @@ def _weights(least: float, count: int) -> tuple[list[tuple[float, float, float]]
     return weights, by_qr, needed
 
 
-def _bound_of_norm(x: Any) -> Any:
+def _bound_of_norm(x: ArrayLike) -> Array:
     """The geometric mean of the greatest sums of columns and rows: not below the greatest singular value."""
     size = el.abs(x)
     columns, rows = (reduce_max(reduce_sum(size, (axis,)), (0,)) for axis in (0, 1))
     return el.mul(el.sqrt(columns), el.sqrt(rows))
 
 
-def _norm(x: Any) -> Any:
+def _norm(x: ArrayLike) -> Array:
     size = el.abs(x)
     return el.sqrt(reduce_sum(el.mul(size, size), (0, 1)))
 
 
-def _eye(n: int, dtype: Any) -> Any:
+def _eye(n: int, dtype: np.dtype) -> Array:
     row, column = (broadcasted_iota(np.int32, (n, n), axis) for axis in (0, 1))
     return el.convert_element_type(el.eq(row, column), dtype)
 
 
-def _step_by_qr(x: Any, a: Any, b: Any, c: Any) -> Any:
+def _step_by_qr(x: ArrayLike, a: ArrayLike, b: ArrayLike, c: ArrayLike) -> Array:
     """(b/c) x + (a - b/c) / sqrt(c) Q1 Q2^H, with the two parts of the Q of sqrt(c) x on top of the identity."""
     m, n = x.shape
     q, _ = qr(concatenate((el.mul(x, el.sqrt(c)), _eye(n, x.dtype)), 0), full_matrices=False)
@@ -144,7 +148,7 @@ def _step_by_qr(x: Any, a: Any, b: Any, c: Any) -> Any:
     return el.add(el.mul(x, ratio), el.mul(matmul(upper, adjoint(lower)), el.div(el.sub(a, ratio), el.sqrt(c))))
 
 
-def _step_by_cholesky(x: Any, a: Any, b: Any, c: Any) -> Any:
+def _step_by_cholesky(x: ArrayLike, a: ArrayLike, b: ArrayLike, c: ArrayLike) -> Array:
     """(b/c) x + (a - b/c) x (I + c x^H x)^-1."""
     factor = cholesky(el.add(el.mul(matmul(adjoint(x), x), c), _eye(x.shape[1], x.dtype)))
     solved = triangular_solve(factor, x, left_side=False, lower=True, transpose_a=True, conjugate_a=True)

@@ -11,7 +11,7 @@ documents for `jax.random`.
 from __future__ import annotations
 
 import enum
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from laminax_ir.programs.primitive import Primitive, shape_rule
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.errors import DTypeError, ShapeError
+
+if TYPE_CHECKING:
+    from laminax_ir.types.extended_dtypes import PRNGImpl
 
 UINT32 = np.dtype(np.uint32)
 UINT_DTYPES: dict[int, np.dtype] = {8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: UINT32, 64: np.dtype(np.uint64)}
@@ -107,7 +110,7 @@ def iota_2x32_shape(shape: Sequence[int]) -> tuple:
 
 
 @shape_rule(rng_bit_generator_p)
-def _rng_bit_generator_shape(key: ShapedArray, *, shape: Sequence[int], dtype: Any, algorithm: Any,
+def _rng_bit_generator_shape(key: ShapedArray, *, shape: Sequence[int], dtype: np.dtype, algorithm: RandomAlgorithm,
                              out_sharding: Any = None) -> list[ShapedArray]:
     if (key.shape, key.dtype) not in (((4,), UINT32), ((2,), UINT_DTYPES[64])):
         raise ShapeError(f"rng_bit_generator: the key must be u32[4] or u64[2], got {key.str_short()}")
@@ -194,7 +197,7 @@ def _checked_shape(name: str, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 @shape_rule(random_seed_p)
-def _random_seed_shape(seeds: ShapedArray, *, impl: Any) -> ShapedArray:
+def _random_seed_shape(seeds: ShapedArray, *, impl: PRNGImpl) -> ShapedArray:
     if not dtypes.issubdtype(seeds.dtype, dtypes.integer):
         raise DTypeError(f"random_seed: PRNG key seed must be an integer; got {seeds.str_short()}")
     return ShapedArray(seeds.shape, dtypes.key_dtype(impl), named_shape=seeds.named_shape)

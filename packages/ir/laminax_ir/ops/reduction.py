@@ -7,7 +7,7 @@ of several operands at once, and is one of the named ones when it can be.
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Hashable, Sequence
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.arguments import as_int
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.errors import DTypeError, ShapeError
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
 
 
 def reduced_shape(name: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -453,7 +456,7 @@ def greatest(dtype: Any) -> Any:
 
 
 @functools.lru_cache(maxsize=None)
-def _has_infinity(dtype: Any) -> bool:
+def _has_infinity(dtype: np.dtype) -> bool:
     with np.errstate(all="ignore"):
         return float(np.float32(np.inf).astype(dtype)) == np.inf  # the float8 types without infinities give NaN or their maximum
 
@@ -488,7 +491,7 @@ def flatten_monoid(name: str, operands: Sequence[Any], init_values: Any, computa
     return flat, inits, flat_computation, functools.partial(pytree.tree_unflatten, treedef)
 
 
-def _one_result(name: str, computation: Callable, left: Any, right: Any) -> list:
+def _one_result(name: str, computation: Callable, left: ArrayLike, right: ArrayLike) -> list:
     result = computation(left, right)
     if not is_leaf(result):
         raise ValueError(f"{name} output must have the same tree structure as the operands, one array; the computation returns "

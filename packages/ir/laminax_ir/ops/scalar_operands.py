@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from laminax_ir.symbolic.symbolic_dims import SymbolicDim
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import get_aval
 from laminax_ir.types.errors import DTypeError
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array
 
 PYTHON_SCALARS = frozenset((bool, int, float, complex))
 
@@ -51,7 +54,7 @@ def scalar_like(value: Any, dtype: Any) -> Any:
     return np.asarray(value).astype(dtype)[()]
 
 
-def _wide_int_like(value: int, dtype: Any) -> Any:
+def _wide_int_like(value: int, dtype: np.dtype) -> Array:
     if not dtypes.issubdtype(dtype, dtypes.integer):
         return np.asarray(float(value)).astype(dtype)[()]
     for fitting in (dtype, dtypes.scalar_dtype(int)):

@@ -5,7 +5,7 @@ Source: Open Compute Project, "OCP Microscaling Formats (MX) Specification", ver
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
@@ -25,6 +25,9 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.errors import DTypeError, ShapeError
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 scaled_dot_p = Primitive("scaled_dot", family="scaled_dot")
 
 _SCALE = np.dtype(ml_dtypes.float8_e8m0fnu)
@@ -32,7 +35,7 @@ _SCALE = np.dtype(ml_dtypes.float8_e8m0fnu)
 
 @shape_rule(scaled_dot_p)
 def _scaled_dot_shape(lhs: ShapedArray, rhs: ShapedArray, lhs_scale: ShapedArray, rhs_scale: ShapedArray, *,
-                      dimension_numbers: DotDimensionNumbers, preferred_element_type: Any) -> ShapedArray:
+                      dimension_numbers: DotDimensionNumbers, preferred_element_type: np.dtype) -> ShapedArray:
     avals = (lhs, rhs, lhs_scale, rhs_scale)
     for x in avals:
         if not dtypes.issubdtype(x.dtype, dtypes.floating):
@@ -44,7 +47,7 @@ def _scaled_dot_shape(lhs: ShapedArray, rhs: ShapedArray, lhs_scale: ShapedArray
     return ShapedArray(shape, preferred_element_type, named_shape=joined_named_shape(avals))
 
 
-def _check_scale(side: str, x: ShapedArray, scale: ShapedArray, contracting: Any) -> None:
+def _check_scale(side: str, x: ShapedArray, scale: ShapedArray, contracting: tuple[int, ...]) -> None:
     listed = f"{side} {x.str_short()}, {side}_scale {scale.str_short()}"
     if scale.ndim != x.ndim:
         raise ShapeError(f"scaled_dot: {side} and its scale must have the same number of axes, got {listed}")
@@ -91,7 +94,7 @@ def scaled_dot(lhs: Any, rhs: Any, *, lhs_scale: Any = None, rhs_scale: Any = No
     return scaled_dot_p.bind(lhs, rhs, *scales, dimension_numbers=numbers, preferred_element_type=preferred)
 
 
-def _ones(x: ShapedArray, contracting: Any) -> Any:
+def _ones(x: ShapedArray, contracting: tuple[int, ...]) -> Array:
     return full(tuple([1 if axis in contracting else size for axis, size in enumerate(x.shape)]), 1, _SCALE)
 
 
@@ -114,7 +117,7 @@ def scaled_product(lhs: Any, rhs: Any, lhs_scale: Any, rhs_scale: Any, *, dimens
     return dot_general(x, y, dimension_numbers, preferred_element_type=preferred_element_type)
 
 
-def _repeated(scale: Any, shape: tuple[int, ...]) -> Any:
+def _repeated(scale: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Each element of the scale for all of its block."""
     apart = [(count, size // count if count else 1) for count, size in zip(scale.shape, shape)]
     spread = broadcast_in_dim(scale, tuple([n for pair in apart for n in pair]), tuple(range(0, 2 * len(shape), 2)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 import math
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -46,6 +46,9 @@ from laminax_ir.types.arguments import as_int, check_rank
 from laminax_ir.types.avals import get_aval, is_array_like
 from laminax_ir.types.errors import DTypeError, ShapeError
 from laminax_ir.types.type_shardings import in_use
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array
 
 
 def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int], *, out_sharding: Any = None) -> Any:
@@ -455,7 +458,7 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: 
     return broadcast_in_dim(fill_value, shape, ())
 
 
-def _converted(value: Any, dtype: Any) -> Any:
+def _converted(value: float, dtype: Any) -> Array:
     """The scalar with the dtype, strongly typed; host scalars are converted on the spot, with wrap-around."""
     if type(value) not in dtypes.python_scalar_types and not isinstance(value, np.generic):
         return convert_element_type(value, dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import math
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops.elementwise_avals import joined_named_shape
 from laminax_ir.programs.primitive import Primitive, Trait, shape_rule
@@ -13,6 +13,9 @@ from laminax_ir.programs.printer_params import hide_params
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.errors import DTypeError, ShapeError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 broadcast_in_dim_p = Primitive("broadcast_in_dim", family="shape", traits=(Trait.FOLLOWS_FIRST_OPERAND,))
 reshape_p = Primitive("reshape", family="shape")
@@ -33,7 +36,8 @@ def with_shape(x: ShapedArray, shape: tuple[int, ...]) -> ShapedArray:
 
 
 @shape_rule(broadcast_in_dim_p)
-def _broadcast_in_dim_shape(x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: Any, sharding: Any = None) -> ShapedArray:
+def _broadcast_in_dim_shape(x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...],
+                            sharding: Any = None) -> ShapedArray:
     if len(broadcast_dimensions) != x.ndim:
         raise ShapeError(f"broadcast_in_dim: broadcast_dimensions must have length equal to operand ndim, one entry for each axis, "
                          f"got {broadcast_dimensions} for {x.str_short()}")
@@ -58,14 +62,14 @@ def _broadcast_in_dim_shape(x: ShapedArray, *, shape: tuple[int, ...], broadcast
     return with_shape(x, shape)
 
 
-def _check_sizes(name: str, what: str, sizes: Any) -> None:
+def _check_sizes(name: str, what: str, sizes: tuple[int, ...]) -> None:
     for size in sizes:
         if size < 0:
             raise ShapeError(f"{name}: the sizes in {what} must not be negative, got {sizes}")
 
 
 @shape_rule(reshape_p)
-def _reshape_shape(x: ShapedArray, *, new_sizes: Any, dimensions: Any = None, sharding: Any = None) -> ShapedArray:
+def _reshape_shape(x: ShapedArray, *, new_sizes: tuple[int, ...], dimensions: Any = None, sharding: Any = None) -> ShapedArray:
     for size in new_sizes:
         if size < 0:
             raise ShapeError(f"reshape: new_sizes must not be negative, got {new_sizes} for {x.str_short()}; "
@@ -80,7 +84,7 @@ def _reshape_shape(x: ShapedArray, *, new_sizes: Any, dimensions: Any = None, sh
 
 
 @shape_rule(transpose_p)
-def _transpose_shape(x: ShapedArray, *, permutation: Any) -> ShapedArray:
+def _transpose_shape(x: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
     if not _is_permutation(permutation, x.ndim):
         raise ShapeError(f"transpose: permutation must be a permutation of the operand's axes, got {permutation} "
                          f"for {x.str_short()}")
@@ -94,7 +98,7 @@ def _is_permutation(axes: tuple[int, ...], rank: int) -> bool:
 
 
 @shape_rule(squeeze_p)
-def _squeeze_shape(x: ShapedArray, *, dimensions: Any) -> ShapedArray:
+def _squeeze_shape(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
     shape = x.shape
     for axis in dimensions:
         if not 0 <= axis < x.ndim or shape[axis] != 1:
@@ -104,7 +108,7 @@ def _squeeze_shape(x: ShapedArray, *, dimensions: Any) -> ShapedArray:
 
 
 @shape_rule(concatenate_p)
-def _concatenate_shape(*operands: ShapedArray, dimension: Any) -> ShapedArray:
+def _concatenate_shape(*operands: ShapedArray, dimension: int) -> ShapedArray:
     if not operands:
         raise ValueError("concatenate: at least one operand is needed")
     first = operands[0]
@@ -170,7 +174,7 @@ def dilated_size(size: int, dilation: int) -> int:
 
 
 @shape_rule(rev_p)
-def _rev_shape(x: ShapedArray, *, dimensions: Any) -> ShapedArray:
+def _rev_shape(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArray:
     if len(set(dimensions)) != len(dimensions):
         raise ShapeError(f"rev: dimensions must be unique, got {dimensions} for {x.str_short()}")
     for axis in dimensions:
@@ -180,7 +184,7 @@ def _rev_shape(x: ShapedArray, *, dimensions: Any) -> ShapedArray:
 
 
 @shape_rule(iota_p)
-def _iota_shape(*, dtype: Any, shape: Sequence[int], dimension: Any, sharding: Any = None) -> ShapedArray:
+def _iota_shape(*, dtype: np.dtype, shape: Sequence[int], dimension: int, sharding: Any = None) -> ShapedArray:
     if not dtypes.issubdtype(dtype, dtypes.number):
         raise DTypeError(f"iota: the dtype must be a number type, got {dtypes.short_name(dtype)}")
     _check_sizes("iota", "shape", shape)
@@ -190,7 +194,7 @@ def _iota_shape(*, dtype: Any, shape: Sequence[int], dimension: Any, sharding: A
 
 
 @shape_rule(split_p)
-def _split_shape(x: ShapedArray, *, sizes: Any, axis: Any) -> list[ShapedArray]:
+def _split_shape(x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[ShapedArray]:
     if not 0 <= axis < x.ndim:
         raise ValueError(f"split: axis {axis} is out of bounds for {x.str_short()}, which has {x.ndim} axes")
     if builtins.any(size < 0 for size in sizes):
@@ -203,7 +207,7 @@ def _split_shape(x: ShapedArray, *, sizes: Any, axis: Any) -> list[ShapedArray]:
 
 
 @shape_rule(tile_p)
-def _tile_shape(x: ShapedArray, *, reps: Any) -> ShapedArray:
+def _tile_shape(x: ShapedArray, *, reps: tuple[int, ...]) -> ShapedArray:
     if len(reps) != x.ndim:
         raise ShapeError(f"tile: reps must have one entry for each axis of the operand, got {reps} for {x.str_short()}")
     _check_sizes("tile", "reps", reps)

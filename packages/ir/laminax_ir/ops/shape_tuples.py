@@ -41,7 +41,7 @@ def conv_general_permutations(dimension_numbers: tuple[str, str, str]) -> tuple[
     return tuple(_numbers_of("conv_general_permutations", dimension_numbers))
 
 
-def _numbers_of(name: str, dimension_numbers: Any) -> Any:
+def _numbers_of(name: str, dimension_numbers: tuple[str, ...]) -> Any:
     if not isinstance(dimension_numbers, (tuple, list)) or len(dimension_numbers) != 3 or \
             not all(isinstance(spec, str) for spec in dimension_numbers):
         raise TypeError(f"{name}: dimension_numbers must be three strings such as ('NHWC', 'HWIO', 'NHWC'), got "

@@ -7,7 +7,8 @@ which collectives communicate; over the other axes of the mesh the compiler spli
 from __future__ import annotations
 
 import math
-from typing import Any, Hashable, Sequence
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Hashable, Sequence
 from weakref import WeakKeyDictionary
 
 from laminax_ir.ops.calls import bind_program, close_over_constants, dce_of_call
@@ -23,6 +24,9 @@ from laminax_ir.types.abstract_meshes import AxisType
 from laminax_ir.types.avals import ShapedArray, split_aval
 from laminax_ir.types.partition_specs import PartitionSpec
 from laminax_ir.types.type_shardings import TypeSharding, in_use, names_of
+
+if TYPE_CHECKING:
+    from laminax_ir.types.abstract_meshes import AbstractMesh
 
 shard_map_p = Primitive("shard_map", multiple_results=True, family="shard_map")
 
@@ -85,19 +89,19 @@ def unmentioned_axes(spec: PartitionSpec, manual_axes: Sequence[Hashable]) -> tu
 
 
 @shape_rule(shard_map_p)
-def _shard_map_shape(*avals: ShapedArray, jaxpr: ClosedJaxpr, mesh: Any, out_specs: Any, manual_axes: Any,
-                     **_params: Any) -> list[ShapedArray]:
+def _shard_map_shape(*avals: ShapedArray, jaxpr: ClosedJaxpr, mesh: AbstractMesh, out_specs: tuple[PartitionSpec, ...],
+                     manual_axes: tuple[str, ...], **_params: Any) -> list[ShapedArray]:
     return [global_aval(aval, spec, mesh, manual_axes) for aval, spec in zip(jaxpr.out_avals, out_specs)]
 
 
 @effects_rule(shard_map_p)
-def _shard_map_effects(*avals: ShapedArray, jaxpr: ClosedJaxpr, **_params: Any) -> Any:
+def _shard_map_effects(*avals: ShapedArray, jaxpr: ClosedJaxpr, **_params: Any) -> frozenset[Any]:
     return jaxpr.effects
 
 
 @check_rule(shard_map_p)
-def _shard_map_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, jaxpr: ClosedJaxpr, mesh: Any, in_specs: Any,
-                      manual_axes: Any, **_params: Any) -> Any:
+def _shard_map_faults(in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray], *, jaxpr: ClosedJaxpr, mesh: AbstractMesh,
+                      in_specs: tuple[PartitionSpec, ...], manual_axes: tuple[str, ...], **_params: Any) -> Iterable[Any]:
     parts = [local_aval(aval, spec, mesh, manual_axes).update(named_shape={}) for aval, spec in zip(in_avals, in_specs)]
     return call_faults("the program of each device", jaxpr, parts)
 
@@ -134,7 +138,8 @@ def bind_shard_map(closed: ClosedJaxpr, *operands: Any, mesh: Any, in_specs: Seq
 _varying: WeakKeyDictionary[ClosedJaxpr, dict[tuple, ClosedJaxpr]] = WeakKeyDictionary()
 
 
-def _varying_as_specs_say(closed: ClosedJaxpr, mesh: Any, out_specs: tuple, manual_axes: tuple, unchecked_axes: tuple) -> ClosedJaxpr:
+def _varying_as_specs_say(closed: ClosedJaxpr, mesh: AbstractMesh, out_specs: tuple, manual_axes: tuple,
+                          unchecked_axes: tuple) -> ClosedJaxpr:
     """The program with results that vary along the axes over which they are put together.
 
     What is one value on all devices may be put together from them, too: then it is used as often, and its cotangent is the sum of all.

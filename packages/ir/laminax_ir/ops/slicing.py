@@ -7,7 +7,7 @@ scatter's (`ops/indexing.py`).
 from __future__ import annotations
 
 import builtins
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from laminax_ir.types.arguments import as_int
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.errors import DTypeError, ShapeError
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
+
 slice_p = Primitive("slice", family="slicing")
 dynamic_slice_p = Primitive("dynamic_slice", family="slicing")
 dynamic_update_slice_p = Primitive("dynamic_update_slice", family="slicing")
@@ -34,7 +37,8 @@ dynamic_update_slice_p = Primitive("dynamic_update_slice", family="slicing")
 
 
 @shape_rule(slice_p)
-def _slice_shape(x: ShapedArray, *, start_indices: Any, limit_indices: Any, strides: Any) -> ShapedArray:
+def _slice_shape(x: ShapedArray, *, start_indices: tuple[int, ...], limit_indices: tuple[int, ...],
+                 strides: tuple[int, ...] | None) -> ShapedArray:
     rank = x.ndim
     if len(start_indices) != rank or len(limit_indices) != rank or (strides is not None and len(strides) != rank):
         raise ShapeError(f"slice: start_indices, limit_indices and strides must have one entry for each axis of the "
@@ -51,12 +55,12 @@ def _slice_shape(x: ShapedArray, *, start_indices: Any, limit_indices: Any, stri
     return with_shape(x, tuple(shape))
 
 
-def _described(start_indices: Any, limit_indices: Any, strides: Any) -> str:
+def _described(start_indices: tuple[int, ...], limit_indices: tuple[int, ...], strides: tuple[int, ...] | None) -> str:
     return f"start_indices {start_indices}, limit_indices {limit_indices}, strides {strides}"
 
 
 @shape_rule(dynamic_slice_p)
-def _dynamic_slice_shape(x: ShapedArray, *start_indices: ShapedArray, slice_sizes: Any) -> ShapedArray:
+def _dynamic_slice_shape(x: ShapedArray, *start_indices: ShapedArray, slice_sizes: tuple[int, ...]) -> ShapedArray:
     _check_start_indices("dynamic_slice", x, start_indices)
     if len(slice_sizes) != x.ndim:
         raise ShapeError(f"dynamic_slice: slice_sizes must have one entry for each axis of the operand, got "
@@ -239,7 +243,7 @@ def dynamic_update_slice(operand: Any, update: Any, start_indices: Any, *, allow
 _HOST_INTEGERS = (int, np.integer)
 
 
-def _normal_starts(name: str, operand: Any, start_indices: Any, allow_negative: Any) -> list:
+def _normal_starts(name: str, operand: ArrayLike, start_indices: Any, allow_negative: bool) -> list:
     """Start indices as scalars of one dtype, with negative ones resolved where that is allowed."""
     shape = shape_of(operand)
     starts = _as_scalars(name, start_indices)
@@ -278,7 +282,7 @@ def _as_scalars(name: str, start_indices: Any) -> list:
     return [index_in_dim(start_indices, i, 0, keepdims=False) for i in range(shape[0])]
 
 
-def _index_dtype(name: str, starts: Sequence, shape: Sequence[int]) -> Any:
+def _index_dtype(name: str, starts: Sequence, shape: Sequence[int]) -> np.dtype:
     """The dtype all start indices are brought to: their own if they share one that can hold the sizes."""
     found = [get_aval(i) for i in starts if not isinstance(i, _HOST_INTEGERS) or isinstance(i, bool)]
     for aval in found:
@@ -313,7 +317,7 @@ def wrapped_index(index: Any, size: int) -> Any:
     return elementwise.select_n(elementwise.lt(index, 0), index, elementwise.add(index, scalar_like(size, dtype)))
 
 
-def _axis_starts(operand: Any, index: Any, axis: int) -> list:
+def _axis_starts(operand: ArrayLike, index: ArrayLike, axis: int) -> list:
     starts: list[Any] = [0] * len(shape_of(operand))
     starts[axis] = index
     return starts

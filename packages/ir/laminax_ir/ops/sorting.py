@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from laminax_ir.types.arguments import as_int
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.errors import DTypeError, ShapeError
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
+
 sort_p = Primitive("sort", multiple_results=True, family="sorting")
 top_k_p = Primitive("top_k", multiple_results=True, family="sorting")
 approx_top_k_p = Primitive("approx_top_k", multiple_results=True, family="sorting")
@@ -31,7 +34,7 @@ _LARGEST_INDEX = 2 ** 31 - 1
 
 
 @shape_rule(sort_p)
-def _sort_shape(*operands: ShapedArray, dimension: Any, is_stable: Any, num_keys: Any) -> list[ShapedArray]:
+def _sort_shape(*operands: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> list[ShapedArray]:
     if not operands:
         raise ShapeError("sort: at least one operand is needed")
     first = operands[0]
@@ -52,7 +55,7 @@ def _sort_shape(*operands: ShapedArray, dimension: Any, is_stable: Any, num_keys
 
 
 @shape_rule(top_k_p)
-def _top_k_shape(x: ShapedArray, *, k: Any, axis: Any) -> list[ShapedArray]:
+def _top_k_shape(x: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
     if dtypes.issubdtype(x.dtype, dtypes.complexfloating) or dtypes.is_extended(x.dtype):
         raise ValueError(f"top_k: complex and extended dtypes have no order, got {x.str_short()}")
     if k < 0:
@@ -138,7 +141,7 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> Any:
     return [values, indices]
 
 
-def _axis_of(name: str, operand: Any, axis: Any) -> int:
+def _axis_of(name: str, operand: ArrayLike, axis: int) -> int:
     try:
         return canonical_axis(name, axis, len(shape_of(operand)))
     except ValueError as error:
@@ -193,8 +196,8 @@ def approx_min_k(operand: Any, k: int, reduction_dimension: int = -1, recall_tar
                          aggregate_to_topk)
 
 
-def _approx_top_k(name: str, is_max_k: bool, operand: Any, k: Any, reduction_dimension: Any, recall_target: Any, reduction_input_size_override: Any,
-                  aggregate_to_topk: Any) -> list:
+def _approx_top_k(name: str, is_max_k: bool, operand: ArrayLike, k: int, reduction_dimension: int, recall_target: float,
+                  reduction_input_size_override: int, aggregate_to_topk: bool) -> list:
     axis = _axis_of(name, operand, reduction_dimension)
     if not isinstance(recall_target, numbers.Real):
         raise TypeError(f"{name}: recall_target must be a number, got {recall_target!r}")
@@ -205,8 +208,8 @@ def _approx_top_k(name: str, is_max_k: bool, operand: Any, k: Any, reduction_dim
 
 
 @shape_rule(approx_top_k_p)
-def _approx_top_k_shape(x: ShapedArray, *, k: Any, reduction_dimension: Any, recall_target: Any, is_max_k: Any, reduction_input_size_override: Any,
-                        aggregate_to_topk: Any) -> list[ShapedArray]:
+def _approx_top_k_shape(x: ShapedArray, *, k: int, reduction_dimension: int, recall_target: float, is_max_k: bool,
+                        reduction_input_size_override: int, aggregate_to_topk: bool) -> list[ShapedArray]:
     name = "approx_max_k" if is_max_k else "approx_min_k"
     if not dtypes.issubdtype(x.dtype, dtypes.floating):
         raise ValueError(f"{name}: the operand must be floating, got {x.str_short()}")

@@ -6,7 +6,7 @@ scalars allowed beside an array.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops.dtype_kinds import FLOATING, accepted_dtypes, check_dtype
 from laminax_ir.ops.elementwise_avals import check_same_dtype, result_aval
@@ -14,6 +14,9 @@ from laminax_ir.ops.scalar_operands import PYTHON_SCALARS, typed
 from laminax_ir.programs.primitive import Primitive, shape_rule
 from laminax_ir.tracing.trace import state
 from laminax_ir.types.avals import ShapedArray, get_aval
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array
 
 
 def _floating(name: str) -> Primitive:
@@ -48,7 +51,7 @@ random_gamma_grad_p = _floating("random_gamma_grad")
 regularized_incomplete_beta_p = _floating("regularized_incomplete_beta")
 
 
-def _bind(primitive: Primitive, *operands: Any) -> Any:
+def _bind(primitive: Primitive, *operands: Any) -> Array:
     for x in operands:
         if type(x) in PYTHON_SCALARS:
             operands = typed(*operands)

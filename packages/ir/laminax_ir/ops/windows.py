@@ -88,8 +88,9 @@ select_and_gather_add_p = Primitive("select_and_gather_add", family="windows")
 
 
 @shape_rule(reduce_window_p)
-def _reduce_window_shape(*avals: ShapedArray, jaxpr: ClosedJaxpr, window_dimensions: Any, window_strides: Any, padding: Any, base_dilation: Any,
-                         window_dilation: Any) -> list[ShapedArray]:
+def _reduce_window_shape(*avals: ShapedArray, jaxpr: ClosedJaxpr, window_dimensions: tuple[int, ...], window_strides: tuple[int, ...],
+                         padding: tuple[tuple[int, ...], ...], base_dilation: tuple[int, ...],
+                         window_dilation: tuple[int, ...]) -> list[ShapedArray]:
     operands, inits = split_operands("reduce_window", avals)
     check_monoid("reduce_window", operands, inits, jaxpr)
     shape = windowed_shape("reduce_window", operands[0].shape, window_dimensions, window_strides, padding, base_dilation,
@@ -100,8 +101,8 @@ def _reduce_window_shape(*avals: ShapedArray, jaxpr: ClosedJaxpr, window_dimensi
 
 
 @shape_rule(select_and_scatter_add_p)
-def _select_and_scatter_add_shape(source: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, window_dimensions: Any,
-                                  window_strides: Any, padding: Any) -> ShapedArray:
+def _select_and_scatter_add_shape(source: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, window_dimensions: tuple[int, ...],
+                                  window_strides: tuple[int, ...], padding: tuple[tuple[int, ...], ...]) -> ShapedArray:
     name = "select_and_scatter_add"
     ones = (1,) * operand.ndim
     shape = windowed_shape(name, operand.shape, window_dimensions, window_strides, padding, ones, ones)
@@ -115,7 +116,8 @@ def _select_and_scatter_add_shape(source: ShapedArray, operand: ShapedArray, *, 
 
 @shape_rule(select_and_scatter_p)
 def _select_and_scatter_shape(operand: ShapedArray, source: ShapedArray, init: ShapedArray, *, select_jaxpr: ClosedJaxpr,
-                              scatter_jaxpr: ClosedJaxpr, window_dimensions: Any, window_strides: Any, padding: Any) -> ShapedArray:
+                              scatter_jaxpr: ClosedJaxpr, window_dimensions: tuple[int, ...], window_strides: tuple[int, ...],
+                              padding: tuple[tuple[int, ...], ...]) -> ShapedArray:
     name = "select_and_scatter"
     ones = (1,) * operand.ndim
     shape = windowed_shape(name, operand.shape, window_dimensions, window_strides, padding, ones, ones)
@@ -131,8 +133,9 @@ def _select_and_scatter_shape(operand: ShapedArray, source: ShapedArray, init: S
 
 
 @shape_rule(select_and_gather_add_p)
-def _select_and_gather_add_shape(tangents: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, window_dimensions: Any,
-                                 window_strides: Any, padding: Any, base_dilation: Any, window_dilation: Any) -> ShapedArray:
+def _select_and_gather_add_shape(tangents: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, window_dimensions: tuple[int, ...],
+                                 window_strides: tuple[int, ...], padding: tuple[tuple[int, ...], ...], base_dilation: tuple[int, ...],
+                                 window_dilation: tuple[int, ...]) -> ShapedArray:
     name = "select_and_gather_add"
     shape = windowed_shape(name, operand.shape, window_dimensions, window_strides, padding, base_dilation, window_dilation)
     _check_selection(name, select_prim, operand)

@@ -235,7 +235,7 @@ class Config:
             raise AttributeError(name)
         return find(name).value
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: bool) -> None:
         raise AttributeError(f"config.{name} cannot be assigned. Call config.update({name!r}, {value!r}).")
 
     def __dir__(self) -> list[str]:

@@ -29,7 +29,7 @@ class ValueType:
     parse: Callable[[str], Any]
 
 
-def _check_boolean(value: Any) -> bool:
+def _check_boolean(value: bool) -> bool:
     if value in (True, False):  # 0, 1 and NumPy's booleans compare equal to these; strings do not
         return bool(value)
     raise ValueError
@@ -146,7 +146,7 @@ class Option(Ambient):
             raise ValueError(f"{name} cannot be {value!r}: it must be {self.value_type.description}.") from None
         return check_hashable(name, checked)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: bool) -> None:
         # A plain assignment would leave stale trace keys and subscribers behind.
         raise AttributeError(
             f"{self.name}.{name} cannot be assigned. "

@@ -8,7 +8,7 @@ it is traced. A primitive that calls jaxprs states with `check_rule` how its ope
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from laminax_ir.types.avals import ShapedArray, aval_in, get_aval, is_array_like
 from laminax_ir.types.errors import JaxprTypeError
 from laminax_ir.types.ref_types import AbstractRef
 from laminax_ir.types.type_shardings import in_use
+
+if TYPE_CHECKING:
+    from laminax_ir.programs.printer import Printer
 
 check_rules = RuleTable("type-checking", "laminax_ir.ops")
 
@@ -124,7 +127,7 @@ def _name(jaxpr: Jaxpr, var: Var) -> str:
         return "?"
 
 
-def _printer_of(jaxpr: Jaxpr) -> Any:
+def _printer_of(jaxpr: Jaxpr) -> Printer:
     """A printer that has given names to the program's variables."""
     from laminax_ir.programs.printer import Options, Printer
     printer = Printer(Options())
@@ -224,7 +227,7 @@ def _result_types(primitive: Primitive, in_avals: Sequence[ShapedArray], out_ava
     return list(result) if primitive.multiple_results else [result]
 
 
-def _without_sharding(aval: Any) -> Any:
+def _without_sharding(aval: Any) -> ShapedArray:
     return aval if aval._split is None else aval_in(aval._whole, aval.memory_space)
 
 

@@ -45,7 +45,7 @@ class Var:
 
     __slots__ = ("aval", "__weakref__")
 
-    def __init__(self, aval: Any):
+    def __init__(self, aval: ShapedArray) -> None:
         self.aval = aval  # a `ShapedArray`, or the type of a reference
 
     def __repr__(self) -> str:
@@ -72,7 +72,7 @@ class Literal:
 
     __slots__ = ("val", "aval")
 
-    def __init__(self, val: Any, aval: ShapedArray | None = None):
+    def __init__(self, val: Any, aval: ShapedArray | None = None) -> None:
         self.val = val
         self.aval = get_aval(val) if aval is None else aval
 
@@ -95,8 +95,8 @@ class JaxprEqn:
     effects: frozenset
     source_info: source.SourceInfo
 
-    def __init__(self, invars: Sequence[Atom], outvars: Sequence[Var], primitive: Primitive, params: dict[str, Any], effects: frozenset = no_effects,
-                 source_info: source.SourceInfo = source.unknown):
+    def __init__(self, invars: Sequence[Atom], outvars: Sequence[Var], primitive: Primitive, params: dict[str, Any],
+                 effects: frozenset = no_effects, source_info: source.SourceInfo = source.unknown) -> None:
         self.invars = invars
         self.outvars = outvars
         self.primitive = primitive
@@ -128,7 +128,7 @@ class Jaxpr:
     __slots__ = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info", "__weakref__")
 
     def __init__(self, constvars: Sequence[Var], invars: Sequence[Var], outvars: Sequence[Atom],
-                 eqns: Sequence[JaxprEqn], effects: Iterable | None = None, debug_info: Any = None):
+                 eqns: Sequence[JaxprEqn], effects: Iterable | None = None, debug_info: str | None = None) -> None:
         self.constvars = list(constvars)
         self.invars = list(invars)
         self.outvars = list(outvars)
@@ -173,7 +173,7 @@ class ClosedJaxpr:
 
     __slots__ = ("jaxpr", "consts", "without_consts", "derived", "__weakref__")
 
-    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()):
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> None:
         if len(consts) != len(jaxpr.constvars):
             raise ValueError(f"ClosedJaxpr: {len(jaxpr.constvars)} constvars but {len(consts)} consts")
         self.jaxpr = jaxpr

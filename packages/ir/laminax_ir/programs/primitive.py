@@ -32,7 +32,7 @@ class _NoShapeRule:
 
     __slots__ = ("name",)
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         self.name = name
 
     def __call__(self, *avals: ShapedArray, **params: Any) -> Any:
@@ -58,7 +58,7 @@ class Primitive:
     call_primitive = False  # whether it takes the function that it calls: interpreters of programs ask it, as of JAX's primitives
 
     def __init__(self, name: str, *, multiple_results: bool = False, family: str | None = None, module: str | None = None,
-                 traits: Iterable[Trait] = ()):
+                 traits: Iterable[Trait] = ()) -> None:
         self.name = name
         self.module = module or f"laminax_ir.ops.{family}"
         self.multiple_results = multiple_results
@@ -89,7 +89,7 @@ class Primitive:
         """Whether the primitive was given a shape rule."""
         return type(self.shape_rule) is not _NoShapeRule
 
-    def _checked_result(self, result: Any) -> Any:
+    def _checked_result(self, result: Any) -> ShapedArray:
         """What a shape rule returned, which must be as many avals as the operation has results."""
         if isinstance(result, (tuple, list)) is not self.multiple_results:
             raise ValueError(f"{self.name}.abstract_eval() method should return a tuple or list if, and only if, {self.name}.multiple_results is "
@@ -144,14 +144,14 @@ class RuleTable(dict):
       title: what the message that there is none calls such a rule, "Batching rule" from "batching" if left out.
     """
 
-    def __init__(self, kind: str, package: str, hint: str = "", title: str | None = None):
+    def __init__(self, kind: str, package: str, hint: str = "", title: str | None = None) -> None:
         super().__init__()
         self.kind = kind
         self.package = package
         self.hint = hint
         self.title = title or f"{kind.capitalize()} rule"
 
-    def __missing__(self, primitive: Primitive) -> Any:
+    def __missing__(self, primitive: Primitive) -> Callable:
         self.load(primitive)
         if primitive in self:
             return dict.__getitem__(self, primitive)

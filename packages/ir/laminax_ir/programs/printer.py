@@ -104,7 +104,7 @@ class Printer:
 
     concat = staticmethod(concat)  # for the rules of operations, which are not to load what lays out text
 
-    def __init__(self, options: Options, shared: dict[Jaxpr, str] | None = None, unused: set[Var] | None = None):
+    def __init__(self, options: Options, shared: dict[Jaxpr, str] | None = None, unused: set[Var] | None = None) -> None:
         self.options = options
         self.shared = shared or {}
         self.unused = unused or set()

@@ -260,7 +260,7 @@ class PrefixMismatch:
 
     __slots__ = ("path", "reason", "prefix", "full", "advice")
 
-    def __init__(self, path: KeyPath, reason: str, prefix: str, full: str, advice: str):
+    def __init__(self, path: KeyPath, reason: str, prefix: str, full: str, advice: str) -> None:
         self.path, self.reason, self.prefix, self.full, self.advice = path, reason, prefix, full, advice
 
     def __repr__(self) -> str:
@@ -291,7 +291,7 @@ class _Side:
 
     __slots__ = ("tree", "treedef", "is_leaf")
 
-    def __init__(self, *, tree: Any = None, treedef: PyTreeDef | None = None, is_leaf: Any = None):
+    def __init__(self, *, tree: int | None = None, treedef: PyTreeDef | None = None, is_leaf: Callable | None = None) -> None:
         self.tree, self.treedef, self.is_leaf = tree, treedef, is_leaf
 
     def level(self) -> _Level | None:
@@ -328,7 +328,7 @@ class _Level:
 
     __slots__ = ("type", "data", "keys", "children")
 
-    def __init__(self, nodetype: type, data: Any, keys: list[Any] | None, children: list[_Side]):
+    def __init__(self, nodetype: type, data: tuple[str, ...] | None, keys: list[Any] | None, children: list[_Side]) -> None:
         self.type, self.data, self.keys, self.children = nodetype, data, keys, children
 
     def describe(self) -> str:

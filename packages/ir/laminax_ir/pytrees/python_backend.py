@@ -40,7 +40,7 @@ class SequenceKey(_Key):
     __slots__ = ()
     __match_args__ = ("idx",)
 
-    def __init__(self, idx: int):
+    def __init__(self, idx: int) -> None:
         self._value = idx
 
     @property
@@ -57,7 +57,7 @@ class DictKey(_Key):
     __slots__ = ()
     __match_args__ = ("key",)
 
-    def __init__(self, key: Any):
+    def __init__(self, key: str) -> None:
         self._value = key
 
     @property
@@ -74,7 +74,7 @@ class GetAttrKey(_Key):
     __slots__ = ()
     __match_args__ = ("name",)
 
-    def __init__(self, name: str):
+    def __init__(self, name: str) -> None:
         self._value = name
 
     @property
@@ -91,7 +91,7 @@ class FlattenedIndexKey(_Key):
     __slots__ = ()
     __match_args__ = ("key",)
 
-    def __init__(self, key: int):
+    def __init__(self, key: int) -> None:
         self._value = key
 
     @property
@@ -110,7 +110,7 @@ class _Kind:
 
     __slots__ = ("type",)
 
-    def __init__(self, nodetype: Any):
+    def __init__(self, nodetype: type | None) -> None:
         self.type: Any = nodetype
 
     def flatten(self, tree: Any) -> tuple[Sequence[Any], Any]:
@@ -226,7 +226,7 @@ class _CustomKind(_Kind):
 
     __slots__ = ("to_iterable", "from_iterable", "to_iterable_with_keys")
 
-    def __init__(self, nodetype: type, to_iterable: Callable, from_iterable: Callable, to_iterable_with_keys: Callable | None):
+    def __init__(self, nodetype: type, to_iterable: Callable, from_iterable: Callable, to_iterable_with_keys: Callable | None) -> None:
         self.type = nodetype
         self.to_iterable = to_iterable
         self.from_iterable = from_iterable
@@ -247,7 +247,7 @@ class _CustomKind(_Kind):
                 )
         return pairs, data
 
-    def _checked(self, which: str, result: Any) -> tuple[Sequence[Any], Any]:
+    def _checked(self, which: str, result: tuple[Any, ...]) -> tuple[Sequence[Any], Any]:
         if not (isinstance(result, tuple) and len(result) == 2):
             raise ValueError(
                 f"The {which} function of {self.type} must return a pair (children, static data), got {result!r}"
@@ -268,7 +268,7 @@ class _DataclassKind(_Kind):
 
     __slots__ = ("data_fields", "meta_fields")
 
-    def __init__(self, nodetype: type, data_fields: Sequence[str], meta_fields: Sequence[str]):
+    def __init__(self, nodetype: type, data_fields: Sequence[str], meta_fields: Sequence[str]) -> None:
         self.type = nodetype
         self.data_fields = tuple(data_fields)
         self.meta_fields = tuple(meta_fields)
@@ -374,9 +374,8 @@ class PyTreeRegistry:
         leaves: list[tuple[tuple[Any, ...], Any]] = []
         return leaves, self._flatten_with_path_into(leaves, (), tree, leaf_predicate)
 
-    def _flatten_with_path_into(
-        self, leaves: list[tuple[tuple[Any, ...], Any]], path: tuple[Any, ...], tree: Any, is_leaf: Callable[[tuple[Any, ...], Any], bool] | None
-    ) -> PyTreeDef:
+    def _flatten_with_path_into(self, leaves: list[tuple[tuple[Any, ...], Any]], path: tuple[Any, ...], tree: Any,
+                                is_leaf: Callable[[tuple[Any, ...], Any], bool] | None) -> PyTreeDef:
         kind = self._kind_of(tree)
         if (is_leaf is not None and _checked_answer(is_leaf(path, tree))) or kind is None:
             leaves.append((path, tree))
@@ -388,7 +387,7 @@ class PyTreeRegistry:
         return PyTreeDef._make(self, kind, data, subtrees)
 
 
-def _checked_answer(answer: Any) -> bool:
+def _checked_answer(answer: bool) -> bool:
     """An array as answer is a mistake that truth-testing would hide, so only bool and None pass."""
     if answer is None or isinstance(answer, bool):
         return bool(answer)

@@ -14,7 +14,7 @@ predicate as its second positional argument).
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from laminax_ir.pytrees.backend import backend, backend_name
@@ -415,7 +415,7 @@ def _is_made_of(treedef: PyTreeDef, expected: PyTreeDef, leaves: list[Any]) -> b
         return False
 
 
-def _first_inner_structure(outer_treedef: PyTreeDef, tree: Any) -> PyTreeDef:
+def _first_inner_structure(outer_treedef: PyTreeDef, tree: Sequence[Any]) -> PyTreeDef:
     for mismatch in structure_errors(outer_treedef, tree):
         raise TypeError(str(mismatch("tree_transpose: Mismatch", "outer_treedef", "pytree_to_transpose")))
     subtrees = outer_treedef.flatten_up_to(tree)

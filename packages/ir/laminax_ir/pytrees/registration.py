@@ -57,7 +57,7 @@ def register_pytree_node(
         dispatch_registry.register_node(nodetype, flatten_func, unflatten_func)
 
 
-def _check_new_type(caller: str, nodetype: Any) -> None:
+def _check_new_type(caller: str, nodetype: type) -> None:
     if not isinstance(nodetype, type):
         raise TypeError(f"{caller}: expected a class, got {nodetype!r} of type {type(nodetype).__name__}.")
     if _is_registered(nodetype):
@@ -106,7 +106,7 @@ def register_pytree_node_class(cls: Typ) -> Typ:
     return cls
 
 
-def _check_methods(caller: str, cls: Any, *names: str) -> None:
+def _check_methods(caller: str, cls: type, *names: str) -> None:
     missing = [name for name in names if not hasattr(cls, name)]
     if missing:
         raise TypeError(f"{caller}: {cls!r} has no {' and no '.join(missing)}; define it in the class.")
@@ -337,7 +337,7 @@ class Partial(functools.partial):
       32
     """
 
-    def __new__(cls, func: Callable[..., Any], /, *args: Any, **kw: Any) -> Any:
+    def __new__(cls, func: Callable[..., Any], /, *args: int, **kw: Any) -> Partial:
         # functools.partial would merge the arguments of a partial function into its own.
         if isinstance(func, functools.partial):
             func = _StaticCallable(func)
@@ -347,10 +347,10 @@ class Partial(functools.partial):
 class _StaticCallable:
     """A partial function that `functools.partial` does not recognise as one."""
 
-    def __init__(self, func: Callable[..., Any]):
+    def __init__(self, func: Callable[..., Any]) -> None:
         self.func_ = func  # not `func`, which functools looks for
 
-    def __call__(self, *args: Any, **kw: Any) -> Any:
+    def __call__(self, *args: Any, **kw: Any) -> int:
         return self.func_(*args, **kw)
 
     def __eq__(self, other: object) -> bool:

@@ -9,7 +9,7 @@ Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11, and 
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from laminax_ir.ops import shape as shapes
 from laminax_ir.ops.random_bits import UINT_DTYPES, iota_2x32_shape
 from laminax_ir.random.word_arrays import join_halves, join_words, split_words, to_dtype, words_of_seeds
 from laminax_ir.types.extended_dtypes import WordFunctions
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 _ZERO = np.uint32(0)
 _add, _xor, _mul = elementwise.add, elementwise.bitwise_xor, elementwise.mul
@@ -61,7 +64,7 @@ def _threefry4x32(key: Sequence[Any], x: Sequence[Any]) -> list:
     return x
 
 
-def _rotated(x: Any, bits: int) -> Any:
+def _rotated(x: ArrayLike, bits: int) -> Array:
     return elementwise.bitwise_or(elementwise.shift_left(x, np.uint32(bits)), elementwise.shift_right_logical(x, np.uint32(32 - bits)))
 
 
@@ -101,7 +104,7 @@ def _generator(mix: Callable, size: int, key_size: int, seed_is_key: bool = Fals
             return join_halves(*([_xor(mixed[0], mixed[2]), _xor(mixed[1], mixed[3])] if pairs else mixed[:2]))
         return to_dtype(reduce(_xor, mixed), UINT_DTYPES[bit_width])
 
-    def _numbered(words: Any, shape: Sequence[int], first: Any) -> Any:
+    def _numbered(words: ArrayLike, shape: Sequence[int], first: int) -> list[Array]:
         """The hashes of 0, 1, ... in row-major order, as the counter's words `first` and the next; each word of shape (*keys, *shape)."""
         keys = tuple(words.shape[:-1])
         whole = (*keys, *shape)
@@ -114,7 +117,7 @@ def _generator(mix: Callable, size: int, key_size: int, seed_is_key: bool = Fals
     return WordFunctions(seed, split, fold_in, bits)
 
 
-def _like(x: Any, other: Any) -> Any:
+def _like(x: ArrayLike, other: ArrayLike) -> Array:
     """x, repeated to the shape of the other if it is a scalar."""
     return x if np.shape(x) == other.shape else shapes.broadcast_in_dim(x, other.shape, ())
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from laminax_ir.random.word_arrays import join_halves, join_words, split_words, 
 from laminax_ir.recording.staging import stage
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.extended_dtypes import WordFunctions
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 _ZERO = np.uint32(0)
 
@@ -46,8 +49,8 @@ def word_program(primitive: Primitive, avals: Sequence[ShapedArray], params: dic
 
 
 @functools.lru_cache(maxsize=1024)
-def _cached_program(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any], _partitionable: Any,
-                    _x64: Any) -> ClosedJaxpr:
+def _cached_program(primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any], _partitionable: bool,
+                    _x64: bool) -> ClosedJaxpr:
     params = dict(params)
     impl = params.pop("impl", None) or avals[0].dtype.impl
     function = getattr(impl.functions or _WORD_FUNCTIONS[impl.name], _FUNCTION_OF[primitive])
@@ -68,7 +71,7 @@ def threefry_program(shape: tuple[int, ...]) -> ClosedJaxpr:
     return stage(_threefry_rounds, [ShapedArray(shape, UINT32)] * 4, name="threefry2x32")
 
 
-def _threefry_rounds(key1: Any, key2: Any, x1: Any, x2: Any) -> Any:
+def _threefry_rounds(key1: ArrayLike, key2: ArrayLike, x1: ArrayLike, x2: ArrayLike) -> list[Array]:
     add, xor = elementwise.add, elementwise.bitwise_xor
     schedule = (key1, key2, xor(xor(key1, key2), _PARITY))
     x1, x2 = add(x1, key1), add(x2, key2)
@@ -116,7 +119,7 @@ def threefry_bits(words: Any, *, bit_width: int, shape: tuple[int, ...]) -> Any:
     return to_dtype(elementwise.bitwise_xor(high, low), UINT_DTYPES[bit_width])
 
 
-def _hash_counters(words: Any, shape: tuple[int, ...]) -> Any:
+def _hash_counters(words: ArrayLike, shape: tuple[int, ...]) -> tuple[Array, Array]:
     """The two words of the hashes of the counters 0, 1, ... laid out over a shape, for each key."""
     keys = words.shape[:-1]
     high, low = iota_2x32_shape(shape) if shape else (_ZERO, _ZERO)
@@ -132,7 +135,7 @@ def _hash_counters(words: Any, shape: tuple[int, ...]) -> Any:
 # The older layout of the counters
 
 
-def _hash_in_halves(words: Any, count: int) -> Any:
+def _hash_in_halves(words: ArrayLike, count: int) -> Array:
     """u32[*keys, count]: hashes pairs of counters, one from each half of 0..count-1 (of an odd number, padded with 0)."""
     if count >= 2**32 - 1:
         raise NotImplementedError("threefry without the option threefry_partitionable makes fewer than 2**32 words "
@@ -149,7 +152,7 @@ def _hash_in_halves(words: Any, count: int) -> Any:
     return slicing.slice(joined, (0,) * joined.ndim, (*keys, count)) if count % 2 else joined
 
 
-def _threefry_bits_original(words: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+def _threefry_bits_original(words: ArrayLike, bit_width: int, shape: tuple[int, ...]) -> Array:
     keys, size, dtype = words.shape[:-1], math.prod(shape), UINT_DTYPES[bit_width]
     count = -(-bit_width * size // 32)
     bits = _hash_in_halves(words, count)
@@ -177,7 +180,7 @@ def rbg_seed(seeds: Any) -> Any:
     return shapes.concatenate((half, half), half.ndim - 1)
 
 
-def _as_halves(words: Any) -> Any:
+def _as_halves(words: ArrayLike) -> Array:
     return shapes.reshape(words, (*words.shape[:-1], 2, 2))
 
 
@@ -200,7 +203,7 @@ def rbg_fold_in(words: Any, data: Any) -> Any:
     return shapes.reshape(folded, (*folded.shape[:-2], 4))
 
 
-def _generate(words: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def _generate(words: ArrayLike, shape: tuple[int, ...], dtype: np.dtype) -> Array:
     """Bits of shape `(*keys, *shape)`: those of the first key, as vmap of `rng_bit_generator` has it."""
     keys = words.shape[:-1]
     if 0 in keys:

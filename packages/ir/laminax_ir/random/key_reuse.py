@@ -159,7 +159,7 @@ class _Walk:
         used |= inside
         return [self._either(v.aval, found, used) for v, found in zip(eqn.outvars, zip(*results))]
 
-    def _either(self, aval: Any, found: Sequence[_Numbers | None], used: set[int]) -> _Numbers | None:
+    def _either(self, aval: ShapedArray, found: Sequence[_Numbers | None], used: set[int]) -> _Numbers | None:
         keys = [x for x in found if x is not None]  # all or none: the branches have results of one type
         if not keys or all(np.array_equal(keys[0], x) for x in keys[1:]):
             return found[0]

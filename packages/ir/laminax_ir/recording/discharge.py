@@ -11,7 +11,7 @@ that transformations, lowering and evaluation meet pure operations only.
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple, Sequence, cast
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence, cast
 from weakref import WeakKeyDictionary
 
 from laminax_ir.programs.effects import has_refs
@@ -26,6 +26,9 @@ from laminax_ir.tracing.name_stacks import NameStack, Transform, no_names
 from laminax_ir.tracing.trace import state
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.ref_types import AbstractRef
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array
 
 
 class DischargingTrace(StagingTrace):
@@ -202,19 +205,19 @@ def _freeze(operands: Sequence[Any], params: dict[str, Any]) -> Any:
 
 
 @discharge_rules(ops.get_p)
-def _get(operands: Sequence[Any], params: dict[str, Any]) -> Any:
+def _get(operands: Sequence[Any], params: dict[str, Any]) -> Array:
     ref, *indices = operands
     return read(ref, ref_indexing.with_arrays(params["places"], indices))
 
 
 @discharge_rules(ops.swap_p)
-def _swap(operands: Sequence[Any], params: dict[str, Any]) -> Any:
+def _swap(operands: Sequence[Any], params: dict[str, Any]) -> Array:
     ref, value, *indices = operands
     return write("ref_swap", ref, ref_indexing.with_arrays(params["places"], indices), value, returns_old=True)
 
 
 @discharge_rules(ops.addupdate_p)
-def _addupdate(operands: Sequence[Any], params: dict[str, Any]) -> Any:
+def _addupdate(operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     ref, value, *indices = operands
     write("ref_addupdate", ref, ref_indexing.with_arrays(params["places"], indices), value)
     return []

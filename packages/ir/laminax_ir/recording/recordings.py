@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 from functools import wraps
-from typing import Any, Callable, Iterable, NamedTuple, Protocol, Sequence, cast
+from typing import TYPE_CHECKING, Any, Callable, Iterable, NamedTuple, Protocol, Sequence, cast
 from weakref import WeakSet
 
 import numpy as np
@@ -24,6 +24,9 @@ from laminax_ir.tracing import source
 from laminax_ir.tracing.name_stacks import NameStack
 from laminax_ir.tracing.trace import Trace, Tracer, eval_trace, state
 from laminax_ir.types.warning_counts import given as warnings_given
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 _new = object.__new__
 _LIMIT = 256  # recordings per function
@@ -69,12 +72,12 @@ class RecordedFunction:
 
     __slots__ = ("fun", "recordings", "__weakref__")
 
-    def __init__(self, fun: Callable):
+    def __init__(self, fun: Callable) -> None:
         self.fun = fun
         self.recordings: dict[tuple, Recording | None] = {}
         _functions.add(self)
 
-    def __call__(self, trace: Trace, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def __call__(self, trace: Trace, args: Sequence[Any], kwargs: dict[str, Any]) -> Array:
         """Calls the function, or copies what an equal call has recorded.
 
         Args:
@@ -142,7 +145,7 @@ def _find_program(trace: Trace) -> tuple[StagingTrace, Sequence[Mapping]] | None
     return trace, levels
 
 
-def _split(x: Any, levels: Sequence[Mapping]) -> tuple[Any, tuple]:
+def _split(x: ArrayLike, levels: Sequence[Mapping]) -> tuple[Any, tuple]:
     """A value as the program has it, and what each transformation adds to it."""
     parts = []
     for level in levels:
@@ -199,7 +202,7 @@ def _describe_named(kwargs: dict[str, Any], program: StagingTrace, levels: Seque
 
 
 def _recording(program: StagingTrace, levels: Sequence[Mapping], eqns: Sequence[JaxprEqn], operands: Sequence[StagedTracer],
-               result: Any) -> Recording | None:
+               result: ArrayLike) -> Recording | None:
     """What the equations did; None if it cannot be done again, such as an effect, or a value of an outer trace."""
     if any(eqn.effects for eqn in eqns):
         return None
@@ -233,14 +236,14 @@ def _recording(program: StagingTrace, levels: Sequence[Mapping], eqns: Sequence[
                      None if result is results[0] else out_tree)
 
 
-def _may_be_kept(constant: Any) -> bool:
+def _may_be_kept(constant: ArrayLike) -> bool:
     return not isinstance(constant, (Tracer, Ref)) and constant.nbytes <= _LARGEST_CONSTANT
 
 
 # --- copying ---
 
 
-def _replay(recording: Recording, program: StagingTrace, levels: Sequence[Mapping], operands: Sequence[StagedTracer]) -> Any:
+def _replay(recording: Recording, program: StagingTrace, levels: Sequence[Mapping], operands: Sequence[StagedTracer]) -> Array:
     constants, literals, steps, outputs, out_tree = recording
     atoms: list[Any] = [x.variable for x in operands]
     if constants:

@@ -8,7 +8,7 @@ tracer, which whoever binds the jaxpr passes along.
 from __future__ import annotations
 
 import gc
-from typing import Any, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_ir.types.ref_types import AbstractRef
 from laminax_ir.types.type_shardings import in_use
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
+
 _new = object.__new__
 
 
@@ -40,7 +43,7 @@ class StagedTracer(Tracer):
 
     _trace: StagingTrace
 
-    def __init__(self, trace: StagingTrace, aval: ShapedArray, var: Var, eqn: JaxprEqn | None):
+    def __init__(self, trace: StagingTrace, aval: ShapedArray, var: Var, eqn: JaxprEqn | None) -> None:
         self._trace = trace
         self.aval = aval
         self.variable = var
@@ -69,7 +72,7 @@ class StagingTrace(Trace):
 
     records_refs = True
 
-    def __init__(self, name: str = "<unnamed>", argument_names: Sequence[str] | Callable[[int], str] | None = None):
+    def __init__(self, name: str = "<unnamed>", argument_names: Sequence[str] | Callable[[int], str] | None = None) -> None:
         super().__init__(name, argument_names)
         self.eqns: list[JaxprEqn] = []
         self.invars: list[Var] = []
@@ -185,7 +188,7 @@ class StagingTrace(Trace):
                 return self.process(dim_as_value_p, (), {"dim": value}).variable
         return self._constant(value, aval).variable
 
-    def _constant(self, value: Any, aval: ShapedArray) -> StagedTracer:
+    def _constant(self, value: ArrayLike, aval: ShapedArray) -> StagedTracer:
         entry = self.constants.get(id(value))
         if entry is None:
             if type(aval) is not ShapedArray:

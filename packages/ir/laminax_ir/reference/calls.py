@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops.calls import (
     checkpoint_p,
@@ -16,27 +16,32 @@ from laminax_ir.ops.calls import (
 )
 from laminax_ir.reference.evaluate import evaluate, reference_rule
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from laminax_ir.programs.jaxpr import ClosedJaxpr
+
 
 @reference_rule(jit_p, checkpoint_p)
-def _jit(*operands: Any, jaxpr: Any, **_params: Any) -> Any:
+def _jit(*operands: np.ndarray, jaxpr: ClosedJaxpr, **_params: Any) -> list[np.ndarray]:
     return evaluate(jaxpr, *operands)
 
 
 @reference_rule(custom_jvp_call_p, custom_vjp_call_p)
-def _custom_call(*operands: Any, call_jaxpr: Any, **_params: Any) -> Any:
+def _custom_call(*operands: np.ndarray, call_jaxpr: ClosedJaxpr, **_params: Any) -> list[np.ndarray]:
     return evaluate(call_jaxpr, *operands)
 
 
 @reference_rule(custom_vjp_tangent_p)
-def _custom_vjp_tangent(*operands: Any, name: str, **_params: Any) -> Any:
+def _custom_vjp_tangent(*operands: np.ndarray, name: str, **_params: Any) -> Any:
     raise forward_mode_error(name)
 
 
 @reference_rule(name_p)
-def _name(x: Any, *, name: str) -> Any:
+def _name(x: np.ndarray, *, name: str) -> np.ndarray:
     return x
 
 
 @reference_rule(custom_vmap_call_p)
-def _custom_vmap_call(*operands: Any, call: Any, **_params: Any) -> Any:
+def _custom_vmap_call(*operands: np.ndarray, call: ClosedJaxpr, **_params: Any) -> list[np.ndarray]:
     return evaluate(call, *operands)

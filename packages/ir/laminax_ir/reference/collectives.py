@@ -6,12 +6,15 @@ over longer ones it disappears under `vmap`, or runs on as many devices.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from laminax_ir.ops import collectives as op
 from laminax_ir.reference.evaluate import reference_rule
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
 
 
 def _require_alone(function: str, axis_name: Any) -> None:
@@ -27,47 +30,49 @@ def _require_alone(function: str, axis_name: Any) -> None:
 
 
 @reference_rule(op.psum_p, op.pmax_p, op.pmin_p)
-def _reduction(x: Any, *, axes: Any, axis_index_groups: Any) -> Any:
+def _reduction(x: np.ndarray, *, axes: tuple[str, ...], axis_index_groups: Any) -> np.ndarray:
     _require_alone("a reduction (psum, pmax or pmin)", axes)
     return x
 
 
 @reference_rule(op.psum_shared_p)
-def _psum_shared(x: Any, like: Any, *, axes: Any) -> Any:
+def _psum_shared(x: np.ndarray, like: np.ndarray, *, axes: tuple[str, ...]) -> np.ndarray:
     _require_alone("a reduction (reduce_axes)", axes)
     return x
 
 
 @reference_rule(op.all_gather_p)
-def _all_gather(x: Any, *, all_gather_dimension: Any, axis_name: Any, axis_index_groups: Any, axis_size: Any, tiled: Any) -> Any:
+def _all_gather(x: np.ndarray, *, all_gather_dimension: int, axis_name: tuple[str, ...], axis_index_groups: Any, axis_size: int,
+                tiled: bool) -> np.ndarray:
     _require_alone("all_gather", axis_name)
     return x if tiled else np.expand_dims(x, all_gather_dimension)
 
 
 @reference_rule(op.reduce_scatter_p)
-def _reduce_scatter(x: Any, *, scatter_dimension: Any, axis_name: Any, axis_index_groups: Any, axis_size: Any, tiled: Any) -> Any:
+def _reduce_scatter(x: np.ndarray, *, scatter_dimension: int, axis_name: tuple[str, ...], axis_index_groups: Any, axis_size: int,
+                    tiled: bool) -> np.ndarray:
     _require_alone("psum_scatter", axis_name)
     return x if tiled else np.squeeze(x, scatter_dimension)
 
 
 @reference_rule(op.all_to_all_p)
-def _all_to_all(x: Any, *, split_axis: Any, concat_axis: Any, axis_name: Any, axis_index_groups: Any, tiled: Any) -> Any:
+def _all_to_all(x: np.ndarray, *, split_axis: int, concat_axis: int, axis_name: str, axis_index_groups: Any, tiled: bool) -> np.ndarray:
     _require_alone("all_to_all", axis_name)
     return x if tiled else np.expand_dims(np.squeeze(x, split_axis), concat_axis)
 
 
 @reference_rule(op.ppermute_p)
-def _ppermute(x: Any, *, axis_name: Any, perm: Any) -> Any:
+def _ppermute(x: np.ndarray, *, axis_name: tuple[str, ...], perm: tuple[tuple[int, ...], ...]) -> np.ndarray:
     _require_alone("ppermute", axis_name)
     return x if perm else np.zeros_like(x)
 
 
 @reference_rule(op.axis_index_p)
-def _axis_index(*, axis_name: Any) -> Any:
+def _axis_index(*, axis_name: str) -> ArrayLike:
     _require_alone("axis_index", axis_name)
     return np.int32(0)
 
 
 @reference_rule(op.pvary_p)
-def _pvary(x: Any, *, axes: Any) -> Any:
+def _pvary(x: np.ndarray, *, axes: tuple[str, ...]) -> np.ndarray:
     return x

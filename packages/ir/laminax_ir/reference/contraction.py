@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,9 +20,13 @@ from laminax_ir.reference.widening import computation_dtype
 from laminax_ir.types import dtypes
 from laminax_ir.types.dot_algorithms import TF32, DotAlgorithm, DotAlgorithmPreset, concrete_algorithm, storage_dtype
 
+if TYPE_CHECKING:
+    from laminax_ir.ops.contraction import Precision, RaggedDotDimensionNumbers
+
 
 @reference_rule(dot_general_p)
-def _dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: Any, preferred_element_type: Any, out_sharding: Any) -> Any:
+def _dot_general(lhs: np.ndarray, rhs: np.ndarray, *, dimension_numbers: tuple[tuple[Any, ...], ...],
+                 precision: tuple[Precision, ...] | None, preferred_element_type: np.dtype | None, out_sharding: Any) -> np.ndarray:
     if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
         out = contraction_dtype("dot_general", lhs.dtype, rhs.dtype, preferred_element_type)
         algorithm = concrete_algorithm(precision, lhs.dtype, rhs.dtype, out)
@@ -31,7 +36,7 @@ def _dot_general(lhs: Any, rhs: Any, *, dimension_numbers: Any, precision: Any, 
     return to_result(_contract(lhs, rhs, dimension_numbers), result_dtype)
 
 
-def _by_algorithm(lhs: Any, rhs: Any, dimension_numbers: Any, algorithm: DotAlgorithm) -> Any:
+def _by_algorithm(lhs: Any, rhs: Any, dimension_numbers: tuple[tuple[Any, ...], ...], algorithm: DotAlgorithm) -> np.ndarray:
     """The sum of products of components, the greatest ones, in the accumulation type."""
     wide = computation_dtype(algorithm.accumulation_type)
     count = max(algorithm.lhs_component_count, algorithm.rhs_component_count)
@@ -44,7 +49,7 @@ def _by_algorithm(lhs: Any, rhs: Any, dimension_numbers: Any, algorithm: DotAlgo
     return np.asarray(total).astype(algorithm.accumulation_type)
 
 
-def _components(x: Any, algorithm: DotAlgorithm, precision_type: Any, count: int) -> Any:
+def _components(x: np.ndarray, algorithm: DotAlgorithm, precision_type: np.dtype | str, count: int) -> Any:
     rest = x.astype(storage_dtype(algorithm, precision_type, x.dtype))
     for _ in range(count):
         part = _rounded_to_tf32(rest) if precision_type is TF32 else rest.astype(precision_type)
@@ -52,7 +57,7 @@ def _components(x: Any, algorithm: DotAlgorithm, precision_type: Any, count: int
         rest = (rest - part.astype(rest.dtype)).astype(rest.dtype)
 
 
-def _rounded_to_tf32(x: Any) -> Any:
+def _rounded_to_tf32(x: np.ndarray) -> np.ndarray:
     """To 10 of float32's 23 mantissa bits, half to even."""
     bits = np.ascontiguousarray(x).view(np.uint32)
     half_to_even = np.uint32(0x0FFF) + ((bits >> np.uint32(13)) & np.uint32(1))
@@ -60,7 +65,7 @@ def _rounded_to_tf32(x: Any) -> Any:
     return np.where(np.isfinite(x), rounded, x)
 
 
-def in_common_dtype(lhs: Any, rhs: Any, preferred: Any) -> Any:
+def in_common_dtype(lhs: np.ndarray, rhs: np.ndarray, preferred: np.dtype | None) -> Any:
     """Operands in the dtype that the products are summed in, and the dtype of the result."""
     operand_dtype = contraction_dtype("dot_general", lhs.dtype, rhs.dtype, None)
     dtype = operand_dtype if preferred is None else preferred
@@ -71,13 +76,13 @@ def in_common_dtype(lhs: Any, rhs: Any, preferred: Any) -> Any:
     return lhs.astype(wide, copy=False), rhs.astype(wide, copy=False), dtype
 
 
-def to_result(value: Any, dtype: Any) -> Any:
+def to_result(value: np.ndarray, dtype: np.dtype) -> Any:
     if dtypes.issubdtype(value.dtype, dtypes.complexfloating) and not dtypes.issubdtype(dtype, dtypes.complexfloating):
         value = value.real
     return value.astype(dtype, copy=False)
 
 
-def _contract(lhs: Any, rhs: Any, dimension_numbers: Any) -> Any:
+def _contract(lhs: np.ndarray, rhs: np.ndarray, dimension_numbers: tuple[tuple[Any, ...], ...]) -> np.ndarray:
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
     lhs_free = free_axes(lhs.ndim, lhs_contracting, lhs_batch)
     rhs_free = free_axes(rhs.ndim, rhs_contracting, rhs_batch)
@@ -91,8 +96,9 @@ def _contract(lhs: Any, rhs: Any, dimension_numbers: Any) -> Any:
 
 
 @reference_rule(ragged_dot_general_p)
-def _ragged_dot_general(lhs: Any, rhs: Any, group_sizes: Any, *, ragged_dot_dimension_numbers: Any, precision: Any, preferred_element_type: Any,
-                        group_offset: Any, out_sharding: Any) -> Any:
+def _ragged_dot_general(lhs: np.ndarray, rhs: np.ndarray, group_sizes: np.ndarray, *,
+                        ragged_dot_dimension_numbers: RaggedDotDimensionNumbers, precision: Any, preferred_element_type: Any,
+                        group_offset: Any, out_sharding: Any) -> np.ndarray:
     lhs, rhs, result_dtype = in_common_dtype(lhs, rhs, preferred_element_type)
     ((contracting, rhs_contracting), (batch, rhs_batch)), _, group = ragged_dot_dimension_numbers
     groups = group_sizes.shape[-1]
@@ -110,7 +116,7 @@ def _ragged_dot_general(lhs: Any, rhs: Any, group_sizes: Any, *, ragged_dot_dime
     return to_result(total, result_dtype)
 
 
-def _group_masks(lhs: Any, group_sizes: Any, numbers: Any) -> Any:
+def _group_masks(lhs: np.ndarray, group_sizes: np.ndarray, numbers: RaggedDotDimensionNumbers) -> Iterator[Any]:
     """Per group, where along lhs's ragged axis it lies; each mask broadcasts against lhs."""
     (ragged,) = numbers.lhs_ragged_dimensions
     axes = (*outer_ragged_axes(lhs.ndim, numbers), ragged) if group_sizes.ndim > 1 else (ragged,)
@@ -122,7 +128,7 @@ def _group_masks(lhs: Any, group_sizes: Any, numbers: Any) -> Any:
         yield _onto_axes((end - sizes[..., i, None] <= position) & (position < end), axes, lhs.ndim)
 
 
-def _onto_axes(x: Any, axes: Any, ndim: Any) -> Any:
+def _onto_axes(x: np.ndarray, axes: tuple[int, ...], ndim: int) -> np.ndarray:
     """The array with its axes put at the given places of an array of rank ndim, size 1 elsewhere."""
     order = np.argsort(axes)
     shape = [1] * ndim
@@ -131,5 +137,5 @@ def _onto_axes(x: Any, axes: Any, ndim: Any) -> Any:
     return x.transpose(order).reshape(shape)
 
 
-def _without(axes: Any, removed: Any) -> Any:
+def _without(axes: tuple[int, ...], removed: int) -> tuple[int, ...]:
     return tuple(axis - (axis > removed) for axis in axes)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,14 +12,18 @@ from laminax_ir.ops.control_flow import cond_p, platform_index_p, scan_p, while_
 from laminax_ir.reference.evaluate import evaluate, reference_rule, to_numpy
 from laminax_ir.types import dtypes
 
+if TYPE_CHECKING:
+    from laminax_ir.programs.jaxpr import ClosedJaxpr
+    from laminax_ir.types.annotations import ArrayLike
+
 
 @reference_rule(cond_p)
-def _cond(index: Any, *operands: Any, branches: Any, **_params: Any) -> Any:
+def _cond(index: np.ndarray, *operands: np.ndarray, branches: tuple[ClosedJaxpr, ...], **_params: Any) -> list[ArrayLike]:
     return evaluate(branches[min(max(int(index), 0), len(branches) - 1)], *operands)
 
 
 @reference_rule(while_p)
-def _while(*operands: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: Any, body_nconsts: Any) -> Any:
+def _while(*operands: Any, cond_jaxpr: ClosedJaxpr, body_jaxpr: Any, cond_nconsts: Any, body_nconsts: Any) -> Sequence[np.ndarray]:
     cond_consts = operands[:cond_nconsts]
     body_consts = operands[cond_nconsts:cond_nconsts + body_nconsts]
     carry = operands[cond_nconsts + body_nconsts:]
@@ -28,7 +33,8 @@ def _while(*operands: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: Any, 
 
 
 @reference_rule(scan_p)
-def _scan(*operands: Any, jaxpr: Any, length: Any, reverse: Any, num_consts: Any, num_carry: Any, **_params: Any) -> Any:
+def _scan(*operands: np.ndarray, jaxpr: Any, length: int, reverse: bool, num_consts: int, num_carry: Any,
+          **_params: Any) -> list[np.ndarray]:
     consts, carry = operands[:num_consts], operands[num_consts:num_consts + num_carry]
     xs = operands[num_consts + num_carry:]
     y_avals = jaxpr.out_avals[num_carry:]
@@ -43,7 +49,7 @@ def _scan(*operands: Any, jaxpr: Any, length: Any, reverse: Any, num_consts: Any
 
 
 @reference_rule(platform_index_p)
-def _platform_index(*, platforms: Any) -> Any:
+def _platform_index(*, platforms: tuple[tuple[str, ...] | None, ...]) -> ArrayLike:
     for i, platform in enumerate(platforms):
         if platform is None or "cpu" in platform:
             return np.int32(i)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,10 +11,16 @@ from laminax_ir.ops.convolution import conv_general_dilated_p, dilated, windows_
 from laminax_ir.reference.contraction import in_common_dtype, to_result
 from laminax_ir.reference.evaluate import reference_rule
 
+if TYPE_CHECKING:
+    from laminax_ir.ops.convolution import ConvDimensionNumbers
+    from laminax_ir.types.annotations import ArrayLike
+
 
 @reference_rule(conv_general_dilated_p)
-def _conv_general_dilated(lhs: Any, rhs: Any, *, window_strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any, dimension_numbers: Any,
-                          feature_group_count: Any, batch_group_count: Any, precision: Any, preferred_element_type: Any, out_sharding: Any) -> Any:
+def _conv_general_dilated(lhs: np.ndarray, rhs: np.ndarray, *, window_strides: tuple[int, ...], padding: tuple[tuple[int, ...], ...],
+                          lhs_dilation: tuple[int, ...], rhs_dilation: tuple[int, ...], dimension_numbers: ConvDimensionNumbers,
+                          feature_group_count: int, batch_group_count: int, precision: Any, preferred_element_type: np.dtype | None,
+                          out_sharding: Any) -> np.ndarray:
     lhs, rhs, result_dtype = in_common_dtype(lhs, rhs, preferred_element_type)
     lhs, rhs = lhs.transpose(dimension_numbers.lhs_spec), rhs.transpose(dimension_numbers.rhs_spec)
     lhs = padded(lhs, lhs.dtype.type(0), ((0, 0), (0, 0), *padding), (1, 1, *lhs_dilation))
@@ -35,7 +41,7 @@ def _conv_general_dilated(lhs: Any, rhs: Any, *, window_strides: Any, padding: A
     return to_result(result.transpose(np.argsort(dimension_numbers.out_spec)), result_dtype)
 
 
-def padded(x: Any, fill: Any, padding: Any, dilation: Any) -> Any:
+def padded(x: np.ndarray, fill: ArrayLike, padding: tuple[tuple[int, ...], ...], dilation: tuple[int, ...]) -> Any:
     """The array with holes between its elements and margins around it, both of value `fill`; negative margins cut off."""
     shape = [dilated(size, d) for size, d in zip(x.shape, dilation)]
     spread = np.full(shape, fill, x.dtype)
@@ -45,7 +51,8 @@ def padded(x: Any, fill: Any, padding: Any, dilation: Any) -> Any:
     return spread[tuple(slice(max(-low, 0), size - max(-high, 0)) for (low, high), size in zip(padding, spread.shape))]
 
 
-def window_part(x: Any, place: Any, window_dilation: Any, strides: Any, sizes: Any) -> Any:
+def window_part(x: np.ndarray, place: tuple[int, ...], window_dilation: tuple[int, ...], strides: tuple[int, ...],
+                sizes: tuple[int, ...]) -> Any:
     """For all windows the element at one place of the window."""
     return x[tuple(slice(p * d, p * d + (n - 1) * s + 1 if n else p * d, s)
                    for p, d, s, n in zip(place, window_dilation, strides, sizes))]

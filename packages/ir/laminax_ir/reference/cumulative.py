@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,17 +12,20 @@ from laminax_ir.reference.evaluate import reference_rule
 from laminax_ir.reference.widening import widened
 from laminax_ir.types import dtypes
 
+if TYPE_CHECKING:
+    from laminax_ir.programs.primitive import Primitive
 
-def _accumulating(primitive: Any, accumulate: Any) -> None:
+
+def _accumulating(primitive: Primitive, accumulate: Callable) -> None:
     @reference_rule(primitive)
-    def rule(x: Any, *, axis: Any, reverse: Any) -> Any:
+    def rule(x: np.ndarray, *, axis: int, reverse: bool) -> Any:
         x = widened(x)
         x = np.flip(x, axis) if reverse else x
         result = accumulate(x, axis)
         return np.flip(result, axis) if reverse else result
 
 
-def _cumlogsumexp(x: Any, axis: int) -> Any:
+def _cumlogsumexp(x: np.ndarray, axis: int) -> np.ndarray:
     # NumPy's logaddexp takes no complex numbers; a shift by the real part's running maximum needs exp and log only.
     if not dtypes.issubdtype(x.dtype, dtypes.complexfloating):
         return np.logaddexp.accumulate(x, axis=axis)

@@ -7,7 +7,8 @@ width or more gives 0 (or the sign).
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,43 +19,47 @@ from laminax_ir.reference.ordering import total_order
 from laminax_ir.reference.widening import widened
 from laminax_ir.types import dtypes
 
+if TYPE_CHECKING:
+    from laminax_ir.ops.elementwise import RoundingMethod
+    from laminax_ir.types.annotations import ArrayLike
+
 
 def _define(primitive: Primitive, function: Any) -> None:
     reference_rule.add(primitive, lambda *operands, **params: function(*map(widened, operands), **params))
 
 
-def _is_integer(x: Any) -> bool:
+def _is_integer(x: np.ndarray) -> bool:
     return dtypes.issubdtype(x.dtype, dtypes.integer)
 
 
-def _is_complex(x: Any) -> bool:
+def _is_complex(x: np.ndarray) -> bool:
     return x.dtype.kind == "c"
 
 
-def _cbrt(x: Any) -> Any:
+def _cbrt(x: np.ndarray) -> ArrayLike:
     return np.cbrt(x)
 
 
-def _sign(x: Any) -> Any:
+def _sign(x: np.ndarray) -> np.ndarray:
     if _is_complex(x):
         magnitude = np.abs(x)
         return np.where(magnitude == 0, x, x / np.where(magnitude == 0, 1, magnitude))
     return np.where(x == 0, x, np.sign(x))  # keeps the sign of zero, which np.sign drops
 
 
-def _round_half_away(x: Any, *, rounding_method: Any) -> Any:
+def _round_half_away(x: np.ndarray, *, rounding_method: RoundingMethod) -> ArrayLike:
     if rounding_method == op.RoundingMethod.TO_NEAREST_EVEN:
         return np.round(x)
     truncated = np.trunc(x)
     return np.where(np.abs(x - truncated) >= 0.5, truncated + np.sign(x), np.where(x == truncated, x, truncated))
 
 
-def _logistic(x: Any) -> Any:
+def _logistic(x: np.ndarray) -> ArrayLike:
     small = np.exp(np.where(x.real < 0, x, -x))  # never overflows
     return np.where(x.real < 0, small, 1) / (1 + small)
 
 
-def _integer_pow(x: Any, *, y: Any) -> Any:
+def _integer_pow(x: np.ndarray, *, y: Any) -> np.ndarray:
     if _is_integer(x):
         result, base, n = np.ones_like(x), x, y
         while n:
@@ -85,12 +90,12 @@ for _primitive, _function in [
 
 
 @reference_rule(op.conj_p)
-def _conj(x: Any, *, input_dtype: Any) -> Any:
+def _conj(x: np.ndarray, *, input_dtype: np.dtype) -> ArrayLike:
     return np.conj(x) if _is_complex(x) else _complex(x, np.zeros((), x.dtype))
 
 
 @reference_rule(op.complex_p)
-def _complex(x: Any, y: Any) -> Any:
+def _complex(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     x, y = np.broadcast_arrays(x, y)
     result = np.empty(x.shape, np.result_type(x.dtype, np.complex64))
     result.real, result.imag = x, y
@@ -98,19 +103,19 @@ def _complex(x: Any, y: Any) -> Any:
 
 
 @reference_rule(op.not_p)
-def _not(x: Any) -> Any:
+def _not(x: np.ndarray) -> ArrayLike:
     return np.invert(widened(x))
 
 
 @reference_rule(op.copy_p, op.stop_gradient_p)
-def _identity(x: Any, **_params: Any) -> Any:
+def _identity(x: np.ndarray, **_params: Any) -> np.ndarray:
     return x
 
 
 # Arithmetic of two operands
 
 
-def _div(x: Any, y: Any) -> Any:
+def _div(x: np.ndarray, y: np.ndarray) -> ArrayLike:
     if not _is_integer(x):
         return np.divide(x, y)
     safe = np.where(y == 0, 1, y).astype(y.dtype)
@@ -123,39 +128,39 @@ def _div(x: Any, y: Any) -> Any:
 
 
 @reference_rule(op.mulhi_p)
-def _mulhi(x: Any, y: Any) -> Any:
+def _mulhi(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """In integers without bounds; the shift rounds towards minus infinity, as the high bits of a negative number do."""
     high = np.asarray(x.astype(object) * y.astype(object) >> dtypes.bit_width(x.dtype))
     return high.astype(np.int64 if x.dtype.kind != "u" else np.uint64)
 
 
-def _rem(x: Any, y: Any) -> Any:
+def _rem(x: np.ndarray, y: np.ndarray) -> ArrayLike:
     if not _is_integer(x):
         return np.fmod(x, y)
     safe = np.where((y == 0) | (y == -1 if x.dtype.kind == "i" else False), 1, y).astype(y.dtype)
     return np.where(y == 0, x, np.fmod(x, safe))
 
 
-def _atan2(y: Any, x: Any) -> Any:
+def _atan2(y: np.ndarray, x: np.ndarray) -> ArrayLike:
     if not _is_complex(y):
         return np.arctan2(y, x)
     y, x = y.astype(np.complex128), x.astype(np.complex128)  # the logarithm is of a number near 1
     return -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))
 
 
-def _maximum(x: Any, y: Any) -> Any:
+def _maximum(x: np.ndarray, y: np.ndarray) -> ArrayLike:
     if _is_complex(x):
         return _lexicographic(x, y, np.greater)
     return np.maximum(x, y)
 
 
-def _minimum(x: Any, y: Any) -> Any:
+def _minimum(x: np.ndarray, y: np.ndarray) -> ArrayLike:
     if _is_complex(x):
         return _lexicographic(x, y, np.less)
     return np.minimum(x, y)
 
 
-def _lexicographic(x: Any, y: Any, wins: Any) -> Any:
+def _lexicographic(x: np.ndarray, y: np.ndarray, wins: Callable) -> np.ndarray:
     first = wins(x.real, y.real) | ((x.real == y.real) & wins(x.imag, y.imag))
     chosen = np.where(first, x, y)
     return np.where(np.isnan(x), x, np.where(np.isnan(y), y, chosen))
@@ -168,8 +173,8 @@ for _primitive, _function in [
     _define(_primitive, _function)
 
 
-def _define_comparison(primitive: Any, compare: Any) -> None:
-    def function(x: Any, y: Any) -> Any:
+def _define_comparison(primitive: Primitive, compare: Callable) -> None:
+    def function(x: np.ndarray, y: np.ndarray) -> Any:
         if _is_complex(x):  # lexicographic, by real part first
             return compare(x.real, y.real) & (x.real != y.real) | ((x.real == y.real) & compare(x.imag, y.imag))
         return compare(x, y)
@@ -182,7 +187,7 @@ _define_comparison(op.gt_p, np.greater)
 _define_comparison(op.ge_p, np.greater_equal)
 
 
-def _define_total_order(primitive: Any, compare: Any) -> None:
+def _define_total_order(primitive: Primitive, compare: Callable) -> None:
     reference_rule.add(primitive, lambda x, y: compare(total_order(x), total_order(y)))
 
 
@@ -192,12 +197,12 @@ _define_total_order(op.le_to_p, np.less_equal)
 
 
 @reference_rule(op.nextafter_p)
-def _nextafter(x: Any, y: Any) -> Any:
+def _nextafter(x: np.ndarray, y: np.ndarray) -> ArrayLike:
     return np.nextafter(x, y)  # in the operands' own dtype: the next value depends on it
 
 
 @reference_rule(op.pow_p)
-def _pow(x: Any, y: Any) -> Any:
+def _pow(x: np.ndarray, y: np.ndarray) -> ArrayLike:
     if _is_integer(y):
         return np.power(widened(x), widened(y).astype(widened(x).dtype))
     return np.power(widened(x), widened(y))
@@ -206,19 +211,19 @@ def _pow(x: Any, y: Any) -> Any:
 # Bits
 
 
-def _unsigned(x: Any) -> Any:
+def _unsigned(x: np.ndarray) -> tuple[ArrayLike, int]:
     bits = dtypes.bit_width(x.dtype)
     return x.astype(np.int64).astype(np.uint64) & np.uint64((1 << bits) - 1), bits
 
 
 @reference_rule(op.population_count_p)
-def _population_count(x: Any) -> Any:
+def _population_count(x: np.ndarray) -> ArrayLike:
     value, bits = _unsigned(x)
     return sum(((value >> np.uint64(i)) & np.uint64(1)).astype(np.int64) for i in range(bits))
 
 
 @reference_rule(op.clz_p)
-def _clz(x: Any) -> Any:
+def _clz(x: np.ndarray) -> ArrayLike:
     value, bits = _unsigned(x)
     width = np.zeros(x.shape, np.int64)
     for i in range(bits):
@@ -227,7 +232,7 @@ def _clz(x: Any) -> Any:
 
 
 @reference_rule(op.shift_left_p)
-def _shift_left(x: Any, y: Any) -> Any:
+def _shift_left(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     value, bits = _unsigned(x)
     count, _ = _unsigned(y)
     shifted = value << np.minimum(count, np.uint64(63))
@@ -235,7 +240,7 @@ def _shift_left(x: Any, y: Any) -> Any:
 
 
 @reference_rule(op.shift_right_logical_p)
-def _shift_right_logical(x: Any, y: Any) -> Any:
+def _shift_right_logical(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     value, bits = _unsigned(x)
     count, _ = _unsigned(y)
     shifted = value >> np.minimum(count, np.uint64(63))
@@ -243,7 +248,7 @@ def _shift_right_logical(x: Any, y: Any) -> Any:
 
 
 @reference_rule(op.shift_right_arithmetic_p)
-def _shift_right_arithmetic(x: Any, y: Any) -> Any:
+def _shift_right_arithmetic(x: np.ndarray, y: np.ndarray) -> ArrayLike:
     count, bits = _unsigned(y)
     wide = x.astype(np.int64) if x.dtype != np.uint64 else x.view(np.int64)
     if x.dtype.kind == "u" or dtypes.issubdtype(x.dtype, dtypes.unsignedinteger):  # the sign bit is the top bit
@@ -253,7 +258,7 @@ def _shift_right_arithmetic(x: Any, y: Any) -> Any:
     return shifted.astype(_wrapping(x.dtype))
 
 
-def _wrapping(dtype: Any) -> Any:
+def _wrapping(dtype: np.dtype) -> Any:
     """A NumPy dtype whose conversion to `dtype` keeps the low bits."""
     return dtype if dtype.kind in "iu" else np.int32
 
@@ -262,7 +267,7 @@ def _wrapping(dtype: Any) -> Any:
 
 
 @reference_rule(op.select_n_p)
-def _select_n(which: Any, *cases: Any) -> Any:
+def _select_n(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
     if len(cases) == 1:
         return cases[0]
     last = len(cases) - 1
@@ -274,7 +279,7 @@ def _select_n(which: Any, *cases: Any) -> Any:
 
 
 @reference_rule(op.clamp_p)
-def _clamp(low: Any, x: Any, high: Any) -> Any:
+def _clamp(low: np.ndarray, x: np.ndarray, high: np.ndarray) -> ArrayLike:
     low, wide, high = widened(low), widened(x), widened(high)
     if _is_complex(x):  # by the real parts alone, as XLA does it; the specification leaves complex numbers out
         raised = np.where(low.real >= wide.real, low, wide)
@@ -283,7 +288,7 @@ def _clamp(low: Any, x: Any, high: Any) -> Any:
 
 
 @reference_rule(op.convert_element_type_p)
-def _convert(x: Any, *, new_dtype: Any, weak_type: Any, sharding: Any = None) -> Any:
+def _convert(x: np.ndarray, *, new_dtype: np.dtype, weak_type: bool, sharding: Any = None) -> np.ndarray:
     new_dtype = np.dtype(new_dtype)
     if new_dtype == bool:
         return widened(x) != 0
@@ -294,7 +299,7 @@ def _convert(x: Any, *, new_dtype: Any, weak_type: Any, sharding: Any = None) ->
     return widened(x).astype(new_dtype)
 
 
-def _saturating(x: Any, dtype: Any) -> Any:
+def _saturating(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Floats to integers as XLA converts them: towards zero, clamped to the range, NaN to 0."""
     info = dtypes.iinfo(dtype)
     x = np.trunc(np.nan_to_num(x.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf))
@@ -305,7 +310,7 @@ def _saturating(x: Any, dtype: Any) -> Any:
 
 
 @reference_rule(op.bitcast_convert_type_p)
-def _bitcast(x: Any, *, new_dtype: Any) -> Any:
+def _bitcast(x: np.ndarray, *, new_dtype: np.dtype) -> np.ndarray:
     new_dtype = np.dtype(new_dtype)
     if min(dtypes.bit_width(x.dtype), dtypes.bit_width(new_dtype)) < 8:
         return _bitcast_subbyte(x, new_dtype)
@@ -317,7 +322,7 @@ def _bitcast(x: Any, *, new_dtype: Any) -> Any:
     return x.view(new_dtype).reshape(x.shape[:-1])
 
 
-def _bitcast_subbyte(x: Any, new_dtype: Any) -> Any:
+def _bitcast_subbyte(x: np.ndarray, new_dtype: np.dtype) -> np.ndarray:
     """By way of the bits, least significant first."""
     old_bits, new_bits = dtypes.bit_width(x.dtype), dtypes.bit_width(new_dtype)
     source = np.ascontiguousarray(x).view(np.uint8).reshape(*x.shape, x.dtype.itemsize)
@@ -331,7 +336,7 @@ def _bitcast_subbyte(x: Any, new_dtype: Any) -> Any:
 
 
 @reference_rule(op.reduce_precision_p)
-def _reduce_precision(x: Any, *, exponent_bits: Any, mantissa_bits: Any) -> Any:
+def _reduce_precision(x: np.ndarray, *, exponent_bits: int, mantissa_bits: int) -> np.ndarray:
     """Rounds the significand to nearest even, a subnormal number's at the same bit as the least normal one's. Fewer exponent
     bits than the dtype has make what is too large infinite, and what is too small for a normal number zero."""
     info = dtypes.finfo(x.dtype)
@@ -347,5 +352,5 @@ def _reduce_precision(x: Any, *, exponent_bits: Any, mantissa_bits: Any) -> Any:
 
 
 @reference_rule(op.optimization_barrier_p)
-def _optimization_barrier(*operands: Any) -> Any:
+def _optimization_barrier(*operands: np.ndarray) -> list[np.ndarray]:
     return list(operands)

@@ -7,7 +7,7 @@ whatever precision NumPy likes (bfloat16 through float32, say) and 32-bit canoni
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -17,11 +17,15 @@ from laminax_ir.programs.primitive import Primitive, RuleTable
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
 
+if TYPE_CHECKING:
+    from laminax_ir.programs.jaxpr import Var
+    from laminax_ir.types.annotations import ArrayLike
+
 reference_rule = RuleTable("reference", "laminax_ir.reference",
                            "Register one with laminax_ir.reference.evaluate.reference_rule.")
 
 
-def evaluate(jaxpr: ClosedJaxpr | Jaxpr, *args: Any) -> list[np.ndarray]:
+def evaluate(jaxpr: ClosedJaxpr | Jaxpr, *args: ArrayLike) -> list[np.ndarray]:
     """Runs a jaxpr on NumPy values.
 
     Args:
@@ -38,7 +42,7 @@ def evaluate(jaxpr: ClosedJaxpr | Jaxpr, *args: Any) -> list[np.ndarray]:
     env = {v: to_numpy(c, v.aval) for v, c in zip(program.constvars, closed.consts)}
     env.update((v, to_numpy(a, v.aval)) for v, a in zip(program.invars, args))
 
-    def read(atom: Any) -> Any:
+    def read(atom: Literal | Var) -> Any:
         return to_numpy(atom.val, atom.aval) if type(atom) is Literal else env[atom]
 
     for eqn in program.eqns:
@@ -57,7 +61,8 @@ def evaluate_primitive(primitive: Primitive, operands: Sequence[Any], params: di
     return _to_user(_apply(primitive, values, params, [out_avals])[0], out_avals)
 
 
-def _apply(primitive: Any, values: Any, params: Any, out_avals: Sequence[ShapedArray]) -> list[np.ndarray]:
+def _apply(primitive: Primitive, values: Sequence[np.ndarray], params: dict[str, Any],
+           out_avals: Sequence[ShapedArray]) -> list[np.ndarray]:
     with np.errstate(all="ignore"):
         result = reference_rule[primitive](*values, **params)
         results = result if primitive.multiple_results else [result]
@@ -66,7 +71,7 @@ def _apply(primitive: Any, values: Any, params: Any, out_avals: Sequence[ShapedA
         return [_conform(primitive, r, aval) for r, aval in zip(results, out_avals)]
 
 
-def _conform(primitive: Any, value: Any, aval: ShapedArray) -> Any:
+def _conform(primitive: Primitive, value: ArrayLike, aval: ShapedArray) -> np.ndarray:
     is_extended = dtypes.is_extended(aval.dtype)
     value = to_numpy(value, aval) if is_extended else np.asarray(value)
     if value.shape != aval.shape:
@@ -74,13 +79,13 @@ def _conform(primitive: Any, value: Any, aval: ShapedArray) -> Any:
     return value if is_extended or value.dtype == aval.dtype else value.astype(aval.dtype)
 
 
-def to_numpy(value: Any, aval: ShapedArray) -> Any:
+def to_numpy(value: ArrayLike, aval: ShapedArray) -> Any:
     """The value as a NumPy array of the aval's dtype; a key array as one record per key."""
     if dtypes.is_extended(aval.dtype):
         return to_records(value)
     return np.asarray(value, dtype=aval.dtype)
 
 
-def _to_user(value: np.ndarray, aval: ShapedArray) -> Any:
+def _to_user(value: np.ndarray, aval: ShapedArray) -> ArrayLike:
     """The inverse of `to_numpy`, for results that leave the evaluator."""
     return from_records(value) if dtypes.is_extended(aval.dtype) else value

@@ -13,7 +13,7 @@ _FUNCTIONS: dict[FftType, Any] = {FftType.FFT: np.fft.fftn, FftType.IFFT: np.fft
 
 
 @reference_rule(fft_p)
-def _fft(x: Any, *, fft_type: Any, fft_lengths: Any) -> Any:
+def _fft(x: Any, *, fft_type: Any, fft_lengths: Any) -> np.ndarray:
     axes = range(x.ndim - len(fft_lengths), x.ndim)
     if 0 in x.shape or 0 in fft_lengths:
         kept = x.shape[:x.ndim - len(fft_lengths)]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops import hints as op
 from laminax_ir.reference.evaluate import reference_rule
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @reference_rule(op.stage_p, op.todense_p)
@@ -14,10 +17,10 @@ def _same(x: Any) -> Any:
 
 
 @reference_rule(op.xla_metadata_value_p)
-def _xla_metadata_value(x: Any, *, xla_metadata_kvs: Any) -> Any:
+def _xla_metadata_value(x: np.ndarray, *, xla_metadata_kvs: tuple[tuple[int | str, ...], ...]) -> np.ndarray:
     return x
 
 
 @reference_rule(op.dce_sink_p)
-def _dce_sink(x: Any, *, prevent_mlir_dce: Any) -> Any:
+def _dce_sink(x: np.ndarray, *, prevent_mlir_dce: bool) -> list[Any]:
     return []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -12,10 +13,14 @@ from laminax_ir.ops.indexing_shapes import interleave
 from laminax_ir.reference.evaluate import evaluate, reference_rule
 from laminax_ir.types import dtypes
 
+if TYPE_CHECKING:
+    from laminax_ir.ops.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
+    from laminax_ir.programs.jaxpr import Jaxpr
+
 
 @reference_rule(ops.gather_p)
-def _gather(operand: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, indices_are_sorted: Any, unique_indices: Any,
-            mode: Any, fill_value: Any) -> Any:
+def _gather(operand: np.ndarray, indices: np.ndarray, *, dimension_numbers: GatherDimensionNumbers, slice_sizes: tuple[int, ...],
+            indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode, fill_value: float | None) -> np.ndarray:
     dims = dimension_numbers
     if not operand.ndim:  # NumPy's index arrays need an axis
         operand, slice_sizes, dims = operand.reshape(1), (1,), dims._replace(collapsed_slice_dims=(0,))
@@ -32,7 +37,7 @@ def _gather(operand: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: 
     return windows.transpose(interleave(range(batch_rank), range(batch_rank, windows.ndim), dims.offset_dims))
 
 
-def _filled(value: Any, dtype: Any) -> Any:
+def _filled(value: Any, dtype: np.dtype) -> np.ndarray:
     """The fill value as an element; in a record of a key's words, in each of them."""
     if dtype.names is None:
         return np.asarray(value).astype(dtype)
@@ -41,7 +46,8 @@ def _filled(value: Any, dtype: Any) -> Any:
     return record
 
 
-def _starts(indices: Any, rank: int, index_map: Sequence[int], operand_batching: Any, indices_batching: Any) -> np.ndarray:
+def _starts(indices: np.ndarray, rank: int, index_map: Sequence[int], operand_batching: tuple[int, ...],
+            indices_batching: tuple[int, ...]) -> np.ndarray:
     """The position of each window along each axis of the operand: the indices' axes but the last, then `rank`."""
     batch_shape = indices.shape[:-1]
     starts = np.zeros((*batch_shape, rank), np.int64)
@@ -65,7 +71,8 @@ def _window_indices(starts: np.ndarray, window: Sequence[int]) -> tuple[np.ndarr
     return tuple(np.broadcast_arrays(*result))
 
 
-def _updates_and_places(operand: Any, indices: Any, updates: Any, dims: Any, mode: Any) -> Any:
+def _updates_and_places(operand: np.ndarray, indices: np.ndarray, updates: np.ndarray, dims: ScatterDimensionNumbers,
+                        mode: GatherScatterMode) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
     """A copy of the operand to write to, the updates that count, `[n, *window]`, and the index arrays of where they go.
 
     A window that reaches out of bounds is moved in or left out as a whole.
@@ -86,7 +93,8 @@ def _updates_and_places(operand: Any, indices: Any, updates: Any, dims: Any, mod
 
 
 @reference_rule(ops.scatter_p)
-def _scatter(operand: Any, indices: Any, updates: Any, *, dimension_numbers: Any, mode: Any, update_jaxpr: Any, **_hints: Any) -> Any:
+def _scatter(operand: np.ndarray, indices: np.ndarray, updates: np.ndarray, *, dimension_numbers: ScatterDimensionNumbers,
+             mode: GatherScatterMode, update_jaxpr: Jaxpr | None, **_hints: Any) -> np.ndarray:
     result, updates, places = _updates_and_places(operand, indices, updates, dimension_numbers, mode)
     if update_jaxpr is None:
         result[places] = updates
@@ -96,8 +104,9 @@ def _scatter(operand: Any, indices: Any, updates: Any, *, dimension_numbers: Any
     return result.reshape(operand.shape)
 
 
-def _accumulating(ufunc: Any) -> Any:
-    def rule(operand: Any, indices: Any, updates: Any, *, dimension_numbers: Any, mode: Any, **_hints: Any) -> Any:
+def _accumulating(ufunc: Any) -> Callable:
+    def rule(operand: np.ndarray, indices: np.ndarray, updates: Any, *, dimension_numbers: ScatterDimensionNumbers, mode: GatherScatterMode,
+             **_hints: Any) -> Any:
         result, updates, places = _updates_and_places(operand, indices, updates, dimension_numbers, mode)
         wide = _accumulator(operand.dtype)
         result = result.astype(wide)
@@ -106,7 +115,7 @@ def _accumulating(ufunc: Any) -> Any:
     return rule
 
 
-def _accumulator(dtype: Any) -> Any:
+def _accumulator(dtype: np.dtype) -> np.dtype:
     """The dtype to combine in: NumPy's own types as they are, ml_dtypes' through a wider one."""
     if dtype.kind in "biufc" and dtype != np.float16:
         return dtype

@@ -6,13 +6,18 @@ General eigenvectors from the left, the pivoted QR, Schur and Hessenberg forms c
 from __future__ import annotations
 
 import importlib
-from typing import Any, Callable
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
 from laminax_ir.ops import linalg as op
 from laminax_ir.reference.evaluate import reference_rule
 from laminax_ir.types.avals import get_aval
+
+if TYPE_CHECKING:
+    from laminax_ir.ops.linalg import SvdAlgorithm
+    from laminax_ir.programs.primitive import Primitive
 
 
 def scipy_module(name: str) -> Any:
@@ -38,7 +43,7 @@ def _per_matrix(function: Callable, ranks: tuple[int, ...], out_avals: list, *op
     return results
 
 
-def define_per_matrix(primitive: Any, function: Callable, *ranks: int) -> None:
+def define_per_matrix(primitive: Primitive, function: Callable, *ranks: int) -> None:
     """Gives a primitive its meaning: the function of one matrix, applied to each element of a batch.
 
     Args:
@@ -46,7 +51,7 @@ def define_per_matrix(primitive: Any, function: Callable, *ranks: int) -> None:
       function: takes matrices, vectors and the parameters; returns a list for several results.
       *ranks: the operands' numbers of axes without the batch's; one matrix by default.
     """
-    def rule(*operands: Any, **params: Any) -> Any:
+    def rule(*operands: np.ndarray, **params: Any) -> Any:
         avals = primitive.shape_rule(*map(get_aval, operands), **params)
         many = primitive.multiple_results
         results = _per_matrix(lambda *xs: function(*xs, **params) if many else [function(*xs, **params)], ranks or (2,),
@@ -57,14 +62,15 @@ def define_per_matrix(primitive: Any, function: Callable, *ranks: int) -> None:
     reference_rule.add(primitive, rule)
 
 
-def _cholesky(x: Any) -> Any:
+def _cholesky(x: np.ndarray) -> np.ndarray:
     try:
         return np.linalg.cholesky(x)  # reads the lower triangle
     except np.linalg.LinAlgError:
         return np.full_like(x, np.nan)
 
 
-def _triangular_solve(a: Any, b: Any, *, left_side: Any, lower: Any, transpose_a: Any, conjugate_a: Any, unit_diagonal: Any) -> Any:
+def _triangular_solve(a: np.ndarray, b: np.ndarray, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool,
+                      unit_diagonal: bool) -> np.ndarray:
     a = np.tril(a) if lower else np.triu(a)
     if unit_diagonal:
         np.fill_diagonal(a, 1)
@@ -80,7 +86,7 @@ def _triangular_solve(a: Any, b: Any, *, left_side: Any, lower: Any, transpose_a
     return x if left_side else x.T
 
 
-def _lu(x: Any) -> Any:
+def _lu(x: np.ndarray) -> tuple[np.ndarray, ...]:
     """Row exchanges bring the element of greatest |Re| + |Im| to the diagonal, the first of equals, as LAPACK does."""
     a, m = x.copy(), len(x)
     permutation, pivots = np.arange(m), []
@@ -95,21 +101,21 @@ def _lu(x: Any) -> Any:
     return a, np.array(pivots, np.int32), permutation
 
 
-def _permutation(pivots: Any, *, permutation_size: Any) -> Any:
+def _permutation(pivots: np.ndarray, *, permutation_size: int) -> np.ndarray:
     result = np.arange(permutation_size)
     for i, pivot in enumerate(pivots):
         result[[i, pivot]] = result[[pivot, i]]
     return result
 
 
-def _geqrf(x: Any) -> Any:
+def _geqrf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if 0 in x.shape:
         return x, np.zeros(0, x.dtype)
     h, tau = np.linalg.qr(x, mode="raw")
     return h.T, tau
 
 
-def _householder_product(a: Any, taus: Any) -> Any:
+def _householder_product(a: np.ndarray, taus: np.ndarray) -> np.ndarray:
     m, n = a.shape
     q = np.eye(m, n, dtype=a.dtype)
     for i in reversed(range(len(taus))):
@@ -118,26 +124,28 @@ def _householder_product(a: Any, taus: Any) -> Any:
     return q
 
 
-def _qr(x: Any, *, pivoting: Any, full_matrices: Any, use_magma: Any) -> Any:
+def _qr(x: np.ndarray, *, pivoting: bool, full_matrices: bool, use_magma: Any) -> Any:
     if pivoting:
         q, r, permutation = scipy_module("scipy.linalg").qr(x, mode="full" if full_matrices else "economic", pivoting=True)
         return q, r, permutation.astype(np.int32)
     return np.linalg.qr(x, mode="complete" if full_matrices else "reduced")
 
 
-def _eigh(x: Any, *, lower: Any, sort_eigenvalues: Any, subset_by_index: Any, algorithm: Any) -> Any:
+def _eigh(x: np.ndarray, *, lower: bool, sort_eigenvalues: bool, subset_by_index: Any, algorithm: Any) -> tuple[np.ndarray, np.ndarray]:
     values, vectors = np.linalg.eigh(x, UPLO="L" if lower else "U")
     return vectors, values
 
 
-def _svd(x: Any, *, full_matrices: Any, compute_uv: Any, subset_by_index: Any, algorithm: Any) -> Any:
+def _svd(x: np.ndarray, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any,
+         algorithm: SvdAlgorithm | None) -> Sequence[np.ndarray]:
     if not compute_uv:
         return [np.linalg.svd(x, compute_uv=False)]
     u, s, vh = np.linalg.svd(x, full_matrices=full_matrices)
     return s, u, vh
 
 
-def _eig(x: Any, *, compute_left_eigenvectors: Any, compute_right_eigenvectors: Any, enable_eigvec_derivs: Any, implementation: Any) -> Any:
+def _eig(x: np.ndarray, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, enable_eigvec_derivs: bool,
+         implementation: Any) -> list[np.ndarray]:
     if not compute_left_eigenvectors:
         values, right = np.linalg.eig(x)
         return [values, right] if compute_right_eigenvectors else [values]
@@ -145,12 +153,12 @@ def _eig(x: Any, *, compute_left_eigenvectors: Any, compute_right_eigenvectors: 
     return [values, left, right] if compute_right_eigenvectors else [values, left]
 
 
-def _schur(x: Any, *, compute_schur_vectors: Any, sort_eig_vals: Any, select_callable: Any) -> Any:
+def _schur(x: np.ndarray, *, compute_schur_vectors: bool, sort_eig_vals: bool, select_callable: Any) -> list[np.ndarray]:
     t, z = scipy_module("scipy.linalg").schur(x, output="complex" if np.iscomplexobj(x) else "real")
     return [t, z] if compute_schur_vectors else [t]
 
 
-def _hessenberg(x: Any) -> Any:
+def _hessenberg(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if not len(x):
         return x, np.zeros(0, x.dtype)
     gehrd = scipy_module("scipy.linalg.lapack").get_lapack_funcs(("gehrd",), (x,))[0]
@@ -158,7 +166,7 @@ def _hessenberg(x: Any) -> Any:
     return h, tau
 
 
-def _tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: Any) -> Any:
+def _tridiagonal_solve(dl: np.ndarray, d: np.ndarray, du: np.ndarray, b: np.ndarray, *, perturb_singular: bool) -> np.ndarray:
     n = len(d)
     matrix = np.zeros((n, n), b.dtype)
     matrix[range(n), range(n)] = d
@@ -167,7 +175,7 @@ def _tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: An
     return np.linalg.solve(matrix, b)
 
 
-def _symmetric_product(a: Any, c: Any, *, alpha: Any, beta: Any) -> Any:
+def _symmetric_product(a: np.ndarray, c: np.ndarray, *, alpha: float, beta: float) -> np.ndarray:
     return alpha * (a @ a.T) + beta * c
 
 

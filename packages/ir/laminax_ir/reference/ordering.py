@@ -9,14 +9,14 @@ import numpy as np
 from laminax_ir.types import dtypes
 
 
-def in_numpy_type(x: Any) -> Any:
+def in_numpy_type(x: np.ndarray) -> Any:
     """x in a type that NumPy can compare; each narrow type of ml_dtypes fits one exactly."""
     if x.dtype.isbuiltin == 1:  # the kind does not tell: that of float8_e5m2 is "f"
         return x
     return x.astype(np.float32 if dtypes.issubdtype(x.dtype, dtypes.floating) else np.int32)
 
 
-def total_order(x: Any) -> np.ndarray:
+def total_order(x: np.ndarray) -> np.ndarray:
     """Signed integers ordered as IEEE 754 totalOrder orders x: the bits, with those of negative numbers mirrored."""
     x = in_numpy_type(x)
     if x.dtype.kind == "u":

@@ -10,7 +10,7 @@ from laminax_ir.ops import orthogonal as op
 from laminax_ir.reference.linalg import define_per_matrix, scipy_module
 
 
-def _ormqr(a: Any, taus: Any, c: Any, *, left: Any, transpose: Any) -> Any:
+def _ormqr(a: np.ndarray, taus: Any, c: np.ndarray, *, left: bool, transpose: bool) -> np.ndarray:
     order = range(len(taus))
     for i in reversed(order) if left != transpose else order:  # Q c applies the last reflection first
         v = np.concatenate([np.zeros(i), np.ones(1), a[i + 1:, i]]).astype(a.dtype)
@@ -19,13 +19,13 @@ def _ormqr(a: Any, taus: Any, c: Any, *, left: Any, transpose: Any) -> Any:
     return c
 
 
-def _tridiagonal(a: Any, *, lower: Any) -> Any:
+def _tridiagonal(a: np.ndarray, *, lower: bool) -> tuple[np.ndarray, ...]:
     name = "hetrd" if np.iscomplexobj(a) else "sytrd"
     routine, = scipy_module("scipy.linalg.lapack").get_lapack_funcs((name,), (a,))
     return routine(a, lower=lower)[:4]
 
 
-def _cholesky_update(r: Any, w: Any) -> Any:
+def _cholesky_update(r: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Rotates w into R, row by row: each rotation zeroes an element of w."""
     r, w = np.triu(r), w.copy()
     for k in range(len(w)):

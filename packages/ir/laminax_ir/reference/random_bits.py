@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,11 @@ from laminax_ir.reference import counter_generators
 from laminax_ir.reference.evaluate import reference_rule
 from laminax_ir.types.extended_dtypes import prng_impls
 
+if TYPE_CHECKING:
+    from laminax_ir.ops.random_bits import RandomAlgorithm
+    from laminax_ir.types.annotations import ArrayLike
+    from laminax_ir.types.extended_dtypes import PRNGImpl
+
 # Threefry-2x32
 
 _ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
@@ -28,7 +33,7 @@ _PARITY = np.uint32(0x1BD11BDA)
 
 
 @reference_rule(ops.threefry2x32_p)
-def threefry(key1: Any, key2: Any, x1: Any, x2: Any) -> list[np.ndarray]:
+def threefry(key1: ArrayLike, key2: ArrayLike, x1: ArrayLike, x2: ArrayLike) -> list[np.ndarray]:
     """Threefry-2x32 with 20 rounds; a key word is injected after every fourth."""
     schedule = (key1, key2, key1 ^ key2 ^ _PARITY)
     x1, x2 = x1 + key1, x2 + key2
@@ -84,7 +89,8 @@ def _threefry_words(key: np.ndarray, count: int) -> np.ndarray:
 
 
 @reference_rule(ops.rng_bit_generator_p)
-def generate(state: Any, *, shape: tuple[int, ...], dtype: Any, algorithm: Any, out_sharding: Any = None) -> list[np.ndarray]:
+def generate(state: np.ndarray, *, shape: tuple[int, ...], dtype: np.dtype, algorithm: RandomAlgorithm,
+             out_sharding: Any = None) -> list[np.ndarray]:
     """The generator of XLA's CPU compiler, whose default is Philox: the new state and the bits.
 
     The state's first 64 bits are the key, the rest a counter that grows by the number of hashes.
@@ -101,7 +107,7 @@ _hidden_state = np.random.default_rng()
 
 
 @reference_rule(ops.rng_uniform_p)
-def _rng_uniform(a: Any, b: Any, *, shape: tuple[int, ...]) -> Any:
+def _rng_uniform(a: np.ndarray, b: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     if a.dtype.kind in "iu":
         return _hidden_state.integers(a, b, size=shape, dtype=a.dtype)
     return _hidden_state.uniform(np.float64(a), np.float64(b), size=shape).astype(a.dtype)
@@ -144,23 +150,23 @@ def _threefry_range(key: np.ndarray, counter: int, count: int) -> list[np.ndarra
 
 
 @reference_rule(ops.random_wrap_p)
-def _random_wrap(words: Any, *, impl: Any) -> Any:
+def _random_wrap(words: np.ndarray, *, impl: PRNGImpl) -> np.ndarray:
     record_dtype(impl)  # refuses a generator of the user's
     return _records(words, impl.name)
 
 
 @reference_rule(ops.random_unwrap_p)
-def _random_unwrap(keys: Any) -> Any:
+def _random_unwrap(keys: np.ndarray) -> np.ndarray:
     return keys[_name(keys)]
 
 
 @reference_rule(ops.random_clone_p)
-def _random_clone(keys: Any) -> Any:
+def _random_clone(keys: np.ndarray) -> np.ndarray:
     return keys
 
 
 @reference_rule(ops.random_seed_p)
-def _random_seed(seeds: Any, *, impl: Any) -> Any:
+def _random_seed(seeds: np.ndarray, *, impl: PRNGImpl) -> np.ndarray:
     record_dtype(impl)
     # Only a 64-bit seed has a high word: a negative int32 is not sign extended.
     mask = 2**64 - 1 if seeds.dtype.itemsize == 8 else 2**32 - 1
@@ -169,7 +175,7 @@ def _random_seed(seeds: Any, *, impl: Any) -> Any:
 
 
 @reference_rule(ops.random_split_p)
-def _random_split(keys: Any, *, shape: tuple[int, ...]) -> Any:
+def _random_split(keys: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     name, words = _name(keys), keys[_name(keys)]
     if name == "unsafe_rbg":
         blocks = _of_first_key(words, (10 * math.prod(shape), 4))
@@ -184,7 +190,7 @@ def _split_in_halves(key: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 @reference_rule(ops.random_fold_in_p)
-def _random_fold_in(keys: Any, data: Any) -> Any:
+def _random_fold_in(keys: np.ndarray, data: np.ndarray) -> np.ndarray:
     name, seeds = _name(keys), data
     whole = np.broadcast_shapes(keys.shape, data.shape)
     words, data = np.broadcast_to(keys, whole)[name], np.broadcast_to(data, whole)
@@ -201,7 +207,7 @@ def _fold_into_halves(key: np.ndarray, data: np.ndarray) -> np.ndarray:
 
 
 @reference_rule(ops.random_bits_p)
-def _random_bits(keys: Any, *, bit_width: Any, shape: tuple[int, ...]) -> Any:
+def _random_bits(keys: np.ndarray, *, bit_width: int, shape: tuple[int, ...]) -> np.ndarray:
     name, words = _name(keys), keys[_name(keys)]
     if name in ("rbg", "unsafe_rbg"):
         return _of_first_key(words, shape, bit_width)

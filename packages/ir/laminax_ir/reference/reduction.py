@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,30 +12,34 @@ from laminax_ir.programs.jaxpr import ClosedJaxpr, Literal
 from laminax_ir.reference.evaluate import evaluate, reference_rule, to_numpy
 from laminax_ir.reference.widening import widened
 
+if TYPE_CHECKING:
+    from laminax_ir.programs.jaxpr import Var
+    from laminax_ir.types.annotations import ArrayLike
+
 
 @reference_rule(ops.reduce_sum_p)
-def _reduce_sum(x: Any, *, axes: Any, out_sharding: Any) -> Any:
+def _reduce_sum(x: np.ndarray, *, axes: tuple[int, ...], out_sharding: Any) -> ArrayLike:
     x = widened(x)
     return np.sum(x, axis=axes, dtype=x.dtype)
 
 
 @reference_rule(ops.reduce_prod_p)
-def _reduce_prod(x: Any, *, axes: Any) -> Any:
+def _reduce_prod(x: np.ndarray, *, axes: tuple[int, ...]) -> ArrayLike:
     x = widened(x)
     return np.prod(x, axis=axes, dtype=x.dtype)
 
 
 @reference_rule(ops.reduce_max_p)
-def _reduce_max(x: Any, *, axes: Any) -> Any:
+def _reduce_max(x: np.ndarray, *, axes: tuple[int, ...]) -> ArrayLike:
     return np.max(widened(x), axis=axes, initial=ops.least(x.dtype))
 
 
 @reference_rule(ops.reduce_min_p)
-def _reduce_min(x: Any, *, axes: Any) -> Any:
+def _reduce_min(x: np.ndarray, *, axes: tuple[int, ...]) -> ArrayLike:
     return np.min(widened(x), axis=axes, initial=ops.greatest(x.dtype))
 
 
-def _logical(ufunc: Any) -> Any:
+def _logical(ufunc: Any) -> Callable:
     def rule(x: Any, *, axes: Any) -> Any:
         return ufunc.reduce(widened(x), axis=axes)
     return rule
@@ -46,17 +51,17 @@ reference_rule(ops.reduce_xor_p)(_logical(np.bitwise_xor))
 
 
 @reference_rule(ops.argmax_p)
-def _argmax(x: Any, *, axes: Any, index_dtype: Any) -> Any:
+def _argmax(x: np.ndarray, *, axes: tuple[int, ...], index_dtype: np.dtype) -> ArrayLike:
     return np.argmax(widened(x), axis=axes[0])
 
 
 @reference_rule(ops.argmin_p)
-def _argmin(x: Any, *, axes: Any, index_dtype: Any) -> Any:
+def _argmin(x: np.ndarray, *, axes: tuple[int, ...], index_dtype: np.dtype) -> ArrayLike:
     return np.argmin(widened(x), axis=axes[0])
 
 
 @reference_rule(ops.reduce_p)
-def _reduce(*values: Any, dimensions: Any, jaxpr: Any) -> Any:
+def _reduce(*values: np.ndarray, dimensions: tuple[int, ...], jaxpr: ClosedJaxpr) -> list[np.ndarray]:
     operands, inits = ops.split_operands("reduce", values)
     kept = tuple(axis for axis in range(operands[0].ndim) if axis not in dimensions)
     shape = tuple(operands[0].shape[axis] for axis in kept)
@@ -69,7 +74,7 @@ def _reduce(*values: Any, dimensions: Any, jaxpr: Any) -> Any:
     return results
 
 
-def apply_elementwise(jaxpr: ClosedJaxpr, arrays: Any) -> Any:
+def apply_elementwise(jaxpr: ClosedJaxpr, arrays: Sequence[ArrayLike]) -> Any:
     """A computation on scalars, applied to arrays of one shape element by element."""
     shape = arrays[0].shape
     if any(eqn.primitive.family != "elementwise" or eqn.primitive.multiple_results for eqn in jaxpr.eqns):
@@ -80,7 +85,7 @@ def apply_elementwise(jaxpr: ClosedJaxpr, arrays: Any) -> Any:
     env = dict(zip(jaxpr.jaxpr.invars, arrays))
     env.update((v, to_numpy(c, v.aval)) for v, c in zip(jaxpr.jaxpr.constvars, jaxpr.consts))
 
-    def read(atom: Any) -> Any:
+    def read(atom: Literal | Var) -> Any:
         return to_numpy(atom.val, atom.aval) if type(atom) is Literal else env[atom]
 
     for eqn in jaxpr.eqns:

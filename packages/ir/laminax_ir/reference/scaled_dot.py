@@ -13,7 +13,8 @@ from laminax_ir.reference.widening import widened
 
 
 @reference_rule(scaled_dot_p)
-def _scaled_dot(lhs: Any, rhs: Any, lhs_scale: Any, rhs_scale: Any, *, dimension_numbers: Any, preferred_element_type: Any) -> Any:
+def _scaled_dot(lhs: np.ndarray, rhs: np.ndarray, lhs_scale: np.ndarray, rhs_scale: np.ndarray, *,
+                dimension_numbers: tuple[tuple[Any, ...], ...], preferred_element_type: np.dtype) -> np.ndarray:
     operands = []
     for x, scale in ((lhs, lhs_scale), (rhs, rhs_scale)):
         for axis, (count, size) in enumerate(zip(scale.shape, x.shape)):

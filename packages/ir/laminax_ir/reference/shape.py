@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,9 +10,12 @@ from laminax_ir.ops import shape as ops
 from laminax_ir.ops import shape_primitives
 from laminax_ir.reference.evaluate import reference_rule
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
+
 
 @reference_rule(ops.broadcast_in_dim_p)
-def _broadcast_in_dim(x: Any, *, shape: tuple[int, ...], broadcast_dimensions: Any, sharding: Any) -> Any:
+def _broadcast_in_dim(x: np.ndarray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...], sharding: Any) -> np.ndarray:
     spread = [1] * len(shape)
     for axis, size in zip(broadcast_dimensions, x.shape):
         spread[axis] = size
@@ -20,27 +23,27 @@ def _broadcast_in_dim(x: Any, *, shape: tuple[int, ...], broadcast_dimensions: A
 
 
 @reference_rule(ops.reshape_p)
-def _reshape(x: Any, *, new_sizes: Any, dimensions: Any, sharding: Any) -> Any:
+def _reshape(x: np.ndarray, *, new_sizes: tuple[int, ...], dimensions: Any, sharding: Any) -> np.ndarray:
     return (x if dimensions is None else x.transpose(dimensions)).reshape(new_sizes)
 
 
 @reference_rule(ops.transpose_p)
-def _transpose(x: Any, *, permutation: Any) -> Any:
+def _transpose(x: np.ndarray, *, permutation: tuple[int, ...]) -> np.ndarray:
     return x.transpose(permutation)
 
 
 @reference_rule(ops.squeeze_p)
-def _squeeze(x: Any, *, dimensions: Any) -> Any:
+def _squeeze(x: np.ndarray, *, dimensions: tuple[int, ...]) -> np.ndarray:
     return x.squeeze(dimensions)
 
 
 @reference_rule(ops.concatenate_p)
-def _concatenate(*operands: Any, dimension: Any) -> Any:
+def _concatenate(*operands: np.ndarray, dimension: int) -> np.ndarray:
     return np.concatenate(operands, axis=dimension)
 
 
 @reference_rule(ops.pad_p)
-def _pad(x: Any, padding_value: Any, *, padding_config: Any) -> Any:
+def _pad(x: np.ndarray, padding_value: np.ndarray, *, padding_config: tuple[tuple[int, ...], ...]) -> ArrayLike:
     kept = []  # what negative low and high leave of the dilated operand
     spread = []
     wide = []
@@ -55,21 +58,21 @@ def _pad(x: Any, padding_value: Any, *, padding_config: Any) -> Any:
 
 
 @reference_rule(ops.rev_p)
-def _rev(x: Any, *, dimensions: Any) -> Any:
+def _rev(x: np.ndarray, *, dimensions: tuple[int, ...]) -> np.ndarray:
     return np.flip(x, dimensions)
 
 
 @reference_rule(ops.iota_p)
-def _iota(*, dtype: Any, shape: tuple[int, ...], dimension: Any, sharding: Any) -> Any:
+def _iota(*, dtype: Any, shape: tuple[int, ...], dimension: Any, sharding: Any) -> np.ndarray:
     counts = np.arange(shape[dimension]).astype(dtype)
     return np.broadcast_to(np.expand_dims(counts, [i for i in range(len(shape)) if i != dimension]), shape).copy()
 
 
 @reference_rule(ops.split_p)
-def _split(x: Any, *, sizes: Any, axis: Any) -> Any:
+def _split(x: np.ndarray, *, sizes: tuple[int, ...], axis: int) -> list[np.ndarray]:
     return np.split(x, np.cumsum(sizes)[:-1].astype(int), axis) if sizes else []
 
 
 @reference_rule(ops.tile_p)
-def _tile(x: Any, *, reps: Any) -> Any:
+def _tile(x: np.ndarray, *, reps: tuple[int, ...]) -> np.ndarray:
     return np.tile(x, reps)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops import shard_map as op
 from laminax_ir.recording.evaluation import eval_jaxpr
 from laminax_ir.reference.evaluate import reference_rule
 from laminax_ir.tracing.manual_axes import running_along
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from laminax_ir.programs.jaxpr import ClosedJaxpr
+    from laminax_ir.types.abstract_meshes import AbstractMesh
+
 
 @reference_rule(op.shard_map_p)
-def _shard_map(*operands: Any, jaxpr: Any, mesh: Any, manual_axes: Any, check_vma: Any, unchecked_axes: Any = (), **_specs: Any) -> Any:
+def _shard_map(*operands: np.ndarray, jaxpr: ClosedJaxpr, mesh: AbstractMesh, manual_axes: tuple[str, ...], check_vma: bool,
+               unchecked_axes: Any = (), **_specs: Any) -> list[np.ndarray]:
     sizes = {name: mesh.shape[name] for name in manual_axes}
     if math.prod(sizes.values()) != 1:
         raise NotImplementedError(f"shard_map over the axes {sizes} cannot be evaluated by the reference, which has one device. "

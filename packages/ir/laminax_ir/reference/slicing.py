@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops import slicing as ops
 from laminax_ir.reference.evaluate import reference_rule
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from laminax_ir.types.annotations import ArrayLike
+
 
 @reference_rule(ops.slice_p)
-def _slice(x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
+def _slice(x: np.ndarray, *, start_indices: tuple[int, ...], limit_indices: tuple[int, ...], strides: tuple[int, ...] | None) -> np.ndarray:
     strides = strides or (1,) * x.ndim
     return x[tuple(map(slice, start_indices, limit_indices, strides))]
 
 
 @reference_rule(ops.dynamic_slice_p)
-def _dynamic_slice(x: Any, *start_indices: Any, slice_sizes: Any) -> Any:
+def _dynamic_slice(x: np.ndarray, *start_indices: np.ndarray, slice_sizes: tuple[int, ...]) -> ArrayLike:
     return x[_clamped_window(x, start_indices, slice_sizes)]
 
 
-def _clamped_window(x: Any, start_indices: Any, sizes: Any) -> tuple[slice, ...]:
+def _clamped_window(x: np.ndarray, start_indices: tuple[np.ndarray, ...], sizes: tuple[int, ...]) -> tuple[slice, ...]:
     starts = [min(max(int(start), 0), size - window) for start, size, window in zip(start_indices, x.shape, sizes)]
     return tuple(slice(start, start + window) for start, window in zip(starts, sizes))
 
 
 @reference_rule(ops.dynamic_update_slice_p)
-def _dynamic_update_slice(x: Any, update: Any, *start_indices: Any) -> Any:
+def _dynamic_update_slice(x: np.ndarray, update: np.ndarray, *start_indices: np.ndarray) -> np.ndarray:
     result = x.copy()
     result[_clamped_window(x, start_indices, update.shape)] = update
     return result

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import importlib
 import math
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
 from laminax_ir.ops import special as op
 from laminax_ir.reference.evaluate import reference_rule
 
+if TYPE_CHECKING:
+    from laminax_ir.programs.primitive import Primitive
+    from laminax_ir.types.annotations import ArrayLike
 
-def _define(primitive: Any, function: Callable) -> None:
-    def rule(*operands: Any) -> Any:
+
+def _define(primitive: Primitive, function: Callable) -> None:
+    def rule(*operands: np.ndarray) -> Any:
         return function(*[x.astype(np.float64) for x in np.broadcast_arrays(*operands)])
 
     rule.__module__ = __name__
@@ -97,7 +101,7 @@ _define(op.bessel_i0e_p, _from_scipy("i0e"))
 _define(op.bessel_i1e_p, _from_scipy("i1e"))
 
 
-def zeta(x: Any, q: Any) -> Any:
+def zeta(x: Any, q: ArrayLike) -> Any:
     """Hurwitz zeta: where q is negative the sum is over whole powers only."""
     value = _scipy().zeta(x, np.where(q > 0, q, 1.0))
     at_pole, fractional = q == np.floor(q), x != np.floor(x)
@@ -107,7 +111,7 @@ def zeta(x: Any, q: Any) -> Any:
     return np.where(x == 1, np.inf, np.where(~(x > 1), np.nan, np.where(q > 0, value, negative)))
 
 
-def _negative_zeta(x: Any, q: Any) -> Any:
+def _negative_zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
     result = np.full(x.shape, np.nan)
     for i in np.ndindex(x.shape):
         if -1000 < q[i] < 0:
@@ -116,7 +120,7 @@ def _negative_zeta(x: Any, q: Any) -> Any:
     return result
 
 
-def polygamma(m: Any, x: Any) -> Any:
+def polygamma(m: Any, x: ArrayLike) -> Any:
     """By the Hurwitz zeta function; Abramowitz and Stegun 6.4.10."""
     valid = (m >= 0) & (m == np.floor(m))
     sign = np.where(m % 2 == 0, -1.0, 1.0)
@@ -124,21 +128,21 @@ def polygamma(m: Any, x: Any) -> Any:
     return np.where(m == 0, digamma(x), np.where(valid, higher, np.nan))
 
 
-def _in_domain(a: Any, x: Any) -> np.ndarray:
+def _in_domain(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     return (a >= 0) & (x >= 0) & ~((a == 0) & (x == 0)) & ~((a == np.inf) & (x == np.inf))
 
 
-def igamma(a: Any, x: Any) -> Any:
+def igamma(a: Any, x: ArrayLike) -> Any:
     inside = _in_domain(a, x)
     return np.where(inside, _scipy().gammainc(np.where(inside, a, 1.0), np.where(inside, x, 1.0)), np.nan)
 
 
-def igammac(a: Any, x: Any) -> Any:
+def igammac(a: Any, x: ArrayLike) -> Any:
     inside = _in_domain(a, x)
     return np.where(inside, _scipy().gammaincc(np.where(inside, a, 1.0), np.where(inside, x, 1.0)), np.nan)
 
 
-def igamma_grad_a(a: Any, x: Any) -> Any:
+def igamma_grad_a(a: Any, x: ArrayLike) -> Any:
     """A difference quotient of order 8, of whichever of P and Q is small: both are entire in a."""
     inside, at_zero = (a > 0) & (x > 0), (a > 0) & (x == 0)
     a, x = np.where(inside, a, 1.0), np.where(inside, x, 1.0)
@@ -152,12 +156,12 @@ def igamma_grad_a(a: Any, x: Any) -> Any:
     return np.where(inside, total / step, np.where(at_zero, 0.0, np.nan))
 
 
-def random_gamma_grad(a: Any, x: Any) -> Any:
+def random_gamma_grad(a: Any, x: ArrayLike) -> Any:
     density = np.exp((a - 1) * np.log(x) - x - lgamma(a))
     return np.where(x == 0, np.where(a > 0, 0.0, np.nan), -igamma_grad_a(a, x) / density)
 
 
-def betainc(a: Any, b: Any, x: Any) -> Any:
+def betainc(a: Any, b: ArrayLike, x: ArrayLike) -> Any:
     degenerate = (a == 0) & (b == 0) | (a == np.inf) & (b == np.inf)
     inside = (a >= 0) & (b >= 0) & (x >= 0) & (x <= 1) & ~degenerate
     safe = [np.where(inside, value, 0.5) for value in (a, b, x)]

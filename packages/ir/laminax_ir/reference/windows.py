@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +15,14 @@ from laminax_ir.reference.evaluate import reference_rule
 from laminax_ir.reference.reduction import apply_elementwise
 from laminax_ir.reference.widening import widened
 
+if TYPE_CHECKING:
+    from laminax_ir.programs.jaxpr import ClosedJaxpr
+    from laminax_ir.programs.primitive import Primitive
+    from laminax_ir.types.annotations import ArrayLike
 
-def _parts(x: Any, fill: Any, *, window_dimensions: Any, window_strides: Any, padding: Any, base_dilation: Any,
-           window_dilation: Any) -> Any:
+
+def _parts(x: np.ndarray, fill: ArrayLike, *, window_dimensions: tuple[int, ...], window_strides: tuple[int, ...],
+           padding: tuple[tuple[int, ...], ...], base_dilation: tuple[int, ...], window_dilation: tuple[int, ...]) -> Iterator[Any]:
     """For each place of the window, in row-major order, the elements that all windows have there."""
     sizes = ops.windowed_shape("window", x.shape, window_dimensions, window_strides, padding, base_dilation, window_dilation)
     x = padded(x, fill, padding, base_dilation)
@@ -24,9 +30,9 @@ def _parts(x: Any, fill: Any, *, window_dimensions: Any, window_strides: Any, pa
         yield window_part(x, place, window_dilation, window_strides, sizes)
 
 
-def _define(primitive: Any, monoid: str, ufunc: Any) -> None:
+def _define(primitive: Primitive, monoid: str, ufunc: Callable) -> None:
     @reference_rule(primitive)
-    def rule(x: Any, **window: Any) -> Any:
+    def rule(x: np.ndarray, **window: Any) -> Any:
         fill = identity(monoid, x.dtype)
         result = None
         for part in _parts(widened(x), fill, **window):
@@ -40,7 +46,7 @@ _define(ops.reduce_window_min_p, "min", np.minimum)
 
 
 @reference_rule(ops.reduce_window_p)
-def _reduce_window(*values: Any, jaxpr: Any, **window: Any) -> Any:
+def _reduce_window(*values: np.ndarray, jaxpr: ClosedJaxpr, **window: Any) -> Any:
     operands, inits = split_operands("reduce_window", values)
     results = None
     for parts in zip(*(_parts(x, init, **window) for x, init in zip(operands, inits))):
@@ -50,7 +56,7 @@ def _reduce_window(*values: Any, jaxpr: Any, **window: Any) -> Any:
     return results
 
 
-def _extreme_places(operand: Any, select_prim: Any, **window: Any) -> Any:
+def _extreme_places(operand: np.ndarray, select_prim: Primitive, **window: Any) -> ArrayLike:
     """For each window the flat index of its extreme element in the operand, -1 where a window has none.
 
     Padding is never selected; the first of equal elements is.
@@ -58,7 +64,7 @@ def _extreme_places(operand: Any, select_prim: Any, **window: Any) -> Any:
     return _selected_places(widened(operand), np.greater_equal if select_prim is ge_p else np.less_equal, **window)
 
 
-def _selected_places(operand: Any, compare: Any, **window: Any) -> Any:
+def _selected_places(operand: np.ndarray, compare: Callable, **window: Any) -> Any:
     """As `_extreme_places`, of the element that `compare(so far, next)` keeps, each time it is asked."""
     places = np.arange(operand.size).reshape(operand.shape)
     best: Any = None
@@ -73,8 +79,8 @@ def _selected_places(operand: Any, compare: Any, **window: Any) -> Any:
 
 
 @reference_rule(ops.select_and_scatter_add_p)
-def _select_and_scatter_add(source: Any, operand: Any, *, select_prim: Any, window_dimensions: Any, window_strides: Any,
-                            padding: Any) -> Any:
+def _select_and_scatter_add(source: np.ndarray, operand: np.ndarray, *, select_prim: Primitive, window_dimensions: tuple[int, ...],
+                            window_strides: tuple[int, ...], padding: tuple[tuple[int, ...], ...]) -> np.ndarray:
     ones = (1,) * operand.ndim
     places = _extreme_places(operand, select_prim, window_dimensions=window_dimensions, window_strides=window_strides,
                              padding=padding, base_dilation=ones, window_dilation=ones)
@@ -85,7 +91,8 @@ def _select_and_scatter_add(source: Any, operand: Any, *, select_prim: Any, wind
 
 
 @reference_rule(ops.select_and_scatter_p)
-def _select_and_scatter(operand: Any, source: Any, init: Any, *, select_jaxpr: Any, scatter_jaxpr: Any, **window: Any) -> Any:
+def _select_and_scatter(operand: np.ndarray, source: np.ndarray, init: np.ndarray, *, select_jaxpr: ClosedJaxpr, scatter_jaxpr: ClosedJaxpr,
+                        **window: Any) -> np.ndarray:
     ones = (1,) * operand.ndim
     places = _selected_places(operand, lambda best, value: apply_elementwise(select_jaxpr, [best, value])[0], **window,
                               base_dilation=ones, window_dilation=ones)
@@ -97,7 +104,7 @@ def _select_and_scatter(operand: Any, source: Any, init: Any, *, select_jaxpr: A
 
 
 @reference_rule(ops.select_and_gather_add_p)
-def _select_and_gather_add(tangents: Any, operand: Any, *, select_prim: Any, **window: Any) -> Any:
+def _select_and_gather_add(tangents: np.ndarray, operand: np.ndarray, *, select_prim: Primitive, **window: Any) -> np.ndarray:
     places = _extreme_places(operand, select_prim, **window)
     if operand.size == 0:
         return np.full(places.shape, tangents.dtype.type(0))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Protocol
+from typing import TYPE_CHECKING, Any, Callable, Protocol
 
 from laminax_ir.options.composition import compose
 from laminax_ir.refs.ref_indexing import Place, part_aval
 from laminax_ir.tracing.trace import eval_trace, state
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray, get_aval
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class ArrayOperations(Protocol):
@@ -86,6 +89,6 @@ def typed_as(aval: ShapedArray, value: Any) -> Any:
     return array_operations().converted(value, aval.dtype, aval.weak_type)
 
 
-def _same_kind(a: Any, b: Any) -> bool:
+def _same_kind(a: np.dtype, b: np.dtype) -> bool:
     return any(dtypes.issubdtype(a, kind) and dtypes.issubdtype(b, kind)
                for kind in (dtypes.integer, dtypes.floating, dtypes.complexfloating))

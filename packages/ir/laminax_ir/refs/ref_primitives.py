@@ -35,7 +35,7 @@ def _new_ref_shape(x: ShapedArray, *, kind: None, memory_space: None) -> Abstrac
 
 
 @effects_rule(new_ref_p)
-def _new_ref_effects(*_avals: Any, **_params: Any) -> set[Effect]:
+def _new_ref_effects(*_avals: ShapedArray, **_params: Any) -> set[Effect]:
     return {internal_effect}
 
 
@@ -46,7 +46,7 @@ def _freeze_shape(ref: AbstractRef) -> ShapedArray:
 
 @effects_rule(freeze_p)
 @effects_rule(get_p)
-def _reading_effects(*_avals: Any, **_params: Any) -> set[Effect]:
+def _reading_effects(*_avals: ShapedArray | AbstractRef, **_params: Any) -> set[Effect]:
     return {read_effect}
 
 
@@ -61,17 +61,18 @@ def _swap_shape(ref: AbstractRef, value: ShapedArray, *_indices: ShapedArray, pl
 
 
 @effects_rule(swap_p)
-def _swap_effects(*_avals: Any, **_params: Any) -> set[Effect]:
+def _swap_effects(*_avals: ShapedArray | AbstractRef, **_params: Any) -> set[Effect]:
     return {write_effect}
 
 
 @shape_rule(addupdate_p)
-def _addupdate_shape(ref: AbstractRef, value: ShapedArray, *_indices: ShapedArray, places: tuple[ref_indexing.Place, ...]) -> list[ShapedArray]:
+def _addupdate_shape(ref: AbstractRef, value: ShapedArray, *_indices: ShapedArray,
+                     places: tuple[ref_indexing.Place, ...]) -> list[ShapedArray]:
     return []
 
 
 @effects_rule(addupdate_p)
-def _addupdate_effects(*_avals: Any, **_params: Any) -> set[Effect]:
+def _addupdate_effects(*_avals: ShapedArray | AbstractRef, **_params: Any) -> set[Effect]:
     return {accum_effect}
 
 

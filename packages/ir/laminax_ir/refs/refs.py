@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from typing import Any, Callable, Iterable, NoReturn, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, NoReturn, Sequence
 
 from laminax_ir.pytrees.pytree import keystr, leaf_paths, register_pytree_node, tree_flatten_with_path
 from laminax_ir.refs import ref_indexing
@@ -21,6 +21,12 @@ from laminax_ir.tracing.trace import Trace, Tracer, current_trace, eval_trace, s
 from laminax_ir.types.avals import get_aval, register_reference_type
 from laminax_ir.types.errors import UnexpectedTracerError
 from laminax_ir.types.ref_types import AbstractRef
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from laminax_ir.refs.staged_refs import StagedRef
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 class Ref:
@@ -38,7 +44,7 @@ class Ref:
     _trace: Trace  # where it lives
     aval: AbstractRef
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: Any) -> ValueRef | StagedRef:
         if cls is Ref:
             raise TypeError("Ref: references are made by new_ref(value), not by calling their type")
         return object.__new__(cls)
@@ -60,7 +66,7 @@ class Ref:
         """Where it comes from, as the end of a sentence that begins with `it was`; empty where unknown."""
         return ""
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> Array:
         return read(self, ref_indexing.places("ref_get", self, index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -82,7 +88,7 @@ class Ref:
 
     __iter__ = None  # with an index beyond the end refused, Python would make an endless error of it
 
-    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def __array__(self, *args: np.dtype, **kwargs: Any) -> NoReturn:
         raise TypeError(f"a reference to an array, {self.aval}, is not an array: read it first, with ref[...]")
 
     def __repr__(self) -> str:
@@ -94,7 +100,7 @@ class Ref:
     def __copy__(self) -> Ref:
         return new_ref(self[...])
 
-    def __deepcopy__(self, memo: Any) -> Ref:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Ref:
         return new_ref(self[...])
 
     def _array(self, attribute: str) -> Any:
@@ -131,7 +137,7 @@ class ValueRef(Ref):
 
     __slots__ = ("value", "is_own")
 
-    def __init__(self, trace: Trace, aval: AbstractRef, value: Any, is_own: bool = False):
+    def __init__(self, trace: Trace, aval: AbstractRef, value: ArrayLike, is_own: bool = False) -> None:
         self._trace = trace
         self.aval = aval
         self.value = value
@@ -177,7 +183,7 @@ class _At:
 
     __slots__ = ("ref", "before")
 
-    def __init__(self, ref: Ref, before: tuple[Place, ...]):
+    def __init__(self, ref: Ref, before: tuple[Place, ...]) -> None:
         self.ref = ref
         self.before = before
 
@@ -191,7 +197,7 @@ class RefView:
 
     __slots__ = ("ref", "places")
 
-    def __init__(self, ref: Ref, places: tuple[Place, ...]):
+    def __init__(self, ref: Ref, places: tuple[Place, ...]) -> None:
         self.ref = ref
         self.places = places
 
@@ -211,10 +217,10 @@ class RefView:
     def at(self) -> _At:
         return _At(self.ref, self.places)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int) -> Array:
         return read(self.ref, (*self.places, *ref_indexing.places("ref_get", self, index)))
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Any, value: ArrayLike) -> None:
         write("ref_set", self.ref, (*self.places, *ref_indexing.places("ref_set", self, index)), value)
 
     def __repr__(self) -> str:
@@ -309,7 +315,7 @@ def write(name: str, ref: Ref, places: tuple[Place, ...], value: Any, returns_ol
     return _write(name == "ref_addupdate", ref, places, value, returns_old)
 
 
-def _write(adds: bool, ref: Ref, places: tuple[Place, ...], value: Any, returns_old: bool) -> Any:
+def _write(adds: bool, ref: Ref, places: tuple[Place, ...], value: ArrayLike, returns_old: bool) -> Any:
     trace = state.trace
     if trace.records_refs:
         return trace.record_ref("addupdate" if adds else "swap", ref, places, value)

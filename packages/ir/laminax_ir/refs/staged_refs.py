@@ -25,7 +25,7 @@ class StagedRef(Ref):
 
     _trace: StagingTrace
 
-    def __init__(self, trace: StagingTrace, var: Var, eqn: JaxprEqn | None):
+    def __init__(self, trace: StagingTrace, var: Var, eqn: JaxprEqn | None) -> None:
         self._trace = trace
         self.aval = var.aval
         self.variable = var

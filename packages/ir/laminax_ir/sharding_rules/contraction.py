@@ -13,7 +13,8 @@ from laminax_ir.types.avals import ShapedArray
 
 
 @sharding_rules(op.dot_general_p)
-def _dot_general(out: ShapedArray, lhs: ShapedArray, rhs: ShapedArray, *, dimension_numbers: Any, **_params: Any) -> tuple:
+def _dot_general(out: ShapedArray, lhs: ShapedArray, rhs: ShapedArray, *, dimension_numbers: tuple[tuple[Any, ...], ...],
+                 **_params: Any) -> tuple:
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
     left, right = entries_of(lhs), entries_of(rhs)
     batch = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from laminax_ir.ops import cumulative
@@ -11,7 +12,7 @@ from laminax_ir.sharding_rules.agreement import not_along
 from laminax_ir.types.avals import ShapedArray
 
 
-def _rule(primitive: Primitive) -> Any:
+def _rule(primitive: Primitive) -> Callable:
     def rule(out: ShapedArray, x: ShapedArray, *, axis: Any, reverse: Any) -> tuple:
         return not_along(str(primitive), x, axis)
     return rule

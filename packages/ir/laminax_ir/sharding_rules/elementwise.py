@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.programs.primitive import Primitive
@@ -11,6 +11,9 @@ from laminax_ir.sharding_rules import sums
 from laminax_ir.sharding_rules.agreement import elementwise_rule, entries_of, joined, listed
 from laminax_ir.types.avals import ShapedArray
 from laminax_ir.types.partition_specs import PartitionSpec
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _OTHERS = (op.select_n_p, op.bitcast_convert_type_p, op.optimization_barrier_p)
 
@@ -29,7 +32,7 @@ def _spec(entries: tuple, avals: Sequence[ShapedArray]) -> Any:
 
 
 @sharding_rules(op.bitcast_convert_type_p)
-def _bitcast(out: ShapedArray, x: ShapedArray, *, new_dtype: Any) -> tuple:
+def _bitcast(out: ShapedArray, x: ShapedArray, *, new_dtype: np.dtype) -> tuple:
     entries = entries_of(x)
     return entries + (None,) * (out.ndim - x.ndim) if out.ndim >= x.ndim else entries[:out.ndim]
 

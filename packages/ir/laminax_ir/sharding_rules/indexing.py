@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops import indexing as op
 from laminax_ir.programs.result_types import sharding_rules
 from laminax_ir.sharding_rules.agreement import entries_of, listed, refuse
 from laminax_ir.types.avals import ShapedArray
 
+if TYPE_CHECKING:
+    from laminax_ir.ops.indexing import GatherDimensionNumbers, ScatterDimensionNumbers
+
 
 @sharding_rules(op.gather_p)
-def _gather(out: ShapedArray, operand: ShapedArray, indices: ShapedArray, *, dimension_numbers: Any, slice_sizes: Any,
-            **_params: Any) -> tuple:
+def _gather(out: ShapedArray, operand: ShapedArray, indices: ShapedArray, *, dimension_numbers: GatherDimensionNumbers,
+            slice_sizes: tuple[int, ...], **_params: Any) -> tuple:
     dims, entries = dimension_numbers, entries_of(operand)
     gone = {*dims.collapsed_slice_dims, *dims.operand_batching_dims}
     of_indices = list(entries_of(indices))
@@ -40,6 +43,6 @@ def _refuse_gather(operand: Any, indices: Any) -> None:
 
 
 @sharding_rules(op.scatter_p, op.scatter_add_p, op.scatter_sub_p, op.scatter_mul_p, op.scatter_min_p, op.scatter_max_p)
-def _scatter(out: ShapedArray, operand: ShapedArray, indices: ShapedArray, updates: ShapedArray, *, dimension_numbers: Any,
-             **_params: Any) -> tuple:
+def _scatter(out: ShapedArray, operand: ShapedArray, indices: ShapedArray, updates: ShapedArray, *,
+             dimension_numbers: ScatterDimensionNumbers, **_params: Any) -> tuple:
     return entries_of(operand)

@@ -13,7 +13,8 @@ from laminax_ir.types.type_shardings import names_of, parts_of
 
 
 @sharding_rules(op.broadcast_in_dim_p)
-def _broadcast_in_dim(out: ShapedArray, x: ShapedArray, *, shape: Any, broadcast_dimensions: Any, sharding: Any = None) -> tuple:
+def _broadcast_in_dim(out: ShapedArray, x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...],
+                      sharding: Any = None) -> tuple:
     entries: list[Any] = [None] * len(shape)
     for axis, size, entry in zip(broadcast_dimensions, x.shape, entries_of(x)):
         if size == shape[axis]:
@@ -22,23 +23,23 @@ def _broadcast_in_dim(out: ShapedArray, x: ShapedArray, *, shape: Any, broadcast
 
 
 @sharding_rules(op.transpose_p)
-def _transpose(out: ShapedArray, x: ShapedArray, *, permutation: Any) -> tuple:
+def _transpose(out: ShapedArray, x: ShapedArray, *, permutation: tuple[int, ...]) -> tuple:
     entries = entries_of(x)
     return tuple(entries[axis] for axis in permutation)
 
 
 @sharding_rules(op.squeeze_p)
-def _squeeze(out: ShapedArray, x: ShapedArray, *, dimensions: Any) -> tuple:
+def _squeeze(out: ShapedArray, x: ShapedArray, *, dimensions: tuple[int, ...]) -> tuple:
     return without(entries_of(x), dimensions)
 
 
 @sharding_rules(op.rev_p)
-def _rev(out: ShapedArray, x: ShapedArray, *, dimensions: Any) -> tuple:
+def _rev(out: ShapedArray, x: ShapedArray, *, dimensions: tuple[int, ...]) -> tuple:
     return entries_of(x)
 
 
 @sharding_rules(op.concatenate_p)
-def _concatenate(out: ShapedArray, *avals: ShapedArray, dimension: Any) -> tuple:
+def _concatenate(out: ShapedArray, *avals: ShapedArray, dimension: int) -> tuple:
     first = entries_of(avals[0])
     if any(entries_of(x) != first for x in avals):
         refuse(f"concatenate: All operands should have the same sharding. Got {listed(avals)}. Use reshard on some of them.")
@@ -57,17 +58,17 @@ def _mesh(avals: Sequence[ShapedArray]) -> Any:
 
 
 @sharding_rules(op.pad_p)
-def _pad(out: ShapedArray, x: ShapedArray, padding_value: ShapedArray, *, padding_config: Any) -> tuple:
+def _pad(out: ShapedArray, x: ShapedArray, padding_value: ShapedArray, *, padding_config: tuple[tuple[int, ...], ...]) -> tuple:
     return of_parts("pad", x, out.shape, "padding")
 
 
 @sharding_rules(op.split_p)
-def _split(outs: Sequence[ShapedArray], x: ShapedArray, *, sizes: Any, axis: Any) -> list[tuple]:
+def _split(outs: Sequence[ShapedArray], x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[tuple]:
     return [of_parts("split", x, out.shape, "split") for out in outs]
 
 
 @sharding_rules(op.tile_p)
-def _tile(out: ShapedArray, x: ShapedArray, *, reps: Any) -> tuple:
+def _tile(out: ShapedArray, x: ShapedArray, *, reps: tuple[int, ...]) -> tuple:
     entries = list(entries_of(x))
     for axis, (entry, n) in enumerate(zip(entries, reps)):
         if entry is not None and n != 1:
@@ -77,7 +78,7 @@ def _tile(out: ShapedArray, x: ShapedArray, *, reps: Any) -> tuple:
 
 
 @sharding_rules(op.reshape_p)
-def _reshape(out: ShapedArray, x: ShapedArray, *, new_sizes: Any, dimensions: Any = None, sharding: Any = None) -> tuple:
+def _reshape(out: ShapedArray, x: ShapedArray, *, new_sizes: tuple[int, ...], dimensions: Any = None, sharding: Any = None) -> tuple:
     """One axis may be cut in several or several be merged into one: the mesh axes that split the one split the several, from the first on."""
     if dimensions is not None and x._split is not None:
         x = x.update(shape=tuple(x.shape[i] for i in dimensions), sharding=x._split._replace(

@@ -24,7 +24,7 @@ def _window(name: str, x: ShapedArray, out: ShapedArray, action: str) -> Entries
 
 
 @sharding_rules(op.dynamic_slice_p)
-def _dynamic_slice(out: ShapedArray, x: ShapedArray, *_start_indices: ShapedArray, slice_sizes: Any) -> tuple:
+def _dynamic_slice(out: ShapedArray, x: ShapedArray, *_start_indices: ShapedArray, slice_sizes: tuple[int, ...]) -> tuple:
     return _window("dynamic_slice", x, out, "dynamic_slice")
 
 

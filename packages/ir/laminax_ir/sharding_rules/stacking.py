@@ -12,13 +12,13 @@ from laminax_ir.types.avals import ShapedArray
 
 
 @sharding_rules(op.stack_p)
-def _stack(out: ShapedArray, *avals: ShapedArray, axis: Any) -> tuple:
+def _stack(out: ShapedArray, *avals: ShapedArray, axis: int) -> tuple:
     entries = joined(avals, avals[0].shape, lambda: f"stack: All operands should have the same sharding. Got {listed(avals)}. Use reshard on some of them.")
     return (*entries[:axis], None, *entries[axis:])
 
 
 @sharding_rules(op.unstack_p)
-def _unstack(outs: Sequence[ShapedArray], x: ShapedArray, *, axis: Any) -> list[tuple]:
+def _unstack(outs: Sequence[ShapedArray], x: ShapedArray, *, axis: int) -> list[tuple]:
     entries = entries_of(x)
     if entries[axis] is not None:
         refuse(f"unstack: axis {axis} of {x.str_short()} is split, and cannot be taken apart. Use reshard on the operand.")

@@ -54,7 +54,7 @@ class SymbolicDim:
 
     __array_priority__ = 1000  # NumPy's scalars leave arithmetic to it
 
-    def __init__(self, terms: tuple[tuple[Product, int], ...], scope: SymbolicScope):
+    def __init__(self, terms: tuple[tuple[Product, int], ...], scope: SymbolicScope) -> None:
         self.terms = terms
         self.scope = scope
         self._hash = hash((terms, id(scope)))
@@ -138,7 +138,7 @@ class SymbolicDim:
     __radd__ = __add__
     __rmul__ = __mul__
 
-    def __pow__(self, power: Any) -> Any:
+    def __pow__(self, power: int) -> Any:
         if not isinstance(power, (int, np.integer)):
             return NotImplemented
         if power < 0:
@@ -157,7 +157,7 @@ class SymbolicDim:
     def __rmod__(self, other: Any) -> DimSize:
         return NotImplemented if (other := _operand(self, other, "%")) is None else _divided("mod", other, self, self.scope)
 
-    def __divmod__(self, other: Any) -> tuple[DimSize, DimSize]:
+    def __divmod__(self, other: SymbolicDim | int) -> tuple[DimSize, DimSize]:
         quotient = self // other
         return quotient if quotient is NotImplemented else (quotient, self % other)
 
@@ -186,7 +186,7 @@ class SymbolicDim:
     def __ge__(self, other: Any) -> bool:
         return _is_at_least(self, other, self, ">=", other, 0)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: SymbolicDim) -> bool:
         return _is_at_least(self, other, self, ">", other, 1)
 
     def __le__(self, other: Any) -> bool:
@@ -271,7 +271,7 @@ def inconclusive(what: str, scope: SymbolicScope) -> InconclusiveDimensionOperat
         "that are numbers.")
 
 
-def _operand(self: SymbolicDim, other: Any, what: str) -> DimSize | None:
+def _operand(self: SymbolicDim, other: SymbolicDim | int, what: str) -> DimSize | None:
     """The other operand of an arithmetic operation, if it is the size of an axis."""
     if type(other) is SymbolicDim:
         if other.scope is not self.scope:
@@ -401,7 +401,7 @@ def _extreme(name: str, x: Any, y: Any) -> DimSize:
 # Comparisons
 
 
-def _is_at_least(x: Any, y: Any, left: Any, sign: str, right: Any, by: int) -> bool:
+def _is_at_least(x: SymbolicDim | int, y: SymbolicDim | int, left: SymbolicDim, sign: str, right: SymbolicDim | int, by: int) -> bool:
     """Whether x >= y + by; the other three are for the error."""
     if not (is_dimension(x) and is_dimension(y)):
         return NotImplemented

@@ -47,7 +47,7 @@ def parse_dimension(text: str, scope: SymbolicScope, what: str) -> DimSize:
 class _Parser:
     """Reads a text from left to right."""
 
-    def __init__(self, text: str, scope: SymbolicScope, what: str, like: Sequence[int | None] | None):
+    def __init__(self, text: str, scope: SymbolicScope, what: str, like: Sequence[int | None] | None) -> None:
         self.text, self.scope, self.what = text, scope, what
         self.like = None if like is None else tuple(like)
         self.tokens: list[tuple[str, int]] = []  # each with its position

@@ -29,7 +29,7 @@ class SymbolicScope:
       >>> x, y = (ShapeDtypeStruct(symbolic_shape(s, scope=scope), np.float32) for s in ("a", "b"))
     """
 
-    def __init__(self, constraints_str: Sequence[str] = ()):
+    def __init__(self, constraints_str: Sequence[str] = ()) -> None:
         if isinstance(constraints_str, str) or not all(isinstance(text, str) for text in constraints_str):
             raise ValueError(f"The symbolic constraints should be a sequence of strings. Got {constraints_str!r}")
         self.constraints: list[SymbolicDim] = []  # each is 0 or more

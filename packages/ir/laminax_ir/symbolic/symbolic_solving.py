@@ -7,6 +7,7 @@ specification, is checked.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple, Sequence
 
@@ -44,7 +45,7 @@ class ShapeSpecification:
       ValueError: if the shapes are of several scopes, or a variable does not follow.
     """
 
-    def __init__(self, avals: Sequence[ShapedArray], names: Sequence[str]):
+    def __init__(self, avals: Sequence[ShapedArray], names: Sequence[str]) -> None:
         self.avals = tuple(avals)
         self.names = tuple(names)
         axes = [Axis(i, axis, dim) for i, aval in enumerate(self.avals) for axis, dim in enumerate(aval.shape)]
@@ -159,7 +160,7 @@ def evaluated(dim: DimSize, values: dict[str, DimSize]) -> DimSize:
 _OPERATIONS = {"floordiv": operator.floordiv, "mod": operator.mod, "max": max_dim, "min": min_dim}
 
 
-def _holds(question: Any) -> bool:
+def _holds(question: Callable) -> bool:
     """Whether something holds for all sizes."""
     try:
         return bool(question())

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.programs.primitive import Primitive, shape_rule
 from laminax_ir.tracing.trace import is_tracing
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
+
+if TYPE_CHECKING:
+    from laminax_ir.symbolic.symbolic_dims import SymbolicDim
 
 dim_as_value_p = Primitive("dim_as_value", family="symbolic", module=__name__)
 
@@ -18,7 +21,7 @@ def dim_aval() -> ShapedArray:
 
 
 @shape_rule(dim_as_value_p)
-def _dim_as_value_shape(*, dim: Any) -> ShapedArray:
+def _dim_as_value_shape(*, dim: SymbolicDim) -> ShapedArray:
     return dim_aval()
 
 

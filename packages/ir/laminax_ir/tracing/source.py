@@ -12,12 +12,15 @@ import os
 import sys
 from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from laminax_ir.options import config
 from laminax_ir.options.ambient import subscribe
 from laminax_ir.tracing.name_stacks import NameStack, no_names
 from laminax_ir.tracing.trace import state
+
+if TYPE_CHECKING:
+    from laminax_ir.options.config_options import Option
 
 _own_folders: list[str] = [os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep]
 _library_paths: list[str] = []
@@ -99,7 +102,7 @@ def _current_with_callers(depth: int = 2) -> SourceInfo:
     return located
 
 
-def _follow_option(option: Any, _scope: str, value: Any) -> None:
+def _follow_option(option: Option, _scope: str, value: Any) -> None:
     global current
     if option is config.include_full_tracebacks_in_locations and value is True:
         current = _current_with_callers

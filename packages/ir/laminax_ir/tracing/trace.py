@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 import threading
-from typing import Any, Callable, Hashable, NoReturn, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Hashable, NoReturn, Sequence
 
 from laminax_ir.options.composition import compose
 from laminax_ir.options.restoring import Restoring
@@ -24,6 +24,9 @@ from laminax_ir.types.errors import (
     UnboundAxisNameError,
 )
 from laminax_ir.types.python_scalars import check_has_truth_value, check_is_index, check_is_scalar
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array
 
 
 class Trace:
@@ -43,7 +46,7 @@ class Trace:
 
     parent: Trace  # who interprets what this trace leaves; the bottom has none
 
-    def __init__(self, name: str = "", argument_names: Sequence[str] | Callable[[int], str] | None = None):
+    def __init__(self, name: str = "", argument_names: Sequence[str] | Callable[[int], str] | None = None) -> None:
         self.ended = False
         self.name = name
         self.argument_names = argument_names
@@ -127,7 +130,7 @@ class ConstantFoldingTrace(Trace):
 
     __slots__ = ("parent",)
 
-    def __init__(self, parent: Trace):
+    def __init__(self, parent: Trace) -> None:
         super().__init__()
         self.parent = parent
 
@@ -393,7 +396,7 @@ class Tracer:
     def __complex__(self) -> complex:
         return self._python_scalar(complex)
 
-    def _python_scalar(self, kind: type) -> Any:
+    def _python_scalar(self, kind: type) -> float:
         check_is_scalar(self.aval)
         return kind(self._concretize(ConcretizationTypeError, "Abstract tracer value encountered where concrete value is expected:",
                                      _STATIC_HINT + f" To change the dtype of an array, try using `x.astype({kind.__name__})`."))
@@ -407,7 +410,7 @@ class Tracer:
             f"The numpy.ndarray conversion method __array__() was called on {self._traced_array()} {self.why_unknown()} "
             "Use the laminax.numpy function of the same name inside traced code, or move the NumPy call outside.")
 
-    def _concretize(self, error: type[Exception], what: str, hint: str) -> Any:
+    def _concretize(self, error: type[Exception], what: str, hint: str) -> Array:
         value = self.concrete_value()
         if value is None:
             raise error(f"{what} {self._traced_array()} {self.why_unknown()} {hint}")
@@ -424,7 +427,7 @@ class Tracer:
     def __format__(self, spec: str) -> str:
         return format(repr(self), spec)
 
-    def __deepcopy__(self, memo: Any) -> Tracer:
+    def __deepcopy__(self, memo: dict[int, list[Any]]) -> Tracer:
         return self
 
     def __copy__(self) -> Tracer:

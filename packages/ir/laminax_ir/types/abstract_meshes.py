@@ -105,7 +105,7 @@ class AbstractMesh(NamedGrid):
     """
 
     def __init__(self, axis_sizes: Sequence[int], axis_names: str | Sequence[Hashable],
-                 axis_types: AxisType | Sequence[AxisType] | None = None):
+                 axis_types: AxisType | Sequence[AxisType] | None = None) -> None:
         self.axis_sizes = tuple(axis_sizes)
         self.axis_names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
         self.axis_types = normal_axis_types("AbstractMesh", axis_types, len(self.axis_names))

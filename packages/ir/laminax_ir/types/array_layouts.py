@@ -37,7 +37,8 @@ class Layout:
 
     AUTO = AUTO
 
-    def __init__(self, major_to_minor: Sequence[int], tiling: Sequence[Sequence[int]] | None = None, sub_byte_element_size_in_bits: int = 0):
+    def __init__(self, major_to_minor: Sequence[int], tiling: Sequence[Sequence[int]] | None = None,
+                 sub_byte_element_size_in_bits: int = 0) -> None:
         self.major_to_minor = tuple(major_to_minor)
         self.tiling = None if tiling is None else tuple(map(tuple, tiling))
         self.sub_byte_element_size_in_bits = sub_byte_element_size_in_bits
@@ -86,7 +87,7 @@ class Format:
 
     __slots__ = ("layout", "sharding")
 
-    def __init__(self, layout: Layout | _Auto | None = None, sharding: Any = None):
+    def __init__(self, layout: Layout | _Auto | None = None, sharding: Any = None) -> None:
         if not (layout is None or layout is AUTO or isinstance(layout, Layout)):
             raise TypeError(f"Format: Invalid value received for the layout argument. Expected values are `None`, `Layout.AUTO` or an instance of `Layout`. "
                             f"Got {layout} of type {type(layout)}.")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import weakref
 from dataclasses import dataclass
-from typing import Any, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from laminax_ir.types.array_layouts import AUTO, Format
 from laminax_ir.types.memory_spaces import HOST_KIND, MemorySpace, space_of_kind
 from laminax_ir.types.sizes import size_types
 from laminax_ir.types.type_shardings import TypeSharding, as_sharding, axis_text, in_use, parts_of, sums_text, type_sharding
+
+if TYPE_CHECKING:
+    from laminax_ir.types.extended_dtypes import KeyDType
 
 _interned: dict[tuple, weakref.ref] = {}
 
@@ -63,8 +66,8 @@ class ShapedArray:
     _split: TypeSharding | None  # the sharding, of which most arrays have none
     _whole: ShapedArray | None  # with a sharding, or in other memory than the device's own, the aval without these
 
-    def __new__(cls, shape: Any, dtype: Any, weak_type: bool = False, *, named_shape: Mapping[Any, int] | None = None, sharding: Any = None,
-                memory_space: MemorySpace = MemorySpace.Device) -> ShapedArray:
+    def __new__(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool = False, *, named_shape: Mapping[Any, int] | None = None,
+                sharding: Any = None, memory_space: MemorySpace = MemorySpace.Device) -> ShapedArray:
         if sharding is not None or memory_space is not MemorySpace.Device:
             return aval_in(split_aval(ShapedArray(shape, dtype, weak_type, named_shape=named_shape), sharding), memory_space)
         named = _named_key(named_shape) if named_shape else ()
@@ -78,10 +81,10 @@ class ShapedArray:
             pass
         return _intern(cls, shape, dtype, weak_type, named)
 
-    def __init__(self, *_: Any, **__: Any):
+    def __init__(self, *_: Any, **__: Any) -> None:
         pass
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: tuple[int, ...]) -> None:
         raise AttributeError(f"ShapedArray is immutable; use update({name}=...) to make another one")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -90,7 +93,7 @@ class ShapedArray:
     def __copy__(self) -> ShapedArray:
         return self
 
-    def __deepcopy__(self, memo: Any) -> ShapedArray:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> ShapedArray:
         return self
 
     @property
@@ -171,7 +174,7 @@ class ShapedArray:
 AbstractValue = ShapedArray
 
 
-def _intern(cls: type[ShapedArray], shape: Any, dtype: Any, weak_type: bool, named: tuple) -> ShapedArray:
+def _intern(cls: type[ShapedArray], shape: tuple[int, ...], dtype: Any, weak_type: bool, named: tuple) -> ShapedArray:
     """Makes the aval, or finds it under its normal form (tuple of ints, canonical dtype object)."""
     shape = tuple(size if type(size) in size_types else int(size) for size in shape)
     for size in shape:
@@ -202,7 +205,7 @@ def _intern(cls: type[ShapedArray], shape: Any, dtype: Any, weak_type: bool, nam
     return aval
 
 
-def _normal_dtype(dtype: Any) -> Any:
+def _normal_dtype(dtype: Any) -> KeyDType | np.dtype:
     if dtypes.is_extended(dtype):
         return dtype
     dtype = np.dtype(dtype)
@@ -217,7 +220,8 @@ def _named_key(named_shape: Mapping[Any, int]) -> tuple:
     return tuple(sorted(named_shape.items(), key=lambda item: (str(type(item[0])), str(item[0]))))
 
 
-def _unpickle(shape: Sequence[Any], dtype: Any, weak_type: bool, named: tuple, sharding: Any = None, memory_space: MemorySpace = MemorySpace.Device) -> ShapedArray:
+def _unpickle(shape: Sequence[Any], dtype: np.dtype, weak_type: bool, named: tuple, sharding: Any = None,
+              memory_space: MemorySpace = MemorySpace.Device) -> ShapedArray:
     return ShapedArray(shape, dtype, weak_type, named_shape=dict(named), sharding=sharding, memory_space=memory_space)
 
 
@@ -318,7 +322,8 @@ class ShapeDtypeStruct:
 
     __slots__ = ("shape", "dtype", "sharding", "weak_type", "named_shape", "_layout")
 
-    def __init__(self, shape: Any, dtype: Any, *, sharding: Any = None, weak_type: bool = False, named_shape: Mapping[Any, int] | None = None):
+    def __init__(self, shape: Any, dtype: Any, *, sharding: Any = None, weak_type: bool = False,
+                 named_shape: Mapping[Any, int] | None = None) -> None:
         if dtype is None or shape is None:
             raise ValueError(f"ShapeDtypeStruct: {'dtype' if dtype is None else 'shape'} must be specified, got {shape=} and {dtype=}")
         self.shape = tuple(shape)

@@ -119,7 +119,7 @@ def concrete_algorithm(algorithm: DotAlgorithm | DotAlgorithmPreset, lhs: Any, r
                            accumulation_type=np.dtype(out if chosen.accumulation_type is None else chosen.accumulation_type))
 
 
-def _operand_type(algorithm: Any, side: str, precision_type: Any, dtype: Any) -> Any:
+def _operand_type(algorithm: DotAlgorithm | DotAlgorithmPreset, side: str, precision_type: Any, dtype: np.dtype) -> np.dtype | str:
     if precision_type is TF32:
         return TF32
     if precision_type is not ANY_F8:

@@ -135,14 +135,14 @@ def issubdtype(a: Any, b: Any) -> bool:
     return answer
 
 
-def _compute_issubdtype(a: Any, b: Any) -> bool:
+def _compute_issubdtype(a: np.dtype, b: type) -> bool:
     if isinstance(b, ExtendedDType):
         return a == b
     below, above = _scalar_type(a), _scalar_type(b)
     return issubclass(below, above) or issubclass(_parents.get(below, below), above)
 
 
-def _scalar_type(x: Any) -> type:
+def _scalar_type(x: np.dtype | type) -> type:
     if isinstance(x, type) and issubclass(x, np.generic):
         return x
     if isinstance(x, ExtendedDType):
@@ -189,7 +189,7 @@ def iinfo(dtype: Any) -> Any:
     return ml_dtypes.iinfo(supported_dtype(dtype))
 
 
-def _own_dtype(x: Any) -> Any:
+def _own_dtype(x: np.dtype) -> Any:
     """The dtype of an array, the type of a Python scalar, or a dtype as it is."""
     if type(x) in python_scalar_types:
         return type(x)

@@ -48,7 +48,7 @@ class PartitionSpec:
     reduced: frozenset
     _hash: int
 
-    def __init__(self, *partitions: Any, unreduced: Any = frozenset(), reduced: Any = frozenset()):
+    def __init__(self, *partitions: Any, unreduced: Any = frozenset(), reduced: Any = frozenset()) -> None:
         put = object.__setattr__
         put(self, "partitions", tuple(map(_normal_entry, partitions)))
         put(self, "unreduced", _normal_set("unreduced", unreduced))
@@ -71,7 +71,7 @@ class PartitionSpec:
             raise ValueError(f"PartitionSpec: {sorted(self.unreduced & self.reduced, key=str)} cannot be both in unreduced and in "
                              f"reduced; got {self!r}")
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: tuple[Any, ...]) -> None:
         raise AttributeError(f"PartitionSpec is immutable; use update(partitions=...) to make another one, not {name} = ...")
 
     def names(self) -> Iterator[Hashable]:
@@ -101,7 +101,7 @@ class PartitionSpec:
     def __iter__(self) -> Iterator[Any]:
         return iter(self.partitions)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int | slice) -> Any:
         return self.partitions[index]
 
     def __add__(self, other: Any) -> PartitionSpec:
@@ -110,7 +110,7 @@ class PartitionSpec:
                                  reduced=self.reduced | other.reduced)
         return self.update(partitions=self.partitions + tuple(other)) if isinstance(other, tuple) else NotImplemented
 
-    def __radd__(self, other: Any) -> PartitionSpec:
+    def __radd__(self, other: tuple[str, ...]) -> PartitionSpec:
         return self.update(partitions=other + self.partitions) if isinstance(other, tuple) else NotImplemented
 
     def __eq__(self, other: object) -> bool:

@@ -8,7 +8,7 @@ take on the dtype of what they meet. Source: JAX's "Type promotion semantics".
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
@@ -30,6 +30,10 @@ from laminax_ir.types.canonical_dtypes import (
 from laminax_ir.types.canonical_dtypes import dtype as dtype_of
 from laminax_ir.types.errors import DTypeError
 from laminax_ir.types.extended_dtypes import ExtendedDType
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
+    from laminax_ir.types.extended_dtypes import KeyDType
 
 Node = np.dtype | type  # a dtype, or the Python type of weakly typed values
 
@@ -180,7 +184,7 @@ def float0_error(where: str, operand_dtypes: Sequence[Any]) -> DTypeError:
                       f"the dtypes {names}. Leave out the derivative of the integer or boolean argument.")
 
 
-def _promote_without_lattice(dtype1: Any, dtype2: Any) -> Any:
+def _promote_without_lattice(dtype1: KeyDType | np.dtype, dtype2: KeyDType | np.dtype) -> KeyDType | np.dtype:
     if dtype1 == dtype2:
         return dtype1
     if float0 in (dtype1, dtype2):
@@ -226,7 +230,7 @@ def promote_types(a: Any, b: Any) -> Any:
     return joined if has_wide else canonicalize_dtype(joined)
 
 
-def _node(x: Any) -> Any:
+def _node(x: np.dtype | type) -> np.dtype | type:
     if isinstance(x, ExtendedDType):
         return x
     return x if _is_weak_type(x) else supported_dtype(x)
@@ -256,9 +260,9 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
     return (dtype, weak_type) if return_weak_type_flag else dtype
 
 
-def _is_weak(x: Any) -> bool:
+def _is_weak(x: ArrayLike) -> bool:
     return _is_weak_type(x) or is_weakly_typed(x)
 
 
-def _is_weak_type(x: Any) -> bool:
+def _is_weak_type(x: ArrayLike) -> bool:
     return x is int or x is float or x is complex

@@ -7,7 +7,7 @@ code do not count, and neither does what lowering does not read, such as derivat
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_cal
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from laminax_ir.programs.primitive import Primitive
 from laminax_ir.tracing.operation_attributes import attributes_of, in_use
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
 
 _IGNORED: dict[Primitive, frozenset[str]] = {
     custom_jvp_call_p: frozenset({"jvp"}), custom_vjp_call_p: frozenset({"fwd", "bwd"}), custom_vmap_call_p: frozenset({"rule"}),
@@ -74,7 +77,7 @@ class ProgramTable:
         ignored = _IGNORED.get(eqn.primitive, ())
         return tuple([(name, self._value(value)) for name, value in sorted(eqn.params.items()) if name not in ignored])
 
-    def _value(self, value: Any) -> Any:
+    def _value(self, value: Any) -> tuple[str | type, Any]:
         """Something that is equal for parameters that mean the same."""
         if isinstance(value, (ClosedJaxpr, Jaxpr)):
             return "program", id(self.representative(value))
@@ -99,6 +102,6 @@ def _literal(literal: Literal) -> tuple:
     return literal.aval, type(literal.val), _bits(literal.val)
 
 
-def _bits(value: Any) -> tuple:
+def _bits(value: ArrayLike) -> tuple:
     array = np.asarray(value)
     return array.dtype, array.shape, array.tobytes()

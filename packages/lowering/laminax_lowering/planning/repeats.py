@@ -82,7 +82,7 @@ def _depending_on_nothing_within(eqns: Sequence[JaxprEqn]) -> set[int]:
     return found
 
 
-def _search(eqns: Any, heavy: list[int], first: int, last: int, least: tuple[int, int, int], runs: list[Run]) -> None:
+def _search(eqns: Sequence[JaxprEqn], heavy: list[int], first: int, last: int, least: tuple[int, int, int], runs: list[Run]) -> None:
     """Adds the runs among the equations from `first` to before `last`: the longest one, then those before and behind it."""
     if len(heavy) < least[0]:
         return
@@ -95,7 +95,8 @@ def _search(eqns: Any, heavy: list[int], first: int, last: int, least: tuple[int
     _search(eqns, [i for i in heavy if i >= end], end, last, least, runs)
 
 
-def _longest_run(eqns: Any, heavy: list[int], first: int, last: int, min_count: int, min_length: int, min_work: int) -> Run | None:
+def _longest_run(eqns: Sequence[JaxprEqn], heavy: list[int], first: int, last: int, min_count: int, min_length: int,
+                 min_work: int) -> Run | None:
     kinds = [_kind(eqns[i]) for i in heavy]
     best, most = None, 0
     for period in range(1, min(len(heavy) // min_count, MAX_HEAVY_PER_BLOCK) + 1):
@@ -122,7 +123,8 @@ def _stretches(heavy: list[int], kinds: list, period: int) -> list[tuple[int, in
     return found
 
 
-def _as_run(eqns: Any, heavy: list[int], period: int, first: int, last: int, min_count: int, min_length: int, min_work: int) -> Run | None:
+def _as_run(eqns: Sequence[JaxprEqn], heavy: list[int], period: int, first: int, last: int, min_count: int, min_length: int,
+            min_work: int) -> Run | None:
     """The run around a stretch of heavy operations; None if its blocks are too few or too small."""
     length = heavy[period] - heavy[0]
     start, end = heavy[0], heavy[0] + length
@@ -140,7 +142,7 @@ def _as_run(eqns: Any, heavy: list[int], period: int, first: int, last: int, min
     return Run(start, length, count) if count >= min_count else None
 
 
-def _cheapest_cut(eqns: Any, start: int, end: int, length: int) -> int:
+def _cheapest_cut(eqns: Sequence[JaxprEqn], start: int, end: int, length: int) -> int:
     """How many equations to leave out at the start of a run, so that the fewest bytes go from each block to the next.
 
     What a block keeps for later than the next one counts nowhere: it goes over any cut.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops.buffer_callbacks import buffer_callback_p
 from laminax_lowering.writing.context import FunctionWriter
@@ -10,14 +10,18 @@ from laminax_lowering.writing.custom_calls import emit_ffi_call
 from laminax_lowering.writing.registry import lowering_rule, not_supported
 from laminax_lowering.writing.ssa_values import Value
 
+if TYPE_CHECKING:
+    from laminax_ir.ops.buffer_callbacks import FlatBufferCallback
+    from laminax_ir.types.avals import ShapedArray
+
 _TARGETS = {"cpu": "xla_buffer_python_cpu_callback", "cuda": "xla_buffer_python_gpu_callback", "rocm": "xla_buffer_python_gpu_callback"}
 
 not_supported(buffer_callback_p, ("tpu",), f"callbacks are supported on {', '.join(_TARGETS)}; the TPU compiler has none of this kind")
 
 
 @lowering_rule(buffer_callback_p, platforms=tuple(_TARGETS))
-def _buffer_callback(ctx: FunctionWriter, *operands: Value, callback: Any, result_avals: Any, has_side_effect: bool,
-                     input_output_aliases: Any, command_buffer_compatible: bool, **_params: Any) -> list[Value]:
+def _buffer_callback(ctx: FunctionWriter, *operands: Value, callback: FlatBufferCallback, result_avals: tuple[ShapedArray, ...],
+                     has_side_effect: bool, input_output_aliases: Any, command_buffer_compatible: bool, **_params: Any) -> list[Value]:
     module = ctx.module
     module.host_callbacks.append(callback)
     suffix = "_cmd_buffer" if command_buffer_compatible and ctx.platform != "cpu" else ""

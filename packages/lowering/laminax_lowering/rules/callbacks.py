@@ -6,7 +6,7 @@ arrays that it takes back afterwards. Of a program that the compiler splits over
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -26,6 +26,11 @@ from laminax_lowering.writing.context import FunctionWriter, current_token
 from laminax_lowering.writing.custom_calls import emit_ffi_call
 from laminax_lowering.writing.registry import lowering_rule, not_supported
 from laminax_lowering.writing.ssa_values import Value
+
+if TYPE_CHECKING:
+    from laminax_ir.ops.callbacks import FlatCallback
+    from laminax_ir.programs.effects import DebugEffect, OrderedDebugEffect
+    from laminax_ir.types.annotations import ArrayLike
 
 _TARGETS = {"cpu": "xla_ffi_python_cpu_callback", "cuda": "xla_ffi_python_gpu_callback",
             "rocm": "xla_ffi_python_gpu_callback"}
@@ -48,12 +53,12 @@ def emit_callback(ctx: FunctionWriter, function: Callable[..., Sequence[np.ndarr
                          is_on_first_device=is_split)
 
 
-def _emit_ordered(ctx: FunctionWriter, function: Any, operands: Sequence[Value], results: Any) -> list[Value]:
+def _emit_ordered(ctx: FunctionWriter, function: Callable, operands: Sequence[Value], results: Sequence[ShapedArray]) -> list[Value]:
     if ctx.module.num_partitions > 1 and ctx.module.manual_mesh is not None:
         raise NotImplementedError("ordered callbacks are not supported in programs per device (shard_map, pmap): the devices run side by "
                                   "side. Leave ordered out.")
 
-    def threaded(token: Any, *args: Any) -> tuple[Any, ...]:
+    def threaded(token: ArrayLike, *args: Any) -> tuple[Any, ...]:
         return token, *function(*args)
 
     before = current_token(ctx)
@@ -62,14 +67,16 @@ def _emit_ordered(ctx: FunctionWriter, function: Any, operands: Sequence[Value],
 
 
 @lowering_rule(op.pure_callback_p, platforms=tuple(_TARGETS))
-def _pure_callback(ctx: FunctionWriter, *operands: Value, callback: Any, result_avals: Any, **_params: Any) -> list[Value]:
-    def function(*args: Any) -> tuple[Any, ...]:
+def _pure_callback(ctx: FunctionWriter, *operands: Value, callback: FlatCallback, result_avals: tuple[ShapedArray, ...],
+                   **_params: Any) -> list[Value]:
+    def function(*args: ArrayLike) -> tuple[Any, ...]:
         return tuple(op.run_callback(callback, result_avals, args))
     return emit_callback(ctx, function, operands, result_avals, False)
 
 
 @lowering_rule(op.io_callback_p, platforms=tuple(_TARGETS))
-def _io_callback(ctx: FunctionWriter, *operands: Value, callback: Any, result_avals: Any, ordered: bool, **_params: Any) -> list[Value]:
+def _io_callback(ctx: FunctionWriter, *operands: Value, callback: FlatCallback, result_avals: tuple[ShapedArray, ...], ordered: bool,
+                 **_params: Any) -> list[Value]:
     def function(*args: Any) -> tuple[Any, ...]:
         return tuple(op.run_callback(callback, result_avals, args))
     if ordered:
@@ -78,7 +85,8 @@ def _io_callback(ctx: FunctionWriter, *operands: Value, callback: Any, result_av
 
 
 @lowering_rule(op.debug_callback_p, platforms=tuple(_TARGETS))
-def _debug_callback(ctx: FunctionWriter, *operands: Value, callback: Any, effect: Any, **params: Any) -> list[Value]:
+def _debug_callback(ctx: FunctionWriter, *operands: Value, callback: FlatCallback, effect: DebugEffect | OrderedDebugEffect,
+                    **params: Any) -> list[Value]:
     if rest := left_to_compiler(ctx.module):
         return ctx.run(_from_one_device(ctx.module.manual_mesh, rest, [x.aval for x in operands], {"callback": callback, "effect": effect, **params}),
                        operands)

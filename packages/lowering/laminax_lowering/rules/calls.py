@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from laminax_ir.ops.calls import (
@@ -35,7 +36,7 @@ def _lower_jit(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, name: 
 
 @lowering_rule(checkpoint_p)
 def _lower_checkpoint(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, name: str, prevent_cse: bool | tuple[bool, ...],
-                      policy: Any, differentiated: bool) -> list[Value]:
+                      policy: Callable | None, differentiated: bool) -> list[Value]:
     """The recomputation starts behind a barrier, or the compiler would see that its results are known already."""
     fenced = prevent_cse if isinstance(prevent_cse, tuple) else (prevent_cse,) * len(operands)
     behind = [x for x, is_fenced in zip(operands, fenced) if is_fenced]
@@ -65,5 +66,5 @@ def _lower_custom_vjp_tangent(ctx: FunctionWriter, *operands: Value, name: str, 
 
 
 @lowering_rule(custom_vmap_call_p)
-def _lower_custom_vmap_call(ctx: FunctionWriter, *operands: Value, call: Any, **_params: Any) -> list[Value]:
+def _lower_custom_vmap_call(ctx: FunctionWriter, *operands: Value, call: ClosedJaxpr, **_params: Any) -> list[Value]:
     return ctx.run(call, operands, [ctx.eqn.primitive.name])

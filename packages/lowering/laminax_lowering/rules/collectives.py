@@ -64,14 +64,14 @@ def _channel(ctx: FunctionWriter) -> dict[str, str]:
     return {} if ctx.module.manual_mesh is None else {"channel_handle": ctx.module.new_channel()}
 
 
-def _region(ctx: FunctionWriter, element_op: str, dtype: Any) -> str:
+def _region(ctx: FunctionWriter, element_op: str, dtype: np.dtype) -> str:
     scalar = ShapedArray((), dtype)
     return ctx.region([scalar, scalar], lambda a, b: ctx.emit(element_op, [a, b], results=[scalar]), isolated=True)
 
 
 def _define_reduction(primitive: Primitive, element_op: str) -> None:
     @lowering_rule(primitive)
-    def rule(ctx: FunctionWriter, x: Value, *, axes: Any, axis_index_groups: Any) -> Any:
+    def rule(ctx: FunctionWriter, x: Value, *, axes: tuple[str, ...], axis_index_groups: tuple[tuple[int, ...], ...] | None) -> Any:
         return ctx.emit("stablehlo.all_reduce", [x], regions=[_region(ctx, element_op, x.dtype)],
                         attributes=_communication(ctx, replica_groups(ctx, axes, axis_index_groups)))
 
@@ -149,7 +149,7 @@ def _axis_index(ctx: FunctionWriter, *, axis_name: tuple) -> Value:
 
 
 @lowering_rule(op.psum_shared_p)
-def _psum_shared(ctx: FunctionWriter, x: Value, like: Value, *, axes: Any) -> Value:
+def _psum_shared(ctx: FunctionWriter, x: Value, like: Value, *, axes: tuple[str, ...]) -> Value:
     for name in axes:
         _axis_position(ctx, name)
     raise NotImplementedError(f"reduce_axes over the axes {axes} cannot be lowered: which values are shared along an axis is known "
@@ -157,5 +157,5 @@ def _psum_shared(ctx: FunctionWriter, x: Value, like: Value, *, axes: Any) -> Va
 
 
 @lowering_rule(op.pvary_p)
-def _pvary(ctx: FunctionWriter, x: Value, *, axes: Any) -> Value:
+def _pvary(ctx: FunctionWriter, x: Value, *, axes: tuple[str, ...]) -> Value:
     return x

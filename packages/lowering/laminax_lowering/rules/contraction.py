@@ -8,7 +8,7 @@ Source: StableHLO specification, `dot_general`.
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,14 +34,18 @@ from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import bool_text, element_type, int_list
 
+if TYPE_CHECKING:
+    from laminax_ir.ops.contraction import Precision, RaggedDotDimensionNumbers
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 
 @lowering_rule(op.dot_general_p)
-def _dot_general(ctx: FunctionWriter, lhs: Value, rhs: Value, *, dimension_numbers: Any, precision: Any,
-                 preferred_element_type: Any, out_sharding: Any) -> Value:
+def _dot_general(ctx: FunctionWriter, lhs: Value, rhs: Value, *, dimension_numbers: tuple[tuple[Any, ...], ...], precision: Any,
+                 preferred_element_type: np.dtype | None, out_sharding: Any) -> Value:
     return emit_dot_general(ctx, lhs, rhs, ctx.avals_out[0], dimension_numbers, precision)
 
 
-def emit_dot_general(ctx: FunctionWriter, lhs: Any, rhs: Any, out: ShapedArray, dimension_numbers: Any, precision: Any) -> Value:
+def emit_dot_general(ctx: FunctionWriter, lhs: Value, rhs: Value, out: ShapedArray, dimension_numbers: Any, precision: Any) -> Value:
     """Writes a product with the result's aval `out`, in one operation and conversions where dtypes need them."""
     if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
         algorithm = concrete_algorithm(precision, lhs.aval.dtype, rhs.aval.dtype, out.dtype)
@@ -66,8 +70,8 @@ _CPU_ALGORITHMS = (DotAlgorithmPreset.F16_F16_F16, DotAlgorithmPreset.F32_F32_F3
                    DotAlgorithmPreset.BF16_BF16_F32, DotAlgorithmPreset.BF16_BF16_F32_X3, DotAlgorithmPreset.BF16_BF16_F32_X6)
 
 
-def _emit_by_algorithm(ctx: FunctionWriter, lhs: Any, rhs: Any, out: ShapedArray, dimension_numbers: Any, asked: Any,
-                       algorithm: DotAlgorithm) -> Value:
+def _emit_by_algorithm(ctx: FunctionWriter, lhs: Value, rhs: Value, out: ShapedArray, dimension_numbers: tuple[tuple[Any, ...], ...],
+                       asked: Any, algorithm: DotAlgorithm) -> Value:
     if "cpu" in ctx.platforms and not any(
             concrete_algorithm(p, lhs.aval.dtype, rhs.aval.dtype, out.dtype) == algorithm for p in _CPU_ALGORITHMS):
         raise ValueError(f"dot_general: the algorithm {asked} is not supported on cpu; expected one of "
@@ -87,7 +91,7 @@ def _emit_by_algorithm(ctx: FunctionWriter, lhs: Any, rhs: Any, out: ShapedArray
 
 
 @functools.lru_cache(maxsize=None)
-def product_dtypes(lhs: Any, rhs: Any, out: Any) -> tuple[Any, Any]:
+def product_dtypes(lhs: np.dtype, rhs: np.dtype, out: np.dtype) -> tuple[Any, Any]:
     """The dtype of the operands and of the result of the StableHLO operation; the result may be converted after it."""
     operand = op.contraction_dtype("dot_general", lhs, rhs, None)
     if _kind(operand) == _kind(out):
@@ -101,7 +105,7 @@ def product_dtypes(lhs: Any, rhs: Any, out: Any) -> tuple[Any, Any]:
 _FLOATING = 2
 
 
-def _kind(dtype: Any) -> int:
+def _kind(dtype: np.dtype) -> int:
     kinds = (np.bool_, dtypes.integer, dtypes.floating, dtypes.complexfloating)
     return next(i for i, kind in enumerate(kinds) if dtypes.issubdtype(dtype, kind))
 
@@ -126,7 +130,7 @@ def _dimension_numbers(dimension_numbers: Any) -> str:
     return f"#stablehlo.dot<{', '.join(f'{name} = {int_list(axes)}' for name, axes in lists.items() if axes)}>"
 
 
-def precision_text(precision: Any) -> str:
+def precision_text(precision: tuple[Precision, ...]) -> str:
     """The attribute of a pair of precisions."""
     return "[" + ", ".join(f"#stablehlo<precision {p.name}>" for p in precision) + "]"
 
@@ -146,8 +150,8 @@ def _dense_program(lhs: ShapedArray, rhs: ShapedArray, group_sizes: ShapedArray,
         return stage(functools.partial(_ragged_by_masks, **dict(params)), [lhs, rhs, group_sizes], name="ragged_dot_general")
 
 
-def _ragged_by_masks(lhs: Any, rhs: Any, group_sizes: Any, *, ragged_dot_dimension_numbers: Any, precision: Any,
-                     preferred_element_type: Any, group_offset: Any, out_sharding: Any) -> list[Any]:
+def _ragged_by_masks(lhs: ArrayLike, rhs: ArrayLike, group_sizes: ArrayLike, *, ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
+                     precision: Any, preferred_element_type: Any, group_offset: Any, out_sharding: Any) -> list[Any]:
     """One dense product whose lhs has a group axis in front: contracted with that of rhs, or kept in the result."""
     ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)), (ragged,), group = ragged_dot_dimension_numbers
     inside = _in_group(lhs.aval, group_sizes, ragged_dot_dimension_numbers)
@@ -164,7 +168,7 @@ def _ragged_by_masks(lhs: Any, rhs: Any, group_sizes: Any, *, ragged_dot_dimensi
     return [transpose(result, (batch, *range(batch), *range(batch + 1, result.ndim)))]
 
 
-def _in_group(lhs: ShapedArray, group_sizes: Any, numbers: Any) -> Any:
+def _in_group(lhs: ShapedArray, group_sizes: ArrayLike, numbers: RaggedDotDimensionNumbers) -> Array:
     """bool[g, *lhs]: whether an element of lhs belongs to a group."""
     (ragged,) = numbers.lhs_ragged_dimensions
     sizes = convert_element_type(group_sizes, np.int32)

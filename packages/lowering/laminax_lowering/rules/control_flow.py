@@ -7,6 +7,7 @@ runs several steps, and what does not fill an iteration runs after the loop.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Sequence
 
 import numpy as np
@@ -28,7 +29,7 @@ _INT32 = ShapedArray((), np.int32)
 
 
 @lowering_rule(cond_p)
-def _lower_cond(ctx: FunctionWriter, index: Value, *operands: Value, branches: Any,
+def _lower_cond(ctx: FunctionWriter, index: Value, *operands: Value, branches: tuple[ClosedJaxpr, ...],
                 branches_platforms: tuple[tuple[str, ...] | None, ...] | None = None) -> list[Value]:
     if branches_platforms is not None:  # the other branches need not exist on the platform
 
@@ -95,10 +96,10 @@ def _lower_while(ctx: FunctionWriter, *operands: Value, cond_jaxpr: ClosedJaxpr,
                        lambda *state: ctx.run(body_jaxpr, [*body_consts, *state], ["", "while", "body"]), has_ordered(body_jaxpr.effects))
 
 
-def _emit_while(ctx: FunctionWriter, carry: Sequence[Value], condition: Any, body: Any, is_ordered: bool = False) -> list[Value]:
+def _emit_while(ctx: FunctionWriter, carry: Sequence[Value], condition: Callable, body: Callable, is_ordered: bool = False) -> list[Value]:
     """Args: `is_ordered`, whether the body has ordered effects; the token is carried along then."""
     if is_ordered:
-        def threaded(*state: Any) -> list[Any]:
+        def threaded(*state: Value) -> list[Any]:
             ctx.token = state[-1]
             return [*body(*state[:-1]), ctx.token]
 
@@ -143,10 +144,10 @@ def _lower_scan(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, lengt
             ys = [_write_at(ctx, stack, y, index) for stack, y in zip(ys, outs)]
         return [*carry, *ys]
 
-    def condition(i: Any, *_state: Any) -> Any:
+    def condition(i: Value, *_state: Value) -> Any:
         return compare(ctx, i, number(length - length % unroll), "LT")
 
-    def body(i: Any, *state: Any) -> list[Any]:
+    def body(i: Value, *state: Value) -> list[Any]:
         advanced = several_steps(i, state)
         return [ctx.emit("stablehlo.add", [i, ctx.constant(unroll, np.int32)], results=[_INT32]), *advanced]
 
@@ -161,7 +162,8 @@ def _lower_scan(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, lengt
     return [*carry, *ys]
 
 
-def _unrolled(ctx: FunctionWriter, step: Any, position: Any, carry: Any, length: int, reverse: bool, y_avals: Any) -> list[Value]:
+def _unrolled(ctx: FunctionWriter, step: Callable, position: Callable, carry: Sequence[Value], length: int, reverse: bool,
+              y_avals: Sequence[ShapedArray]) -> list[Value]:
     """All steps one after the other, without a loop."""
     steps = []
     for i in range(length):

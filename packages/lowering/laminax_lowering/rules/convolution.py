@@ -6,7 +6,7 @@ Source: StableHLO specification, `convolution`; the text form of its dimension n
 from __future__ import annotations
 
 import functools
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -19,12 +19,15 @@ from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import i64_array, i64_tensor
 
+if TYPE_CHECKING:
+    from laminax_ir.ops.contraction import Precision
+
 
 @lowering_rule(conv_general_dilated_p)
 def _conv_general_dilated(ctx: FunctionWriter, lhs: Value, rhs: Value, *, window_strides: Sequence[int], padding: Sequence[tuple[int, int]],
                           lhs_dilation: Sequence[int], rhs_dilation: Sequence[int], dimension_numbers: ConvDimensionNumbers,
                           feature_group_count: int, batch_group_count: int,
-                          precision: Any, preferred_element_type: Any, out_sharding: Any) -> Value:
+                          precision: tuple[Precision, ...] | None, preferred_element_type: Any, out_sharding: Any) -> Value:
     (out,) = ctx.avals_out
     attributes = {
         "window_strides": i64_array(window_strides), "lhs_dilation": i64_array(lhs_dilation), "rhs_dilation": i64_array(rhs_dilation),
@@ -40,11 +43,11 @@ def _conv_general_dilated(ctx: FunctionWriter, lhs: Value, rhs: Value, *, window
     return converted_product(ctx, emit(ctx, lhs, rhs, result, attributes), out)
 
 
-def _emit(ctx: FunctionWriter, lhs: Any, rhs: Any, result: ShapedArray, attributes: Any) -> Any:
+def _emit(ctx: FunctionWriter, lhs: Value, rhs: Value, result: ShapedArray, attributes: dict[str, str]) -> Value:
     return ctx.emit("stablehlo.convolution", [lhs, rhs], attributes=attributes, results=[result])
 
 
-def _emit_complex(ctx: FunctionWriter, lhs: Any, rhs: Any, result: ShapedArray, attributes: Any) -> Any:
+def _emit_complex(ctx: FunctionWriter, lhs: Value, rhs: Value, result: ShapedArray, attributes: dict[str, str]) -> Value:
     """As four real convolutions: the compilers' convolution libraries have no complex ones."""
     def part(value: Value, name: str) -> Any:
         dtype = _part_dtype(value.aval.dtype)
@@ -58,7 +61,7 @@ def _emit_complex(ctx: FunctionWriter, lhs: Any, rhs: Any, result: ShapedArray, 
     return ctx.emit("stablehlo.complex", [real, imag], results=[result])
 
 
-def _part_dtype(dtype: Any) -> np.dtype:
+def _part_dtype(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.float32 if dtype == np.complex64 else np.float64)
 
 
@@ -68,7 +71,7 @@ def _dimension_numbers(numbers: ConvDimensionNumbers) -> str:
     return f"#stablehlo.conv<{lhs}x{rhs}->{out}>"
 
 
-def _labels(spec: Any, names: str) -> str:
+def _labels(spec: tuple[int, ...], names: str) -> str:
     labels = [""] * len(spec)
     for axis, name in zip(spec, (*names, *range(len(spec) - 2))):
         labels[axis] = str(name)

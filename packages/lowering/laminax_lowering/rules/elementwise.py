@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from laminax_lowering.writing.comparisons import compare, compare_type, complex_
 from laminax_lowering.writing.context import Elementwise, FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule, lowering_rules
 from laminax_lowering.writing.ssa_values import Value
+
+if TYPE_CHECKING:
+    from laminax_ir.ops.elementwise import RoundingMethod
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 def _define(primitive: Primitive, name: str) -> None:
@@ -48,7 +52,7 @@ for _primitive, _name in [
     _define_accurate(_primitive, _name)
 
 
-def _define_trigonometric(primitive: Primitive, name: str, of_parts: Any) -> None:
+def _define_trigonometric(primitive: Primitive, name: str, of_parts: Callable) -> None:
     """Complex numbers go by their parts: XLA's own expansion loses small imaginary parts to cancellation."""
     def rule(ctx: FunctionWriter, x: Value, accuracy: Any = None) -> Any:
         if dtypes.issubdtype(x.dtype, dtypes.complexfloating):
@@ -59,7 +63,7 @@ def _define_trigonometric(primitive: Primitive, name: str, of_parts: Any) -> Non
 
 
 @functools.lru_cache(maxsize=None)
-def _program_of_parts(of_parts: Any, aval: ShapedArray, accuracy: Any) -> ClosedJaxpr:
+def _program_of_parts(of_parts: Callable, aval: ShapedArray, accuracy: Any) -> ClosedJaxpr:
     """`of_parts(a, b, sin a, cos a, sinh b, cosh b)`, the parts of the result, as a program of a + ib."""
     def program(x: Value) -> list[Any]:
         a, b = op.real(x), op.imag(x)
@@ -69,16 +73,16 @@ def _program_of_parts(of_parts: Any, aval: ShapedArray, accuracy: Any) -> Closed
     return stage(program, [aval], name="trigonometric")
 
 
-def _unless_zero(a: Value, product: Any, value: Value) -> Any:
+def _unless_zero(a: Value, product: ArrayLike, value: Value) -> Array:
     """The product, but where its factor sin a is 0 because a is, a zero: also times infinity."""
     return op.select(op.eq(a, 0.0), value, product)
 
 
-def _sin_of_parts(a: Value, b: Value, sin: Any, cos: Any, sinh: Any, cosh: Any) -> tuple[Any, Any]:
+def _sin_of_parts(a: Value, b: Value, sin: ArrayLike, cos: ArrayLike, sinh: ArrayLike, cosh: ArrayLike) -> tuple[Any, Any]:
     return _unless_zero(a, op.mul(sin, cosh), a), op.mul(cos, sinh)
 
 
-def _cos_of_parts(a: Value, b: Value, sin: Any, cos: Any, sinh: Any, cosh: Any) -> tuple[Any, Any]:
+def _cos_of_parts(a: Value, b: Value, sin: ArrayLike, cos: ArrayLike, sinh: ArrayLike, cosh: ArrayLike) -> tuple[Any, Any]:
     zero = op.select(op.ne(b, b), op.neg(a), op.mul(a, op.sign(b)))  # also for a NaN, as in C99
     return op.mul(cos, cosh), op.neg(_unless_zero(a, op.mul(sin, sinh), zero))
 
@@ -157,13 +161,13 @@ def _lower_sign(ctx: FunctionWriter, x: Value) -> Value:
 
 
 @lowering_rule(op.round_p)
-def _lower_round(ctx: FunctionWriter, x: Value, *, rounding_method: Any) -> Value:
+def _lower_round(ctx: FunctionWriter, x: Value, *, rounding_method: RoundingMethod) -> Value:
     even = rounding_method == op.RoundingMethod.TO_NEAREST_EVEN
     return ctx.emit("stablehlo.round_nearest_even" if even else "stablehlo.round_nearest_afz", [x])
 
 
 @lowering_rule(op.conj_p)
-def _lower_conj(ctx: FunctionWriter, x: Value, *, input_dtype: Any) -> Value:
+def _lower_conj(ctx: FunctionWriter, x: Value, *, input_dtype: np.dtype) -> Value:
     if not dtypes.issubdtype(x.dtype, dtypes.complexfloating):
         return ctx.emit("stablehlo.complex", [x, ctx.constant(0, x.dtype, x.shape)])
     return ctx.emit("chlo.conj", [x])
@@ -266,7 +270,7 @@ def _lower_select_n(ctx: FunctionWriter, which: Value, *cases: Value) -> Value:
     return choose(0, len(cases))
 
 
-def _predicate(ctx: FunctionWriter, pred: Any, aval: ShapedArray) -> Any:
+def _predicate(ctx: FunctionWriter, pred: Value, aval: ShapedArray) -> Value:
     """A scalar predicate serves arrays of any shape, except key arrays, whose data have axes of their own."""
     if not dtypes.is_extended(aval.dtype):
         return pred
@@ -282,7 +286,7 @@ def _lower_clamp(ctx: FunctionWriter, low: Value, x: Value, high: Value) -> Valu
 
 
 @lowering_rule(op.convert_element_type_p)
-def _lower_convert(ctx: FunctionWriter, x: Value, *, new_dtype: Any, weak_type: bool, sharding: Any = None) -> Value:
+def _lower_convert(ctx: FunctionWriter, x: Value, *, new_dtype: np.dtype, weak_type: bool, sharding: Any = None) -> Value:
     aval = ctx.avals_out[0]
     if x.dtype == aval.dtype:
         return type(x)(x.name, aval)
@@ -292,7 +296,7 @@ def _lower_convert(ctx: FunctionWriter, x: Value, *, new_dtype: Any, weak_type: 
 
 
 @lowering_rule(op.bitcast_convert_type_p)
-def _lower_bitcast(ctx: FunctionWriter, x: Value, *, new_dtype: Any) -> Value:
+def _lower_bitcast(ctx: FunctionWriter, x: Value, *, new_dtype: np.dtype) -> Value:
     return ctx.emit("stablehlo.bitcast_convert", [x])
 
 

@@ -43,7 +43,7 @@ def _call_exported(ctx: FunctionWriter, *operands: Value, program: StableHLOProg
     return _split(ctx, [retyped(ctx, x, aval) for x, aval in zip(results, ctx.avals_out, strict=True)], program.out_shardings)
 
 
-def _split(ctx: FunctionWriter, values: Sequence[Value], shardings: Any) -> list:
+def _split(ctx: FunctionWriter, values: Sequence[Value], shardings: tuple[None, ...]) -> list:
     """The values, split as the exported function's arguments and results are: what its `main` says of them ends with the call."""
     return [x if sharding is None else constrained(ctx, x, sharding) for x, sharding in zip(values, shardings, strict=True)]
 

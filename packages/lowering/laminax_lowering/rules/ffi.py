@@ -18,9 +18,9 @@ from laminax_lowering.writing.types import bool_text, dense, element_type, scala
 
 
 @lowering_rule(ffi_call_p)
-def _ffi_call(ctx: FunctionWriter, *operands: Value, target_name: str, result_avals: Any, has_side_effect: bool, input_layouts: Any,
-              output_layouts: Any, input_output_aliases: Any, custom_call_api_version: int, legacy_backend_config: str | None,
-              attributes: tuple, vmap_method: str | None) -> list[Value]:
+def _ffi_call(ctx: FunctionWriter, *operands: Value, target_name: str, result_avals: tuple[ShapedArray, ...], has_side_effect: bool,
+              input_layouts: tuple[tuple[int, ...], ...], output_layouts: tuple[tuple[int, ...], ...], input_output_aliases: Any,
+              custom_call_api_version: int, legacy_backend_config: str | None, attributes: tuple, vmap_method: str | None) -> list[Value]:
     config = attributes_text(attributes) if custom_call_api_version >= TYPED_API else string_text(legacy_backend_config or "")
     return emit_call(ctx, target_name, operands, result_avals, config, input_layouts, output_layouts, dict(input_output_aliases),
                      has_side_effect, custom_call_api_version)

@@ -12,18 +12,18 @@ from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import i64_array
 
 
-def _transform(ctx: FunctionWriter, x: Value, kind: FftType, lengths: Any, aval: ShapedArray) -> Any:
+def _transform(ctx: FunctionWriter, x: Value, kind: FftType, lengths: tuple[int, ...], aval: ShapedArray) -> Value:
     return ctx.emit("stablehlo.fft", [x], results=[aval],
                     attributes={"fft_length": i64_array(lengths), "fft_type": f"#stablehlo<fft_type {kind.name}>"})
 
 
 @lowering_rule(fft_p)
-def _lower_fft(ctx: FunctionWriter, x: Value, *, fft_type: Any, fft_lengths: tuple[int, ...]) -> Value:
+def _lower_fft(ctx: FunctionWriter, x: Value, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> Value:
     return _transform(ctx, x, fft_type, fft_lengths, ctx.avals_out[0])
 
 
 @lowering_rule(fft_p, platforms=("cuda", "rocm"))
-def _lower_fft_gpu(ctx: FunctionWriter, x: Value, *, fft_type: Any, fft_lengths: tuple[int, ...]) -> Value:
+def _lower_fft_gpu(ctx: FunctionWriter, x: Value, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> Value:
     """The GPU libraries take a real inverse in several axes for symmetric in all of them; ours is in the last one only.
 
     So the other axes are transformed first, moved to the end for it, as complex ones.

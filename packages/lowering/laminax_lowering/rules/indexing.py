@@ -7,7 +7,7 @@ dynamic_slice and dynamic_update_slice.
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import bool_text, i64_array, int_list
 
+if TYPE_CHECKING:
+    from laminax_ir.programs.jaxpr import Jaxpr
+
 _BOOL = np.dtype(bool)
 
 
@@ -32,7 +35,7 @@ _BOOL = np.dtype(bool)
 
 @lowering_rule(op.gather_p)
 def _gather(ctx: FunctionWriter, x: Value, indices: Value, *, dimension_numbers: op.GatherDimensionNumbers, slice_sizes: tuple[int, ...],
-            indices_are_sorted: bool, unique_indices: bool, mode: Any, fill_value: Any) -> Value:
+            indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode, fill_value: float | None) -> Value:
     dims = dimension_numbers
     (out,) = ctx.avals_out
     indices = _wide_enough(ctx, indices, x.aval.shape)
@@ -68,7 +71,7 @@ def gather_numbers(dims: Any, word_axes: Sequence[int], index_vector_dim: int) -
             f"index_vector_dim = {index_vector_dim}>")
 
 
-def _wide_enough(ctx: FunctionWriter, indices: Any, shape: Sequence[int]) -> Any:
+def _wide_enough(ctx: FunctionWriter, indices: Value, shape: Sequence[int]) -> Value:
     """The indices in a dtype that can hold the operand's sizes, so that comparisons with them are exact."""
     dtype = indices.aval.dtype
     if dtypes.bit_width(dtype) >= 32 and not any([exceeds(size, dtypes.iinfo(dtype).max) for size in shape]):
@@ -77,7 +80,7 @@ def _wide_enough(ctx: FunctionWriter, indices: Any, shape: Sequence[int]) -> Any
     return ctx.convert(indices, np.dtype(wide))
 
 
-def _along_last_axis(ctx: FunctionWriter, values: Sequence[int], aval: ShapedArray) -> Any:
+def _along_last_axis(ctx: FunctionWriter, values: Sequence[int], aval: ShapedArray) -> Value:
     """A constant of the aval's shape and dtype that has the values along its last axis."""
     if not is_constant_shape(values):
         row = ctx.convert(ctx.shape_value(values), aval.dtype)
@@ -89,7 +92,7 @@ def _along_last_axis(ctx: FunctionWriter, values: Sequence[int], aval: ShapedArr
     return ctx.broadcast_to(row, aval.shape) if aval.ndim > 1 else row
 
 
-def _clamped(ctx: FunctionWriter, indices: Any, room: Sequence[int]) -> Any:
+def _clamped(ctx: FunctionWriter, indices: Value, room: Sequence[int]) -> Value:
     """The positions moved in: between 0 and `room`, which has one entry for each component of an index vector."""
     if not room:
         return indices
@@ -98,7 +101,7 @@ def _clamped(ctx: FunctionWriter, indices: Any, room: Sequence[int]) -> Any:
     return ctx.emit("stablehlo.clamp", [bounds[0], indices, bounds[1]], results=[aval])
 
 
-def _all_inside(ctx: FunctionWriter, indices: Any, room: Sequence[int]) -> Any:
+def _all_inside(ctx: FunctionWriter, indices: Value, room: Sequence[int]) -> Value:
     """For each index vector whether all its components lie between 0 and `room`."""
     aval = indices.aval
     tests = [compare(ctx, indices, _along_last_axis(ctx, values, aval), direction)
@@ -118,7 +121,8 @@ def _all_inside(ctx: FunctionWriter, indices: Any, room: Sequence[int]) -> Any:
 
 @lowering_rule(op.scatter_p, op.scatter_add_p, op.scatter_sub_p, op.scatter_mul_p, op.scatter_min_p, op.scatter_max_p)
 def _scatter(ctx: FunctionWriter, x: Value, indices: Value, updates: Value, *, dimension_numbers: op.ScatterDimensionNumbers,
-             indices_are_sorted: bool, unique_indices: bool, mode: Any, update_jaxpr: Any, update_consts: Any) -> Value:
+             indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode, update_jaxpr: Jaxpr | None,
+             update_consts: tuple[Any, ...]) -> Value:
     dims = dimension_numbers
     (out,) = ctx.avals_out
     if not x.aval.shape:  # XLA's scatter simplifier fails on rank 0 (seen with jaxlib 0.10.2)

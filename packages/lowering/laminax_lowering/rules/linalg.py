@@ -6,7 +6,7 @@ those of the TPU compiler (`linalg_tpu`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule, not_supported
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import bool_text
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
 
 not_supported(op.eig_p, ("tpu",), "the TPU compiler has no eigenvalues of general matrices; compute them on the CPU")
 not_supported(op.schur_p, ("cuda", "rocm", "tpu"), "only LAPACK has this factorization; compute it on the CPU")
@@ -52,7 +55,7 @@ def _lower_lu_pivots_to_permutation(ctx: FunctionWriter, pivots: Value, *, permu
 @lowering_rule(op.qr_p)
 def _lower_qr(ctx: FunctionWriter, x: Value, *, pivoting: bool, full_matrices: bool, use_magma: bool | None) -> list[Value]:
     """By `geqrf` and `householder_product`, which stand for a platform's own kernels, or by the kernel that exchanges columns."""
-    def factors(packed: Any, taus: Any) -> list[Any]:
+    def factors(packed: ArrayLike, taus: ArrayLike) -> list[Any]:
         *batch, m, n = x.shape
         k = m if full_matrices else min(m, n)
         no = ((0, 0, 0),) * len(batch)
@@ -88,7 +91,7 @@ def _exchanged_factors(ctx: FunctionWriter, x: Value, use_magma: bool | None) ->
 
 @lowering_rule(op.symmetric_product_p)
 def _lower_symmetric_product(ctx: FunctionWriter, a: Value, c: Value, *, alpha: float, beta: float) -> Value:
-    def program(a: Value, c: Any) -> list[Any]:
+    def program(a: Value, c: ArrayLike) -> list[Any]:
         product = op.matmul(a, swap_last(a))
         result = product if alpha == 1 else mul(np.array(alpha, a.dtype)[()], product)
         return [result if beta == 0 else add(result, mul(np.array(beta, a.dtype)[()], c))]

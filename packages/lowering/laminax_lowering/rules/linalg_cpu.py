@@ -36,7 +36,7 @@ def letter(char: str) -> str:
 
 
 @kernel_rule(op.cholesky_p, "cpu")
-def _lower_cholesky(ctx: FunctionWriter, x: Value) -> Any:
+def _lower_cholesky(ctx: FunctionWriter, x: Value) -> Value:
     aval = ctx.avals_out[0]
     factor, info = call_lapack(ctx, "potrf", [x], [aval, info_aval(x)], aval.ndim - 2, {"uplo": letter("L")}, {0: 0})
     return nan_unless(ctx, info, [factor])[0]
@@ -44,7 +44,7 @@ def _lower_cholesky(ctx: FunctionWriter, x: Value) -> Any:
 
 @kernel_rule(op.triangular_solve_p, "cpu")
 def _lower_triangular_solve(ctx: FunctionWriter, a: Value, b: Value, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool,
-                            unit_diagonal: bool) -> Any:
+                            unit_diagonal: bool) -> Value:
     if conjugate_a and not transpose_a:
         a = ctx.emit("chlo.conj", [a], results=[a.aval])
     config = {"side": letter("L" if left_side else "R"), "uplo": letter("L" if lower else "U"),
@@ -63,7 +63,7 @@ def _lower_lu(ctx: FunctionWriter, x: Value) -> list[Any]:
 
 
 @kernel_rule(op.geqrf_p, "cpu")
-def _lower_geqrf(ctx: FunctionWriter, x: Value) -> Any:
+def _lower_geqrf(ctx: FunctionWriter, x: Value) -> list[Value]:
     return call_lapack(ctx, "geqrf", [x], ctx.avals_out, x.aval.ndim - 2, None, {0: 0})
 
 
@@ -75,13 +75,13 @@ def exchanged_factors(ctx: FunctionWriter, x: Value, free: Value, results: Seque
 
 
 @kernel_rule(op.householder_product_p, "cpu")
-def _lower_householder_product(ctx: FunctionWriter, a: Value, taus: Any) -> Any:
+def _lower_householder_product(ctx: FunctionWriter, a: Value, taus: Value) -> Value:
     is_complex = dtypes.issubdtype(a.dtype, dtypes.complexfloating)
     return call_lapack(ctx, "ungqr" if is_complex else "orgqr", [a, taus], ctx.avals_out, a.aval.ndim - 2, None, {0: 0})[0]
 
 
 @kernel_rule(op.eigh_p, "cpu")
-def _lower_eigh(ctx: FunctionWriter, x: Value, *, lower: bool, sort_eigenvalues: bool, subset_by_index: Any, algorithm: Any) -> Any:
+def _lower_eigh(ctx: FunctionWriter, x: Value, *, lower: bool, sort_eigenvalues: bool, subset_by_index: Any, algorithm: Any) -> list[Value]:
     check_choice(ctx, "eigh", algorithm, EighImplementation.QR)
     is_complex = dtypes.issubdtype(x.dtype, dtypes.complexfloating)
     v, w, info = call_lapack(ctx, "heevd" if is_complex else "syevd", [x], [*ctx.avals_out, info_aval(x)], x.aval.ndim - 2,
@@ -90,7 +90,8 @@ def _lower_eigh(ctx: FunctionWriter, x: Value, *, lower: bool, sort_eigenvalues:
 
 
 @kernel_rule(op.svd_p, "cpu")
-def _lower_svd(ctx: FunctionWriter, x: Value, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, algorithm: Any) -> Any:
+def _lower_svd(ctx: FunctionWriter, x: Value, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any,
+               algorithm: Any) -> list[Value]:
     check_choice(ctx, "svd", algorithm, SvdAlgorithm.DEFAULT, SvdAlgorithm.QR, SvdAlgorithm.DIVIDE_AND_CONQUER)
     *batch, m, n = x.shape
     k = min(m, n)
@@ -105,7 +106,7 @@ def _lower_svd(ctx: FunctionWriter, x: Value, *, full_matrices: bool, compute_uv
 
 @kernel_rule(op.eig_p, "cpu")
 def _lower_eig(ctx: FunctionWriter, x: Value, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool,
-               enable_eigvec_derivs: bool, implementation: Any) -> Any:
+               enable_eigvec_derivs: bool, implementation: EigImplementation | None) -> list[Value]:
     check_choice(ctx, "eig", implementation, EigImplementation.LAPACK)
     values_aval = ctx.avals_out[0]
     is_complex = dtypes.issubdtype(x.dtype, dtypes.complexfloating)
@@ -120,7 +121,7 @@ def _lower_eig(ctx: FunctionWriter, x: Value, *, compute_left_eigenvectors: bool
 
 
 @kernel_rule(op.schur_p, "cpu")
-def _lower_schur(ctx: FunctionWriter, x: Value, *, compute_schur_vectors: bool, sort_eig_vals: bool, select_callable: Any) -> Any:
+def _lower_schur(ctx: FunctionWriter, x: Value, *, compute_schur_vectors: bool, sort_eig_vals: bool, select_callable: Any) -> list[Value]:
     is_complex = dtypes.issubdtype(x.dtype, dtypes.complexfloating)
     values = ShapedArray(x.shape[:-1], x.dtype)
     config = {"mode": letter("V" if compute_schur_vectors else "N"), "sort": letter("N")}
@@ -130,7 +131,7 @@ def _lower_schur(ctx: FunctionWriter, x: Value, *, compute_schur_vectors: bool, 
 
 
 @kernel_rule(op.hessenberg_p, "cpu")
-def _lower_hessenberg(ctx: FunctionWriter, x: Value) -> Any:
+def _lower_hessenberg(ctx: FunctionWriter, x: Value) -> list[Value]:
     if x.shape[-1] == 1:
         return [x, *zeros(ctx, ctx.avals_out[1:])]
     config = {"low": "1 : i32", "high": f"{x.shape[-1]} : i32"}
@@ -139,7 +140,7 @@ def _lower_hessenberg(ctx: FunctionWriter, x: Value) -> Any:
 
 
 @kernel_rule(op.tridiagonal_solve_p, "cpu")
-def _lower_tridiagonal_solve(ctx: FunctionWriter, dl: Any, d: Any, du: Any, b: Value, *, perturb_singular: bool) -> Any:
+def _lower_tridiagonal_solve(ctx: FunctionWriter, dl: Any, d: Any, du: Any, b: Value, *, perturb_singular: bool) -> Value:
     batch = b.aval.ndim - 2
     status = ShapedArray(b.shape[:-2], _INT32)
     *_, x, info = call_lapack(ctx, "gtsv", [dl, d, du, b], [dl.aval, d.aval, du.aval, b.aval, status], batch, None,

@@ -6,7 +6,7 @@ failure (its info is not 0), the results of that matrix become NaN. Source: the 
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from laminax_lowering.writing.custom_calls import emit_ffi_call, info_aval, nan_
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import bool_text
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
+
 _GPUS = ("cuda", "rocm")
 _SOLVER = {"cuda": "cusolver", "rocm": "hipsolver"}
 _SPARSE = {"cuda": "cusparse", "rocm": "hipsparse"}
@@ -30,8 +33,8 @@ _KERNELS = {"cuda": "cu", "rocm": "hip"}
 _INT32 = np.dtype(np.int32)
 
 
-def call_solver(ctx: FunctionWriter, routine: str, operands: Sequence[Value], results: Any, config: Any = None,
-                batch_rank: int | None = None) -> list[Value]:
+def call_solver(ctx: FunctionWriter, routine: str, operands: Sequence[Value], results: Sequence[ShapedArray],
+                config: dict[str, str] | None = None, batch_rank: int | None = None) -> list[Value]:
     """Calls `cusolver_<routine>_ffi`, which may overwrite its first operand with its first result."""
     rank = operands[0].aval.ndim - 2 if batch_rank is None else batch_rank
     return emit_ffi_call(ctx, f"{_SOLVER[ctx.platform]}_{routine}_ffi", operands, results, config=config, batch_rank=rank,
@@ -39,7 +42,7 @@ def call_solver(ctx: FunctionWriter, routine: str, operands: Sequence[Value], re
 
 
 @kernel_rule(op.cholesky_p, *_GPUS)
-def _lower_cholesky(ctx: FunctionWriter, x: Value) -> Any:
+def _lower_cholesky(ctx: FunctionWriter, x: Value) -> Value:
     factor, info = call_solver(ctx, "potrf", [x], [x.aval, info_aval(x)], {"lower": "true"})
     return nan_unless(ctx, info, [factor])[0]
 
@@ -54,7 +57,7 @@ def _lower_lu(ctx: FunctionWriter, x: Value) -> list[Any]:
 
 
 @kernel_rule(op.lu_pivots_to_permutation_p, *_GPUS)
-def _lower_lu_pivots_to_permutation(ctx: FunctionWriter, pivots: Any, *, permutation_size: int) -> Any:
+def _lower_lu_pivots_to_permutation(ctx: FunctionWriter, pivots: Value, *, permutation_size: int) -> Value:
     return _permutation(ctx, pivots, ctx.avals_out[0])
 
 
@@ -64,17 +67,17 @@ def _permutation(ctx: FunctionWriter, pivots: Value, aval: ShapedArray) -> Value
 
 
 @kernel_rule(op.geqrf_p, *_GPUS)
-def _lower_geqrf(ctx: FunctionWriter, x: Value) -> Any:
+def _lower_geqrf(ctx: FunctionWriter, x: Value) -> list[Value]:
     return call_solver(ctx, "geqrf", [x], ctx.avals_out)
 
 
 @kernel_rule(op.householder_product_p, *_GPUS)
-def _lower_householder_product(ctx: FunctionWriter, a: Value, taus: Any) -> Any:
+def _lower_householder_product(ctx: FunctionWriter, a: Value, taus: Value) -> Value:
     return call_solver(ctx, "orgqr", [a, taus], ctx.avals_out)[0]
 
 
 @kernel_rule(op.eigh_p, *_GPUS)
-def _lower_eigh(ctx: FunctionWriter, x: Value, *, lower: bool, sort_eigenvalues: bool, subset_by_index: Any, algorithm: Any) -> Any:
+def _lower_eigh(ctx: FunctionWriter, x: Value, *, lower: bool, sort_eigenvalues: bool, subset_by_index: Any, algorithm: Any) -> list[Value]:
     check_choice(ctx, "eigh", algorithm, EighImplementation.QR, EighImplementation.JACOBI)
     number = {EighImplementation.QR: 1, EighImplementation.JACOBI: 2}.get(algorithm, 0)  # 0: the kernel chooses
     config = {"algorithm": f"{number} : ui8", "lower": bool_text(lower)}
@@ -87,7 +90,8 @@ _BATCHED_LIMIT = 32  # up to this many, it is a kernel for batches that knows sq
 
 
 @kernel_rule(op.svd_p, *_GPUS)
-def _lower_svd(ctx: FunctionWriter, x: Value, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any, algorithm: Any) -> Any:
+def _lower_svd(ctx: FunctionWriter, x: Value, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any,
+               algorithm: Any) -> list[Value]:
     check_choice(ctx, "svd", algorithm, SvdAlgorithm.DEFAULT, SvdAlgorithm.QR, SvdAlgorithm.JACOBI)
     by_jacobi = max(x.aval.shape[-2:]) <= JACOBI_LIMIT if algorithm in (None, SvdAlgorithm.DEFAULT) else \
         algorithm is SvdAlgorithm.JACOBI
@@ -107,7 +111,7 @@ def _svd_by_jacobi(ctx: FunctionWriter, x: Value, full_matrices: bool, compute_u
     if not compute_uv:
         return [s, u, v, info]
 
-    def wanted(u: Any, v: Any) -> tuple[Any, Any]:
+    def wanted(u: ArrayLike, v: ArrayLike) -> tuple[Any, Any]:
         vt = adjoint(v)
         if full_matrices or is_thin:
             return u, vt
@@ -140,7 +144,7 @@ def _svd_by_bidiagonals(ctx: FunctionWriter, x: Value, full_matrices: bool, comp
 
 @kernel_rule(op.eig_p, *_GPUS)
 def _lower_eig(ctx: FunctionWriter, x: Value, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool,
-               enable_eigvec_derivs: bool, implementation: Any) -> Any:
+               enable_eigvec_derivs: bool, implementation: Any) -> list[Value]:
     """A kernel that computes on the host, with LAPACK, or with MAGMA where that library is there."""
     check_choice(ctx, "eig", implementation, EigImplementation.LAPACK, EigImplementation.MAGMA)
     magma = {EigImplementation.LAPACK: "off", EigImplementation.MAGMA: "on"}.get(implementation, "auto")
@@ -167,7 +171,7 @@ def exchanged_factors(ctx: FunctionWriter, x: Value, free: Value, results: Seque
 
 
 @kernel_rule(op.tridiagonal_solve_p, *_GPUS)
-def _lower_tridiagonal_solve(ctx: FunctionWriter, dl: Any, d: Any, du: Any, b: Value, *, perturb_singular: bool) -> Any:
+def _lower_tridiagonal_solve(ctx: FunctionWriter, dl: Value, d: Value, du: Value, b: Value, *, perturb_singular: bool) -> Value:
     batch_rank = b.aval.ndim - 2
     if d.aval.shape[-1] < 3:  # cuSPARSE's smallest
         return run_program(ctx, lambda *xs: [solve_tridiagonal(*xs)], [dl, d, du, b])[0]

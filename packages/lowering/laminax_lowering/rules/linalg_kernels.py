@@ -23,7 +23,7 @@ _INT32 = np.dtype(np.int32)
 
 def kernel_rule(primitive: Primitive, *platforms: str) -> Callable[[Callable], Callable]:
     """Decorator: the function lowers the primitive on the platforms, for operands that have elements."""
-    def register(kernel: Any) -> Any:
+    def register(kernel: Callable) -> Any:
         def rule(ctx: FunctionWriter, *operands: Any, **params: Any) -> Any:
             if any(0 in x.aval.shape for x in operands):
                 return _EMPTY[primitive](ctx, *operands, **params)
@@ -63,11 +63,11 @@ def zeros(ctx: FunctionWriter, avals: Sequence[ShapedArray]) -> list[Value]:
 # Results for operands without elements: unitary factors are identities, the rest has no elements either, or is zero
 
 
-def _first(ctx: FunctionWriter, x: Value, *_others: Any, **_params: Any) -> Any:
+def _first(ctx: FunctionWriter, x: Value, *_others: Value, **_params: Any) -> Value:
     return x
 
 
-def _last(ctx: FunctionWriter, *operands: Any, **_params: Any) -> Any:
+def _last(ctx: FunctionWriter, *operands: Value, **_params: Any) -> Any:
     return operands[-1]
 
 
@@ -75,7 +75,7 @@ def _factor_and_zeros(ctx: FunctionWriter, x: Value, **_params: Any) -> list[Any
     return [x, *zeros(ctx, ctx.avals_out[1:])]
 
 
-def _all_zeros(ctx: FunctionWriter, *_operands: Any, **_params: Any) -> Any:
+def _all_zeros(ctx: FunctionWriter, *_operands: Value, **_params: Any) -> Any:
     return zeros(ctx, ctx.avals_out)
 
 
@@ -84,11 +84,11 @@ def _lu(ctx: FunctionWriter, x: Value) -> list[Any]:
     return [x, *zeros(ctx, [pivots]), _row_numbers(ctx, permutation)]
 
 
-def _householder_product(ctx: FunctionWriter, a: Value, _taus: Any) -> Any:
+def _householder_product(ctx: FunctionWriter, a: Value, _taus: Value) -> Value:
     return a if 0 in a.aval.shape else run_program(ctx, lambda x: [eye_like(x)], [a])[0]
 
 
-def _svd(ctx: FunctionWriter, _x: Value, *, compute_uv: bool, **_params: Any) -> Any:
+def _svd(ctx: FunctionWriter, _x: Value, *, compute_uv: bool, **_params: Any) -> list[Value]:
     out = zeros(ctx, ctx.avals_out)
     return [out[0], *run_program(ctx, lambda *xs: [eye_like(v) for v in xs], out[1:])] if compute_uv else out
 
@@ -122,7 +122,7 @@ def permutation_of(ctx: FunctionWriter, pivots: Value, aval: ShapedArray) -> Val
         return ctx.emit("stablehlo.broadcast_in_dim", [x], results=[aval],
                         attributes={"broadcast_dimensions": i64_array(range(aval.ndim if x.aval.ndim else 0))})
 
-    def read(x: Value, is_there: Any) -> Any:
+    def read(x: Value, is_there: Value) -> Any:
         """The value at the one position where the mask holds, everywhere."""
         chosen = select(ctx, is_there, x, ctx.constant(0, _INT32, aval.shape), aval)
         region = ctx.region([step, step], lambda a, b: ctx.emit("stablehlo.add", [a, b], results=[step]))
@@ -131,7 +131,7 @@ def permutation_of(ctx: FunctionWriter, pivots: Value, aval: ShapedArray) -> Val
         return ctx.emit("stablehlo.broadcast_in_dim", [total], results=[aval],
                         attributes={"broadcast_dimensions": i64_array(range(last))})
 
-    def body(i: Any, permutation: Any) -> list[Any]:
+    def body(i: Value, permutation: Value) -> list[Any]:
         starts = [zero] * last + [i]
         pivot = ctx.emit("stablehlo.dynamic_slice", [pivots, *starts], results=[single],
                          attributes={"slice_sizes": i64_array(single.shape)})
@@ -140,7 +140,7 @@ def permutation_of(ctx: FunctionWriter, pivots: Value, aval: ShapedArray) -> Val
         moved = select(ctx, here, at_there, select(ctx, there, at_here, permutation, aval), aval)
         return [ctx.emit("stablehlo.add", [i, one], results=[step]), moved]
 
-    def is_running(i: Any, _permutation: Any) -> Any:
+    def is_running(i: Value, _permutation: Value) -> Any:
         return compare(ctx, i, limit, "LT")
 
     regions = [ctx.region([step, aval], is_running), ctx.region([step, aval], body)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,10 +21,13 @@ from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_lowering.writing.ssa_values import Value
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 # Tridiagonal systems
 
 
-def solve_tridiagonal(dl: Any, d: Any, du: Any, b: Value) -> Any:
+def solve_tridiagonal(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: Value) -> Any:
     """Solves tridiagonal systems by elimination without pivoting; for dominant diagonals or positive definite matrices.
 
     Args:
@@ -43,14 +46,14 @@ def solve_tridiagonal(dl: Any, d: Any, du: Any, b: Value) -> Any:
     lower = concatenate([none, _part(columns[0], 1, n)], 0)
     upper = concatenate([_part(columns[2], 0, n - 1), none], 0)
 
-    def eliminate(carry: Any, row: Any) -> tuple[Any, Any]:
+    def eliminate(carry: tuple[ArrayLike, ...], row: tuple[ArrayLike, ...]) -> tuple[Any, Any]:
         ratio, value = carry
         lower, diagonal, upper, b = row
         pivot = el.sub(diagonal, el.mul(lower, ratio))
         carry = el.div(upper, pivot), el.div(el.sub(b, el.mul(lower, value)), pivot)
         return carry, carry
 
-    def substitute(after: Any, row: Any) -> tuple[Any, Any]:
+    def substitute(after: ArrayLike, row: tuple[ArrayLike, ...]) -> tuple[Any, Any]:
         ratio, value = row
         x = el.sub(value, el.mul(ratio, after))
         return x, x
@@ -62,7 +65,7 @@ def solve_tridiagonal(dl: Any, d: Any, du: Any, b: Value) -> Any:
     return transpose(x, back)
 
 
-def _part(x: Value, start: int, stop: int) -> Any:
+def _part(x: Value, start: int, stop: int) -> Array:
     """A range along the first axis."""
     return slice_(x, (start, *[0] * (len(x.shape) - 1)), (stop, *x.shape[1:]))
 
@@ -145,7 +148,7 @@ def _weights(roundoff: float) -> list[tuple[float, float, float]]:
     return weights
 
 
-def _step_by_qr(x: Value, identity: Any, c: float) -> Any:
+def _step_by_qr(x: Value, identity: ArrayLike, c: float) -> Array:
     """x (1 + c x^H x)^-1, by the orthonormal basis of the columns of [sqrt(c) x; 1]."""
     n = x.shape[-1]
     root = math.sqrt(c)
@@ -153,7 +156,7 @@ def _step_by_qr(x: Value, identity: Any, c: float) -> Any:
     return el.mul(_scalar(1 / root, x), op.matmul(_rows(q, 0, n), op.adjoint(_rows(q, n, 2 * n))))
 
 
-def _step_by_cholesky(x: Value, identity: Any, c: float) -> Any:
+def _step_by_cholesky(x: Value, identity: ArrayLike, c: float) -> Array:
     """x (1 + c x^H x)^-1, by solving with the factors of the second matrix."""
     gram = el.add(identity, el.mul(_scalar(c, x), op.matmul(op.adjoint(x), x)))
     factor = op.cholesky(gram)
@@ -161,7 +164,7 @@ def _step_by_cholesky(x: Value, identity: Any, c: float) -> Any:
     return op.triangular_solve(factor, half, left_side=False, lower=True)
 
 
-def _orthonormal(u: Any) -> Any:
+def _orthonormal(u: ArrayLike) -> Array:
     """Columns that are orthonormal already as they are, in place of those that are not (zeros) others that complete them."""
     q, r = op.qr(u, full_matrices=False)
     rank, n = len(u.shape), u.shape[-1]
@@ -173,7 +176,7 @@ def _orthonormal(u: Any) -> Any:
     return el.mul(q, reshape(phase, (*phase.shape[:-1], 1, n)))
 
 
-def _or_nan(is_good: Any, x: Value) -> Any:
+def _or_nan(is_good: ArrayLike, x: Value) -> Array:
     mask = reshape(is_good, (*is_good.shape, *[1] * (len(x.shape) - len(is_good.shape))))
     mask = el.bitwise_or(mask, full(x.shape, False, np.bool_))
     return el.select(mask, x, full(x.shape, np.nan, x.dtype))
@@ -186,19 +189,19 @@ def eye_like(x: Value) -> Any:
     return el.convert_element_type(el.eq(row, column), x.dtype)
 
 
-def _scalar(value: float, like: Any) -> Any:
+def _scalar(value: float, like: ArrayLike) -> Array:
     return np.array(value, like.dtype)[()]
 
 
-def _as(dtype: Any, x: Value) -> Any:
+def _as(dtype: np.dtype, x: Value) -> Array:
     return el.convert_element_type(x, dtype) if dtypes.issubdtype(dtype, dtypes.complexfloating) else x
 
 
-def _rows(x: Value, start: int, stop: int) -> Any:
+def _rows(x: Value, start: int, stop: int) -> Array:
     *batch, _, n = x.shape
     return slice_(x, (*[0] * len(batch), start, 0), (*batch, stop, n))
 
 
-def _columns(x: Value, start: int, stop: int) -> Any:
+def _columns(x: Value, start: int, stop: int) -> Array:
     *batch, m, _ = x.shape
     return slice_(x, (*[0] * len(batch), 0, start), (*batch, m, stop))

@@ -5,7 +5,7 @@ On CUDA and ROCm the tridiagonal form is a kernel of the platform's solver.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,13 +26,16 @@ from laminax_lowering.writing.registry import lowering_rule, not_supported
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import bool_text
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 not_supported(op.tridiagonal_p, ("tpu",), "the TPU compiler has no tridiagonal form of matrices; compute it on the CPU")
 
 
 @lowering_rule(op.ormqr_p)
 def _ormqr(ctx: FunctionWriter, a: Value, taus: Value, c: Value, *, left: bool, transpose: bool) -> Value:
     """With the matrix Q itself, of all its columns."""
-    def program(a: Value, taus: Any, c: Any) -> list[Any]:
+    def program(a: Value, taus: ArrayLike, c: ArrayLike) -> list[Any]:
         *batch, m, n = a.shape
         if n < m:
             a = concatenate((a, full((*batch, m, m - n), 0, a.dtype)), len(batch) + 1)
@@ -74,14 +77,14 @@ def _cholesky_update(ctx: FunctionWriter, r: Value, w: Value) -> Value:
     return run_program(ctx, lambda r, w: [_rotated(r, w)], [r, w])[0]
 
 
-def _rotated(r: Any, w: Any) -> Any:
+def _rotated(r: ArrayLike, w: ArrayLike) -> Array:
     """A loop over the rows of R, in each of which a rotation zeroes an element of w."""
     *batch, n, _ = r.shape
     last = len(batch)
     if not n:
         return r
 
-    def step(w: Any, row_and_place: Any) -> tuple[Any, Any]:
+    def step(w: ArrayLike, row_and_place: tuple[ArrayLike, ...]) -> tuple[Any, Any]:
         row, place = row_and_place
         diagonal, moved = (reduce_sum(mul(x, place), (last,)) for x in (row, w))
         length = sqrt(add(mul(diagonal, diagonal), mul(moved, moved)))

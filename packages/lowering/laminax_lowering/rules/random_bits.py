@@ -6,7 +6,7 @@ Each distinct program is a private function, so that a module with many draws ho
 from __future__ import annotations
 
 import math
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from laminax_lowering.planning.outlining import KEEP_CALL
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
+
+if TYPE_CHECKING:
+    from laminax_ir.ops.random_bits import RandomAlgorithm
 
 _UINT64 = np.dtype(np.uint64)
 _ALGORITHMS = {op.RandomAlgorithm.RNG_DEFAULT: "DEFAULT", op.RandomAlgorithm.RNG_THREE_FRY: "THREE_FRY",
@@ -59,7 +62,7 @@ def _row_major_index(ctx: FunctionWriter, aval: ShapedArray) -> Value:
 
 
 @lowering_rule(op.rng_bit_generator_p)
-def _lower_rng_bit_generator(ctx: FunctionWriter, state: Value, *, shape: tuple[int, ...], dtype: Any, algorithm: Any,
+def _lower_rng_bit_generator(ctx: FunctionWriter, state: Value, *, shape: tuple[int, ...], dtype: np.dtype, algorithm: RandomAlgorithm,
                              out_sharding: Any = None) -> list[Value]:
     """StableHLO's state is u64[2]; ours may be the same bits as u32[4], to need no 64-bit integers above."""
     state_aval, bits_aval = ctx.avals_out
@@ -91,7 +94,7 @@ def _lower_same_words(ctx: FunctionWriter, x: Value, **_params: Any) -> Value:
 
 
 def _lower_by_words(primitive: Primitive) -> Callable:
-    def rule(ctx: FunctionWriter, *operands: Any, **params: Any) -> Any:
+    def rule(ctx: FunctionWriter, *operands: Value, **params: Any) -> Any:
         program = word_program(primitive, ctx.avals_in, params)
         words = [Value(x.name, physical_aval(x.aval)) for x in operands]
         aval = ctx.avals_out[0]

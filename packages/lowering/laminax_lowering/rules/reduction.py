@@ -27,7 +27,7 @@ _operations = {"sum": "stablehlo.add", "prod": "stablehlo.multiply", "max": "sta
                "and": "stablehlo.and", "or": "stablehlo.or", "xor": "stablehlo.xor"}
 
 
-def monoid_region(ctx: FunctionWriter, monoid: str, dtype: Any) -> str:
+def monoid_region(ctx: FunctionWriter, monoid: str, dtype: np.dtype) -> str:
     """The region of a named monoid ("sum", "max", ...) on scalars of a dtype."""
     scalar = ShapedArray((), dtype)
     if monoid in ("max", "min") and dtypes.issubdtype(dtype, dtypes.complexfloating):
@@ -48,7 +48,7 @@ def emit_reduce(ctx: FunctionWriter, operands: Sequence[Value], inits: Sequence[
 
 def _define(primitive: Primitive, monoid: str) -> None:
     @lowering_rule(primitive)
-    def rule(ctx: FunctionWriter, x: Value, *, axes: Any, out_sharding: Any = None) -> Any:
+    def rule(ctx: FunctionWriter, x: Value, *, axes: tuple[int, ...], out_sharding: Any = None) -> Any:
         dtype = x.aval.dtype
         init = ctx.constant(op.identity(monoid, dtype), dtype)
         (result,) = emit_reduce(ctx, [x], [init], axes, monoid_region(ctx, monoid, dtype), ctx.avals_out)
@@ -67,7 +67,7 @@ def _reduce(ctx: FunctionWriter, *values: Value, dimensions: tuple[int, ...], ja
     return emit_reduce(ctx, operands, inits, dimensions, computation_region(ctx, jaxpr), ctx.avals_out)
 
 
-def computation_region(ctx: FunctionWriter, jaxpr: Any) -> str:
+def computation_region(ctx: FunctionWriter, jaxpr: ClosedJaxpr) -> str:
     """The region of a computation on scalars; the compilers want its constants inside."""
     return ctx.region(jaxpr.in_avals, lambda *args: ctx.run(jaxpr, args), isolated=True)
 
@@ -77,7 +77,7 @@ def computation_region(ctx: FunctionWriter, jaxpr: Any) -> str:
 
 def _define_position(primitive: Primitive, direction: str, extreme: Callable) -> None:
     @lowering_rule(primitive)
-    def rule(ctx: FunctionWriter, x: Value, *, axes: Any, index_dtype: Any) -> Any:
+    def rule(ctx: FunctionWriter, x: Value, *, axes: tuple[int, ...], index_dtype: np.dtype) -> Any:
         (out,) = ctx.avals_out
         dtype = x.aval.dtype
         value, position = ShapedArray((), dtype), ShapedArray((), out.dtype)

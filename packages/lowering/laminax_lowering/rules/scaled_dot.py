@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops.scaled_dot import scaled_dot_p, scaled_product
 from laminax_ir.programs.jaxpr import ClosedJaxpr
@@ -14,9 +14,13 @@ from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 
+if TYPE_CHECKING:
+    import numpy as np
+
 
 @lowering_rule(scaled_dot_p)
-def _scaled_dot(ctx: FunctionWriter, *operands: Value, dimension_numbers: Any, preferred_element_type: Any) -> Value:
+def _scaled_dot(ctx: FunctionWriter, *operands: Value, dimension_numbers: tuple[tuple[Any, ...], ...],
+                preferred_element_type: np.dtype) -> Value:
     program = _program(tuple([x.aval.strip_weak_type() for x in operands]), dimension_numbers, preferred_element_type)
     attributes = (("dimension_numbers", dimension_numbers), ("preferred_element_type", preferred_element_type))
     return emit_composite(ctx, "xla.scaled_dot", program, operands, attributes)[0]

@@ -6,7 +6,7 @@ Source: the StableHLO specification, sections of the operations' names.
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops import shape as op
@@ -16,6 +16,9 @@ from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import i64_array
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def key_shape(aval: ShapedArray) -> tuple[int, ...]:
@@ -29,7 +32,8 @@ def key_axes(aval: ShapedArray) -> tuple[int, ...]:
 
 
 @lowering_rule(op.broadcast_in_dim_p)
-def _broadcast_in_dim(ctx: FunctionWriter, x: Value, *, shape: tuple[int, ...], broadcast_dimensions: Any, sharding: Any) -> Value:
+def _broadcast_in_dim(ctx: FunctionWriter, x: Value, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...],
+                      sharding: Any) -> Value:
     if not x.aval.shape:
         return ctx.broadcast_to(x, shape)
     (out,) = ctx.avals_out
@@ -38,7 +42,7 @@ def _broadcast_in_dim(ctx: FunctionWriter, x: Value, *, shape: tuple[int, ...], 
 
 
 @lowering_rule(op.reshape_p)
-def _reshape(ctx: FunctionWriter, x: Value, *, new_sizes: Any, dimensions: tuple[int, ...], sharding: Any) -> Value:
+def _reshape(ctx: FunctionWriter, x: Value, *, new_sizes: tuple[int, ...], dimensions: tuple[int, ...], sharding: Any) -> Value:
     if dimensions is not None:
         x = transposed(ctx, x, dimensions)
     return ctx.emit("stablehlo.reshape", [x])
@@ -52,7 +56,7 @@ def transposed(ctx: FunctionWriter, x: Value, permutation: Sequence[int]) -> Any
 
 
 @lowering_rule(op.transpose_p)
-def _transpose(ctx: FunctionWriter, x: Value, *, permutation: Any) -> Value:
+def _transpose(ctx: FunctionWriter, x: Value, *, permutation: tuple[int, ...]) -> Value:
     return transposed(ctx, x, permutation)
 
 
@@ -67,7 +71,7 @@ def _concatenate(ctx: FunctionWriter, *operands: Value, dimension: int) -> Value
 
 
 @lowering_rule(op.pad_p)
-def _pad(ctx: FunctionWriter, x: Value, padding_value: Value, *, padding_config: Any) -> Value:
+def _pad(ctx: FunctionWriter, x: Value, padding_value: Value, *, padding_config: tuple[tuple[int, ...], ...]) -> Value:
     low, high, interior = zip(*padding_config) if padding_config else ((), (), ())
     return ctx.emit("stablehlo.pad", [x, padding_value], attributes={
         "edge_padding_low": i64_array(low), "edge_padding_high": i64_array(high), "interior_padding": i64_array(interior)})
@@ -79,12 +83,12 @@ def _rev(ctx: FunctionWriter, x: Value, *, dimensions: tuple[int, ...]) -> Value
 
 
 @lowering_rule(op.iota_p)
-def _iota(ctx: FunctionWriter, *, dtype: Any, shape: tuple[int, ...], dimension: int, sharding: Any) -> Value:
+def _iota(ctx: FunctionWriter, *, dtype: np.dtype, shape: tuple[int, ...], dimension: int, sharding: Any) -> Value:
     return ctx.emit("stablehlo.iota", [], attributes={"iota_dimension": f"{dimension} : i64"})
 
 
 @lowering_rule(op.split_p)
-def _split(ctx: FunctionWriter, x: Value, *, sizes: Any, axis: int) -> list[Value]:
+def _split(ctx: FunctionWriter, x: Value, *, sizes: tuple[int, ...], axis: int) -> list[Value]:
     pieces = []
     starts, limits = [0] * x.aval.ndim, list(x.aval.shape)
     for aval, size in zip(ctx.avals_out, sizes):
@@ -94,7 +98,8 @@ def _split(ctx: FunctionWriter, x: Value, *, sizes: Any, axis: int) -> list[Valu
     return pieces
 
 
-def sliced(ctx: FunctionWriter, x: Value, starts: Any, limits: Any, strides: Any, aval: ShapedArray) -> Any:
+def sliced(ctx: FunctionWriter, x: Value, starts: tuple[int, ...], limits: tuple[int, ...], strides: tuple[int, ...] | None,
+           aval: ShapedArray) -> Any:
     """The window of x from `starts` up to `limits`."""
     words = key_shape(x.aval)
     strides = (1,) * x.aval.ndim if strides is None else strides
@@ -104,7 +109,7 @@ def sliced(ctx: FunctionWriter, x: Value, starts: Any, limits: Any, strides: Any
 
 
 @lowering_rule(op.tile_p)
-def _tile(ctx: FunctionWriter, x: Value, *, reps: Any) -> Value:
+def _tile(ctx: FunctionWriter, x: Value, *, reps: tuple[int, ...]) -> Value:
     # Each axis gets one of size reps[i] in front of it, and merges with it.
     apart = tuple([n for pair in zip(reps, x.aval.shape) for n in pair])
     axes = (*range(1, 2 * x.aval.ndim, 2), *range(len(apart), len(apart) + len(key_shape(x.aval))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +19,14 @@ from laminax_lowering.writing.shardings import sharding_on_mesh
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import string_text
 
+if TYPE_CHECKING:
+    from laminax_ir.types.abstract_meshes import AbstractMesh
+    from laminax_lowering.writing.module_context import ModuleContext
+
 
 @lowering_rule(shard_map_p)
-def _lower_shard_map(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, mesh: Any, in_specs: Any, out_specs: tuple,
-                     manual_axes: tuple, check_vma: bool, unchecked_axes: tuple = ()) -> list[Value]:
+def _lower_shard_map(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, mesh: AbstractMesh, in_specs: tuple[PartitionSpec, ...],
+                     out_specs: tuple, manual_axes: tuple, check_vma: bool, unchecked_axes: tuple = ()) -> list[Value]:
     """An abstract mesh stands for that of the program around this one."""
     module = ctx.module
     mesh = mesh if module.manual_mesh is None else module.manual_mesh
@@ -32,7 +36,7 @@ def _lower_shard_map(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, 
             return ctx.run(jaxpr, operands)
     names, positions, position_specs = _positions(ctx, mesh, manual_axes) if _asks_for_position(jaxpr) else ([], [], [])
 
-    def write(*args: Any) -> Any:
+    def write(*args: Value) -> Any:
         count = len(names)
         module.axis_positions = {name: ctx.emit("stablehlo.reshape", [x], results=[_POSITION]) for name, x in zip(names, args)}
         return ctx.run(jaxpr, args[count:])
@@ -51,7 +55,7 @@ def _lower_shard_map(ctx: FunctionWriter, *operands: Value, jaxpr: ClosedJaxpr, 
 _POSITION = ShapedArray((), np.int32)
 
 
-def left_to_compiler(module: Any, mesh: Any = None, manual_axes: tuple = ()) -> tuple:
+def left_to_compiler(module: ModuleContext, mesh: AbstractMesh | None = None, manual_axes: tuple = ()) -> tuple:
     """The axes of the mesh over which the compiler splits what is in a program per device along the given axes; of the one being written."""
     mesh = module.manual_mesh if mesh is None else mesh
     return () if mesh is None else tuple(name for name in mesh.axis_names if name not in module.manual_axes and name not in manual_axes)
@@ -62,7 +66,7 @@ def _asks_for_position(program: ClosedJaxpr | Jaxpr) -> bool:
     return bool(program.effects) or any(eqn.primitive is axis_index_p for jaxpr in programs_within(program) for eqn in jaxpr.eqns)
 
 
-def _positions(ctx: Any, mesh: Any, manual_axes: tuple) -> tuple[list, list[Value], list[PartitionSpec]]:
+def _positions(ctx: FunctionWriter, mesh: AbstractMesh, manual_axes: tuple) -> tuple[list, list[Value], list[PartitionSpec]]:
     """Where the compiler splits over some axes of the mesh by itself, it does not tell a device its number.
 
     There the positions along the other axes go in as operands, each of which is split over its axis: names, values, specs.
@@ -84,7 +88,7 @@ def _positions(ctx: Any, mesh: Any, manual_axes: tuple) -> tuple[list, list[Valu
 
 
 @contextmanager
-def _inside(module: Any, mesh: Any, manual_axes: tuple) -> Iterator[None]:
+def _inside(module: ModuleContext, mesh: AbstractMesh, manual_axes: tuple) -> Iterator[None]:
     """While it lasts, named axes are those of the mesh. Functions called there are written for there."""
     outer = module.manual_mesh, module.manual_axes, module.axis_env, module.private_functions, module.axis_positions
     module.manual_mesh, module.manual_axes = mesh, module.manual_axes | set(manual_axes)
@@ -95,7 +99,8 @@ def _inside(module: Any, mesh: Any, manual_axes: tuple) -> Iterator[None]:
         module.manual_mesh, module.manual_axes, module.axis_env, module.private_functions, module.axis_positions = outer
 
 
-def _shardings(module: Any, mesh: Any, specs: Sequence[PartitionSpec], values: Sequence[Any], is_open: bool = False) -> list[str]:
+def _shardings(module: ModuleContext, mesh: AbstractMesh, specs: Sequence[PartitionSpec], values: Sequence[Any],
+               is_open: bool = False) -> list[str]:
     return [sharding_on_mesh(module.meshes, mesh, spec, getattr(x, "aval", x), is_open=is_open) for spec, x in zip(specs, values)]
 
 

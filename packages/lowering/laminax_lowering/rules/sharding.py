@@ -5,7 +5,7 @@ Values that are moved to other memory are marked for the compiler, but for CPUs,
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops import sharding as op
 from laminax_ir.types.memory_spaces import MemorySpace, kind_of_space
@@ -15,6 +15,9 @@ from laminax_lowering.writing.registry import lowering_rule
 from laminax_lowering.writing.shardings import sharding_text
 from laminax_lowering.writing.ssa_values import Value
 from laminax_lowering.writing.types import type_text
+
+if TYPE_CHECKING:
+    from laminax_ir.types.array_layouts import Layout
 
 
 @lowering_rule(op.reshard_p)
@@ -34,7 +37,7 @@ def _lower_constraint(ctx: FunctionWriter, x: Value, *, sharding: Any) -> Value:
 
 
 @lowering_rule(op.layout_constraint_p)
-def _lower_layout_constraint(ctx: FunctionWriter, x: Value, *, layout: Any) -> Value:
+def _lower_layout_constraint(ctx: FunctionWriter, x: Value, *, layout: Layout) -> Value:
     order = f"[dense<{list(reversed(layout.major_to_minor))}> : tensor<{len(layout.major_to_minor)}xindex>]"  # from minor to major
     return ctx.emit("stablehlo.custom_call", [x], attributes={
         "call_target_name": '"LayoutConstraint"', "backend_config": '""', "operand_layouts": order, "result_layouts": order})

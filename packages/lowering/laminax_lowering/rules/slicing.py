@@ -17,7 +17,8 @@ from laminax_lowering.writing.types import i64_array
 
 
 @lowering_rule(op.slice_p)
-def _slice(ctx: FunctionWriter, x: Value, *, start_indices: Any, limit_indices: Any, strides: Any) -> Value:
+def _slice(ctx: FunctionWriter, x: Value, *, start_indices: tuple[int, ...], limit_indices: tuple[int, ...],
+           strides: tuple[int, ...] | None) -> Value:
     return sliced(ctx, x, start_indices, limit_indices, strides, ctx.avals_out[0])
 
 
@@ -29,7 +30,7 @@ def _dynamic_slice(ctx: FunctionWriter, x: Value, *starts: Value, slice_sizes: t
                     attributes={"slice_sizes": i64_array((*slice_sizes, *key_shape(x.aval)))})
 
 
-def _with_key_starts(ctx: FunctionWriter, x: Value, starts: Any) -> list[Any]:
+def _with_key_starts(ctx: FunctionWriter, x: Value, starts: tuple[Value, ...]) -> list[Any]:
     return [*starts, *[ctx.constant(0, starts[0].aval.dtype) for _ in key_shape(x.aval)]]
 
 

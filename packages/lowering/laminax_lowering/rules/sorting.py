@@ -47,7 +47,7 @@ def _sort(ctx: FunctionWriter, *operands: Value, dimension: int, is_stable: bool
     return results
 
 
-def _taken_along(ctx: FunctionWriter, keys: Any, positions: Any, dimension: int) -> Value:
+def _taken_along(ctx: FunctionWriter, keys: Value, positions: Value, dimension: int) -> Value:
     """The random keys at the positions along an axis."""
     aval = keys.aval
     others = tuple([axis for axis in range(aval.ndim) if axis != dimension])
@@ -58,7 +58,7 @@ def _taken_along(ctx: FunctionWriter, keys: Any, positions: Any, dimension: int)
         "slice_sizes": i64_array((*[1] * aval.ndim, *key_shape(aval)))})
 
 
-def _comes_first(ctx: FunctionWriter, pairs: Any) -> Value:
+def _comes_first(ctx: FunctionWriter, pairs: tuple[Value, ...]) -> Value:
     """Whether the first of two elements comes before the second; `pairs` has their keys in turn."""
     keys: list[tuple[Value, Value]] = []
     for left, right in zip(pairs[::2], pairs[1::2]):
@@ -98,7 +98,7 @@ def _inner_constant(ctx: FunctionWriter, value: float, aval: ShapedArray) -> Val
     return Value(name, aval)
 
 
-def _in_total_order(ctx: FunctionWriter, direction: str, left: Any, right: Any) -> Value:
+def _in_total_order(ctx: FunctionWriter, direction: str, left: Value, right: Value) -> Value:
     return compare(ctx, left, right, direction, "TOTALORDER" if compare_type(left.aval.dtype) == "FLOAT" else None)
 
 

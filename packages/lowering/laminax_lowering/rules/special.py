@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from laminax_ir.functions.special_programs import special_program
 from laminax_ir.ops import special as op
@@ -10,9 +10,12 @@ from laminax_ir.programs.primitive import Primitive
 from laminax_lowering.writing.context import FunctionWriter
 from laminax_lowering.writing.registry import lowering_rule, lowering_rules
 
+if TYPE_CHECKING:
+    from laminax_lowering.writing.ssa_values import Value
+
 
 def _define(primitive: Primitive, name: str) -> None:
-    def rule(ctx: FunctionWriter, *operands: Any) -> Any:
+    def rule(ctx: FunctionWriter, *operands: Value) -> Any:
         return ctx.emit_elementwise(name, operands)
     rule.__module__ = __name__
     lowering_rules.add(primitive, rule)

@@ -25,8 +25,8 @@ from laminax_lowering.writing.types import i64_array, i64_tensor
 
 
 def emit_reduce_window(ctx: FunctionWriter, operands: Sequence[Value], inits: Sequence[Value], region: str, results: Sequence[ShapedArray],
-                       *, window_dimensions: Any, window_strides: Any, padding: Sequence[tuple[int, int]], base_dilation: Any,
-                       window_dilation: Any) -> list[Value]:
+                       *, window_dimensions: Any, window_strides: tuple[int, ...], padding: Sequence[tuple[int, int]],
+                       base_dilation: tuple[int, ...], window_dilation: tuple[int, ...]) -> list[Value]:
     """Writes a `stablehlo.reduce_window`; the results are a list."""
     out = ctx.emit("stablehlo.reduce_window", [*operands, *inits], regions=[region], results=results, attributes={
         "window_dimensions": i64_array(window_dimensions), "window_strides": i64_array(window_strides),
@@ -62,16 +62,18 @@ def _reduce_window(ctx: FunctionWriter, *values: Value, jaxpr: ClosedJaxpr, **wi
 
 
 @lowering_rule(op.select_and_scatter_p)
-def _select_and_scatter(ctx: FunctionWriter, operand: Value, source: Value, init: Value, *, select_jaxpr: Any, scatter_jaxpr: Any,
-                        window_dimensions: Any, window_strides: Any, padding: Sequence[tuple[int, int]]) -> Value:
+def _select_and_scatter(ctx: FunctionWriter, operand: Value, source: Value, init: Value, *, select_jaxpr: ClosedJaxpr,
+                        scatter_jaxpr: ClosedJaxpr, window_dimensions: tuple[int, ...], window_strides: tuple[int, ...],
+                        padding: Sequence[tuple[int, int]]) -> Value:
     regions = [computation_region(ctx, select_jaxpr), computation_region(ctx, scatter_jaxpr)]
     return ctx.emit("stablehlo.select_and_scatter", [operand, source, init], regions=regions, attributes={
         "window_dimensions": i64_array(window_dimensions), "window_strides": i64_array(window_strides), "padding": _pads(padding)})
 
 
 @lowering_rule(op.select_and_scatter_add_p)
-def _select_and_scatter_add(ctx: FunctionWriter, source: Value, operand: Value, *, select_prim: Any, window_dimensions: Any,
-                            window_strides: Any, padding: Sequence[tuple[int, int]]) -> Value:
+def _select_and_scatter_add(ctx: FunctionWriter, source: Value, operand: Value, *, select_prim: Primitive,
+                            window_dimensions: tuple[int, ...], window_strides: tuple[int, ...],
+                            padding: Sequence[tuple[int, int]]) -> Value:
     scalar = ShapedArray((), operand.aval.dtype)
     direction = "GE" if select_prim is ge_p else "LE"
     select = ctx.region([scalar, scalar], lambda a, b: compare(ctx, a, b, direction))
@@ -82,7 +84,7 @@ def _select_and_scatter_add(ctx: FunctionWriter, source: Value, operand: Value, 
 
 
 @lowering_rule(op.select_and_gather_add_p)
-def _select_and_gather_add(ctx: FunctionWriter, tangents: Value, operand: Value, *, select_prim: Any, **window: Any) -> Value:
+def _select_and_gather_add(ctx: FunctionWriter, tangents: Value, operand: Value, *, select_prim: Primitive, **window: Any) -> Value:
     """A windowed reduction of (value, tangent) pairs that keeps the first of equal values."""
     (out,) = ctx.avals_out
     dtype = operand.aval.dtype
@@ -90,7 +92,7 @@ def _select_and_gather_add(ctx: FunctionWriter, tangents: Value, operand: Value,
     is_greatest = select_prim is ge_p
     inits = [ctx.constant(least(dtype) if is_greatest else greatest(dtype), dtype), ctx.constant(0, dtype)]
 
-    def keep_first(value: Value, tangent: Any, other_value: Any, other_tangent: Any) -> list[Any]:
+    def keep_first(value: Value, tangent: Value, other_value: Value, other_tangent: Value) -> list[Any]:
         keep = compare(ctx, value, other_value, "GE" if is_greatest else "LE")
         return [select(ctx, keep, value, other_value, scalar), select(ctx, keep, tangent, other_tangent, scalar)]
 

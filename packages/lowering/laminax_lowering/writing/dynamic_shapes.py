@@ -38,7 +38,7 @@ def is_dynamic(aval: ShapedArray) -> bool:
 class DynamicWriter(FunctionWriter):
     """Writes one function of a program with symbolic dimensions; `dims` are the variables' values, None where they cannot be used."""
 
-    def __init__(self, module: Any, platforms: Any) -> None:
+    def __init__(self, module: ModuleContext, platforms: tuple[str, ...]) -> None:
         super().__init__(module, platforms)
         self.dims: dict[str, Value] | None = {name: Value(f"%dim_{name}", _SIZE) for name in module.dimension_variables}
 
@@ -236,13 +236,13 @@ class _Number:
         self.writer = writer
         self.value = value
 
-    def _binary(self, op: str, other: Any) -> _Number:
+    def _binary(self, op: str, other: _Number) -> _Number:
         return _Number(self.writer, FunctionWriter.emit(self.writer, op, [self.value, _number(self.writer, other).value], results=[_SIZE]))
 
     def __add__(self, other: Any) -> Any:
         return self._binary("stablehlo.add", other)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: _Number) -> _Number:
         return self._binary("stablehlo.subtract", other)
 
     def __mul__(self, other: Any) -> Any:
@@ -298,25 +298,25 @@ def _reshape(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, res
     return ctx.emit_dynamic("stablehlo.dynamic_reshape", [*operands, ctx.shape_value(_sizes(result))], attributes, result)
 
 
-def _iota(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Any:
+def _iota(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Value:
     return ctx.emit_dynamic("stablehlo.dynamic_iota", [ctx.shape_value(_sizes(result))], attributes, result)
 
 
-def _pad(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Any:
+def _pad(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Value:
     if not any(isinstance(text, SymbolicArray) for text in attributes.values()):
         return ctx.emit_dynamic("stablehlo.pad", operands, attributes, result)
     amounts = [ctx.shape_value(_numbers(attributes[name])) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")]
     return ctx.emit_dynamic("stablehlo.dynamic_pad", [*operands, *amounts], {}, result)
 
 
-def _slice(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Any:
+def _slice(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Value:
     if not any(isinstance(text, SymbolicArray) for text in attributes.values()):
         return ctx.emit_dynamic("stablehlo.slice", operands, attributes, result)
     bounds = [ctx.shape_value(_numbers(attributes[name])) for name in ("start_indices", "limit_indices", "strides")]
     return ctx.emit_dynamic("stablehlo.real_dynamic_slice", [*operands, *bounds], {}, result)
 
 
-def _dynamic_slice(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Any:
+def _dynamic_slice(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Value:
     """Starts move back until the window fits, as in `dynamic_slice`."""
     if not isinstance(attributes["slice_sizes"], SymbolicArray):
         return ctx.emit_dynamic("stablehlo.dynamic_slice", operands, attributes, result)
@@ -331,7 +331,7 @@ def _dynamic_slice(ctx: DynamicWriter, operands: Sequence[Value], attributes: An
     return ctx.emit_dynamic("stablehlo.real_dynamic_slice", [x, first, limit, ctx.shape_value((1,) * len(sizes))], {}, result)
 
 
-def _gather(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Any:
+def _gather(ctx: DynamicWriter, operands: Sequence[Value], attributes: Any, result: Any) -> Value:
     if not isinstance(attributes["slice_sizes"], SymbolicArray):
         return ctx.emit_dynamic("stablehlo.gather", operands, attributes, result)
     rest = {name: text for name, text in attributes.items() if name != "slice_sizes"}

@@ -51,7 +51,7 @@ class Array(metaclass=_ArrayType):
     Arrays are made by functions such as `laminax.numpy.array`, never by calling this class.
     """
 
-    def __new__(cls, *args, **kwargs):
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         raise TypeError("Array cannot be called. Make arrays with laminax.numpy.array or laminax.device_put.")
 
 
@@ -74,7 +74,7 @@ class Shard:
     `data` is a single-device array, or None when the device belongs to another process.
     """
 
-    def __init__(self, device: Any, sharding: Any, global_shape: tuple[int, ...], data: Any) -> None:
+    def __init__(self, device: Any, sharding: Any, global_shape: tuple[int, ...], data: Array) -> None:
         self.device = device
         self.data = data
         self._sharding = sharding
@@ -300,7 +300,7 @@ class _Methods:
     def __deepcopy__(self, memo: dict) -> ArrayImpl:
         return self.__copy__()
 
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
         return dlpack_exports.to_dlpack(self, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:

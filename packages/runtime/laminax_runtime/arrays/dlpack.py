@@ -54,7 +54,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> a
     return shared.__copy__() if copy else shared
 
 
-def _converted(shared: arrays.ArrayImpl, dtype: Any, device: Any, copy: bool | None) -> arrays.ArrayImpl:
+def _converted(shared: arrays.ArrayImpl, dtype: np.dtype, device: Any, copy: bool | None) -> arrays.ArrayImpl:
     """A 64-bit array in the type that there is for it while `enable_x64` is off."""
     if copy is False:
         raise BufferError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -274,7 +274,7 @@ class _SingleDeviceMethods:
     def __repr__(self) -> str:
         return f"SingleDeviceSharding(device={self._device!r}{_memory(self)})"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable, tuple[str, int, str]]:
         return _single_device_from_id, (self._device.platform, self._device.id, self._memory_kind)
 
 
@@ -328,7 +328,7 @@ class _NamedMethods:
         """The mesh axes over which the array is copied, neither split nor the sum of terms, nor said to be the result of one."""
         return frozenset(self.mesh.axis_names) - {*self.spec.names(), *self.spec.unreduced, *self.spec.reduced}
 
-    def update(self, **changes) -> NamedSharding:
+    def update(self, **changes: Any) -> NamedSharding:
         """The sharding that differs in the given ones of `mesh`, `spec` and `memory_kind`."""
         fields = {"mesh": self.mesh, "spec": self.spec, "memory_kind": self._memory_kind} | changes
         return NamedSharding(fields["mesh"], fields["spec"], memory_kind=fields["memory_kind"])
@@ -336,7 +336,7 @@ class _NamedMethods:
     def __repr__(self) -> str:
         return f"NamedSharding(mesh={self.mesh}, spec={self.spec}{_memory(self)})"
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return _named_from_parts, (self.mesh, self.spec, self._memory_kind)
 
 
@@ -538,7 +538,7 @@ class _GSPMDMethods:
     def __repr__(self) -> str:
         return f"GSPMDSharding({self._hlo_sharding!r}{_memory(self)})"
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         ids = [(device.platform, device.id) for device in self._devices]
         return _gspmd_from_ids, (ids, self._hlo_sharding.to_proto().SerializeToString(), self._memory_kind)
 

@@ -11,6 +11,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 from laminax_ir.options.ambient import Ambient, Scope, subscribe
 from laminax_runtime import _jaxlib
@@ -32,7 +33,7 @@ _default: str | None = None
 _start_hooks: list[Callable[[Client], None]] = []
 
 
-def register_plugin(name: str, library_path: str, **client_options) -> None:
+def register_plugin(name: str, library_path: str, **client_options: Any) -> None:
     """Adds a PJRT plugin that `devices(name)` will load.
 
     Args:

@@ -143,7 +143,7 @@ class Mesh(Restoring, NamedGrid):
     def __hash__(self) -> int:
         return self._hash
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return _from_ids, (self.devices.flat[0].platform if self.size else None, self.device_ids, self.axis_names, self.axis_types)
 
     def __str__(self) -> str:

@@ -18,7 +18,7 @@ class UnsupportedValueError(TypeError):
     """A value that is not an array, and that no device can hold."""
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> type:
     if name in ("XlaRuntimeError", "JaxRuntimeError"):  # what XLA raises; jaxlib is loaded only for who asks
         from laminax_runtime import _jaxlib
 

@@ -86,7 +86,7 @@ def clear_event_listeners() -> None:
         _listeners[kind] = ()
 
 
-def _register(kind: str, callback: Any) -> None:
+def _register(kind: str, callback: Callable) -> None:
     if not callable(callback):
         raise TypeError(f"a listener must be callable, got {callback!r} of type {type(callback).__name__}")
     _listeners[kind] = (*_listeners[kind], callback)

@@ -42,7 +42,7 @@ def _check_names(value: Any) -> str:
     return value
 
 
-def _check_device(value: Any) -> Any:
+def _check_device(value: str | None) -> str | None:
     if value is None or isinstance(value, str) or hasattr(value, "platform"):
         return value
     raise ValueError
@@ -57,7 +57,7 @@ def _check_folder(value: Any) -> str | None:
     raise ValueError
 
 
-def _check_seconds(value: Any) -> float:
+def _check_seconds(value: float) -> float:
     if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
         return float(value)
     raise ValueError

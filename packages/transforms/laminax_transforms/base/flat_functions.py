@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_unflatten
 from laminax_ir.refs.refs import Ref, check_returned
 from laminax_ir.tracing.trace import state
 from laminax_ir.types.arguments import function_name
 from laminax_ir.types.avals import is_array_like
+
+if TYPE_CHECKING:
+    from laminax_ir.pytrees.pytree import PyTreeDef
+    from laminax_ir.types.annotations import Array
 
 
 def check_array_leaves(what: str, tree: Any, accepts: Callable[[Any], bool] = is_array_like) -> None:
@@ -24,7 +28,7 @@ class FlatFunction:
 
     __slots__ = ("fun", "in_tree", "has_aux", "out_tree", "aux", "result_name", "accepts", "is_leaf")
 
-    def __init__(self, fun: Callable, in_tree: Any, has_aux: bool = False, result_name: str = "the result of",
+    def __init__(self, fun: Callable, in_tree: PyTreeDef, has_aux: bool = False, result_name: str = "the result of",
                  accepts: Callable[[Any], bool] = is_array_like, is_leaf: Callable[[Any], bool] | None = None) -> None:
         self.fun = fun
         self.in_tree = in_tree
@@ -35,7 +39,7 @@ class FlatFunction:
         self.out_tree = None
         self.aux = None
 
-    def __call__(self, *flat: Any) -> Any:
+    def __call__(self, *flat: Any) -> list[Array]:
         result = self.fun(*tree_unflatten(self.in_tree, flat))
         if self.has_aux:
             if not isinstance(result, (tuple, list)) or len(result) != 2:

@@ -7,7 +7,7 @@ positions of the batch axes. Unmapped values stay as they are.
 from __future__ import annotations
 
 import operator
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 from weakref import WeakKeyDictionary
 
 from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall
@@ -26,13 +26,16 @@ from laminax_transforms.batching.custom_batches import BatchFunction, batch_cust
 from laminax_transforms.batching.explicit_batches import with_out_sharding
 from laminax_transforms.batching.mapped_refs import mapped_write_error
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
+
 
 class BatchTracer(Tracer):
     """A value with an extra axis; the aval it shows is that of one example."""
 
     __slots__ = ("value", "batch_axis", "_aval")
 
-    def __init__(self, trace: BatchTrace, value: Any, batch_axis: int) -> None:
+    def __init__(self, trace: BatchTrace, value: ArrayLike, batch_axis: int) -> None:
         self._trace = trace
         self.value = value
         self.batch_axis = batch_axis

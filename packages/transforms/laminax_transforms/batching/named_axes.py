@@ -6,7 +6,7 @@ what is shared when it meets the operation. For an axis of devices it is a matte
 
 from __future__ import annotations
 
-from typing import Any, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Hashable, Iterable, Sequence
 
 from laminax_ir.ops import collectives as op
 from laminax_ir.ops.calls import checkpoint_p, jit_p
@@ -17,6 +17,9 @@ from laminax_ir.recording.staging import stage
 from laminax_ir.tracing.trace import Trace, Tracer, at_work, current_trace, state
 from laminax_ir.types.arguments import check_hashable
 from laminax_ir.types.avals import get_aval
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 def checked_reduce_axes(transform: str, reduce_axes: Any) -> tuple[Hashable, ...]:
@@ -37,7 +40,7 @@ class _VaryingTracer(Tracer):
 
     __slots__ = ("value",)
 
-    def __init__(self, trace: _VaryingTrace, value: Any) -> None:
+    def __init__(self, trace: _VaryingTrace, value: ArrayLike) -> None:
         self._trace = trace
         self.value = value
         self.aval = get_aval(value)
@@ -68,11 +71,11 @@ class _VaryingTrace(Trace):
             return result
         return [_VaryingTracer(self, r) for r in result] if primitive.multiple_results else _VaryingTracer(self, result)
 
-    def _bind(self, primitive: Primitive, values: Any, params: dict[str, Any]) -> Any:
+    def _bind(self, primitive: Primitive, values: Sequence[ArrayLike], params: dict[str, Any]) -> Array:
         with current_trace(self.parent):
             return primitive.bind(*values, **params)
 
-    def _shared_sum(self, values: Any, varies: Any, axes: Sequence[int]) -> Any:
+    def _shared_sum(self, values: Sequence[ArrayLike], varies: Sequence[bool], axes: Sequence[int]) -> Array:
         x, like = values
         rest = tuple(name for name in axes if name != self.axis_name)
         x_varies, like_varies = varies

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Callable, Hashable, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Callable, Hashable, NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,9 @@ from laminax_transforms.batching.batching import batch_flat
 from laminax_transforms.batching.explicit_batches import mesh_axes_of
 from laminax_transforms.batching.mapped_refs import with_mapped_refs
 from laminax_transforms.batching.mapped_types import any_mapped_types, has_mapped_type, is_map_spec, size_of_mapped, with_mapped_types
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
 
 
 def vmap(fun: Callable, in_axes: Any = 0, out_axes: Any = 0, axis_name: Hashable = None,
@@ -159,7 +163,7 @@ def _documentation(fun: Callable) -> str:
     return f"{summary}\n\nOriginal documentation:\n\n{fun.__doc__}" if getattr(fun, "__doc__", None) else summary
 
 
-def _flat_in_axes(fun: Callable, in_axes: Any, args: Any, kwargs: Any) -> list[int | None]:
+def _flat_in_axes(fun: Callable, in_axes: Any, args: tuple[ArrayLike, ...], kwargs: dict[Any, Any]) -> list[int | None]:
     if in_axes is None or not isinstance(in_axes, tuple):
         return [in_axes] * len(tree_flatten(args)[0]) + [0] * len(tree_flatten(kwargs)[0])
     try:
@@ -170,7 +174,8 @@ def _flat_in_axes(fun: Callable, in_axes: Any, args: Any, kwargs: Any) -> list[i
     return flat + [0] * len(tree_flatten(kwargs)[0])
 
 
-def _mapped_size(fun: Callable, args: Any, kwargs: Any, in_axes: Any, flat: Any, flat_axes: Any, axis_size: int | None) -> int:
+def _mapped_size(fun: Callable, args: tuple[ArrayLike, ...], kwargs: dict[Any, Any], in_axes: Any, flat: Sequence[ArrayLike],
+                 flat_axes: Any, axis_size: int | None) -> int:
     sizes = {}
     for index, (x, b) in enumerate(zip(flat, flat_axes)):
         if b is None:
@@ -200,7 +205,8 @@ def _mapped_size(fun: Callable, args: Any, kwargs: Any, in_axes: Any, flat: Any,
     return found.pop()
 
 
-def _sizes_message(fun: Callable, args: Any, kwargs: Any, flat: Any, flat_axes: Any, sizes: Any, axis_size: int | None = None) -> str:
+def _sizes_message(fun: Callable, args: tuple[Any, ...], kwargs: dict[str, ArrayLike], flat: Sequence[ArrayLike], flat_axes: Any,
+                   sizes: dict[int, int], axis_size: int | None = None) -> str:
     """Each size, the one that most axes have first, with one axis that has it."""
     paths = _described_arguments(fun, args, kwargs)
     by_size: dict[int, list[int]] = {}
@@ -218,13 +224,13 @@ def _sizes_message(fun: Callable, args: Any, kwargs: Any, flat: Any, flat_axes: 
     return f"vmap({function_name(fun)}): vmap got inconsistent sizes for array axes to be mapped:\n" + ";\n".join(lines)
 
 
-def _described_arguments(fun: Callable, args: Any, kwargs: Any) -> list[str]:
+def _described_arguments(fun: Callable, args: tuple[Any, ...], kwargs: dict[str, ArrayLike]) -> list[str]:
     """`argument x['tokens']` for each leaf given by position, `kwargs['x']` for each given by name."""
     return [*(f"argument {path}" for path in _argument_paths(fun, args, {})),
             *(f"kwargs{keystr(path)}" for path, _ in tree_flatten_with_path(kwargs)[0])]
 
 
-def _argument_paths(fun: Callable, args: Any, kwargs: Any) -> list[str]:
+def _argument_paths(fun: Callable, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> list[str]:
     """`x['tokens']` for each leaf, with the function's own parameter names where they are known."""
     try:
         names = list(inspect.signature(fun).bind_partial(*args).arguments)
@@ -240,7 +246,8 @@ def _argument_paths(fun: Callable, args: Any, kwargs: Any) -> list[str]:
     return paths
 
 
-def _place_results(fun: Callable, axis: Axis, results: Any, result_axes: Any, out_tree: Any, out_axes: Any) -> list[Any]:
+def _place_results(fun: Callable, axis: Axis, results: Sequence[ArrayLike], result_axes: Sequence[int], out_tree: Any,
+                   out_axes: int) -> list[Any]:
     """Moves each result's mapped axis to where out_axes wants it."""
     try:
         wanted = broadcast_over(out_axes, out_tree, lambda x: x is None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.ops.calls import close_over_constants, custom_vmap_call_p
 from laminax_ir.ops.loops import as_array
@@ -15,6 +15,10 @@ from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.flat_functions import FlatFunction, check_array_leaves
 from laminax_transforms.batching.mapping import map as sequential_map
 from laminax_transforms.custom.decorated import DecoratedFunction
+
+if TYPE_CHECKING:
+    from laminax_ir.pytrees.pytree import PyTreeDef
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 class custom_vmap(DecoratedFunction):
@@ -48,7 +52,7 @@ class custom_vmap(DecoratedFunction):
         return vmap_rule
 
     @api_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: ArrayLike, **kwargs: Any) -> Array:
         name = function_name(self.fun)
         if self.vmap_rule is None:
             raise AttributeError(f"No batching rule defined for custom_vmap function {name} using def_vmap.")
@@ -67,7 +71,7 @@ class custom_vmap(DecoratedFunction):
 class _FlatRule:
     """A user's rule on flat values: `(axis_size, flags, values) -> (values, flags)`."""
 
-    def __init__(self, rule: Callable, name: str, num_consts: int, in_tree: Any, out_tree: Any) -> None:
+    def __init__(self, rule: Callable, name: str, num_consts: int, in_tree: PyTreeDef, out_tree: PyTreeDef) -> None:
         self.rule = rule
         self.__name__ = function_name(rule)  # programs show it
         self.name = name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from laminax_transforms.custom.rule_arguments import (
     split_arguments,
     zero_from_primal,
 )
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
@@ -83,7 +86,7 @@ class custom_jvp(DecoratedFunction):  # noqa: N801  (a decorator)
         self.defjvp(jvp)
 
     @api_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: ArrayLike, **kwargs: Any) -> Array:
         if self.jvp is None:
             raise AttributeError(f"No JVP defined for custom_jvp function {function_name(self.fun)} using defjvp.")
         arguments, leaves = split_arguments("custom_jvp", self.fun, args, kwargs, self.nondiff_argnums)
@@ -157,7 +160,7 @@ class _Type:
         return _long(self.aval)
 
 
-def _checked_rule_tangent(rule: str, name: str, aval: ShapedArray, tangent: Any) -> Any:
+def _checked_rule_tangent(rule: str, name: str, aval: ShapedArray, tangent: ArrayLike) -> Array:
     if isinstance(tangent, SymbolicZero):
         return ZERO
     expected = aval.to_tangent_aval()
@@ -212,7 +215,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         self.optimize_remat = optimize_remat
 
     @api_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: ArrayLike, **kwargs: Any) -> Array:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(f"No VJP defined for custom_vjp function {function_name(self.fun)} using defvjp.")
         arguments, leaves = split_arguments("custom_vjp", self.fun, args, kwargs, self.nondiff_argnums)
@@ -277,7 +280,7 @@ class custom_vjp(DecoratedFunction):  # noqa: N801  (a decorator)
         result = self.bwd(*arguments.nondiff_values(), tree_unflatten(residual_tree, residuals), tree_unflatten(out_tree, cts))
         return self._checked_cotangents(arguments, result)
 
-    def _checked_cotangents(self, arguments: RuleArguments, result: Any) -> list[Any]:
+    def _checked_cotangents(self, arguments: RuleArguments, result: tuple[ArrayLike | None, ...]) -> list[Any]:
         rule = function_name(self.bwd)
         if isinstance(result, list):
             result = tuple(result)
@@ -311,7 +314,7 @@ class _Hole:
 _HOLE = _Hole()
 
 
-def _matched(rule: str, position: int, example: Any, ct: Any) -> list[Any]:
+def _matched(rule: str, position: int, example: _Hole, ct: ArrayLike | None) -> list[Any]:
     """What a rule returned for one argument, for each of its leaves. One value in the place of a container is that of all its
     leaves; None are zeros."""
     leaves, ct_tree = tree_flatten(ct, is_leaf=lambda x: x is None or isinstance(x, SymbolicZero))

@@ -7,7 +7,7 @@ NeurIPS 2022.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import CustomJVPCall, close_over_constants
@@ -22,6 +22,10 @@ from laminax_transforms.base.zeros import ZERO, instantiate
 from laminax_transforms.differentiation.autodiff import linearize
 from laminax_transforms.differentiation.differentiation import jvp_flat
 from laminax_transforms.differentiation.linear_transposes import linear_transpose
+
+if TYPE_CHECKING:
+    from laminax_ir.pytrees.pytree import PyTreeDef
+    from laminax_ir.types.annotations import ArrayLike
 
 
 @api_boundary
@@ -76,12 +80,12 @@ def custom_linear_solve(matvec: Callable, b: Any, solve: Callable, transpose_sol
     return (x, tree_unflatten(aux_tree, out[len(leaves):])) if has_aux else x
 
 
-def _transposed(matvec: Callable, b: Any) -> Callable:
+def _transposed(matvec: Callable, b: ArrayLike) -> Callable:
     transpose = linear_transpose(matvec, b)
     return lambda x: transpose(x)[0]
 
 
-def _trace(caller: str, name: str, fun: Callable, tree: Any, avals: Sequence[ShapedArray],
+def _trace(caller: str, name: str, fun: Callable, tree: PyTreeDef, avals: Sequence[ShapedArray],
            has_aux: bool) -> tuple[ClosedJaxpr, list[Any], Any]:
     """The program of a function of one vector, with its constants as leading parameters; and the structure of its aux."""
     aux_tree = None
@@ -171,7 +175,7 @@ def custom_root(f: Callable, initial_guess: Any, solve: Callable, tangent_solve:
     return (x, tree_unflatten(aux_tree, out[size:])) if has_aux else x
 
 
-def _trace_tangent_solve(f: Callable, tangent_solve: Callable, tree: Any, avals: Sequence[ShapedArray]) -> ClosedJaxpr:
+def _trace_tangent_solve(f: Callable, tangent_solve: Callable, tree: PyTreeDef, avals: Sequence[ShapedArray]) -> ClosedJaxpr:
     """`(*x, *y) -> tangent_solve(derivative of f at x, y)`."""
     def flat_fun(*flat: Any) -> Any:
         x, y = tree_unflatten(tree, flat[:len(avals)]), tree_unflatten(tree, flat[len(avals):])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.linear_call import bind_linear_call
@@ -17,6 +17,10 @@ from laminax_ir.types.arguments import check_callable, function_name
 from laminax_ir.types.avals import ShapedArray, get_aval
 from laminax_transforms.base.flat_functions import check_array_leaves
 from laminax_transforms.custom.decorated import DecoratedFunction
+
+if TYPE_CHECKING:
+    from laminax_ir.pytrees.pytree import PyTreeDef
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 @api_boundary
@@ -107,7 +111,7 @@ class custom_transpose(DecoratedFunction):  # noqa: N801  (a decorator)
         return transpose
 
     @api_boundary
-    def __call__(self, out_types: Any, res_arg: Any, lin_arg: Any) -> Any:
+    def __call__(self, out_types: ShapedArray, res_arg: Any, lin_arg: Any) -> Array:
         """Calls the function.
 
         Args:
@@ -142,7 +146,7 @@ class custom_transpose(DecoratedFunction):  # noqa: N801  (a decorator)
         return tree_unflatten(out_tree, bind_linear_call(call, transpose, residuals, linear, function_name(fun)))
 
 
-def _check_out_types(fun: Callable, out_types: Any, out_tree: Any, avals: list[ShapedArray]) -> None:
+def _check_out_types(fun: Callable, out_types: ShapedArray, out_tree: PyTreeDef, avals: list[ShapedArray]) -> None:
     types, type_tree = tree_flatten(out_types)
     if type_tree != out_tree or any((t.shape, t.dtype) != (aval.shape, aval.dtype) for t, aval in zip(types, avals)):
         said, found = (tree_unflatten(tree, [ShapedArray(t.shape, t.dtype).str_short() for t in some])
@@ -151,7 +155,7 @@ def _check_out_types(fun: Callable, out_types: Any, out_tree: Any, avals: list[S
                         "types of the result.")
 
 
-def _signature(caller: str, residual_args: Any, linear_args: Any) -> tuple[_Signature, list[Any], list[Any]]:
+def _signature(caller: str, residual_args: Any, linear_args: ArrayLike) -> tuple[_Signature, list[Any], list[Any]]:
     """What a transpose needs to know of the arguments, which are not kept; and the arguments as lists."""
     check_array_leaves(f"{caller}: residual_args", residual_args)
     check_array_leaves(f"{caller}: linear_args", linear_args)

@@ -16,7 +16,7 @@ class DecoratedFunction:
         update_wrapper(self, fun, updated=() if isinstance(fun, DecoratedFunction) else ("__dict__",))
         self.fun = fun
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Callable:
         fun = self.__dict__.get("fun")
         if isinstance(fun, DecoratedFunction) and not name.startswith("__"):
             return getattr(fun, name)

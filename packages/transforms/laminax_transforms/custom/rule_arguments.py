@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 from laminax_ir.ops.elementwise import stop_gradient_p
 from laminax_ir.pytrees.pytree import keystr, tree_flatten, tree_flatten_with_path, tree_map, tree_map_with_path, tree_unflatten
@@ -16,6 +16,9 @@ from laminax_ir.types.arguments import by_position, function_name
 from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_ir.types.errors import UnexpectedTracerError
 from laminax_transforms.base.zeros import zeros_of
+
+if TYPE_CHECKING:
+    from laminax_ir.pytrees.pytree import PyTreeDef
 
 
 class SymbolicZero:
@@ -77,7 +80,7 @@ class RuleArguments:
 
     __slots__ = ("args", "nondiff", "in_avals", "in_tree")
 
-    def __init__(self, args: tuple, nondiff: tuple[int, ...], in_avals: list[ShapedArray], in_tree: Any) -> None:
+    def __init__(self, args: tuple, nondiff: tuple[int, ...], in_avals: list[ShapedArray], in_tree: PyTreeDef) -> None:
         self.args = tuple(x if i in nondiff else None for i, x in enumerate(args))
         self.nondiff = nondiff
         self.in_avals = in_avals

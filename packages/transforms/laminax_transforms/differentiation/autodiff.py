@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -30,6 +30,10 @@ from laminax_transforms.differentiation.gradient_refs import (
 )
 from laminax_transforms.differentiation.linear import LinearProgram
 from laminax_transforms.differentiation.linear_functions import LinearFunction, register_linear_function
+
+if TYPE_CHECKING:
+    from laminax_ir.pytrees.pytree import PyTreeDef
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 @api_boundary
@@ -90,7 +94,7 @@ _JVP_MISMATCHES = (ValueError("jvp called with different primal and tangent shap
 _LINEARIZED_MISMATCHES = (ValueError("linearized function called on tangent values inconsistent with the original primal values"),) * 2
 
 
-def _checked_tangent(what: str, primal: Any, tangent: Any, of_shape: Exception, of_dtype: Exception) -> Any:
+def _checked_tangent(what: str, primal: ArrayLike, tangent: ArrayLike, of_shape: Exception, of_dtype: Exception) -> Array:
     primal_aval = get_aval(primal)
     if isinstance(primal, Ref):
         return _checked_tangent_ref(what, primal, tangent, of_shape)
@@ -117,14 +121,14 @@ def _checked_tangent_ref(what: str, primal: Ref, tangent: Any, error: Exception)
     return ZERO
 
 
-def _typed(x: Any, aval: ShapedArray) -> Any:
+def _typed(x: ArrayLike, aval: ShapedArray) -> Array:
     """A tangent or cotangent; a Python scalar, which has no shape that rules could ask for, becomes one of the aval."""
     if type(x) not in dtypes.python_scalar_types:
         return x
     return weak_scalar(x, aval.dtype) if aval.weak_type else aval.dtype.type(x)
 
 
-def _as_weak_as(primal_aval: ShapedArray, x: Any) -> Any:
+def _as_weak_as(primal_aval: ShapedArray, x: ArrayLike) -> Array:
     """A tangent or cotangent, not zero, that is weakly typed if its primal is: operations on strongly typed values made it strong."""
     if not primal_aval.weak_type or get_aval(x).weak_type:
         return x
@@ -136,7 +140,7 @@ def cotangent_of_type(ct: Any, primal_aval: ShapedArray) -> Any:
     return instantiate_cotangent(ct, primal_aval) if ct is ZERO else _as_weak_as(primal_aval, ct)
 
 
-def _describe(x: Any) -> str:
+def _describe(x: ArrayLike) -> str:
     return get_aval(x).str_short() if is_array_like(x) else f"{getattr(x, 'dtype', type(x).__name__)}{np.shape(x)}"
 
 
@@ -175,7 +179,8 @@ class _LinearizedFunction(LinearFunction):
 
     __slots__ = ("in_tree", "out_tree", "mask", "in_avals", "out_avals")
 
-    def __init__(self, program: LinearProgram, in_tree: Any, out_tree: Any, mask: Any, in_avals: Any, out_avals: Any) -> None:
+    def __init__(self, program: LinearProgram, in_tree: PyTreeDef, out_tree: PyTreeDef, mask: Sequence[bool],
+                 in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]) -> None:
         super().__init__(program)
         self.in_tree = in_tree
         self.out_tree = out_tree
@@ -183,7 +188,7 @@ class _LinearizedFunction(LinearFunction):
         self.in_avals = in_avals
         self.out_avals = out_avals
 
-    def __call__(self, *tangents: Any) -> Any:
+    def __call__(self, *tangents: Any) -> Array:
         if tree_structure(tangents) != self.in_tree:
             raise TypeError("linearized function: the tangents must have the structure of the primals; " +
                             where_trees_part(self.in_tree, tangents, "primals", "tangents"))
@@ -254,8 +259,9 @@ class VJPFunction(LinearFunction):
 
     __slots__ = ("name", "in_tree", "out_tree", "mask", "in_avals", "out_avals", "reduce_axes")
 
-    def __init__(self, program: LinearProgram, name: str, in_tree: Any, out_tree: Any, mask: Any, in_avals: Any, out_avals: Any,
-                 reduce_axes: Any, primals: Sequence[Any]) -> None:
+    def __init__(self, program: LinearProgram, name: str, in_tree: PyTreeDef, out_tree: PyTreeDef, mask: tuple[bool, ...],
+                 in_avals: tuple[ShapedArray, ...], out_avals: tuple[ShapedArray, ...], reduce_axes: tuple[Any, ...],
+                 primals: Sequence[Any]) -> None:
         super().__init__(program, primals)
         self.name = name
         self.in_tree = in_tree
@@ -265,7 +271,7 @@ class VJPFunction(LinearFunction):
         self.out_avals = out_avals
         self.reduce_axes = reduce_axes
 
-    def __call__(self, *cotangents: Any) -> Any:
+    def __call__(self, *cotangents: ArrayLike) -> tuple[Array, ...]:
         for aval in self.in_avals:
             if type(aval) is not ShapedArray:
                 raise unbound_error(self.name, aval)
@@ -320,7 +326,7 @@ def summed_over_axes(cts: list[Any], primals: Sequence[Any], reduce_axes: Sequen
     return [ct if ct is ZERO else psum_shared(ct, x, reduce_axes) for ct, x in zip(cts, primals)]
 
 
-def _checked_cotangent(path: str, ct: Any, result_aval: Any) -> Any:
+def _checked_cotangent(path: str, ct: ArrayLike, result_aval: ShapedArray) -> Array:
     expected = result_aval.to_ct_aval()
     return ZERO if expected.dtype == dtypes.float0 else like_result("vjp: unexpected JAX type", path, ct, expected, ValueError)
 

@@ -8,7 +8,7 @@ never no where it should be yes.
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.ops.calls import checkpoint_p, custom_vmap_call_p, jit_p
 from laminax_ir.ops.control_flow import cond_p, scan_p, while_p
@@ -19,6 +19,9 @@ from laminax_ir.types import dtypes
 from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import axis_primitives, batching_rules, jvp_rules, zero_derivatives
 from laminax_transforms.batching.batch_axes import add_batch_axis
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Flags = tuple[bool, ...]
 
@@ -35,7 +38,7 @@ def call_results(primitive: Primitive, params: dict[str, Any], nonzero: Sequence
     return None if rule is None else tuple(rule(params, list(nonzero), tangent_results, False))
 
 
-def _passes_tangents(eqn: JaxprEqn, _marked: Any, _axis: Any) -> list[bool]:
+def _passes_tangents(eqn: JaxprEqn, _marked: set[Var], _axis: Any) -> list[bool]:
     primitive = eqn.primitive
     if primitive not in jvp_rules:
         jvp_rules.find(primitive)  # imports the family's rules, which say where derivatives are zero
@@ -45,7 +48,7 @@ def _passes_tangents(eqn: JaxprEqn, _marked: Any, _axis: Any) -> list[bool]:
 
 
 @functools.cache
-def _is_inexact(dtype: Any) -> bool:
+def _is_inexact(dtype: np.dtype) -> bool:
     return dtypes.issubdtype(dtype, dtypes.inexact)
 
 
@@ -110,26 +113,26 @@ def _names_axis(primitive: Primitive) -> bool:
     return primitive in axis_primitives
 
 
-def _jit_flow(params: dict[str, Any], flags: Any, nested: Any, _is_batching: Any) -> Flags:
+def _jit_flow(params: dict[str, Any], flags: Sequence[bool], nested: Callable, _is_batching: bool) -> Flags:
     return nested(params["jaxpr"], tuple(flags))
 
 
-def _custom_vmap_flow(params: dict[str, Any], flags: Any, nested: Any, is_batching: bool) -> Sequence[bool]:
+def _custom_vmap_flow(params: dict[str, Any], flags: Sequence[bool], nested: Callable, is_batching: bool) -> Sequence[bool]:
     return [True] * len(params["call"].out_avals) if is_batching else nested(params["call"], tuple(flags))
 
 
-def _cond_flow(params: dict[str, Any], flags: Any, nested: Any, is_batching: bool) -> Sequence[bool]:
+def _cond_flow(params: dict[str, Any], flags: Sequence[bool], nested: Callable, is_batching: bool) -> Sequence[bool]:
     if is_batching and flags[0]:
         return [True] * len(params["branches"][0].out_avals)
     return union(*[nested(branch, tuple(flags[1:])) for branch in params["branches"]])
 
 
-def _scan_flow(params: dict[str, Any], flags: Any, nested: Any, _is_batching: Any) -> Flags:
+def _scan_flow(params: dict[str, Any], flags: Sequence[bool], nested: Callable, _is_batching: bool) -> Flags:
     _, outs = scan_fixpoint(params["jaxpr"], tuple(flags), params["num_consts"], params["num_carry"], nested)
     return outs
 
 
-def _while_flow(params: dict[str, Any], flags: Any, nested: Any, is_batching: bool) -> Sequence[bool]:
+def _while_flow(params: dict[str, Any], flags: Sequence[bool], nested: Callable, is_batching: bool) -> Sequence[bool]:
     skipped = params["cond_nconsts"]
     count = len(params["body_jaxpr"].out_avals)
     marks, outs = scan_fixpoint(params["body_jaxpr"], tuple(flags[skipped:]), params["body_nconsts"], count, nested)

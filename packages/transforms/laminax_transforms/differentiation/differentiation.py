@@ -7,7 +7,7 @@ which records the tangent part. Both share one interpreter.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 from laminax_ir.options import config
 from laminax_ir.programs.primitive import Primitive
@@ -24,13 +24,16 @@ from laminax_transforms.differentiation.differentiated_refs import differentiate
 from laminax_transforms.differentiation.linear import LinearProgram, LinearTracer, TangentTrace
 from laminax_transforms.differentiation.varying import tangents_like
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
+
 
 class DualTracer(Tracer):
     """A primal with its tangent, both values of the traces below."""
 
     __slots__ = ("primal", "tangent")
 
-    def __init__(self, trace: JVPTrace, primal: Any, tangent: Any) -> None:
+    def __init__(self, trace: JVPTrace, primal: ArrayLike, tangent: ArrayLike) -> None:
         self._trace = trace
         self.primal = primal
         self.tangent = tangent

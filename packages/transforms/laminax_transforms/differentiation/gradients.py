@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from laminax_transforms.base.zeros import ZERO
 from laminax_transforms.batching.named_axes import checked_reduce_axes
 from laminax_transforms.differentiation.autodiff import cotangent_of_type, summed_over_axes
 from laminax_transforms.differentiation.differentiation import linearize_flat
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 def grad(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False,
@@ -113,7 +116,7 @@ def _value_and_grad(transform: str, fun: Callable, argnums: int | Sequence[int],
     return value_and_grad_fun
 
 
-def _one(aval: ShapedArray) -> Any:
+def _one(aval: ShapedArray) -> Array:
     """The cotangent of the scalar itself; while tracing a literal, which costs no equation."""
     if aval.weak_type:
         return weak_scalar(1, aval.dtype)
@@ -143,7 +146,8 @@ def chosen_positions(transform: str, fun: Callable, argnums: int | tuple[int, ..
     return chosen
 
 
-def _checked_input(transform: str, chosen: Any, positions: Any, index: int, x: Any, holomorphic: bool, allow_int: bool) -> Any:
+def _checked_input(transform: str, chosen: tuple[Any, ...], positions: tuple[int, ...], index: int, x: ArrayLike, holomorphic: bool,
+                   allow_int: bool) -> ShapedArray:
     try:
         aval = get_aval(x)
     except TypeError:
@@ -165,12 +169,12 @@ def _checked_input(transform: str, chosen: Any, positions: Any, index: int, x: A
     return aval
 
 
-def _input_name(chosen: Any, positions: Any, index: int) -> str:
+def _input_name(chosen: tuple[Any, ...], positions: tuple[int, ...], index: int) -> str:
     path, _ = tree_flatten_with_path(chosen)[0][index]
     return f"argument {positions[path[0].idx]}{keystr(path[1:])}"
 
 
-def _check_scalar_output(transform: str, fun: Callable, results: Any, out_tree: Any, holomorphic: bool) -> None:
+def _check_scalar_output(transform: str, fun: Callable, results: Sequence[ArrayLike], out_tree: Any, holomorphic: bool) -> None:
     if len(results) != 1 or out_tree != tree_structure(0):
         raise TypeError(f"Gradient only defined for scalar-output functions. {transform}({function_name(fun)}): the function "
                         f"returned a {out_tree} instead of one scalar. Use has_aux=True to return more beside the scalar, "

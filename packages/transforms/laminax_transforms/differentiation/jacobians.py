@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from laminax_ir.types.avals import ShapedArray, get_aval, is_array_like
 from laminax_transforms.batching.vectorize import vmap
 from laminax_transforms.differentiation.autodiff import jvp, vjp
 from laminax_transforms.differentiation.gradients import checked_argnums, chosen_positions
+
+if TYPE_CHECKING:
+    from laminax_ir.pytrees.pytree import PyTreeDef
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 def jacfwd(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable:
@@ -116,7 +120,7 @@ def hessian(fun: Callable, argnums: int | Sequence[int] = 0, has_aux: bool = Fal
                   holomorphic=holomorphic)
 
 
-def _split(fun: Callable, transform: Any, argnums: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+def _split(fun: Callable, transform: str, argnums: Any, args: tuple[ArrayLike, ...], kwargs: dict[Any, Any]) -> tuple[Any, Any]:
     positions = chosen_positions(transform, fun, argnums, len(args))
 
     def partial_fun(*values: Any) -> Any:
@@ -144,7 +148,7 @@ def _standard_basis(leaves: list[Any]) -> list[Any]:
     return basis
 
 
-def _unit_vectors(total: DimSize, size: DimSize, start: DimSize, aval: ShapedArray) -> Any:
+def _unit_vectors(total: DimSize, size: DimSize, start: DimSize, aval: ShapedArray) -> Array:
     """Zeros of shape [total, *shape] with a one in row `start + i` at the i-th coordinate."""
     if is_constant_shape((total, size, start)):
         return np.eye(total, size, k=-start, dtype=aval.dtype).reshape(total, *aval.shape)
@@ -154,7 +158,7 @@ def _unit_vectors(total: DimSize, size: DimSize, start: DimSize, aval: ShapedArr
     return reshape(elementwise.convert_element_type(elementwise.eq(rows, columns), aval.dtype), (total, *aval.shape))
 
 
-def _rows(stacked: Any, start: int, aval: ShapedArray) -> Any:
+def _rows(stacked: ArrayLike, start: int, aval: ShapedArray) -> Array:
     """The rows (first axis) that belong to one result, in its shape."""
     if stacked.dtype == dtypes.float0:
         return np.zeros((*aval.shape, *stacked.shape[1:]), dtypes.float0)
@@ -162,7 +166,7 @@ def _rows(stacked: Any, start: int, aval: ShapedArray) -> Any:
     return part if aval.ndim == 1 else reshape(part, (*aval.shape, *part.shape[1:]))
 
 
-def _columns(result: Any, stacked: Any, leaves: Any, tree: Any, argnums: Any) -> Any:
+def _columns(result: ArrayLike, stacked: ArrayLike, leaves: Sequence[ArrayLike], tree: PyTreeDef, argnums: Any) -> Array:
     """Cuts the stacked columns of one result (the last axis) into blocks shaped like the arguments."""
     shape = get_aval(result).shape
     blocks, start = [], 0
@@ -175,7 +179,7 @@ def _columns(result: Any, stacked: Any, leaves: Any, tree: Any, argnums: Any) ->
     return blocks[0] if isinstance(argnums, int) else blocks
 
 
-def _check_input(transform: str, x: Any, holomorphic: bool, allow_int: bool = False, complex_message: str = "") -> None:
+def _check_input(transform: str, x: ArrayLike, holomorphic: bool, allow_int: bool = False, complex_message: str = "") -> None:
     if not is_array_like(x):
         raise TypeError(f"{transform}: expected arrays, got {x!r} of type {type(x).__name__}")
     aval = get_aval(x)
@@ -191,7 +195,7 @@ def _check_input(transform: str, x: Any, holomorphic: bool, allow_int: bool = Fa
                         "allow_int to True.")
 
 
-def _check_rev_output(y: Any, holomorphic: bool) -> None:
+def _check_rev_output(y: ArrayLike, holomorphic: bool) -> None:
     aval = get_aval(y)
     if holomorphic:
         _check_holomorphic_output("jacrev", y)

@@ -7,7 +7,7 @@ parent's values they use as residuals. `transposition` walks the tape backwards.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, NamedTuple, Sequence
 
 from laminax_ir.ops.elementwise import add_p
 from laminax_ir.programs.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, no_effects
@@ -23,6 +23,10 @@ from laminax_transforms.base.zeros import ZERO, zeros_of
 from laminax_transforms.differentiation.differentiated_refs import differentiated_write_error
 from laminax_transforms.differentiation.partly_linear import as_equation, split_equation
 from laminax_transforms.differentiation.transposition import Accumulation, accumulation, transpose_equations
+
+if TYPE_CHECKING:
+    from laminax_ir.ops.calls import CustomJVPCall, CustomVJPCall
+    from laminax_ir.types.annotations import Array
 
 
 class LinearTracer(Tracer):
@@ -153,7 +157,7 @@ class TangentTrace(Trace):
     def process_custom_vjp(self, call: Any) -> Any:
         return self._process_custom(call, "process_custom_vjp")
 
-    def _process_custom(self, call: Any, method: str) -> Any:
+    def _process_custom(self, call: CustomJVPCall | CustomVJPCall, method: str) -> list[Array]:
         # On tangents the function is linear already and its rule has nothing to add.
         if any(type(x) is LinearTracer and x._trace is self for x in call.operands):
             return call.call_primal()

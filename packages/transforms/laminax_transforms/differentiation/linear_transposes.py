@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from laminax_transforms.differentiation.autodiff import like_result, summed_over
 from laminax_transforms.differentiation.differentiation import linear_program_of
 from laminax_transforms.differentiation.linear import LinearProgram
 from laminax_transforms.differentiation.linear_functions import LinearFunction, register_linear_function
+
+if TYPE_CHECKING:
+    from laminax_ir.pytrees.pytree import PyTreeDef
+    from laminax_ir.types.annotations import Array
 
 
 @api_boundary
@@ -61,15 +65,15 @@ class _TransposedFunction(LinearFunction):
 
     __slots__ = ("in_tree", "out_tree", "in_avals", "reduce_axes")
 
-    def __init__(self, program: LinearProgram, in_tree: Any, out_tree: Any, in_avals: Any, reduce_axes: Any,
-                 primals: Sequence[Any]) -> None:
+    def __init__(self, program: LinearProgram, in_tree: PyTreeDef, out_tree: PyTreeDef, in_avals: Sequence[ShapedArray],
+                 reduce_axes: tuple[str, ...], primals: Sequence[Any]) -> None:
         super().__init__(program, primals)
         self.in_tree = in_tree
         self.out_tree = out_tree
         self.in_avals = in_avals
         self.reduce_axes = reduce_axes
 
-    def __call__(self, cotangent: Any) -> Any:
+    def __call__(self, cotangent: Any) -> tuple[Array, ...]:
         paths = [keystr(path) for path, _ in tree_flatten_with_path(cotangent)[0]]
         cts, ct_tree = tree_flatten(cotangent)
         if ct_tree != self.out_tree:

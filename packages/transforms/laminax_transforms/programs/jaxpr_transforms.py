@@ -7,7 +7,7 @@ tangents, which are mapped), so a function called many times in a program is dif
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Container, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Container, Iterator, Sequence
 
 from laminax_ir.options import config
 from laminax_ir.programs.check import check_jaxpr
@@ -24,6 +24,9 @@ from laminax_transforms.batching.batching import batch_flat
 from laminax_transforms.differentiation.differentiation import jvp_flat, linearize_flat
 from laminax_transforms.differentiation.linear import LinearEqn, LinearProgram, live_equations
 from laminax_transforms.differentiation.partly_linear import split_equation
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -143,11 +146,11 @@ def _with_zero_results(jaxpr: Jaxpr, present: Sequence[bool], wanted: Sequence[b
     return jaxpr.replace(eqns=[*jaxpr.eqns, *trace.eqns], outvars=outvars)
 
 
-def _atom(trace: StagingTrace, x: Any) -> Any:
+def _atom(trace: StagingTrace, x: ArrayLike) -> Any:
     return x.variable if _own(x, trace) else trace.lift(x)
 
 
-def _own(x: Any, trace: StagingTrace) -> bool:
+def _own(x: ArrayLike, trace: StagingTrace) -> bool:
     return type(x) is StagedTracer and x._trace is trace
 
 

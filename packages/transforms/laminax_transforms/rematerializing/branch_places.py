@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.key_arrays.keys import physical_aval
 from laminax_ir.ops.random_bits import random_wrap
@@ -11,6 +11,9 @@ from laminax_ir.recording.staging import stage
 from laminax_ir.types import dtypes
 from laminax_ir.types.avals import ShapedArray
 from laminax_transforms.base.zeros import zeros_of
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array
 
 
 def shared_places(branches: Sequence[Sequence[ShapedArray]]) -> tuple[list[list[int]], list[ShapedArray]]:
@@ -52,7 +55,7 @@ def with_places(branch: ClosedJaxpr, count: int, places: Sequence[int], avals: S
                                      outvars=[*jaxpr.outvars[:count], *outvars]), [*branch.consts, *zeros.consts])
 
 
-def _empty(aval: ShapedArray) -> Any:
+def _empty(aval: ShapedArray) -> Array:
     if not dtypes.is_extended(aval.dtype):
         return zeros_of(aval)
     return random_wrap(zeros_of(physical_aval(aval)), impl=aval.dtype.impl)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 from functools import partial
-from typing import Any, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 from weakref import WeakKeyDictionary
 
 from laminax_ir.ops.calls import bind_checkpoint, close_over_constants, name_p
@@ -30,9 +30,13 @@ from laminax_transforms.programs.inlining import ALL_CALLS, inline_calls
 from laminax_transforms.programs.jaxpr_transforms import linearize_jaxpr
 from laminax_transforms.rematerializing.rematerialization import Decision, Offloadable
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
+
 
 def checkpoint(fun: Callable | None = None, concrete: bool = False, prevent_cse: bool | Sequence[bool] = True,
-               policy: Callable | None = None, static_argnums: int | Sequence[int] = (), static_argnames: str | Iterable[str] = ()) -> Callable:
+               policy: Callable | None = None, static_argnums: int | Sequence[int] = (),
+               static_argnames: str | Iterable[str] = ()) -> Callable:
     """Makes a function recompute its intermediate values when it is differentiated, instead of keeping them.
 
     By default, reverse-mode differentiation keeps every value that a derivative needs from the forward pass to the backward
@@ -207,7 +211,7 @@ class _ConcreteStagingTrace(StagingTrace):
         return result
 
 
-def _known_value(x: Any) -> Any | None:
+def _known_value(x: ArrayLike) -> Any | None:
     return x.concrete_value() if isinstance(x, Tracer) else x
 
 

@@ -7,13 +7,16 @@ left. A while loop is run again whole: how many values it makes is not known.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, NamedTuple, Sequence
 
 from laminax_ir.ops.control_flow import cond_p, scan_p
 from laminax_ir.programs.dce import dce_rules
 from laminax_ir.programs.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var, joined_effects
 from laminax_transforms.programs.inlining import inline_calls
 from laminax_transforms.rematerializing.branch_places import shared_places, with_places
+
+if TYPE_CHECKING:
+    from laminax_ir.programs.primitive import Primitive
 
 
 class Choice(NamedTuple):
@@ -128,7 +131,7 @@ def _again(branch: ClosedJaxpr, choice: Choice, rest: Sequence[int], at_places: 
                                      eqns=choice.again), branch.consts)
 
 
-def _thinned(primitive: Any, used: list[bool], eqn: JaxprEqn) -> tuple[JaxprEqn | None, list[bool]]:
+def _thinned(primitive: Primitive, used: list[bool], eqn: JaxprEqn) -> tuple[JaxprEqn | None, list[bool]]:
     """The equation without what its used results do not need; which operands are left."""
     if not any(used):
         return None, [False] * len(eqn.invars)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.ops import callbacks as op
 from laminax_ir.ops.shape import concatenate, expand_dims
@@ -10,6 +10,11 @@ from laminax_ir.ops.slicing import index_in_dim
 from laminax_transforms.base.registry import axis_batching_rule, jvp_rule, transpose_rule
 from laminax_transforms.batching.batch_axes import Axis, add_batch_axis, batch_axis_first, move_axis
 from laminax_transforms.batching.mapping import map as sequential_map
+
+if TYPE_CHECKING:
+    from laminax_ir.ops.callbacks import FlatCallback
+    from laminax_ir.types.annotations import ArrayLike
+    from laminax_ir.types.avals import ShapedArray
 
 
 @jvp_rule(op.pure_callback_p, symbolic_zeros=True)
@@ -36,17 +41,17 @@ def _callback_transpose(cts: Sequence[Any], *operands: Any, callback: Any, **_pa
 
 
 @axis_batching_rule(op.pure_callback_p)
-def _pure_callback_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, callback: Any, result_avals: Any,
-                         sharding: Any, vmap_method: str | None) -> tuple[Any, Any]:
-    def call(*xs: Any, is_batched: bool) -> Any:
+def _pure_callback_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, callback: FlatCallback,
+                         result_avals: tuple[ShapedArray, ...], sharding: Any, vmap_method: str | None) -> tuple[Any, Any]:
+    def call(*xs: ArrayLike, is_batched: bool) -> Any:
         avals = tuple(add_batch_axis(aval, axis.size, 0) for aval in result_avals) if is_batched else result_avals
         return op.pure_callback_p.bind(*xs, callback=callback, result_avals=avals, sharding=sharding, vmap_method=vmap_method)
 
     return batch_by_method(axis, operands, batch_axes, vmap_method, call, "pure_callback", f"The callback is {callback!r}.")
 
 
-def batch_by_method(axis: Any, operands: Sequence[Any], batch_axes: Sequence[int | None], vmap_method: str | None, call: Any, name: str,
-                    detail: str) -> Any:
+def batch_by_method(axis: Any, operands: Sequence[Any], batch_axes: Sequence[int | None], vmap_method: str | None, call: Callable,
+                    name: str, detail: str) -> Any:
     """Batches what is no program, in one of the ways that `pure_callback` documents.
 
     Args:
@@ -70,10 +75,10 @@ def batch_by_method(axis: Any, operands: Sequence[Any], batch_axes: Sequence[int
     return results, [0] * len(results)
 
 
-def _looped(fun: Callable, operands: Sequence[Any], mapped: Any, size: int) -> tuple[Any, Any]:
+def _looped(fun: Callable, operands: Sequence[Any], mapped: Sequence[bool], size: int) -> tuple[Any, Any]:
     """One example after the other."""
 
-    def one(chosen: Any) -> Any:
+    def one(chosen: Sequence[ArrayLike]) -> Any:
         found = iter(chosen)
         return fun(*[next(found) if m else x for x, m in zip(operands, mapped)])
 
@@ -81,7 +86,7 @@ def _looped(fun: Callable, operands: Sequence[Any], mapped: Any, size: int) -> t
     return results, [0] * len(results)
 
 
-def _unrolled(fun: Callable, operands: Sequence[Any], mapped: Any, size: int) -> tuple[Any, Any]:
+def _unrolled(fun: Callable, operands: Sequence[Any], mapped: Sequence[bool], size: int) -> tuple[Any, Any]:
     """One example after the other, without a loop."""
     rows = [fun(*[index_in_dim(x, i, 0, keepdims=False) if m else x for x, m in zip(operands, mapped)]) for i in range(size)]
     results = [concatenate([expand_dims(y, (0,)) for y in column], 0) for column in zip(*rows)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.ops.calls import (
     CustomJVPCall,
@@ -29,12 +29,16 @@ from laminax_transforms.differentiation.custom_vjp_tangents import linearize_cus
 from laminax_transforms.differentiation.differentiation import jvp_flat, linear_program_of
 from laminax_transforms.programs.jaxpr_transforms import jvp_jaxpr, transpose_jaxpr
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
+    from laminax_transforms.custom.custom_batching import _FlatRule
+
 
 def _as_custom_jvp(operands: Sequence[Any], params: dict[str, Any]) -> CustomJVPCall:
     closed, skipped = params["call_jaxpr"], params["num_consts"]
     rule = params["jvp"]
 
-    def fun(*args: Any) -> Any:
+    def fun(*args: ArrayLike) -> Any:
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:  # the constants that the function closed over come first and have no tangents
@@ -74,10 +78,10 @@ def _as_custom_vjp(operands: Sequence[Any], params: dict[str, Any]) -> CustomVJP
     closed, skipped = params["call_jaxpr"], params["num_consts"]
     staged_fwd, staged_bwd = params["fwd"], params["bwd"]
 
-    def fun(*args: Any) -> Any:
+    def fun(*args: ArrayLike) -> Any:
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)
 
-    def fwd(args: Any, perturbed: Any) -> tuple[Any, Any, Any]:  # the constants that the function closed over come first and have no cotangents
+    def fwd(args: Sequence[ArrayLike], perturbed: Sequence[bool]) -> tuple[Any, Any, Any]:  # the constants that the function closed over come first and have no cotangents
         results, residuals, bwd = run_forward(staged_fwd, staged_bwd, args[skipped:], perturbed[skipped:])
         return results, residuals, lambda residuals, cts: [*[ZERO] * skipped, *bwd(residuals, cts)]
 
@@ -126,8 +130,8 @@ def _custom_vjp_tangent_batch(axis: Axis, operands: Sequence[Any], batch_axes: S
 
 
 @axis_batching_rule(custom_vmap_call_p)
-def _custom_vmap_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, call: Any, rule: Any,
-                       name: str) -> tuple[Any, Any]:
+def _custom_vmap_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, call: ClosedJaxpr,
+                       rule: _FlatRule | Callable, name: str) -> tuple[Any, Any]:
     mapped = [b is not None for b in batch_axes]
     in_front = [x if b is None else move_axis(x, b, 0) for x, b in zip(operands, batch_axes)]
     results, out_mapped = rule(axis.size, mapped, in_front)
@@ -146,17 +150,17 @@ def _custom_vmap_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: 
     return out[:count], [t if aval.to_tangent_aval() is aval else ZERO for t, aval in zip(out[count:], call.out_avals)]
 
 
-def _derivative_rule(rule: Any, nonzero: Any, skipped: int) -> Callable:
+def _derivative_rule(rule: _FlatRule, nonzero: tuple[bool, ...], skipped: int) -> Callable:
     """The user's rule, with tangents: `(*consts, *primals, *tangents) -> (*results, *tangents of results)`."""
     count = len(nonzero)
     differentiated = [i for i, has in enumerate(nonzero) if has]
 
-    def of_rule(size: int, flags: Any, operands: Sequence[Any]) -> tuple[Any, Any]:
+    def of_rule(size: int, flags: Sequence[bool], operands: Sequence[Any]) -> tuple[Any, Any]:
         """The user's rule with these flags, and its derivative: results and tangents, and which of them are mapped."""
         primals, given = operands[:count], iter(operands[count:])
         out_mapped: list[bool] = []
 
-        def over_the_batch(*xs: Any) -> Any:
+        def over_the_batch(*xs: ArrayLike) -> Any:
             results, found = rule(size, flags, xs)
             out_mapped.extend(found)
             return results
@@ -164,7 +168,7 @@ def _derivative_rule(rule: Any, nonzero: Any, skipped: int) -> Callable:
         results, out = jvp_flat(over_the_batch, primals, [next(given) if has else ZERO for has in nonzero])
         return [*results, *[instantiate(t, get_aval(r)) for t, r in zip(out, results)]], [*out_mapped, *out_mapped]
 
-    def derived(size: int, mapped: Any, operands: Sequence[Any]) -> Any:
+    def derived(size: int, mapped: Sequence[bool], operands: Sequence[Any]) -> Any:
         mapped, operands = mapped[skipped:], list(operands[skipped:])
         flags = list(mapped[:count])  # the rule knows one flag for a primal and its tangent
         for i, tangent_mapped in zip(differentiated, mapped[count:]):
@@ -191,7 +195,7 @@ def _custom_vmap_linearize(primals: Sequence[Any], tangents: Sequence[Any], **pa
     program, consts = close_over_constants(_tangents_only(derived.jaxpr, count))
     with_tangents = _derivative_rule(params["rule"], nonzero, len(consts))
 
-    def rule(size: int, mapped: Any, operands: Sequence[Any]) -> tuple[Any, Any]:
+    def rule(size: int, mapped: Sequence[bool], operands: Sequence[Any]) -> tuple[Any, Any]:
         results, out_mapped = with_tangents(size, mapped, operands)
         return results[count:], out_mapped[count:]
 
@@ -201,13 +205,13 @@ def _custom_vmap_linearize(primals: Sequence[Any], tangents: Sequence[Any], **pa
 
 
 @cached_by_jaxpr
-def _tangents_only(closed: ClosedJaxpr, count: int) -> Any:
+def _tangents_only(closed: ClosedJaxpr, count: int) -> ClosedJaxpr:
     jaxpr, _ = dce_jaxpr(closed.jaxpr, [False] * count + [True] * (len(closed.out_avals) - count), True)
     return closed.replace(jaxpr=jaxpr)
 
 
 @transpose_rule(custom_vmap_call_p)
-def _custom_vmap_transpose(cts: Sequence[Any], *operands: Any, call: Any, rule: Any, name: str) -> list[Any]:
+def _custom_vmap_transpose(cts: Sequence[Any], *operands: Any, call: ClosedJaxpr, rule: Callable, name: str) -> list[Any]:
     linear = tuple(is_linear(x) for x in operands)
     has_ct = tuple(ct is not ZERO for ct in cts)
     adjoint = transpose_jaxpr(call, linear, has_ct, True)
@@ -216,11 +220,11 @@ def _custom_vmap_transpose(cts: Sequence[Any], *operands: Any, call: Any, rule: 
     linear_avals = [x for x in operands if is_linear(x)]
     num_consts, num_fixed = len(consts), len(fixed)  # the rule must not hold on to the values
 
-    def transposed(size: int, mapped: Any, values: Any) -> tuple[Any, Any]:
+    def transposed(size: int, mapped: Sequence[bool], values: Sequence[ArrayLike]) -> tuple[Any, Any]:
         mapped, values = mapped[num_consts:], values[num_consts:]
         out_mapped: list[bool] = []
 
-        def over_the_batch(*tangents: Any) -> Any:
+        def over_the_batch(*tangents: ArrayLike) -> Any:
             found, others, flags = iter(tangents), iter(values[:num_fixed]), iter(mapped[:num_fixed])
             xs = [next(found) if is_lin else next(others) for is_lin in linear]
             results, which = rule(size, [is_lin or next(flags) for is_lin in linear], xs)

@@ -7,7 +7,7 @@ taken to be each one's own share. So `grad` inside of a named axis is the gradie
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from laminax_transforms.base.registry import (
 from laminax_transforms.base.zeros import ZERO
 from laminax_transforms.batching.batch_axes import Axis, batch_axis_first, broadcast_batch, move_axis
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 define_linear(op.psum_p)
 define_linear(op.all_gather_p)
 define_linear(op.reduce_scatter_p)
@@ -39,7 +42,7 @@ define_linear(op.ppermute_p)
 define_linear(op.pvary_p)
 
 
-def _extremum_partial(tangent: Any, result: Any, x: Any, *, axes: Any, axis_index_groups: Any) -> Any:
+def _extremum_partial(tangent: ArrayLike, result: ArrayLike, x: ArrayLike, *, axes: tuple[str, ...], axis_index_groups: Any) -> Array:
     """The mean of the tangents at the places of the extremum, as for `reduce_max`."""
     here = elementwise.convert_element_type(elementwise.eq(x, result), get_aval(x).dtype)
     count = op.psum_p.bind(here, axes=axes, axis_index_groups=axis_index_groups)
@@ -63,7 +66,7 @@ def _psum_shared_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: 
 
 
 @transpose_rule(op.psum_p)
-def _psum_transpose(ct: Any, x: Any, *, axes: Any, axis_index_groups: Any) -> list[Any]:
+def _psum_transpose(ct: Any, x: Any, *, axes: tuple[str, ...], axis_index_groups: Any) -> list[Any]:
     """Along a checked axis a cotangent may be known to be the same for all: then it is that of each participant."""
     checked = checked_axes()
     if not checked:
@@ -75,12 +78,12 @@ def _psum_transpose(ct: Any, x: Any, *, axes: Any, axis_index_groups: Any) -> li
 
 
 @transpose_rule(op.pvary_p)
-def _pvary_transpose(ct: Any, x: Any, *, axes: Any) -> list[Any]:
+def _pvary_transpose(ct: Any, x: Any, *, axes: tuple[str, ...]) -> list[Any]:
     return [ct]  # the sum over the axes comes at the end of the linear program, as for every operand that does not vary
 
 
 @batching_rule(op.pvary_p)
-def _pvary_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, axes: Any) -> tuple[Any, Any]:
+def _pvary_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, axes: tuple[str, ...]) -> tuple[Any, Any]:
     return op.pvary_p.bind(*operands, axes=axes), batch_axes[0]
 
 
@@ -115,7 +118,7 @@ def _ppermute_transpose(ct: Any, x: Any, *, axis_name: tuple, perm: tuple) -> li
 # is the collective over the mapped axis itself.
 
 
-def _take_rows(x: Any, indices: np.ndarray) -> Any:
+def _take_rows(x: ArrayLike, indices: np.ndarray) -> Array:
     """`x[indices]` along the first axis, for known indices of any rank."""
     shape = get_aval(x).shape
     rank = indices.ndim
@@ -124,13 +127,13 @@ def _take_rows(x: Any, indices: np.ndarray) -> Any:
     return gather(x, np.asarray(indices, np.int32)[..., None], dims, (1, *shape[1:]))
 
 
-def _merge_axes(x: Any, axis: int, count: int = 2) -> Any:
+def _merge_axes(x: ArrayLike, axis: int, count: int = 2) -> Array:
     """`count` neighbouring axes as one."""
     shape = get_aval(x).shape
     return reshape(x, (*shape[:axis], math.prod(shape[axis:axis + count]), *shape[axis + count:]))
 
 
-def _split_axis(x: Any, axis: int, sizes: Sequence[int]) -> Any:
+def _split_axis(x: ArrayLike, axis: int, sizes: Sequence[int]) -> Array:
     """One axis as several."""
     shape = get_aval(x).shape
     return reshape(x, (*shape[:axis], *sizes, *shape[axis + 1:]))
@@ -139,8 +142,8 @@ def _split_axis(x: Any, axis: int, sizes: Sequence[int]) -> Any:
 def _define_reduction(primitive: Primitive, reduce: Callable, of_equals: Callable) -> None:
     """Args: `of_equals(x, n)`, the reduction of n equal values."""
     @axis_batching_rule(primitive, uses_axis_name=True)
-    def rule(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, axes: Any,
-             axis_index_groups: Any) -> tuple[Any, Any]:
+    def rule(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, axes: tuple[str, ...],
+             axis_index_groups: tuple[tuple[int, ...], ...] | None) -> tuple[Any, Any]:
         (x,), (b,) = operands, batch_axes
         if axis.name is None or axis.name not in axes:
             return primitive.bind(x, axes=axes, axis_index_groups=axis_index_groups), b
@@ -159,7 +162,7 @@ def _require_one_name(primitive: Primitive, names: Sequence) -> None:
                                   "batched by the vmap of one of them. Use one axis name.")
 
 
-def _reduce_in_groups(x: Any, groups: Any, reduce: Callable) -> Any:
+def _reduce_in_groups(x: ArrayLike, groups: tuple[tuple[int, ...], ...], reduce: Callable) -> Array:
     """Every row the reduction over the rows of its group."""
     totals = [reduce(_take_rows(x, np.array(group)), (0,)) for group in groups]
     stacked = concatenate([reshape(t, (1, *get_aval(t).shape)) for t in totals], 0)
@@ -169,7 +172,7 @@ def _reduce_in_groups(x: Any, groups: Any, reduce: Callable) -> Any:
     return _take_rows(stacked, group_of)
 
 
-def _repeated(x: Any, count: int) -> Any:
+def _repeated(x: ArrayLike, count: int) -> Array:
     return elementwise.mul(x, np.asarray(count, get_aval(x).dtype)[()])
 
 
@@ -179,7 +182,7 @@ _define_reduction(op.pmin_p, reduce_min, lambda x, n: x)
 
 
 @axis_batching_rule(op.psum_shared_p, uses_axis_name=True)
-def _psum_shared_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, axes: Any) -> tuple[Any, Any]:
+def _psum_shared_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, axes: tuple[str, ...]) -> tuple[Any, Any]:
     (x, like), (b, like_axis) = operands, batch_axes
     rest = axes
     if axis.name is not None and axis.name in axes:
@@ -191,7 +194,7 @@ def _psum_shared_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence
 
 @axis_batching_rule(op.all_gather_p, uses_axis_name=True)
 def _all_gather_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, all_gather_dimension: int, axis_name: tuple,
-                      axis_index_groups: Any, axis_size: int, tiled: bool) -> tuple[Any, Any]:
+                      axis_index_groups: tuple[tuple[int, ...], ...] | None, axis_size: int, tiled: bool) -> tuple[Any, Any]:
     (x,), (b,), dim = operands, batch_axes, all_gather_dimension
     if axis.name is None or axis.name not in axis_name:
         x = x if b is None else move_axis(x, b, 0)
@@ -217,7 +220,8 @@ def _all_gather_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[
 
 @axis_batching_rule(op.reduce_scatter_p, uses_axis_name=True)
 def _reduce_scatter_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, scatter_dimension: int,
-                          axis_name: tuple, axis_index_groups: Any, axis_size: int, tiled: bool) -> tuple[Any, Any]:
+                          axis_name: tuple, axis_index_groups: tuple[tuple[int, ...], ...] | None, axis_size: int,
+                          tiled: bool) -> tuple[Any, Any]:
     (x,), (b,), dim = operands, batch_axes, scatter_dimension
     if axis.name is None or axis.name not in axis_name:
         x = x if b is None else move_axis(x, b, 0)
@@ -249,7 +253,7 @@ def _reduce_scatter_batch(axis: Axis, operands: Sequence[Any], batch_axes: Seque
 
 @axis_batching_rule(op.all_to_all_p, uses_axis_name=True)
 def _all_to_all_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, split_axis: int, concat_axis: int,
-                      axis_name: tuple, axis_index_groups: Any, tiled: bool) -> tuple[Any, Any]:
+                      axis_name: tuple, axis_index_groups: tuple[tuple[int, ...], ...] | None, tiled: bool) -> tuple[Any, Any]:
     (x,), (b,) = operands, batch_axes
     names = op.axis_names(axis_name)
     if axis.name is None or axis.name not in names:

@@ -7,7 +7,7 @@ that of rhs contracts lhs with the cotangent over the free axes of lhs.
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.ops.contraction import (
     RaggedDotDimensionNumbers,
@@ -25,10 +25,13 @@ from laminax_transforms.base.registry import axis_batching_rule, batching_rule, 
 from laminax_transforms.base.zeros import ZERO, cotangent_of_dtype
 from laminax_transforms.batching.batch_axes import Axis, batch_axis_first
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
+
 
 def _linear_in(position: int, primitive: Primitive) -> Callable:
     """The part of the tangent that comes from one operand: the same product with the tangent in its place."""
-    def partial(t: Any, result: Any, *operands: Any, **params: Any) -> Any:
+    def partial(t: Any, result: ArrayLike, *operands: Any, **params: Any) -> Any:
         if not dtypes.issubdtype(result.dtype, dtypes.inexact):  # an integer preferred_element_type
             return ZERO
         operands = list(operands)
@@ -41,7 +44,7 @@ define_jvp(dot_general_p, _linear_in(0, dot_general_p), _linear_in(1, dot_genera
 
 
 @transpose_rule(dot_general_p)
-def _dot_general_transpose(ct: Any, lhs: Any, rhs: Any, *, dimension_numbers: Any, out_sharding: Any,
+def _dot_general_transpose(ct: Any, lhs: Any, rhs: Any, *, dimension_numbers: tuple[tuple[Any, ...], ...], out_sharding: Any,
                            **params: Any) -> list[Any]:
     if is_linear(lhs):
         numbers, permutation = _lhs_adjoint(len(lhs.shape), len(get_aval(rhs).shape), dimension_numbers)
@@ -64,7 +67,7 @@ def _before(split: TypeSharding, permutation: tuple[int, ...] | None) -> TypeSha
 
 
 @functools.lru_cache(maxsize=1024)
-def _lhs_adjoint(lhs_ndim: int, rhs_ndim: int, dimension_numbers: Any) -> tuple[Any, Any]:
+def _lhs_adjoint(lhs_ndim: int, rhs_ndim: int, dimension_numbers: tuple[tuple[Any, ...], ...]) -> tuple[Any, Any]:
     """How to contract ct with rhs, and the permutation that gives the result lhs's axis order (None: has it)."""
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
     lhs_free = free_axes(lhs_ndim, lhs_contracting, lhs_batch)
@@ -77,7 +80,7 @@ def _lhs_adjoint(lhs_ndim: int, rhs_ndim: int, dimension_numbers: Any) -> tuple[
 
 
 @functools.lru_cache(maxsize=1024)
-def _rhs_adjoint(lhs_ndim: int, rhs_ndim: int, dimension_numbers: Any) -> tuple[Any, Any]:
+def _rhs_adjoint(lhs_ndim: int, rhs_ndim: int, dimension_numbers: tuple[tuple[Any, ...], ...]) -> tuple[Any, Any]:
     """How to contract lhs with ct, and the permutation that gives the result rhs's axis order (None: has it)."""
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = dimension_numbers
     lhs_free = free_axes(lhs_ndim, lhs_contracting, lhs_batch)
@@ -101,7 +104,7 @@ def _as_operand(ct: Any, permutation: Any, operand: ShapedArray) -> Any:
 
 
 @batching_rule(dot_general_p)
-def _dot_general_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension_numbers: Any,
+def _dot_general_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension_numbers: tuple[tuple[Any, ...], ...],
                        **params: Any) -> tuple[Any, Any]:
     lhs, rhs = operands
     numbers, out_axis = _batched_numbers(len(get_aval(lhs).shape), len(get_aval(rhs).shape), *batch_axes, dimension_numbers)
@@ -109,7 +112,8 @@ def _dot_general_batch(operands: Sequence[Any], batch_axes: Sequence[int | None]
 
 
 @functools.lru_cache(maxsize=1024)
-def _batched_numbers(lhs_ndim: int, rhs_ndim: int, lhs_axis: int | None, rhs_axis: int | None, dimension_numbers: Any) -> tuple[Any, Any]:
+def _batched_numbers(lhs_ndim: int, rhs_ndim: int, lhs_axis: int | None, rhs_axis: int | None,
+                     dimension_numbers: tuple[tuple[Any, ...], ...]) -> tuple[Any, Any]:
     """Dimension numbers with the mapped axes, and where the mapped axis is in the result.
 
     Mapped in both operands it is a further batch axis, in one a further free axis. The ranks include it.
@@ -138,7 +142,7 @@ define_jvp(ragged_dot_general_p, _linear_in(0, ragged_dot_general_p), _linear_in
 
 
 @transpose_rule(ragged_dot_general_p)
-def _ragged_dot_general_transpose(ct: Any, lhs: Any, rhs: Any, group_sizes: Any, *, ragged_dot_dimension_numbers: Any,
+def _ragged_dot_general_transpose(ct: Any, lhs: Any, rhs: Any, group_sizes: Any, *, ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
                                   **params: Any) -> Sequence[Any]:
     numbers = ragged_dot_dimension_numbers
     ((lhs_contracting, _), _), (ragged,), _ = numbers
@@ -199,8 +203,8 @@ def _contracting_adjoint(ct: Any, lhs: Any, rhs: Any, numbers: Any, position: in
 
 
 @axis_batching_rule(ragged_dot_general_p)
-def _ragged_dot_general_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, ragged_dot_dimension_numbers: Any,
-                              **params: Any) -> tuple[Any, Any]:
+def _ragged_dot_general_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *,
+                              ragged_dot_dimension_numbers: RaggedDotDimensionNumbers, **params: Any) -> tuple[Any, Any]:
     """The mapped axis becomes the first batch axis, and group sizes differ along it."""
     numbers = ragged_dot_dimension_numbers
     lhs, rhs, group_sizes = (batch_axis_first(x, b, axis.size) for x, b in zip(operands, batch_axes))

@@ -6,7 +6,7 @@ The rules of scan and while are in `control_flow_scan` and `control_flow_while`;
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.control_flow import common_constants, cond_p, platform_index_p
@@ -27,6 +27,9 @@ from laminax_transforms.rematerializing.branch_places import shared_places, with
 from laminax_transforms.rules import control_flow_scan  # noqa: F401  (it registers its rules)
 from laminax_transforms.rules.control_flow_values import absent, front_axes, nonzero_flags, present, spread
 from laminax_transforms.rules.control_flow_while import beside, has_io, select_examples
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 define_zero_derivative(platform_index_p)
 
@@ -124,7 +127,7 @@ def _transpose_branches(first: ClosedJaxpr, others: tuple[ClosedJaxpr, ...], lin
 
 
 @transpose_rule(cond_p)
-def _cond_transpose(cts: Sequence[Any], index: Any, *operands: Any, branches: Any, **params: Any) -> list[Any]:
+def _cond_transpose(cts: Sequence[Any], index: ArrayLike, *operands: Any, branches: tuple[ClosedJaxpr, ...], **params: Any) -> list[Any]:
     linear = tuple(is_linear(x) for x in operands)
     all_take_the_same = True
     if checked_axes():  # inside of a program per device
@@ -146,7 +149,8 @@ def _batch_branches(first: ClosedJaxpr, others: tuple[ClosedJaxpr, ...], axis: A
 
 
 @axis_batching_rule(cond_p, uses_axis_name=True)
-def _cond_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, branches: Any, **params: Any) -> tuple[Any, Any]:
+def _cond_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, branches: tuple[ClosedJaxpr, ...],
+                **params: Any) -> tuple[Any, Any]:
     (index, *operands), (index_axis, *batch_axes) = operands, batch_axes
     mapped = tuple(b is not None for b in batch_axes)
     operands = [move_batch_axis(x, b, place, axis.size) for x, b, place in zip(operands, batch_axes, front_axes(mapped))]
@@ -156,7 +160,7 @@ def _cond_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | 
     return cond_p.bind(index, *consts, *operands, branches=jaxprs, **params), list(front_axes(flags))
 
 
-def _select_branch(axis: Any, index: Any, operands: Sequence[Any], mapped: Flags, branches: Sequence[ClosedJaxpr]) -> tuple[Any, Any]:
+def _select_branch(axis: Any, index: ArrayLike, operands: Sequence[Any], mapped: Flags, branches: Sequence[ClosedJaxpr]) -> tuple[Any, Any]:
     """A mapped index: all branches run, and each example takes the results of its own.
 
     A branch sees the operands of the examples that did not choose it through stop_gradient, so that an infinite
@@ -177,7 +181,7 @@ def _select_branch(axis: Any, index: Any, operands: Sequence[Any], mapped: Flags
     return [op.select_n(beside(index, cases[0]), *cases) for cases in zip(*results)], [0] * count
 
 
-def _guarded(chosen: Any, x: Any) -> Any:
+def _guarded(chosen: ArrayLike, x: ArrayLike) -> Array:
     if not dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact):
         return x
     return select_examples(chosen, x, op.stop_gradient_p.bind(x, is_discarded=True))

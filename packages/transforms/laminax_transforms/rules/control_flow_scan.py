@@ -35,7 +35,7 @@ from laminax_transforms.rematerializing.split_scans import SplitStep, run_split_
 from laminax_transforms.rules.control_flow_values import absent, front_axes, full_tangents, in_groups, nonzero_flags, present, spread
 
 
-def _closed(invars: Any, outvars: Any, eqns: Any, name: str) -> ClosedJaxpr:
+def _closed(invars: Sequence[Var], outvars: Sequence[Var], eqns: Sequence[JaxprEqn], name: str) -> ClosedJaxpr:
     return ClosedJaxpr(Jaxpr([], invars, outvars, eqns, debug_info=name))
 
 
@@ -336,7 +336,7 @@ def _scan_transpose(cts: Sequence[Any], *operands: Any, jaxpr: ClosedJaxpr, num_
     return [ct if was_given else None for ct, was_given in zip(in_cts, given)]
 
 
-def _aval(x: Any) -> ShapedArray:
+def _aval(x: ShapedArray) -> ShapedArray:
     return x if type(x) is ShapedArray else get_aval(x)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import close_over_constants
@@ -24,6 +24,9 @@ from laminax_transforms.differentiation.dependence import Flags, batched_results
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr
 from laminax_transforms.rules.control_flow_scan import DerivedBody, jvp_body
 from laminax_transforms.rules.control_flow_values import front_axes, full_tangents, in_groups, nonzero_flags, present, spread
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
 
 
 @jvp_rule(while_p, symbolic_zeros=True)
@@ -125,7 +128,7 @@ def _batch_while(cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, axis: Any, ma
     count = len(body_jaxpr.out_avals)
     cond_flags, body_flags = mapped[:cond_nconsts], mapped[cond_nconsts:]
 
-    def step(body: Any, marks: Any) -> Any:
+    def step(body: ClosedJaxpr, marks: tuple[bool, ...]) -> Any:
         return batched_results(body, marks, axis)
 
     flags, carry_flags = scan_fixpoint(body_jaxpr, body_flags, body_nconsts, count, step)
@@ -154,7 +157,7 @@ def has_io(*jaxprs: ClosedJaxpr) -> bool:
 def _masked(loop: _BatchedWhile, num_cond: int, num_body: int, carry_flags: Flags) -> _BatchedWhile:
     condition, body = loop.condition.jaxpr, loop.body.jaxpr
 
-    def step(*args: Any) -> list[Any]:
+    def step(*args: ArrayLike) -> list[Any]:
         cond_consts, consts, (pred, *carry) = in_groups(args, num_cond, num_body)
         new = eval_jaxpr(body, (), *consts, *carry)
         new = [select_examples(pred, x, old) if has else x for x, old, has in zip(new, carry, carry_flags)]
@@ -169,12 +172,12 @@ def _masked(loop: _BatchedWhile, num_cond: int, num_body: int, carry_flags: Flag
     return _BatchedWhile(loop.condition, loop.cond_consts, masked, loop.body_consts, loop.in_flags, True, any_left)
 
 
-def select_examples(pred: Any, on_true: Any, on_false: Any) -> Any:
+def select_examples(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Any:
     """Chooses between two batches, example by example; the batch axis is in front."""
     return op.select(beside(pred, on_true), on_true, on_false)
 
 
-def beside(choice: Any, examples: Any) -> Any:
+def beside(choice: ArrayLike, examples: ArrayLike) -> Any:
     """A value for each example as an array of the shape of the batch of them, in the same memory."""
     aval = get_aval(examples)
     return in_memory(broadcast_in_dim(choice, aval.shape, (0,)) if aval.ndim > 1 else choice, aval.memory_space)

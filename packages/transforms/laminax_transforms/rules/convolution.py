@@ -8,7 +8,7 @@ padding chosen so that the result has the size of the operand.
 from __future__ import annotations
 
 import math
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops.convolution import ConvDimensionNumbers, conv_general_dilated_p, dilated
 from laminax_ir.ops.shape import reshape, rev, transpose
@@ -18,12 +18,15 @@ from laminax_transforms.base.registry import batching_rule, define_jvp, is_linea
 from laminax_transforms.base.zeros import ZERO, cotangent_of_dtype, zeros_of
 from laminax_transforms.batching.batch_axes import move_axis
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
-def _lhs_partial(t: Any, result: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
+
+def _lhs_partial(t: ArrayLike, result: ArrayLike, lhs: ArrayLike, rhs: ArrayLike, **params: Any) -> Array:
     return ZERO if not dtypes.issubdtype(result.dtype, dtypes.inexact) else conv_general_dilated_p.bind(t, rhs, **params)
 
 
-def _rhs_partial(t: Any, result: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
+def _rhs_partial(t: ArrayLike, result: ArrayLike, lhs: ArrayLike, rhs: ArrayLike, **params: Any) -> Array:
     return ZERO if not dtypes.issubdtype(result.dtype, dtypes.inexact) else conv_general_dilated_p.bind(lhs, t, **params)
 
 
@@ -42,9 +45,9 @@ def _conv_transpose(ct: Any, lhs: Any, rhs: Any, **params: Any) -> list[Any]:
     return [result, None] if is_linear(lhs) else [None, result]
 
 
-def _lhs_adjoint(ct: Any, lhs: Any, rhs: Any, *, window_strides: Any, padding: Sequence[tuple[int, int]], lhs_dilation: Any, rhs_dilation: Any,
-                 dimension_numbers: Any, feature_group_count: int, batch_group_count: int, precision: Any,
-                 preferred_element_type: Any, out_sharding: Any) -> Any:
+def _lhs_adjoint(ct: Any, lhs: Any, rhs: Any, *, window_strides: tuple[int, ...], padding: Sequence[tuple[int, int]], lhs_dilation: Any,
+                 rhs_dilation: Any, dimension_numbers: ConvDimensionNumbers, feature_group_count: int, batch_group_count: int,
+                 precision: Any, preferred_element_type: Any, out_sharding: Any) -> Any:
     """ct convolved with the flipped kernel: strides and input dilation change places."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     pads = []
@@ -65,9 +68,9 @@ def _lhs_adjoint(ct: Any, lhs: Any, rhs: Any, *, window_strides: Any, padding: S
     return _move_group(result, lhs_spec[1], lhs_spec[0], batch_group_count)
 
 
-def _rhs_adjoint(ct: Any, lhs: Any, rhs: Any, *, window_strides: Any, padding: Sequence[tuple[int, int]], lhs_dilation: Any, rhs_dilation: Any,
-                 dimension_numbers: Any, feature_group_count: int, batch_group_count: int, precision: Any,
-                 preferred_element_type: Any, out_sharding: Any) -> Any:
+def _rhs_adjoint(ct: Any, lhs: Any, rhs: Any, *, window_strides: Any, padding: Sequence[tuple[int, int]], lhs_dilation: tuple[int, ...],
+                 rhs_dilation: Any, dimension_numbers: ConvDimensionNumbers, feature_group_count: int, batch_group_count: int,
+                 precision: Any, preferred_element_type: Any, out_sharding: Any) -> Any:
     """lhs convolved with ct, features for batch: strides and kernel dilation change places, and so do the two groupings."""
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     pads = []
@@ -82,7 +85,7 @@ def _rhs_adjoint(ct: Any, lhs: Any, rhs: Any, *, window_strides: Any, padding: S
         precision=precision, preferred_element_type=preferred_element_type, out_sharding=None)
 
 
-def _move_group(x: Any, source: int, target: int, groups: int) -> Any:
+def _move_group(x: ArrayLike, source: int, target: int, groups: int) -> Array:
     """Moves the leading factor `groups` of one axis to the front of another: [.., g * a, .., b, ..] to [.., a, .., g * b, ..]."""
     if groups == 1:
         return x
@@ -101,7 +104,7 @@ def _move_group(x: Any, source: int, target: int, groups: int) -> Any:
 
 
 @batching_rule(conv_general_dilated_p)
-def _conv_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension_numbers: Any,
+def _conv_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension_numbers: ConvDimensionNumbers,
                 feature_group_count: int, batch_group_count: int, **params: Any) -> tuple[Any, Any]:
     lhs, rhs = operands
     lhs_axis, rhs_axis = batch_axes
@@ -132,7 +135,7 @@ def _conv_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, di
     return _unmerge(result, out_axis, outer, size)
 
 
-def _merge(x: Any, batch_axis: int, target: int, outer: int) -> Any:
+def _merge(x: ArrayLike, batch_axis: int, target: int, outer: int) -> Array:
     """Merges the batch axis into axis `target` (numbered without it), inside a leading factor `outer` of that axis."""
     x = move_axis(x, batch_axis, 0)
     size, *shape = x.shape
@@ -143,7 +146,7 @@ def _merge(x: Any, batch_axis: int, target: int, outer: int) -> Any:
     return reshape(transpose(split, order), shape)
 
 
-def _unmerge(x: Any, axis: int, outer: int, size: int) -> tuple[Any, Any]:
+def _unmerge(x: ArrayLike, axis: int, outer: int, size: int) -> tuple[Any, Any]:
     """The inverse on the result: takes the batch axis out of `axis`; returns the array and where it is."""
     shape = x.shape
     if outer == 1:

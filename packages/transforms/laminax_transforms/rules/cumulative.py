@@ -6,7 +6,7 @@ the two-element operation with its derivative, which is associative because the 
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from laminax_ir.ops import cumulative as op
 from laminax_ir.ops.elementwise import (
@@ -31,6 +31,9 @@ from laminax_ir.programs.primitive import Primitive
 from laminax_ir.types import dtypes
 from laminax_transforms.base.registry import batching_rule, define_jvp, define_linear, transpose_rule
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
+
 define_linear(op.cumsum_p)
 
 
@@ -39,9 +42,9 @@ def _cumsum_transpose(ct: Any, x: Any, *, axis: int, reverse: bool) -> list[Any]
     return [op.cumsum_p.bind(ct, axis=axis, reverse=not reverse)]
 
 
-def _scan_of_pairs(primitive: Primitive, combine: Any) -> None:
+def _scan_of_pairs(primitive: Primitive, combine: Callable) -> None:
     """Defines the derivative: `combine(a, b, a_dot, b_dot)` gives the two-element result and its tangent."""
-    def partial(t: Any, result: Any, x: Any, *, axis: int, reverse: bool) -> Any:
+    def partial(t: Any, result: ArrayLike, x: ArrayLike, *, axis: int, reverse: bool) -> Any:
         return op.scan_associatively(lambda a, b: list(combine(a[0], b[0], a[1], b[1])), [x, t], axis, reverse)[1]
     define_jvp(primitive, partial)
 
@@ -49,8 +52,8 @@ def _scan_of_pairs(primitive: Primitive, combine: Any) -> None:
 _scan_of_pairs(op.cumprod_p, lambda a, b, a_dot, b_dot: (mul(a, b), add(mul(a_dot, b), mul(b_dot, a))))
 
 
-def _extremum(choose: Any) -> Callable:
-    def combine(a: Any, b: Any, a_dot: Any, b_dot: Any) -> tuple[Any, Any]:
+def _extremum(choose: Callable) -> Callable:
+    def combine(a: ArrayLike, b: ArrayLike, a_dot: ArrayLike, b_dot: ArrayLike) -> tuple[Any, Any]:
         """A tie of the two shares the tangent equally."""
         result = choose(a, b)
         a_wins, b_wins = (convert_element_type(eq(x, result), result.dtype) for x in (a, b))
@@ -63,7 +66,7 @@ _scan_of_pairs(op.cummax_p, _extremum(max))
 _scan_of_pairs(op.cummin_p, _extremum(min))
 
 
-def _logsumexp(a: Any, b: Any, a_dot: Any, b_dot: Any) -> tuple[Any, Any]:
+def _logsumexp(a: ArrayLike, b: ArrayLike, a_dot: ArrayLike, b_dot: ArrayLike) -> tuple[Any, Any]:
     if dtypes.issubdtype(a.dtype, dtypes.complexfloating):
         top = max(real(a), real(b))
         shift = stop_gradient_one(select(is_finite(top), top, full_like(top, 0)))

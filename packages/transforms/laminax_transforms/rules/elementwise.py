@@ -9,7 +9,7 @@ convention that grad of a real function of z = x + iy is df/dx - i df/dy.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -59,8 +59,12 @@ from laminax_transforms.base.registry import (
 from laminax_transforms.base.zeros import ZERO, cotangent_of_dtype, instantiate
 from laminax_transforms.batching.batch_axes import align, define_elementwise_batching, move_axis
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+    from laminax_transforms.base.zeros import _Zero
 
-def _is_complex(x: Any) -> bool:
+
+def _is_complex(x: ArrayLike) -> bool:
     return dtypes.issubdtype(get_aval(x).dtype, dtypes.complexfloating)
 
 
@@ -104,7 +108,7 @@ define_jvp(op.integer_pow_p, lambda t, y_, x, *, y: ZERO if y == 0 else t if y =
            mul(t, mul(float(y), integer_pow(x, y - 1) if y != 2 else x)))
 
 
-def _abs_partial(t: Any, y: Any, x: Any) -> Any:
+def _abs_partial(t: ArrayLike, y: ArrayLike, x: ArrayLike) -> Array:
     if not _is_complex(x):
         return mul(t, select(op.ge(x, scalar_like(0, get_aval(x).dtype)), full_like(x, 1), full_like(x, -1)))
     # d|z| = Re(conj(z) dz) / |z|, and 0 at z = 0
@@ -114,7 +118,7 @@ def _abs_partial(t: Any, y: Any, x: Any) -> Any:
 define_jvp(op.abs_p, _abs_partial)
 
 
-def _sign_partial(t: Any, y: Any, x: Any) -> Any:
+def _sign_partial(t: ArrayLike, y: ArrayLike, x: ArrayLike) -> _Zero:
     if not _is_complex(x):
         return ZERO
     # sign z = z/|z|: d = i Im(dz conj(sign)) sign / |z|, and 0 at z = 0, where sign is
@@ -141,14 +145,14 @@ define_jvp(op.complex_p, lambda t, z, x, y: op.complex(t, full(t.shape, 0, t.dty
            lambda t, z, x, y: op.complex(full(t.shape, 0, t.dtype), t))
 
 
-def _balanced_extremum(t: Any, z: Any, x: Any, y: Any) -> Any:
+def _balanced_extremum(t: ArrayLike, z: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
     """1 where x alone attains the extremum z, 1/2 in a tie, 0 elsewhere."""
     attains = eq(x, z)
     one, half, zero = (full(z.shape, c, z.dtype) for c in (1, 0.5, 0))
     return mul(t, select(_full_shape(attains, z), select(_full_shape(eq(y, z), z), half, one), zero))
 
 
-def _full_shape(mask: Any, like: Any) -> Any:
+def _full_shape(mask: ArrayLike, like: ArrayLike) -> Array:
     return mask if mask.shape == like.shape else broadcast_like(mask, like.shape)
 
 
@@ -156,7 +160,7 @@ for _primitive in (op.max_p, op.min_p):
     define_jvp(_primitive, _balanced_extremum, lambda t, z, x, y: _balanced_extremum(t, z, y, x))
 
 
-def _pow_partial_x(t: Any, z: Any, x: Any, y: Any) -> Any:
+def _pow_partial_x(t: ArrayLike, z: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
     # y x**(y-1); an integer y == 0 gives 0 even at x == 0, where x**(y-1) is infinite. It cannot for a y that is differentiated
     # too: the derivative of this in y is 1/x at y == 0.
     y_aval = get_aval(y)
@@ -167,7 +171,7 @@ def _pow_partial_x(t: Any, z: Any, x: Any, y: Any) -> Any:
     return mul(t, mul(y_typed, op.pow_p.bind(x, sub(safe, scalar_like(1, y_aval.dtype)))))
 
 
-def _pow_partial_y(t: Any, z: Any, x: Any, y: Any) -> Any:
+def _pow_partial_y(t: ArrayLike, z: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
     if dtypes.issubdtype(get_aval(y).dtype, dtypes.integer):
         return ZERO
     # log(x) x**y; at x == 0 with y > 0 the product is 0, not 0 * -inf; y == 0 is given 0 too, as JAX does
@@ -190,17 +194,17 @@ def _select_n_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any
     return result, select_n_p.bind(which, *full_tangents)
 
 
-def _clamp_partial(t: Any, z: Any, low: Any, x: Any, high: Any) -> Any:
+def _clamp_partial(t: ArrayLike, z: ArrayLike, low: ArrayLike, x: ArrayLike, high: ArrayLike) -> Array:
     inside = bitwise_and(_full_shape(gt(x, low), z), _full_shape(lt(x, high), z))
     return select(inside, t, full(z.shape, 0, z.dtype))
 
 
-def _clamp_partial_low(t: Any, z: Any, low: Any, x: Any, high: Any) -> Any:  # with the bounds the wrong way round the result is the upper one
+def _clamp_partial_low(t: ArrayLike, z: ArrayLike, low: ArrayLike, x: ArrayLike, high: ArrayLike) -> Array:  # with the bounds the wrong way round the result is the upper one
     is_result = bitwise_and(_full_shape(gt(low, x), z), _full_shape(lt(low, high), z))
     return select(is_result, broadcast_like(t, z.shape), full(z.shape, 0, z.dtype))
 
 
-def _clamp_partial_high(t: Any, z: Any, low: Any, x: Any, high: Any) -> Any:
+def _clamp_partial_high(t: ArrayLike, z: ArrayLike, low: ArrayLike, x: ArrayLike, high: ArrayLike) -> Array:
     return select(_full_shape(lt(high, x), z), broadcast_like(t, z.shape), full(z.shape, 0, z.dtype))
 
 
@@ -227,7 +231,7 @@ def _optimization_barrier_jvp(primals: Sequence[Any], tangents: Sequence[Any], *
     return op.optimization_barrier_p.bind(*primals), _behind_a_barrier(tangents)
 
 
-def _behind_a_barrier(values: Any) -> list[Any]:
+def _behind_a_barrier(values: Sequence[Any]) -> list[Any]:
     """Those that are not zero go through one barrier together."""
     behind = iter(op.optimization_barrier_p.bind(*[x for x in values if x is not ZERO]))
     return [ZERO if x is ZERO else next(behind) for x in values]
@@ -305,7 +309,7 @@ def _select_n_transpose(ct: Any, which: Any, *cases: Any) -> list[Any]:
 
 
 @transpose_rule(op.convert_element_type_p)
-def _convert_transpose(ct: Any, x: Any, *, new_dtype: Any, weak_type: bool, sharding: Any = None) -> list[Any]:
+def _convert_transpose(ct: Any, x: Any, *, new_dtype: np.dtype, weak_type: bool, sharding: Any = None) -> list[Any]:
     return [convert_element_type(cotangent_of_dtype(ct, x.dtype), x.dtype, x.weak_type)]
 
 
@@ -326,14 +330,14 @@ def _complex_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
 
 
 @transpose_rule(op.conj_p)
-def _conj_transpose(ct: Any, x: Any, *, input_dtype: Any) -> list[Any]:
+def _conj_transpose(ct: Any, x: Any, *, input_dtype: np.dtype) -> list[Any]:
     if dtypes.issubdtype(input_dtype, dtypes.complexfloating):
         return [op.conj(ct)]
     return [op.real(ct)]
 
 
 @transpose_rule(op.optimization_barrier_p)
-def _optimization_barrier_transpose(cts: Sequence[Any], *operands: Any) -> Sequence[Any]:
+def _optimization_barrier_transpose(cts: Sequence[Any], *operands: ShapedArray) -> Sequence[Any]:
     return _behind_a_barrier([ct if is_linear(x) else ZERO for ct, x in zip(cts, operands)])
 
 

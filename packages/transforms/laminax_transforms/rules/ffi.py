@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops.ffi import ffi_call_p
 from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.registry import axis_batching_rule, jvp_rule, transpose_rule
 from laminax_transforms.batching.batch_axes import Axis, add_batch_axis
 from laminax_transforms.rules.callbacks import batch_by_method
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
+    from laminax_ir.types.avals import ShapedArray
 
 
 @jvp_rule(ffi_call_p, symbolic_zeros=True)
@@ -23,9 +27,10 @@ def _ffi_call_transpose(cts: Sequence[Any], *operands: Any, target_name: str, **
 
 
 @axis_batching_rule(ffi_call_p)
-def _ffi_call_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, result_avals: Any, input_layouts: Any,
-                    output_layouts: Any, vmap_method: str | None, **params: Any) -> tuple[Any, Any]:
-    def call(*xs: Any, is_batched: bool) -> Any:
+def _ffi_call_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, result_avals: tuple[ShapedArray, ...],
+                    input_layouts: tuple[tuple[int, ...], ...], output_layouts: tuple[tuple[int, ...], ...], vmap_method: str | None,
+                    **params: Any) -> tuple[Any, Any]:
+    def call(*xs: ArrayLike, is_batched: bool) -> Any:
         layouts = {"result_avals": result_avals, "input_layouts": input_layouts, "output_layouts": output_layouts}
         if is_batched:  # the batch axis is the slowest in memory
             layouts = {"result_avals": tuple(add_batch_axis(aval, axis.size, 0) for aval in result_avals),

@@ -17,7 +17,7 @@ define_linear(fft_p)
 
 
 @transpose_rule(fft_p)
-def _fft_transpose(ct: Any, x: Any, *, fft_type: Any, fft_lengths: tuple[int, ...]) -> list[Any]:
+def _fft_transpose(ct: Any, x: Any, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> list[Any]:
     if fft_type in (FftType.FFT, FftType.IFFT):  # the matrix is symmetric
         return [fft_p.bind(ct, fft_type=fft_type, fft_lengths=fft_lengths)]
     # Of a real transform only half the coefficients exist; those inside stand for two of the whole.

@@ -8,7 +8,7 @@ numbers.
 from __future__ import annotations
 
 import math
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -22,10 +22,15 @@ from laminax_transforms.base.registry import batching_rule, define_jvp, is_linea
 from laminax_transforms.base.zeros import zeros_of
 from laminax_transforms.batching.batch_axes import batch_axis_first, move_axis
 
+if TYPE_CHECKING:
+    from laminax_ir.ops.indexing import GatherScatterMode
+    from laminax_ir.programs.jaxpr import Jaxpr
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 # Gather
 
 
-def _gather_partial(t: Any, _result: Any, x: Any, indices: Any, *, fill_value: Any, **params: Any) -> Any:
+def _gather_partial(t: ArrayLike, _result: ArrayLike, x: ArrayLike, indices: ArrayLike, *, fill_value: Any, **params: Any) -> Array:
     return gather_p.bind(t, indices, fill_value=None if fill_value is None else 0, **params)
 
 
@@ -33,8 +38,8 @@ define_jvp(gather_p, _gather_partial)
 
 
 @transpose_rule(gather_p)
-def _gather_transpose(ct: Any, x: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: tuple[int, ...],
-                      indices_are_sorted: bool, unique_indices: bool, mode: Any, fill_value: Any) -> list[Any]:
+def _gather_transpose(ct: Any, x: Any, indices: Any, *, dimension_numbers: GatherDimensionNumbers, slice_sizes: tuple[int, ...],
+                      indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode, fill_value: Any) -> list[Any]:
     dims = ScatterDimensionNumbers(*dimension_numbers)  # field by field the same axes
     return [scatter_add(zeros_of(x), indices, ct, dims, indices_are_sorted=indices_are_sorted,
                         unique_indices=unique_indices, mode=mode), None]
@@ -45,8 +50,8 @@ def _shifted(axes: Sequence[int]) -> tuple[int, ...]:
 
 
 @batching_rule(gather_p)
-def gather_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension_numbers: Any,
-                 slice_sizes: tuple[int, ...], indices_are_sorted: bool, unique_indices: bool, mode: Any,
+def gather_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension_numbers: GatherDimensionNumbers,
+                 slice_sizes: tuple[int, ...], indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode,
                  fill_value: Any) -> tuple[Any, Any]:
     """The batching rule of gather, for whatever becomes one."""
     (x, indices), (x_axis, indices_axis) = operands, batch_axes
@@ -74,8 +79,8 @@ def gather_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, d
 SCATTERS = (op.scatter_p, op.scatter_add_p, op.scatter_sub_p, op.scatter_mul_p, op.scatter_min_p, op.scatter_max_p)
 
 
-def gather_where_scattered(x: Any, indices: Any, updates_shape: Any, *, dimension_numbers: Any, indices_are_sorted: bool,
-                           unique_indices: bool, mode: Any, **_: Any) -> Any:
+def gather_where_scattered(x: ArrayLike, indices: ArrayLike, updates_shape: tuple[int, ...], *, dimension_numbers: ScatterDimensionNumbers,
+                           indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode, **_: Any) -> Any:
     """Reads from x what a scatter with these parameters would write to; 0 where it writes nothing."""
     dims = GatherDimensionNumbers(*dimension_numbers)
     shape = get_aval(x).shape
@@ -91,8 +96,8 @@ def _hints(params: dict[str, Any]) -> dict:
 
 
 def batch_scatter(primitive: Primitive, operands: Sequence[Any], batch_axes: Sequence[int | None], *,
-                  dimension_numbers: Any, indices_are_sorted: bool, unique_indices: bool, mode: Any, update_jaxpr: Any,
-                  update_consts: Any) -> tuple[Any, Any]:
+                  dimension_numbers: ScatterDimensionNumbers, indices_are_sorted: bool, unique_indices: bool, mode: GatherScatterMode,
+                  update_jaxpr: Jaxpr | None, update_consts: tuple[Any, ...]) -> tuple[Any, Any]:
     """The batching rule of every scatter, and of whatever becomes one."""
     (x, indices, updates), (x_axis, indices_axis, updates_axis) = operands, batch_axes
     size = next(value.shape[axis] for value, axis in zip(operands, batch_axes) if axis is not None)
@@ -143,7 +148,7 @@ _define_linear_scatter(op.scatter_sub_p, negate=True)
 # scatter-mul is linear in the operand; in the updates only if no element is multiplied twice.
 
 
-def _scatter_mul_by_tangent(t: Any, _result: Any, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
+def _scatter_mul_by_tangent(t: ArrayLike, _result: ArrayLike, x: ArrayLike, indices: ArrayLike, updates: ArrayLike, **params: Any) -> Array:
     if not params["unique_indices"]:
         raise NotImplementedError("scatter_mul gradients are only implemented if `unique_indices=True`: in the updates, "
                                   "an element that is multiplied twice would need the product of all its other factors")
@@ -205,7 +210,7 @@ def _scatter_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any)
     won = eq(numbers, gather_where_scattered(winners, indices, shape, **params))
     hints = _hints(params)
 
-    def write(into: Any, values: Any) -> Any:
+    def write(into: ArrayLike, values: ArrayLike) -> Any:
         into = select(untouched, into, zeros_of(get_aval(into)))
         return scatter_add(into, indices, select(won, values, zeros_of(get_aval(values))), **hints)
 

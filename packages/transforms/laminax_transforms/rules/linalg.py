@@ -11,7 +11,7 @@ triangular factorization", 2011; Townsend, "Differentiating the singular value d
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -41,6 +41,9 @@ from laminax_transforms.base.registry import axis_batching_rule, define_zero_der
 from laminax_transforms.base.zeros import ZERO
 from laminax_transforms.batching.batch_axes import batch_axis_first
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 # Batching
 
 
@@ -63,41 +66,41 @@ define_zero_derivative(op.lu_pivots_to_permutation_p)
 # Matrices
 
 
-def _eye(shape: Sequence[int], dtype: Any) -> Any:
+def _eye(shape: Sequence[int], dtype: np.dtype) -> Array:
     """Identity matrices over the last two axes of a shape."""
     rank = len(shape)
     row, column = (broadcasted_iota(np.int32, shape, rank - 2 + i) for i in range(2))
     return convert_element_type(eq(row, column), dtype)
 
 
-def _diagonal(x: Any) -> Any:
+def _diagonal(x: ArrayLike) -> Array:
     return reduce_sum(mul(x, _eye(x.shape, x.dtype)), (len(x.shape) - 1,))
 
 
-def _is_complex(x: Any) -> bool:
+def _is_complex(x: ArrayLike) -> bool:
     return dtypes.issubdtype(get_aval(x).dtype, dtypes.complexfloating)
 
 
-def _real(x: Any) -> Any:
+def _real(x: ArrayLike) -> Array:
     return real(x) if _is_complex(x) else x
 
 
-def _like(x: Any, dtype: Any) -> Any:
+def _like(x: ArrayLike, dtype: np.dtype) -> Array:
     """A real array in a possibly complex dtype."""
     return convert_element_type(x, dtype)
 
 
-def _columns(x: Any) -> Any:
+def _columns(x: ArrayLike) -> Array:
     """A vector per matrix as a factor of columns."""
     return expand_dims(x, (len(x.shape) - 1,))
 
 
-def _rows(x: Any) -> Any:
+def _rows(x: ArrayLike) -> Array:
     """A vector per matrix as a factor of rows."""
     return expand_dims(x, (len(x.shape),))
 
 
-def _block(x: Any, rows: slice, columns: slice) -> Any:
+def _block(x: ArrayLike, rows: slice, columns: slice) -> Array:
     """A part of each matrix."""
     *batch, m, n = x.shape
     (r0, r1, _), (c0, c1, _) = rows.indices(m), columns.indices(n)
@@ -161,7 +164,7 @@ def _lu_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     return [factors, pivots, permutation], [dot, ZERO, ZERO]
 
 
-def _permutation_matrix(permutation: Any, dtype: Any) -> Any:
+def _permutation_matrix(permutation: ArrayLike, dtype: np.dtype) -> Array:
     shape = (*permutation.shape, permutation.shape[-1])
     rank = len(shape)
     spread = broadcast_in_dim(permutation, shape, tuple(range(rank - 1)))
@@ -192,7 +195,7 @@ def _qr_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, pivoting: bool, 
     return [q, r, *permutation], [q_dot, concatenate((left_dot, right_dot), len(x.shape) - 1), *[ZERO] * len(permutation)]
 
 
-def _thin_qr_jvp(q: Any, r: Any, x_dot: Any) -> tuple[Any, Any]:
+def _thin_qr_jvp(q: ArrayLike, r: ArrayLike, x_dot: ArrayLike) -> tuple[Any, Any]:
     """With C = Q^H dX R^-1, Q^H dQ is the skew matrix with C's lower triangle; dQ and dR follow."""
     solved = triangular_solve(r, x_dot, left_side=False, lower=False)
     c = matmul(adjoint(q), solved)
@@ -273,7 +276,7 @@ def _eig_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, compute_left_ei
     return results, dots
 
 
-def _eigenvectors_dot(v: Any, w: Any, inner: Any) -> Any:
+def _eigenvectors_dot(v: ArrayLike, w: ArrayLike, inner: ArrayLike) -> Array:
     """V (F * V^-1 dA V), F = 1 / (w_j - w_i) off the diagonal, and a multiple of each vector, so that as LAPACK's (zgeev) it stays of
     norm 1 with a real component of greatest magnitude."""
     dtype, rows = v.dtype, len(v.shape) - 2
@@ -287,7 +290,7 @@ def _eigenvectors_dot(v: Any, w: Any, inner: Any) -> Any:
     return sub(moved, mul(v, _columns(make_complex(stretch, turn))))
 
 
-def _solve(a: Any, b: Any) -> Any:
+def _solve(a: ArrayLike, b: ArrayLike) -> Array:
     factors, _, permutation = op.lu(a)
     b = matmul(_permutation_matrix(permutation, b.dtype), b)
     b = triangular_solve(factors, b, left_side=True, lower=True, unit_diagonal=True)
@@ -308,7 +311,7 @@ def _tridiagonal_solve_jvp(primals: Sequence[Any], tangents: Sequence[Any], **pa
     return x, ZERO if right is ZERO else op.tridiagonal_solve_p.bind(*diagonals, right, **params)
 
 
-def _shifted(x: Any, by: int) -> Any:
+def _shifted(x: ArrayLike, by: int) -> Array:
     """The rows moved down (or, if negative, up) by one, with zeros in the gap."""
     if not by:
         return x

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops.elementwise import add_p
 from laminax_ir.ops.linear_call import bind_linear_call, linear_call_p
@@ -16,6 +16,10 @@ from laminax_transforms.batching.custom_batches import batch_backward
 from laminax_transforms.differentiation.differentiation import jvp_flat
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr
 
+if TYPE_CHECKING:
+    from laminax_ir.programs.jaxpr import ClosedJaxpr
+    from laminax_ir.types.annotations import ArrayLike
+
 
 @jvp_rule(linear_call_p, symbolic_zeros=True)
 def _linear_call_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
@@ -27,7 +31,7 @@ def _linear_call_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: 
         linear = [instantiate(t, get_aval(x)) for x, t in zip(primals[count:], tangents[count:])]
         dots = linear_call_p.bind(*primals[:count], *linear, **params)
     if any(t is not ZERO for t in tangents[:count]):
-        def of_residuals(*residuals: Any) -> Any:
+        def of_residuals(*residuals: ArrayLike) -> Any:
             return eval_jaxpr(call.jaxpr, call.consts, *residuals, *primals[count:])
         _, more = jvp_flat(of_residuals, primals[:count], tangents[:count])
         dots = [a if b is ZERO else b if a is ZERO else add_p.bind(a, b) for a, b in zip(dots, more)]
@@ -45,7 +49,7 @@ def _linear_call_transpose(cts: Sequence[Any], *operands: Any, call: Any, transp
 
 
 @axis_batching_rule(linear_call_p)
-def _linear_call_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, call: Any, transpose: bool,
+def _linear_call_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, call: ClosedJaxpr, transpose: bool,
                        num_residuals: int, name: str) -> tuple[Any, Any]:
     """Every linear operand and result is mapped, so that the transposes of the batched functions are each other's too."""
     residual_axes = tuple(batch_axes[:num_residuals])

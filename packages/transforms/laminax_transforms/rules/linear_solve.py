@@ -6,7 +6,7 @@ solve with its transpose. How the user's functions solve is never differentiated
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.calls import close_over_constants
@@ -20,6 +20,10 @@ from laminax_transforms.differentiation.dependence import batched_results
 from laminax_transforms.differentiation.differentiation import jvp_flat
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr
 
+if TYPE_CHECKING:
+    from laminax_ir.programs.jaxpr import ClosedJaxpr
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 
 @jvp_rule(custom_linear_solve_p, symbolic_zeros=True)
 def _solve_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
@@ -29,7 +33,7 @@ def _solve_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -
     results = custom_linear_solve_p.bind(*primals, **params)
     x = results[:len(b)]
 
-    def matvec(*matrix: Any) -> Any:
+    def matvec(*matrix: ArrayLike) -> Any:
         return eval_jaxpr(jaxprs.matvec.jaxpr, jaxprs.matvec.consts, *matrix, *x)
 
     # The constants of `solve` and of the transposed functions stand for the same matrix: their tangents add nothing.
@@ -43,14 +47,14 @@ def _solve_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -
     return results, [*x_dot[:len(b)], *[ZERO] * (len(results) - len(b))]
 
 
-def _difference(a: Any, b: Any) -> Any:
+def _difference(a: Any, b: ArrayLike) -> Array:
     if b is ZERO:
         return a
     return op.neg_p.bind(b) if a is ZERO else op.sub_p.bind(a, b)
 
 
 @transpose_rule(custom_linear_solve_p)
-def _solve_transpose(cts: Sequence[Any], *operands: Any, const_lengths: Any, jaxprs: Any) -> list[Any]:
+def _solve_transpose(cts: Sequence[Any], *operands: Any, const_lengths: SolveParts, jaxprs: SolveParts) -> list[Any]:
     if jaxprs.transpose_solve is None:
         raise TypeError("custom_linear_solve: transpose_solve required for backwards mode automatic differentiation. Give the function "
                         "that solves with the transposed matrix.")
@@ -61,8 +65,8 @@ def _solve_transpose(cts: Sequence[Any], *operands: Any, const_lengths: Any, jax
 
 
 @axis_batching_rule(custom_linear_solve_p)
-def _solve_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, const_lengths: Any,
-                 jaxprs: Any) -> tuple[Any, Any]:
+def _solve_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, const_lengths: SolveParts,
+                 jaxprs: SolveParts) -> tuple[Any, Any]:
     consts, b = split_operands(operands, const_lengths)
     const_axes, b_axes = split_operands(batch_axes, const_lengths)
     const_flags = const_axes.map(lambda axes: tuple(a is not None for a in axes))
@@ -76,7 +80,7 @@ def _solve_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int |
         marks = joined
     vector_axes = tuple(0 if marked else None for marked in marks)
 
-    def batched(jaxpr: Any, axes: Sequence[int]) -> Any:
+    def batched(jaxpr: ClosedJaxpr, axes: Sequence[int]) -> Any:
         if jaxpr is None:
             return None, []
         wanted = vector_axes + (0,) * (len(jaxpr.out_avals) - len(b))

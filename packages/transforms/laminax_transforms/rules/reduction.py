@@ -7,7 +7,8 @@ differentiable again.
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops import reduction as op
 from laminax_ir.ops.elementwise import add, convert_element_type, div, eq, mul
@@ -33,12 +34,15 @@ from laminax_transforms.batching.batch_axes import Axis, move_axis
 from laminax_transforms.batching.batching import batch_flat
 from laminax_transforms.differentiation.differentiation import jvp_flat
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 define_linear(op.reduce_sum_p)
 define_zero_derivative(op.reduce_and_p, op.reduce_or_p, op.reduce_xor_p, op.argmax_p, op.argmin_p)
 
 
 @transpose_rule(op.reduce_sum_p)
-def _reduce_sum_transpose(ct: Any, x: Any, *, axes: Any, out_sharding: Any) -> list[Any]:
+def _reduce_sum_transpose(ct: Any, x: Any, *, axes: tuple[int, ...], out_sharding: Any) -> list[Any]:
     return [broadcast_in_dim(ct, x.shape, kept_axes(len(x.shape), axes))]
 
 
@@ -46,7 +50,7 @@ def kept_axes(ndim: int, axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(axis for axis in range(ndim) if axis not in axes)
 
 
-def _extremum_partial(t: Any, result: Any, x: Any, *, axes: Any) -> Any:
+def _extremum_partial(t: ArrayLike, result: ArrayLike, x: ArrayLike, *, axes: tuple[int, ...]) -> Array:
     """The mean of the tangents at the elements that attain the extremum."""
     shape = get_aval(x).shape
     attained = convert_element_type(eq(x, broadcast_in_dim(result, shape, kept_axes(len(shape), axes))), result.dtype)
@@ -57,12 +61,12 @@ define_jvp(op.reduce_max_p, _extremum_partial)
 define_jvp(op.reduce_min_p, _extremum_partial)
 
 
-def _product_partial(t: Any, result: Any, x: Any, *, axes: Any) -> Any:
+def _product_partial(t: ArrayLike, result: ArrayLike, x: ArrayLike, *, axes: tuple[int, ...]) -> Array:
     x, t = reduced_axes_first(x, axes), reduced_axes_first(t, axes)
     return fold_halves([x, t], [1, 0], lambda a, b: [mul(a[0], b[0]), add(mul(a[1], b[0]), mul(b[1], a[0]))])[1]
 
 
-def reduced_axes_first(x: Any, axes: Sequence[int]) -> Any:
+def reduced_axes_first(x: ArrayLike, axes: Sequence[int]) -> Any:
     """The reduced axes merged into one, in front."""
     shape = get_aval(x).shape
     kept = kept_axes(len(shape), axes)
@@ -72,7 +76,7 @@ def reduced_axes_first(x: Any, axes: Sequence[int]) -> Any:
     return reshape(transpose(x, (*axes, *kept)), (size, *(shape[axis] for axis in kept)))
 
 
-def fold_halves(arrays: Any, identities: Any, combine: Any) -> list[Any]:
+def fold_halves(arrays: Sequence[ArrayLike], identities: Sequence[int], combine: Callable) -> list[Any]:
     """Reduces the first axis by halves: `combine` takes and returns lists of arrays."""
     size = arrays[0].shape[0]
     if size == 0:
@@ -122,7 +126,7 @@ def _reduce_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) 
                      for r, t in zip(results, out_tangents)]
 
 
-def _reduce_by_halves(values: Any, *, dimensions: tuple[int, ...], jaxpr: ClosedJaxpr) -> Any:
+def _reduce_by_halves(values: Any, *, dimensions: tuple[int, ...], jaxpr: ClosedJaxpr) -> list[Array]:
     """`reduce` in differentiable operations; initial values may be arrays of the result's shape."""
     operands, inits = op.split_operands("reduce", values)
     columns = [reduced_axes_first(x, dimensions) for x in operands]
@@ -131,13 +135,13 @@ def _reduce_by_halves(values: Any, *, dimensions: tuple[int, ...], jaxpr: Closed
     if columns[0].shape[0] == 0:
         return starts
 
-    def combine(low: Any, high: Any) -> Any:
+    def combine(low: Sequence[ArrayLike], high: Sequence[ArrayLike]) -> Any:
         return apply_to_elements(jaxpr, [*low, *high])
 
     return apply_to_elements(jaxpr, [*starts, *fold_halves(columns, (), combine)])
 
 
-def apply_to_elements(jaxpr: Any, arrays: Any) -> list:
+def apply_to_elements(jaxpr: ClosedJaxpr, arrays: Sequence[ArrayLike]) -> list:
     """A computation on scalars, applied to arrays of one shape element by element."""
     shape = arrays[0].shape
     size = 1

@@ -10,8 +10,8 @@ from laminax_transforms.batching.batch_axes import Axis, batch_axis_first
 
 
 @axis_batching_rule(scaled_dot_p)
-def _scaled_dot_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, dimension_numbers: Any,
-                      **params: Any) -> tuple[Any, Any]:
+def _scaled_dot_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *,
+                      dimension_numbers: tuple[tuple[Any, ...], ...], **params: Any) -> tuple[Any, Any]:
     operands = [batch_axis_first(x, b, axis.size) for x, b in zip(operands, batch_axes)]
     contracting, batch = [tuple([tuple([i + 1 for i in axes]) for axes in pair]) for pair in dimension_numbers]
     numbers = (contracting, tuple([(0, *axes) for axes in batch]))

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from laminax_ir.types.avals import get_aval
 from laminax_transforms.base.registry import batching_rule, define_linear, is_linear, jvp_rule, transpose_rule
 from laminax_transforms.base.zeros import instantiate_cotangent, zeros_of
 from laminax_transforms.batching.batch_axes import batch_axis_first, broadcast_batch, move_axis
+
+if TYPE_CHECKING:
+    from laminax_ir.types.avals import ShapedArray
 
 for _primitive in (op.broadcast_in_dim_p, op.reshape_p, op.transpose_p, op.squeeze_p, op.concatenate_p, op.pad_p,
                    op.rev_p, op.tile_p):
@@ -33,7 +36,8 @@ def _split_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -
 
 
 @transpose_rule(op.broadcast_in_dim_p)  # each element receives the sum over its copies
-def _broadcast_in_dim_transpose(ct: Any, x: Any, *, shape: tuple[int, ...], broadcast_dimensions: Any, sharding: Any) -> list[Any]:
+def _broadcast_in_dim_transpose(ct: Any, x: Any, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...],
+                                sharding: Any) -> list[Any]:
     stretched = [axis for axis, size in zip(broadcast_dimensions, x.shape) if size == 1 and shape[axis] != 1]
     summed = tuple([axis for axis in range(len(shape)) if axis not in broadcast_dimensions or axis in stretched])
     total = reduce_sum(ct, axes=summed) if summed else ct
@@ -41,18 +45,18 @@ def _broadcast_in_dim_transpose(ct: Any, x: Any, *, shape: tuple[int, ...], broa
 
 
 @transpose_rule(op.reshape_p)
-def _reshape_transpose(ct: Any, x: Any, *, new_sizes: Any, dimensions: tuple[int, ...], sharding: Any) -> list[Any]:
+def _reshape_transpose(ct: Any, x: Any, *, new_sizes: tuple[int, ...], dimensions: tuple[int, ...], sharding: Any) -> list[Any]:
     if dimensions is None:
         return [reshape(ct, x.shape)]
     return [transpose(reshape(ct, tuple([x.shape[axis] for axis in dimensions])), _inverse(dimensions))]
 
 
-def _inverse(permutation: Any) -> tuple[int, ...]:
+def _inverse(permutation: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))
 
 
 @transpose_rule(op.transpose_p)
-def _transpose_transpose(ct: Any, x: Any, *, permutation: Any) -> list[Any]:
+def _transpose_transpose(ct: Any, x: Any, *, permutation: tuple[int, ...]) -> list[Any]:
     return [transpose(ct, _inverse(permutation))]
 
 
@@ -73,7 +77,7 @@ def _concatenate_transpose(ct: Any, *operands: Any, dimension: int) -> Sequence[
 
 
 @transpose_rule(op.pad_p)
-def _pad_transpose(ct: Any, x: Any, padding_value: Any, *, padding_config: Any) -> list[Any]:
+def _pad_transpose(ct: Any, x: Any, padding_value: Any, *, padding_config: tuple[tuple[int, ...], ...]) -> list[Any]:
     shape = x.shape if is_linear(x) else get_aval(x).shape
     # Negative padding takes the borders off again (and puts zeros where elements had been removed).
     inner = pad(ct, 0, tuple([(-low, -high, 0) for low, high, _ in padding_config]))
@@ -91,13 +95,13 @@ def _rev_transpose(ct: Any, x: Any, *, dimensions: tuple[int, ...]) -> list[Any]
 
 
 @transpose_rule(op.split_p)
-def _split_transpose(cts: Sequence[Any], x: Any, *, sizes: Any, axis: int) -> list[Any]:
+def _split_transpose(cts: Sequence[Any], x: ShapedArray, *, sizes: tuple[int, ...], axis: int) -> list[Any]:
     pieces = [x.update(shape=(*x.shape[:axis], size, *x.shape[axis + 1:])) for size in sizes]
     return [concatenate([instantiate_cotangent(ct, piece) for ct, piece in zip(cts, pieces)], axis)]
 
 
 @transpose_rule(op.tile_p)
-def _tile_transpose(ct: Any, x: Any, *, reps: Any) -> list[Any]:
+def _tile_transpose(ct: Any, x: Any, *, reps: tuple[int, ...]) -> list[Any]:
     apart = tuple([n for pair in zip(reps, x.shape) for n in pair])
     return [reduce_sum(reshape(ct, apart), axes=tuple(range(0, 2 * len(reps), 2)))]
 
@@ -171,13 +175,13 @@ def _rev_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, dim
 
 
 @batching_rule(op.split_p)
-def _split_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, sizes: Any, axis: int) -> tuple[Any, Any]:
+def _split_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, sizes: tuple[int, ...], axis: int) -> tuple[Any, Any]:
     (x,), (batch_axis,) = operands, batch_axes
     pieces = op.split_p.bind(x, sizes=sizes, axis=axis + (axis >= batch_axis))
     return pieces, [batch_axis] * len(pieces)
 
 
 @batching_rule(op.tile_p)
-def _tile_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, reps: Any) -> tuple[Any, Any]:
+def _tile_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, reps: tuple[int, ...]) -> tuple[Any, Any]:
     (x,), (batch_axis,) = operands, batch_axes
     return op.tile_p.bind(x, reps=(*reps[:batch_axis], 1, *reps[batch_axis:])), batch_axis

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from laminax_transforms.base.zeros import ZERO
 from laminax_transforms.batching.batch_axes import Axis
 from laminax_transforms.programs.jaxpr_transforms import batch_jaxpr, jvp_jaxpr, linearize_jaxpr, transpose_jaxpr
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 
 def _axes(params: dict[str, Any]) -> Any:
     """The named axes of the program, bound."""
@@ -43,7 +46,8 @@ def _unchecked(params: dict[str, Any]) -> tuple:
     return params.get("unchecked_axes", ()) if params["check_vma"] else params["manual_axes"]
 
 
-def _call_like(params: dict[str, Any], closed: ClosedJaxpr, operands: Sequence[Any], in_specs: Any, out_specs: Any) -> Any:
+def _call_like(params: dict[str, Any], closed: ClosedJaxpr, operands: Sequence[Any], in_specs: Sequence[PartitionSpec],
+               out_specs: Sequence[PartitionSpec]) -> list[Array]:
     return bind_shard_map(closed, *operands, mesh=params["mesh"], in_specs=in_specs, out_specs=out_specs,
                           manual_axes=params["manual_axes"], check_vma=params["check_vma"], unchecked_axes=params.get("unchecked_axes", ()))
 
@@ -86,9 +90,9 @@ def _shard_map_linearize(primals: Sequence[Any], tangents: Sequence[Any], **para
 
 
 @cached_by_jaxpr
-def _with_axis_on_results(closed: ClosedJaxpr, first: int) -> Any:
+def _with_axis_on_results(closed: ClosedJaxpr, first: int) -> ClosedJaxpr:
     """The program whose results from the given one on have an axis of size 1 in front."""
-    def fun(*args: Any) -> list[Any]:
+    def fun(*args: ArrayLike) -> list[Any]:
         results = eval_jaxpr(closed.jaxpr, closed.consts, *args)
         return [*results[:first], *(reshape(r, (1, *get_aval(r).shape)) for r in results[first:])]
 
@@ -96,9 +100,9 @@ def _with_axis_on_results(closed: ClosedJaxpr, first: int) -> Any:
 
 
 @cached_by_jaxpr
-def _without_axis_on_operands(closed: ClosedJaxpr, which: tuple[bool, ...]) -> Any:
+def _without_axis_on_operands(closed: ClosedJaxpr, which: tuple[bool, ...]) -> ClosedJaxpr:
     """The program of which the marked ones of the first operands come with an axis of size 1 in front."""
-    def fun(*args: Any) -> Any:
+    def fun(*args: ArrayLike) -> Any:
         plain = [reshape(x, get_aval(x).shape[1:]) if has_axis else x for x, has_axis in zip(args, which)]
         return eval_jaxpr(closed.jaxpr, closed.consts, *plain, *args[len(which):])
 
@@ -131,9 +135,9 @@ def _share(ct: Any, count: int) -> Any:
 
 
 @cached_by_jaxpr
-def _with_summed_results(closed: ClosedJaxpr, axes: tuple[tuple, ...]) -> Any:
+def _with_summed_results(closed: ClosedJaxpr, axes: tuple[tuple, ...]) -> ClosedJaxpr:
     """The program whose results are summed over named axes."""
-    def fun(*args: Any) -> list[Any]:
+    def fun(*args: ArrayLike) -> list[Any]:
         results = eval_jaxpr(closed.jaxpr, closed.consts, *args)
         return [psum_p.bind(r, axes=names, axis_index_groups=None) if names else r for r, names in zip(results, axes)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops import sharding as op
 from laminax_ir.types.avals import get_aval
@@ -11,6 +11,9 @@ from laminax_ir.types.partition_specs import UNCONSTRAINED
 from laminax_transforms.base.registry import axis_batching_rule, define_linear, transpose_rule
 from laminax_transforms.batching.batch_axes import Axis
 from laminax_transforms.batching.explicit_batches import with_batch
+
+if TYPE_CHECKING:
+    from laminax_ir.types.array_layouts import Layout
 
 define_linear(op.sharding_constraint_p)
 define_linear(op.device_put_p)
@@ -42,7 +45,7 @@ def _reshard_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int
 
 
 @transpose_rule(op.layout_constraint_p)
-def _layout_constraint_transpose(ct: Any, x: Any, *, layout: Any) -> list[Any]:
+def _layout_constraint_transpose(ct: Any, x: Any, *, layout: Layout) -> list[Any]:
     return [op.layout_constraint_p.bind(ct, layout=layout)]
 
 
@@ -60,7 +63,7 @@ def _sharding_constraint_batch(axis: Axis, operands: Sequence[Any], batch_axes: 
 
 
 @axis_batching_rule(op.device_put_p)
-def _device_put_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, sharding: Any,
+def _device_put_batch(axis: Axis, operands: Sequence[Any], batch_axes: Sequence[int | None], *, sharding: MemorySpace,
                       source: Any = None) -> tuple[Any, Any]:
     (x,), (b,) = operands, batch_axes
     ndim = len(get_aval(x).shape) - 1

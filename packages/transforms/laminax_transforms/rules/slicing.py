@@ -5,7 +5,7 @@ A position that differs between examples makes a slice a gather, and its update 
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops import slicing as op
 from laminax_ir.ops.indexing import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers, scatter_p
@@ -18,11 +18,15 @@ from laminax_transforms.base.zeros import zero_cotangent, zeros_of
 from laminax_transforms.batching.batch_axes import batch_axis_first
 from laminax_transforms.rules.indexing import batch_scatter, gather_batch
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 define_linear(op.slice_p)
 
 
 @transpose_rule(op.slice_p)
-def _slice_transpose(ct: Any, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> list[Any]:
+def _slice_transpose(ct: Any, x: Any, *, start_indices: tuple[int, ...], limit_indices: tuple[int, ...],
+                     strides: tuple[int, ...]) -> list[Any]:
     config = []
     for axis, (size, start) in enumerate(zip(x.shape, start_indices)):
         stride = 1 if strides is None else strides[axis]
@@ -33,8 +37,8 @@ def _slice_transpose(ct: Any, x: Any, *, start_indices: Any, limit_indices: Any,
 
 
 @batching_rule(op.slice_p)
-def _slice_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, start_indices: Any, limit_indices: Any,
-                 strides: Any) -> tuple[Any, Any]:
+def _slice_batch(operands: Sequence[Any], batch_axes: Sequence[int | None], *, start_indices: tuple[int, ...],
+                 limit_indices: tuple[int, ...], strides: tuple[int, ...]) -> tuple[Any, Any]:
     (x,), (b,) = operands, batch_axes
     return op.slice(x, (*start_indices[:b], 0, *start_indices[b:]),
                     (*limit_indices[:b], x.shape[b], *limit_indices[b:]),
@@ -45,7 +49,7 @@ define_jvp(dynamic_slice_p, lambda t, _result, x, *starts, slice_sizes: dynamic_
 
 
 @transpose_rule(dynamic_slice_p)
-def _dynamic_slice_transpose(ct: Any, x: Any, *starts: Any, slice_sizes: tuple[int, ...]) -> list[Any]:
+def _dynamic_slice_transpose(ct: Any, x: Any, *starts: ArrayLike, slice_sizes: tuple[int, ...]) -> list[Any]:
     return [dynamic_update_slice_p.bind(zero_cotangent(x), ct, *starts), *[None] * len(starts)]
 
 
@@ -56,7 +60,7 @@ def _dynamic_update_slice_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -
 
 
 @transpose_rule(dynamic_update_slice_p)
-def _dynamic_update_slice_transpose(ct: Any, x: Any, update: Any, *starts: Any) -> list[Any]:
+def _dynamic_update_slice_transpose(ct: Any, x: Any, update: Any, *starts: ArrayLike) -> list[Any]:
     x_ct = update_ct = None
     update_aval = update if is_linear(update) else get_aval(update)
     if is_linear(x):
@@ -80,17 +84,17 @@ def _dynamic_slice_batch(operands: Sequence[Any], batch_axes: Sequence[int | Non
                          unique_indices=True, mode=GatherScatterMode.CLIP, fill_value=None)
 
 
-def _example_shape(x: Any, batch_axis: int | None) -> tuple[int, ...]:
+def _example_shape(x: ArrayLike, batch_axis: int | None) -> tuple[int, ...]:
     shape = get_aval(x).shape
     return shape if batch_axis is None else shape[:batch_axis] + shape[batch_axis + 1:]
 
 
-def _positioned_axes(shape: Sequence[int], window: Any) -> tuple[int, ...]:
+def _positioned_axes(shape: Sequence[int], window: tuple[int, ...]) -> tuple[int, ...]:
     """The axes along which a window has room to move; along the others its start is clamped to 0."""
     return tuple([axis for axis, (size, n) in enumerate(zip(shape, window)) if n < size])
 
 
-def _index_vectors(starts: Any, start_axes: Any, axes: Sequence[int]) -> Any:
+def _index_vectors(starts: Sequence[ArrayLike], start_axes: Sequence[int | None], axes: Sequence[int]) -> Array:
     """The start indices along `axes`, batch axis first, as an array `[batch, len(axes)]`."""
     size = next(i.shape[0] for i, axis in zip(starts, start_axes) if axis is not None)
     if not axes:

@@ -4,7 +4,7 @@ their order, so tangents are moved as the values are.
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from laminax_transforms.base.registry import batching_rule, jvp_rule
 from laminax_transforms.base.zeros import ZERO
 from laminax_transforms.rules.shape import align_batch_axes
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 
 @jvp_rule(sort_p, symbolic_zeros=True)
 def _sort_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, dimension: int, is_stable: bool, num_keys: int) -> tuple[Any, Any]:
@@ -26,7 +29,7 @@ def _sort_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, dimension: int
     return results, [t if t is ZERO else _take_along_axis(t, order, dimension) for t in tangents]
 
 
-def _take_along_axis(x: Any, indices: Any, axis: int) -> Any:
+def _take_along_axis(x: ArrayLike, indices: ArrayLike, axis: int) -> Array:
     """Reads `x[..., indices[..., i, ...], ...]`, each position along the axis once at most."""
     shape = get_aval(x).shape
     if 0 in indices.shape:

@@ -7,7 +7,7 @@ no closed form are refused with an error.
 from __future__ import annotations
 
 import math
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from laminax_ir.ops import special as op
 from laminax_ir.ops.elementwise import add, div, eq, exp, log, log1p, mul, neg, select, sign, square, sub
@@ -15,6 +15,9 @@ from laminax_ir.ops.shape import full_like
 from laminax_ir.ops.special import bessel_i0e, bessel_i1e, digamma, igamma_grad_a, lgamma, polygamma, zeta
 from laminax_transforms.base.registry import define_jvp
 from laminax_transforms.batching.batch_axes import define_elementwise_batching
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 define_jvp(op.erf_p, lambda t, y, x: mul(t, mul(2 / math.sqrt(math.pi), exp(neg(square(x))))))
 define_jvp(op.erfc_p, lambda t, y, x: mul(t, mul(-2 / math.sqrt(math.pi), exp(neg(square(x))))))
@@ -25,7 +28,7 @@ define_jvp(op.digamma_p, lambda t, y, x: mul(t, polygamma(1.0, x)))
 define_jvp(op.bessel_i0e_p, lambda t, y, x: mul(t, sub(bessel_i1e(x), mul(sign(x), y))))
 
 
-def _bessel_i1e_partial(t: Any, y: Any, x: Any) -> Any:
+def _bessel_i1e_partial(t: ArrayLike, y: ArrayLike, x: ArrayLike) -> Array:
     """I1' = I0 - I1/x; the quotient goes to 1/2 at 0."""
     at_zero = eq(x, 0.0)
     safe = select(at_zero, full_like(x, 1.0), x)
@@ -47,7 +50,7 @@ define_jvp(op.polygamma_p, _refuse("polygamma", "m", ValueError), lambda t, y, m
 define_jvp(op.zeta_p, _refuse("zeta", "x"), lambda t, y, x, q: mul(t, mul(neg(x), zeta(add(x, 1.0), q))))
 
 
-def _gamma_density(a: Any, x: Any) -> Any:
+def _gamma_density(a: ArrayLike, x: ArrayLike) -> Array:
     """dP/dx = x**(a-1) exp(-x) / Γ(a)."""
     return exp(sub(sub(mul(sub(a, 1.0), log(x)), x), lgamma(a)))
 
@@ -59,7 +62,7 @@ define_jvp(op.igamma_grad_a_p, _refuse("igamma_grad_a", "a"), _refuse("igamma_gr
 define_jvp(op.random_gamma_grad_p, _refuse("random_gamma_grad", "a"), _refuse("random_gamma_grad", "x"))
 
 
-def _betainc_partial_x(t: Any, y: Any, a: Any, b: Any, x: Any) -> Any:
+def _betainc_partial_x(t: ArrayLike, y: ArrayLike, a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """x**(a-1) (1-x)**(b-1) / B(a, b)."""
     log_beta = sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))
     return mul(t, exp(sub(add(mul(sub(b, 1.0), log1p(neg(x))), mul(sub(a, 1.0), log(x))), log_beta)))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops import stacking as op
 from laminax_transforms.base.registry import batching_rule, define_linear, is_linear, jvp_rule, transpose_rule
 from laminax_transforms.base.zeros import instantiate_cotangent
 from laminax_transforms.rules.shape import align_batch_axes
+
+if TYPE_CHECKING:
+    from laminax_ir.types.avals import ShapedArray
 
 define_linear(op.stack_p)
 
@@ -23,7 +26,7 @@ def _stack_transpose(ct: Any, *operands: Any, axis: int) -> list[Any]:
 
 
 @transpose_rule(op.unstack_p)
-def _unstack_transpose(cts: Sequence[Any], x: Any, *, axis: int) -> list[Any]:
+def _unstack_transpose(cts: Sequence[Any], x: ShapedArray, *, axis: int) -> list[Any]:
     piece = x.update(shape=(*x.shape[:axis], *x.shape[axis + 1:]))
     return [op.stack_p.bind(*[instantiate_cotangent(ct, piece) for ct in cts], axis=axis)]
 

@@ -7,7 +7,7 @@ own derivative over the places of the window.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -27,12 +27,15 @@ from laminax_transforms.batching.batch_axes import Axis, batch_axis_first
 from laminax_transforms.differentiation.differentiation import jvp_flat
 from laminax_transforms.rules.reduction import apply_to_elements
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 define_linear(op.reduce_window_sum_p)
 
 
 @transpose_rule(op.reduce_window_sum_p)
-def _reduce_window_sum_transpose(ct: Any, x: Any, *, window_dimensions: Any, window_strides: Any, padding: Sequence[tuple[int, int]], base_dilation: Any,
-                                 window_dilation: Any) -> list[Any]:
+def _reduce_window_sum_transpose(ct: Any, x: Any, *, window_dimensions: Any, window_strides: tuple[int, ...],
+                                 padding: Sequence[tuple[int, int]], base_dilation: Any, window_dilation: Any) -> list[Any]:
     if 0 in x.shape or 0 in ct.shape:
         return [zeros_of(x)]
     pads = []
@@ -45,8 +48,8 @@ def _reduce_window_sum_transpose(ct: Any, x: Any, *, window_dimensions: Any, win
                                         padding=tuple(pads), base_dilation=window_strides, window_dilation=window_dilation)]
 
 
-def _extremum_partial(select_prim: Any) -> Callable:
-    def partial(t: Any, result: Any, x: Any, **window: Any) -> Any:
+def _extremum_partial(select_prim: Primitive) -> Callable:
+    def partial(t: Any, result: ArrayLike, x: ArrayLike, **window: Any) -> Any:
         return op.select_and_gather_add_p.bind(t, x, select_prim=select_prim, **window)
     return partial
 
@@ -62,8 +65,9 @@ define_jvp(op.select_and_scatter_add_p, lambda t, result, source, operand, **par
 
 
 @transpose_rule(op.select_and_gather_add_p)
-def _select_and_gather_add_transpose(ct: Any, tangents: Any, operand: Any, *, select_prim: Any, window_dimensions: Any, window_strides: Any,
-                                     padding: Sequence[tuple[int, int]], base_dilation: Any, window_dilation: Any) -> list[Any]:
+def _select_and_gather_add_transpose(ct: Any, tangents: Any, operand: Any, *, select_prim: Primitive, window_dimensions: tuple[int, ...],
+                                     window_strides: tuple[int, ...], padding: Sequence[tuple[int, int]], base_dilation: tuple[int, ...],
+                                     window_dilation: tuple[int, ...]) -> list[Any]:
     ones = (1,) * len(window_dimensions)
     if window_dilation != ones or base_dilation != ones:
         raise NotImplementedError("the reverse-mode derivative of a windowed maximum or minimum with dilations is not supported, got "
@@ -74,8 +78,8 @@ def _select_and_gather_add_transpose(ct: Any, tangents: Any, operand: Any, *, se
 
 
 @transpose_rule(op.select_and_scatter_add_p)
-def _select_and_scatter_add_transpose(ct: Any, source: Any, operand: Any, *, select_prim: Any, window_dimensions: Any, window_strides: Any,
-                                      padding: Sequence[tuple[int, int]]) -> list[Any]:
+def _select_and_scatter_add_transpose(ct: Any, source: Any, operand: Any, *, select_prim: Primitive, window_dimensions: tuple[int, ...],
+                                      window_strides: tuple[int, ...], padding: Sequence[tuple[int, int]]) -> list[Any]:
     ones = (1,) * len(window_dimensions)
     return [op.select_and_gather_add_p.bind(ct, operand, select_prim=select_prim, window_dimensions=window_dimensions,
                                             window_strides=window_strides, padding=padding, base_dilation=ones,
@@ -95,8 +99,9 @@ def _reduce_window_jvp(primals: Sequence[Any], tangents: Sequence[Any], **params
                      for r, t in zip(results, out_tangents)]
 
 
-def _fold_over_window(values: Any, *, jaxpr: ClosedJaxpr, window_dimensions: Any, window_strides: Any, padding: Sequence[tuple[int, int]], base_dilation: Any,
-                      window_dilation: Any) -> Any:
+def _fold_over_window(values: tuple[ArrayLike, ...], *, jaxpr: ClosedJaxpr, window_dimensions: tuple[int, ...],
+                      window_strides: tuple[int, ...], padding: Sequence[tuple[int, int]], base_dilation: Any,
+                      window_dilation: Any) -> list[Array]:
     """`reduce_window` in differentiable operations: place by place of the window, for all windows at once."""
     operands, inits = split_operands("reduce_window", values)
     sizes = op.windowed_shape("reduce_window", get_aval(operands[0]).shape, window_dimensions, window_strides, padding,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from laminax_transforms.base.derived_programs import cached_by_jaxpr
 from laminax_transforms.base.registry import broadcast_like
 from laminax_transforms.base.zeros import ZERO, zeros_of
 from laminax_transforms.taylor.series import Series, constant, find_rule, full_terms, is_constant
+
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
 
 
 class SeriesTracer(Tracer):
@@ -110,7 +113,7 @@ class TaylorTrace(Trace):
         return call.call_primal()
 
 
-def _is_inexact(x: Any) -> bool:
+def _is_inexact(x: ArrayLike) -> bool:
     return dtypes.issubdtype(get_aval(x).dtype, dtypes.inexact)
 
 
@@ -168,7 +171,7 @@ def separated(operands: Sequence[Series], varying: Sequence[bool]) -> list[Any]:
     return [*[x[0] for x in operands], *[c for group in terms for c in group]]
 
 
-def _typed_like(value: Any, c: Any) -> Any:
+def _typed_like(value: ArrayLike, c: ArrayLike) -> Array:
     """A coefficient, weakly typed if the value is."""
     aval = get_aval(value)
     if get_aval(c).weak_type == aval.weak_type:
@@ -221,7 +224,7 @@ def jet(fun: Callable, primals: Sequence[Any], series: Sequence[Sequence[Any]], 
     return tree_unflatten(trees[0], [y[0] for y in results]), tree_unflatten(trees[0], out_series)
 
 
-def _checked_order(primals: Any, series: Any) -> int:
+def _checked_order(primals: Sequence[ArrayLike], series: Sequence[list[ArrayLike]]) -> int:
     for name, value in (("primals", primals), ("series", series)):
         if not isinstance(value, (tuple, list)):
             raise TypeError(f"jet: {name} must be a tuple or list with one entry per argument of the function, got {type(value).__name__}: "
@@ -239,7 +242,7 @@ def _checked_order(primals: Any, series: Any) -> int:
     return lengths[0]
 
 
-def _checked_array(what: str, x: Any) -> Any:
+def _checked_array(what: str, x: ArrayLike) -> Array:
     if not treedef_is_leaf(tree_structure(x)):
         raise ValueError(f"{what} is not an array: jet takes no containers, got {type(x).__name__}. "
                          "Let the function take one array per argument.")
@@ -248,7 +251,7 @@ def _checked_array(what: str, x: Any) -> Any:
     return x
 
 
-def _checked_term(what: str, term: Any, primal: Any) -> Any:
+def _checked_term(what: str, term: ArrayLike, primal: ArrayLike) -> Array:
     """A term as an array of the primal's type; of the default floating-point type beside an integer."""
     _checked_array(what, term)
     aval, expected = get_aval(term), get_aval(primal)
@@ -268,7 +271,7 @@ def _rescaled(terms: Sequence[Any], factor: Callable[[int], float], factorial_sc
     return [c if c is ZERO or n == 1 else mul(c, factor(math.factorial(n))) for n, c in enumerate(terms, 1)]
 
 
-def _checked_result(leaf: Any) -> Any:
+def _checked_result(leaf: ArrayLike) -> Array:
     if not is_array_like(leaf):
         raise TypeError(f"jet: the function returned {leaf!r} of type {type(leaf).__name__}, which is not an array. "
                         "Return arrays and scalars.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops.calls import checkpoint_p, custom_jvp_call_p, custom_vjp_call_p, custom_vmap_call_p, jit_p, name_p
 from laminax_ir.programs.jaxpr import ClosedJaxpr
@@ -12,11 +12,14 @@ from laminax_transforms.rules.calls import call_like
 from laminax_transforms.taylor.series import define_linear, is_constant, taylor_rule
 from laminax_transforms.taylor.taylor import joined, separated, taylor_flat, taylor_jaxpr
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
+
 define_linear(name_p)
 
 
 @taylor_rule(jit_p)
-def _jit(*operands: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+def _jit(*operands: list[Any], jaxpr: ClosedJaxpr, **params: Any) -> list[list[Any]]:
     varying = tuple(not is_constant(x) for x in operands)
     order = len(operands[0]) - 1
     expanded = taylor_jaxpr(jaxpr, varying, order)
@@ -28,7 +31,7 @@ def _jit(*operands: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:
 def _define_inlined(primitive: Primitive, program: str) -> None:
     """The function itself is expanded: rules of the first order, and memory that a first derivative would save, do not concern it."""
     @taylor_rule(primitive)
-    def rule(*operands: Any, **params: Any) -> Any:
+    def rule(*operands: list[ArrayLike], **params: Any) -> Any:
         closed = params[program]
         return taylor_flat(lambda *xs: eval_jaxpr(closed.jaxpr, closed.consts, *xs), operands, len(operands[0]) - 1)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops.calls import close_over_constants
 from laminax_ir.ops.control_flow import bind_scan, common_constants, cond_p, scan_p
@@ -13,9 +14,12 @@ from laminax_transforms.rules.control_flow_values import in_groups
 from laminax_transforms.taylor.series import is_constant, taylor_rule
 from laminax_transforms.taylor.taylor import joined, separated, taylor_jaxpr
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array
+
 
 @taylor_rule(cond_p)
-def _cond(index: Any, *operands: Any, branches: Any, **params: Any) -> Any:
+def _cond(index: Sequence[Any], *operands: list[Any], branches: tuple[ClosedJaxpr, ...], **params: Any) -> list[list[Array]]:
     order = len(index) - 1
     varying = tuple(not is_constant(x) for x in operands)
     wanted = tuple(union(*[tangent_results(branch, varying) for branch in branches]))
@@ -26,7 +30,7 @@ def _cond(index: Any, *operands: Any, branches: Any, **params: Any) -> Any:
 
 
 @taylor_rule(scan_p)
-def _scan(*operands: Any, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **params: Any) -> list[Any]:
+def _scan(*operands: list[Any], jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, **params: Any) -> list[Any]:
     """A scan of the body's expansion, with the coefficients of constants, carry and slices behind them."""
     order = len(operands[0]) - 1
     varying, outs = scan_fixpoint(jaxpr, tuple(not is_constant(x) for x in operands), num_consts, num_carry, tangent_results)
@@ -44,7 +48,7 @@ def _scan(*operands: Any, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int, *
     return [y for values, flags in groups for y in joined(values[:len(flags)], values[len(flags):], flags, order)]
 
 
-def _grouped(items: Any, varying: Any, order: Any, num_consts: Any, num_carry: Any) -> list[Any]:
+def _grouped(items: Sequence[Any], varying: tuple[bool, ...], order: int, num_consts: int, num_carry: int) -> list[Any]:
     """Values and coefficients as `separated` gives them, by constants, carry and slices, the values of each before its coefficients."""
     values, terms = in_groups(items, len(varying))
     flags = in_groups(varying, num_consts, num_carry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from laminax_ir.ops import cumulative as op
@@ -13,7 +14,7 @@ from laminax_transforms.taylor.series import coefficient, define_linear, product
 define_linear(op.cumsum_p)
 
 
-def _define_scan(primitive: Primitive, combine: Any) -> None:
+def _define_scan(primitive: Primitive, combine: Callable) -> None:
     @taylor_rule(primitive)
     def rule(x: Any, *, axis: int, reverse: bool) -> list[Any]:
         terms = [coefficient(x, k) for k in range(len(x))]

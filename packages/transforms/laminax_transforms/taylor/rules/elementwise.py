@@ -8,7 +8,8 @@ max and min share the coefficients equally in a tie, abs has its right derivativ
 from __future__ import annotations
 
 import math
-from typing import Any, Sequence
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Sequence
 
 from laminax_ir.ops import elementwise as op
 from laminax_ir.ops.elementwise import add, bitwise_and, convert_element_type, div, eq, ge, gt, lt, mul, neg, select, sub
@@ -45,6 +46,9 @@ from laminax_transforms.taylor.series import (
     whole_power,
 )
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array, ArrayLike
+
 # Linear operations, and products
 
 for _primitive in (op.neg_p, op.copy_p, op.real_p, op.imag_p, op.conj_p, op.complex_p, op.reduce_precision_p, op.optimization_barrier_p):
@@ -58,12 +62,12 @@ def _add(x: Any, y: Any) -> list[Any]:
 
 
 @taylor_rule(op.sub_p)
-def _sub(x: Any, y: Any) -> list[Any]:
+def _sub(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
     return [sub(x[0], y[0]), *[minus(a, b) for a, b in zip(x[1:], y[1:])]]
 
 
 @taylor_rule(op.convert_element_type_p)
-def _convert(x: Any, **params: Any) -> list[Any]:
+def _convert(x: Sequence[ArrayLike], **params: Any) -> list[Any]:
     value = op.convert_element_type_p.bind(x[0], **params)
     if not dtypes.issubdtype(params["new_dtype"], dtypes.inexact):
         return [value, *[ZERO] * (len(x) - 1)]
@@ -71,7 +75,7 @@ def _convert(x: Any, **params: Any) -> list[Any]:
 
 
 @taylor_rule(op.div_p)
-def _div(x: Any, y: Any) -> Any:
+def _div(x: Any, y: Any) -> list[Array]:
     return quotient(x, y)
 
 
@@ -86,7 +90,7 @@ def _integer_pow(x: Any, *, y: int) -> list[Any]:
 
 
 @taylor_rule(op.rem_p)
-def _rem(x: Any, y: Any) -> list[Any]:
+def _rem(x: Sequence[Any], y: Sequence[Any]) -> list[Any]:
     """x - n y, where n, the quotient rounded towards zero, does not vary."""
     ratio = div(x[0], y[0])
     count = mul(op.sign(ratio), op.floor(op.abs(ratio)))
@@ -96,19 +100,19 @@ def _rem(x: Any, y: Any) -> list[Any]:
 # Functions with a differential equation in their result
 
 
-def _define(primitive: Primitive, make: Any) -> None:
+def _define(primitive: Primitive, make: Callable) -> None:
     """The rule of a function of one operand: `make(series, value)`. An accuracy is asked for the function's value."""
     @taylor_rule(primitive)
-    def rule(x: Any, **params: Any) -> Any:
+    def rule(x: Sequence[ArrayLike], **params: Any) -> Any:
         return make(x, primitive.bind(x[0], **params))
 
 
-def exponential(x: Series, first: Any) -> Series:
+def exponential(x: Series, first: ArrayLike) -> Series:
     """exp(x): y' = y x'."""
     return integrated(x, first, lambda k, y: y[k])
 
 
-def _tanh_slope(k: Any, y: Any) -> Any:
+def _tanh_slope(k: int, y: list[ArrayLike]) -> Array:
     """1 - y**2; at first (1 + y)(1 - y), exact to the last bit near saturation."""
     return mul(sub(1.0, y[0]), add(1.0, y[0])) if k == 0 else minus(ZERO, convolved(y, y, k))
 
@@ -125,7 +129,7 @@ _define(op.tanh_p, lambda x, first: integrated(x, first, _tanh_slope))
 # Roots, and functions whose derivative is algebraic
 
 
-def logarithm(x: Series, first: Any) -> Series:
+def logarithm(x: Series, first: ArrayLike) -> Series:
     """log(x): y' = x' / x."""
     return antiderivative(x, first, reciprocal(x))
 
@@ -160,7 +164,7 @@ _define(op.atanh_p, lambda x, first: antiderivative(x, first, reciprocal(_one_mi
 # Sine and cosine
 
 
-def _pair(x: Series, sine: Any, cosine: Any, sign: int) -> tuple[Series, Series]:
+def _pair(x: Series, sine: Callable, cosine: Callable, sign: int) -> tuple[Series, Series]:
     """Functions with s' = c x' and c' = sign s x', together."""
     s, c = [sine(x[0])], [cosine(x[0])]
     for k in range(1, len(x)):
@@ -181,7 +185,7 @@ for _primitive, _functions, _which in ((op.sin_p, (op.sin, op.cos, -1), 0), (op.
 
 
 @taylor_rule(op.pow_p)
-def _pow(x: Any, y: Any) -> Any:
+def _pow(x: Any, y: Any) -> list[Array]:
     first = op.pow_p.bind(x[0], y[0])
     if is_constant(y):
         return _constant_power(x, y[0], first)
@@ -192,7 +196,7 @@ def _pow(x: Any, y: Any) -> Any:
     return exponential(product(y, logarithm(base, op.log(base[0]))), first)
 
 
-def _constant_power(x: Series, exponent: Any, first: Any) -> Series:
+def _constant_power(x: Series, exponent: ArrayLike, first: ArrayLike) -> Series:
     """From the binomial series at the value of x: its coefficients for a whole exponent end, which makes them right at 0."""
     aval = get_aval(x[0])
     if getattr(exponent, "dtype", None) != aval.dtype:  # an integer, or a Python scalar
@@ -207,7 +211,7 @@ def _constant_power(x: Series, exponent: Any, first: Any) -> Series:
 
 
 @taylor_rule(op.atan2_p)
-def _atan2(y: Any, x: Any) -> list[Any]:
+def _atan2(y: list[Any], x: Any) -> list[Any]:
     """The angle's derivative is (y' x - y x') / (x**2 + y**2)."""
     angle = op.atan2(y[0], x[0])
     count = len(x) - 1
@@ -225,7 +229,7 @@ def _atan2(y: Any, x: Any) -> list[Any]:
 
 
 @taylor_rule(op.abs_p)
-def _abs(x: Any) -> Any:
+def _abs(x: Sequence[ArrayLike]) -> list[Array]:
     value = x[0]
     aval = get_aval(value)
     if dtypes.issubdtype(aval.dtype, dtypes.complexfloating):
@@ -236,7 +240,7 @@ def _abs(x: Any) -> Any:
 
 
 @taylor_rule(op.sign_p)
-def _sign(x: Any) -> Any:
+def _sign(x: Any) -> list[Any]:
     if dtypes.issubdtype(get_aval(x[0]).dtype, dtypes.complexfloating):
         size = _abs(x)
         as_complex = [c if c is ZERO else convert_element_type(c, get_aval(x[0]).dtype) for c in size]
@@ -244,11 +248,11 @@ def _sign(x: Any) -> Any:
     return [op.sign(x[0]), *[ZERO] * (len(x) - 1)]
 
 
-def _full_mask(mask: Any, shape: Sequence[int]) -> Any:
+def _full_mask(mask: ArrayLike, shape: Sequence[int]) -> Array:
     return mask if get_aval(mask).shape == shape else broadcast_like(mask, shape)
 
 
-def chosen(choose: Any, x: Series, y: Series) -> Series:
+def chosen(choose: Callable, x: Series, y: Series) -> Series:
     """The maximum or minimum of two series; a tie shares the coefficients equally."""
     first = choose(x[0], y[0])
     if is_constant(x) and is_constant(y):
@@ -263,17 +267,17 @@ def chosen(choose: Any, x: Series, y: Series) -> Series:
 
 
 @taylor_rule(op.max_p)
-def _max(x: Any, y: Any) -> Any:
+def _max(x: Any, y: Any) -> list[Array]:
     return chosen(op.max, x, y)
 
 
 @taylor_rule(op.min_p)
-def _min(x: Any, y: Any) -> Any:
+def _min(x: Any, y: Any) -> list[Array]:
     return chosen(op.min, x, y)
 
 
 @taylor_rule(op.select_n_p)
-def _select_n(which: Any, *cases: Any) -> Any:
+def _select_n(which: Sequence[Any], *cases: list[Any]) -> list[Array]:
     result = [op.select_n_p.bind(which[0], *[c[0] for c in cases])]
     shape = result[0].shape
     terms = [full_terms(c, shape)[1:] for c in cases]
@@ -284,7 +288,7 @@ def _select_n(which: Any, *cases: Any) -> Any:
 
 
 @taylor_rule(op.clamp_p)
-def _clamp(low: Any, x: Any, high: Any) -> Any:
+def _clamp(low: Sequence[ArrayLike], x: Sequence[ArrayLike], high: Sequence[Any]) -> list[Array]:
     first = op.clamp_p.bind(low[0], x[0], high[0])
     shape = first.shape
     above, below, ordered = gt(x[0], low[0]), lt(x[0], high[0]), lt(low[0], high[0])
@@ -298,7 +302,7 @@ def _clamp(low: Any, x: Any, high: Any) -> Any:
     return result
 
 
-def _where(mask: Any, c: Any, shape: Sequence[int]) -> Any:
+def _where(mask: ArrayLike, c: ArrayLike, shape: Sequence[int]) -> Array:
     c = _full_mask(c, shape)
     return select(mask, c, full(shape, 0, c.dtype))
 

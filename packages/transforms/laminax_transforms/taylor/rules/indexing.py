@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops import indexing as op
 from laminax_transforms.base.zeros import ZERO
 from laminax_transforms.taylor.series import define_linear, taylor_rule
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import ArrayLike
+
 
 @taylor_rule(op.gather_p)
-def _gather(x: Any, indices: Any, *, fill_value: Any, **params: Any) -> list[Any]:
+def _gather(x: Sequence[ArrayLike], indices: Sequence[Any], *, fill_value: float, **params: Any) -> list[Any]:
     """What is read outside of the array is a number: its coefficients are 0."""
     fill = None if fill_value is None else 0
     return [op.gather_p.bind(x[0], indices[0], fill_value=fill_value, **params),

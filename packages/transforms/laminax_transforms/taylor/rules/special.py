@@ -6,7 +6,7 @@ Sources: Abramowitz and Stegun, chapters 6 and 7.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from laminax_ir.ops import special as op
 from laminax_ir.ops.elementwise import add, exp, neg, square
@@ -26,6 +26,9 @@ from laminax_transforms.taylor.series import (
     total,
 )
 
+if TYPE_CHECKING:
+    from laminax_ir.types.annotations import Array
+
 
 def _gaussian(x: Series, factor: float) -> Series:
     """factor exp(-x**2)."""
@@ -34,21 +37,21 @@ def _gaussian(x: Series, factor: float) -> Series:
 
 
 @taylor_rule(op.erf_p)
-def _erf(x: Any) -> Any:
+def _erf(x: Any) -> list[Array]:
     return antiderivative(x, op.erf(x[0]), _gaussian(x, 2 / math.sqrt(math.pi)))
 
 
 @taylor_rule(op.erfc_p)
-def _erfc(x: Any) -> Any:
+def _erfc(x: Any) -> list[Array]:
     return antiderivative(x, op.erfc(x[0]), _gaussian(x, -2 / math.sqrt(math.pi)))
 
 
 @taylor_rule(op.erf_inv_p)
-def _erf_inv(x: Any) -> Any:
+def _erf_inv(x: Any) -> list[Array]:
     """y' = d x' with d = sqrt(pi)/2 exp(y**2), for which d' = d (y**2)'."""
     d: Series = []
 
-    def slope(k: Any, y: Any) -> Any:
+    def slope(k: int, y: Any) -> Any:
         if k == 0:
             d.append(scaled(math.sqrt(math.pi) / 2, exp(square(y[0]))))
         else:
@@ -58,14 +61,14 @@ def _erf_inv(x: Any) -> Any:
 
 
 @taylor_rule(op.lgamma_p)
-def _lgamma(x: Any) -> Any:
+def _lgamma(x: Any) -> list[Array]:
     value = x[0]
     derivatives = [op.lgamma(value), op.digamma(value), *[op.polygamma(float(m), value) for m in range(1, len(x) - 1)]]
     return composed([scaled(1 / math.factorial(m), c) for m, c in enumerate(derivatives[:len(x)])], x)
 
 
 @taylor_rule(op.digamma_p)
-def _digamma(x: Any) -> Any:
+def _digamma(x: Any) -> list[Array]:
     derivatives = [op.digamma(x[0]), *[op.polygamma(float(m), x[0]) for m in range(1, len(x))]]
     return composed([scaled(1 / math.factorial(m), c) for m, c in enumerate(derivatives)], x)
 
