@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from laminax_ir.ops import slicing as ops
 from laminax_ir.reference.evaluate import reference_rule

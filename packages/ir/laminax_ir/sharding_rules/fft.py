@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from laminax_ir.ops.fft import fft_p
 from laminax_ir.programs.result_types import sharding_rules

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Sequence
 
 from laminax_ir.ops import stacking as op
 from laminax_ir.programs.result_types import sharding_rules, sum_rules

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple, Sequence
+from typing import NamedTuple, Sequence
 
 from laminax_ir.symbolic.symbolic_dims import DimSize, InconclusiveDimensionOperation, Product, SymbolicDim, max_dim, min_dim, sum_of_terms
 from laminax_ir.symbolic.symbolic_scope import SymbolicScope

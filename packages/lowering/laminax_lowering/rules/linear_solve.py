@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from laminax_ir.ops.linear_solve import custom_linear_solve_p, split_operands
 from laminax_lowering.writing.context import FunctionWriter

@@ -8,7 +8,6 @@ The names of events are JAX's, so that listeners written for it work: `/jax/core
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 Listener = Callable[..., None]
 

@@ -23,7 +23,6 @@ from laminax_runtime.base.members import add_members
 from laminax_runtime.compiling.compile import Executable, place_argument
 
 if TYPE_CHECKING:
-    from laminax_ir.types.annotations import Array
     from laminax_runtime.arrays.arrays import Array
 
 PjitFunction = _jaxlib.PjitFunction
